@@ -1,4 +1,5 @@
-//! What a thread has had of a processor: other programs that take turns with it are no part of that. Where there is no such clock, what the clock on the wall says.
+//! The processor time of a thread, which other programs do not influence; on systems without such a clock,
+//! wall-clock time.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! Measures the cases that tell most, and first opens of processes, in about a minute, for `cargo xtask measure speed`, which makes ratios of what
-//! this prints: an object on a line for each case, with what it is, how many `bytes` or `tensors` each call works on, and the nanoseconds that a
-//! call takes each of the contenders.
+//! Measures the quick run's cases, and first opens in processes, in about a minute. `cargo xtask measure
+//! speed` computes ratios from the output: a JSON object on a line for each case, with its name, the
+//! `bytes` or `tensors` of a call, and the nanoseconds of a call for each contender.
 //!
-//! The machine may be busy with other things. These only ever make a call slower, so the best time of many short rounds counts, of the processor's time, and
-//! all contenders take turns in each round.
+//! Other load can only make a call slower. So the best processor time of many short rounds counts, and all
+//! contenders take turns in each round.
 //!
-//! Words behind the name of the program are the beginnings of the cases to be measured.
+//! Arguments select the cases whose names begin with them.
 
 use std::time::Duration;
 
@@ -19,19 +19,19 @@ mod vector_by_reference;
 use cases::{Amount, Case, Contender, Measure, measure_all};
 use clock::Start;
 
-/// How long each contender of a case is measured, if that is enough for some rounds.
+/// How long each contender of a case is measured, if there are enough rounds.
 const TIME: Duration = Duration::from_millis(100);
 const FEWEST_ROUNDS: usize = 5;
 
-/// Shorter times than this are not measured but as many calls as take so long.
+/// The shortest round; faster calls are repeated.
 const ROUND: Duration = Duration::from_micros(100);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match cold::Door::asked_for(&words) {
-        Some((door, path)) => println!("{}", door.open(path).as_nanos()),
+    match cold::Api::from_words(&words) {
+        Some((api, path)) => println!("{}", api.open(path).as_nanos()),
         None => {
-            let mut quick = Quick { wanted: words };
+            let mut quick = Quick { names: words };
             measure_all(&mut quick);
             cold::measure(&quick);
         }
@@ -39,8 +39,8 @@ fn main() {
 }
 
 struct Quick {
-    /// All where there is none.
-    wanted: Vec<String>,
+    /// The beginnings of names; empty for all cases.
+    names: Vec<String>,
 }
 
 impl Measure for Quick {
@@ -49,7 +49,7 @@ impl Measure for Quick {
     }
 
     fn wants(&self, what: &str) -> bool {
-        self.wanted.is_empty() || self.wanted.iter().any(|wanted| what.starts_with(wanted))
+        self.names.is_empty() || self.names.iter().any(|name| what.starts_with(name))
     }
 
     fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>) {
@@ -62,7 +62,7 @@ impl Measure for Quick {
     }
 }
 
-/// One line, with the nanoseconds of a call of each.
+/// Prints a line with the nanoseconds of a call of each contender.
 fn print(case: &Case, times: &[(&str, f64)]) {
     let (amount, number) = match case.amount {
         Amount::Bytes(bytes) => ("bytes", bytes as f64),
@@ -81,7 +81,7 @@ struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    /// Finds out how many calls make a round. The first call finds caches as nobody else does.
+    /// Determines the number of calls in a round. The first call only warms the caches.
     fn new(contender: Contender<'a>) -> Self {
         let mut timed = Self { contender, calls: 1, rounds: 0, time: Duration::ZERO, best: f64::INFINITY };
         (timed.contender.work)();

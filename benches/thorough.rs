@@ -1,5 +1,6 @@
-//! Measures the cases at all sizes with criterion: `cargo bench -p verification`, or `cargo bench -p verification -- PART-OF-A-NAME`. First opens of processes are left to `cargo xtask measure speed`:
-//! each takes a process of its own.
+//! Measures the cases at all sizes with criterion: `cargo bench -p verification`, or `cargo bench -p
+//! verification -- PART-OF-A-NAME`. Only `cargo xtask measure speed` measures first opens, because each
+//! takes its own process.
 
 #[cfg(feature = "bench")]
 mod cases;
@@ -15,7 +16,7 @@ fn main() {
     thorough::measure();
 }
 
-/// What is measured against, all programs but this can do without: so it has to be asked for, and this asks for it.
+/// Runs itself again with the feature that has the contenders; no other program needs them.
 #[cfg(not(feature = "bench"))]
 fn main() -> std::process::ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
@@ -36,7 +37,7 @@ mod thorough {
 
     use crate::cases::{Amount, Case, Contender, Measure, measure_all};
 
-    /// So many cases want short ones.
+    /// Short, because there are so many cases.
     const TIME: Duration = Duration::from_secs(1);
 
     pub fn measure() {
@@ -49,7 +50,7 @@ mod thorough {
 
     struct Thorough {
         criterion: Criterion,
-        /// What the names of cases have in them for which files are worth making. Which of these are measured is decided by criterion.
+        /// A part of the names of the cases to prepare. Criterion decides which of these are measured.
         wanted: Option<String>,
     }
 

@@ -1,4 +1,5 @@
-//! A tensor read as values, beside a plain copy of as many: all at once, or call by call through one buffer. The reference has bytes only.
+//! Reads a tensor as values, at once or through a buffer. The floor is a copy of as many values; the
+//! reference returns only bytes.
 
 use std::hint::black_box;
 
@@ -11,10 +12,10 @@ use crate::one_tensor::{NAME, one_tensor};
 const DTYPES: [(&str, usize); 7] =
     [("F32", 4), ("F16", 2), ("BF16", 2), ("I16", 2), ("I8", 1), ("F8_E4M3", 1), ("F8_E5M2", 1)];
 
-/// Those that tell most.
-const TELLING: [&str; 5] = ["F16", "BF16", "F8_E4M3", "I8", "F32"];
+/// The dtypes of a quick run.
+const QUICK: [&str; 5] = ["F16", "BF16", "F8_E4M3", "I8", "F32"];
 
-/// How many bytes of values are read in one call. The last is more than the caches hold.
+/// The bytes of values read by one call. The last size exceeds the caches.
 const OUTPUTS: [usize; 4] = [4 * KIB, 64 * KIB, MIB, 64 * MIB];
 
 /// The bytes of values of a tensor that is read through a buffer.
@@ -22,7 +23,7 @@ const LARGE: usize = 64 * MIB;
 
 pub fn measure(measure: &mut dyn Measure) {
     for (dtype, width) in DTYPES {
-        if measure.is_thorough() || TELLING.contains(&dtype) {
+        if measure.is_thorough() || QUICK.contains(&dtype) {
             measure_all_at_once(measure, dtype, width);
         }
         if measure.is_thorough() {
@@ -43,7 +44,7 @@ fn measure_all_at_once(measure: &mut dyn Measure, dtype: &str, width: usize) {
             (vec![1f32; elements], vec![0f32; elements], vec![0f32; elements]);
         let (mut model, info) = opened(&file[..]);
         let ours = ours(|| {
-            let mut reader = model.tensor(&info).expect("it is this file's").values();
+            let mut reader = model.reader(&info).expect("tensor of this file").values();
             assert!(reader.read_exact(black_box(&mut values[..])).is_ok());
         });
         let copy = contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&from)));
@@ -86,15 +87,15 @@ fn read_card(file: &[u8], values: &mut [f32]) {
 }
 
 fn opened<S: ReadAt>(source: S) -> (Model<S>, TensorInfo) {
-    let Ok(mut model) = Model::open(source, &mut [0; 4096]) else { panic!("it is sound") };
-    let Ok(Some(info)) = model.find(NAME, &mut [0; 4096]) else { panic!("it is there") };
+    let Ok(mut model) = Model::open(source, &mut [0; 4096]) else { panic!("valid file") };
+    let Ok(Some(info)) = model.find(NAME, &mut [0; 4096]) else { panic!("tensor found") };
     (model, info)
 }
 
-/// All of the tensor, through the buffer.
+/// Reads the entire tensor through the buffer.
 fn read<S: ReadAt>(source: S, values: &mut [f32]) {
     let (mut model, info) = opened(source);
-    let mut reader = model.tensor(&info).expect("it is this file's").values();
+    let mut reader = model.reader(&info).expect("tensor of this file").values();
     while let Ok(piece @ [_, ..]) = reader.read(values) {
         black_box(piece);
     }
@@ -104,7 +105,7 @@ fn read<S: ReadAt>(source: S, values: &mut [f32]) {
 fn read_half(file: &[u8], values: &mut [f32]) {
     let (mut model, info) = opened(file);
     let ranges = [AxisRange::ALL, AxisRange::ALL.step_by(2)];
-    let slice = model.tensor(&info).and_then(|reader| reader.slice(&ranges)).expect("it has two axes");
+    let slice = model.reader(&info).and_then(|reader| reader.slice(&ranges)).expect("two axes");
     let mut reader = slice.values();
     while let Ok(piece @ [_, ..]) = reader.read(values) {
         black_box(piece);

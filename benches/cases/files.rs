@@ -1,4 +1,5 @@
-//! Files on the disk, which the system holds in memory once they are written, and which are gone when their owner is.
+//! Temporary files on disk. They stay in the system's cache after they are written, and are removed when
+//! they are dropped.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ impl Temporary {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("bench-{}-{count}.safetensors", process::id()));
-        fs::write(&path, bytes).expect("there is room for a temporary file");
+        fs::write(&path, bytes).expect("space for a temporary file");
         Self { path }
     }
 
@@ -29,18 +30,18 @@ impl Temporary {
     }
 
     pub fn open(&self) -> File {
-        File::open(&self.path).expect("it is there")
+        File::open(&self.path).expect("readable file")
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // It is not worth a panic.
+        // A failure is not worth a panic.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// All bytes added up, a word at a time, so that each has been looked at.
+/// Adds up all bytes, eight at a time, so that each is read.
 pub fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let sum = words.iter().fold(0, |sum: u64, word| sum.wrapping_add(u64::from_le_bytes(*word)));

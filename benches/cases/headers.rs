@@ -1,25 +1,26 @@
-//! Files of many tensors. Their data are zeros that nobody looks at.
+//! Files of many tensors. Their data are zeros that are never read.
 
 use std::fmt;
 
 use safetensors_0_8::SafeTensors;
 use support::random::Random;
 
-/// How a header is spelled, and what it says.
+/// The form and the contents of a header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Header {
-    /// As the reference writes the header of a large language model: names that resemble each other, matrices of one type.
+    /// As the reference writes the header of a large language model: similar names, matrices of one dtype.
     Canonical,
-    /// The same, as Python's `json.dumps` spells it.
+    /// The same, as Python's `json.dumps` writes it.
     Spaced,
-    /// Spelled as the reference does, but names, types and shapes are different every time: no processor can learn them by heart.
+    /// Canonical, but with different names, dtypes and shapes, so that branch predictors cannot learn them.
     Diverse,
-    /// Valid, but as no writer spells it: line breaks, escaped names, reordered members, one unknown member.
-    Foreign,
+    /// Valid, but unlike the output of any writer: line breaks, escaped names, reordered members, an
+    /// unknown member.
+    NonCanonical,
 }
 
 impl Header {
-    pub const ALL: [Self; 4] = [Self::Canonical, Self::Spaced, Self::Diverse, Self::Foreign];
+    pub const ALL: [Self; 4] = [Self::Canonical, Self::Spaced, Self::Diverse, Self::NonCanonical];
 }
 
 impl fmt::Display for Header {
@@ -28,7 +29,7 @@ impl fmt::Display for Header {
             Self::Canonical => "canonical",
             Self::Spaced => "spaced",
             Self::Diverse => "diverse",
-            Self::Foreign => "foreign",
+            Self::NonCanonical => "foreign",
         })
     }
 }
@@ -37,7 +38,7 @@ impl fmt::Display for Header {
 pub struct Model {
     pub bytes: Vec<u8>,
     pub data_start: usize,
-    /// In the order of the header.
+    /// The names in the order of the header.
     pub names: Vec<String>,
 }
 
@@ -49,11 +50,11 @@ impl Model {
         for number in 0..tensors {
             let tensor = match header {
                 Header::Diverse => Tensor::any(number, &mut random),
-                _ => Tensor::usual(number),
+                _ => Tensor::of_network(number),
             };
             text.push(&tensor);
             names.push(match header {
-                Header::Foreign => format!("é\n{}", tensor.name),
+                Header::NonCanonical => format!("é\n{}", tensor.name),
                 _ => tensor.name,
             });
         }
@@ -61,24 +62,24 @@ impl Model {
         Self { data_start: 8 + header.len(), bytes: file(&header, data_len), names }
     }
 
-    /// Everything before the data.
+    /// Returns everything before the data.
     pub fn header(&self) -> &[u8] {
         &self.bytes[..self.data_start]
     }
 
-    /// As the reference reads it.
+    /// Opens the file with the reference.
     pub fn reference(&self) -> SafeTensors<'_> {
-        SafeTensors::deserialize(&self.bytes).expect("it is sound")
+        SafeTensors::deserialize(&self.bytes).expect("valid file")
     }
 
-    /// Some of the names, and no order among them.
+    /// Returns some of the names in random order.
     pub fn some_names(&self, count: usize) -> Vec<&str> {
         let mut random = Random::new(1);
         (0..count).map(|_| self.names[random.below(self.names.len())].as_str()).collect()
     }
 }
 
-/// The system gives memory of zeros that takes none before it is looked at.
+/// Returns a file with zeros as data; the system provides such memory only when it is touched.
 fn file(header: &str, data_len: usize) -> Vec<u8> {
     let mut bytes = vec![0; 8 + header.len() + data_len];
     bytes[..8].copy_from_slice(&(header.len() as u64).to_le_bytes());
@@ -93,7 +94,7 @@ struct Tensor {
     shape: Vec<usize>,
 }
 
-/// The parts of a layer.
+/// The tensors of a layer.
 const PARTS: [&str; 10] = [
     "input_layernorm.weight",
     "mlp.down_proj.weight",
@@ -126,7 +127,7 @@ const LETTERS: [char; 32] = [
 ];
 
 impl Tensor {
-    fn usual(number: usize) -> Self {
+    fn of_network(number: usize) -> Self {
         let (layer, part) = (number / PARTS.len(), PARTS[number % PARTS.len()]);
         let name = format!("language_model.model.layers.{layer}.{part}");
         Self { name, dtype: "F32", bits: 32, shape: vec![16, 64] }
@@ -136,7 +137,7 @@ impl Tensor {
         let letters: String = (0..random.below(56)).map(|_| random.pick(&LETTERS)).collect();
         let (dtype, bits) = random.pick(&DTYPES);
         let shape = (0..random.below(5)).map(|_| 1 + random.below(12)).collect();
-        // The number makes it unique.
+        // The number makes the name unique.
         Self { name: format!("{letters}{number}"), dtype, bits, shape }
     }
 
@@ -145,24 +146,24 @@ impl Tensor {
     }
 }
 
-/// A header in the making.
+/// A header under construction.
 struct Text {
     text: String,
     data_len: usize,
     comma: &'static str,
     colon: &'static str,
-    is_foreign: bool,
+    is_non_canonical: bool,
 }
 
 impl Text {
     fn new(header: Header) -> Self {
         let (comma, colon) = match header {
             Header::Spaced => (", ", ": "),
-            Header::Foreign => (",\n  ", ": "),
+            Header::NonCanonical => (",\n  ", ": "),
             Header::Canonical | Header::Diverse => (",", ":"),
         };
         let text = format!(r#"{{"__metadata__"{colon}{{"format"{colon}"pt"}}"#);
-        Self { text, data_len: 0, comma, colon, is_foreign: header == Header::Foreign }
+        Self { text, data_len: 0, comma, colon, is_non_canonical: header == Header::NonCanonical }
     }
 
     fn push(&mut self, tensor: &Tensor) {
@@ -171,7 +172,7 @@ impl Text {
         let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
         let shape = shape.join(comma);
         let Tensor { name, dtype, .. } = tensor;
-        if self.is_foreign {
+        if self.is_non_canonical {
             self.text +=
                 &format!(r#"{comma}"\u00e9\n{name}"{colon}{{"data_offsets"{colon}[{begin}{comma}{end}]"#);
             self.text +=
@@ -185,7 +186,8 @@ impl Text {
         self.data_len = end;
     }
 
-    /// The header, which ends at a multiple of 8 bytes as the reference's do, and how long the data are.
+    /// Returns the header, padded to a multiple of 8 bytes like the reference's, and the length of the
+    /// data.
     fn finish(mut self) -> (String, usize) {
         self.text.push('}');
         let len = self.text.len();

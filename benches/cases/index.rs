@@ -1,4 +1,4 @@
-//! A model opened for lookups of any name, each of them proven to occur once. The reference does not look for those that occur twice.
+//! Opens a model with an index, which rejects duplicate names. The reference does not look for duplicates.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use support::file::Stored;
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
 
-/// Through which it is read. Without one it is read where it lies.
+/// The size of the window for reading the header; without one, it is read in place.
 type Window = Option<usize>;
 
 const WINDOWS: [Window; 5] = [None, Some(64), Some(512), Some(4 * KIB), Some(64 * KIB)];
@@ -22,7 +22,7 @@ pub fn measure(measure: &mut dyn Measure) {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
             let windows = WINDOWS.map(|window| (window, name(header, tensors, window)));
             let is_wanted = |(window, name): &(Window, String)| {
-                (measure.is_thorough() || is_telling(tensors, *window)) && measure.wants(name)
+                (measure.is_thorough() || is_quick(tensors, *window)) && measure.wants(name)
             };
             let windows: Vec<_> = windows.into_iter().filter(is_wanted).collect();
             let view = format!("open as a view, {header}, {tensors} tensors");
@@ -39,8 +39,8 @@ pub fn measure(measure: &mut dyn Measure) {
     }
 }
 
-/// Which cases need no patience.
-fn is_telling(tensors: usize, window: Window) -> bool {
+/// Whether the quick run includes the case.
+fn is_quick(tensors: usize, window: Window) -> bool {
     window.is_none() || window == Some(4 * KIB) && tensors >= 1000
 }
 
@@ -51,14 +51,14 @@ fn name(header: Header, tensors: usize, window: Window) -> String {
 
 fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window: Window) {
     let mut memory = Memory::of(model);
-    // What lies in memory goes through no window, but an empty one is refused.
-    let mut room = vec![0; window.unwrap_or(1)];
+    // A header in memory needs no window, but an empty one is rejected.
+    let mut buffer = vec![0; window.unwrap_or(1)];
     let contenders = vec![
         ours(|| {
             let model = black_box(model);
             let index = match window {
-                None => memory.index(&model.bytes[..], &mut room),
-                Some(_) => memory.index(Stored(&model.bytes), &mut room),
+                None => memory.index(&model.bytes[..], &mut buffer),
+                Some(_) => memory.index(Stored(&model.bytes), &mut buffer),
             };
             assert_eq!(index.len(), model.names.len());
         }),
@@ -68,16 +68,16 @@ fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window:
     measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
 }
 
-/// A view keeps nothing: it finds names by looking through the header.
+/// A view keeps no index: it finds names by scanning the header.
 fn measure_view(measure: &mut dyn Measure, model: &Model, what: String) {
     let contenders = vec![
-        ours(|| View::parse(black_box(&model.bytes)).expect("it is sound")),
+        ours(|| View::parse(black_box(&model.bytes)).expect("valid file")),
         reference(|| black_box(model).reference()),
     ];
     measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
 }
 
-/// Memory for an index, as its owner has it.
+/// The memory of an index.
 pub struct Memory {
     records: Vec<IndexRecord>,
     dims: Vec<u64>,
@@ -85,17 +85,17 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// As much as this model takes.
+    /// Allocates as much as this model needs.
     pub fn of(model: &Model) -> Self {
-        let mut opened = Opened::open(&model.bytes[..], &mut [0; 4096]).expect("it is sound");
-        let size = opened.index_size(&mut [0; 4096]).expect("it is sound");
+        let mut opened = Opened::open(&model.bytes[..], &mut [0; 4096]).expect("valid file");
+        let size = opened.index_size(&mut [0; 4096]).expect("valid file");
         let (records, dims) = (vec![IndexRecord::EMPTY; size.tensors], vec![0; size.dims]);
         Self { records, dims, names: vec![0; size.name_bytes] }
     }
 
     pub fn index(&mut self, source: impl ReadAt<Error = Infallible>, window: &mut [u8]) -> Index<'_> {
         let memory = IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names);
-        let (_, index) = Opened::open_indexed(source, memory, window).expect("it is sound");
+        let (_, index) = Opened::open_indexed(source, memory, window).expect("valid file");
         index
     }
 }

@@ -1,4 +1,4 @@
-//! All tensors, one after the other.
+//! Lists all tensors.
 
 use std::hint::black_box;
 
@@ -34,10 +34,10 @@ fn of_index(measure: &mut dyn Measure, case: Case, model: &Model) {
 }
 
 fn of_view(measure: &mut dyn Measure, case: Case, model: &Model) {
-    let view = View::parse(&model.bytes).expect("it is sound");
+    let view = View::parse(&model.bytes).expect("valid file");
     let ours = ours(|| {
         let tensors = black_box(&view).tensors();
-        tensors.map(|tensor| black_box(tensor).expect("it is sound").bytes().len()).sum::<usize>()
+        tensors.map(|tensor| black_box(tensor).expect("valid file").bytes().len()).sum::<usize>()
     });
     let tensors = model.reference();
     measure.measure(case, vec![ours, by_reference(&tensors)]);
@@ -49,14 +49,14 @@ fn by_reference<'a>(tensors: &'a safetensors_0_8::SafeTensors<'_>) -> Contender<
     })
 }
 
-/// A file is opened and its tensors are shown, once: nobody has kept anything.
+/// Opens a file and lists its tensors in one pass, without anything kept from before.
 fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
     let ours = ours(|| {
         let (mut window, mut name, mut bytes) = ([0; 4 * KIB], [0; 256], 0);
-        let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("it is sound");
+        let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("valid file");
         let visited =
             opened.for_each(&mut name, &mut window, |entry| bytes += black_box(entry).info.byte_len());
-        visited.expect("it is sound");
+        visited.expect("valid file");
         bytes
     });
     let reference = reference(|| {

@@ -1,5 +1,5 @@
-//! Tensors found by their names: in an index; in a view, which looks through the header; in a model of which nothing is kept, which reads the header
-//! again for all of them.
+//! Finds tensors by name: in an index; in a view, which scans the header; in a model without an index,
+//! which reads the header again for all names together.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use super::headers::{Header, Model};
 use super::index::Memory;
 use super::{Amount, Case, KIB, Measure, ours, reference};
 
-/// How many are looked up in one call.
+/// The number of lookups in one call.
 const LOOKUPS: usize = 12;
 
 pub fn measure(measure: &mut dyn Measure) {
@@ -35,12 +35,12 @@ fn in_index(measure: &mut dyn Measure, case: Case, model: &Model) {
     let (index, tensors) = (memory.index(&model.bytes[..], &mut [0; 4096]), model.reference());
     let ours = ours(|| {
         for name in black_box(&names) {
-            black_box(index.find(name).expect("it is sound").expect("it is there"));
+            black_box(index.find(name).expect("valid file").expect("found"));
         }
     });
     let reference = reference(|| {
         for name in black_box(&names) {
-            black_box(tensors.tensor(name).expect("it is there"));
+            black_box(tensors.tensor(name).expect("found"));
         }
     });
     measure.measure(case, vec![ours, reference]);
@@ -48,34 +48,34 @@ fn in_index(measure: &mut dyn Measure, case: Case, model: &Model) {
 
 fn in_view(measure: &mut dyn Measure, case: Case, model: &Model) {
     let names = model.some_names(LOOKUPS);
-    let (view, tensors) = (View::parse(&model.bytes).expect("it is sound"), model.reference());
+    let (view, tensors) = (View::parse(&model.bytes).expect("valid file"), model.reference());
     let ours = ours(|| {
         for name in black_box(&names) {
-            black_box(view.tensor(name).expect("it is there"));
+            black_box(view.tensor(name).expect("found"));
         }
     });
     let reference = reference(|| {
         for name in black_box(&names) {
-            black_box(tensors.tensor(name).expect("it is there"));
+            black_box(tensors.tensor(name).expect("found"));
         }
     });
     measure.measure(case, vec![ours, reference]);
 }
 
-/// A file is opened and names are looked up, once: nobody has kept anything.
+/// Opens a file and finds names in one pass, without anything kept from before.
 fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
     let names = model.some_names(LOOKUPS);
     let ours = ours(|| {
         let mut window = [0; 4 * KIB];
-        let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("it is sound");
-        let mut wanted: Vec<Query<'_>> = names.iter().map(|name| Query::required(name)).collect();
-        opened.find_all(&mut wanted, &mut window).expect("they are there");
-        black_box(wanted);
+        let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("valid file");
+        let mut queries: Vec<Query<'_>> = names.iter().map(|name| Query::required(name)).collect();
+        opened.find_all(&mut queries, &mut window).expect("found");
+        black_box(queries);
     });
     let reference = reference(|| {
         let tensors = black_box(model).reference();
         for name in black_box(&names) {
-            black_box(tensors.tensor(name).expect("it is there"));
+            black_box(tensors.tensor(name).expect("found"));
         }
     });
     measure.measure(case, vec![ours, reference]);

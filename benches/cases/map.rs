@@ -1,4 +1,4 @@
-//! Files that are mapped: opened, and a tensor looked at where it lies.
+//! Opens files as maps, and reads a tensor in place.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -33,39 +33,40 @@ fn measure_sum(measure: &mut dyn Measure, what: String) {
     let file = Temporary::new(&one_tensor("U8", 1, &[LEN]));
     let path = file.path();
     let ours = ours(|| {
-        // SAFETY: nobody else knows of this file.
-        let model = unsafe { MappedModel::open(path) }.expect("it is sound");
-        sum(model.tensor(NAME).expect("it is there").bytes())
+        // SAFETY: no other process knows of this file.
+        let model = unsafe { MappedModel::open(path) }.expect("valid file");
+        sum(model.tensor(NAME).expect("found").bytes())
     });
     let reference = reference(|| {
         let map = map(path);
-        let tensors = SafeTensors::deserialize(&map).expect("it is sound");
-        sum(tensors.tensor(NAME).expect("it is there").data())
+        let tensors = SafeTensors::deserialize(&map).expect("valid file");
+        sum(tensors.tensor(NAME).expect("found").data())
     });
     let floor = contender("map", || sum(&map(path)));
     measure.measure(Case { what, amount: Amount::Bytes(LEN) }, vec![ours, reference, floor]);
 }
 
-/// Ours looks for names that occur twice, and whether somebody edits the file just now; the reference does neither.
+/// Ours rejects duplicate names and detects edits of the file while it is opened; the reference does
+/// neither.
 fn measure_open(measure: &mut dyn Measure, [mapped, read]: [String; 2], model: &Model) {
     let file = Temporary::of(model);
     let path = file.path();
     let amount = Amount::Tensors(model.names.len());
     let by_reference = || {
         let map = map(path);
-        black_box(SafeTensors::deserialize(&map).expect("it is sound"));
+        black_box(SafeTensors::deserialize(&map).expect("valid file"));
     };
     let open_map = || {
-        // SAFETY: nobody else knows of this file.
-        unsafe { MappedModel::open(path) }.expect("it is sound")
+        // SAFETY: no other process knows of this file.
+        unsafe { MappedModel::open(path) }.expect("valid file")
     };
-    let open_file = || FileModel::open(path).expect("it is sound");
+    let open_file = || FileModel::open(path).expect("valid file");
     measure.measure(Case { what: mapped, amount }, vec![ours(open_map), reference(by_reference)]);
     measure.measure(Case { what: read, amount }, vec![ours(open_file), reference(by_reference)]);
 }
 
 fn map(path: &Path) -> Mmap {
-    let file = std::fs::File::open(path).expect("it is there");
-    // SAFETY: nobody else knows of this file.
-    unsafe { Mmap::map(&file) }.expect("it can be mapped")
+    let file = std::fs::File::open(path).expect("found");
+    // SAFETY: no other process knows of this file.
+    unsafe { Mmap::map(&file) }.expect("mapped")
 }

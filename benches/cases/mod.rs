@@ -1,4 +1,4 @@
-//! What is measured, and beside what. How it is measured is the business of those who run it: `quick.rs` and `thorough.rs`.
+//! The benchmark cases and their contenders. `quick.rs` and `thorough.rs` measure them.
 
 mod check;
 mod elements;
@@ -18,14 +18,14 @@ use std::hint::black_box;
 pub const KIB: usize = 1 << 10;
 pub const MIB: usize = 1 << 20;
 
-/// One of those who do the same work: `ours`, the `reference`, or a floor, which is less work than anybody can do with and
-/// bears the name of it.
+/// One of several implementations of the same work: `ours`, the `reference`, or a floor, which is less work
+/// than any implementation can do and is named after it.
 pub struct Contender<'a> {
     pub name: &'static str,
     pub work: Box<dyn FnMut() + 'a>,
 }
 
-/// What the work comes to is kept from the compiler, which would else leave it undone.
+/// Creates a contender. Its result goes through `black_box`, so that the compiler does not remove the work.
 pub fn contender<'a, T>(name: &'static str, mut work: impl FnMut() -> T + 'a) -> Contender<'a> {
     Contender { name, work: Box::new(move || drop::<T>(black_box(work()))) }
 }
@@ -38,10 +38,10 @@ pub fn reference<'a, T>(work: impl FnMut() -> T + 'a) -> Contender<'a> {
     contender("reference", work)
 }
 
-/// A number of bytes or tensors, and what a case is called.
+/// The name of a case, and the number of bytes or tensors.
 pub struct Case {
     pub what: String,
-    /// What each call works on.
+    /// The amount of work of a call.
     pub amount: Amount,
 }
 
@@ -51,19 +51,19 @@ pub enum Amount {
     Tensors(usize),
 }
 
-/// Those who measure.
+/// A way to measure.
 pub trait Measure {
-    /// Whether all sizes are wanted, or those that tell most.
+    /// Whether to measure all sizes, or only the quick run's.
     fn is_thorough(&self) -> bool;
 
-    /// Whether the case of this name is to be measured. If not, nothing has to be made for it.
+    /// Whether to measure the case of this name. If not, nothing has to be prepared for it.
     fn wants(&self, what: &str) -> bool;
 
     /// Measures contenders that do the same work.
     fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>);
 }
 
-/// Every case there is.
+/// Measures all cases.
 pub fn measure_all(measure: &mut dyn Measure) {
     for group in [
         check::measure,
@@ -81,7 +81,7 @@ pub fn measure_all(measure: &mut dyn Measure) {
     }
 }
 
-/// How many bytes, for people.
+/// Formats a number of bytes.
 pub fn size(bytes: usize) -> String {
     match bytes {
         usize::MAX => "whole".to_owned(),

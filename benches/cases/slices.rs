@@ -1,4 +1,5 @@
-//! Parts of a matrix, copied out of a file in memory: beside the reference, and beside copies of the same runs of bytes whose places are known.
+//! Copies parts of a matrix out of a file in memory. The floor copies the same runs of bytes from known
+//! offsets.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -32,9 +33,8 @@ fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, col
     let file = one_tensor("F32", WIDTH, &[ROWS, COLUMNS]);
     let len = rows.len() * columns.len() * WIDTH;
     let (view, tensors) =
-        (View::parse(&file).expect("it is sound"), SafeTensors::deserialize(&file).expect("it is sound"));
-    let (tensor, other) =
-        (view.tensor(NAME).expect("it is there"), tensors.tensor(NAME).expect("it is there"));
+        (View::parse(&file).expect("valid file"), SafeTensors::deserialize(&file).expect("valid file"));
+    let (tensor, other) = (view.tensor(NAME).expect("found"), tensors.tensor(NAME).expect("found"));
     let mut copies = [vec![0; len], vec![0; len], vec![0; len]];
     let [copy, by_reference, by_hand] = &mut copies;
     let axis = |range: &Range<usize>| AxisRange::from(range.start as u64..range.end as u64);
@@ -42,12 +42,12 @@ fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, col
     let indexers = [&rows, &columns].map(|range| TensorIndexer::from(range.clone()));
     let mut contenders = vec![
         ours(|| {
-            let mut slice = tensor.reader().slice(black_box(&ranges)).expect("it lies inside");
+            let mut slice = tensor.reader().slice(black_box(&ranges)).expect("in bounds");
             assert!(slice.read_to_end(copy).is_ok());
         }),
         reference(|| {
             let mut left = &mut by_reference[..];
-            for run in other.sliced_data(black_box(&indexers)).expect("it lies inside") {
+            for run in other.sliced_data(black_box(&indexers)).expect("in bounds") {
                 let (front, rest) = left.split_at_mut(run.len());
                 front.copy_from_slice(run);
                 left = rest;
@@ -57,10 +57,10 @@ fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, col
             copy_runs(black_box(&file[file.len() - ROWS * COLUMNS * WIDTH..]), by_hand, &rows, &columns);
         }),
     ];
-    // At least once, whoever measures.
+    // Runs each once, even if nothing is measured.
     contenders.iter_mut().for_each(|contender| (contender.work)());
     measure.measure(Case { what, amount: Amount::Bytes(len) }, contenders);
-    assert!(copies.iter().all(|other| *other == copies[0]), "they do not agree on what a slice is");
+    assert!(copies.iter().all(|other| *other == copies[0]), "the slices differ");
 }
 
 fn copy_runs(data: &[u8], to: &mut [u8], rows: &Range<usize>, columns: &Range<usize>) {

@@ -1,4 +1,5 @@
-//! A tensor read from a file through a buffer, beside the same reads made by hand. The reference has no way to do it: the file is read whole.
+//! Reads a tensor from a file through a buffer. The floor makes the same reads by hand. The reference
+//! cannot stream: it reads the entire file.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -12,7 +13,8 @@ use super::files::{Temporary, sum};
 use super::{Amount, Case, KIB, MIB, Measure, contender, ours, reference, size};
 use crate::one_tensor::{DATA_START, NAME, one_tensor};
 
-/// Which no heap keeps for the next time: who reads it whole pays for new memory, as the first one does.
+/// Too large for the heap to keep for reuse: each read of the entire file allocates new memory, like a
+/// first read.
 const LEN: usize = 32 * MIB;
 
 pub fn measure(measure: &mut dyn Measure) {
@@ -29,7 +31,7 @@ pub fn measure(measure: &mut dyn Measure) {
     for (buffer, use_bytes, what) in cases {
         let mut opened = Opened::new(&file);
         let mut by_hand = file.open();
-        // The same one: where memory lies makes a difference.
+        // All contenders share one buffer, because its address influences the time.
         let buffer = RefCell::new(vec![0; buffer]);
         let contenders = vec![
             ours(|| opened.read(&mut buffer.borrow_mut(), use_bytes)),
@@ -55,23 +57,23 @@ struct Opened {
 
 impl Opened {
     fn new(file: &Temporary) -> Self {
-        let mut model = Model::open(file.open(), &mut [0; 4096]).expect("it is sound");
-        let info = model.find(NAME, &mut [0; 4096]).expect("it is sound").expect("it is there");
+        let mut model = Model::open(file.open(), &mut [0; 4096]).expect("valid file");
+        let info = model.find(NAME, &mut [0; 4096]).expect("valid file").expect("found");
         Self { model, info }
     }
 
     fn read(&mut self, buffer: &mut [u8], use_bytes: fn(&[u8])) {
-        let mut reader = self.model.tensor(&self.info).expect("it is this file's");
-        while let Some(chunk) = reader.next_chunk(buffer).expect("the file is there") {
+        let mut reader = self.model.reader(&self.info).expect("tensor of this file");
+        while let Some(chunk) = reader.next_chunk(buffer).expect("readable file") {
             use_bytes(chunk);
         }
     }
 }
 
 fn read_by_hand(file: &mut File, buffer: &mut [u8], use_bytes: fn(&[u8])) {
-    file.seek(SeekFrom::Start(DATA_START)).expect("the file is there");
+    file.seek(SeekFrom::Start(DATA_START)).expect("readable file");
     loop {
-        match file.read(buffer).expect("the file is there") {
+        match file.read(buffer).expect("readable file") {
             0 => return,
             len => use_bytes(&buffer[..len]),
         }
@@ -79,7 +81,7 @@ fn read_by_hand(file: &mut File, buffer: &mut [u8], use_bytes: fn(&[u8])) {
 }
 
 fn read_whole(file: &Temporary, use_bytes: fn(&[u8])) {
-    let bytes = std::fs::read(file.path()).expect("the file is there");
-    let tensors = SafeTensors::deserialize(&bytes).expect("it is sound");
-    use_bytes(tensors.tensor(NAME).expect("it is there").data());
+    let bytes = std::fs::read(file.path()).expect("readable file");
+    let tensors = SafeTensors::deserialize(&bytes).expect("valid file");
+    use_bytes(tensors.tensor(NAME).expect("found").data());
 }

@@ -1,4 +1,4 @@
-//! The vector that comparisons of formats are made with, to and from memory, beside a copy of its bytes.
+//! Writes and reads the vector of the format comparisons, in memory. The floor is a copy of its bytes.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -23,9 +23,10 @@ pub fn measure(measure: &mut dyn Measure) {
     }
 }
 
-/// Memory at four places, each call's another one: how the two ends of a copy lie to each other in the lines of the cache is about a tenth
-/// of its time. What is copied to begins in the middle of a page, and what is copied from at its start, for processors take the same places
-/// in two pages for one. All contenders have the same memory: some pages are faster than others.
+/// Memory at four addresses, used in turn: the relative position of source and destination in cache lines
+/// changes the time of a copy by about a tenth. Destinations begin in the middle of a page and sources at
+/// its start, because processors confuse equal offsets in two pages. All contenders share the memory,
+/// because some pages are faster than others.
 struct Places {
     memories: Vec<Vec<u8>>,
     in_page: usize,

@@ -1,4 +1,4 @@
-//! Files written to memory, beside a copy of their bytes.
+//! Writes files to memory. The floor is a copy of their bytes.
 
 use std::hint::black_box;
 
@@ -11,15 +11,15 @@ use safetensors_0_8::tensor::{Dtype as ReferenceDtype, TensorView, serialize};
 use super::headers::{Header, Model};
 use super::{Amount, Case, Measure, contender, ours, reference};
 
-/// Bytes of each tensor of a file of many.
+/// The bytes of each tensor in a file of many.
 const SMALL: usize = 64;
 
 pub fn measure(measure: &mut dyn Measure) {
     for header in [Header::Canonical, Header::Diverse] {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
             let what = format!("write {tensors} small tensors, {header} names");
-            let is_telling = matches!(tensors, 12 | 1000);
-            if (measure.is_thorough() || is_telling) && measure.wants(&what) {
+            let is_quick = matches!(tensors, 12 | 1000);
+            if (measure.is_thorough() || is_quick) && measure.wants(&what) {
                 measure_many(measure, what, &Model::new(header, tensors));
             }
         }
@@ -34,7 +34,7 @@ fn measure_many(measure: &mut dyn Measure, what: String, model: &Model) {
     let (mut order, mut ours_file, mut copied) =
         (vec![0; tensors.len()], vec![0; file.len()], vec![0; file.len()]);
     write_many(&tensors, &mut order, &data, &mut ours_file);
-    assert!(ours_file == file, "they do not write the same");
+    assert!(ours_file == file, "the files differ");
     let contenders = vec![
         ours(|| write_many(black_box(&tensors), &mut order, &data, &mut ours_file)),
         reference(|| by_reference(black_box(model), &data)),
@@ -44,16 +44,16 @@ fn measure_many(measure: &mut dyn Measure, what: String, model: &Model) {
 }
 
 fn by_reference(model: &Model, data: &[u8]) -> Vec<u8> {
-    let view = || TensorView::new(ReferenceDtype::F32, vec![SMALL / 4], data).expect("it fits");
+    let view = || TensorView::new(ReferenceDtype::F32, vec![SMALL / 4], data).expect("fits");
     let tensors = model.names.iter().map(|name| (name, view()));
-    serialize(tensors, None).expect("it can be written")
+    serialize(tensors, None).expect("valid spec")
 }
 
 fn write_many(tensors: &[TensorSpec<'_>], order: &mut [u32], data: &[u8], file: &mut [u8]) {
-    let plan = FileSpec::new(tensors).plan_sorted(order).expect("it can be written");
-    let mut writer = Writer::new(file, plan, &mut [0; 4096]).expect("there is room");
+    let plan = FileSpec::new(tensors).plan_sorted(order).expect("valid spec");
+    let mut writer = Writer::new(file, plan, &mut [0; 4096]).expect("enough space");
     for _ in tensors {
-        writer.write_bytes(data).expect("there is room");
+        writer.write_bytes(data).expect("enough space");
     }
-    black_box(writer.finish().expect("it is complete"));
+    black_box(writer.finish().expect("complete"));
 }

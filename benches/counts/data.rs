@@ -1,4 +1,4 @@
-//! What is done with the data of a tensor.
+//! Counts reading the data of a tensor.
 
 use crate::one_tensor::{DATA_START, NAME, one_tensor};
 use crate::path;
@@ -35,13 +35,13 @@ struct Opened<'f> {
 
 impl<'f> Opened<'f> {
     fn of(file: &'f [u8]) -> Self {
-        let mut model = Model::open(Stored(file), &mut [0; WINDOW]).expect("it is sound");
-        let info = model.find(NAME, &mut [0; WINDOW]).expect("it can be read").expect("it is there");
+        let mut model = Model::open(Stored(file), &mut [0; WINDOW]).expect("valid file");
+        let info = model.find(NAME, &mut [0; WINDOW]).expect("readable").expect("found");
         Self { model, info }
     }
 
     fn tensor(&mut self) -> TensorReader<'_, &mut Stored<'f>> {
-        self.model.tensor(black_box(&self.info)).expect("it is this file's")
+        self.model.reader(black_box(&self.info)).expect("tensor of this file")
     }
 }
 
@@ -61,7 +61,7 @@ fn stream<S: ReadAt<Error = Infallible>>(tensor: TensorReader<'_, S>) {
 
 fn stream_through<const LEN: usize>(mut tensor: TensorReader<'_, impl ReadAt<Error = Infallible>>) {
     let mut buffer = [0; LEN];
-    while let Some(chunk) = tensor.next_chunk(&mut buffer).expect("memory does not fail") {
+    while let Some(chunk) = tensor.next_chunk(&mut buffer).expect("memory cannot fail") {
         black_box(chunk);
     }
     assert_eq!(tensor.remaining(), 0);
@@ -69,27 +69,27 @@ fn stream_through<const LEN: usize>(mut tensor: TensorReader<'_, impl ReadAt<Err
 
 fn slice(tensor: TensorReader<'_, impl ReadAt<Error = Infallible>>) {
     let ranges = [AxisRange::ALL, AxisRange::ALL.step_by(2)];
-    let mut slice = tensor.slice(black_box(&ranges)).expect("it is inside");
+    let mut slice = tensor.slice(black_box(&ranges)).expect("in bounds");
     let mut buffer = [0; WINDOW];
-    while let Some(chunk) = slice.next_chunk(&mut buffer).expect("memory does not fail") {
+    while let Some(chunk) = slice.next_chunk(&mut buffer).expect("memory cannot fail") {
         black_box(chunk);
     }
     assert_eq!(slice.remaining(), 0);
 }
 
-/// All of the tensor, and a slice of it, as `f32`.
+/// Reads the entire tensor, and a slice of it, as `f32`.
 fn convert(dtype: &str, width: usize) {
     let file = file(dtype, width);
     let mut opened = Opened::of(&file);
     let mut values = vec![0f32; ELEMENTS];
     path(&format!("{ELEMENTS} values of {dtype} as f32"), || {
         let values = opened.tensor().values().rounded().read_exact(black_box(&mut values[..]));
-        values.expect("memory does not fail");
+        values.expect("memory cannot fail");
     });
     let ranges = [AxisRange::ALL, (..COLUMNS as u64 / 2).into()];
     path(&format!("half of {ELEMENTS} values of {dtype}, sliced, as f32"), || {
-        let slice = opened.tensor().slice(black_box(&ranges)).expect("it is inside");
+        let slice = opened.tensor().slice(black_box(&ranges)).expect("in bounds");
         let values = slice.values().rounded().read_exact(black_box(&mut values[..ELEMENTS / 2]));
-        values.expect("memory does not fail");
+        values.expect("memory cannot fail");
     });
 }

@@ -1,4 +1,4 @@
-//! Files of the operating system. A map is left out: whoever opens one vouches for the file.
+//! Counts opening files of the operating system. Maps are left out.
 
 use crate::headers::{Spelling, TENSORS};
 use crate::path;
@@ -8,26 +8,26 @@ use std::hint::black_box;
 use std::path::Path;
 
 pub fn take() {
-    let place = std::env::temp_dir().join(format!("counted-paths-{}", std::process::id()));
+    let file_path = std::env::temp_dir().join(format!("counted-paths-{}", std::process::id()));
     for spelling in [Spelling::Canonical, Spelling::Diverse] {
-        fs::write(&place, spelling.file(TENSORS)).expect("there is room");
-        read(spelling.name(), &place);
+        fs::write(&file_path, spelling.file(TENSORS)).expect("enough space");
+        read(spelling.name(), &file_path);
     }
-    fs::remove_file(&place).expect("it is ours");
+    fs::remove_file(&file_path).expect("removed");
 }
 
 fn read(spelling: &str, place: &Path) {
     path(&format!("Model::open of a File, {spelling}"), || {
-        let file = File::open(place).expect("it is there");
-        black_box(Model::open(file, &mut [0; 4096]).expect("it is sound"));
+        let file = File::open(place).expect("found");
+        black_box(Model::open(file, &mut [0; 4096]).expect("valid file"));
     });
     path(&format!("FileModel::open, {spelling}"), || {
-        black_box(FileModel::open(place).expect("it is sound"));
+        black_box(FileModel::open(place).expect("valid file"));
     });
-    let model = FileModel::open(place).expect("it is sound");
+    let model = FileModel::open(place).expect("valid file");
     path(&format!("a FileModel's {TENSORS} tensors by name, {spelling}"), || {
         for tensor in model.tensors() {
-            black_box(model.find(black_box(tensor.name())).expect("it is sound").expect("it is there"));
+            black_box(model.find(black_box(tensor.name())).expect("valid file").expect("found"));
         }
     });
 }

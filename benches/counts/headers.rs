@@ -1,19 +1,19 @@
-//! Files of many tensors, their headers spelled in three ways. They are others than those of `benches/cases`, whose names are longer: what is counted
-//! is compared with limits, and not with times.
+//! Files of many tensors, with headers in three forms. Their names are shorter than those in
+//! `benches/cases`: counts are compared with limits, not with times.
 
 use embedded_safetensors::Dtype;
 use support::file::with_header;
 use support::random::Random;
 
-/// How many tensors each has.
+/// The number of tensors in each file.
 pub const TENSORS: usize = 1000;
 
-/// How a header is spelled.
+/// The form of a header.
 #[derive(Clone, Copy)]
 pub enum Spelling {
-    /// As the reference writes it, with names and shapes as of one network.
+    /// As the reference writes it, with names and shapes like a network's.
     Canonical,
-    /// The same, as Python's `json.dumps` writes it, with a space behind each comma and colon.
+    /// The same, as Python's `json.dumps` writes it, with a space after each comma and colon.
     Spaced,
     /// As the reference writes it, with names of any length, ten dtypes and up to four dimensions.
     Diverse,
@@ -30,7 +30,7 @@ impl Spelling {
         }
     }
 
-    /// A file of so many tensors, its data all zeros.
+    /// Returns a file with this many tensors, whose data are zeros.
     pub fn file(self, tensors: usize) -> Vec<u8> {
         let mut random = Random::new(8);
         let mut end = 0;
@@ -46,12 +46,12 @@ impl Spelling {
         let entries: Vec<String> = (0..tensors).map(&mut entry).collect();
         let header = format!("{{{}}}", entries.join(","));
         let header = if matches!(self, Self::Spaced) { spaced(&header) } else { header };
-        let room = header.len().next_multiple_of(8) - header.len();
-        with_header(&(header + &" ".repeat(room)), end)
+        let padding = header.len().next_multiple_of(8) - header.len();
+        with_header(&(header + &" ".repeat(padding)), end)
     }
 }
 
-/// The names have neither of the two signs.
+/// Adds the spaces. Names contain no commas or colons.
 fn spaced(header: &str) -> String {
     header.replace(',', ", ").replace(':', ": ")
 }
@@ -62,7 +62,7 @@ struct Tensor {
     dims: Vec<usize>,
 }
 
-/// Whole bytes each.
+/// Dtypes whose elements are whole bytes.
 const DTYPES: [Dtype; 10] = [
     Dtype::F32,
     Dtype::F16,

@@ -1,7 +1,9 @@
-//! The main paths on a desktop, one after another, each in a call of one function, whose instructions callgrind counts:
-//! `cargo xtask measure desktop` runs this, and judges what was counted by `benches/limits.toml`.
+//! Runs the main paths on a desktop, one after another, each in a call of one function, whose instructions
+//! callgrind counts. `cargo xtask measure desktop` runs this program, and compares the counts with
+//! `benches/limits.toml`.
 //!
-//! Prints the name of each path before it is taken. Nothing here may depend on time or chance, nor on the machine.
+//! Prints the name of each path before it runs. Nothing here may depend on time, randomness or the
+//! computer.
 
 mod data;
 mod files;
@@ -22,14 +24,14 @@ fn main() {
     files::take();
 }
 
-/// Takes a path twice, and has the second time counted: by then whatever is made once has been made.
+/// Runs a path twice and counts the second run, so that one-time initialisation is not counted.
 fn path(name: &str, mut take: impl FnMut()) {
     println!("{name}");
     take();
     counted(&mut take);
 }
 
-/// Callgrind counts what happens in here, and finds it by this name.
+/// Callgrind counts the instructions of this function, and finds it by its name.
 #[inline(never)]
 fn counted(take: &mut dyn FnMut()) {
     black_box(take)();

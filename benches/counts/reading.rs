@@ -1,4 +1,4 @@
-//! What is done with headers.
+//! Counts reading headers.
 
 use crate::headers::{Spelling, TENSORS};
 use crate::path;
@@ -44,21 +44,21 @@ fn open(file: &[u8]) {
 }
 
 fn opened(file: &[u8]) -> Model<&[u8]> {
-    Model::open(black_box(file), &mut [0; WINDOW]).expect("it is sound")
+    Model::open(black_box(file), &mut [0; WINDOW]).expect("valid file")
 }
 
 fn open_indexed(file: &[u8]) {
     let mut records = vec![IndexRecord::EMPTY; TENSORS];
     let (mut dims, mut names) = (vec![0; 4 * TENSORS], vec![0; 64 * TENSORS]);
     let memory = IndexMemory::new(&mut records, &mut dims, &mut names);
-    let (_, index) = Model::open_indexed(black_box(file), memory, &mut [0; WINDOW]).expect("it is sound");
+    let (_, index) = Model::open_indexed(black_box(file), memory, &mut [0; WINDOW]).expect("valid file");
     assert_eq!(index.len(), TENSORS);
 }
 
-/// In a model that is open: one tensor in the middle, and 12 among all of them.
+/// Finds in an open model one tensor in the middle, and 12 spread over all of them.
 fn find(spelling: &str, file: &[u8]) {
-    let view = View::parse(file).expect("it is sound");
-    let names = view.tensors().map(|tensor| tensor.expect("it has few dimensions").name().to_string());
+    let view = View::parse(file).expect("valid file");
+    let names = view.tensors().map(|tensor| tensor.expect("few dimensions").name().to_string());
     let names: Vec<String> = names.collect();
     let mut model = opened(file);
     let middle = &names[TENSORS / 2];
@@ -66,11 +66,11 @@ fn find(spelling: &str, file: &[u8]) {
         let found = model.find(black_box(middle), &mut [0; WINDOW]);
         assert!(found.is_ok_and(|found| found.is_some()));
     });
-    let mut wanted: Vec<Query<'_>> =
+    let mut queries: Vec<Query<'_>> =
         names.iter().step_by(TENSORS / 12 + 1).map(|name| Query::required(name)).collect();
-    assert_eq!(wanted.len(), 12);
+    assert_eq!(queries.len(), 12);
     path(&format!("find 12 of {TENSORS}, {spelling}"), || {
-        model.find_all(black_box(&mut wanted), &mut [0; WINDOW]).expect("they are there");
+        model.find_all(black_box(&mut queries), &mut [0; WINDOW]).expect("found");
     });
 }
 
@@ -78,7 +78,7 @@ fn list(file: &[u8]) {
     let (mut name, mut tensors) = ([0; 64], 0);
     let mut entries = Entries::new(&mut name);
     for mut piece in black_box(file).chunks(WINDOW) {
-        while let Item::Tensor(entry) = entries.next(&mut piece).expect("it is sound") {
+        while let Item::Tensor(entry) = entries.next(&mut piece).expect("valid file") {
             black_box(entry.name());
             tensors += 1;
         }
@@ -87,7 +87,7 @@ fn list(file: &[u8]) {
 }
 
 fn view(file: &[u8]) {
-    let view = View::parse(black_box(file)).expect("it is sound");
+    let view = View::parse(black_box(file)).expect("valid file");
     assert_eq!(view.tensors().flatten().map(|tensor| tensor.bytes().len()).sum::<usize>(), view.data().len());
 }
 

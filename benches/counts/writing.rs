@@ -1,4 +1,4 @@
-//! Headers and files made.
+//! Counts writing headers and files.
 
 use crate::headers::{Spelling, TENSORS};
 use crate::path;
@@ -19,7 +19,7 @@ pub fn take() {
 
 fn write(spelling: Spelling) {
     let (name, file) = (spelling.name(), spelling.file(TENSORS));
-    let view = View::parse(&file).expect("it is sound");
+    let view = View::parse(&file).expect("valid file");
     let names: Vec<String> = view.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
     let tensors: Vec<_> = view.tensors().flatten().collect();
     let described = tensors.iter().zip(&names);
@@ -27,9 +27,9 @@ fn write(spelling: Spelling) {
         described.map(|(tensor, name)| TensorSpec::new(name, tensor.dtype(), tensor.dims())).collect();
     let mut order = vec![0; TENSORS];
     path(&format!("sort {TENSORS} tensors, {name}"), || {
-        black_box(FileSpec::new(black_box(&tensors)).plan_sorted(&mut order).expect("it can be written"));
+        black_box(FileSpec::new(black_box(&tensors)).plan_sorted(&mut order).expect("valid spec"));
     });
-    let plan = FileSpec::new(&tensors).plan_sorted(&mut order).expect("it can be written");
+    let plan = FileSpec::new(&tensors).plan_sorted(&mut order).expect("valid spec");
     path(&format!("encode a header, {name}"), || encode(plan));
     path(&format!("write a file, {name}"), || write_file(plan));
 }
@@ -42,19 +42,19 @@ fn encode(plan: FilePlan<'_>) {
     assert_eq!(encoder.remaining(), 0);
 }
 
-/// Into memory, tensor by tensor.
+/// Writes into memory, tensor by tensor.
 fn write_file(plan: FilePlan<'_>) {
-    let mut file = vec![0; usize::try_from(plan.file_len()).expect("it is small")];
-    let mut writer = Writer::new(&mut file[..], plan, &mut [0; 4096]).expect("there is room");
+    let mut file = vec![0; usize::try_from(plan.file_len()).expect("small")];
+    let mut writer = Writer::new(&mut file[..], plan, &mut [0; 4096]).expect("enough space");
     let zeros = [0; 1 << 17];
-    while let Some(due) = writer.next_tensor() {
-        let bytes = usize::try_from(due.remaining).expect("it is small");
-        writer.write_bytes(black_box(&zeros[..bytes])).expect("there is room");
+    while let Some(tensor) = writer.next_tensor() {
+        let bytes = usize::try_from(tensor.remaining).expect("small");
+        writer.write_bytes(black_box(&zeros[..bytes])).expect("enough space");
     }
-    black_box(writer.finish().expect("it is complete"));
+    black_box(writer.finish().expect("complete"));
 }
 
-/// As programs do it that write one tensor: description, header and data.
+/// Does all that a program does to write one tensor: description, header and data.
 fn write_vector() {
     let values = vector::values();
     let (mut file, mut len) = (vec![0; 4 * VALUES + 200], 0);
@@ -63,5 +63,5 @@ fn write_vector() {
     });
     let mut read = vec![0.0; VALUES];
     vector::read(&file[..len], &mut read);
-    assert!(read == values, "others were written");
+    assert!(read == values, "other values were read");
 }

@@ -1,4 +1,4 @@
-//! bincode 2, by its own traits.
+//! bincode 2, with its own traits.
 
 use bincode::config::standard;
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -8,13 +8,12 @@ use crate::shapes::{BYTES, Bytes, NUMBERS, Numbers, OwnNumbers};
 
 pub fn rows(features: &'static [f32]) -> Vec<Row> {
     let numbers = |file: &[u8], values: &mut Vec<f32>| {
-        let (read, _): (OwnNumbers, usize) =
-            bincode::decode_from_slice(file, standard()).expect("it is bincode's");
+        let (read, _): (OwnNumbers, usize) = bincode::decode_from_slice(file, standard()).expect("bincode");
         *values = read.features;
     };
     let bytes = |file: &[u8], values: &mut Vec<f32>| {
         let (read, _): (Bytes<'_>, usize) =
-            bincode::borrow_decode_from_slice(file, standard()).expect("it is bincode's");
+            bincode::borrow_decode_from_slice(file, standard()).expect("bincode");
         cast_slice_mut(values).copy_from_slice(read.features);
     };
     let encode_bytes = move |file: &mut [u8]| encode(file, Bytes { features: cast_slice(features) });
@@ -26,5 +25,5 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
 }
 
 fn encode(file: &mut [u8], features: impl bincode::Encode) -> usize {
-    bincode::encode_into_slice(features, file, standard()).expect("there is room")
+    bincode::encode_into_slice(features, file, standard()).expect("enough space")
 }

@@ -1,4 +1,4 @@
-//! CBOR by ciborium.
+//! CBOR, with ciborium.
 
 use std::io::Cursor;
 
@@ -24,10 +24,10 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
 
 fn encode(file: &mut [u8], features: &impl Serialize) -> usize {
     let mut file = Cursor::new(file);
-    ciborium::into_writer(features, &mut file).expect("there is room");
+    ciborium::into_writer(features, &mut file).expect("enough space");
     written(&file)
 }
 
 fn decode<T: DeserializeOwned>(file: &[u8]) -> T {
-    ciborium::from_reader(file).expect("it is CBOR")
+    ciborium::from_reader(file).expect("CBOR")
 }

@@ -1,4 +1,4 @@
-//! FlatBuffers: `table Features { features:[float]; }`, with the code that `flatc` would make of it.
+//! FlatBuffers: `table Features { features:[float]; }`, with the code that `flatc` would generate.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use flatbuffers::{
@@ -9,7 +9,7 @@ use flatbuffers::{
 use crate::row::{Kind, Row};
 use crate::shapes::BYTES;
 
-/// The place of the only field in the table that tells where fields are.
+/// The position of the only field in the vtable.
 const FEATURES: VOffsetT = 4;
 
 struct Features<'f>(Table<'f>);
@@ -17,16 +17,16 @@ struct Features<'f>(Table<'f>);
 impl<'f> Follow<'f> for Features<'f> {
     type Inner = Self;
 
-    unsafe fn follow(buffer: &'f [u8], place: usize) -> Self {
-        // SAFETY: whoever calls this says that there is such a table at this place.
-        Self(unsafe { Table::new(buffer, place) })
+    unsafe fn follow(buffer: &'f [u8], at: usize) -> Self {
+        // SAFETY: the caller guarantees that there is such a table at this offset.
+        Self(unsafe { Table::new(buffer, at) })
     }
 }
 
 impl Verifiable for Features<'_> {
-    fn run_verifier(verifier: &mut Verifier<'_, '_>, place: usize) -> Result<(), InvalidFlatbuffer> {
+    fn run_verifier(verifier: &mut Verifier<'_, '_>, at: usize) -> Result<(), InvalidFlatbuffer> {
         verifier
-            .visit_table(place)?
+            .visit_table(at)?
             .visit_field::<ForwardsUOffset<Vector<'_, f32>>>("features", FEATURES, false)?
             .finish();
         Ok(())
@@ -35,7 +35,7 @@ impl Verifiable for Features<'_> {
 
 impl<'f> Features<'f> {
     fn features(&self) -> Vector<'f, f32> {
-        // SAFETY: the verifier has seen that the field, if it is there, is such a vector.
+        // SAFETY: the verifier has checked that the field, if present, is such a vector.
         let field = unsafe { self.0.get::<ForwardsUOffset<Vector<'f, f32>>>(FEATURES, None) };
         field.expect("the table has the field")
     }
@@ -59,7 +59,7 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
     ]
 }
 
-/// In memory of the builder, which is used again, and then into the file.
+/// Encodes into the builder's memory, which is reused, and then copies to the file.
 fn encode(builder: &mut FlatBufferBuilder<'_>, file: &mut [u8], features: &[f32]) -> usize {
     builder.reset();
     let vector = builder.create_vector(features);
@@ -73,7 +73,7 @@ fn encode(builder: &mut FlatBufferBuilder<'_>, file: &mut [u8], features: &[f32]
 }
 
 fn vector(file: &[u8]) -> Vector<'_, f32> {
-    flatbuffers::root::<Features<'_>>(file).expect("it is such a buffer").features()
+    flatbuffers::root::<Features<'_>>(file).expect("valid buffer").features()
 }
 
 fn find(file: &[u8]) -> &[u8] {

@@ -1,4 +1,4 @@
-//! HDF5, by the binding of its C library. It has no way to memory that is not through a file.
+//! HDF5, with the binding of its C library, which works only with files.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::row::{Kind, Row, Section};
 const NAME: &str = "features";
 
 pub fn rows(values: &'static [f32]) -> Vec<Row> {
-    let save = move |path: &Path| save(path, values).expect("there is room");
-    let load = |path: &Path, values: &mut Vec<f32>| *values = load(path).expect("it is sound");
+    let save = move |path: &Path| save(path, values).expect("enough space");
+    let load = |path: &Path, values: &mut Vec<f32>| *values = load(path).expect("valid file");
     let words = ["HDF5 (hdf5-metno)", "read from their place, into new memory"];
     vec![Row::file(Section::File, Kind::Other, words, save, load)]
 }

@@ -1,8 +1,8 @@
-//! A vector of 10,000 `f32`, as the field compares formats with: how many bytes a file of it has, how long writing and
-//! reading it take, and how much longer that is than for the bare bytes in the same place.
+//! Compares formats on a vector of 10,000 `f32`: the size of a file, the times of writing and reading it,
+//! and their ratios to the times of the raw bytes in the same place.
 //!
-//! Prints an object on a line for each way: where, whose, its name, how it comes to its values, the bytes of the file, the
-//! nanoseconds of writing and of reading. `cargo xtask measure formats` judges them.
+//! Prints a JSON object for each way on its own line: where, whose, its name, how it gets its values, the
+//! bytes of the file, the nanoseconds of writing and of reading. `cargo xtask measure formats` reads them.
 
 mod bincodes;
 mod cbor;
@@ -30,7 +30,7 @@ use row::{Kind, Row, Section};
 
 type Rows = fn(&'static [f32]) -> Vec<Row>;
 
-/// The floor first.
+/// The floor is first.
 const FORMATS: &[Rows] = &[
     raw::rows,
     ours::rows,

@@ -1,21 +1,21 @@
-//! Times, taken in turns: a machine is never faster than it is, so the best turn of each way counts.
+//! Measures times in turns. Other load can only make a turn slower, so the best turn of each way counts.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::row::{ROOM, Row, Section, Way};
+use crate::row::{CAPACITY, Row, Section, Way};
 use crate::vector::VALUES;
 
-/// How often each way takes its turn at each place.
+/// The number of turns of each way at each offset.
 const ROUNDS: usize = 60;
 
-/// So long takes one turn, or one call where that is longer.
+/// The duration of a turn; one call if that takes longer.
 const TURN: Duration = Duration::from_micros(30);
 
-/// Where in memory a file begins, behind a line of the cache: wherever an allocator can put it. How far it lies from where the values
-/// do, in lines of the cache, is about a tenth of the time of a copy.
-const PLACES: [usize; 4] = [0, 16, 32, 48];
+/// The offsets of a file from the start of a cache line, as any allocator may choose them. The distance
+/// between file and values in cache lines changes the time of a copy by about a tenth.
+const OFFSETS: [usize; 4] = [0, 16, 32, 48];
 
 /// Measures the ways of a section and prints them.
 pub fn section(section: Section, rows: &mut [Row], values: &[f32]) {
@@ -23,8 +23,8 @@ pub fn section(section: Section, rows: &mut [Row], values: &[f32]) {
     let subjects = of_section.enumerate().map(|(number, row)| Subject::new(row, number, values));
     let mut subjects: Vec<Subject<'_>> = subjects.collect();
     for _ in 0..ROUNDS {
-        for place in 0..PLACES.len() {
-            subjects.iter_mut().for_each(|subject| subject.take_turns(place));
+        for offset in 0..OFFSETS.len() {
+            subjects.iter_mut().for_each(|subject| subject.take_turns(offset));
         }
     }
     subjects.iter().for_each(Subject::print);
@@ -38,26 +38,26 @@ enum Act {
 
 const ACTS: [Act; 2] = [Act::Write, Act::Read];
 
-/// Nanoseconds of a call.
+/// The nanoseconds of a call.
 struct Times {
-    /// In one turn.
+    /// The number of calls in a turn.
     calls: u128,
-    /// At each place.
-    best: [f64; PLACES.len()],
+    /// The best time at each offset.
+    best: [f64; OFFSETS.len()],
 }
 
 impl Times {
-    const NONE: Self = Self { calls: 1, best: [f64::MAX; PLACES.len()] };
+    const NONE: Self = Self { calls: 1, best: [f64::MAX; OFFSETS.len()] };
 
     fn mean(&self) -> f64 {
-        self.best.iter().sum::<f64>() / PLACES.len() as f64
+        self.best.iter().sum::<f64>() / OFFSETS.len() as f64
     }
 }
 
 struct Subject<'r> {
     row: &'r mut Row,
     memory: Vec<u8>,
-    /// Where the file begins and how long it is.
+    /// The offset of the file in `memory`.
     begin: usize,
     len: usize,
     values: Vec<f32>,
@@ -66,14 +66,14 @@ struct Subject<'r> {
 }
 
 impl<'r> Subject<'r> {
-    /// Writes the vector and reads it again, and sees to it that it is the same.
+    /// Writes the vector, reads it back, and checks that it is the same.
     fn new(row: &'r mut Row, number: usize, values: &[f32]) -> Self {
         let path = folder().join(format!("formats-{}-{number}", std::process::id()));
-        let (memory, read, times) = (vec![0; ROOM], vec![0.0; VALUES], [Times::NONE; 2]);
+        let (memory, read, times) = (vec![0; CAPACITY], vec![0.0; VALUES], [Times::NONE; 2]);
         let mut subject = Self { row, memory, begin: 0, len: 0, values: read, path, times };
-        for place in 0..PLACES.len() {
-            subject.settle(place);
-            assert!(subject.gives(values), "{} gives other values back than were written", subject.row.name);
+        for offset in 0..OFFSETS.len() {
+            subject.move_to(offset);
+            assert!(subject.reads(values), "{} reads other values than it has written", subject.row.name);
         }
         for act in ACTS {
             let once = (0..5).map(|_| subject.turn(act)).min().unwrap_or(TURN);
@@ -82,8 +82,8 @@ impl<'r> Subject<'r> {
         subject
     }
 
-    /// Whether it is these values that it reads.
-    fn gives(&mut self, values: &[f32]) -> bool {
+    /// Whether it reads these values.
+    fn reads(&mut self, values: &[f32]) -> bool {
         if let Way::InPlace(_, find) = &mut self.row.way {
             return find(&self.memory[self.begin..][..self.len]) == bytemuck::cast_slice::<_, u8>(values);
         }
@@ -92,19 +92,19 @@ impl<'r> Subject<'r> {
         self.values == values
     }
 
-    fn take_turns(&mut self, place: usize) {
-        self.settle(place);
+    fn take_turns(&mut self, offset: usize) {
+        self.move_to(offset);
         for act in ACTS {
             let time = self.turn(act).as_nanos() as f64;
             let Times { calls, best } = &mut self.times[act as usize];
-            best[place] = best[place].min(time / *calls as f64);
+            best[offset] = best[offset].min(time / *calls as f64);
         }
     }
 
-    /// Goes to this place with the file.
-    fn settle(&mut self, place: usize) {
+    /// Writes the file at this offset.
+    fn move_to(&mut self, offset: usize) {
         let to_line = self.memory.as_ptr().align_offset(64);
-        self.begin = to_line + PLACES[place];
+        self.begin = to_line + OFFSETS[offset];
         self.write();
     }
 
@@ -126,7 +126,7 @@ impl<'r> Subject<'r> {
         }
     }
 
-    /// The time of so many calls, when another one went before.
+    /// Returns the time of a turn, after one call that is not timed.
     fn turn(&mut self, act: Act) -> Duration {
         let act_once = match act {
             Act::Write => Self::write,
@@ -150,7 +150,8 @@ impl<'r> Subject<'r> {
         let [write, read] = ACTS.map(|act| self.times[act as usize].mean());
         let [section, kind] = [section.name(), kind.name()];
         let figure = serde_json::json!({
-            "where": section, "whose": kind, "name": name, "how": how, "bytes": len, "write_ns": write, "read_ns": read,
+            "where": section, "whose": kind, "name": name, "how": how,
+            "bytes": len, "write_ns": write, "read_ns": read,
         });
         println!("{figure}");
     }
@@ -159,13 +160,13 @@ impl<'r> Subject<'r> {
 impl Drop for Subject<'_> {
     fn drop(&mut self) {
         if let Way::File(..) = self.row.way {
-            // It is one of those that nobody looks for.
+            // A leftover file does no harm.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// In memory, where the system has a folder for that.
+/// Returns a directory in memory, if the system has one.
 fn folder() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() }

@@ -1,4 +1,4 @@
-//! MessagePack by rmp-serde.
+//! MessagePack, with rmp-serde.
 
 use std::io::Cursor;
 
@@ -10,10 +10,10 @@ use crate::shapes::{BYTES, Bytes, NUMBERS, Numbers, OwnNumbers};
 
 pub fn rows(features: &'static [f32]) -> Vec<Row> {
     let numbers = |file: &[u8], values: &mut Vec<f32>| {
-        *values = rmp_serde::from_slice::<OwnNumbers>(file).expect("it is MessagePack").features;
+        *values = rmp_serde::from_slice::<OwnNumbers>(file).expect("MessagePack").features;
     };
     let bytes = |file: &[u8], values: &mut Vec<f32>| {
-        let read: Bytes<'_> = rmp_serde::from_slice(file).expect("it is MessagePack");
+        let read: Bytes<'_> = rmp_serde::from_slice(file).expect("MessagePack");
         cast_slice_mut(values).copy_from_slice(read.features);
     };
     let encode_bytes = move |file: &mut [u8]| encode(file, &Bytes { features: cast_slice(features) });
@@ -26,6 +26,6 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
 
 fn encode(file: &mut [u8], features: &impl Serialize) -> usize {
     let mut file = Cursor::new(file);
-    rmp_serde::encode::write_named(&mut file, features).expect("there is room");
+    rmp_serde::encode::write_named(&mut file, features).expect("enough space");
     written(&file)
 }

@@ -1,4 +1,4 @@
-//! This library, by each of its doors.
+//! This library, with each of its APIs.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -30,38 +30,38 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
 }
 
 fn decode_model(file: &[u8], values: &mut [f32]) {
-    read(Model::open(file, &mut [0; 256]).expect("it is sound"), values);
+    read(Model::open(file, &mut [0; 256]).expect("valid file"), values);
 }
 
 fn read<S: ReadAt<Error: core::fmt::Debug>>(mut model: Model<S>, values: &mut [f32]) {
-    let info = model.find(black_box(NAME), &mut [0; 256]).expect("it is sound").expect("it is there");
-    let mut reader = model.tensor(&info).expect("it is this file's").values();
-    reader.read_exact(values).expect("it is whole");
+    let info = model.find(black_box(NAME), &mut [0; 256]).expect("valid file").expect("found");
+    let mut reader = model.reader(&info).expect("tensor of this file").values();
+    reader.read_exact(values).expect("complete");
 }
 
 fn find(file: &[u8]) -> &[u8] {
-    View::parse(file).expect("it is sound").tensor(black_box(NAME)).expect("it is there").bytes()
+    View::parse(file).expect("valid file").tensor(black_box(NAME)).expect("found").bytes()
 }
 
-/// As a program does that needs no more than a file: made in memory.
+/// Writes a file in the simplest way: made in memory, then written.
 fn save(path: &Path, values: &[f32]) {
-    let plan = vector::spec().plan().expect("it can be written");
-    let mut file = Vec::with_capacity(usize::try_from(plan.file_len()).expect("it fits into memory"));
+    let plan = vector::spec().plan().expect("valid spec");
+    let mut file = Vec::with_capacity(usize::try_from(plan.file_len()).expect("fits memory"));
     vector::write_to(&mut file, plan, values);
-    fs::write(path, &file).expect("there is room");
+    fs::write(path, &file).expect("enough space");
 }
 
 fn replace(path: &Path, values: &[f32]) {
-    write_file(path, vector::spec(), |file| file.write_values(NAME, values)).expect("it can be written");
+    write_file(path, vector::spec(), |file| file.write_values(NAME, values)).expect("valid spec");
 }
 
 fn load_model(path: &Path, values: &mut [f32]) {
-    let file = File::open(path).expect("it is there");
-    read(Model::open(file, &mut [0; 256]).expect("it is sound"), values);
+    let file = File::open(path).expect("found");
+    read(Model::open(file, &mut [0; 256]).expect("valid file"), values);
 }
 
 fn load_file_model(path: &Path, values: &mut [f32]) {
-    let model = FileModel::open(path).expect("it is sound");
-    let tensor = model.find(black_box(NAME)).expect("it is sound").expect("it is there");
-    tensor.reader().values().read_exact(values).expect("it is whole");
+    let model = FileModel::open(path).expect("valid file");
+    let tensor = model.find(black_box(NAME)).expect("valid file").expect("found");
+    tensor.reader().values().read_exact(values).expect("complete");
 }

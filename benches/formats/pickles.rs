@@ -1,4 +1,5 @@
-//! Python's pickle, protocol 3, by serde-pickle: a dictionary with a list of floats, which pickle has only in 64 bits, or with bytes.
+//! Python's pickle, protocol 3, with serde-pickle: a dictionary with a list of floats, which pickle stores
+//! in 64 bits, or with bytes.
 
 use std::io::Cursor;
 
@@ -25,10 +26,10 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
 
 fn encode(file: &mut [u8], features: &impl Serialize) -> usize {
     let mut file = Cursor::new(file);
-    serde_pickle::to_writer(&mut file, features, SerOptions::new()).expect("there is room");
+    serde_pickle::to_writer(&mut file, features, SerOptions::new()).expect("enough space");
     written(&file)
 }
 
 fn decode<T: DeserializeOwned>(file: &[u8]) -> T {
-    serde_pickle::from_slice(file, DeOptions::new()).expect("it is a pickle")
+    serde_pickle::from_slice(file, DeOptions::new()).expect("pickle")
 }

@@ -8,10 +8,10 @@ use crate::shapes::{BYTES, Bytes, NUMBERS, Numbers, OwnNumbers};
 
 pub fn rows(features: &'static [f32]) -> Vec<Row> {
     let numbers = |file: &[u8], values: &mut Vec<f32>| {
-        *values = postcard::from_bytes::<OwnNumbers>(file).expect("it is a postcard").features;
+        *values = postcard::from_bytes::<OwnNumbers>(file).expect("postcard").features;
     };
     let bytes = |file: &[u8], values: &mut Vec<f32>| {
-        let read: Bytes<'_> = postcard::from_bytes(file).expect("it is a postcard");
+        let read: Bytes<'_> = postcard::from_bytes(file).expect("postcard");
         cast_slice_mut(values).copy_from_slice(read.features);
     };
     let encode_bytes = move |file: &mut [u8]| encode(file, &Bytes { features: cast_slice(features) });
@@ -23,5 +23,5 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
 }
 
 fn encode(file: &mut [u8], features: &impl Serialize) -> usize {
-    postcard::to_slice(features, file).expect("there is room").len()
+    postcard::to_slice(features, file).expect("enough space").len()
 }

@@ -1,4 +1,5 @@
-//! Protocol Buffers by prost: `message Features { repeated float features = 1; }`, which is packed, and the same with `bytes`.
+//! Protocol Buffers, with prost: `message Features { repeated float features = 1; }`, which is packed, and
+//! the same with `bytes`.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use prost::Message;
@@ -20,7 +21,8 @@ struct Bytes {
 }
 
 pub fn rows(features: &'static [f32]) -> Vec<Row> {
-    // Its structures own what they hold. That of numbers can be what the program works with; that of bytes is made to be written.
+    // prost's structures own their data. A program can keep its numbers in one; the one with bytes is
+    // created to be written.
     let numbers = Numbers { features: features.to_vec() };
     let encode_numbers = move |file: &mut [u8]| encode(file, &numbers);
     let encode_bytes = move |file: &mut [u8]| {
@@ -40,10 +42,10 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
 fn encode(file: &mut [u8], features: &impl Message) -> usize {
     let len = file.len();
     let mut left = file;
-    features.encode(&mut left).expect("there is room");
+    features.encode(&mut left).expect("enough space");
     len - left.len()
 }
 
 fn decode<T: Message + Default>(mut file: &[u8]) -> T {
-    T::decode(&mut file).inspect(|_| debug_assert!(!file.has_remaining())).expect("it is such a message")
+    T::decode(&mut file).inspect(|_| debug_assert!(!file.has_remaining())).expect("valid message")
 }

@@ -1,4 +1,4 @@
-//! The floor: the bytes of the values and nothing else, by the shortest way there is.
+//! The floor: only the bytes of the values, in the shortest way.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -39,21 +39,21 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
 }
 
 fn save(path: &Path, bytes: &[u8]) {
-    File::create(path).and_then(|mut file| file.write_all(bytes)).expect("there is room");
+    File::create(path).and_then(|mut file| file.write_all(bytes)).expect("enough space");
 }
 
 fn load(path: &Path, values: &mut [f32]) {
-    let mut file = File::open(path).expect("it is there");
-    file.read_exact(cast_slice_mut(values)).expect("it is whole");
+    let mut file = File::open(path).expect("found");
+    file.read_exact(cast_slice_mut(values)).expect("complete");
 }
 
-/// Under another name, then on the medium, then in its place, and that on the medium too.
+/// Writes another file, syncs it, renames it, and syncs the directory.
 fn replace(path: &Path, bytes: &[u8]) {
     let temporary = path.with_extension("tmp");
-    let mut file = File::create_new(&temporary).expect("there is none");
-    file.write_all(bytes).and_then(|()| file.sync_all()).expect("there is room");
+    let mut file = File::create_new(&temporary).expect("new file");
+    file.write_all(bytes).and_then(|()| file.sync_all()).expect("enough space");
     drop(file);
-    fs::rename(&temporary, path).expect("it can have that name");
-    let folder = path.parent().expect("it is in a folder");
-    File::open(folder).and_then(|folder| folder.sync_all()).expect("it can be synced");
+    fs::rename(&temporary, path).expect("renamed");
+    let folder = path.parent().expect("in a directory");
+    File::open(folder).and_then(|folder| folder.sync_all()).expect("synced");
 }

@@ -17,7 +17,7 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
         bytes.len()
     };
     let save = move |path: &Path| {
-        serialize_to_file([(NAME, tensor(values))], None, path).expect("there is room");
+        serialize_to_file([(NAME, tensor(values))], None, path).expect("enough space");
     };
     let words = ["safetensors 0.8", "copied"];
     vec![
@@ -32,5 +32,5 @@ fn decode(file: &[u8], values: &mut [f32]) {
 }
 
 fn load(path: &Path, values: &mut [f32]) {
-    decode(&fs::read(path).expect("it is there"), values);
+    decode(&fs::read(path).expect("found"), values);
 }

@@ -1,22 +1,22 @@
-//! One way to write the vector and to read it again.
+//! One way to write the vector and to read it back.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// More than any of the files has.
-pub const ROOM: usize = 1 << 20;
+/// More bytes than any of the files has.
+pub const CAPACITY: usize = 1 << 20;
 
-/// What is compared with what: each has a floor of its own.
+/// The group of ways that are compared; each has its own floor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// From and to memory.
     Memory,
-    /// Found in memory and left where it lies.
+    /// Found in memory and not copied.
     InPlace,
     /// From and to a file.
     File,
-    /// Written so that a file is there, whole, or is not, whatever happens to the machine; and read again.
+    /// Written atomically, so that after a crash the file is complete or absent; and read back.
     Durable,
 }
 
@@ -53,9 +53,9 @@ impl Kind {
     }
 }
 
-/// Makes the file in the front of this memory, and says how long it is.
+/// Writes the file to the front of the buffer, and returns its length.
 pub type Encode = Box<dyn FnMut(&mut [u8]) -> usize>;
-/// Leaves the values of the file in the vector: in its memory, or in memory of its own that takes the place of that.
+/// Reads the file's values into the vector, or replaces the vector by a new one.
 pub type Decode = Box<dyn FnMut(&[u8], &mut Vec<f32>)>;
 /// Finds the bytes of the values.
 pub type Find = Box<dyn for<'f> FnMut(&'f [u8]) -> &'f [u8]>;
@@ -72,7 +72,7 @@ pub struct Row {
     pub section: Section,
     pub kind: Kind,
     pub name: &'static str,
-    /// How it comes to its values.
+    /// How it gets its values.
     pub how: String,
     pub way: Way,
 }
@@ -98,17 +98,18 @@ impl Row {
         Self { section: Section::InPlace, kind, name, how: how.to_owned(), way }
     }
 
-    /// The same from and to a file, as programs do that have no other door to one: all of it at once, through memory.
+    /// Returns the same way with files, for libraries without an API for files: all of the file at once,
+    /// through memory.
     pub fn through_memory(self) -> Option<Self> {
         let Way::Memory(mut encode, mut decode) = self.way else { return None };
-        let (mut made, mut read) = (vec![0; ROOM], Vec::new());
+        let (mut made, mut read) = (vec![0; CAPACITY], Vec::new());
         let save = move |path: &Path| {
             let len = encode(&mut made);
-            fs::write(path, &made[..len]).expect("there is room");
+            fs::write(path, &made[..len]).expect("enough space");
         };
         let load = move |path: &Path, values: &mut Vec<f32>| {
             read.clear();
-            File::open(path).and_then(|mut file| file.read_to_end(&mut read)).expect("it is there");
+            File::open(path).and_then(|mut file| file.read_to_end(&mut read)).expect("found");
             decode(&read, values);
         };
         let how = format!("all of the file into memory, then {}", self.how);
@@ -126,7 +127,7 @@ impl Row {
     }
 }
 
-/// How many bytes were written to the front of this memory.
+/// Returns the number of bytes written to the front of the buffer.
 pub fn written(file: &Cursor<&mut [u8]>) -> usize {
-    usize::try_from(file.position()).expect("it is a place in memory")
+    usize::try_from(file.position()).expect("fits usize")
 }

@@ -1,8 +1,8 @@
-"""Writes the tables and draws the pictures of these pages: `cargo xtask measure speed formats --write` runs it.
+"""Writes the tables and draws the pictures of these pages, for `cargo xtask measure speed formats --write`.
 
     pages.py MEASURED.json
 
-The file is what `cargo xtask measure speed formats --json` prints, or one of the two.
+The file is the output of `cargo xtask measure speed formats --json`, or of one of the two.
 """
 
 import json
@@ -25,8 +25,8 @@ MICROSECONDS = "microseconds; less is better"
 GIGABYTES = "GB/s; more is better"
 GAIN = "times as fast as the reference; more is better, and the line is the limit"
 
-# Each picture: the name of its file and of the page's table, its title, the beginnings of the names of the cases in the
-# table, which of them it shows, and what its bars count.
+# Each picture: the name of its file and of the table, its title, the beginnings of the names of the cases in the
+# table, the cases that it shows, and the unit of its bars.
 PICTURES = [
     ("check", "Check a header of 1,000 tensors", ["check, "], lambda case: " 1000 tensors, " in case["what"], NANOSECONDS),
     ("sizes", "Check headers of any size in chunks of 4 KiB", [],
@@ -47,7 +47,7 @@ PLACES = {"memory": "from and to memory", "in place": None, "file": "from and to
 
 
 def number(value):
-    """Whole where it is whole or large, else three digits that tell something; commas between thousands."""
+    """Formats without decimals if the number is whole or large, else with three significant digits; commas between thousands."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
@@ -63,12 +63,12 @@ def write_table(page, name, table):
     marks = re.compile(rf"(^<!-- table {name}:.*\n)[\s\S]*?(^<!-- end of table {name} -->)", re.MULTILINE)
     text, count = marks.subn(lambda marks: f"{marks[1]}\n{table.strip()}\n\n{marks[2]}", text)
     if count != 1:
-        sys.exit(f"{page} has {count} places for the table {name}, not one")
+        sys.exit(f"{page} has the table {name} {count} times, not once")
     (HERE / page).write_text(text)
 
 
 def draw(name, title, about, groups, is_logarithmic):
-    """Bars below one another: groups of (name, [(kind, label, value, words after it, limit or None)])."""
+    """Draws horizontal bars: groups of (name, [(kind, label, value, words after it, limit or None)])."""
     rows, ticks, at = [], [], 0.0
     for heading, bars in groups:
         if heading:
@@ -104,7 +104,7 @@ def speed(measured):
     for case in cases:
         count = sum(case["what"].startswith(tuple(beginnings)) for _, _, beginnings, _, _ in PICTURES if beginnings)
         if count != 1:
-            sys.exit(f"\"{case['what']}\" belongs into one table, not into {count}")
+            sys.exit(f"\"{case['what']}\" must be in one table, but is in {count}")
     for name, title, beginnings, is_shown, about in PICTURES:
         told = [case for case in cases if not beginnings or case["what"].startswith(tuple(beginnings))]
         if beginnings:
@@ -153,7 +153,7 @@ def formats(measured):
                 (figure["whose"], title_of(figure), figure[key], f"{number(figure[key])} ({number(figure[key] / floor[key])}x)", None)
                 for figure in by(key)
             ]
-            about = "nanoseconds; in brackets, how many times those of the bare bytes; less is better"
+            about = "nanoseconds; in brackets, how many times those of the raw bytes; less is better"
             groups = [("Reading", bars("read_ns")), ("Writing", bars("write_ns"))]
             draw(f"formats-{place}", f"A vector of 10,000 f32, {title}", about, groups, True)
 

@@ -1,4 +1,4 @@
-//! Shows the linker the maps of the machines that measure.
+//! Adds the linker scripts of the measuring devices to the search path.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! Links for the memory of the board.
+//! Links for the board's memory.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! Picks the machine's linker script, of those that the package `board` shows the linker.
+//! Selects the linker script of the device, from those of the package `board`.
 
 use std::env;
 
@@ -6,7 +6,7 @@ fn main() {
     let arch = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let machine = if arch == "riscv32" { "virt.x" } else { "mps2-an385.x" };
     println!("cargo:rustc-link-arg-bins=-T{machine}");
-    // The reference has a heap, and so it has static memory.
+    // The reference has a heap, and so static memory.
     if env::var_os("CARGO_FEATURE_REFERENCE").is_none() {
         println!("cargo:rustc-link-arg-bins=-Tno-statics.x");
     }

@@ -1,4 +1,4 @@
-//! Tells the linker where the chip has its memory.
+//! Passes the linker the memory layout of the chip.
 
 use std::env;
 

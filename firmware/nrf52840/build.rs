@@ -1,4 +1,5 @@
-//! Hands the linker its scripts: from here, for flags in the environment would replace those in `.cargo/config.toml`.
+//! Passes the linker its scripts here, because flags in the environment would replace those in
+//! `.cargo/config.toml`.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! Tells the linker where the machine has its memory.
+//! Passes the linker the memory layout of the device.
 
 use std::env;
 

@@ -1,13 +1,14 @@
-//! Work on many things at once.
+//! Runs work on several threads.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder, scope};
 
-/// Does `work` with every part, on at most so many threads, of which this one is one. Where the system has no more threads to give, there are fewer.
+/// Does `work` with every part on at most `threads` threads, including this one; on fewer if the system
+/// cannot start more.
 ///
 /// # Errors
-/// Those of `work`; then other parts may not be done.
+/// Those of `work`; other parts may then not be done.
 pub fn share<T: Send>(
     parts: impl Iterator<Item = T> + Send,
     threads: usize,
@@ -24,7 +25,7 @@ pub fn share<T: Send>(
     })
 }
 
-/// What a thread has to say; a panic of it is an error.
+/// Returns the outcome of a thread; a panic becomes an error.
 pub fn joined(outcome: thread::Result<io::Result<()>>) -> io::Result<()> {
     outcome.unwrap_or_else(|_| Err(io::Error::other("a thread of this program has panicked")))
 }
@@ -36,14 +37,14 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn every_part_is_worked_on_once_and_errors_are_told() {
+    fn every_part_is_done_once_and_errors_are_returned() {
         for threads in [1, 2, 9] {
             let mut numbers = vec![0_u32; 100];
             let add = |(number, index): (&mut u32, u32)| {
                 *number += index;
                 if index == 50 { Err(io::Error::other("not this one")) } else { Ok(()) }
             };
-            share(numbers.iter_mut().zip(0..50), threads, add).expect("50 is not among them");
+            share(numbers.iter_mut().zip(0..50), threads, add).expect("no error");
             assert!(numbers.iter().zip(0..50).all(|(number, index)| *number == index));
             let outcome = share(numbers.iter_mut().zip(0..), threads, add);
             assert_eq!(outcome.expect_err("one fails").to_string(), "not this one");
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_a_thread_is_an_error() {
+    fn panic_of_a_thread_is_an_error() {
         let barrier = Barrier::new(2);
         let main = std::thread::current().id();
         let outcome = share(0..2, 2, |_| {

@@ -1,13 +1,13 @@
-//! Text from a file, made safe for a terminal.
+//! Makes text from a file safe for a terminal.
 
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// How many characters of a name are printed.
+/// The largest number of characters of a name that is printed.
 const SHOWN: usize = 80;
 
-/// A character as it is shown: itself where it can be seen and does nothing else, escaped where it
-/// is invisible, steers the terminal, or turns the direction of the text around it.
+/// Returns a character as it is shown: unchanged if it is visible and has no other effect; escaped if it is
+/// invisible, controls the terminal, or changes the text's direction.
 pub fn shown(character: char) -> Cow<'static, str> {
     match character {
         '\n' => "\\n".into(),
@@ -18,12 +18,12 @@ pub fn shown(character: char) -> Cow<'static, str> {
     }
 }
 
-/// Whether a character is shown as it is.
+/// Whether a character is shown unchanged.
 pub fn is_plain(character: char) -> bool {
     character.width().is_some_and(|columns| columns > 0) && !is_unseen(character)
 }
 
-/// What has a width by the tables, and yet is not seen, or moves what stands beside it.
+/// Whether a character has a width in the tables, but is invisible or moves its neighbours.
 fn is_unseen(character: char) -> bool {
     matches!(
         character,
@@ -42,12 +42,12 @@ fn is_unseen(character: char) -> bool {
     )
 }
 
-/// A whole text as it is shown, outside quotes.
+/// Returns a text as it is shown, without quotes.
 pub fn shown_text(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A name in quotes, shortened if it is absurdly long.
+/// Returns a name in quotes, shortened if it is extremely long.
 pub fn quoted(name: &str) -> String {
     let mut quoted = String::from("\"");
     for (count, character) in name.chars().enumerate() {
@@ -69,7 +69,7 @@ mod tests {
     use super::{quoted, shown_text};
 
     #[test]
-    fn what_steers_a_terminal_is_escaped() {
+    fn terminal_controls_are_escaped() {
         for (raw, safe) in [
             ("a\u{1b}[31mb", "a\\u{1b}[31mb"),
             ("\u{202e}fed", "\\u{202e}fed"),

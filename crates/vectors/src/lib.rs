@@ -1,5 +1,5 @@
-//! The conformance vectors of `tests/vectors` for programs: what the manifest says, how the files are made that are too large to be
-//! kept, what a reader answers to a file, and whether that is right.
+//! The conformance vectors of `tests/vectors` for programs: the manifest, the recipes of files too large to
+//! be committed, the answers of readers, and their scores.
 
 pub mod manifest;
 pub mod protocol;
@@ -15,22 +15,22 @@ pub use table::{Table, Tensor};
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the vectors.
+/// Returns the directory of the vectors.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
 }
 
-/// The manifest of the committed vectors.
+/// Reads the manifest of the committed vectors.
 ///
 /// # Panics
-/// When it cannot be read: no test of vectors means anything then.
+/// If the manifest cannot be read: no test of vectors can run without it.
 pub fn load() -> Manifest {
     let path = folder().join("manifest.json");
     let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Manifest::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The vectors that are made by recipes.
+/// Returns the vectors that are made by recipes.
 pub fn recipes() -> impl Iterator<Item = Vector> {
     load().vectors.into_iter().filter(|vector| vector.recipe.is_some())
 }

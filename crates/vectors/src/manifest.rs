@@ -1,4 +1,4 @@
-//! The list of the vectors.
+//! The manifest: the list of the vectors.
 
 use crate::recipe::Recipe;
 use crate::table::{Table, Tensor};
@@ -7,16 +7,16 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashSet};
 
-/// The whole of `manifest.json`.
+/// All of `manifest.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Manifest {
-    /// The releases of the reference that were asked, oldest first.
+    /// The releases of the reference that were run, oldest first.
     #[serde(default)]
     pub references: Vec<String>,
-    /// The reference's classes of errors: abbreviation, and the name in its source.
+    /// The reference's error classes: the abbreviation, and the name in its source.
     #[serde(default)]
     pub classes: BTreeMap<String, String>,
-    /// This project's codes of errors.
+    /// This project's error codes.
     #[serde(default)]
     pub codes: BTreeMap<String, Code>,
     /// Classes of bugs that vectors catch, each with a sentence.
@@ -25,16 +25,16 @@ pub struct Manifest {
     pub vectors: Vec<Vector>,
 }
 
-/// One of this project's codes of errors.
+/// One of this project's error codes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Code {
-    /// The class of the reference's error that answers to it; none where the reference takes the file.
+    /// The corresponding error class of the reference; `None` if the reference accepts the file.
     pub class: Option<String>,
-    /// What is wrong, and at which byte.
+    /// The error, and the byte that is reported.
     pub meaning: String,
 }
 
-/// What every reader should say.
+/// The verdict that every reader should give.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -46,23 +46,23 @@ pub enum Verdict {
     Either,
 }
 
-/// What this project says.
+/// This project's verdict.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Ours {
-    /// The file is sound.
+    /// The file is valid.
     Accept,
-    /// The file is not sound.
+    /// The file is invalid.
     Reject,
 }
 
-/// The verdict of one release of the reference: `ok` or a class, or several that come at random.
+/// The verdict of one release of the reference: `ok` or a class, or several that occur at random.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Answers {
-    /// Always this one.
+    /// Always this verdict.
     One(String),
-    /// One of these.
+    /// One of these verdicts.
     Several(Vec<String>),
 }
 
@@ -81,58 +81,58 @@ impl Answers {
 pub struct TensorRow {
     /// Its name.
     pub name: String,
-    /// Its dtype, as the header spells it.
+    /// Its dtype, as in the header.
     pub dtype: String,
     /// Its shape.
     pub shape: Vec<u64>,
-    /// Begin and end, counted from the start of the data.
+    /// Begin and end, relative to the start of the data.
     pub data_offsets: [u64; 2],
-    /// Of its bytes.
+    /// The SHA-256 of its bytes.
     pub sha256: String,
 }
 
 /// One conformance vector.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Vector {
-    /// Area and what.
+    /// The area and a short name.
     pub id: String,
-    /// Its path in the folder of the vectors.
+    /// Its path in the directory of the vectors.
     pub file: Option<String>,
-    /// How it is made, where it is too large to be kept.
+    /// The recipe, if the file is too large to be committed.
     pub recipe: Option<Recipe>,
-    /// Bytes of the file.
+    /// The file's length in bytes.
     pub length: usize,
-    /// Of the file.
+    /// The SHA-256 of the file.
     pub sha256: String,
-    /// Whether the file is more than a megabyte.
+    /// Whether the file is larger than a megabyte.
     #[serde(default)]
     pub large: bool,
-    /// What every reader should say.
+    /// The verdict that every reader should give.
     pub verdict: Verdict,
-    /// What this project says.
+    /// This project's verdict.
     pub ours: Ours,
     /// The code of this project's error.
     pub code: Option<String>,
     /// The byte at which this project reports it.
     pub at: Option<u64>,
-    /// How many rules the file breaks; with one, the class of the error is settled too.
+    /// The number of rules that the file breaks; with one, the class of the error is certain too.
     pub faults: Option<u8>,
-    /// Which of the listed differences from the reference this is.
+    /// The listed difference from the reference, if this is one.
     pub deviation: Option<String>,
-    /// The rule that it shows.
+    /// The rule that the vector tests.
     pub rule: String,
-    /// Why it exists.
+    /// Why the vector exists.
     pub reason: String,
     /// Classes of bugs that it catches.
     pub flags: Vec<String>,
-    /// What each release of the reference says.
+    /// The verdict of each release of the reference.
     #[serde(default)]
     pub reference: BTreeMap<String, Answers>,
-    /// How many tensors there are, where they are too many to list.
+    /// The number of tensors, if they are too many to list.
     pub tensor_count: Option<usize>,
     /// The tensors of a file that this project accepts.
     pub tensors: Option<Vec<TensorRow>>,
-    /// That it is `null` is to be compared too; that it is missing is not.
+    /// `null` is compared too; a missing member is not.
     #[serde(default, deserialize_with = "even_null")]
     pub metadata: Option<Value>,
 }
@@ -145,32 +145,32 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// It is none; a sentence says why.
+    /// The text is not a manifest; a sentence says why.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let damaged = |why: String| format!("it is no manifest of conformance vectors: {why}");
         let manifest: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
         let mut ids = HashSet::new();
         match manifest.vectors.iter().find(|vector| !ids.insert(&vector.id)) {
-            Some(twice) => Err(damaged(format!("the vector {:?} is listed twice", twice.id))),
+            Some(duplicate) => Err(damaged(format!("the vector {:?} is listed twice", duplicate.id))),
             None => Ok(manifest),
         }
     }
 }
 
 impl Vector {
-    /// The bytes of the file, from the repository or made anew.
+    /// Returns the bytes of the file, from the repository or from its recipe.
     ///
     /// # Panics
-    /// When the file cannot be read or is not the one that the manifest means.
+    /// If the file cannot be read, or is not the one in the manifest.
     pub fn bytes(&self) -> Vec<u8> {
         let read = |file: &str| std::fs::read(crate::folder().join(file)).map_err(|error| error.to_string());
         self.content(read).unwrap_or_else(|problem| panic!("{}: {problem}", self.id))
     }
 
-    /// The bytes of the file, which `read` gives if it is kept.
+    /// Returns the bytes of the file; `read` reads it if it is committed.
     ///
     /// # Errors
-    /// Those of `read`; it is not the file that the manifest means.
+    /// Those of `read`, or the file is not the one in the manifest.
     pub fn content(&self, read: impl FnOnce(&str) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, String> {
         let bytes = match (&self.file, &self.recipe) {
             (Some(file), None) => read(file)?,
@@ -186,12 +186,12 @@ impl Vector {
         }
     }
 
-    /// The area: the first word of the id.
+    /// Returns the area: the first word of the id.
     pub fn area(&self) -> &str {
         self.id.split_once('-').map_or(&self.id, |(area, _)| area)
     }
 
-    /// What a reader must report, where the manifest lists it.
+    /// Returns the table that a reader must report, if the manifest lists it.
     pub fn table(&self) -> Option<Table> {
         let tensors = self.tensors.as_ref()?.iter().map(TensorRow::tensor).collect();
         let pairs = self.metadata.as_ref().and_then(Value::as_object);
@@ -213,7 +213,7 @@ impl TensorRow {
     }
 }
 
-/// The SHA-256 of the bytes in lower-case hexadecimal.
+/// Returns the SHA-256 of the bytes in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -222,18 +222,21 @@ pub fn sha256(bytes: &[u8]) -> String {
 mod tests {
     use super::Manifest;
 
-    fn refused(text: &str) -> String {
-        Manifest::parse(text.as_bytes()).map_or_else(|why| why, |_| panic!("it is taken: {text}"))
+    fn error(text: &str) -> String {
+        Manifest::parse(text.as_bytes()).map_or_else(|why| why, |_| panic!("accepted: {text}"))
     }
 
     #[test]
-    fn what_is_no_manifest_is_refused_in_a_sentence() {
-        let vector = r#"{"id":"a-b","length":0,"sha256":"","verdict":"valid","ours":"accept","rule":"","reason":"","flags":[]}"#;
-        assert!(refused("").contains("EOF while parsing"));
-        assert!(refused("[]").contains("line 1 column"));
-        assert!(refused(r#"{"flags":{}}"#).contains("missing field `vectors`"));
-        assert!(refused(r#"{"flags":{},"vectors":[{"id":7}]}"#).contains("invalid type"));
-        let twice = format!(r#"{{"flags":{{}},"vectors":[{vector},{vector}]}}"#);
-        assert!(refused(&twice).contains("is listed twice"));
+    fn invalid_manifests_are_rejected_in_a_sentence() {
+        let vector = concat!(
+            r#"{"id":"a-b","length":0,"sha256":"","verdict":"valid","ours":"accept","#,
+            r#""rule":"","reason":"","flags":[]}"#
+        );
+        assert!(error("").contains("EOF while parsing"));
+        assert!(error("[]").contains("line 1 column"));
+        assert!(error(r#"{"flags":{}}"#).contains("missing field `vectors`"));
+        assert!(error(r#"{"flags":{},"vectors":[{"id":7}]}"#).contains("invalid type"));
+        let duplicate = format!(r#"{{"flags":{{}},"vectors":[{vector},{vector}]}}"#);
+        assert!(error(&duplicate).contains("is listed twice"));
     }
 }

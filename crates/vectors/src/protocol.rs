@@ -1,26 +1,27 @@
-//! The runner protocol: a reader gets a file on its standard input, and answers by how it ends and by what it prints.
+//! The runner protocol: a reader gets a file on its standard input, and answers by its exit code and its
+//! output.
 
 use serde_json::{Map, Value};
 
-/// How much of a reader's own words is kept, in characters.
+/// The largest number of characters of a reader's message that is kept.
 const WORDS: usize = 1000;
-/// And of those with which it crashed: the last.
+/// The number of characters kept of the end of a crash's message.
 const LAST_WORDS: usize = 200;
 
 /// How a reader's process ended.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
-    /// It was killed after so many seconds.
+    /// It was killed after this many seconds.
     TimedOut(u64),
-    /// It was killed after so many bytes on its standard output.
+    /// It was killed after this many bytes on its standard output.
     Flooded(u64),
 }
 
-/// What a reader's process left.
+/// The result of a reader's process.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// How it ended.
@@ -32,26 +33,26 @@ pub struct Output {
 }
 
 impl Output {
-    /// What was said to people: standard error, then standard output.
+    /// Returns the messages for people: standard error, then standard output.
     fn words(&self) -> String {
         let words = [self.stderr.as_slice(), &self.stdout].concat();
         String::from_utf8_lossy(&words).trim().to_owned()
     }
 }
 
-/// What a reader made of a file.
+/// A reader's verdict about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It accepted the file.
     Accept,
-    /// It refused the file.
+    /// It rejected the file.
     Reject,
     /// It did neither.
     Crash,
 }
 
 impl Outcome {
-    /// The word for it, as in the manifest.
+    /// Returns the word for it in the manifest.
     pub fn word(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -64,15 +65,15 @@ impl Outcome {
 /// An answer to one file.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// What the reader made of it.
+    /// The reader's verdict.
     pub outcome: Outcome,
-    /// For a crash or a refusal: the words.
+    /// For a crash or a rejection: the message.
     pub text: String,
-    /// For a refusal: this project's code of the error, if given.
+    /// For a rejection: this project's error code, if given.
     pub code: Option<String>,
-    /// For a refusal: the byte where the error shows, if given.
+    /// For a rejection: the byte of the error, if given.
     pub at: Option<u64>,
-    /// For a file that is accepted: the object that was printed.
+    /// For an accepted file: the object that was printed.
     pub table: Option<Map<String, Value>>,
 }
 
@@ -81,7 +82,7 @@ impl Answer {
         Self { outcome, text, code: None, at: None, table: None }
     }
 
-    /// What a reader's process answered.
+    /// Returns the answer of a reader's process.
     pub fn of(output: &Output) -> Self {
         match output.end {
             End::Code(0) => Self::acceptance(&output.stdout),
@@ -104,7 +105,7 @@ impl Answer {
         Self { code, at, ..Self::new(Outcome::Reject, words.chars().take(WORDS).collect()) }
     }
 
-    /// Output that is not what the protocol says is a crash.
+    /// Output that violates the protocol counts as a crash.
     fn acceptance(output: &[u8]) -> Self {
         match table(output) {
             Ok(table) => Self { table: Some(table), ..Self::new(Outcome::Accept, String::new()) },
@@ -126,20 +127,20 @@ fn table(output: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The first `error[code]`, and the byte in the `at byte N` behind it.
+/// Finds the first `error[code]`, and the byte in the `at byte N` after it.
 fn error_line(words: &str) -> Option<(&str, Option<u64>)> {
     let mut starts = words.match_indices("error[");
-    let (code, behind) = starts.find_map(|(at, mark)| code_at(&words[at + mark.len()..]))?;
-    let place = behind.strip_prefix(" at byte ").map(|rest| {
+    let (code, after) = starts.find_map(|(at, mark)| code_at(&words[at + mark.len()..]))?;
+    let offset = after.strip_prefix(" at byte ").map(|rest| {
         let len = rest.bytes().take_while(u8::is_ascii_digit).count();
         rest[..len].parse().ok()
     });
-    Some((code, place.flatten()))
+    Some((code, offset.flatten()))
 }
 
 fn code_at(text: &str) -> Option<(&str, &str)> {
-    let (code, behind) = text.split_once(']')?;
-    (!code.is_empty() && !code.contains(char::is_whitespace)).then_some((code, behind))
+    let (code, after) = text.split_once(']')?;
+    (!code.is_empty() && !code.contains(char::is_whitespace)).then_some((code, after))
 }
 
 #[cfg(test)]
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_mean_what_the_protocol_says() {
+    fn exit_codes_have_the_meaning_of_the_protocol() {
         for good in [
             r#"{"tensors":{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}},"metadata":null}"#,
             r#"{"tensors":{"a":{"dtype":"U8","shape":[]}}}"#,
@@ -182,9 +183,9 @@ mod tests {
         ] {
             assert_eq!(answer(End::Code(0), bad, "").outcome, Outcome::Crash, "{bad}");
         }
-        let refused = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
+        let rejected = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
         assert_eq!(
-            (refused.outcome, refused.code.as_deref(), refused.at),
+            (rejected.outcome, rejected.code.as_deref(), rejected.at),
             (Outcome::Reject, Some("a"), Some(1))
         );
         assert_eq!(answer(End::Code(101), "", "panicked\n").text, "exit code 101 panicked");

@@ -1,18 +1,18 @@
-//! Files too large to be kept: the manifest says how to make them.
+//! Recipes for files that are too large to be committed.
 
 use serde::Deserialize;
 
-/// How to make a file.
+/// The recipe of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     header: Vec<Part>,
     data: Vec<Part>,
-    /// The header length to claim when it is not the true one, in decimal: it may need all 64 bits.
+    /// The header length to write if it is not the true one, in decimal, because it may need all 64 bits.
     length: Option<String>,
 }
 
-/// One piece of a file.
+/// A piece of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -20,13 +20,13 @@ pub enum Part {
     Text(String),
     /// These bytes, in hexadecimal.
     Hex(String),
-    /// So many zero bytes.
+    /// This many zero bytes.
     Zeros(u64),
-    /// A text many times.
+    /// A text, repeated.
     Repeat(Repeat),
 }
 
-/// The text so many times, with `join` between.
+/// A text this many times, with `join` in between.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repeat {
@@ -37,10 +37,10 @@ pub struct Repeat {
 }
 
 impl Recipe {
-    /// The bytes of the file, of which there are at most `len`.
+    /// Returns the bytes of the file, at most `len`.
     ///
     /// # Errors
-    /// A sentence when the recipe makes no sense.
+    /// The recipe is invalid; a sentence says why.
     pub fn expand(&self, len: u64) -> Result<Vec<u8>, String> {
         let mut file = Limited { bytes: Vec::new(), limit: usize::try_from(len).unwrap_or(usize::MAX) };
         file.append(&[0; 8])?;
@@ -55,7 +55,7 @@ impl Recipe {
     }
 }
 
-/// A file that does not grow beyond what it is said to have: a damaged recipe does not fill the memory.
+/// A file that cannot grow beyond its limit, so that a damaged recipe cannot exhaust memory.
 struct Limited {
     bytes: Vec<u8>,
     limit: usize,
@@ -63,12 +63,12 @@ struct Limited {
 
 impl Limited {
     fn append(&mut self, piece: &[u8]) -> Result<(), String> {
-        self.make_room(piece.len())?;
+        self.check_limit(piece.len())?;
         self.bytes.extend_from_slice(piece);
         Ok(())
     }
 
-    fn make_room(&self, more: usize) -> Result<(), String> {
+    fn check_limit(&self, more: usize) -> Result<(), String> {
         if more > self.limit.saturating_sub(self.bytes.len()) {
             return Err(format!("its recipe makes more than the {} bytes that it has", self.limit));
         }
@@ -77,24 +77,24 @@ impl Limited {
 
     fn append_zeros(&mut self, count: u64) -> Result<(), String> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        self.make_room(count)?;
+        self.check_limit(count)?;
         self.bytes.resize(self.bytes.len() + count, 0);
         Ok(())
     }
 
-    fn append_often(&mut self, piece: &[u8], count: u64) -> Result<(), String> {
+    fn append_repeated(&mut self, piece: &[u8], count: u64) -> Result<(), String> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        self.make_room(piece.len().saturating_mul(count))?;
+        self.check_limit(piece.len().saturating_mul(count))?;
         self.bytes.extend_from_slice(&piece.repeat(count));
         Ok(())
     }
 }
 
 impl Part {
-    /// The bytes of this piece.
+    /// Returns the bytes of this piece.
     ///
     /// # Errors
-    /// A sentence when it makes no sense.
+    /// The piece is invalid; a sentence says why.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         let mut file = Limited { bytes: Vec::new(), limit: usize::MAX };
         self.append(&mut file)?;
@@ -117,7 +117,7 @@ impl Repeat {
             return Ok(());
         }
         if self.join.is_empty() && !self.text.contains("${") {
-            return file.append_often(self.text.as_bytes(), self.count);
+            return file.append_repeated(self.text.as_bytes(), self.count);
         }
         for i in 0..self.count {
             if i > 0 {
@@ -129,11 +129,11 @@ impl Repeat {
     }
 }
 
-/// The text with `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
+/// Appends the text with `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
 fn fill(file: &mut Limited, text: &str, i: u64) -> Result<(), String> {
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("${") {
-        let (formula, after) = behind.split_once('}').ok_or("a placeholder of its recipe does not end")?;
+    while let Some((before, formula)) = rest.split_once("${") {
+        let (formula, after) = formula.split_once('}').ok_or("a placeholder of its recipe does not end")?;
         file.append(before.as_bytes())?;
         file.append(evaluate(formula, i)?.to_string().as_bytes())?;
         rest = after;
@@ -157,7 +157,7 @@ fn decimal(digits: &str) -> Result<u64, String> {
 }
 
 fn from_hex(digits: &str) -> Result<Vec<u8>, String> {
-    // The standard library takes a sign for part of a number.
+    // The standard library accepts a sign as part of a number.
     let is_plain = |two: &&str| two.bytes().all(|digit| digit.is_ascii_hexdigit());
     let pair =
         |at: usize| digits.get(at..at + 2).filter(is_plain).and_then(|two| u8::from_str_radix(two, 16).ok());
@@ -174,8 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_readme() {
-        let recipe = r#"{"header":[{"text":"{"},{"repeat":{"count":2,"join":",","text":"\"t${i}\":[${i*8},${i*8+8}]"}},{"text":"}"}],"data":[{"zeros":16},{"hex":"00ff"}]}"#;
+    fn example_of_the_readme_expands() {
+        let recipe = concat!(
+            r#"{"header":[{"text":"{"},"#,
+            r#"{"repeat":{"count":2,"join":",","text":"\"t${i}\":[${i*8},${i*8+8}]"}},{"text":"}"}],"#,
+            r#""data":[{"zeros":16},{"hex":"00ff"}]}"#
+        );
         let file = expand(recipe, 50).expect("a file");
         assert_eq!(&file[..8], &24u64.to_le_bytes());
         assert_eq!(&file[8..32], br#"{"t0":[0,8],"t1":[8,16]}"#);
@@ -183,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_senseless_recipe_is_refused_before_it_fills_the_memory() {
+    fn invalid_recipes_are_rejected_before_they_exhaust_memory() {
         for (part, reason) in [
             (r#"{"zeros":18446744073709551615}"#, "more than the 100 bytes"),
             (r#"{"repeat":{"count":18446744073709551615,"text":"abc"}}"#, "more than the 100 bytes"),
@@ -196,8 +200,8 @@ mod tests {
             (r#"{"hex":"0"}"#, "not hexadecimal"),
             (r#"{"hex":"00+f"}"#, "not hexadecimal"),
         ] {
-            let refused = expand(&format!(r#"{{"header":[{part}],"data":[]}}"#), 100);
-            assert!(refused.as_ref().is_err_and(|said| said.contains(reason)), "{part}: {refused:?}");
+            let result = expand(&format!(r#"{{"header":[{part}],"data":[]}}"#), 100);
+            assert!(result.as_ref().is_err_and(|error| error.contains(reason)), "{part}: {result:?}");
         }
         assert_eq!(
             expand(r#"{"header":[{"repeat":{"count":18446744073709551615,"text":""}}],"data":[]}"#, 8),

@@ -1,47 +1,47 @@
-//! Whether an answer is right.
+//! Scores answers: whether they match the manifest.
 
 use crate::manifest::{Ours, TensorRow, Vector, Verdict};
 use crate::protocol::{Answer, Outcome};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// How much of a value is shown in a sentence, in characters.
+/// The largest number of characters of a value in a sentence.
 const SHOWN: usize = 200;
 
-/// An answer to a vector, and what is wrong with it.
+/// An answer to a vector, and its error if it is wrong.
 #[derive(Clone, Debug)]
 pub struct Score<'v> {
-    /// What was asked.
+    /// The vector.
     pub vector: &'v Vector,
-    /// What was answered, without its table, which may be large.
+    /// The answer, without its table, which may be large.
     pub answer: Answer,
-    /// Why that is wrong, in a sentence; nothing when it is right.
+    /// Why the answer is wrong, in a sentence; `None` if it is right.
     pub problem: Option<String>,
-    /// Whether something that the manifest lists was left out, and so not compared.
+    /// Whether the answer omits something that the manifest lists, and that was therefore not compared.
     pub left_out: bool,
 }
 
 impl<'v> Score<'v> {
-    /// Judges an answer. Strict is what this project asks of itself: its own verdict where readers may differ, the
-    /// code and the place of each error, and all that the manifest lists of a table.
+    /// Scores an answer. `strict` requires what this project requires of itself: its own verdict where
+    /// readers may differ, the code and the byte of each error, and all that the manifest lists of a table.
     pub fn new(vector: &'v Vector, answer: Answer, strict: bool) -> Self {
         let problem = problem(vector, &answer, strict);
         let left_out = answer.table.as_ref().is_some_and(|table| left_out(vector, table).is_some());
         Self { vector, answer: Answer { table: None, ..answer }, problem, left_out }
     }
 
-    /// Whether nothing is wrong.
+    /// Whether the answer is right.
     pub fn is_right(&self) -> bool {
         self.problem.is_none()
     }
 }
 
-/// How many answers are right, of how many.
+/// The number of right answers among all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// So many are right.
+    /// The number of right answers.
     pub right: usize,
-    /// Of so many.
+    /// The number of all answers.
     pub all: usize,
 }
 
@@ -56,7 +56,7 @@ impl Count {
     }
 }
 
-/// Counts the scores in groups by some word, in the order in which the words come up.
+/// Counts the scores in groups with the same word, in the order in which the words first occur.
 pub fn grouped<'s, 'v, W: PartialEq>(
     scores: &'s [Score<'v>],
     word: impl Fn(&'s Score<'v>) -> W,
@@ -72,14 +72,14 @@ pub fn grouped<'s, 'v, W: PartialEq>(
     groups
 }
 
-/// How many errors are the manifest's. It is information, unless the scores are strict.
+/// How many errors match the manifest. This is for information only, unless the scores are strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errors {
-    /// The refusals of files that this project refuses, too.
+    /// The rejections of files that this project rejects, too.
     pub all: usize,
-    /// So many have the manifest's code.
+    /// The number of them with the manifest's code.
     pub code: usize,
-    /// So many have the manifest's offset.
+    /// The number of them with the manifest's offset.
     pub at: usize,
 }
 
@@ -97,7 +97,7 @@ impl Errors {
     }
 }
 
-/// Why an answer is wrong.
+/// Returns why an answer is wrong.
 fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
     if answer.outcome == Outcome::Crash {
         return Some(format!("crashed: {}", answer.text));
@@ -119,7 +119,7 @@ fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
     }
 }
 
-/// Nothing where both are right.
+/// Returns the expected outcome; `None` if both are right.
 fn expected(vector: &Vector, strict: bool) -> Option<Outcome> {
     match (vector.verdict, vector.ours) {
         (_, Ours::Accept) if strict => Some(Outcome::Accept),
@@ -135,13 +135,13 @@ fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
         return None;
     }
     let error = |code: &Option<String>, at: Option<u64>| {
-        let place = at.map_or("no byte".to_owned(), |at| format!("byte {at}"));
-        code.as_ref().map_or("no code".to_owned(), |code| format!("error[{code}] at {place}"))
+        let offset = at.map_or("no byte".to_owned(), |at| format!("byte {at}"));
+        code.as_ref().map_or("no code".to_owned(), |code| format!("error[{code}] at {offset}"))
     };
     Some(format!("must say {}, but said {}", error(&vector.code, vector.at), error(&answer.code, answer.at)))
 }
 
-/// What is wrong with the tensors or the metadata. Metadata that was left out is not compared.
+/// Returns what is wrong with the tensors or the metadata. Omitted metadata is not compared.
 fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     let tensors = table.get("tensors")?.as_object()?;
     if let Some(count) = vector.tensor_count.filter(|count| *count != tensors.len()) {
@@ -155,7 +155,7 @@ fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> 
     })
 }
 
-/// What the manifest lists, and the table does not have: offsets or metadata.
+/// Returns what the manifest lists and the table omits: offsets or metadata.
 fn left_out(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     let tensors = table.get("tensors")?.as_object()?;
     let has_offsets = tensors.values().all(|tensor| tensor.get("data_offsets").is_some());
@@ -177,9 +177,9 @@ fn tensors_problem(expected: &[TensorRow], found: &Map<String, Value>) -> Option
     rows.iter().find_map(|(name, row)| tensor_problem(name, row, found.get(*name)?))
 }
 
-/// Members that are missing in what was read are not compared.
+/// Returns what is wrong with a tensor. Omitted members are not compared.
 fn tensor_problem(name: &str, row: &TensorRow, tensor: &Value) -> Option<String> {
-    // As the manifest spells it.
+    // The row as the manifest has it.
     let row = serde_json::to_value(row).ok()?;
     let expected = |member: &String| row.get(member).unwrap_or(&Value::Null);
     let mut members = tensor.as_object()?.iter();
@@ -188,7 +188,7 @@ fn tensor_problem(name: &str, row: &TensorRow, tensor: &Value) -> Option<String>
     Some(format!("{member} of {name} is {}, but {} was read", shown(expected(member)), shown(value)))
 }
 
-/// A value as JSON, cut if it is absurdly long.
+/// Formats a value as JSON, shortened if it is extremely long.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     let mut shown: String = text.chars().take(SHOWN).collect();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_right_or_wrong() {
+    fn verdicts_are_scored() {
         let (valid, invalid, either) = (
             vector(r#""verdict":"valid","ours":"accept""#),
             vector(r#""verdict":"invalid","ours":"reject","code":"a.b","at":7"#),
@@ -230,8 +230,8 @@ mod tests {
         assert_eq!(wrong(&invalid, 0, table, false).as_deref(), Some("must reject, but did accept"));
         assert_eq!(wrong(&invalid, 1, "no", false), None);
         assert_eq!(wrong(&invalid, 1, "error[a.b] at byte 7", true), None);
-        let said = "must say error[a.b] at byte 7, but said error[a.b] at byte 8";
-        assert_eq!(wrong(&invalid, 1, "error[a.b] at byte 8", true).as_deref(), Some(said));
+        let error = "must say error[a.b] at byte 7, but said error[a.b] at byte 8";
+        assert_eq!(wrong(&invalid, 1, "error[a.b] at byte 8", true).as_deref(), Some(error));
         assert_eq!(
             wrong(&invalid, 1, "no", true).as_deref(),
             Some("must say error[a.b] at byte 7, but said no code")
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_compared_with_their_types() {
+    fn tables_are_compared_including_types() {
         let row = r#"{"name":"a","dtype":"U8","shape":[2],"data_offsets":[0,2],"sha256":"00"}"#;
         let two = vector(&format!(r#""verdict":"valid","ours":"accept","tensors":[{row}],"metadata":null"#));
         let read = |tensor: &str, metadata: &str| {
@@ -271,19 +271,20 @@ mod tests {
         assert!(Score::new(&two, answer(0, without_offsets), false).left_out);
         assert_eq!(read("", "null"), "the tensors are [\"a\"], but [] were read");
         let many = vector(r#""verdict":"valid","ours":"accept","tensor_count":3"#);
-        let said = wrong(&many, 0, r#"{"tensors":{},"metadata":{"a":"b"}}"#, false);
-        assert_eq!(said.as_deref(), Some("has 3 tensors, but 0 were read"));
+        let error = wrong(&many, 0, r#"{"tensors":{},"metadata":{"a":"b"}}"#, false);
+        assert_eq!(error.as_deref(), Some("has 3 tensors, but 0 were read"));
     }
 
     #[test]
-    fn totals_are_of_all_of_the_groups_and_of_the_errors() {
+    fn scores_groups_and_errors_are_counted() {
         let (valid, invalid) = (
             vector(r#""verdict":"valid","ours":"accept""#),
             vector(r#""verdict":"invalid","ours":"reject","code":"a.b","at":7"#),
         );
         let words = ["error[a.b] at byte 7", "error[a.b] at byte 8", "error[a.c] at byte 7"];
-        let refusals = words.map(|words| Score::new(&invalid, answer(1, words), true));
-        let scores = [&refusals[..], &[Score::new(&valid, answer(1, "error[a.b] at byte 7"), true)]].concat();
+        let rejections = words.map(|words| Score::new(&invalid, answer(1, words), true));
+        let scores =
+            [&rejections[..], &[Score::new(&valid, answer(1, "error[a.b] at byte 7"), true)]].concat();
         let count = |right, all| Count { right, all };
         assert_eq!(Count::of(&scores), count(1, 4));
         let groups = grouped(&scores, |score| score.vector.verdict);

@@ -1,11 +1,11 @@
-//! What a reader reports of a file that it takes, in a form that can be compared.
+//! The table that a reader reports of a file that it accepts, in a form that can be compared.
 
 use std::collections::BTreeMap;
 
 /// The tensors and the metadata of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// In the order of their offsets, then of their names.
+    /// The tensors, ordered by their offsets, then by their names.
     pub tensors: Vec<Tensor>,
     /// The pairs of `__metadata__`, if it is there and not null.
     pub metadata: Option<BTreeMap<String, String>>,
@@ -14,18 +14,18 @@ pub struct Table {
 /// One tensor of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tensor {
-    /// Begin and end, counted from the start of the data.
+    /// Begin and end, relative to the start of the data.
     pub data_offsets: [u64; 2],
     /// Its name.
     pub name: String,
-    /// Its dtype, as the header spells it.
+    /// Its dtype, as in the header.
     pub dtype: String,
     /// Its shape.
     pub shape: Vec<u64>,
 }
 
 impl Table {
-    /// Puts the tensors into the order in which tables are compared.
+    /// Sorts the tensors for comparison.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         self.tensors.sort();

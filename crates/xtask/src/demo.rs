@@ -1,11 +1,11 @@
-//! From a machine with nothing on it to digits recognised by a board, for a person to watch.
+//! `cargo xtask demo`: builds and runs a board that recognises digits, and draws the digits in a terminal.
 
 use crate::boards::{Board, DIGITS, boards};
 use crate::{model, workspace};
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Instant;
 
-/// What each board shows, and whether it runs here.
+/// Lists what each board shows, and whether it runs on this computer.
 pub fn list() -> Result<(), String> {
     for board in boards()? {
         println!("{}\n    shows: {}\n    runs:  {}\n", board.about(), board.shows, board.whereabouts());
@@ -13,26 +13,26 @@ pub fn list() -> Result<(), String> {
     Ok(())
 }
 
-/// Builds, runs and shows a board.
+/// Builds and runs a board, and draws what it reads.
 pub fn show(board: &'static Board) -> Result<(), String> {
     println!("{}\n{}\n", board.about(), board.shows);
     board.prepare()?;
-    println!("building it; the first time this takes a minute or more ...");
+    println!("building (the first time takes a minute or more) ...");
     board.build("", &[])?.check()?;
     let flash = board.flash_of(DIGITS)?;
     if board.needs_hardware() {
         println!(
-            "It is built, and takes {flash} of {} bytes of flash. Running it here is not possible:",
+            "The program is built and takes {flash} of {} bytes of flash. It cannot run on this computer:",
             board.flash
         );
-        println!("it needs the real board, at the end of a cable. Then, in firmware/{}:\n", board.name);
+        println!("connect the real board by a cable. Then run in firmware/{}:\n", board.name);
         board.hardware.iter().for_each(|line| println!("    {line}"));
         return Ok(());
     }
-    println!("running it {} ...\n", board.whereabouts());
+    println!("running {} ...\n", board.whereabouts());
     let start = Instant::now();
     let mut show = Show { images: images()?, has_colours: has_colours(), row: Vec::new() };
-    let ended = board.run(DIGITS, |line| show.hear(line))?;
+    let ended = board.run(DIGITS, |line| show.show_line(line))?;
     show.end_row();
     if ended.exit_code != Some(0) {
         return Err(format!("the board did not finish: {}", ended.how()));
@@ -42,25 +42,25 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     Ok(())
 }
 
-/// An image of a handwritten digit: eight rows of eight pixels, each of 0 to 16.
+/// An image of a handwritten digit: eight rows of eight pixels from 0 to 16.
 type Image = [u8; 64];
 
-/// The images that the boards read.
+/// Returns the images that the boards read.
 fn images() -> Result<Vec<Image>, String> {
     let file = workspace::read(&workspace::root().join("firmware/app/models/digits-test.safetensors"))?;
     let bytes = model::range(&file, "images").and_then(|range| file.get(range));
-    let (images, _) = bytes.ok_or("the file with the images has no images")?.as_chunks();
+    let (images, _) = bytes.ok_or("firmware/app/models/digits-test.safetensors has no images")?.as_chunks();
     Ok(images.to_vec())
 }
 
-/// An image, what it was read as and what it is.
+/// An image, the digit that the board read, and the right digit.
 struct Reading {
     image: Image,
     guess: u64,
     label: u64,
 }
 
-/// What is shown of what a board says: its digits as images, all else as it comes.
+/// Draws a board's output: digits as images, all other lines unchanged.
 struct Show {
     images: Vec<Image>,
     has_colours: bool,
@@ -68,14 +68,14 @@ struct Show {
 }
 
 impl Show {
-    fn hear(&mut self, line: &str) {
+    fn show_line(&mut self, line: &str) {
         if self.read(line).is_none() {
             self.end_row();
             println!("  {line}");
         }
     }
 
-    /// `digit 12: a 6, read as 8, logits …`
+    /// Parses a line such as `digit 12: a 6, read as 8, logits …`.
     fn read(&mut self, line: &str) -> Option<()> {
         const IN_A_ROW: usize = 8;
         let words: Vec<&str> = line.strip_prefix("digit ")?.split([' ', ':', ',']).collect();
@@ -93,12 +93,13 @@ impl Show {
             println!("{}", draw(&self.row, self.has_colours));
             self.row.clear();
         }
-        // Shows a row as soon as it is there.
+        // Shows each row as soon as it is complete.
         let _ = stdout().flush();
     }
 }
 
-/// Four lines of images, a character for two pixels one above the other, and a line below with what they were read as.
+/// Draws four lines of images, where a character is two pixels one above the other, and a line with what
+/// the board read.
 fn draw(readings: &[Reading], has_colours: bool) -> String {
     let line = |parts: Vec<String>| format!("  {}\n", parts.join("  ").trim_end());
     let pixels = |rows: &[u8]| {
@@ -115,9 +116,10 @@ fn draw(readings: &[Reading], has_colours: bool) -> String {
     images + &line(readings.iter().map(caption).collect())
 }
 
-/// The upper in the colour of the text, the lower in that of the ground; without colours, whether there is much ink.
+/// Draws two pixels: the upper in the foreground colour, the lower in the background colour. Without
+/// colours, a pixel is set or not.
 fn pixel(upper: u8, lower: u8, has_colours: bool) -> String {
-    // Of 24 greys, black for no ink.
+    // One of 24 greys; no ink is black.
     let grey = |ink: u8| 232 + u16::from(ink.min(16)) * 23 / 16;
     match (upper > 6, lower > 6) {
         _ if has_colours => format!("\x1b[38;5;{};48;5;{}m▀", grey(upper), grey(lower)),
@@ -128,7 +130,7 @@ fn pixel(upper: u8, lower: u8, has_colours: bool) -> String {
     }
 }
 
-/// Whether people watch at a terminal that has colours.
+/// Whether the output is a terminal that has colours.
 fn has_colours() -> bool {
     let is_unset = |name, value| std::env::var_os(name).is_none_or(|found| found == value);
     is_unset("NO_COLOR", "")
@@ -141,13 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_becomes_an_image_and_what_it_was_read_as() {
+    fn a_line_becomes_an_image_and_a_caption() {
         // The left column black, the lowest row half black.
         let image =
             std::array::from_fn(|at| if at % 8 == 0 { 16 } else { u8::from((56..60).contains(&at)) * 9 });
         let mut show = Show { images: vec![image; 64], has_colours: false, row: Vec::new() };
-        show.hear("digit 3: a 3, read as 3, logits c1a2b3c4 00000000");
-        show.hear("digit 12: a 5, read as 8, logits c1a2b3c4 00000000");
+        show.show_line("digit 3: a 3, read as 3, logits c1a2b3c4 00000000");
+        show.show_line("digit 12: a 5, read as 8, logits c1a2b3c4 00000000");
         let side = "  █         █\n".repeat(3);
         assert_eq!(draw(&show.row, false), side + "  █▄▄▄      █▄▄▄\n     3      8✗ is 5\n");
         assert!(draw(&show.row, true).contains("\x1b[38;5;255;48;5;255m▀\x1b[38;5;232;48;5;244m▀"));

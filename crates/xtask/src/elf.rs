@@ -1,4 +1,4 @@
-//! What is asked of a linked program: sizes of sections, names of symbols, where bytes lie.
+//! Inspects linked programs: sizes of sections, names of symbols, addresses of bytes.
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// A linked program.
 pub struct Elf {
     sections: Vec<Section>,
-    /// Nothing when the file has been stripped of them.
+    /// `None` if the file has been stripped of its symbols.
     symbols: Option<Vec<Symbol>>,
 }
 
@@ -15,7 +15,7 @@ struct Section {
     flags: u64,
     address: u64,
     size: usize,
-    /// What it has in the file.
+    /// The bytes in the file.
     data: Vec<u8>,
 }
 
@@ -25,7 +25,7 @@ struct Symbol {
     is_function: bool,
 }
 
-/// How many symbols, and how many bytes they have.
+/// The number of symbols, and the sum of their sizes.
 pub struct Symbols {
     pub count: u32,
     pub bytes: u64,
@@ -64,32 +64,32 @@ impl Elf {
         self.sections.iter().filter(|section| is_counted(section)).map(|section| section.size).sum()
     }
 
-    /// The summed sizes of the sections with these names.
+    /// Returns the sum of the sizes of the sections with these names.
     pub fn size_of(&self, names: &[&str]) -> usize {
         self.sum(|section| names.contains(&&*section.name))
     }
 
-    /// How many bytes of memory have a value at the start, and so a place in flash.
+    /// Returns the number of bytes that are loaded, and so need flash.
     pub fn size_loaded(&self) -> usize {
         self.sum(|section| section.is(elf::SHF_ALLOC) && !section.data.is_empty())
     }
 
-    /// The addresses at which these bytes lie in memory that the program does not write to.
-    pub fn addresses_of(&self, wanted: &[u8]) -> Vec<u64> {
+    /// Returns the addresses of these bytes in read-only memory.
+    pub fn addresses_of(&self, bytes: &[u8]) -> Vec<u64> {
         let constant = |section: &&Section| section.is(elf::SHF_ALLOC) && !section.is(elf::SHF_WRITE);
         let sections = self.sections.iter().filter(constant);
-        let windows = sections.flat_map(|section| section.data.windows(wanted.len()).zip(section.address..));
-        windows.filter(|(window, _)| *window == wanted).map(|(_, at)| at).collect()
+        let windows = sections.flat_map(|section| section.data.windows(bytes.len()).zip(section.address..));
+        windows.filter(|(window, _)| *window == bytes).map(|(_, at)| at).collect()
     }
 
-    /// The summed sizes of all functions, without padding, which depends on their order; nothing when the file has been
-    /// stripped of its symbols.
+    /// Returns the sum of the sizes of all functions, without padding, which depends on their order; `None`
+    /// if the file has been stripped of its symbols.
     pub fn size_of_functions(&self) -> Option<usize> {
         let functions = self.symbols.as_ref()?.iter().filter(|symbol| symbol.is_function);
         Some(functions.map(|symbol| symbol.size).sum())
     }
 
-    /// The symbols whose names have one of these parts.
+    /// Counts the symbols whose names contain one of these parts.
     pub fn symbols_with(&self, parts: &[&str]) -> Result<Symbols, String> {
         let found = self.named(parts)?;
         let bytes = found.iter().map(|symbol| symbol.size as u64).sum();
@@ -102,7 +102,7 @@ impl Elf {
         Ok(symbols.iter().filter(is_meant).collect())
     }
 
-    /// That no symbol's name has one of these parts.
+    /// Checks that no symbol's name contains one of these parts.
     pub fn lacks(&self, parts: &[&str]) -> Result<(), String> {
         match self.named(parts)?.first() {
             Some(symbol) => Err(format!("the linked program contains {}", symbol.name)),

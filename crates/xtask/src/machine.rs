@@ -1,4 +1,4 @@
-//! Programs that are not Rust: found, installed where that is ours to do, or asked for in a sentence.
+//! External programs: finds them, installs them where it may, or says what to install.
 
 use crate::process::Run;
 use crate::workspace;
@@ -13,10 +13,10 @@ pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&paths).map(|dir| dir.join(program)).find(|path| path.is_file())
 }
 
-/// Whether nothing may be installed.
+/// Whether installing is forbidden.
 static NO_INSTALL: AtomicBool = AtomicBool::new(false);
 
-/// From now on, what is missing is said and not installed.
+/// Forbids installing: from now on, what is missing is only reported.
 pub fn install_nothing() {
     NO_INSTALL.store(true, Ordering::Relaxed);
 }
@@ -25,8 +25,8 @@ pub fn installs_nothing() -> bool {
     NO_INSTALL.load(Ordering::Relaxed)
 }
 
-/// Says what is about to be installed, and installs it. The error says in one sentence what is missing and what to do: the advice, or, where
-/// xtask alone knows the place, to run this again.
+/// Prints what is about to be installed, and installs it. The error says in one sentence what is missing
+/// and what to do: `advice`, or, without one, to run this again.
 pub fn install(
     what: &str,
     advice: Option<&str>,
@@ -38,11 +38,11 @@ pub fn install(
     }
     eprintln!("installing {what}");
     let failed = |error: String| {
-        // What was run, and the last that it said.
+        // The first line names the command that ran; the last is its last message.
         let mut lines = error.lines().filter(|line| !line.trim().is_empty());
         let error = lines.next().into_iter().chain(lines.next_back()).collect::<Vec<_>>().join(" ");
         let advice = advice.unwrap_or("run this again");
-        format!("cannot install {what}: {error}; it takes a network and room on the disk; then {advice}")
+        format!("cannot install {what}: {error}; this needs a network and disk space; then {advice}")
     };
     let start = Instant::now();
     let outcome = run().map_err(failed);
@@ -54,28 +54,32 @@ pub fn install(
 /// Milliseconds.
 static INSTALLING: AtomicU64 = AtomicU64::new(0);
 
-/// How long it has taken so far to install what was missing.
+/// Returns how long installing has taken so far.
 pub fn time_of_installing() -> Duration {
     Duration::from_millis(INSTALLING.load(Ordering::Relaxed))
 }
 
-/// Makes sure that `present` holds, installing the Debian `packages` if it does not.
+/// Ensures that `present` returns true, installing the Debian `packages` if it does not.
 pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result<(), String> {
     if present() {
         return Ok(());
     }
     let list = packages.join(" ");
     let advice = format!("run `apt-get install --no-install-recommends {list}` as root");
-    // Only root may install, and only where apt-get is the way to do it.
+    // Only root may install, and only with apt-get.
     let is_ours = || find("apt-get").is_some() && is_root();
     if !installs_nothing() && !is_ours() {
         return Err(format!("missing: {what}; on Debian {advice}"));
     }
     install(&format!("the Debian packages {list}, for {what}"), Some(&advice), || apt_get_install(packages))?;
-    if present() { Ok(()) } else { Err(format!("{what} is missing even with the Debian packages {list}")) }
+    if present() {
+        Ok(())
+    } else {
+        Err(format!("{what} is still missing after installing the Debian packages {list}"))
+    }
 }
 
-/// Makes sure that a program is there.
+/// Ensures that a program is installed.
 pub fn need_program(program: &str, package: &str) -> Result<(), String> {
     need(&format!("the program {program}"), &[package], || find(program).is_some())
 }
@@ -87,19 +91,19 @@ fn is_root() -> bool {
 
 fn apt_get_install(packages: &[&str]) -> Result<(), String> {
     static LISTS: OnceLock<Result<(), String>> = OnceLock::new();
-    // Another program may be installing something: wait for its lock.
+    // Waits for the lock: another program may be installing something.
     let apt_get = || Run::new("apt-get").args(["--quiet", "-o", "DPkg::Lock::Timeout=300"]).limit(15 * 60);
     let run = |run: Run| run.env("DEBIAN_FRONTEND", "noninteractive").gently().check();
     LISTS.get_or_init(|| run(apt_get().args(["update"]))).clone()?;
     run(apt_get().args(["--yes", "--no-install-recommends", "install"]).args(packages))
 }
 
-/// Whether this machine runs programs built for 32-bit x86 Linux.
+/// Whether this computer runs programs built for 32-bit x86 Linux.
 pub fn runs_32_bit_x86() -> bool {
     cfg!(all(target_os = "linux", target_arch = "x86_64"))
 }
 
-/// Makes sure that the C compiler links 32-bit x86 programs.
+/// Ensures that the C compiler links 32-bit x86 programs.
 pub fn need_32_bit_linking(scratch: &Path) -> Result<(), String> {
     let program = scratch.join("probe-32-bit.c");
     workspace::write(&program, b"#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n")?;

@@ -1,6 +1,6 @@
-//! `cargo xtask`: one command for each thing that a developer does with this repository.
+//! `cargo xtask`: the commands for developing this repository.
 //!
-//! Each command sets up by itself what it needs, or says in one sentence what to run.
+//! Each command sets up what it needs, or says in one sentence what to run.
 
 mod boards;
 mod commands;
@@ -30,10 +30,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// The words of the command line, but the option that every command has.
+/// Returns the arguments, without the option that every command has.
 fn words() -> Result<Vec<String>, String> {
     let words = std::env::args_os().skip(1).map(OsString::into_string).collect::<Result<Vec<_>, _>>();
-    let words = words.map_err(|word| format!("this is not UTF-8: {}", word.to_string_lossy()))?;
+    let words = words.map_err(|word| format!("an argument is not UTF-8: {}", word.to_string_lossy()))?;
     let (flags, words): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word == "--no-install");
     if !flags.is_empty() {
         machine::install_nothing();

@@ -1,8 +1,9 @@
-//! Small model files, written and read without the core: what is tested here must not be the judge.
+//! Writes and reads small model files without the library, which is under test and must not be its own
+//! judge.
 
 use std::ops::Range;
 
-/// A model file in the making, its tensors in the order in which they come.
+/// A model file under construction, with its tensors in file order.
 #[derive(Clone, Default)]
 pub struct ModelFile {
     entries: Vec<String>,
@@ -10,7 +11,7 @@ pub struct ModelFile {
 }
 
 impl ModelFile {
-    /// With one more tensor.
+    /// Adds a tensor.
     pub fn with(mut self, name: &str, dtype: &str, dims: &str, bytes: impl IntoIterator<Item = u8>) -> Self {
         let begin = self.data.len();
         self.data.extend(bytes);
@@ -20,13 +21,13 @@ impl ModelFile {
         self
     }
 
-    /// With bytes that belong to no tensor.
+    /// Adds bytes that belong to no tensor.
     pub fn with_hole(mut self, len: usize) -> Self {
         self.data.resize(self.data.len() + len, 0);
         self
     }
 
-    /// Listed the last one first.
+    /// Reverses the order of the header's entries.
     pub fn reversed(mut self) -> Self {
         self.entries.reverse();
         self
@@ -36,42 +37,42 @@ impl ModelFile {
         self.data.len()
     }
 
-    /// The file, its header filled up to a multiple of 8 bytes, as the usual writers do.
+    /// Returns the file, its header padded to a multiple of 8 bytes, as most writers do.
     pub fn bytes(&self) -> Vec<u8> {
-        self.bytes_with_header(&filled(self.header()))
+        self.bytes_with_header(&padded(self.header()))
     }
 
-    /// The header as it is spelled, without what fills it up.
+    /// Returns the canonical header without padding.
     pub fn header(&self) -> String {
         format!("{{{}}}", self.entries.join(","))
     }
 
-    /// The file with another header.
+    /// Returns the file with another header.
     pub fn bytes_with_header(&self, header: &str) -> Vec<u8> {
         let length = (header.len() as u64).to_le_bytes();
         [&length, header.as_bytes(), &self.data].concat()
     }
 }
 
-/// A header as the JSON libraries of some languages put it, with a space behind each comma and each colon; filled up as the
-/// usual writers do.
+/// Returns a header as the JSON libraries of some languages write it, with a space after each comma and
+/// each colon, padded as most writers do.
 pub fn spaced(header: &str) -> String {
-    filled(header.replace(',', ", ").replace(':', ": "))
+    padded(header.replace(',', ", ").replace(':', ": "))
 }
 
-/// To a multiple of 8 bytes.
-pub fn filled(mut header: String) -> String {
+/// Pads a header to a multiple of 8 bytes.
+pub fn padded(mut header: String) -> String {
     header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
     header
 }
 
-/// How many bytes a file has in front of its data.
+/// Returns the number of bytes before a file's data.
 pub fn data_start(file: &[u8]) -> Option<usize> {
     let length = u64::from_le_bytes(*file.first_chunk()?);
     usize::try_from(length).ok()?.checked_add(8)
 }
 
-/// Where the bytes of a tensor lie in a file whose header is spelled as the usual writers do.
+/// Returns the range of a tensor's bytes in a file with a canonical header.
 pub fn range(file: &[u8], name: &str) -> Option<Range<usize>> {
     let start = data_start(file)?;
     let header = std::str::from_utf8(file.get(8..start)?).ok()?;
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_found() {
+    fn written_tensors_are_found() {
         let file = ModelFile::default().with("a", "U8", "[3]", [1, 2, 3]).with("b", "U8", "[]", [4]).bytes();
         let start = data_start(&file).unwrap();
         assert_eq!(start % 8, 0);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_stand_behind_colons_and_commas() {
+    fn spaced_header_has_spaces_after_colons_and_commas() {
         let header = spaced(&ModelFile::default().with("a", "U8", "[1,3]", [1, 2, 3]).header());
         assert_eq!(
             header.trim_ascii_end(),

@@ -1,7 +1,8 @@
-//! Running other programs: never with our standard input, never without a time limit, and never longer than we run.
+//! Runs other programs: never with our standard input, never without a time limit, and never longer than
+//! xtask runs.
 //!
-//! Cargo's target probe compiles standard input: were ours inherited and not empty, the probe would
-//! fail, and cargo would remember the failure.
+//! Cargo's target probe compiles standard input. If it inherited ours and that were not empty, the probe
+//! would fail, and cargo would remember the failure.
 
 use crate::report::Tally;
 use crate::workspace;
@@ -15,29 +16,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Long enough for a cold release build of everything on a slow machine.
+/// Long enough for a cold release build of everything on a slow computer.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(20 * 60);
-/// How long an installer may take to end in good order.
+/// How long an installer may take to finish its step.
 const LAST_STEP: Duration = Duration::from_secs(5 * 60);
 
-/// What the cargo that runs us sets for us alone, by the beginnings of the names.
-const OURS_ALONE: [&str; 6] =
+/// Prefixes of the variables that the cargo running xtask sets only for xtask.
+const ONLY_FOR_XTASK: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "LD_LIBRARY_PATH"];
 
-/// Failures of the machine, known by a part of the output: one sentence in place of pages.
-const OUTSIDE: [(&str, &str); 6] = [
-    ("No space left on device", "there is no room left on the disk"),
-    ("Could not resolve host", "there is no network, and not all that it needs is here"),
-    ("Temporary failure in name resolution", "there is no network, and not all that it needs is here"),
-    ("Network is unreachable", "there is no network, and not all that it needs is here"),
-    ("Failed to establish a new connection", "there is no network, and not all that it needs is here"),
-    ("Could not connect to server", "there is no network, and not all that it needs is here"),
+/// Failures of the environment, by a part of the output: one sentence is shown in place of pages.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("No space left on device", "there is no disk space left"),
+    ("Could not resolve host", "there is no network, and something needs to be downloaded"),
+    ("Temporary failure in name resolution", "there is no network, and something needs to be downloaded"),
+    ("Network is unreachable", "there is no network, and something needs to be downloaded"),
+    ("Failed to establish a new connection", "there is no network, and something needs to be downloaded"),
+    ("Could not connect to server", "there is no network, and something needs to be downloaded"),
 ];
 
-/// Whether standard output is for one object alone.
+/// Whether standard output is reserved for a JSON object.
 static STDOUT_IS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// From now on, what is set up says what it does on standard error: standard output is for what was asked for.
+/// Reserves standard output for the result: from now on, progress goes to standard error.
 pub fn keep_stdout() {
     STDOUT_IS_JSON.store(true, Ordering::Relaxed);
 }
@@ -53,7 +54,7 @@ impl Run {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).current_dir(workspace::root());
-        Self { command, limit: DEFAULT_LIMIT, gently: false }.without(&OURS_ALONE)
+        Self { command, limit: DEFAULT_LIMIT, gently: false }.without(&ONLY_FOR_XTASK)
     }
 
     pub fn args<T: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
@@ -76,7 +77,7 @@ impl Run {
         self
     }
 
-    /// After Ctrl-C it may finish the step it is at: an installer would leave it half done.
+    /// Lets the program finish its current step after Ctrl-C: an installer would leave it half done.
     pub fn gently(mut self) -> Self {
         self.gently = true;
         self
@@ -93,7 +94,7 @@ impl Run {
         self
     }
 
-    /// Runs with our own output; anything but exit code 0 is an error.
+    /// Runs with our own output; any exit code other than 0 is an error.
     pub fn check(mut self) -> Result<(), String> {
         if STDOUT_IS_JSON.load(Ordering::Relaxed) {
             eprintln!("$ {}", self.words());
@@ -102,28 +103,28 @@ impl Run {
             println!("$ {}", self.words());
         }
         let status = self.run(|_, _| ())?;
-        self.judge(status)
+        self.check_status(status)
     }
 
-    /// Runs silently and gives what was printed; anything but exit code 0 is an error that shows it.
+    /// Runs silently and returns the output; any exit code other than 0 is an error that shows it.
     pub fn capture(self) -> Result<Output, String> {
-        let words = self.short();
+        let words = self.short_words();
         let output = self.output()?;
         match output.status.code() {
             Some(0) => Ok(output),
             code => {
-                let said = everything(&output);
-                let why = match OUTSIDE.iter().find(|(sign, _)| said.contains(sign)) {
+                let text = everything(&output);
+                let why = match ENVIRONMENT.iter().find(|(sign, _)| text.contains(sign)) {
                     Some((_, why)) => (*why).to_owned(),
-                    None => format!("{}:\n{said}", exit(code)),
+                    None => format!("{}:\n{text}", exit(code)),
                 };
                 Err(format!("`{words}` failed: {why}"))
             }
         }
     }
 
-    /// Runs silently and gives the time that it took: of the processors where the system counts it, so that what else
-    /// they do is no part of it. Nothing else may be run at the same time.
+    /// Runs silently and returns the time that it took: processor time if the system counts it, so that
+    /// other load does not matter. Nothing else may run at the same time.
     pub fn timed(self) -> Result<Duration, String> {
         let (start, before) = (Instant::now(), time_of_ended());
         self.capture()?;
@@ -133,7 +134,7 @@ impl Run {
         })
     }
 
-    /// Runs silently and gives exit status and what was printed.
+    /// Runs silently and returns the exit status and the output.
     pub fn output(mut self) -> Result<Output, String> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -143,25 +144,25 @@ impl Run {
         });
         match status {
             Ok(status) => Ok(Output { status, stdout, stderr }),
-            // It was stopped; what it has said until then may tell why it hung.
+            // The program was stopped; its output may show why it hung.
             Err(sentence) => {
-                let said = [stdout, stderr].concat();
-                Err(format!("{sentence}\n{}", String::from_utf8_lossy(&said)).trim_end().to_owned())
+                let text = [stdout, stderr].concat();
+                Err(format!("{sentence}\n{}", String::from_utf8_lossy(&text)).trim_end().to_owned())
             }
         }
     }
 
-    /// Runs and hands over every line as it comes, of standard output and standard error alike; gives the exit code, if it
-    /// was not killed by a signal.
-    pub fn lines(mut self, mut hear: impl FnMut(&str)) -> Result<Option<i32>, String> {
+    /// Runs and passes on every line as it arrives, from standard output and standard error; returns the
+    /// exit code, `None` if a signal killed the program.
+    pub fn lines(mut self, mut on_line: impl FnMut(&str)) -> Result<Option<i32>, String> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let status =
-            self.run(|_, line| hear(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n'])))?;
+            self.run(|_, line| on_line(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n'])))?;
         Ok(status.code())
     }
 
-    /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed test (it did not compile, it
-    /// crashed, it hung) counts as one failure; so does one that has no test at all.
+    /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed test
+    /// (a compile error, a crash, a hang) counts as one failure, as does a run without any test.
     pub fn tests(mut self) -> Result<Tally, String> {
         println!("$ {}", self.words());
         self.command.stdout(Stdio::piped());
@@ -171,38 +172,38 @@ impl Run {
             print!("{line}");
             tally.passed += number_before(&line, " passed;");
             tally.failed += number_before(&line, " failed;");
-            // Above what a failed test has said.
+            // The heading of a failed test's output.
             if let Some(name) =
                 line.strip_prefix("---- ").and_then(|rest| rest.trim_end().strip_suffix(" stdout ----"))
             {
-                tally.fault(name);
+                tally.failure(name);
             }
         });
-        match ended.and_then(|status| self.judge(status)) {
+        match ended.and_then(|status| self.check_status(status)) {
             Err(sentence) if tally.failed == 0 => tally.check("cargo test", Err(sentence)),
             Err(sentence) => println!("        {sentence}"),
             Ok(()) if tally.passed + tally.failed == 0 => {
-                tally.check("cargo test", Err("no test was run".to_owned()));
+                tally.check("cargo test", Err("no tests were run".to_owned()));
             }
             Ok(()) => {}
         }
         Ok(tally)
     }
 
-    /// Runs, and hands over the lines of what is piped, with their ends.
-    fn run(&mut self, mut hear: impl FnMut(Stream, &[u8])) -> Result<ExitStatus, String> {
+    /// Runs and passes on the lines of piped streams, with their ends.
+    fn run(&mut self, mut on_line: impl FnMut(Stream, &[u8])) -> Result<ExitStatus, String> {
         let end = Instant::now() + self.limit;
-        let words = self.short();
+        let words = self.short_words();
         let failed = |error| format!("cannot run `{words}`: {error}");
         let too_slow = || format!("`{words}` did not end within {} s", self.limit.as_secs());
         let mut program = Program::start(&mut self.command, self.gently).map_err(failed)?;
         let (sender, lines) = mpsc::channel();
         send_lines(program.child.stdout.take(), Stream::Out, sender.clone());
         send_lines(program.child.stderr.take(), Stream::Err, sender);
-        // A pipe may be open longer than the program runs: whatever it started has it too.
+        // A pipe may stay open after the program ends, because its children have it too.
         loop {
             match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok((stream, line)) if Instant::now() < end => hear(stream, &line),
+                Ok((stream, line)) if Instant::now() < end => on_line(stream, &line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => return Err(too_slow()),
             }
@@ -210,15 +211,15 @@ impl Run {
         program.wait(end).map_err(failed)?.ok_or_else(too_slow)
     }
 
-    fn judge(&self, status: ExitStatus) -> Result<(), String> {
+    fn check_status(&self, status: ExitStatus) -> Result<(), String> {
         match status.code() {
             Some(0) => Ok(()),
-            code => Err(format!("`{}` failed: {}", self.short(), exit(code))),
+            code => Err(format!("`{}` failed: {}", self.short_words(), exit(code))),
         }
     }
 
-    /// As many of its words as tell it from others in a sentence.
-    fn short(&self) -> String {
+    /// Returns the beginning of the command line, enough for a message.
+    fn short_words(&self) -> String {
         match self.words().split_at_checked(120) {
             Some((words, rest)) if !rest.is_empty() => format!("{words}…"),
             _ => self.words(),
@@ -238,7 +239,8 @@ enum Stream {
     Err,
 }
 
-/// Sends the lines of a pipe, from a thread of its own: a program that waits for us to read one pipe must not wait for another.
+/// Sends the lines of a pipe from its own thread, so that a program never blocks on one pipe while we read
+/// the other.
 fn send_lines(pipe: Option<impl Read + Send + 'static>, stream: Stream, sender: Sender<(Stream, Vec<u8>)>) {
     let Some(pipe) = pipe else { return };
     thread::spawn(move || {
@@ -250,14 +252,14 @@ fn send_lines(pipe: Option<impl Read + Send + 'static>, stream: Stream, sender: 
     });
 }
 
-/// A running program in a process group of its own, so that one signal reaches whatever it starts. Dropped before it has
-/// ended, it ends with all of that.
+/// A running program in its own process group, so that one signal reaches all its children. If it is
+/// dropped before it has ended, the group is killed.
 struct Program {
     child: Child,
     has_ended: bool,
 }
 
-/// The groups that run, and whether they are to be ended gently. While the lock is held, none starts or ends.
+/// The running groups, and whether to end them gently. While the lock is held, none starts or ends.
 static RUNNING: Mutex<Vec<(u32, bool)>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<(u32, bool)>> {
@@ -274,7 +276,7 @@ impl Program {
         Ok(Self { child, has_ended: false })
     }
 
-    /// Nothing when the time is up before it ends. What it leaves running may go on.
+    /// Returns `None` if the time is up before the program ends. Its children may keep running.
     fn wait(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
         loop {
             let status = self.child.try_wait()?;
@@ -291,7 +293,7 @@ impl Drop for Program {
     fn drop(&mut self) {
         if !self.has_ended {
             kill(self.child.id());
-            // Gone already or not: afterwards it is.
+            // Harmless if it has already ended.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -299,15 +301,15 @@ impl Drop for Program {
     }
 }
 
-/// From now on Ctrl-C, and any other wish that we end, ends all that we have started, too: it is in groups of its own, which
-/// the terminal's signal does not reach.
+/// Makes Ctrl-C, and other requests to end, also end all programs that were started: the terminal's signal
+/// does not reach their groups.
 pub fn end_all_when_interrupted() -> Result<(), String> {
     let end = || {
-        // The lock is never released: nothing is started any more.
+        // The lock is never released, so nothing more starts.
         let running = running();
         running.iter().filter(|(_, gently)| !gently).for_each(|(id, _)| kill(*id));
         running.iter().filter(|(_, gently)| *gently).for_each(|(id, _)| ask_to_end(*id));
-        eprintln!("xtask: interrupted; all that it had started has been ended");
+        eprintln!("xtask: interrupted; all started programs have been ended");
         std::process::exit(130);
     };
     ctrlc::set_handler(end).map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
@@ -316,11 +318,11 @@ pub fn end_all_when_interrupted() -> Result<(), String> {
 #[cfg(unix)]
 fn kill(group: u32) {
     use rustix::process::{Signal, kill_process_group};
-    // A group that is gone needs no signal.
+    // The signal fails only if the group has already ended.
     let _ = pid(group).map(|group| kill_process_group(group, Signal::KILL));
 }
 
-/// Tells a program alone what Ctrl-C would, and waits: apt ends what it downloads, and finishes what it installs.
+/// Sends a program what Ctrl-C sends, and waits: apt stops downloading, and finishes what it installs.
 #[cfg(unix)]
 fn ask_to_end(program: u32) {
     use rustix::process::{Signal, kill_process, test_kill_process};
@@ -337,25 +339,26 @@ fn pid(id: u32) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
 }
 
-/// Elsewhere there are no groups, and the terminal's signal reaches everything.
+/// Other systems have no groups: there, the terminal's signal reaches everything.
 #[cfg(not(unix))]
 fn kill(_: u32) {}
 
 #[cfg(not(unix))]
 fn ask_to_end(_: u32) {}
 
-/// What the programs that we ran and that have ended have taken of the processors, where there is Linux to count it.
+/// Returns the processor time of the programs that were run and have ended, on Linux.
 fn time_of_ended() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name, which may have spaces and brackets in it, the times of children are fields 16 and 17 of the line.
+    // After the name, which may contain spaces and brackets, the times of children are fields 16 and 17 of
+    // the line.
     let (_, fields) = text.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(13).take(2).map(str::parse::<u64>);
     let ticks: u64 = ticks.sum::<Result<u64, _>>().ok()?;
-    // A hundredth of a second on every Linux.
+    // A tick is a hundredth of a second on every Linux.
     Some(Duration::from_millis(10 * ticks))
 }
 
-/// Standard output and standard error of a finished program, as text.
+/// Returns standard output and standard error of a finished program as text.
 pub fn everything(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
@@ -365,7 +368,7 @@ fn exit(code: Option<i32>) -> String {
     code.map_or("killed by a signal".to_owned(), |code| format!("exit code {code}"))
 }
 
-/// The number in front of `word` on a `test result:` line, 0 on any other.
+/// Returns the number before `word` on a `test result:` line, 0 for any other line.
 fn number_before(line: &str, word: &str) -> u32 {
     let counted = line.strip_prefix("test result:").and_then(|rest| rest.split_once(word));
     counted.and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
@@ -380,15 +383,16 @@ mod tests {
     }
 
     #[test]
-    fn counts_tests_and_a_run_that_fails_without_one() {
+    fn tests_and_a_failure_without_a_test_are_counted() {
         let count = |script: &str| shell(script).tests().map(|tally| (tally.passed, tally.failed));
-        let results = "echo 'test result: FAILED. 12 passed; 3 failed; 0 ignored'; echo 'test result: ok. 5 passed; 0 failed;'";
+        let results = "echo 'test result: FAILED. 12 passed; 3 failed; 0 ignored'; \
+            echo 'test result: ok. 5 passed; 0 failed;'";
         assert_eq!(count(&format!("{results}; exit 101")), Ok((17, 3)));
         assert_eq!(count("exit 101"), Ok((0, 1)));
     }
 
     #[test]
-    fn whatever_hangs_or_keeps_output_open_or_never_stops_talking_is_ended() {
+    fn hanging_or_endless_programs_are_ended() {
         let start = Instant::now();
         for script in ["exec sleep 60", "sleep 60 & wait", "sleep 60 &", "yes"] {
             let sentence = shell(script).limit(1).output().unwrap_err();
@@ -399,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_while_a_program_runs_and_from_both_its_outputs() {
+    fn lines_of_both_streams_arrive_while_a_program_runs() {
         let (start, mut heard) = (Instant::now(), Vec::new());
         let run = shell("echo a; sleep 1; echo b >&2; exit 3");
         let code = run.lines(|line| heard.push((line.to_owned(), start.elapsed()))).unwrap();
@@ -410,23 +414,23 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_said_in_one_sentence() {
-        for (sign, due) in OUTSIDE {
+    fn environment_failures_are_one_sentence() {
+        for (sign, why) in ENVIRONMENT {
             let sentence =
                 shell(&format!("echo page; echo 'error: {sign} (28)'; exit 1")).capture().unwrap_err();
-            assert!(sentence.ends_with(&format!("failed: {due}")), "{sentence}");
+            assert!(sentence.ends_with(&format!("failed: {why}")), "{sentence}");
         }
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn work_takes_time_of_the_processors() {
+    fn work_takes_processor_time() {
         let busy = shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
         assert!(busy.timed().unwrap() >= Duration::from_millis(20) && time_of_ended().is_some());
     }
 
     #[test]
-    fn what_a_program_said_is_kept_apart_and_shown_when_it_failed() {
+    fn streams_are_kept_apart_and_shown_after_a_failure() {
         let sentence = shell("echo why >&2; exit 3").capture().unwrap_err();
         assert!(sentence.contains("exit code 3") && sentence.contains("why"), "{sentence}");
         let output = shell("printf 'a\\r\\n\\nb'; echo c >&2").output().unwrap();

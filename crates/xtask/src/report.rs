@@ -1,34 +1,34 @@
-//! What the stages of a command found, counted and summed up honestly.
+//! The report of a command: counts its checks and prints a summary.
 
 use crate::machine;
 use std::iter::Sum;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How many checks passed and failed, what is wrong with those that failed, and the figures worth a line in the summary.
+/// The numbers of passed and failed checks, a line about each failure, and notes for the summary.
 #[derive(Default)]
 pub struct Tally {
     pub passed: u32,
     pub failed: u32,
-    faults: Vec<String>,
+    failures: Vec<String>,
     notes: Vec<String>,
 }
 
-/// The summary shows so many faults of a stage.
+/// The number of failures of a stage that the summary shows.
 const SHOWN: usize = 5;
 
-/// What a stage ends with: its counts, or the sentence that says why it could not be run.
+/// The outcome of a stage: its counts, or the sentence that says why it could not run.
 pub type Outcome = Result<Tally, String>;
 
 impl Tally {
-    /// Of one check.
+    /// Creates a tally of one check.
     pub fn of(what: &str, outcome: Result<(), String>) -> Self {
         let mut tally = Self::default();
         tally.check(what, outcome);
         tally
     }
 
-    /// Counts one check; prints its sentence when it failed.
+    /// Counts a check, and prints its sentence if it failed.
     pub fn check(&mut self, what: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => {
@@ -38,22 +38,23 @@ impl Tally {
             Err(sentence) => {
                 println!("FAILED  {what}: {sentence}");
                 self.failed += 1;
-                self.fault(&format!("{what}: {sentence}"));
+                self.failure(&format!("{what}: {sentence}"));
             }
         }
     }
 
-    /// Keeps a line for the summary about something that failed: the first one, and what a compiler or a linker says is the cause.
-    pub fn fault(&mut self, text: &str) {
+    /// Keeps a line about a failure for the summary: the first line, and the cause that a compiler or a
+    /// linker names.
+    pub fn failure(&mut self, text: &str) {
         let mut lines = text.lines();
         let is_cause = |line: &&str| line.starts_with("error") || line.contains("undefined symbol");
         if let Some(first) = lines.next() {
             let cause = lines.find(is_cause).map_or(String::new(), |line| format!(" {}", line.trim()));
-            self.faults.push(format!("{first}{cause}"));
+            self.failures.push(format!("{first}{cause}"));
         }
     }
 
-    /// Counts a measurement; the sentence of one that stayed within its limits is kept for the summary.
+    /// Counts a measurement. The sentence of one within its limits is kept for the summary.
     pub fn measured(&mut self, place: &str, outcome: Result<String, String>) {
         match outcome {
             Ok(sentence) => {
@@ -65,11 +66,11 @@ impl Tally {
         }
     }
 
-    /// Takes in what another one has counted.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
-        self.faults.extend(other.faults);
+        self.failures.extend(other.failures);
         self.notes.extend(other.notes);
     }
 
@@ -88,11 +89,11 @@ impl Sum for Tally {
     }
 }
 
-/// The stages that were run so far: name, counts and time of each, without the time to install what was missing.
+/// The stages that have run: name, counts and time of each, without the time to install what was missing.
 pub struct Report {
     rows: Vec<(&'static str, Tally, Duration)>,
     start: Instant,
-    /// The command that runs the stage of this name once more.
+    /// Returns the command that runs a stage again.
     again: Box<dyn Fn(&str) -> String>,
 }
 
@@ -101,8 +102,8 @@ impl Report {
         Self { rows: Vec::new(), start: Instant::now(), again: Box::new(again) }
     }
 
-    /// Runs one stage below a header line and keeps what it found. A stage that could not be run counts
-    /// as one failure.
+    /// Runs a stage below a header line and keeps its counts. A stage that could not run counts as one
+    /// failure.
     pub fn stage(&mut self, name: &'static str, about: &str, run: impl FnOnce() -> Outcome) {
         println!("\n=== {name}: {about}");
         let (start, before) = (Instant::now(), machine::time_of_installing());
@@ -113,17 +114,17 @@ impl Report {
         self.rows.push((name, tally, time));
     }
 
-    /// Prints the summary and a remark, the last line being the count of everything.
+    /// Prints the summary and a remark. The last line is the count of everything.
     pub fn print(self, remark: Option<&str>) -> ExitCode {
         println!("\n=== summary");
         let mut sum = Tally::default();
         let (stages, seconds) = (self.rows.len(), self.start.elapsed().as_secs());
         for (name, tally, time) in self.rows {
-            let Tally { passed, failed, faults, notes } = &tally;
+            let Tally { passed, failed, failures, notes } = &tally;
             let (verdict, time) = (if *failed > 0 { "FAILED" } else { "ok" }, time.as_secs_f32());
             println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
-            let shown = faults.iter().take(SHOWN).map(|fault| format!("FAILED  {fault}"));
-            let hidden = faults.len().saturating_sub(SHOWN);
+            let shown = failures.iter().take(SHOWN).map(|failure| format!("FAILED  {failure}"));
+            let hidden = failures.len().saturating_sub(SHOWN);
             let hidden = (hidden > 0).then(|| format!("FAILED  {hidden} more, see above"));
             let again = (*failed > 0).then(|| format!("again: {}", (self.again)(name)));
             shown
@@ -133,7 +134,7 @@ impl Report {
                 .for_each(|line| println!("{:12}{line}", ""));
             sum.add(tally);
         }
-        println!("{:39}{:8.1} s", "to install what was missing", machine::time_of_installing().as_secs_f32());
+        println!("{:39}{:8.1} s", "installing what was missing", machine::time_of_installing().as_secs_f32());
         remark.iter().for_each(|remark| println!("\n{remark}"));
         let Tally { passed, failed, .. } = sum;
         let (minutes, seconds) = (seconds / 60, seconds % 60);

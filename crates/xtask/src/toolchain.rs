@@ -1,7 +1,7 @@
-//! A compiler for another target than this machine.
+//! Compilers for other targets than this computer.
 //!
-//! The usual one is the toolchain that runs us, with the target's libraries from rustup. Where those
-//! cannot be had, Debian's own compiler builds the libraries from the sources in its package.
+//! The default is the toolchain that runs xtask, with the target's libraries from rustup. If rustup cannot
+//! provide them, Debian's own compiler builds the libraries from the sources in its package.
 
 use crate::process::Run;
 use crate::{machine, workspace};
@@ -14,20 +14,20 @@ const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/Cargo.lock";
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
-/// Settings of one toolchain that must not reach another. Those of registries and the network stay.
+/// Variables of one toolchain that must not affect another. Those of registries and the network stay.
 const TOOLCHAIN_VARIABLES: [&str; 5] =
     ["RUST", "CARGO_ENCODED_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_"];
 
-/// The microcontrollers that the core is built for.
+/// The microcontroller targets that the library is built for.
 pub const BARE_TARGETS: [&str; 4] =
     ["thumbv6m-none-eabi", "thumbv7m-none-eabi", "thumbv7em-none-eabi", "riscv32imc-unknown-none-elf"];
 
-/// Whose libraries a target is built with.
+/// The compiler that builds for a target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Compiler {
-    /// The toolchain that runs us; the target is installed.
+    /// The toolchain that runs xtask; the target is installed.
     Installed,
-    /// Debian's compiler, building the libraries from source.
+    /// Debian's compiler, which builds the standard libraries from source.
     Debian,
 }
 
@@ -51,8 +51,8 @@ impl Toolchain {
         if let Some(&compiler) = known.get(triple) {
             return Ok(Self { triple, compiler });
         }
-        let refused = known.values().any(|&compiler| compiler == Compiler::Debian);
-        let compiler = match need_target(triple, refused) {
+        let rustup_failed = known.values().any(|&compiler| compiler == Compiler::Debian);
+        let compiler = match need_target(triple, rustup_failed) {
             Ok(()) => Compiler::Installed,
             Err(reason) => need_debian(triple, &reason)?,
         };
@@ -60,7 +60,8 @@ impl Toolchain {
         Ok(Self { triple, compiler })
     }
 
-    /// `cargo SUBCOMMAND` for each of these targets, once for every compiler that they need: cargo builds for all of them at the same time.
+    /// Returns one `cargo SUBCOMMAND` for each compiler that these targets need; cargo builds for all
+    /// targets of one at the same time.
     pub fn cargo_for_all(toolchains: &[Self], subcommand: &str) -> impl Iterator<Item = Run> {
         [Compiler::Installed, Compiler::Debian].into_iter().filter_map(move |compiler| {
             let mut of_compiler = toolchains.iter().filter(move |toolchain| toolchain.compiler == compiler);
@@ -71,8 +72,8 @@ impl Toolchain {
         })
     }
 
-    /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses. Boards set one of their own, because their
-    /// programs have the same names; what those are built from is shared all the same.
+    /// Returns `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses.
+    /// Boards have their own, because their programs have the same names, but share the build directory.
     pub fn cargo(self, subcommand: &str) -> Run {
         let cargo = match self.compiler {
             Compiler::Installed => own_cargo(),
@@ -80,7 +81,7 @@ impl Toolchain {
         };
         let libraries = match self.compiler {
             Compiler::Installed => None,
-            // Some hardware abstraction layers name `alloc`, though nothing is put on a heap.
+            // Some hardware abstraction layers link `alloc`, though they do not allocate.
             Compiler::Debian if self.triple.contains("-none-") => Some("-Zbuild-std=core,alloc"),
             Compiler::Debian => Some("-Zbuild-std=std"),
         };
@@ -89,7 +90,8 @@ impl Toolchain {
         cargo.args([subcommand, "--target", self.triple]).args(libraries)
     }
 
-    /// Has cargo link for this target. Debian's package has no `rust-lld`, which bare targets link with by default.
+    /// Sets the linker for this target. Debian's package lacks `rust-lld`, the default linker of bare
+    /// targets.
     fn linking(self, cargo: Run) -> Run {
         if self.compiler == Compiler::Installed || !self.triple.contains("-none-") {
             return cargo;
@@ -98,7 +100,7 @@ impl Toolchain {
         cargo.env(linker, "ld.lld")
     }
 
-    /// The compiler that [`cargo`](Self::cargo) takes, as it names itself.
+    /// Returns the version of the compiler that [`cargo`](Self::cargo) uses.
     pub fn version(self) -> Result<String, String> {
         match self.compiler {
             Compiler::Installed => own_version(),
@@ -106,7 +108,7 @@ impl Toolchain {
         }
     }
 
-    /// Where [`cargo`](Self::cargo) puts what it builds.
+    /// Returns the target directory of [`cargo`](Self::cargo).
     pub fn target_dir(self) -> PathBuf {
         match self.compiler {
             Compiler::Installed => workspace::target_dir(),
@@ -115,14 +117,14 @@ impl Toolchain {
     }
 }
 
-/// The cargo of the toolchain that runs us, building for this machine and where we look for it.
+/// Returns the cargo that runs xtask, building for this computer and into our target directory.
 pub fn own_cargo() -> Run {
     Run::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .without(&["CARGO_BUILD_TARGET"])
         .env("CARGO_TARGET_DIR", workspace::target_dir())
 }
 
-/// Debian's cargo, which knows nothing of rustup.
+/// Returns Debian's cargo, without any settings of rustup.
 fn debian_cargo() -> Run {
     Run::new(DEBIAN_CARGO)
         .without(&TOOLCHAIN_VARIABLES)
@@ -131,7 +133,7 @@ fn debian_cargo() -> Run {
         .env("RUSTC_BOOTSTRAP", "1")
 }
 
-/// The compiler that [`own_cargo`] takes, as it names itself.
+/// Returns the version of the compiler that [`own_cargo`] uses.
 pub fn own_version() -> Result<String, String> {
     version_of(&own_rustc())
 }
@@ -145,7 +147,7 @@ fn version_of(rustc: &OsStr) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Makes sure that a component of the toolchain that runs us, and so its cargo command, is there.
+/// Ensures that a component of the toolchain, and so its cargo command, is installed.
 pub fn need_component(component: &str, command: &str) -> Result<(), String> {
     if own_cargo().args([command, "--version"]).capture().is_ok() {
         return Ok(());
@@ -156,28 +158,30 @@ pub fn need_component(component: &str, command: &str) -> Result<(), String> {
 fn add_by_rustup(kind: &str, name: &str) -> Result<(), String> {
     let (words, advice) = ([kind, "add", name], format!("run `rustup {kind} add {name}`"));
     if machine::find("rustup").is_none() {
-        return Err(format!("the toolchain lacks the {kind} {name}, and there is no rustup to {advice}"));
+        return Err(format!(
+            "the toolchain lacks the {kind} {name}, and rustup is not installed to {advice}"
+        ));
     }
     machine::install(&format!("the Rust {kind} {name}"), Some(&advice), || {
         Run::new("rustup").args(words).limit(180).check()
     })
 }
 
-/// Makes sure that the toolchain that runs us can build for `triple`, or says why it cannot.
-fn need_target(triple: &str, rustup_refused: bool) -> Result<(), String> {
-    if std::env::var_os("XTASK_COMPILER").is_some_and(|wish| wish == "debian") {
-        return Err("XTASK_COMPILER=debian asks for Debian's".to_owned());
+/// Ensures that the toolchain which runs xtask can build for `triple`.
+fn need_target(triple: &str, rustup_failed: bool) -> Result<(), String> {
+    if std::env::var_os("XTASK_COMPILER").is_some_and(|compiler| compiler == "debian") {
+        return Err("XTASK_COMPILER=debian is set".to_owned());
     }
     match is_installed(triple) {
         true => Ok(()),
-        false if rustup_refused => {
-            Err("rustup could not add another target, and was not asked again".to_owned())
+        false if rustup_failed => {
+            Err("rustup could not add another target, and was not tried again".to_owned())
         }
         false => add_by_rustup("target", triple),
     }
 }
 
-/// `rustc` names the directory of a target's libraries whether they are there or not.
+/// Whether the directory of the target's libraries has files: `rustc` names it even if it does not exist.
 fn is_installed(triple: &str) -> bool {
     let rustc = Run::new(own_rustc()).args(["--print", "target-libdir", "--target", triple]).capture();
     rustc.is_ok_and(|output| {
@@ -192,7 +196,7 @@ fn need_debian(triple: &str, reason: &str) -> Result<Compiler, String> {
     let outcome = machine::need(&format!("a compiler for {triple} ({reason})"), &DEBIAN_PACKAGES, present);
     match outcome {
         Ok(()) => Ok(Compiler::Debian),
-        // Where nothing may be installed, rustup's advice is the better one.
+        // If nothing may be installed, rustup's advice is the better one.
         Err(_) if machine::installs_nothing() => Err(reason.to_owned()),
         Err(sentence) => Err(sentence),
     }

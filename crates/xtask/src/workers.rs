@@ -1,17 +1,17 @@
-//! Work that is done at the same time.
+//! Runs work in parallel.
 
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-/// Does the work for each item, for as many at a time as there are processors, the first ones first; what comes of them has the order of
-/// the items.
+/// Does the work for each item, on as many threads as there are processors, in order; the results have the
+/// order of the items.
 pub fn side_by_side<T, R: Send>(
     items: impl IntoIterator<Item = T, IntoIter: Send>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
     let queue = Mutex::new(items.into_iter().enumerate());
-    // Nobody panics with the lock in hand.
+    // No thread panics while it holds the lock.
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
     let worker = || iter::from_fn(next).map(|(at, item)| (at, work(item))).collect::<Vec<_>>();
     let mut done = thread::scope(|scope| {

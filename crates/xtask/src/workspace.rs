@@ -1,15 +1,15 @@
-//! Where things lie.
+//! Paths of the repository, and access to files.
 
 use std::path::{Path, PathBuf};
 
-/// The repository's root.
+/// Returns the repository's root.
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here)
 }
 
-/// The directory for everything that is built: `target`, or what the environment says. Every cargo that we
-/// run is told this one, whatever its configuration says, so that what it builds is found.
+/// Returns the directory for build output: `target`, or the one set in the environment. Every cargo that
+/// xtask runs gets this one, so that its output is found.
 pub fn target_dir() -> PathBuf {
     match ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].into_iter().find_map(std::env::var_os) {
         Some(dir) => std::path::absolute(&dir).unwrap_or(dir.into()),
@@ -17,7 +17,7 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// Writes a file, making its folders.
+/// Writes a file, creating its directories.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let failed = |error| format!("cannot write {}: {error}", path.display());
     if let Some(folder) = path.parent() {
@@ -26,17 +26,17 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(failed)
 }
 
-/// Reads a whole file.
+/// Reads a file.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// Reads a whole file of text.
+/// Reads a text file.
 pub fn text(path: &Path) -> Result<String, String> {
     String::from_utf8(read(path)?).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// What lies in a folder, in order.
+/// Lists a directory in order.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("cannot list {}: {error}", folder.display());
     let entries = folder.read_dir().map_err(failed)?;

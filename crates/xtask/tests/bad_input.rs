@@ -1,5 +1,5 @@
-//! What goes wrong outside ends in one sentence that says what to do, and leaves nothing half done and nothing running. The
-//! programs that xtask runs are scripts here.
+//! Failures of the environment end in one sentence with advice, and leave nothing half done and nothing
+//! running. Scripts stand in for the programs that xtask runs.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,10 +9,10 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A folder with programs, the only ones that are found, and a target directory below it.
-struct Machine(PathBuf);
+/// A directory with the only programs on the search path, and a target directory in it.
+struct Environment(PathBuf);
 
-impl Machine {
+impl Environment {
     fn new(name: &str, programs: &[(&str, &str)]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&folder);
@@ -34,22 +34,22 @@ impl Machine {
         command
     }
 
-    /// What it says for itself when it fails.
+    /// Returns xtask's own message when it fails.
     fn fails(&self, words: &str) -> String {
-        said(&self.xtask(words).output().unwrap(), 1)
+        message(&self.xtask(words).output().unwrap(), 1)
     }
 
-    /// Runs until a program has written `started`, and sends the signal.
+    /// Runs until a program has written `started`, then sends the signal.
     fn interrupted(&self, words: &str, signal: &str) -> String {
         let child = self.xtask(words).spawn().unwrap();
         wait_for(|| self.0.join("started").exists());
         let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(kill.success());
-        said(&child.wait_with_output().unwrap(), 130)
+        message(&child.wait_with_output().unwrap(), 130)
     }
 }
 
-fn said(output: &Output, code: i32) -> String {
+fn message(output: &Output, code: i32) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let (own, others): (Vec<_>, Vec<_>) = stderr.lines().partition(|line| line.starts_with("xtask: "));
     assert_eq!((own.len(), output.status.code()), (1, Some(code)), "{stderr}");
@@ -60,15 +60,15 @@ fn said(output: &Output, code: i32) -> String {
 fn wait_for(holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20), "it does not happen");
+        assert!(start.elapsed() < Duration::from_secs(20), "timed out");
         sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn a_missing_program() {
+fn missing_program_is_reported_with_advice() {
     let python = "apt-get install --no-install-recommends python3 python3-venv";
-    let nobody = Machine::new("nobody", &[("id", "echo 1000"), ("apt-get", "echo > apt-was-run")]);
+    let nobody = Environment::new("nobody", &[("id", "echo 1000"), ("apt-get", "echo > apt-was-run")]);
     let sentence = nobody.fails("tables");
     assert!(
         sentence.contains("missing: python3") && sentence.contains(&format!("`{python}` as root")),
@@ -76,25 +76,25 @@ fn a_missing_program() {
     );
     let sentence = nobody.fails("tables --no-install");
     assert!(sentence.contains("without --no-install") && sentence.contains(python), "{sentence}");
-    // The same before a stage builds anything: there is no cargo.
+    // Missing programs are reported before a stage builds anything: there is no cargo.
     let sentence = nobody.fails("test digits --no-install");
     assert!(sentence.contains("without --no-install") && sentence.contains(python), "{sentence}");
     assert!(!nobody.0.join("apt-was-run").exists());
 }
 
 #[test]
-fn no_network() {
-    let root = Machine::new("no-network", &[("id", "echo 0"), ("apt-get", "exit 100")]);
+fn missing_network_is_reported() {
+    let root = Environment::new("no-network", &[("id", "echo 0"), ("apt-get", "exit 100")]);
     let sentence = root.fails("tables");
     assert!(
         sentence.contains("cannot install the Debian packages python3") && sentence.contains("network"),
         "{sentence}"
     );
-    // A Python that has no packages is not taken for one that has, the next time.
+    // An environment without packages must not pass for a complete one the next time.
     let python = "[ $1 = -c ] && exit 0\n[ $2 = venv ] && /bin/mkdir -p $4/bin && /bin/cp python3 $4/bin";
-    let machine = Machine::new("no-packages", &[("python3", python)]);
+    let environment = Environment::new("no-packages", &[("python3", python)]);
     for _ in 0..2 {
-        let sentence = machine.fails("tables");
+        let sentence = environment.fails("tables");
         assert!(
             sentence.contains("cannot install the Python packages") && sentence.contains("pip"),
             "{sentence}"
@@ -103,25 +103,25 @@ fn no_network() {
 }
 
 #[test]
-fn no_room() {
+fn full_disk_is_reported() {
     let full = "[ $1 = -c ] && exit 0\necho 'cannot write: No space left on device (os error 28)'; exit 1";
-    let machine = Machine::new("no-room", &[("python3", full)]);
-    let sentence = machine.fails("tables");
+    let environment = Environment::new("no-room", &[("python3", full)]);
+    let sentence = environment.fails("tables");
     assert!(
-        sentence.contains("cannot install the Python packages") && sentence.contains("room on the disk"),
+        sentence.contains("cannot install the Python packages") && sentence.contains("disk space"),
         "{sentence}"
     );
-    assert!(!machine.0.join("target/python-tests/requirements.txt").exists(), "it counts as installed");
+    assert!(!environment.0.join("target/python-tests/requirements.txt").exists(), "marked as installed");
 }
 
 #[test]
-fn an_interrupt_ends_whatever_was_started() {
+fn interrupt_ends_all_started_programs() {
     for signal in ["-INT", "-TERM"] {
-        // What it starts takes no notice of a signal, as programs in the background do.
+        // Background programs ignore the signal.
         let cargo = "(trap '' INT TERM; /bin/sleep 60) & echo $! > started; wait";
-        let machine = Machine::new(&format!("interrupted{signal}"), &[("cargo", cargo)]);
-        assert!(machine.interrupted("lint", signal).contains("interrupted"));
-        let pid = fs::read_to_string(machine.0.join("started")).unwrap();
+        let environment = Environment::new(&format!("interrupted{signal}"), &[("cargo", cargo)]);
+        assert!(environment.interrupted("lint", signal).contains("interrupted"));
+        let pid = fs::read_to_string(environment.0.join("started")).unwrap();
         let is_gone = || {
             !Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap().success()
         };
@@ -130,9 +130,9 @@ fn an_interrupt_ends_whatever_was_started() {
 }
 
 #[test]
-fn an_interrupt_lets_apt_finish_its_step() {
+fn interrupt_lets_apt_finish_its_step() {
     let apt = "trap '' INT; echo > started; /bin/sleep 1; echo > finished; exit 100";
-    let machine = Machine::new("apt", &[("id", "echo 0"), ("apt-get", apt)]);
-    machine.interrupted("tables", "-INT");
-    assert!(machine.0.join("finished").exists());
+    let environment = Environment::new("apt", &[("id", "echo 0"), ("apt-get", apt)]);
+    environment.interrupted("tables", "-INT");
+    assert!(environment.0.join("finished").exists());
 }

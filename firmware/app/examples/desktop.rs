@@ -1,14 +1,16 @@
-//! The same network on a desktop: what a board must say, to the last bit.
+//! Runs the same networks on a desktop, to compute what boards must print, to the last bit.
 //!
 //! ```console
 //! $ cargo run --release --example desktop -- digits models/digits-f16.safetensors
 //! $ cargo run --release --example desktop -- integer models/digits-i8.safetensors
-//! $ cargo run --release --example desktop -- record models/digits-f16.safetensors recording.safetensors riscv-virt
-//! $ cargo run --release --example desktop --features vectors -- vectors ../../tests/vectors/manifest.json VECTORS.BIN
+//! $ cargo run --release --example desktop -- \
+//!     record models/digits-f16.safetensors recording.safetensors riscv-virt
+//! $ cargo run --release --example desktop --features vectors -- \
+//!     vectors ../../tests/vectors/manifest.json VECTORS.BIN
 //! ```
 
 use app::{
-    Failure, Hears, Integer, Observer, Place, Recording, Sink, Text, origin, read_digits,
+    Failure, FailureSink, Integer, ModelLocation, Observer, Recording, Sink, Text, origin, read_digits,
     read_digits_in_integers,
 };
 use embedded_safetensors::{View, WriteError};
@@ -40,10 +42,10 @@ fn main() -> ExitCode {
 
 const USAGE: u8 = 64;
 
-/// Stands for the RAM of a board, which a desktop does not run out of.
+/// A stand-in for the RAM of a board.
 const RAM: u32 = 65_536;
 
-/// What is written at once.
+/// The size of a write.
 const PAGE: usize = 4096;
 
 struct Console;
@@ -56,17 +58,17 @@ impl fmt::Write for Console {
 
 fn digits(path: &str, sink: &mut impl Sink, observer: &mut impl Observer) -> Result<(), Failure<Error>> {
     let file = File::open(path).map_err(Failure::NoModel)?;
-    read_digits(&Place { name: path, ram: RAM }, file, sink, observer)
+    read_digits(&ModelLocation { name: path, ram: RAM }, file, sink, observer)
 }
 
-/// Records what a board records that is called so.
+/// Records what the board with this name records.
 fn record(model: &str, recording: &str, board: &str, sink: &mut Text<Console>) -> ExitCode {
     let outcome = try_record(model, recording, board, sink);
     ended(outcome, sink)
 }
 
 fn try_record(model: &str, recording: &str, board: &str, sink: &mut impl Sink) -> Result<(), Failure<Error>> {
-    // As flash has it: what was recorded before is lost only when there is something to record.
+    // As in flash, an older recording is lost only when there is something to record.
     let storage = File::options().write(true).create(true).truncate(false).open(recording);
     let storage = storage.map_err(WriteError::Sink)?;
     let name = Path::new(model).file_name().and_then(OsStr::to_str).unwrap_or(model);
@@ -85,7 +87,7 @@ fn integer(path: &str, sink: &mut Text<Console>) -> ExitCode {
 fn read_integer<E>(path: &str, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure<E>> {
     let view = View::parse(bytes)?;
     let network = Integer::find(&view)?;
-    read_digits_in_integers(&Place { name: path, ram: RAM }, view.summary(), &network, sink);
+    read_digits_in_integers(&ModelLocation { name: path, ram: RAM }, view.summary(), &network, sink);
     Ok(())
 }
 
@@ -98,13 +100,13 @@ fn vectors(manifest: &str, pack: &str, sink: &mut Text<Console>) -> ExitCode {
     });
     match outcome {
         Ok(_) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(sink).into(),
+        Err(failure) => failure.report(sink).into(),
     }
 }
 
-fn ended<E>(outcome: Result<(), Failure<E>>, sink: &mut impl Hears<Failure<E>>) -> ExitCode {
+fn ended<E>(outcome: Result<(), Failure<E>>, sink: &mut impl FailureSink<Failure<E>>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(sink).into(),
+        Err(failure) => failure.report(sink).into(),
     }
 }

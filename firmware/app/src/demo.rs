@@ -1,4 +1,4 @@
-//! All images are read, and what happens is reported.
+//! Reads all images and reports the results.
 
 use crate::digits::{Digit, digits};
 use crate::failure::Failure;
@@ -8,32 +8,32 @@ use crate::report::{Event, Sink};
 use crate::storage::Reads;
 use embedded_safetensors::{ReadAt, validate::Summary};
 
-/// Watches a network at work.
+/// Observes a running network.
 pub trait Observer {
-    /// These came out of the next layer.
+    /// Called with the outputs of each layer.
     fn layer(&mut self, outputs: &[f32]);
 
-    /// The image was read as this digit.
+    /// Called with the digit that an image was read as.
     fn guess(&mut self, guess: u8);
 }
 
-/// Does not look.
+/// Ignores everything.
 impl Observer for () {
     fn layer(&mut self, _: &[f32]) {}
 
     fn guess(&mut self, _: u8) {}
 }
 
-/// A model to be reported.
+/// The model, as it is reported.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// Where the model lies.
+pub struct ModelLocation<'a> {
+    /// The name of the model or of its storage.
     pub name: &'a str,
-    /// Bytes of RAM that the board has, to compare it with.
+    /// The board's bytes of RAM, for comparison.
     pub ram: u32,
 }
 
-impl Place<'_> {
+impl ModelLocation<'_> {
     fn event(&self, summary: Summary) -> Event<'_> {
         let Summary { tensors, data_start, data_len } = summary;
         Event::Model { name: self.name, bytes: data_start + data_len, tensors, ram: self.ram }
@@ -43,27 +43,27 @@ impl Place<'_> {
 /// Reads all images with the network of floats in this storage.
 ///
 /// # Errors
-/// Whatever is wrong with the storage or the model; what was reported until then has happened.
+/// Errors of the storage or the model. Events reported before the error remain valid.
 ///
 /// *Memory*: all that the network needs is on the stack.
-#[inline(never)] // what it needs is free again when it returns
+#[inline(never)] // its stack is free again when it returns
 pub fn read_digits<S: ReadAt>(
-    place: &Place<'_>,
+    location: &ModelLocation<'_>,
     storage: S,
     sink: &mut impl Sink,
     observer: &mut impl Observer,
 ) -> Result<(), Failure<S::Error>> {
     let reads = Reads::new();
     let mut opened = Network::open(storage, &reads);
-    // Where it is: taken out, it would be on the stack twice.
+    // Used in place: moved out, it would be on the stack twice.
     let Ok(network) = &mut opened else { return opened.map(drop) };
-    sink.event(&place.event(network.summary()));
+    sink.event(&location.event(network.summary()));
     read_to_end(network, sink, observer)?.end(sink);
     sink.event(&Event::Storage { bytes: reads.bytes(), reads: reads.calls() });
     Ok(())
 }
 
-#[inline(never)] // its memory is not yet there while the network is opened
+#[inline(never)] // its stack is not in use while the network is opened
 fn read_to_end<S: ReadAt>(
     network: &mut Network<'_, S>,
     sink: &mut impl Sink,
@@ -77,15 +77,15 @@ fn read_to_end<S: ReadAt>(
     Ok(tally)
 }
 
-/// Reads all images with a network of integers, whose model this is the summary of.
+/// Reads all images with a network of integers; `summary` is its model's.
 #[inline(never)]
 pub fn read_digits_in_integers(
-    place: &Place<'_>,
+    location: &ModelLocation<'_>,
     summary: Summary,
     network: &Integer<'_>,
     sink: &mut impl Sink,
 ) {
-    sink.event(&place.event(summary));
+    sink.event(&location.event(summary));
     let mut tally = Tally::default();
     for digit in digits() {
         tally.report(sink, digit, network.logits(digit.image), i32::cast_unsigned);
@@ -93,7 +93,7 @@ pub fn read_digits_in_integers(
     tally.end(sink);
 }
 
-/// How many images were read, and how many of them right.
+/// The number of images read, and how many of them right.
 #[derive(Default)]
 struct Tally {
     right: u32,
@@ -101,7 +101,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Reports an image, and gives what it is read as.
+    /// Reports an image, and returns the digit that it is read as.
     fn report<T: Copy + PartialOrd>(
         &mut self,
         sink: &mut impl Sink,
@@ -121,7 +121,7 @@ impl Tally {
     }
 }
 
-/// The digit that has the highest value, the first of several.
+/// Returns the digit with the highest value, the first if there are several.
 fn highest<T: PartialOrd>(logits: &[T; CLASSES]) -> u8 {
     let mut best = None;
     for (digit, logit) in (0..).zip(logits) {

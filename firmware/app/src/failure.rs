@@ -1,71 +1,71 @@
-//! Why no digits were read: one sentence for people, one exit code for machines.
+//! The reason why no digits were read: a sentence for people, and an exit code for programs.
 
-use crate::report::Hears;
+use crate::report::FailureSink;
 use embedded_safetensors::{Dtype, Error, ErrorKind, ReadError, Shape, WriteError, error::Class};
 
-/// What can go wrong, by who is to blame.
+/// A failure, classified by its cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Failure<E> {
-    /// The model's file is unsound.
-    Unsound(Error),
+    /// The model's file is invalid.
+    Invalid(Error),
     /// There is no storage, or no model on it.
     NoModel(E),
-    /// The memory is there, but was never written where the model should be.
+    /// The memory can be read, but was never written where the model should be.
     Erased,
-    /// The storage failed while this byte of the file, or one behind it, was read.
+    /// The storage failed while this byte of the file, or a later one, was read.
     Storage {
         /// The byte.
         at: u64,
-        /// What the storage says.
+        /// The storage's error.
         error: E,
     },
-    /// The storage says that the file ends here, though more of it was proven to be there.
+    /// The storage reports that the file ends here, though it was validated to be longer.
     Ends {
-        /// The first byte that is not there.
+        /// The first missing byte.
         at: u64,
     },
-    /// The file is sound, but the model of another network.
+    /// The file is valid, but it is the model of another network.
     OtherModel(Difference),
-    /// The file is sound, but the shift of a layer is not from 0 to 30.
+    /// The file is valid, but the shift of a layer is not from 0 to 30.
     OtherShift {
-        /// The tensor that has the shift.
+        /// The tensor with the shift.
         name: &'static str,
-        /// What it has.
+        /// The shift in the model.
         bits: i32,
     },
-    /// The device has too little memory for it.
+    /// The device has too little memory for the model.
     TooSmall(Error),
-    /// This program has asked for what cannot be.
+    /// A mistake of this program.
     Mistake(Error),
-    /// What was to be recorded is not.
-    Unrecorded(WriteError<E>),
+    /// The recording failed.
+    NotRecorded(WriteError<E>),
 }
 
 impl<E> Failure<E> {
-    /// The code that the program ends with. A program that is done ends with 0.
+    /// Returns the exit code of the program. Success is 0.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Unsound(_) => 1,
+            Self::Invalid(_) => 1,
             Self::NoModel(_) | Self::Erased | Self::Storage { .. } | Self::Ends { .. } => 2,
             Self::OtherModel(_) | Self::OtherShift { .. } => 3,
             Self::TooSmall(_) => 4,
             Self::Mistake(_) => 5,
-            Self::Unrecorded(WriteError::Sink(_) | WriteError::Full { .. }) => 2,
-            Self::Unrecorded(WriteError::Format(error)) if matches!(error.kind.class(), Class::Limit) => 4,
-            Self::Unrecorded(_) => 5,
+            Self::NotRecorded(WriteError::Sink(_) | WriteError::Full { .. }) => 2,
+            Self::NotRecorded(WriteError::Format(error)) if matches!(error.kind.class(), Class::Limit) => 4,
+            Self::NotRecorded(_) => 5,
         }
     }
 
-    /// Tells the sentence, and gives the code that the program ends with.
-    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
+    /// Reports the sentence, and returns the exit code.
+    pub fn report(&self, sink: &mut impl FailureSink<Self>) -> u8 {
         sink.failure(self);
         self.exit_code()
     }
 
-    /// The same, with what the storage says in other words.
+    /// Converts the storage's error.
     pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
         match self {
-            Self::Unsound(error) => Failure::Unsound(error),
+            Self::Invalid(error) => Failure::Invalid(error),
             Self::NoModel(error) => Failure::NoModel(words(error)),
             Self::Erased => Failure::Erased,
             Self::Storage { at, error } => Failure::Storage { at, error: words(error) },
@@ -74,7 +74,7 @@ impl<E> Failure<E> {
             Self::OtherShift { name, bits } => Failure::OtherShift { name, bits },
             Self::TooSmall(error) => Failure::TooSmall(error),
             Self::Mistake(error) => Failure::Mistake(error),
-            Self::Unrecorded(error) => Failure::Unrecorded(match error {
+            Self::NotRecorded(error) => Failure::NotRecorded(match error {
                 WriteError::Sink(error) => WriteError::Sink(words(error)),
                 WriteError::Full { at } => WriteError::Full { at },
                 WriteError::Format(error) => WriteError::Format(error),
@@ -83,7 +83,7 @@ impl<E> Failure<E> {
         }
     }
 
-    /// What a read has failed with that began at this byte.
+    /// Converts the error of a read that began at this byte.
     pub fn of_read(error: ReadError<E>, at: u64) -> Self {
         match error {
             ReadError::Format(error) => error.into(),
@@ -92,7 +92,7 @@ impl<E> Failure<E> {
         }
     }
 
-    /// What raw memory fails with. It may never have been written, while a file always was.
+    /// Converts an error of raw memory, which, unlike a file, may never have been written.
     pub fn of_memory(error: Error) -> Self {
         if is_erased(&error) { Self::Erased } else { error.into() }
     }
@@ -101,14 +101,14 @@ impl<E> Failure<E> {
 impl<E> From<Error> for Failure<E> {
     fn from(error: Error) -> Self {
         match error.kind.class() {
-            Class::File => Self::Unsound(error),
+            Class::File => Self::Invalid(error),
             Class::Limit => Self::TooSmall(error),
             Class::Usage => Self::Mistake(error),
         }
     }
 }
 
-/// Whether the length of the header has only ones, or only zeros: how memory looks that was never written.
+/// Whether the length of the header is all ones or all zeros, as in memory that was never written.
 fn is_erased(error: &Error) -> bool {
     let empty = Error { kind: ErrorKind::UnexpectedEnd, at: size_of::<u64>() as u64 };
     *error == empty || matches!(error.kind, ErrorKind::HeaderTooLarge { length: u64::MAX })
@@ -116,7 +116,7 @@ fn is_erased(error: &Error) -> bool {
 
 impl<E> From<WriteError<E>> for Failure<E> {
     fn from(error: WriteError<E>) -> Self {
-        Self::Unrecorded(error)
+        Self::NotRecorded(error)
     }
 }
 
@@ -128,7 +128,7 @@ impl<E> From<Difference> for Failure<E> {
 
 sentences! {
     Failure<E>:
-    Self::Unsound(error) | Self::TooSmall(error) | Self::Mistake(error) => "{}", error;
+    Self::Invalid(error) | Self::TooSmall(error) | Self::Mistake(error) => "{}", error;
     Self::NoModel(error) => "error: {}", error;
     Self::Erased => "error at byte 0: there is no model, for the storage is erased";
     Self::Storage { at, error } => "error at byte {}: the storage cannot be read: {}", at, error;
@@ -136,11 +136,11 @@ sentences! {
     Self::OtherModel(difference) => "{}", difference;
     Self::OtherShift { name, bits } =>
         "error: the tensor \"{}\" is {} in the model, but 0 to 30 is expected", name, bits;
-    Self::Unrecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => "{}", error;
-    Self::Unrecorded(error) => "error: {}", error;
+    Self::NotRecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => "{}", error;
+    Self::NotRecorded(error) => "error: {}", error;
 }
 
-/// What a tensor is: the type of its elements, and its shape.
+/// A tensor's dtype and shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     dtype: Dtype,
@@ -148,7 +148,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Elements of this type in this shape.
+    /// Creates a form with this dtype and shape.
     pub const fn new(dtype: Dtype, shape: Shape) -> Self {
         Self { dtype, shape }
     }
@@ -159,23 +159,24 @@ sentences! {
     Self { dtype, shape } => "{} {:?}", dtype, shape;
 }
 
-/// Where a model is not the one that the network is made for.
+/// A difference between a model and the network's expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The tensor that is another one, or is missing.
+    /// The tensor that differs or is missing.
     pub name: &'static str,
-    /// The byte of the file where it begins; the end of the header where it is missing.
+    /// The byte of the file where the tensor begins; the end of the header if it is missing.
     pub at: u64,
-    /// What the file has.
+    /// The form in the file.
     pub found: Option<Form>,
-    /// What the network has.
+    /// The form that the network expects.
     pub expected: &'static Form,
 }
 
 sentences! {
     Difference:
     Self { name, at, found: None, expected } =>
-        "error[usage.missing] at byte {}: the model has no tensor \"{}\", but {} is expected", at, name, expected;
+        "error[usage.missing] at byte {}: the model has no tensor \"{}\", but {} is expected",
+        at, name, expected;
     Self { name, at, found: Some(found), expected } =>
         "error[usage.shape] at byte {}: the tensor \"{}\" is {} in the model, but {} is expected",
         at, name, found, expected;

@@ -1,4 +1,4 @@
-//! The network of integers: three layers, small enough to be part of a program, without a float anywhere.
+//! The network of integers: three layers, small enough to be part of a program, without any floats.
 
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
@@ -10,21 +10,21 @@ const WIDTH: usize = 200;
 /// The largest value between two layers.
 const LARGEST: i32 = 127;
 
-/// A layer, where it lies in the model.
+/// A layer, in place in the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'m, const COLUMNS: usize, const ROWS: usize> {
     weights: &'m [[i8; COLUMNS]; ROWS],
     biases: &'m [i32; ROWS],
 }
 
-/// By how many bits the sums of a layer are shifted down.
+/// The number of bits by which the sums of a layer are shifted right.
 #[derive(Clone, Copy, Debug)]
 struct Shift(u32);
 
-/// The network, where it lies in the model.
+/// The network, in place in the model.
 ///
-/// *Memory*: 32 bytes where pointers have 32 bits, and while it runs, 464 of stack for the pixels and the outputs of two layers,
-/// besides what its functions take.
+/// *Memory*: 32 bytes on a 32-bit target, and while it runs, 464 of stack for the pixels and the outputs of
+/// two layers, besides what its functions take.
 #[derive(Clone, Copy, Debug)]
 pub struct Integer<'m> {
     fc1: Dense<'m, PIXELS, WIDTH>,
@@ -35,10 +35,10 @@ pub struct Integer<'m> {
 }
 
 impl<'m> Integer<'m> {
-    /// The network of a model that the program includes, found while the program is built.
+    /// Finds the network in a model that the program includes, at compile time.
     ///
     /// # Panics
-    /// When the model is another network's: in a const, the program is not built then.
+    /// If the model is another network's. In a const, this is a compile error.
     pub const fn of_program(model: &View<'m>) -> Self {
         Self {
             fc1: Dense::of_program(model, "fc1.weight", "fc1.bias"),
@@ -49,10 +49,10 @@ impl<'m> Integer<'m> {
         }
     }
 
-    /// The network of a model that is found while the program runs.
+    /// Finds the network in a model at run time.
     ///
     /// # Errors
-    /// That the model is another network's, or does not lie where its integers can be read.
+    /// The model is another network's, or its alignment does not allow reading integers in place.
     pub fn find<E>(model: &View<'m>) -> Result<Self, Failure<E>> {
         Ok(Self {
             fc1: Dense::find(model, "fc1.weight", "fc1.bias")?,
@@ -63,7 +63,7 @@ impl<'m> Integer<'m> {
         })
     }
 
-    /// What the network thinks of an image: the higher the number at a digit's place, the more it is that digit.
+    /// Computes the scores of an image: the highest number is at the index of the most likely digit.
     pub fn logits(&self, image: &Image) -> [i32; CLASSES] {
         let pixels = image.map(|pixel| i8::try_from(pixel).unwrap_or(i8::MAX));
         let hidden = self.fc1.hidden(self.fc1_shift, &pixels);
@@ -91,7 +91,7 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
         Ok(Self { weights: find(model, weights)?, biases: find(model, biases)? })
     }
 
-    /// The outputs before anything is done to them. A model that is not ours may make them overflow: then they go around.
+    /// Computes the sums of a layer. Another model may make them overflow; then they wrap.
     fn sums(&self, inputs: &[i8; COLUMNS]) -> impl Iterator<Item = i32> {
         self.weights.iter().zip(self.biases).map(move |(row, &bias)| {
             let products =
@@ -100,7 +100,7 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
         })
     }
 
-    /// The outputs, rounded to what fits between two layers.
+    /// Computes the outputs, rounded to the range between two layers.
     fn hidden(&self, Shift(shift): Shift, inputs: &[i8; COLUMNS]) -> [i8; ROWS] {
         let half = 1i32.wrapping_shl(shift) / 2;
         let mut outputs = [0; ROWS];
@@ -113,7 +113,7 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
 }
 
 impl Shift {
-    /// At most 30 bits: half of the divisor, which rounds, is an `i32` as well.
+    /// Allows at most 30 bits, so that half of the divisor, which rounds, is an `i32` too.
     const fn new(bits: i32) -> Option<Self> {
         if bits >= 0 && bits <= 30 { Some(Self(bits.cast_unsigned())) } else { None }
     }

@@ -1,6 +1,7 @@
-//! A network that reads handwritten digits. Its weights stay where they are, on a card or in flash, and come by row by row.
+//! A network that reads handwritten digits. Its weights stay in the storage, a card or flash, and are read
+//! row by row.
 //!
-//! What a board adds is the storage, a [`Sink`] for what is reported, and an end: [`Failure::exit_code`].
+//! A board provides the storage, a [`Sink`] for events, and an exit with [`Failure::exit_code`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,7 @@ mod storage;
 #[cfg(feature = "vectors")]
 pub mod vectors;
 
-pub use demo::{Observer, Place, read_digits, read_digits_in_integers};
+pub use demo::{ModelLocation, Observer, read_digits, read_digits_in_integers};
 pub use digits::{COUNT, Digit, Image, PIXELS, digits};
 pub use failure::{Difference, Failure, Form};
 pub use integer::{Dense, Integer};
@@ -26,5 +27,5 @@ pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use recording::{Recording, origin};
 #[cfg(feature = "defmt")]
 pub use report::Defmt;
-pub use report::{Event, Hears, Sink, Text};
+pub use report::{Event, FailureSink, Sink, Text};
 pub use storage::{Counted, Reads};

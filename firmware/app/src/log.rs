@@ -1,7 +1,7 @@
-//! What is said, written down once: for `Display`, and for defmt, which sends the number of a text in its place. And lines for
-//! whoever watches the network at work.
+//! Sentences that are written once for both `Display` and defmt, which sends the index of a text in place
+//! of the text; and log lines about a running network.
 
-/// The sentence of each case.
+/// Implements `Display` and `defmt::Format` with a sentence for each case.
 macro_rules! sentences {
     ($type:ident $(<$life:lifetime>)? $(<$inner:ident>)?:
         $($(#[$only:meta])* $case:pat $(if $guard:expr)? => $text:literal $(, $part:expr)*;)*) => {
@@ -20,7 +20,7 @@ macro_rules! sentences {
     };
 }
 
-/// A line about the whole model. Without the feature `log` there is nothing.
+/// Logs a line about the entire model; without the feature `log`, nothing.
 macro_rules! debug {
     ($($line:tt)*) => {
         #[cfg(feature = "log")]
@@ -28,7 +28,7 @@ macro_rules! debug {
     };
 }
 
-/// A line about a part of it, as [`debug`].
+/// Logs a line about a part of the model, like [`debug`].
 macro_rules! trace {
     ($($line:tt)*) => {
         #[cfg(feature = "log")]

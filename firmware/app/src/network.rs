@@ -1,4 +1,5 @@
-//! The network of floats: four layers whose weights are read anew for every image, for there is no memory to keep them in.
+//! The network of floats: four layers whose weights are read again for every image, because there is no
+//! memory to keep them in.
 
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
@@ -7,22 +8,23 @@ use embedded_safetensors::{
     Dtype, Model, ReadAt, ReadError, Shape, io::FileLen, query::Query, validate::Summary,
 };
 
-/// How many digits there are.
+/// The number of digits.
 pub const CLASSES: usize = 10;
 
-/// How many values there are in front of the first layer and behind each.
+/// The number of values before the first layer, and after each layer.
 pub const WIDTHS: [usize; LAYERS + 1] = [PIXELS, WIDEST, WIDEST, WIDEST, CLASSES];
 
 const LAYERS: usize = 4;
 const WIDEST: usize = 400;
 
-/// The weights of a row that are in memory at once. It divides all rows but the first layer's, whose are shorter.
+/// The number of a row's weights that are in memory at once. It divides all rows except those of the first
+/// layer, which are shorter.
 const PART: usize = 100;
 
 /// A sector of a card.
 const WINDOW: usize = 512;
 
-/// The value of a pixel that is all ink.
+/// The value of a fully black pixel.
 const INK: f32 = 16.0;
 
 /// The weight and the bias of each layer.
@@ -58,7 +60,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Holds nothing.
+    /// Creates memory filled with zeros.
     pub const fn new() -> Self {
         Self { inputs: [0.0; WIDEST], outputs: [0.0; WIDEST], weights: [0.0; PART] }
     }
@@ -70,12 +72,12 @@ impl Default for Memory {
     }
 }
 
-/// A layer's tensors, found.
+/// The tensors of a layer.
 type Layer = [Query<'static>; 2];
 
-/// The network, in a storage.
+/// The network in a storage.
 ///
-/// *Memory*: 832 bytes for the places of its 8 tensors where pointers have 32 bits, and what the model takes.
+/// *Memory*: 832 bytes for the positions of its 8 tensors on a 32-bit target, and what the model takes.
 pub struct Network<'r, S> {
     model: Model<Counted<'r, S>>,
     reads: &'r Reads,
@@ -83,16 +85,16 @@ pub struct Network<'r, S> {
 }
 
 impl<'r, S: ReadAt> Network<'r, S> {
-    /// Proves the file sound, and finds the tensors of the network in it.
+    /// Validates the file, and finds the network's tensors in it.
     ///
     /// # Errors
-    /// Whatever is wrong with the storage or the file, or that the model is another network's.
+    /// Errors of the storage or the file; or the model is another network's.
     ///
-    /// *Memory*: a window of 512 bytes on the stack for the time of the call, besides what opening a model takes.
-    #[inline(never)] // its window is free again when it returns
+    /// *Memory*: a window of 512 bytes on the stack during the call, besides what opening a model takes.
+    #[inline(never)] // its stack is free again when it returns
     pub fn open(mut storage: S, reads: &'r Reads) -> Result<Self, Failure<S::Error>> {
         let mut window = [0; WINDOW];
-        // Whose length nobody knows, has no files.
+        // A storage without a known file length is raw memory, not a file.
         let raw = matches!(storage.file_len(), Ok(FileLen::AtMost(_)));
         let failed = |error| match error {
             ReadError::Format(error) if raw => Failure::of_memory(error),
@@ -107,12 +109,12 @@ impl<'r, S: ReadAt> Network<'r, S> {
         Ok(network)
     }
 
-    /// How long the file is, and how many tensors it has.
+    /// Returns the length of the file and the number of tensors.
     pub const fn summary(&self) -> Summary {
         self.model.summary()
     }
 
-    /// Whether all tensors are there and have the shapes that the layers need.
+    /// Checks that all tensors exist with the shapes that the layers need.
     fn check(&self) -> Result<(), Difference> {
         let mut tensors = TENSORS.as_flattened().iter().zip(self.layers.as_flattened());
         tensors.try_for_each(|((_, expected), tensor)| self.check_tensor(tensor, expected))
@@ -130,8 +132,8 @@ impl<'r, S: ReadAt> Network<'r, S> {
         Err(Difference { at: missing.at + info.begin(), found: Some(found), ..missing })
     }
 
-    /// What the network thinks of an image: the higher the value at a digit's place, the more it is that digit.
-    /// `observe` sees what comes out of each layer.
+    /// Computes the scores of an image: the highest value is at the index of the most likely digit.
+    /// `observe` is called with the outputs of each layer.
     ///
     /// All boards and desktops add the same numbers in the same order, so they get the same bits.
     ///
@@ -171,7 +173,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
     }
 }
 
-/// The product of a layer's matrix and the inputs, and the bias: row by row, each a part at a time.
+/// Computes a layer's matrix times the inputs plus the bias: row by row, each in parts.
 fn multiply<S: ReadAt>(
     model: &mut Model<S>,
     [weight, bias]: &Layer,
@@ -191,7 +193,7 @@ fn multiply<S: ReadAt>(
     Ok(())
 }
 
-/// Nothing below zero comes out of a layer that is not the last.
+/// Replaces negative outputs by zero.
 fn rectify(outputs: &mut [f32]) {
     for output in outputs.iter_mut().filter(|output| **output < 0.0) {
         *output = 0.0;

@@ -1,5 +1,5 @@
-//! What a network does, recorded: the values behind each layer and what the images were read as, in a file that is streamed to storage
-//! while the network works.
+//! Records a running network: the outputs of each layer and the digits, in a file that is streamed to
+//! storage.
 
 use crate::demo::Observer;
 use crate::digits::COUNT;
@@ -10,45 +10,46 @@ use embedded_safetensors::{
     write::{self, FilePlan, FileSpec, TensorSpec, Writer},
 };
 
-/// How many values come out of all layers for an image.
+/// The number of outputs of all layers for an image.
 const VALUES: usize = {
     let [_, fc1, fc2, fc3, logits] = WIDTHS;
     fc1 + fc2 + fc3 + logits
 };
 
-/// A row an image: what comes out of each layer, in their order. Then a digit an image.
+/// The outputs of all layers, one row for each image; and the digits, one for each image.
 static TENSORS: [TensorSpec<'static>; 2] = [
     TensorSpec::new("activations", Dtype::F32, &[COUNT as u64, VALUES as u64]),
     TensorSpec::new("guesses", Dtype::U8, &[COUNT as u64]),
 ];
 
-/// What a recording says of where it comes from: the board, and the model by the name of its file.
+/// Returns the metadata of a recording: the board, and the file name of the model.
 pub const fn origin<'a>(board: &'a str, model: &'a str) -> [(&'a str, &'a str); 2] {
     [("board", board), ("model", model)]
 }
 
-/// A recording of a network at work, which it observes.
+/// A recording of a running network, which it observes.
 ///
-/// Storage is not touched before the network has its first values: as long as there is no model to read, an older recording stays.
-/// After that, and until [`finish`](Self::finish) has succeeded, there is none.
+/// The storage is not touched before the network has its first outputs: as long as there is no model to
+/// read, an older recording stays. From then until [`finish`](Self::finish) has succeeded, there is no
+/// valid recording.
 ///
-/// *Memory*: 328 bytes and twice the storage where pointers have 32 bits, and the page.
+/// *Memory*: 328 bytes and twice the storage on a 32-bit target, and the page.
 pub struct Recording<'a, W: WriteAt> {
     plan: FilePlan<'a>,
-    /// Until it begins.
+    /// The storage and the page until recording begins.
     waiting: Option<(W, &'a mut [u8])>,
     writer: Option<Writer<'a, write::Recording<'a, W>>>,
-    /// The first thing that went wrong. A network does not stop for it.
+    /// The first error. The network continues after it.
     outcome: Result<(), WriteError<W::Error>>,
     guesses: [u8; COUNT],
     read: usize,
 }
 
 impl<'a, W: WriteAt> Recording<'a, W> {
-    /// Will be recorded in this storage, written in pages of this size.
+    /// Creates a recording in this storage, written in pages of this size.
     ///
     /// # Errors
-    /// When there can be no file with this [`origin`]: its keys are out of order, or it is too long.
+    /// This [`origin`] is invalid: its keys are out of order, or it is too long.
     pub fn new(
         storage: W,
         origin: &'a [(&'a str, &'a str)],
@@ -64,10 +65,10 @@ impl<'a, W: WriteAt> Recording<'a, W> {
         })
     }
 
-    /// Writes what is left. From then on there is a recording.
+    /// Writes the rest. After that, the recording is valid.
     ///
     /// # Errors
-    /// Whatever went wrong from the first values on, or that values are missing. Then there is none.
+    /// Any error since the first outputs, or outputs are missing. Then there is no valid recording.
     pub fn finish(mut self) -> Result<Event<'static>, WriteError<W::Error>> {
         self.begin();
         self.outcome?;
@@ -97,13 +98,13 @@ impl<W: WriteAt> Observer for Recording<'_, W> {
     }
 
     fn guess(&mut self, guess: u8) {
-        if let Some(place) = self.guesses.get_mut(self.read) {
-            *place = guess;
+        if let Some(slot) = self.guesses.get_mut(self.read) {
+            *slot = guess;
             self.read += 1;
         }
     }
 }
 
-/// What is said of it above, of a storage of 8 bytes.
+/// Checks the number in the documentation, for a storage of 8 bytes.
 #[cfg(target_pointer_width = "32")]
 const _: () = assert!(size_of::<Recording<'_, &mut [u8]>>() == 328 + 2 * 8);

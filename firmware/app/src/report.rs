@@ -1,4 +1,4 @@
-//! What there is to say, a line each, and who hears it.
+//! The events, with a line of text for each, and their sinks.
 
 use crate::digits::Digit;
 use crate::network::CLASSES;
@@ -6,81 +6,81 @@ use crate::network::CLASSES;
 use crate::vectors::{Outcome, Totals};
 use core::fmt;
 
-/// Something that happened.
+/// Something to report.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The program has started.
     Board {
-        /// The board.
+        /// The board's name.
         name: &'a str,
         /// Its processor.
         cpu: &'a str,
-        /// Bytes of flash of the board.
+        /// The board's bytes of flash.
         flash: u32,
-        /// Bytes of RAM.
+        /// The board's bytes of RAM.
         ram: u32,
     },
     /// A model is open.
     Model {
-        /// Where it lies.
+        /// The name of the model or of its storage.
         name: &'a str,
-        /// Bytes of the file.
+        /// The length of the file in bytes.
         bytes: u64,
-        /// How many tensors it has.
+        /// The number of tensors.
         tensors: u64,
-        /// Bytes of RAM that the board has.
+        /// The board's bytes of RAM.
         ram: u32,
     },
     /// An image has been read.
     Digit {
-        /// The image and what was meant.
+        /// The image and the right digit.
         digit: Digit,
-        /// What it was read as.
+        /// The digit that it was read as.
         guess: u8,
-        /// What the network thinks, as bits.
+        /// The network's scores, as bits.
         logits: [u32; CLASSES],
     },
     /// All images have been read.
     Score {
-        /// How many as they were meant.
+        /// The number of images read right.
         right: u32,
-        /// How many there are.
+        /// The number of images.
         of: u32,
     },
-    /// What was read of the storage in all.
+    /// The total reads of the storage.
     Storage {
-        /// Bytes.
+        /// The bytes read.
         bytes: u64,
-        /// Calls.
+        /// The number of calls.
         reads: u32,
     },
-    /// What was seen is recorded.
+    /// The recording is complete.
     Recorded {
-        /// Bytes of the file.
+        /// The length of the file in bytes.
         bytes: u64,
-        /// How many images it is about.
+        /// The number of images.
         images: u32,
-        /// How many values there are for each.
+        /// The number of outputs for each image.
         values: u32,
     },
-    /// A conformance vector has been judged.
+    /// The verdict about a conformance vector.
     #[cfg(feature = "vectors")]
     Vector {
-        /// The vector.
+        /// The vector's id.
         id: &'a str,
-        /// What became of it.
+        /// The outcome.
         outcome: Outcome<'a>,
     },
-    /// All vectors have been judged.
+    /// All vectors have their verdicts.
     #[cfg(feature = "vectors")]
     Vectors(Totals),
-    /// What the program has needed of the RAM.
+    /// The RAM that the program has used.
     Ram {
-        /// Bytes of statics.
+        /// The bytes of statics.
         statics: u32,
-        /// Bytes of stack, where it was deepest.
+        /// The largest number of bytes of stack.
         stack: u32,
-        /// Bytes that it may need.
+        /// The bytes that the program may use.
         limit: u32,
     },
 }
@@ -105,7 +105,7 @@ sentences! {
         "RAM: {} of {} bytes, {} static and {} of stack", statics + stack, limit, statics, stack;
 }
 
-/// How many times as large, and the tenths of it.
+/// A ratio with one decimal.
 struct Ratio(u64, u64);
 
 impl Ratio {
@@ -120,7 +120,7 @@ sentences! {
     Self(times, tenths) => "{}.{}", times, tenths;
 }
 
-/// Words of bits.
+/// Words in hexadecimal.
 struct Bits<'l>(&'l [u32; CLASSES]);
 
 impl fmt::Display for Bits<'_> {
@@ -136,19 +136,19 @@ impl defmt::Format for Bits<'_> {
     }
 }
 
-/// Hears what happens: a console, a wire, a debugger.
+/// Receives events: a console, a wire, a debugger.
 pub trait Sink {
-    /// Takes a line.
+    /// Prints or sends an event.
     fn event(&mut self, event: &Event<'_>);
 }
 
-/// Hears this as well: what it asks of a sentence is for each sink to say.
-pub trait Hears<T>: Sink {
-    /// Takes the sentence of a [`Failure`](crate::Failure).
+/// A sink for failures of type `T`, which each kind of sink formats in its own way.
+pub trait FailureSink<T>: Sink {
+    /// Prints or sends the sentence of a [`Failure`](crate::Failure).
     fn failure(&mut self, sentence: &T);
 }
 
-/// Lines of text.
+/// Prints lines of text.
 #[derive(Debug)]
 pub struct Text<W>(pub W);
 
@@ -158,14 +158,14 @@ impl<W: fmt::Write> Sink for Text<W> {
     }
 }
 
-impl<W: fmt::Write, T: fmt::Display> Hears<T> for Text<W> {
+impl<W: fmt::Write, T: fmt::Display> FailureSink<T> for Text<W> {
     fn failure(&mut self, sentence: &T) {
-        // Nobody can be told when nobody listens.
+        // An error cannot be reported if the output itself fails.
         let _ = writeln!(self.0, "{sentence}");
     }
 }
 
-/// The log of defmt.
+/// Sends to defmt's log.
 #[cfg(feature = "defmt")]
 #[derive(Debug)]
 pub struct Defmt;
@@ -178,7 +178,7 @@ impl Sink for Defmt {
 }
 
 #[cfg(feature = "defmt")]
-impl<T: defmt::Format> Hears<T> for Defmt {
+impl<T: defmt::Format> FailureSink<T> for Defmt {
     fn failure(&mut self, sentence: &T) {
         defmt::error!("{}", sentence);
     }

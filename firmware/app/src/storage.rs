@@ -1,9 +1,9 @@
-//! Storage that is watched.
+//! Storage whose reads are counted.
 
 use core::cell::Cell;
 use embedded_safetensors::{ReadAt, io::FileLen};
 
-/// What has been read of a storage.
+/// Counts of reads.
 #[derive(Debug, Default)]
 pub struct Reads {
     calls: Cell<u32>,
@@ -12,28 +12,28 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Nothing yet.
+    /// Creates counts of zero.
     pub const fn new() -> Self {
         Self { calls: Cell::new(0), bytes: Cell::new(0), last_at: Cell::new(0) }
     }
 
-    /// How often it was read.
+    /// Returns the number of reads.
     pub const fn calls(&self) -> u32 {
         self.calls.get()
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read.
     pub const fn bytes(&self) -> u64 {
         self.bytes.get()
     }
 
-    /// The byte of the file at which the last read began, whether it succeeded or not.
+    /// Returns the offset of the last read, whether it succeeded or not.
     pub const fn last_at(&self) -> u64 {
         self.last_at.get()
     }
 }
 
-/// A storage, each read of which is counted where others can look.
+/// A storage that counts its reads in shared counters.
 #[derive(Debug)]
 pub struct Counted<'r, S> {
     storage: S,
@@ -41,7 +41,7 @@ pub struct Counted<'r, S> {
 }
 
 impl<'r, S> Counted<'r, S> {
-    /// Adds to what was counted before.
+    /// Creates a storage that adds to `reads`.
     pub const fn new(storage: S, reads: &'r Reads) -> Self {
         Self { storage, reads }
     }

@@ -1,8 +1,8 @@
-//! The networks compute what networks compute: compared with the plainest way to do so.
+//! Compares the networks' results with a straightforward computation.
 
 use app::{
-    CLASSES, Event, Failure, Integer, Memory, Network, Place, Reads, Sink, WIDTHS, digits, read_digits,
-    read_digits_in_integers,
+    CLASSES, Event, Failure, Integer, Memory, ModelLocation, Network, Reads, Sink, WIDTHS, digits,
+    read_digits, read_digits_in_integers,
 };
 use embedded_safetensors::{ReadAt, View, include_aligned, io::FileLen};
 use std::cell::Cell;
@@ -11,17 +11,17 @@ use std::convert::Infallible;
 const MODEL: &[u8] = include_bytes!("../models/digits-f16.safetensors");
 static SMALL: &[u8] = include_aligned!("../models/digits-i8.safetensors", 16).bytes();
 
-/// A tensor's values, exact.
+/// Returns a tensor's exact values.
 fn values(name: &str) -> Vec<f64> {
-    let view = View::parse(MODEL).expect("it is sound");
-    let tensor = view.tensor(name).expect("it is there");
+    let view = View::parse(MODEL).expect("valid file");
+    let tensor = view.tensor(name).expect("found");
     let mut values = vec![0.0; tensor.bytes().len() / 2];
-    tensor.reader().values().read_exact(&mut values).expect("they are read");
+    tensor.reader().values().read_exact(&mut values).expect("readable");
     values
 }
 
-/// All layers in one go, in doubles.
-fn plainly(layers: &[(Vec<f64>, Vec<f64>)], image: &[u8]) -> Vec<f64> {
+/// Computes all layers in doubles.
+fn compute_in_doubles(layers: &[(Vec<f64>, Vec<f64>)], image: &[u8]) -> Vec<f64> {
     let mut inputs: Vec<f64> = image.iter().map(|&pixel| f64::from(pixel) / 16.0).collect();
     for (index, (weights, biases)) in layers.iter().enumerate() {
         let rows = weights.chunks(inputs.len()).zip(biases);
@@ -33,42 +33,42 @@ fn plainly(layers: &[(Vec<f64>, Vec<f64>)], image: &[u8]) -> Vec<f64> {
 }
 
 #[test]
-fn floats_are_those_of_doubles_but_for_rounding() {
+fn floats_match_doubles_up_to_rounding() {
     let layers: Vec<_> = (1..WIDTHS.len())
         .map(|n| (values(&format!("fc{n}.weight")), values(&format!("fc{n}.bias"))))
         .collect();
     let (reads, mut memory) = (Reads::new(), Memory::new());
-    let mut network = Network::open(MODEL, &reads).expect("it opens");
+    let mut network = Network::open(MODEL, &reads).expect("opened");
     for digit in digits() {
-        let logits = network.logits(digit.image, &mut memory, &mut |_| ()).expect("it runs");
-        for (got, wanted) in logits.iter().zip(plainly(&layers, digit.image)) {
-            assert!((f64::from(*got) - wanted).abs() < 1e-3, "{got} is not {wanted}");
+        let logits = network.logits(digit.image, &mut memory, &mut |_| ()).expect("computed");
+        for (got, expected) in logits.iter().zip(compute_in_doubles(&layers, digit.image)) {
+            assert!((f64::from(*got) - expected).abs() < 1e-3, "{got} is not {expected}");
         }
     }
 }
 
 #[test]
-fn every_layer_is_shown() {
+fn observer_gets_every_layer() {
     let (reads, mut memory) = (Reads::new(), Memory::new());
-    let mut network = Network::open(MODEL, &reads).expect("it opens");
-    let digit = digits().next().expect("there is one");
+    let mut network = Network::open(MODEL, &reads).expect("opened");
+    let digit = digits().next().expect("a digit");
     let mut seen = vec![];
     let logits =
-        network.logits(digit.image, &mut memory, &mut |layer| seen.push(layer.to_vec())).expect("it runs");
+        network.logits(digit.image, &mut memory, &mut |layer| seen.push(layer.to_vec())).expect("computed");
     assert_eq!(seen.iter().map(Vec::len).collect::<Vec<_>>(), WIDTHS[1..]);
-    assert_eq!(seen.last().expect("the last"), &logits);
+    assert_eq!(seen.last().expect("a last layer"), &logits);
     assert!(seen[..seen.len() - 1].iter().flatten().all(|&value| value >= 0.0));
 }
 
-/// The integers of a tensor.
+/// Returns the integers of a tensor.
 fn integers(view: &View<'_>, name: &str) -> Vec<i64> {
-    let tensor = view.tensor(name).expect("it is there");
+    let tensor = view.tensor(name).expect("found");
     let mut values = vec![0; usize::try_from(tensor.shape().elements().expect("few")).expect("few")];
-    tensor.reader().values().read_exact(&mut values).expect("they are read");
+    tensor.reader().values().read_exact(&mut values).expect("readable");
     values
 }
 
-/// A layer in wide integers; shifted down and cut where there is a shift.
+/// Computes a layer in wide integers, and applies the shift if there is one.
 fn wide(view: &View<'_>, layer: usize, inputs: &[i64]) -> Vec<i64> {
     let (weights, biases) =
         (integers(view, &format!("fc{layer}.weight")), integers(view, &format!("fc{layer}.bias")));
@@ -81,7 +81,7 @@ fn wide(view: &View<'_>, layer: usize, inputs: &[i64]) -> Vec<i64> {
     sums.map(|sum| (sum + scale / 2).div_euclid(scale).clamp(0, 127)).collect()
 }
 
-/// The model of integers where it can be read, to be edited.
+/// An aligned copy of the model of integers, for editing.
 #[repr(align(16))]
 struct Edited([u8; SMALL.len() + 1]);
 
@@ -96,92 +96,90 @@ impl Edited {
         &self.0[..SMALL.len()]
     }
 
-    /// Puts an integer in place of this one of a tensor.
+    /// Replaces an integer of a tensor.
     fn put(&mut self, tensor: &str, index: usize, value: i32) {
-        let view = View::parse(SMALL).expect("it is sound");
-        let tensor = view.tensor(tensor).expect("it is there");
-        let at = usize::try_from(tensor.at()).expect("it is small") + index * 4;
+        let view = View::parse(SMALL).expect("valid file");
+        let tensor = view.tensor(tensor).expect("found");
+        let at = usize::try_from(tensor.at()).expect("small") + index * 4;
         self.0[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 }
 
 #[test]
-fn integers_are_those_of_wide_integers() {
-    computes_as_wide(SMALL);
+fn integers_match_wide_integers() {
+    check_against_wide(SMALL);
 }
 
-/// Without an error, the numbers would be wrong.
+/// Without an error, the results would be wrong.
 #[test]
-fn a_shift_that_cannot_be_is_another_model() {
+fn invalid_shift_is_another_model() {
     for bits in [-1, 31, 32, i32::MIN, i32::MAX] {
         let mut model = Edited::new();
         model.put("fc2.shift", 0, bits);
-        let view = View::parse(model.file()).expect("it is sound");
-        let failure = Integer::find::<std::io::Error>(&view).expect_err("it is another network's");
+        let view = View::parse(model.file()).expect("valid file");
+        let failure = Integer::find::<std::io::Error>(&view).expect_err("another network's model");
         let sentence = format!("the tensor \"fc2.shift\" is {bits} in the model, but 0 to 30 is expected");
         assert_eq!((failure.to_string(), failure.exit_code()), (format!("error: {sentence}"), 3));
     }
     for bits in [0, 30] {
         let mut model = Edited::new();
         model.put("fc1.shift", 0, bits);
-        // A sum that is rounded up by such a shift.
+        // A sum that such a shift rounds up.
         model.put("fc1.bias", 3, 1_500_000_000);
-        computes_as_wide(model.file());
+        check_against_wide(model.file());
     }
 }
 
-fn computes_as_wide(model: &[u8]) {
-    let view = View::parse(model).expect("it is sound");
-    let network = Integer::find::<()>(&view).expect("it is the network's");
+fn check_against_wide(model: &[u8]) {
+    let view = View::parse(model).expect("valid file");
+    let network = Integer::find::<()>(&view).expect("the network's model");
     for digit in digits() {
         let pixels: Vec<i64> = digit.image.iter().map(|&pixel| pixel.into()).collect();
-        let due = (1..=3).fold(pixels, |inputs, layer| wide(&view, layer, &inputs));
+        let expected = (1..=3).fold(pixels, |inputs, layer| wide(&view, layer, &inputs));
         let got: [i64; CLASSES] = network.logits(digit.image).map(i64::from);
-        assert_eq!(got[..], due);
+        assert_eq!(got[..], expected);
     }
 }
 
 #[test]
-fn a_model_at_an_odd_place_is_a_mistake() {
+fn misaligned_model_is_a_mistake() {
     let mut model = Edited::new();
     model.0.rotate_right(1);
-    let view = View::parse(&model.0[1..]).expect("it is sound");
-    let failure = Integer::find::<()>(&view).expect_err("its integers cannot be read there");
+    let view = View::parse(&model.0[1..]).expect("valid file");
+    let failure = Integer::find::<()>(&view).expect_err("misaligned integers");
     assert!(matches!(failure, Failure::Mistake(_)), "{failure:?}");
     assert_eq!(failure.exit_code(), 5);
 }
 
-/// The lines that were said.
+/// Collects lines.
 #[derive(Default)]
-struct Said(Vec<String>);
+struct Lines(Vec<String>);
 
-impl Sink for Said {
+impl Sink for Lines {
     fn event(&mut self, event: &Event<'_>) {
         self.0.push(event.to_string());
     }
 }
 
-const PLACE: Place<'_> = Place { name: "MODEL.ST", ram: 65_536 };
+const PLACE: ModelLocation<'_> = ModelLocation { name: "MODEL.ST", ram: 65_536 };
 
-/// A network that takes all images for the same digit is right as often as there is that digit.
+/// A network that reads every image as the same digit is right as often as that digit occurs.
 #[test]
-fn only_what_is_right_is_counted() {
+fn score_counts_right_digits() {
     for digit in [0, 3, 9] {
         let mut model = Edited::new();
         model.put("fc3.bias", digit, 1 << 30);
-        let view = View::parse(model.file()).expect("it is sound");
-        let (network, mut said) = (Integer::find::<()>(&view).expect("it is the network's"), Said::default());
-        read_digits_in_integers(&PLACE, view.summary(), &network, &mut said);
+        let view = View::parse(model.file()).expect("valid file");
+        let network = Integer::find::<()>(&view).expect("the network's model");
+        let mut lines = Lines::default();
+        read_digits_in_integers(&PLACE, view.summary(), &network, &mut lines);
         let right = digits().filter(|image| usize::from(image.label) == digit).count();
         assert!((1..64).contains(&right));
-        assert_eq!(
-            said.0.last().expect("there are lines"),
-            &format!("score: {right} of 64 digits read right")
-        );
+        assert_eq!(lines.0.last().expect("lines"), &format!("score: {right} of 64 digits read right"));
     }
 }
 
-/// The model, and how often it is read.
+/// The model, and the number of reads.
 struct Watched<'c>(&'c Cell<u32>);
 
 impl ReadAt for Watched<'_> {
@@ -199,20 +197,20 @@ impl ReadAt for Watched<'_> {
 }
 
 #[test]
-fn what_is_read_is_counted() {
-    let mut said = Said::default();
+fn reads_are_counted() {
+    let mut lines = Lines::default();
     let calls = Cell::new(0);
-    read_digits(&PLACE, Watched(&calls), &mut said, &mut ()).expect("it runs");
-    let header = 8 + u64::from_le_bytes(*MODEL.first_chunk().expect("it has a length"));
+    read_digits(&PLACE, Watched(&calls), &mut lines, &mut ()).expect("read");
+    let header = 8 + u64::from_le_bytes(*MODEL.first_chunk().expect("a header length"));
     let data = MODEL.len() as u64 - header;
-    // The header is read to be proven, and once more for all tensors.
+    // The header is read to validate it, and once more to find all tensors.
     let bytes = 2 * header + 64 * data;
-    let line = said.0.last().expect("there are lines");
+    let line = lines.0.last().expect("lines");
     assert_eq!(line, &format!("storage: {bytes} bytes in {} reads", calls.get()));
-    assert_eq!(said.0.len(), 1 + 64 + 2);
+    assert_eq!(lines.0.len(), 1 + 64 + 2);
     assert!(
-        said.0[0].ends_with(&format!("{} bytes, 8 tensors, 10.7 times the RAM", MODEL.len())),
+        lines.0[0].ends_with(&format!("{} bytes, 8 tensors, 10.7 times the RAM", MODEL.len())),
         "{}",
-        said.0[0]
+        lines.0[0]
     );
 }

@@ -1,4 +1,4 @@
-//! What is recorded of a network at work, and what of it is there when something fails.
+//! Recordings of a running network, and their validity after errors.
 
 use app::{COUNT, Event, Failure, Observer, Recording, origin};
 use embedded_safetensors::{ErrorKind, View, WriteAt, WriteError};
@@ -8,25 +8,25 @@ const LAYERS: [usize; 4] = [400, 400, 400, 10];
 const VALUES: usize = 1210;
 const FILE_LEN: usize = 8 + 200 + (COUNT * VALUES * 4) + COUNT;
 
-/// The value at this place of the row of an image.
-fn value(image: usize, place: usize) -> f32 {
-    (image * VALUES + place) as f32 / 8.0
+/// Returns the value at this index in the row of an image.
+fn value(image: usize, index: usize) -> f32 {
+    (image * VALUES + index) as f32 / 8.0
 }
 
-/// A network that is at work for so many images.
+/// Feeds the observer as a network does, for this many images.
 fn work(observer: &mut impl Observer, images: usize) {
     for image in 0..images {
-        let mut place = 0;
+        let mut index = 0;
         for width in LAYERS {
-            let outputs: Vec<f32> = (place..place + width).map(|place| value(image, place)).collect();
+            let outputs: Vec<f32> = (index..index + width).map(|index| value(image, index)).collect();
             observer.layer(&outputs);
-            place += width;
+            index += width;
         }
         observer.guess(image as u8 % 10);
     }
 }
 
-/// Records so many images in this storage.
+/// Records this many images in this storage.
 fn record<W: WriteAt>(storage: W, images: usize) -> Result<Event<'static>, Failure<W::Error>> {
     let (origin, mut page) = (origin("a board", "a model"), [0; 64]);
     let mut recording = Recording::new(storage, &origin, &mut page)?;
@@ -35,26 +35,26 @@ fn record<W: WriteAt>(storage: W, images: usize) -> Result<Event<'static>, Failu
 }
 
 #[test]
-fn all_that_the_network_did_is_recorded() {
+fn recording_has_all_outputs_and_digits() {
     let mut memory = vec![0; FILE_LEN];
-    let event = record(&mut memory[..], COUNT).expect("there is room");
+    let event = record(&mut memory[..], COUNT).expect("enough space");
     assert_eq!(
         event.to_string(),
         format!("recorded: {FILE_LEN} bytes, 64 guesses and 1210 activations for each")
     );
 
-    let file = View::parse(&memory).expect("it is sound");
-    let floats = file.tensor("activations").expect("it is there").bytes().as_chunks().0;
+    let file = View::parse(&memory).expect("valid file");
+    let floats = file.tensor("activations").expect("found").bytes().as_chunks().0;
     let floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate();
     assert!(floats.clone().all(|(index, float)| float == value(index / VALUES, index % VALUES)));
     assert_eq!(floats.count(), COUNT * VALUES);
-    let guesses = file.tensor("guesses").expect("it is there").bytes();
+    let guesses = file.tensor("guesses").expect("found").bytes();
     assert!(guesses.iter().enumerate().all(|(image, &guess)| usize::from(guess) == image % 10));
     assert!(String::from_utf8_lossy(&memory).contains(r#"{"board":"a board","model":"a model"}"#));
 }
 
 #[test]
-fn an_older_recording_stays_while_there_is_nothing_to_record() {
+fn older_recording_stays_without_new_outputs() {
     let mut memory = vec![0xAA; FILE_LEN];
     let (origin, mut page) = (origin("a board", "a model"), [0; 64]);
     assert!(Recording::new(&mut memory[..], &origin, &mut page).is_ok());
@@ -62,16 +62,16 @@ fn an_older_recording_stays_while_there_is_nothing_to_record() {
 }
 
 #[test]
-fn there_is_no_recording_of_a_network_that_stopped() {
+fn incomplete_recording_is_invalid() {
     let mut memory = vec![0; FILE_LEN];
     let failure = record(&mut memory[..], COUNT - 1).expect_err("an image is missing");
-    let Failure::Unrecorded(WriteError::Format(error)) = failure else { panic!("{failure}") };
+    let Failure::NotRecorded(WriteError::Format(error)) = failure else { panic!("{failure}") };
     assert!(matches!(error.kind, ErrorKind::Incomplete { .. }), "{error}");
     assert_eq!(failure.exit_code(), 5);
     assert_eq!(memory.first_chunk(), Some(&[0xFF; 8]));
 }
 
-/// Memory that does not take these of its writes, counted from 0.
+/// Memory that loses these writes, counted from 0.
 struct Worn<'m> {
     memory: &'m mut [u8],
     writes: u32,
@@ -104,14 +104,14 @@ impl WriteAt for Worn<'_> {
     }
 }
 
-/// What a recording in this memory fails with that does not take these writes; and how many there are.
+/// Records in memory that loses these writes; returns the failure, and the number of writes.
 fn worn(lost: Range<u32>, memory: &mut [u8]) -> (Option<Failure<&'static str>>, u32) {
     let mut worn = Worn { memory, writes: 0, lost };
     (record(&mut worn, COUNT).err(), worn.writes)
 }
 
 #[test]
-fn a_recording_is_there_as_a_whole_or_not_at_all() {
+fn recording_is_complete_or_invalid() {
     let mut memory = vec![0; FILE_LEN];
     let (failure, writes) = worn(0..0, &mut memory);
     assert!(failure.is_none() && writes > 256);
@@ -126,8 +126,8 @@ fn a_recording_is_there_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn storage_that_is_too_small_is_told() {
-    let failure = record(&mut [0; 100][..], COUNT).expect_err("it is too small");
+fn too_small_storage_is_reported() {
+    let failure = record(&mut [0; 100][..], COUNT).expect_err("too small");
     assert!(failure.to_string().starts_with("error[limit."), "{failure}");
     assert_eq!(failure.exit_code(), 4);
 }

@@ -1,14 +1,14 @@
-"""What the networks answer, in the arithmetic of the devices to the last bit.
+"""Computes the networks' outputs in the arithmetic of the devices, to the last bit.
 
-`numpy.matmul` adds in an order of its own, and so do other machines; here every sum is added in the order of its
-inputs, each step rounded as a device rounds it. So the answers are the same wherever this runs.
+`numpy.matmul` adds in an unspecified order that differs between computers. Here every sum is added in the order of its
+inputs, and each step is rounded as on a device. So the outputs are the same on every computer.
 """
 
 import numpy as np
 
 
 def floats(layers, images):
-    """Logits in f32, of weights and biases in F16."""
+    """Computes logits in f32 from weights and biases in F16."""
     values = images.astype(np.float32) / np.float32(16)
     for number, (weights, biases, _) in enumerate(layers, 1):
         sums = np.tile(biases.astype(np.float32), (len(images), 1))
@@ -19,7 +19,7 @@ def floats(layers, images):
 
 
 def integers(layers, images):
-    """Logits in i32, of weights in I8, biases in I32 and a shift in every layer but the last."""
+    """Computes logits in i32 from weights in I8, biases in I32 and a shift in every layer but the last."""
     assert most_of_a_sum(layers) < 2**31
     values = images.astype(np.int64)
     for weights, biases, shift in layers:
@@ -30,7 +30,7 @@ def integers(layers, images):
 
 
 def most_of_a_sum(layers):
-    """No sum of a layer gets beyond this, whatever the image and in whatever order it is added."""
+    """Returns a bound of a layer's sums, for any image and any order of additions."""
     most = [16] + [127] * (len(layers) - 1)
     return max(most_of_a_row(*layer, given) for layer, given in zip(layers, most))
 

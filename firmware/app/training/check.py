@@ -1,4 +1,4 @@
-"""Judging the committed models, and what devices said of their images."""
+"""Checks the committed models, and the output of devices."""
 
 import hashlib
 import pathlib
@@ -16,11 +16,11 @@ DIGIT = re.compile(r"digit (\d+): a (\d), read as (\d), logits((?: [0-9a-f]{8}){
 
 
 class Wrong(Exception):
-    """What is wrong, in a sentence."""
+    """An error, as a sentence."""
 
 
 def judge(devices):
-    """The exit code."""
+    """Runs the checks, and returns the exit code."""
     try:
         for sentence in sentences(devices):
             print(sentence)
@@ -31,7 +31,7 @@ def judge(devices):
 
 
 def sentences(devices):
-    """What is found to be right, one after the other."""
+    """Yields a sentence for each check that passes."""
     need(SUMS.read_text() == sums(), f"the models are not those of {SUMS.name}")
     _, held_out = parts()
     check_images(held_out)
@@ -52,7 +52,7 @@ def need(true, sentence):
 
 
 def sums():
-    """As sha256sum has them."""
+    """Checks the files against SHA256SUMS."""
     paths = [network.path for network in NETWORKS] + [TEST]
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 
@@ -67,7 +67,7 @@ def check_images(held_out):
 
 
 def check_model(network, file, held_out):
-    """The layers, and what to say of them."""
+    """Returns the layers, and a sentence about them."""
     name = network.path.name
     tensors, metadata = container.decoded(file)
     layers = network.layers(tensors)
@@ -82,7 +82,7 @@ def check_model(network, file, held_out):
 
 
 def sums_fit():
-    """That no image whatever makes a sum of the network of integers overflow."""
+    """Checks that no image makes a sum of the network of integers overflow."""
     tensors, _ = container.decoded(I8.path.read_bytes())
     most = arithmetic.most_of_a_sum(I8.layers(tensors))
     need(most < 2**31, f"sums of {I8.path.name} may get to {most}")
@@ -90,7 +90,7 @@ def sums_fit():
 
 
 def claims(network, layers, held_out):
-    """What the file says of itself."""
+    """Checks the file's metadata."""
     images, labels = held_out
     right = network.right(layers, images, labels)
     widths = " to ".join(map(str, network.widths))
@@ -99,7 +99,7 @@ def claims(network, layers, held_out):
 
 
 def check_device(path, models, labels):
-    """The lines of a device are of all images in their order, and of what the model makes of them."""
+    """Checks that a device's lines are about all images in order, with the model's logits."""
     text = pathlib.Path(path).read_text()
     model = MODEL.search(text)
     need(model, f"{path} does not say of which model it is")

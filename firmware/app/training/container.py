@@ -1,4 +1,4 @@
-"""Writing and reading safetensors in a few lines: enough for these models, and no proof of any other file."""
+"""Writes and reads safetensors in a few lines: enough for these models, but without validation."""
 
 import json
 import struct
@@ -9,7 +9,7 @@ DTYPES = {"I32": np.dtype("<i4"), "F16": np.dtype("<f2"), "I8": np.dtype("i1"), 
 
 
 def encoded(tensors, metadata):
-    """The file, with the widest elements first and then by name, as the reference sorts them."""
+    """Returns the file, with the widest elements first and then by name, as the reference sorts tensors."""
     header = {"__metadata__": dict(sorted(metadata.items()))}
     data = b""
     for name, tensor in sorted(tensors.items(), key=lambda pair: (-pair[1].dtype.itemsize, pair[0])):
@@ -23,7 +23,7 @@ def encoded(tensors, metadata):
 
 
 def decoded(file):
-    """The tensors by name, and the metadata."""
+    """Returns the tensors by name, and the metadata."""
     (length,) = struct.unpack_from("<Q", file)
     header = json.loads(file[8 : 8 + length])
     metadata = header.pop("__metadata__")

@@ -1,4 +1,4 @@
-"""The handwritten digits that ship with scikit-learn, and which of them are never trained with."""
+"""The handwritten digits that ship with scikit-learn, and the held-out ones."""
 
 import gzip
 import importlib.metadata
@@ -9,14 +9,14 @@ import numpy as np
 INPUTS = 64
 CLASSES = 10
 BRIGHTEST = 16
-# The firmware has the first so many of the held-out images.
+# The firmware contains this many of the held-out images, from the first on.
 CARRIED = 64
 
 
 def digits():
-    """1797 images of 8 by 8 pixels of 0..=16, a row each, and what they show.
+    """Returns 1797 images of 8 by 8 pixels of 0..=16, one in each row, and their labels.
 
-    Read from the package's file, as `sklearn.datasets.load_digits` does, whose import would need scipy too.
+    Reads the package's file, as `sklearn.datasets.load_digits` does; importing that would need scipy too.
     """
     package = importlib.metadata.distribution("scikit-learn")
     table = pathlib.Path(package.locate_file("sklearn/datasets/data/digits.csv.gz"))
@@ -28,9 +28,9 @@ def digits():
 
 
 def every_fifth(labels, turn):
-    """Which rows are the fifth, tenth, … of their digit, or with another turn of 0..=4 the first, sixth, …
+    """Selects the rows that are the fifth, tenth, … of their digit, or with another turn of 0..=4 the first, sixth, …
 
-    A fifth of every digit, for no reason that has to do with what the images look like.
+    This is a fifth of every digit, chosen independently of the images' contents.
     """
     chosen = np.zeros(len(labels), dtype=bool)
     for digit in range(CLASSES):
@@ -39,7 +39,7 @@ def every_fifth(labels, turn):
 
 
 def parts():
-    """The images and labels to train with, and those held out, in their order."""
+    """Returns the images and labels for training, and those held out, in order."""
     images, labels = digits()
     held_out = every_fifth(labels, 4)
     return (images[~held_out], labels[~held_out]), (images[held_out], labels[held_out])

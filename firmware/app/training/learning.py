@@ -1,4 +1,4 @@
-"""Training a multi-layer perceptron with numpy: Adam, from He's start, on images that are moved a little each time."""
+"""Trains a multi-layer perceptron with numpy: Adam, He's initialisation, and images that are moved slightly each time."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ SIDE = 8
 
 @dataclass
 class Settings:
-    """How to train. The spreads of `moved` are in radians, pixels, and parts of the size and of the brightness."""
+    """The settings for training. The spreads of `moved` are in radians, pixels, and parts of the size and of the brightness."""
 
     epochs: int
     rate: float = 0.002
@@ -25,14 +25,14 @@ class Settings:
 
 
 def start(widths, dice):
-    """Random weights, as He and others draw them for rectified layers, and biases of zero."""
+    """Returns random weights, drawn as by He et al. for rectified layers, and biases of zero."""
     pairs = list(zip(widths, widths[1:]))
     weights = [dice.normal(0, np.sqrt(2 / inputs), (outputs, inputs)) for inputs, outputs in pairs]
     return [part.astype(np.float32) for w in weights for part in (w, np.zeros(len(w)))]
 
 
 def forward(parameters, inputs):
-    """What every layer is given, and the logits."""
+    """Returns the inputs of every layer, and the logits."""
     given = []
     for weights, biases in zip(parameters[::2], parameters[1::2]):
         given.append(inputs)
@@ -42,7 +42,7 @@ def forward(parameters, inputs):
 
 
 def gradients(parameters, images, targets):
-    """Of the mean cross entropy, in the order of the parameters."""
+    """Returns the gradients of the mean cross entropy, in the order of the parameters."""
     given, logits = forward(parameters, images)
     error = (softmax(logits) - targets) / len(images)
     found = []
@@ -58,7 +58,7 @@ def softmax(logits):
 
 
 class Adam:
-    """Kingma and Ba's, with the decay of weights apart from the gradient."""
+    """Adam by Kingma and Ba, with decoupled weight decay."""
 
     def __init__(self, parameters, decay):
         self.means = [np.zeros_like(part) for part in parameters]
@@ -77,7 +77,7 @@ class Adam:
 
 
 def moved(images, dice, settings):
-    """Each image turned, sized and shifted a little, with what lies between its pixels in proportion, and some noise."""
+    """Rotates, scales and shifts each image slightly, with interpolation, and adds noise."""
     count = len(images)
     angle, x, y = (dice.normal(0, spread, (count, 1)) for spread in (settings.turn, settings.shift, settings.shift))
     size, shear = (dice.normal(0, spread, (count, 1)) for spread in (settings.size, settings.shear))
@@ -90,7 +90,7 @@ def moved(images, dice, settings):
 
 
 def between(images, rows, columns):
-    """Bilinear; there is nothing beyond the border."""
+    """Interpolates bilinearly, with zeros beyond the border."""
     framed = np.pad(images, ((0, 0), (1, 1), (1, 1)))
     rows, columns = (np.clip(place + 1, 0, SIDE + 0.999) for place in (rows, columns))
     top, left = rows.astype(int), columns.astype(int)
@@ -102,7 +102,7 @@ def between(images, rows, columns):
 
 
 def train(widths, images, labels, settings):
-    """Weights and biases in turn."""
+    """Returns the trained weights and biases, alternating."""
     dice = np.random.default_rng(settings.seed)
     parameters = start(widths, dice)
     optimiser = Adam(parameters, settings.decay)

@@ -1,4 +1,4 @@
-"""The two networks and the images for them: how they are made, and how they lie in their files."""
+"""The two networks and their test images: how they are made, and the layout of their files."""
 
 import pathlib
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "models"
 
 @dataclass
 class Network:
-    """Its layers are triples of weights, biases and a shift, which is 0 where there is none."""
+    """A network. Its layers are triples of weights, biases and a shift, which is 0 if there is none."""
 
     path: pathlib.Path
     widths: list
     settings: Settings
-    # The dtypes of weights and biases, and which layers are shifted.
+    # The dtypes of weights and biases, and the layers with a shift.
     dtypes: tuple
     shifted: tuple
-    # From trained floats to layers, and from layers and images to logits.
+    # Functions from trained floats to layers, and from layers and images to logits.
     made: Callable
     logits: Callable
-    # The part of the held-out images that it must read right, and what its file may have of bytes.
+    # The minimum accuracy on held-out images, and the maximum size of the file.
     least: float
     longest: int
 
@@ -36,11 +36,11 @@ class Network:
         return self.made(train(self.widths, inputs, labels, self.settings), inputs)
 
     def right(self, layers, images, labels):
-        """How many images are read as what they show. Of equal logits the first counts, as on a device."""
+        """Counts the images that are read right. The first of equal logits counts, as on a device."""
         return int((self.logits(layers, images).argmax(axis=1) == labels).sum())
 
     def tensors(self, layers):
-        """By the names that they have in the file."""
+        """Returns the tensors by their names in the file."""
         found = {}
         for number, (weights, biases, shift) in enumerate(layers, 1):
             found |= {f"fc{number}.weight": weights, f"fc{number}.bias": biases}
@@ -49,7 +49,7 @@ class Network:
         return found
 
     def layers(self, tensors):
-        """The way back, of just the tensors that the network has."""
+        """Returns the layers from the file's tensors, which must be exactly the network's."""
         found = {name: (part.dtype, part.shape) for name, part in tensors.items()}
         if found != self.expected():
             raise ValueError(f"{self.path.name} has the tensors {found}, not {self.expected()}")
@@ -82,5 +82,5 @@ SUMS = FOLDER / "SHA256SUMS"
 
 
 def carried(images, labels):
-    """The tensors of digits-test.safetensors: the first of the held-out images, whatever they look like."""
+    """Returns the tensors of digits-test.safetensors: the first of the held-out images."""
     return {"images": images[:CARRIED], "labels": labels[:CARRIED]}

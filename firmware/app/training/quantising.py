@@ -1,8 +1,8 @@
-"""From trained floats to the halves, or the bytes and shifts, that a device has.
+"""Converts trained floats to F16, or to I8 with shifts, for devices.
 
-In bytes, a pixel is an integer of 0..=16 as it is. Each layer's weights are scaled by what makes the largest 127; its sums are
-then the true ones times a known factor, and shifted to the right so far that the largest output for an image of the
-training set is at most 127. What is shifted away and clamped is all that is lost.
+For I8, pixels stay integers of 0..=16. Each layer's weights are scaled so that the largest is 127. Its sums are then the
+exact ones times a known factor, and are shifted to the right so that the largest output for an image of the training set
+is at most 127. The only losses are the bits shifted out and clamping.
 """
 
 import numpy as np

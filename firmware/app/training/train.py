@@ -1,32 +1,32 @@
-"""Trains the networks of the firmware on handwritten digits, and judges the committed ones.
+"""Trains the networks of the firmware on handwritten digits, and checks the committed ones.
 
     pip install --no-deps -r requirements.txt
-    python3 train.py --write                    writes ../models anew, over those that are committed
-    python3 train.py --validate                 tells how well networks with these settings do, of images for training alone
-    python3 train.py --check [--logits FILE]…   judges ../models, and what devices printed
+    python3 train.py --write                    replaces the committed ../models
+    python3 train.py --validate                 evaluates the settings on training images only
+    python3 train.py --check [--logits FILE]…   checks ../models, and the output of devices
 
 The images are the 1797 of `sklearn.datasets.load_digits`, 8 by 8 pixels of 0..=16: the part of the UCI set "Optical
 Recognition of Handwritten Digits" that its authors call the test set. The fifth, tenth, … image of each digit are held
-out: the networks are not trained with them, and nothing was chosen by them. What was chosen, in learning.py and
-models.py, was chosen by `--validate`, which holds out a fifth of the rest in turn. The accuracy of a network is that
-of all held-out images, in the arithmetic of the devices. The same people wrote the digits of both parts, so digits of
-other people will be read worse.
+out: they are used neither for training nor for choosing settings. The settings in learning.py and models.py were chosen
+with `--validate`, which holds out a fifth of the rest in turn. The accuracy of a network is measured on all held-out
+images, in the arithmetic of the devices. The same people wrote the digits of both parts, so other people's digits will be
+read worse.
 
-Sums of floats depend on the machine and its libraries, so another one trains another network, about as good. The
-committed files are what counts: `--check` needs them to be what SHA256SUMS says, to have the accuracy that they claim,
-and the images to be scikit-learn's. A FILE is what a device printed, with lines
+Sums of floats depend on the computer and its libraries, so another computer trains a different network of similar
+accuracy. The committed files are authoritative: `--check` requires that they match SHA256SUMS and have their stated
+accuracy, and that the images are scikit-learn's. A FILE is a device's output, with lines
 
     model: NAME, 702428 bytes, …
     digit 0: a 5, read as 5, logits bf4e2387 …
 
-whose logits are to be those of the model of this length to the last bit.
+whose logits must match those of the model with this length to the last bit.
 """
 
 import argparse
 import os
 import sys
 
-# Before numpy is there: with matrices this small, threads only wait for each other.
+# Set before numpy is imported: with such small matrices, threads only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import check
@@ -67,7 +67,7 @@ def main():
     ways.add_argument("--write", action="store_true", help="train the networks, and write them over the committed ones")
     ways.add_argument("--validate", action="store_true", help="how well such networks do, of images for training")
     ways.add_argument("--check", action="store_true", help="judge the committed models")
-    arguments.add_argument("--logits", metavar="FILE", action="append", default=[], help="and what a device printed")
+    arguments.add_argument("--logits", metavar="FILE", action="append", default=[], help="also check the output of a device")
     given = arguments.parse_args()
     if given.logits and not given.check:
         arguments.error("--logits goes with --check")

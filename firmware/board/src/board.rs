@@ -1,28 +1,28 @@
-//! A program on a board, from its first word to its exit code.
+//! A program on a board, from start to exit code.
 
 use crate::{exit, memory::Ram};
-use app::{Event, Hears};
+use app::{Event, FailureSink};
 
-/// The exit code of a program that has needed more RAM than it may.
+/// The exit code of a program that has used too much RAM.
 const TOO_SMALL: u8 = 4;
 
 /// A board.
 #[derive(Clone, Copy, Debug)]
 pub struct Board {
-    /// What it is called.
+    /// The board's name.
     pub name: &'static str,
-    /// Its processor.
+    /// The processor.
     pub cpu: &'static str,
-    /// How many bytes of flash it has.
+    /// The bytes of flash.
     pub flash: u32,
-    /// How many bytes of RAM a program can have.
+    /// The bytes of RAM for a program.
     pub ram: u32,
 }
 
 impl Board {
-    /// Tells of the board, runs a program, tells what RAM it needed of what it may need, and ends. A program that fails has
-    /// told why, and gives its exit code; what it needed is told all the same.
-    pub fn run<S: Hears<&'static str>>(
+    /// Reports the board, runs a program, reports the RAM it used and its limit, and exits. A program that
+    /// fails reports the reason and returns its exit code; its RAM is reported in any case.
+    pub fn run<S: FailureSink<&'static str>>(
         &self,
         mut sink: S,
         limit: u32,
@@ -36,7 +36,7 @@ impl Board {
     }
 }
 
-fn report_ram(sink: &mut impl Hears<&'static str>, limit: u32) -> Result<(), u8> {
+fn report_ram(sink: &mut impl FailureSink<&'static str>, limit: u32) -> Result<(), u8> {
     let used = Ram::used();
     let Ram { statics, stack, .. } = used;
     sink.event(&Event::Ram { statics, stack, limit });

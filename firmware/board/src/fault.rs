@@ -1,4 +1,4 @@
-//! What the processor cannot execute: one line, and the end.
+//! CPU faults: prints a line, and exits.
 
 use crate::{Console, exit};
 use core::fmt::Write;
@@ -6,14 +6,14 @@ use core::fmt::Write;
 const EXIT_CODE: u32 = 99;
 
 fn report(name: &str, address: usize) -> ! {
-    // The console takes everything.
+    // The console never fails.
     let _ = writeln!(Console, "fault: {name} at {address:#010x}");
     exit(EXIT_CODE)
 }
 
-/// Jumps to where no code can lie, as a wrong pointer to a function does: to prove that faults are seen.
+/// Jumps to an address without code, as through a wrong function pointer, to test that faults are reported.
 pub fn run_into_a_fault() -> ! {
-    // SAFETY: none is needed afterwards: the processor refuses, and the fault is the end.
+    // SAFETY: the jump causes a CPU fault, and its handler does not return.
     let code: extern "C" fn() -> ! = unsafe { core::mem::transmute(NOWHERE as *const ()) };
     code()
 }
@@ -27,7 +27,7 @@ use riscv::NOWHERE;
 mod cortex_m {
     use cortex_m_rt::{ExceptionFrame, exception};
 
-    /// Memory that never holds code, with the bit that says that Thumb code lies there.
+    /// An address that never has code, with the bit set that stands for Thumb code.
     pub const NOWHERE: usize = 0xe000_0001;
 
     #[exception]
@@ -41,7 +41,7 @@ mod riscv {
     use ::riscv::register::{mcause, mepc};
     use riscv_rt::TrapFrame;
 
-    /// No memory at all on QEMU's machine.
+    /// An address without memory on QEMU's device.
     pub const NOWHERE: usize = 0xe000_0000;
 
     #[unsafe(export_name = "ExceptionHandler")]

@@ -1,11 +1,11 @@
-//! What firmware on emulated boards shares.
+//! Shared code for firmware on emulated boards.
 //!
-//! Output and the exit code go through semihosting: QEMU answers it, and so do debuggers, among them probe-rs.
+//! Output and exit code use semihosting, which QEMU and debuggers such as probe-rs support.
 //!
 //! | exit code | meaning |
 //! |---|---|
-//! | 4 | the program has needed more RAM than it may |
-//! | 99 | the processor met what it cannot execute: `fault: … at 0x…` |
+//! | 4 | the program has used more RAM than its limit |
+//! | 99 | a CPU fault: `fault: … at 0x…` |
 //! | 101 | a panic: `panic: MESSAGE at FILE:LINE` |
 #![no_std]
 

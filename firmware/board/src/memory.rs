@@ -1,11 +1,11 @@
-//! How much memory the program has needed, all of it: static memory and the stack.
+//! Measures all memory that the program has used: static memory and the stack.
 //!
-//! From the first instruction after a reset on, all memory between the two is painted. What is not painted any more at the
-//! end was needed.
+//! From the first instruction after reset, all memory between the two is painted. Memory that is no longer
+//! painted at the end was used.
 
 use core::ptr;
 
-/// As cortex-m-rt paints.
+/// The paint of cortex-m-rt.
 const PAINT: u32 = 0xcccc_cccc;
 
 unsafe extern "C" {
@@ -14,7 +14,7 @@ unsafe extern "C" {
     static _stack_start: u32;
 }
 
-// What cortex-m-rt does for its feature `paint-stack`. Called before anything lies on the stack.
+// Does what cortex-m-rt does for its feature `paint-stack`. Called while the stack is empty.
 #[cfg(target_arch = "riscv32")]
 core::arch::global_asm!(
     ".global __pre_init",
@@ -28,19 +28,19 @@ core::arch::global_asm!(
     paint = const PAINT,
 );
 
-/// Memory that has been needed, in bytes.
+/// The memory used, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ram {
-    /// What the linker gave an address: with a value at start, without one, and what it left between them.
+    /// Static memory: initialised, uninitialised, and the padding between them.
     pub statics: u32,
-    /// The most that the stack has had, from the reset until now.
+    /// The deepest stack since reset.
     pub stack: u32,
-    /// Whether nothing is left. Then the stack may have gone on into memory that is not its own, and have had more.
+    /// Whether no paint is left. Then the stack may have grown beyond its memory.
     pub all: bool,
 }
 
 impl Ram {
-    /// What has been needed until now. It takes some time: all that was never needed is looked at.
+    /// Returns the memory used until now. This takes some time, because all unused memory is read.
     pub fn used() -> Self {
         let (low, top) = (&raw const __sheap, &raw const _stack_start);
         let deepest = deepest(low, top);
@@ -51,19 +51,19 @@ impl Ram {
         }
     }
 
-    /// Static memory and the stack.
+    /// Returns the sum of static memory and the stack.
     pub fn total(self) -> u32 {
         self.statics + self.stack
     }
 }
 
 fn deepest(low: *const u32, top: *const u32) -> *const u32 {
-    let mut place = low;
-    // SAFETY: aligned memory of the machine.
-    while place < top && unsafe { ptr::read_volatile(place) } == PAINT {
-        place = place.wrapping_add(1);
+    let mut at = low;
+    // SAFETY: reads aligned memory of the device.
+    while at < top && unsafe { ptr::read_volatile(at) } == PAINT {
+        at = at.wrapping_add(1);
     }
-    place
+    at
 }
 
 fn distance(from: *const u32, to: *const u32) -> u32 {

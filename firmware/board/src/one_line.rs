@@ -1,20 +1,22 @@
-//! Panics in one line.
+//! Formats panics on one line.
 
 use core::fmt::{self, Display, Write};
 use core::panic::PanicInfo;
 
-/// What a panic is told as: `panic: MESSAGE at FILE:LINE`, wherever its message has lines of its own.
+/// Formats a panic as `panic: MESSAGE at FILE:LINE`, on one line even if its message has several.
 #[derive(Debug)]
 pub struct Panic<'p>(pub &'p PanicInfo<'p>);
 
 impl Display for Panic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(OneLine(f), "panic: {}", self.0.message())?;
-        self.0.location().map_or(Ok(()), |place| write!(OneLine(f), " at {}:{}", place.file(), place.line()))
+        self.0
+            .location()
+            .map_or(Ok(()), |location| write!(OneLine(f), " at {}:{}", location.file(), location.line()))
     }
 }
 
-/// What compares values puts them on lines of their own.
+/// Joins lines: failed assertions print values on their own lines.
 struct OneLine<'f, 'o>(&'f mut fmt::Formatter<'o>);
 
 impl Write for OneLine<'_, '_> {

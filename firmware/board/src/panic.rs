@@ -1,4 +1,4 @@
-//! Panics: one line, and the end.
+//! Panics: prints a line, and exits.
 
 use crate::{Console, Panic, exit};
 use core::fmt::Write;
@@ -8,12 +8,12 @@ const EXIT_CODE: u32 = 101;
 
 #[panic_handler]
 fn on_panic(info: &PanicInfo<'_>) -> ! {
-    // The console takes everything.
+    // The console never fails.
     let _ = writeln!(Console, "{}", Panic(info));
     exit(EXIT_CODE)
 }
 
-/// Panics where it is called, as a program with a mistake does: to prove that panics are told.
+/// Panics at the caller's location, to test that panics are reported.
 #[track_caller]
 pub fn run_into_a_panic() -> ! {
     panic!("this program does nothing else")

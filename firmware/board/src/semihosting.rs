@@ -1,4 +1,4 @@
-//! Output and exit code through the debugger that QEMU plays.
+//! Output and exit code through semihosting.
 
 use core::arch::asm;
 use core::fmt;
@@ -14,7 +14,7 @@ pub fn print(text: &str) {
     }
 }
 
-/// Prints text as it is formatted.
+/// Prints text while it is formatted.
 pub struct Console;
 
 impl fmt::Write for Console {
@@ -39,7 +39,7 @@ pub fn print_number(mut number: u32) {
     }
 }
 
-/// Ends the machine.
+/// Ends the emulator.
 pub fn exit(code: u32) -> ! {
     let block = [APPLICATION_EXIT, code as usize];
     loop {
@@ -49,7 +49,7 @@ pub fn exit(code: u32) -> ! {
 
 #[cfg(target_arch = "arm")]
 fn call(operation: usize, parameter: usize) {
-    // SAFETY: a breakpoint that the debugger takes; it reads what the parameter points to.
+    // SAFETY: a breakpoint that the debugger handles; it reads the memory at `parameter`.
     unsafe { asm!("bkpt 0xab", inout("r0") operation => _, in("r1") parameter, options(nostack)) };
 }
 

@@ -1,12 +1,14 @@
-//! An ESP32-C3: a RISC-V processor without floats that reads handwritten digits all the same.
+//! An ESP32-C3: a RISC-V processor without floating-point hardware that reads handwritten digits with
+//! floats.
 //!
-//! The model is no part of the program. It has a partition of the flash that is called `model`, wherever the table of
-//! partitions has it, and its weights come from there row by row.
+//! The model is not part of the program. It is in the flash partition named `model` in the partition table,
+//! and its weights are read from there row by row.
 //!
-//! *Wiring*: the USB port of the board, or a serial adapter at U0TXD and U0RXD (GPIO21 and GPIO20), 115200 baud.
+//! *Wiring*: the USB port of the board, or a serial adapter at U0TXD and U0RXD (GPIO21 and GPIO20), 115200
+//! baud.
 //!
-//! *The program and the table of partitions*, after `cargo build --release`; then *the model*, to where the table has its
-//! partition:
+//! *The program and the partition table*, after `cargo build --release`; then *the model*, at the offset of
+//! its partition:
 //!
 //! ```text
 //! cargo run --release
@@ -17,7 +19,7 @@
 
 mod partition;
 
-use app::{Event, Failure, Place, Sink, Text, read_digits};
+use app::{Event, Failure, ModelLocation, Sink, Text, read_digits};
 use board::Panic;
 use core::panic::PanicInfo;
 use esp_bootloader_esp_idf::esp_app_desc;
@@ -25,9 +27,9 @@ use esp_hal::Config;
 use esp_hal::clock::CpuClock;
 use esp_println::{Printer, println};
 use esp_storage::FlashStorage;
-use partition::Trouble;
+use partition::FlashError;
 
-/// All of its RAM, that of the cache included.
+/// All of its RAM, including that of the cache.
 const RAM: u32 = 400 * 1024;
 
 esp_app_desc!();
@@ -40,17 +42,17 @@ fn main() -> ! {
     let bytes = partition::flash_bytes(&flash);
     sink.event(&Event::Board { name: "esp32c3", cpu: "RV32IMC", flash: bytes, ram: RAM });
     if let Err(failure) = run(&mut flash, &mut sink) {
-        // Nobody takes the exit code.
-        failure.tell(&mut sink);
+        // There is no exit code on this board.
+        failure.report(&mut sink);
     }
     stop()
 }
 
-fn run(flash: &mut FlashStorage<'_>, sink: &mut impl Sink) -> Result<(), Failure<Trouble>> {
+fn run(flash: &mut FlashStorage<'_>, sink: &mut impl Sink) -> Result<(), Failure<FlashError>> {
     let mut region = partition::find(flash, "model").map_err(Failure::NoModel)?;
     let storage = partition::file(&mut region).map_err(Failure::NoModel)?;
-    let place = Place { name: "the partition `model`", ram: RAM };
-    read_digits(&place, storage, sink, &mut ()).map_err(|failure| failure.map(Trouble::Flash))
+    let location = ModelLocation { name: "the partition `model`", ram: RAM };
+    read_digits(&location, storage, sink, &mut ()).map_err(|failure| failure.map(FlashError::Flash))
 }
 
 #[panic_handler]
@@ -59,7 +61,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     stop()
 }
 
-/// There is nobody to take an exit code.
+/// Stops without an exit code.
 fn stop() -> ! {
     loop {
         core::hint::spin_loop();

@@ -1,4 +1,4 @@
-//! The table of partitions, and the file in one of them.
+//! The partition table, and the file in a partition.
 
 use core::fmt;
 use embedded_safetensors::io::{NorError, NorFile};
@@ -7,20 +7,20 @@ use esp_bootloader_esp_idf::partitions::{
 };
 use esp_storage::FlashStorage;
 
-/// What can be wrong with the flash.
+/// An error of the flash or its partitions.
 #[derive(Debug)]
-pub enum Trouble {
-    /// There is no table, or it is broken.
+pub enum FlashError {
+    /// The partition table is missing or invalid.
     NoTable(Error),
-    /// No partition is called so.
+    /// No partition has this name.
     NoPartition(&'static str),
-    /// The partition cannot be read as it is.
+    /// The partition is encrypted, and cannot be read.
     Encrypted,
-    /// Reading fails.
+    /// Reading has failed.
     Flash(NorError<Error>),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for FlashError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTable(error) => write!(f, "the flash has no table of partitions ({error})"),
@@ -31,26 +31,26 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// The partition that is called so.
-#[inline(never)] // the table is not needed any more when it returns
+/// Finds the partition with this label.
+#[inline(never)] // its stack is free again when it returns
 pub fn find<'f, 'd>(
     flash: &'f mut FlashStorage<'d>,
     label: &'static str,
-) -> Result<FlashRegion<'f, 'd>, Trouble> {
+) -> Result<FlashRegion<'f, 'd>, FlashError> {
     let mut buffer = [0; PARTITION_TABLE_MAX_LEN];
-    let table = read_partition_table(flash, &mut buffer).map_err(Trouble::NoTable)?;
+    let table = read_partition_table(flash, &mut buffer).map_err(FlashError::NoTable)?;
     let partition = table.iter().find(|partition| partition.label_as_str() == label);
-    Ok(partition.ok_or(Trouble::NoPartition(label))?.as_flash_region(flash))
+    Ok(partition.ok_or(FlashError::NoPartition(label))?.as_flash_region(flash))
 }
 
-/// The file that begins where the partition begins.
+/// Returns the file at the start of the partition.
 pub fn file<'r, 'f, 'd>(
     region: &'r mut FlashRegion<'f, 'd>,
-) -> Result<NorFile<NorFlashRegion<'r, 'f, 'd>>, Trouble> {
-    region.as_nor_flash().map(NorFile::new).map_err(|_| Trouble::Encrypted)
+) -> Result<NorFile<NorFlashRegion<'r, 'f, 'd>>, FlashError> {
+    region.as_nor_flash().map(NorFile::new).map_err(|_| FlashError::Encrypted)
 }
 
-/// How much flash there is.
+/// Returns the bytes of flash.
 pub fn flash_bytes(flash: &FlashStorage<'_>) -> u32 {
     u32::try_from(flash.capacity()).unwrap_or(u32::MAX)
 }

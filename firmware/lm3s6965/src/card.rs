@@ -8,13 +8,13 @@ use embedded_hal::spi::{self, Operation, SpiBus, SpiDevice};
 use embedded_hal_bus::spi::{DeviceError, ExclusiveDevice, NoDelay};
 use embedded_sdmmc::{Error, SdCard, SdCardError, TimeSource, Timestamp};
 
-/// The driver of the card.
+/// The card's driver.
 pub type Card = SdCard<Slot, Pause>;
 
-/// The card in the slot, if one answers. Once: there is one slot.
+/// Starts the card in the slot, if one answers. Call it once: there is one slot.
 pub fn card() -> Card {
     let (mut bus, select) = (Ssi::new(), ChipSelect::new());
-    // A card starts with 74 clocks or more that select none.
+    // A card needs at least 74 clocks without a selected device to start.
     let Ok(()) = bus.write(&[0xff; 10]);
     let Ok(device) = ExclusiveDevice::new_no_delay(bus, select);
     let card = SdCard::new(Slot { device, answers_58: false }, Pause);
@@ -24,22 +24,23 @@ pub fn card() -> Card {
     card
 }
 
-/// The device on the bus that the driver talks to.
+/// The SPI device that the driver uses.
 ///
-/// QEMU's card answers command 58 with the bit set that says "idle", though it is not idle any more, and the driver takes
-/// that for a failure. The bit is cleared here, in that answer alone; a card that keeps to the standard does not set it.
+/// QEMU's card answers command 58 with its idle bit set although it is not idle, which the driver takes for
+/// a failure. The bit is cleared here in that answer only; a card that follows the standard does not set
+/// it.
 pub struct Slot {
     device: ExclusiveDevice<Ssi, ChipSelect, NoDelay>,
-    /// Whether the answer to command 58 comes next.
+    /// Whether the next answer is the one to command 58.
     answers_58: bool,
 }
 
 const COMMAND_58: u8 = 0x40 | 58;
 
-/// In the first byte of an answer: there is none yet.
+/// The bit in an answer's first byte that means: no answer yet.
 const NO_ANSWER: u8 = 1 << 7;
 
-/// In the first byte of an answer: the card is idle.
+/// The bit in an answer's first byte that means: the card is idle.
 const CARD_IDLE: u8 = 1 << 0;
 
 impl spi::ErrorType for Slot {
@@ -63,7 +64,7 @@ impl SpiDevice for Slot {
     }
 }
 
-/// Waits by counting, no shorter than it is asked for where the chip's clock is as fast as it may be.
+/// Delays by counting cycles, at least as long as requested at the chip's highest clock.
 pub struct Pause;
 
 impl DelayNs for Pause {
@@ -73,7 +74,7 @@ impl DelayNs for Pause {
     }
 }
 
-/// Files are dated 1980: the board has no clock.
+/// Dates files 1980, because the board has no clock.
 pub struct NoClock;
 
 impl TimeSource for NoClock {
@@ -89,19 +90,19 @@ impl TimeSource for NoClock {
     }
 }
 
-/// What went wrong with a card, or a file on it.
+/// An error of a card, or of a file on it.
 pub type CardError = Error<SdCardError>;
 
-/// What went wrong with a card, or a file on it, in words.
+/// An error of a card, or of a file on it, that is formatted as a sentence.
 #[derive(Debug)]
-pub struct InWords {
-    /// What the driver says.
+pub struct DescribedError {
+    /// The driver's error.
     pub error: CardError,
-    /// The file that was asked for.
+    /// The requested file.
     pub file: &'static str,
 }
 
-impl Display for InWords {
+impl Display for DescribedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { error, file } = self;
         match error {

@@ -1,7 +1,7 @@
 //! The model as a file on the card.
 
-use crate::card::{CardError, InWords, NoClock};
-use app::{Failure, Place, Sink, Text};
+use crate::card::{CardError, DescribedError, NoClock};
+use app::{Failure, ModelLocation, Sink, Text};
 use core::fmt::Write;
 use embedded_safetensors::io::Seekable;
 use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
@@ -11,13 +11,13 @@ const MODEL: &str = "MODEL.ST";
 /// Reads the digits with the model on this card.
 ///
 /// # Errors
-/// The exit code of what went wrong, which is told.
+/// Returns the exit code of the error, which is reported.
 pub fn read_digits(
     card: impl BlockDevice<Error = SdCardError>,
     sink: &mut Text<impl Write>,
 ) -> Result<(), u8> {
     let outcome = read(card, sink);
-    outcome.map_err(|failure| failure.map(|error| InWords { error, file: MODEL }).tell(sink))
+    outcome.map_err(|failure| failure.map(|error| DescribedError { error, file: MODEL }).report(sink))
 }
 
 fn read(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Result<(), Failure<CardError>> {
@@ -26,5 +26,5 @@ fn read(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Re
     let volume = manager.open_volume(VolumeIdx(0)).map_err(Failure::NoModel)?;
     let root = volume.open_root_dir().map_err(Failure::NoModel)?;
     let file = root.open_file_in_dir(MODEL, Mode::ReadOnly).map_err(Failure::NoModel)?;
-    app::read_digits(&Place { name: MODEL, ram: crate::RAM }, Seekable::new(file), sink, &mut ())
+    app::read_digits(&ModelLocation { name: MODEL, ram: crate::RAM }, Seekable::new(file), sink, &mut ())
 }

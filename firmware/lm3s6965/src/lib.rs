@@ -7,23 +7,23 @@ mod registers;
 mod ssi;
 mod vectors;
 
-pub use card::{Card, CardError, InWords, NoClock, Pause, Slot};
+pub use card::{Card, CardError, DescribedError, NoClock, Pause, Slot};
 pub use digits::read_digits;
 pub use vectors::judge_vectors;
 
 use app::Text;
 use board::{Board, Console};
 
-/// How many bytes of RAM there are.
+/// The bytes of RAM.
 pub const RAM: u32 = 64 << 10;
 
-/// All the RAM that a program may need, however it ends: for its stack and its buffers, the driver of the card and the file
-/// system with two files open.
+/// The limit of the RAM that a program uses: for its stack and its buffers, the driver of the card, and the
+/// file system with two open files.
 pub const LIMIT: u32 = 8 << 10;
 
 const BOARD: Board = Board { name: "lm3s6965evb", cpu: "Cortex-M3", flash: 256 << 10, ram: RAM };
 
-/// Runs a program with the card in the slot, as [`Board::run`] does.
+/// Runs a program with the card in the slot, like [`Board::run`].
 pub fn run(program: impl FnOnce(&mut Text<Console>, Card) -> Result<(), u8>) -> ! {
     BOARD.run(Text(Console), LIMIT, |sink| program(sink, card::card()))
 }

@@ -1,4 +1,4 @@
-//! The bus that the card is on: SSI0 of the chip, an Arm PL022.
+//! The card's bus: SSI0 of the chip, an Arm PL022.
 
 use crate::registers::{
     GPIO_A_AFSEL, GPIO_A_DEN, GPIO_D_DATA_0, GPIO_D_DEN, GPIO_D_DIR, RCGC1, RCGC2, Register, SSI_CPSR,
@@ -9,13 +9,13 @@ use core::iter;
 use embedded_hal::digital::{self, OutputPin};
 use embedded_hal::spi::{self, SpiBus};
 
-/// What the bus sends where nothing is to be sent.
+/// The byte that is sent when there is nothing to send.
 const IDLE: u8 = 0xff;
 
-/// Bytes that each of its two queues holds: so many are sent before the first that has arrived is taken.
+/// The length of its queues in bytes: so many are sent before the first received byte is read.
 const QUEUE: usize = 8;
 
-/// Without a clock, a part of the chip has no registers; they are there three cycles later.
+/// Enables the clock of a peripheral; its registers can be used three cycles later.
 fn give_clock(gate: Register, part: u32) {
     gate.set(part);
     cortex_m::asm::delay(3);
@@ -25,13 +25,13 @@ fn give_clock(gate: Register, part: u32) {
 pub struct Ssi(());
 
 impl Ssi {
-    /// The clock's divisor while a card starts, which may not take more than 400 kHz: 300 kHz.
+    /// The clock divisor while a card starts: 300 kHz, of at most 400 kHz allowed.
     pub const SLOW: u8 = 40;
 
-    /// The least there is: 6 MHz.
+    /// The smallest divisor: 6 MHz.
     pub const FAST: u8 = 2;
 
-    /// Starts the interface, slowly. Once: there is one such interface.
+    /// Starts the interface slowly. Call it once: there is one such interface.
     pub fn new() -> Self {
         const CLOCK_IN_OUT: u32 = 1 << 2 | 1 << 4 | 1 << 5;
         give_clock(RCGC1, 1 << 4);
@@ -43,7 +43,8 @@ impl Ssi {
         ssi
     }
 
-    /// Divides the chip's clock by an even number. It starts with an oscillator of its own: 12 MHz, or 30 % less or more.
+    /// Sets the divisor of the chip's clock, an even number. The clock starts from an internal oscillator:
+    /// 12 MHz ± 30 %.
     pub fn set_divisor(&mut self, divisor: u8) {
         const EIGHT_BITS: u32 = 7;
         const ENABLED: u32 = 1 << 1;
@@ -53,7 +54,7 @@ impl Ssi {
         SSI_CR1.write(ENABLED);
     }
 
-    /// Until all that was sent has arrived.
+    /// Waits until all bytes that were sent have arrived.
     #[inline(always)]
     fn wait(&self) {
         const BUSY: u32 = 1 << 4;
@@ -106,7 +107,7 @@ impl SpiBus for Ssi {
 pub struct ChipSelect(());
 
 impl ChipSelect {
-    /// Selects nothing yet.
+    /// Creates the pin, deselected.
     pub fn new() -> Self {
         give_clock(RCGC2, 1 << 3);
         GPIO_D_DATA_0.write(1);

@@ -1,23 +1,23 @@
-//! The conformance vectors as two files on the card, which are read by turns.
+//! The conformance vectors as two files on the card, which are read in turns.
 
-use crate::card::{CardError, InWords, NoClock};
+use crate::card::{CardError, DescribedError, NoClock};
 use app::vectors::{Failure, File, Memory, run};
 use app::{Sink, Text};
 use core::fmt::Write;
 use embedded_safetensors::io::Seekable;
 use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
 
-/// Judges the vectors on this card.
+/// Validates the vectors on this card.
 ///
 /// # Errors
-/// The exit code of what went wrong, which is told.
+/// Returns the exit code of the error, which is reported.
 pub fn judge_vectors(
     card: impl BlockDevice<Error = SdCardError>,
     sink: &mut Text<impl Write>,
 ) -> Result<(), u8> {
     judge(card, sink).map_err(|failure| {
         let file = if failure.file() == Some(File::Pack) { PACK } else { MANIFEST };
-        failure.map(|error| InWords { error, file }).tell(sink)
+        failure.map(|error| DescribedError { error, file }).report(sink)
     })
 }
 

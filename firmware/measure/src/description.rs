@@ -1,17 +1,18 @@
-//! What a file is to hold that is written: tensors of six dtypes, and keys, in no order.
+//! The description of a file to write: tensors of six dtypes, and keys, in no particular order.
 
 use embedded_safetensors::{
     Dtype,
     write::{FileSpec, TensorSpec},
 };
 
-/// One dtype of each width, lowest rank first. What is measured stays the same when a dtype is added.
+/// One dtype of each width, lowest rank first. The list is fixed so that measurements stay comparable when
+/// dtypes are added.
 const DTYPES: [Dtype; 6] = [Dtype::F4, Dtype::F6_E2M3, Dtype::U8, Dtype::F16, Dtype::F32, Dtype::F64];
 
 pub const TENSORS: usize = 44;
 pub const KEYS: usize = 50;
 
-/// A letter and the number in two digits, so that the order of names is that of numbers.
+/// Returns names of a letter and two digits, so that names sort like their numbers.
 const fn names<const N: usize>(letter: u8) -> [[u8; 3]; N] {
     let mut names = [[letter, 0, 0]; N];
     let mut index = 0;
@@ -23,7 +24,7 @@ const fn names<const N: usize>(letter: u8) -> [[u8; 3]; N] {
     names
 }
 
-/// Each number below `count` once, for a `count` that 7 does not divide.
+/// Permutes the numbers below `count`, which must not be divisible by 7.
 const fn scattered(index: usize, count: usize) -> usize {
     (index * 7 + 3) % count
 }
@@ -31,7 +32,7 @@ const fn scattered(index: usize, count: usize) -> usize {
 static NAMES: [[u8; 3]; TENSORS] = names(b't');
 static KEY_NAMES: [[u8; 3]; KEYS] = names(b'k');
 
-/// Eight times the number of the tensor, so that elements of any width fill bytes.
+/// Each has eight times the tensor's number of elements, so that elements of any width fill bytes.
 static DIMS: [[u64; 2]; TENSORS] = {
     let mut dims = [[8, 0]; TENSORS];
     let mut index = 0;
@@ -66,11 +67,11 @@ static PAIRS: [(&str, &str); KEYS] = {
 const fn text(name: &'static [u8]) -> &'static str {
     match core::str::from_utf8(name) {
         Ok(text) => text,
-        Err(_) => panic!("it is ASCII"),
+        Err(_) => panic!("ASCII"),
     }
 }
 
-/// All of it.
+/// Returns the entire description.
 pub fn description() -> FileSpec<'static> {
     FileSpec::new(core::hint::black_box(&SPECS)).with_metadata(core::hint::black_box(&PAIRS))
 }

@@ -1,36 +1,36 @@
-//! The frame that all programs have: it runs a job, and prints what that took, `name=value` on lines of their own, for
-//! `cargo xtask` to read.
+//! The frame of all programs: it runs a job, and prints its costs as `name=value`, one on each line, for
+//! `cargo xtask`.
 
 use crate::memory;
 use board::{Clock, exit, peak, print, print_number, request};
 use core::hint::black_box;
 
-/// The entry of a program: what it is lent, what it does, and what it reports besides.
+/// Defines the entry of a program, with its memory, its task, and an additional report.
 #[macro_export]
 macro_rules! program {
-    ($lend:expr, $task:expr) => {
-        $crate::program!($lend, $task, |_| {});
+    ($memory:expr, $task:expr) => {
+        $crate::program!($memory, $task, |_| {});
     };
-    ($lend:expr, $task:expr, $report:expr) => {
+    ($memory:expr, $task:expr, $report:expr) => {
         #[unsafe(no_mangle)]
         extern "C" fn main() -> ! {
-            $crate::run($lend, $task, $report)
+            $crate::run($memory, $task, $report)
         }
     };
 }
 
-/// How far a job goes.
+/// How far a job runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The model is opened: its header is proven.
+    /// The model is opened, and so its header validated.
     Open,
     /// A tensor is found, too.
     Find,
-    /// All is done.
+    /// The entire job is done.
     All,
 }
 
-/// What instructions up to each step are called, and the bit that asks for them.
+/// The name of the instructions up to each step, and the bit that requests them.
 const STEPS: [(Step, &str, u32); 3] =
     [(Step::Open, "open", 1), (Step::Find, "find", 2), (Step::All, "all", 4)];
 
@@ -40,27 +40,27 @@ pub struct Job<L> {
     pub file: &'static [u8],
     /// The tensor's name.
     pub name: &'static str,
-    /// Memory to read through.
+    /// The window, or buffer, for reads.
     pub window: &'static mut [u8],
-    /// What else the program has outside the stack.
-    pub lent: L,
-    /// How far to go.
+    /// The program's other memory outside the stack.
+    pub memory: L,
+    /// How far to run.
     pub last: Step,
-    /// What was done: tensors, bytes or values that came; nothing after an error.
+    /// The number of tensors, bytes or values; `None` after an error.
     pub done: Option<u32>,
 }
 
-/// Runs the job once for its stack, after which `report` says what else is known; then once for each requested step, to count
-/// instructions.
+/// Runs the job once to measure its stack, then calls `report`; then runs it once for each requested step,
+/// to count instructions.
 ///
-/// The words of the request are the lengths of the window, of what else is lent, and of the bytes; and the steps. The bytes are the
-/// file, the name, and a byte that says how long that is.
-pub fn run<L>(lend: fn(usize) -> L, task: fn(&mut Job<L>), report: fn(&Job<L>)) -> ! {
-    let asked = request();
-    let [window, lent, _, steps] = asked.words;
-    let Some((file, name)) = split(asked.bytes) else { exit(2) };
-    let (window, lent) = (memory::window(window as usize), lend(lent as usize));
-    let mut job = Job { file, name, window, lent, last: Step::All, done: None };
+/// The words of the request are the lengths of the window, of the other memory, and of the bytes; and the
+/// steps. The bytes are the file, the name, and a byte with the name's length.
+pub fn run<L>(memory: fn(usize) -> L, task: fn(&mut Job<L>), report: fn(&Job<L>)) -> ! {
+    let request = request();
+    let [window, len, _, steps] = request.words;
+    let Some((file, name)) = split(request.bytes) else { exit(2) };
+    let (window, memory) = (memory::window(window as usize), memory(len as usize));
+    let mut job = Job { file, name, window, memory, last: Step::All, done: None };
     figure("stack", peak(task, &mut job));
     figure("done", job.done.unwrap_or(u32::MAX));
     report(&job);

@@ -1,4 +1,4 @@
-//! The ways to judge a header and to list what it has.
+//! The ways to validate a header and to list its tensors.
 
 use embedded_safetensors::{
     Error, View,
@@ -6,10 +6,10 @@ use embedded_safetensors::{
     validate::{DuplicateFinder, Progress, SortSlot, Validator},
 };
 
-/// As if the file lay on a card and were read through a small buffer.
+/// The size of a small buffer, as for a file on a card.
 const WINDOW: usize = 64;
 
-/// Open-and-validate: how many tensors, or the error.
+/// Validates a header, and returns the number of tensors.
 pub fn validate(file: &[u8], file_len: u64, slots: &mut [SortSlot]) -> Result<u64, Error> {
     let mut check = Validator::new(Some(file_len), slots);
     passes(file, |window| check.push(window))?;
@@ -17,13 +17,13 @@ pub fn validate(file: &[u8], file_len: u64, slots: &mut [SortSlot]) -> Result<u6
     Ok(check.summary().map_or(0, |summary| summary.tensors))
 }
 
-/// Whether all names differ.
+/// Returns whether all names differ.
 pub fn find_duplicates(file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> Result<bool, Error> {
     let mut check = DuplicateFinder::new([1, 2], slots, text);
     passes(file, |window| check.push(window))
 }
 
-/// The bare parser: how many tensors the header has.
+/// Parses a header only, and returns the number of tensors.
 pub fn parse(file: &[u8]) -> Result<u64, Error> {
     let mut parser = HeaderParser::new();
     let mut tensors = 0;
@@ -41,15 +41,14 @@ pub fn parse(file: &[u8]) -> Result<u64, Error> {
     Ok(tensors)
 }
 
-/// A model in memory that is addressed: how many tensors it has, once one is found by its name and its elements are
-/// read in place.
+/// Finds a tensor in a model in memory, and reads its elements in place; returns the number of tensors.
 pub fn view(file: &[u8], name: &str) -> Result<u64, Error> {
     let model = View::parse(file)?;
     let elements = model.tensor(name)?.as_f32()?;
     Ok(if core::hint::black_box(elements).is_empty() { 0 } else { model.len() as u64 })
 }
 
-/// Names and tensors, one by one: how many have a name and bytes.
+/// Lists tensors, and returns how many have a name and bytes.
 pub fn read_entries(file: &[u8], name: &mut [u8]) -> Result<u64, Error> {
     let mut entries = Entries::new(name);
     let mut tensors = 0;
@@ -67,7 +66,7 @@ pub fn read_entries(file: &[u8], name: &mut [u8]) -> Result<u64, Error> {
     Ok(tensors)
 }
 
-/// Feeds the file window by window, again from the start as often as it is asked for. False: the file
+/// Feeds the file window by window, again from the start as often as requested. Returns false if the file
 /// ended too early.
 fn passes(file: &[u8], mut push: impl FnMut(&mut &[u8]) -> Result<Progress, Error>) -> Result<bool, Error> {
     loop {

@@ -1,11 +1,11 @@
-//! Programs that prove two things of the core by being linked and run.
+//! Programs that show two properties of the library by being linked and run.
 //!
-//! *It cannot panic*: the panic handler calls a function that exists nowhere, so no program links in which one panic path survives.
-//! The program `everything` has all of the core in it.
+//! *It cannot panic*: the panic handler calls an undefined function, so a program with a reachable panic
+//! does not link. The program `everything` contains all of the library.
 //!
-//! *It takes this much*: each other program does one job, in a frame that all of them have, also the one that does nothing. So what a
-//! program has more in flash than that one is the job; and the stack and the instructions that it prints are those of the very program
-//! whose bytes were counted.
+//! *Its costs*: each other program does one job, in a frame that all of them share, including one that does
+//! nothing. The flash of a program above that one is the cost of the job. Stack and instructions are
+//! measured in the same program as the flash.
 #![no_std]
 
 mod description;
@@ -39,11 +39,11 @@ unsafe extern "C" {
 #[cfg(not(feature = "reference"))]
 #[panic_handler]
 fn on_panic(_: &PanicInfo<'_>) -> ! {
-    // SAFETY: never called: a program that refers to it does not link.
+    // SAFETY: never called, because a program that refers to it does not link.
     unsafe { a_panic_path_survived() }
 }
 
-/// The reference panics. As firmware without a debugger has it, nothing is formatted.
+/// The reference panics; the message is not formatted, as in firmware without a debugger.
 #[cfg(feature = "reference")]
 #[panic_handler]
 fn on_panic(_: &PanicInfo<'_>) -> ! {

@@ -1,6 +1,7 @@
-//! Memory outside the stack that programs borrow. The request, with its file, lies in front of it: 12 MiB at most where a program has a heap, else 14.
+//! Memory outside the stack for programs. The request with its file is before it: at most 12 MiB if the
+//! program has a heap, otherwise 14.
 
-use crate::network::{NAMES, WANTED};
+use crate::network::{NAMES, TENSORS};
 use crate::write::Order;
 use board::MEMORY;
 use embedded_safetensors::{query::Query, validate::SortSlot};
@@ -15,57 +16,57 @@ const WINDOW: usize = MEMORY + 0x00ff_0000;
 
 const FLASH_LEN: usize = 0x1_0000;
 const TEXT_LEN: usize = 512;
-/// Up to the end of the machine's memory.
+/// Up to the end of the device's memory.
 const MOST_WINDOW: usize = 0x1_0000;
 
-/// Memory to read through.
+/// Returns the window for reads.
 pub(crate) fn window(len: usize) -> &'static mut [u8] {
-    lend(WINDOW, len.min(MOST_WINDOW))
+    slice_at(WINDOW, len.min(MOST_WINDOW))
 }
 
-/// Memory for names.
+/// Returns memory for names.
 pub fn text() -> &'static mut [u8] {
-    lend(TEXT, TEXT_LEN)
+    slice_at(TEXT, TEXT_LEN)
 }
 
-/// Memory that emulates flash.
+/// Returns memory that emulates flash.
 pub fn flash() -> &'static mut [u8] {
-    lend(FLASH, FLASH_LEN)
+    slice_at(FLASH, FLASH_LEN)
 }
 
-/// Where there is memory for a heap.
+/// Returns the start of the memory for a heap.
 pub fn heap() -> *mut u8 {
     HEAP as *mut u8
 }
 
-fn lend(place: usize, len: usize) -> &'static mut [u8] {
-    // SAFETY: memory of the machine that nothing else uses, zero from the start; a program asks once for each.
-    unsafe { core::slice::from_raw_parts_mut(place as *mut u8, len) }
+fn slice_at(address: usize, len: usize) -> &'static mut [u8] {
+    // SAFETY: memory of the device that nothing else uses, zero at the start; each program uses it once.
+    unsafe { core::slice::from_raw_parts_mut(address as *mut u8, len) }
 }
 
-/// Memory for so many slots.
+/// Returns memory for this number of slots.
 pub fn slots(count: usize) -> &'static mut [SortSlot] {
     let first = SLOTS as *mut SortSlot;
     for index in 0..count {
-        // SAFETY: aligned memory of the machine that nothing else uses.
+        // SAFETY: aligned memory of the device that nothing else uses.
         unsafe { first.wrapping_add(index).write(SortSlot::EMPTY) }
     }
-    // SAFETY: just written; each program asks for it once.
+    // SAFETY: initialised above; each program uses it once.
     unsafe { core::slice::from_raw_parts_mut(first, count) }
 }
 
-/// Memory for what a search finds.
-pub fn wanted() -> &'static mut [Query<'static>; WANTED] {
-    let place = NAMED as *mut [Query<'static>; WANTED];
-    // SAFETY: aligned memory of the machine that nothing else uses; asked for once.
+/// Returns memory for the queries of a search.
+pub fn queries() -> &'static mut [Query<'static>; TENSORS] {
+    let queries = NAMED as *mut [Query<'static>; TENSORS];
+    // SAFETY: aligned memory of the device that nothing else uses; used once.
     unsafe {
-        place.write(NAMES.map(Query::optional));
-        &mut *place
+        queries.write(NAMES.map(Query::optional));
+        &mut *queries
     }
 }
 
-/// Memory to sort in.
+/// Returns memory for sorting.
 pub fn order() -> &'static mut Order {
-    // SAFETY: aligned memory of the machine that nothing else uses, zero from the start; asked for once.
+    // SAFETY: aligned memory of the device that nothing else uses, zero at the start; used once.
     unsafe { &mut *(ORDER as *mut Order) }
 }

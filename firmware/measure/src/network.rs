@@ -1,22 +1,22 @@
-//! A whole network's start: open a model, find its tensors, read one of them.
+//! The start of a network: opens a model, finds its tensors, and reads one of them.
 
 use crate::frame::{Job, Step};
 use crate::memory;
 use board::{Broken, Card};
 use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, query::Query, slice::AxisRange};
 
-/// One sector of a card: the window of the header, then the buffer of the data.
+/// A sector of a card: first the window for the header, then the buffer for the data.
 const BLOCK: usize = 512;
 
-/// The compiler chooses where an array of bytes lies on the stack, and copies to odd addresses take longer.
+/// Fixes the alignment: otherwise the compiler chooses it, and copies to odd addresses take longer.
 #[repr(align(8))]
 struct Aligned([u8; BLOCK]);
 
-/// How many tensors the network has.
-pub const WANTED: usize = 12;
+/// The number of tensors of the network.
+pub const TENSORS: usize = 12;
 
-/// Their names. The first is the one that is read; files with fewer tensors lack the last ones.
-pub(crate) const NAMES: [&str; WANTED] = [
+/// The tensors' names. The first tensor is read; files with fewer tensors lack the last ones.
+pub(crate) const NAMES: [&str; TENSORS] = [
     "model.layers.0.mlp.up_proj.weight",
     "model.layers.1.mlp.up_proj.weight",
     "model.layers.2.mlp.up_proj.weight",
@@ -31,56 +31,56 @@ pub(crate) const NAMES: [&str; WANTED] = [
     "model.layers.11.mlp.up_proj.weight",
 ];
 
-/// Values of a row, when rows are read.
+/// The number of values in a row.
 const ROW: usize = 64;
 
 /// A card, and memory for the tensors that are found on it.
 pub struct Network {
-    /// Has the job's file.
+    /// The card with the job's file.
     pub card: Card,
-    /// By their names.
-    pub wanted: &'static mut [Query<'static>; WANTED],
+    /// The queries by name.
+    pub queries: &'static mut [Query<'static>; TENSORS],
 }
 
 impl Network {
-    /// What a program is lent whose file is in the request.
-    pub fn lend(_: usize) -> Self {
-        Self { card: Card::new(&[]), wanted: memory::wanted() }
+    /// Creates the memory of a program; the file is set later.
+    pub fn memory(_: usize) -> Self {
+        Self { card: Card::new(&[]), queries: memory::queries() }
     }
 }
 
-/// How much was read of the first tensor; nothing after an error. Inlined, so that it takes no stack but for what the core is given
-/// and gives.
+/// Opens the model, finds the tensors and reads the first; returns how much was read, `None` after an
+/// error. Inlined, so that it uses no stack except for the library's arguments and results.
 #[inline(always)]
 pub fn open_find_read(
     job: &mut Job<Network>,
     read: impl FnOnce(&mut Model<&mut Card>, &Query<'_>, &mut [u8]) -> Outcome,
 ) -> Option<u32> {
-    let Network { card, wanted } = &mut job.lent;
+    let Network { card, queries } = &mut job.memory;
     *card = Card::new(job.file);
     let Aligned(block) = &mut Aligned([0; BLOCK]);
     let mut model = Model::open(card, block).ok()?;
     if job.last == Step::Open {
         return Some(0);
     }
-    model.find_all(&mut wanted[..], block).ok()?;
+    model.find_all(&mut queries[..], block).ok()?;
     if job.last == Step::Find {
         return Some(0);
     }
-    let [first, ..] = &**wanted;
+    let [first, ..] = &**queries;
     read(&mut model, first, block).ok()
 }
 
-/// How many bytes or values came.
+/// The number of bytes or values read.
 pub type Outcome = Result<u32, ReadError<Broken>>;
 
-/// Chunk by chunk.
+/// Reads a tensor chunk by chunk.
 #[inline(never)]
 pub fn stream(model: &mut Model<&mut Card>, tensor: &Query<'_>, block: &mut [u8]) -> Outcome {
     read_chunks(model.reader(tensor)?, block)
 }
 
-/// Reads all of a tensor, chunk by chunk. Inlined, so that it takes no stack of its own.
+/// Reads all of a tensor, chunk by chunk. Inlined, so that it uses no stack of its own.
 #[inline(always)]
 pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, window: &mut [u8]) -> Outcome {
     let mut bytes = 0u32;
@@ -90,7 +90,7 @@ pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, w
     Ok(bytes)
 }
 
-/// Row by row, as `f32`.
+/// Reads a tensor row by row, as `f32`.
 #[inline(never)]
 pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Query<'_>, _: &mut [u8]) -> Outcome {
     let count = tensor.info().and_then(|info| info.shape().dims().first().copied()).unwrap_or(0);
@@ -104,7 +104,7 @@ pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Query<'_>, _: &mut [u8])
     Ok(values as u32)
 }
 
-/// Every second of its rows, the first half of each, as `f32`.
+/// Reads the first half of every second row, as `f32`.
 #[inline(never)]
 pub fn read_slice(model: &mut Model<&mut Card>, tensor: &Query<'_>, _: &mut [u8]) -> Outcome {
     let mut part = [0f32; ROW];

@@ -1,4 +1,4 @@
-//! Recording a file, described in no order, in flash.
+//! Records a file, described in no particular order, in flash.
 
 use crate::write::Order;
 use embedded_safetensors::{
@@ -8,10 +8,10 @@ use embedded_safetensors::{
 };
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
-/// As a page of flash takes them.
+/// The size of the buffer, as for a page of flash.
 const BUFFER: usize = 64;
 
-/// Records the file in this storage, and says how long it was.
+/// Records the file in this storage, and returns its length.
 fn record<S: WriteAt>(
     storage: S,
     spec: FileSpec<'static>,
@@ -21,9 +21,9 @@ fn record<S: WriteAt>(
     let plan = spec.plan_sorted(order)?;
     let mut buffer = [0; BUFFER];
     let mut recorder = Writer::record(storage, plan, &mut buffer)?;
-    while let Some(due) = recorder.next_tensor() {
+    while let Some(tensor) = recorder.next_tensor() {
         let at = recorder.position();
-        let len = due.remaining.min(20);
+        let len = tensor.remaining.min(20);
         let now = file.get(at as usize..at.wrapping_add(len) as usize).ok_or(WriteError::Full { at })?;
         recorder.write_bytes(now)?;
     }
@@ -31,7 +31,7 @@ fn record<S: WriteAt>(
     Ok(plan.file_len())
 }
 
-/// Records the file in the machine's flash, and says how long it was, if it is there.
+/// Records the file in emulated flash; returns its length if the flash then contains the file.
 pub fn record_file(spec: FileSpec<'static>, file: &[u8], flash: &mut [u8], order: &mut Order) -> Option<u32> {
     let len = record(NorFile::new(Flash(flash)), spec, file, order).ok()?;
     (flash.get(..len as usize)? == file).then_some(len as u32)
@@ -66,10 +66,10 @@ impl NorFlash for Flash<'_> {
         Ok(())
     }
 
-    /// Can only clear bits.
+    /// Clears bits, like flash.
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
-        let room = self.0.get_mut(offset as usize..).ok_or(NorFlashErrorKind::OutOfBounds)?;
-        room.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
+        let cells = self.0.get_mut(offset as usize..).ok_or(NorFlashErrorKind::OutOfBounds)?;
+        cells.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! A small network, wherever its weights lie: a layer of 8-bit integers, then a layer of floats.
+//! A small network, at any address: a layer of 8-bit integers, then a layer of floats.
 
 use crate::frame::figure;
 
@@ -6,13 +6,13 @@ const INPUTS: usize = 32;
 const HIDDEN: usize = 64;
 const OUTPUTS: usize = 8;
 
-/// Where its weights lie.
+/// The references to its weights.
 pub struct Weights {
     /// A row of the first layer for each of its outputs.
     pub fc1_weight: &'static [[i8; INPUTS]; HIDDEN],
     /// Added to the sums of the first layer.
     pub fc1_bias: &'static [i32; HIDDEN],
-    /// What a unit of the sums of the first layer is worth.
+    /// The scale of the sums of the first layer.
     pub fc1_scale: &'static [f32; HIDDEN],
     /// A row of the second layer for each of its outputs.
     pub fc2_weight: &'static [[f32; HIDDEN]; OUTPUTS],
@@ -21,8 +21,8 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Prints where the weights lie, and what the network answers to the input, as bits of floats. True if the input
-    /// was as long as it must be.
+    /// Prints the addresses of the weights, and the network's outputs for the input, as bits of floats.
+    /// Returns whether the input has the right length.
     pub fn report(&self, input: &[u8]) -> bool {
         address("fc1.weight", self.fc1_weight);
         address("fc1.bias", self.fc1_bias);
@@ -52,6 +52,6 @@ impl Weights {
     }
 }
 
-fn address<T>(name: &str, place: &T) {
-    figure(name, (&raw const *place).addr() as u32);
+fn address<T>(name: &str, value: &T) {
+    figure(name, (&raw const *value).addr() as u32);
 }

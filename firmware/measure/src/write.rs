@@ -1,4 +1,4 @@
-//! Writing a file, described in no order, over a wire that is listened to.
+//! Writes a file, described in no particular order, to a wire whose bytes are checked.
 
 use crate::description::{KEYS, TENSORS};
 use embedded_io::{ErrorKind, ErrorType, Write};
@@ -7,21 +7,21 @@ use embedded_safetensors::{
     write::{FileSpec, Writer},
 };
 
-/// As a wire takes them.
+/// The size of the buffer, as for a wire.
 const WINDOW: usize = 64;
 
-/// Memory to sort in.
+/// Memory for sorting.
 pub type Order = [u32; TENSORS + KEYS];
 
-/// Takes the bytes of one file, and no others.
+/// A sink that accepts only the bytes of one file.
 pub struct Wire {
-    due: &'static [u8],
+    expected: &'static [u8],
 }
 
 impl Wire {
-    /// That file is to come.
+    /// Creates a sink that expects this file.
     pub fn new(file: &'static [u8]) -> Self {
-        Self { due: file }
+        Self { expected: file }
     }
 }
 
@@ -31,7 +31,7 @@ impl ErrorType for Wire {
 
 impl Write for Wire {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        self.due = self.due.strip_prefix(bytes).ok_or(ErrorKind::InvalidData)?;
+        self.expected = self.expected.strip_prefix(bytes).ok_or(ErrorKind::InvalidData)?;
         Ok(bytes.len())
     }
 
@@ -40,7 +40,7 @@ impl Write for Wire {
     }
 }
 
-/// Writes the file, and says how long it was, if each byte was the one that was due.
+/// Writes the file; returns its length if all bytes were as expected.
 pub fn write_file(spec: FileSpec<'static>, file: &'static [u8], order: &mut Order) -> Option<u32> {
     write(spec, file, order).ok().map(|len| len as u32)
 }
@@ -52,9 +52,9 @@ fn write(
 ) -> Result<u64, WriteError<ErrorKind>> {
     let plan = spec.plan_sorted(order)?;
     let mut writer = Writer::new(Wire::new(file), plan, &mut [0; WINDOW])?;
-    while let Some(due) = writer.next_tensor() {
+    while let Some(tensor) = writer.next_tensor() {
         let at = writer.position();
-        let len = due.remaining.min(WINDOW as u64);
+        let len = tensor.remaining.min(WINDOW as u64);
         let now = file.get(at as usize..at.wrapping_add(len) as usize).ok_or(WriteError::Full { at })?;
         writer.write_bytes(now)?;
     }

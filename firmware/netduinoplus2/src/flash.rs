@@ -1,11 +1,11 @@
-//! The flash on the chip, read where it is mapped into memory.
+//! The flash on the chip, read through its memory mapping.
 
 use embedded_storage::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash, check_read};
 
-/// The bytes of a word, which is read as a whole.
+/// The bytes of a word; reads are of entire words.
 const WORD: usize = 4;
 
-/// Flash that is mapped into memory.
+/// Memory-mapped flash.
 #[derive(Debug)]
 pub struct Mapped {
     base: *const u32,
@@ -13,16 +13,16 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// So many bytes from an address on.
+    /// Creates memory-mapped flash with `len` bytes.
     ///
     /// # Safety
-    /// There is flash, and the address is that of a word.
+    /// There is flash at `base`, and `base` is word-aligned.
     pub const unsafe fn new(base: usize, len: u32) -> Self {
         Self { base: core::ptr::with_exposed_provenance(base), len }
     }
 
     fn word(&self, offset: u32) -> u32 {
-        // SAFETY: the caller of `new` vouches for the flash; offsets are those of words within it.
+        // SAFETY: the caller of `new` guarantees the flash; offsets are of words within it.
         unsafe { self.base.byte_add(offset as usize).read_volatile() }
     }
 }
@@ -36,8 +36,8 @@ impl ReadNorFlash for Mapped {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
-        for (at, place) in (offset..).step_by(WORD).zip(bytes.chunks_exact_mut(WORD)) {
-            place.copy_from_slice(&self.word(at).to_le_bytes());
+        for (at, word) in (offset..).step_by(WORD).zip(bytes.chunks_exact_mut(WORD)) {
+            word.copy_from_slice(&self.word(at).to_le_bytes());
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The Netduino Plus 2: an STM32F405 with a Cortex-M4F, 128 KiB of RAM, and 1 MiB of flash, in which the model has a partition
-//! behind the program.
+//! The Netduino Plus 2: an STM32F405 with a Cortex-M4F, 128 KiB of RAM, and 1 MiB of flash with a partition
+//! for the model after the program.
 #![no_std]
 
 pub mod flash;
@@ -13,31 +13,31 @@ use embedded_storage::nor_flash::NorFlashErrorKind;
 use flash::Mapped;
 use log::Log;
 
-/// Where the flash is.
+/// The address of the flash.
 const FLASH: usize = 0x0800_0000;
 
-/// How many bytes it has.
+/// The bytes of flash.
 const FLASH_LEN: u32 = 1 << 20;
 
-/// Where in the flash the model is: behind the program (memory.x), from address 0x0804_0000 on.
+/// The partition of the model in the flash: after the program (memory.x), from address 0x0804_0000.
 pub const MODEL: Range<u32> = 0x4_0000..FLASH_LEN;
 
-/// How many bytes of RAM a program can use.
+/// The bytes of RAM for a program.
 pub const RAM: u32 = 128 << 10;
 
-/// All of it that a program may need, however it ends.
+/// The limit of the RAM that a program uses.
 const LIMIT: u32 = 16 << 10;
 
 const BOARD: Board = Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM };
 
-/// What the flash can fail with.
-pub type Trouble = NorError<NorFlashErrorKind>;
+/// An error of the flash.
+pub type FlashError = NorError<NorFlashErrorKind>;
 
-/// Runs a program with the flash, as [`Board::run`] does, and tells what it fails with.
-pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<Trouble>>) -> ! {
+/// Runs a program with the flash, like [`Board::run`], and reports its failure.
+pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<FlashError>>) -> ! {
     BOARD.run(log::open(), LIMIT, |log| {
-        // SAFETY: the chip has its flash there, and nothing writes to it.
+        // SAFETY: the chip has its flash at this address, and nothing writes to it.
         let flash = unsafe { Mapped::new(FLASH, FLASH_LEN) };
-        program(log, flash).map_err(|failure| failure.tell(log))
+        program(log, flash).map_err(|failure| failure.report(log))
     })
 }

@@ -1,4 +1,4 @@
-//! Who hears what the programs have to say.
+//! The sink for the output of the programs.
 
 #[cfg(not(feature = "log"))]
 pub use text::{Log, open};
@@ -11,10 +11,10 @@ mod text {
     use app::Text;
     use board::Console;
 
-    /// The debugger's console hears it.
+    /// Prints to the debugger's console.
     pub type Log = Text<Console>;
 
-    /// The one log.
+    /// Returns the log.
     pub fn open() -> Log {
         Text(Console)
     }
@@ -26,10 +26,10 @@ mod sent {
     use cortex_m as _;
     use defmt_semihosting as _;
 
-    /// The debugger gets numbers, of which the program's file has the texts.
+    /// Sends defmt's numbers to the debugger; the program's ELF file has the texts.
     pub type Log = Defmt;
 
-    /// The one log.
+    /// Returns the log.
     pub fn open() -> Log {
         Defmt
     }

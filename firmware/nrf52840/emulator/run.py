@@ -1,11 +1,11 @@
-"""Runs a program on an emulated nRF52840, at the end of an emulated debugger.
+"""Runs a program on an emulated nRF52840 with an emulated debugger.
 
     python run.py [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 
-There are the processor, flash, RAM, and of the peripherals what a program waits for that only reads its flash. What the
-program logs goes to standard output as it comes, for a decoder of defmt; its exit code is ours.
+It emulates the processor, flash, RAM, and the few peripherals that a program waits for which only reads flash. The program's
+log goes to standard output unchanged, for a decoder of defmt. The program's exit code is passed on.
 
-Exit codes of our own: 97 something cannot be loaded, 98 out of time, 99 a fault.
+This script's own exit codes: 97 a file cannot be loaded, 98 timeout, 99 a CPU fault.
 """
 
 import argparse
@@ -21,7 +21,7 @@ UNLOADABLE, OUT_OF_TIME, FAULT = 97, 98, 99
 FLASH, FLASH_LEN = 0, 1 << 20
 RAM, RAM_LEN = 0x2000_0000, 256 << 10
 
-# Identity of the chip, peripherals, ports, and what belongs to the processor.
+# Chip identity, peripherals, ports, and the processor's own registers.
 REGISTERS = [(0x1000_0000, 0x2000), (0x4000_0000, 0x40000), (0x5000_0000, 0x1000), (0xE000_0000, 0x100000)]
 CHIP_ERRATA = (0xF000_0000, 0x1000)
 
@@ -29,20 +29,20 @@ START_SLOW_CLOCK, SLOW_CLOCK_STARTED = 0x4000_0008, 0x4000_0104
 FLASH_READY = 0x4001_E400
 DEBUGGER_ATTACHED = 0xE000_EDF0
 
-# How programs for Arm ask a debugger to end them.
+# Semihosting: the exit call of Arm programs to a debugger.
 BREAKPOINT, SEMIHOSTING = 7, 0xBEAB
 EXIT_EXTENDED, APPLICATION_EXIT = 0x20, 0x2_0026
 
-# Where the parts of a debugger's channel are, behind the word that it is found by.
+# The offsets of the RTT channel's fields after its identifier.
 CHANNEL, BUFFER, WRITTEN, READ = b"SEGGER RTT", 28, 36, 40
 
 
 class Stop(Exception):
-    """An end of the run that is not the program's own: an exit code and a sentence."""
+    """An end of the run that the program did not request: an exit code and a sentence."""
 
 
 def segments(elf):
-    """The parts of an ELF file that are loaded: the address of each, the one at which it is used, and its bytes."""
+    """Yields the loaded segments of an ELF file: load address, run-time address, and bytes."""
     if elf[:4] != b"\x7fELF":
         raise Stop(UNLOADABLE, "the program is not an ELF file")
     (table,), (size, count) = struct.unpack_from("<I", elf, 28), struct.unpack_from("<HH", elf, 42)
@@ -53,7 +53,7 @@ def segments(elf):
 
 
 def placed(word):
-    """A file for the flash: where it lies, and what is in it."""
+    """Parses ADDRESS=FILE, a file for the flash; returns its address and its bytes."""
     address, _, path = word.partition("=")
     try:
         return int(address, 0), pathlib.Path(path).read_bytes()
@@ -62,7 +62,7 @@ def placed(word):
 
 
 class Chip:
-    """A chip about to run the program."""
+    """A chip that is ready to run the program."""
 
     def __init__(self, elf, files):
         self.code = None
@@ -87,7 +87,7 @@ class Chip:
         self.listen(elf)
 
     def listen(self, elf):
-        """Empties the debugger's channel each time that something is written to it."""
+        """Reads the debugger's channel after each write to it."""
         found = [used_at + data.find(CHANNEL) for _, used_at, data in segments(elf) if CHANNEL in data]
         if len(found) != 1:
             raise Stop(UNLOADABLE, "the program has no channel for a debugger")
@@ -119,7 +119,7 @@ class Chip:
         self.machine.emu_stop()
 
     def run(self, seconds):
-        """Runs the program, and gives its exit code."""
+        """Runs the program, and returns its exit code."""
         stack, start = self.load(FLASH, 2)
         self.machine.reg_write(arm.UC_ARM_REG_SP, stack)
         fault = "an exception"

@@ -1,4 +1,4 @@
-//! The ends that the program can come to.
+//! The ways in which the program ends.
 
 use board::Panic;
 use core::panic::PanicInfo;
@@ -10,7 +10,7 @@ use defmt::{Display2Format, error};
 const FAULT: u8 = 99;
 const PANIC: u8 = 101;
 
-/// Ends the program: with an exit code, if there is a debugger to take it.
+/// Ends the program, with an exit code if a debugger is attached.
 pub fn stop(code: u8) -> ! {
     if DCB::is_debugger_attached() {
         board::exit(code.into());
@@ -20,11 +20,11 @@ pub fn stop(code: u8) -> ! {
     }
 }
 
-/// What the program dies of first.
+/// The code of the first failure.
 static DEATH: AtomicU8 = AtomicU8::new(0);
 
-/// Ends the program with a last message. Where it dies in the middle of a message the log panics, and nothing is logged any
-/// more: the code of the first death tells.
+/// Ends the program with a last message. If it fails inside a message, the log itself panics and no more is
+/// logged; then the code of the first failure is used.
 fn die(code: u8, log: impl FnOnce()) -> ! {
     match DEATH.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => log(),
@@ -38,7 +38,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     die(PANIC, || error!("{}", Display2Format(&Panic(info))))
 }
 
-/// SAFETY of the attribute: the handler may run between any two instructions, and does not go back.
+/// SAFETY of the attribute: the handler may run between any two instructions, and does not return.
 #[exception]
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     die(FAULT, || error!("fault: hard fault at {=u32:#010x}", frame.pc()))

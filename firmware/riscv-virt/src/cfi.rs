@@ -1,25 +1,28 @@
-//! A bank of NOR flash that speaks the Intel command set, as its tables (Common Flash Interface, JEDEC JESD68.01) say.
+//! A driver of NOR flash with the Intel command set, as described by its tables (Common Flash Interface,
+//! JEDEC JESD68.01).
 //!
-//! Two chips of 16 bits stand side by side: each has one half of every word of 32 bits, and all commands and answers are there
-//! twice. A word that is written is a command or, behind some commands, what they are about. What is read depends on the command before:
-//! the contents (*array*), the tables, the status. The driver leaves the bank in array mode, in which the bank is plain memory.
+//! Two chips of 16 bits are connected side by side: each has one half of every word of 32 bits, and all
+//! commands and answers are doubled. A written word is a command or, after some commands, their argument.
+//! What a read returns depends on the last command: the contents (*array*), the tables, or the status. The
+//! driver leaves the bank in array mode, in which the bank is plain memory.
 //!
-//! No code may run from the bank while it is written. Chips whose blocks lock themselves at power on need an unlocking first,
-//! which is not done here.
+//! No code may run from the bank during a write. Chips whose blocks are locked at power-on must be unlocked
+//! first, which this driver does not do.
 
 use core::fmt;
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
 };
 
-/// The bytes of a word, of which each chip has two.
+/// The bytes of a word; each chip has two of them.
 const WORD: usize = 4;
 
-/// How often the status is read until a chip counts as dead. There is no clock here, so this is an assumption: of reads of
-/// 100 ns it is more than six seconds. A chip whose tables (words 0x21 and 0x25) let it take longer for a block needs more.
-const PATIENCE: u32 = 1 << 26;
+/// The number of status reads until a chip counts as dead. This assumes a time per read, because there is
+/// no clock: with reads of 100 ns it is more than six seconds. A chip whose tables (words 0x21 and 0x25)
+/// allow more time for a block needs more.
+const MOST_READS: u32 = 1 << 26;
 
-/// The bank.
+/// A bank of two chips.
 #[derive(Debug)]
 pub struct Cfi {
     base: *mut u32,
@@ -27,20 +30,21 @@ pub struct Cfi {
 }
 
 impl Cfi {
-    /// Asks the bank what it is.
+    /// Detects the bank.
     ///
     /// # Safety
-    /// Nothing but a bank of flash is at `base`, as many bytes as its tables say, and nothing else uses it.
+    /// Only a flash bank is at `base`, with as many bytes as its tables state, and nothing else uses it.
     ///
     /// # Errors
-    /// [`CfiError::Unknown`] when the answer is not that of two chips of the kind this driver is for.
+    /// [`CfiError::Unknown`] if the answer is not that of two supported chips.
     pub unsafe fn probe(base: usize) -> Result<Self, CfiError> {
         let mut bank = Self { base: core::ptr::with_exposed_provenance_mut(base), capacity: 0 };
-        // A command for array mode; or, where a reset has come between a command and its word, a word that changes nothing.
+        // Enters array mode; if a reset came between a command and its argument, this is an argument that
+        // changes nothing.
         bank.write_word(0, u32::MAX);
         bank.command(Table::ENTRY, Command::Query);
         let table = Table::read(&bank);
-        // Errors from before a reset of the processor alone would be taken for those of the first change.
+        // Errors from before a reset of only the processor must not be reported for the first change.
         bank.command(0, Command::ClearStatus);
         bank.command(0, Command::ReadArray);
         bank.capacity = table.capacity().ok_or(CfiError::Unknown)?;
@@ -48,7 +52,7 @@ impl Cfi {
     }
 
     fn read_word(&self, offset: u32) -> u32 {
-        // SAFETY: the caller of `probe` vouches for the bank; offsets are those of words within it.
+        // SAFETY: the caller of `probe` guarantees the bank; offsets are of words within it.
         unsafe { self.base.byte_add(offset as usize).read_volatile() }
     }
 
@@ -73,21 +77,21 @@ impl Cfi {
         self.wait(offset)
     }
 
-    /// Until both chips are ready.
+    /// Waits until both chips are ready.
     fn wait(&self, offset: u32) -> Result<(), CfiError> {
-        let mut answers = (0..PATIENCE).map(|_| Status(self.read_word(offset)));
+        let mut answers = (0..MOST_READS).map(|_| Status(self.read_word(offset)));
         answers.find(|status| status.is_ready()).ok_or(CfiError::Dead)?.verdict(offset)
     }
 
-    /// Back to plain memory, whatever has happened.
-    fn settle<T>(&mut self, outcome: Result<T, CfiError>) -> Result<T, CfiError> {
+    /// Returns to array mode after any outcome.
+    fn end<T>(&mut self, outcome: Result<T, CfiError>) -> Result<T, CfiError> {
         self.command(0, Command::ClearStatus);
         self.command(0, Command::ReadArray);
         outcome
     }
 }
 
-/// What makes of 16 bits the same for each chip.
+/// The factor that repeats 16 bits for each chip.
 const EACH: u32 = 0x0001_0001;
 
 #[derive(Clone, Copy)]
@@ -129,27 +133,27 @@ impl Status {
     }
 }
 
-/// What the tables say that matters here.
+/// The entries of the tables that the driver needs.
 struct Table {
     identity: [u8; 5],
-    /// Of one chip, as a power of two.
+    /// The size of a chip, as a power of two.
     size: u8,
     erase_regions: u8,
-    /// Of one chip, in units of 256 bytes.
+    /// The size of a chip's block, in units of 256 bytes.
     block: u16,
 }
 
 impl Table {
-    /// Where tables are asked for.
+    /// The offset at which tables are queried.
     const ENTRY: u32 = 0x55 * WORD as u32;
-    /// That there are tables, and that the commands are Intel's.
+    /// The tables' signature, and the Intel command set.
     const IDENTITY: [u8; 5] = *b"QRY\x01\0";
-    /// As each chip has them; the bank's are twice as large.
+    /// The size of a block as each chip reports it; the bank's is twice as large.
     const BLOCK: u16 = (Cfi::ERASE_SIZE / 2 / 256) as u16;
 
     fn read(bank: &Cfi) -> Self {
         let entry = |index: u32| bank.read_word(index * WORD as u32);
-        // Of entries in which the chips differ, nothing is believed.
+        // Entries in which the chips differ are ignored.
         let byte = |index| if entry(index) == (entry(index) & 0xff) * EACH { entry(index) as u8 } else { 0 };
         Self {
             identity: [0x10, 0x11, 0x12, 0x13, 0x14].map(byte),
@@ -159,7 +163,7 @@ impl Table {
         }
     }
 
-    /// How many bytes the bank has, if this driver can serve it.
+    /// Returns the bank's bytes if this driver supports it.
     fn capacity(&self) -> Option<u32> {
         let known = self.identity == Self::IDENTITY && self.erase_regions == 1 && self.block == Self::BLOCK;
         let bank = u32::from(self.size) + 1;
@@ -167,31 +171,31 @@ impl Table {
     }
 }
 
-/// What can go wrong. `Display` is a sentence.
+/// An error of the flash; `Display` is a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CfiError {
-    /// No bank of two chips with the Intel command set is there.
+    /// There is no bank of two chips with the Intel command set.
     Unknown,
-    /// The caller's mistake.
+    /// A mistake of the caller.
     Caller(NorFlashErrorKind),
-    /// The block that was to be changed is protected.
+    /// The block is protected.
     Locked {
-        /// A byte in it.
+        /// A byte in the block.
         at: u32,
     },
-    /// The voltage is too low to change anything.
+    /// The voltage is too low for changes.
     Voltage,
     /// A block could not be erased.
     Erase {
-        /// Its first byte.
+        /// The block's first byte.
         at: u32,
     },
     /// A word could not be written.
     Program {
-        /// Its first byte.
+        /// The word's first byte.
         at: u32,
     },
-    /// A chip never became ready.
+    /// A chip did not become ready.
     Dead,
 }
 
@@ -235,8 +239,8 @@ impl ReadNorFlash for Cfi {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), CfiError> {
         check_read(self, offset, bytes.len())?;
-        for (at, place) in (offset..).step_by(WORD).zip(bytes.chunks_exact_mut(WORD)) {
-            place.copy_from_slice(&self.read_word(at).to_le_bytes());
+        for (at, word) in (offset..).step_by(WORD).zip(bytes.chunks_exact_mut(WORD)) {
+            word.copy_from_slice(&self.read_word(at).to_le_bytes());
         }
         Ok(())
     }
@@ -253,7 +257,7 @@ impl NorFlash for Cfi {
     fn erase(&mut self, from: u32, to: u32) -> Result<(), CfiError> {
         check_erase(self, from, to)?;
         let outcome = (from..to).step_by(Self::ERASE_SIZE).try_for_each(|block| self.erase_block(block));
-        self.settle(outcome)
+        self.end(outcome)
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), CfiError> {
@@ -261,6 +265,6 @@ impl NorFlash for Cfi {
         let (words, _) = bytes.as_chunks::<WORD>();
         let mut words = (offset..).step_by(WORD).zip(words);
         let outcome = words.try_for_each(|(at, word)| self.program(at, u32::from_le_bytes(*word)));
-        self.settle(outcome)
+        self.end(outcome)
     }
 }

@@ -1,20 +1,18 @@
-//! What is where in the flash: 32 MiB from address 0 of the flash on, in sectors of 256 KiB.
-//!
-//! The front door reads this file too, to put models in and to take recordings out.
+//! The layout of the flash: 32 MiB from the start of the flash, in sectors of 256 KiB.
 
 use core::ops::Range;
 
-/// How many bytes the flash has, and so its image.
+/// The bytes of flash, and so of its image.
 pub const FLASH: u32 = 32 << 20;
 
 /// The model.
 pub const MODEL: Range<u32> = 0..0x0010_0000;
 
-/// The recording, which a run of `digits` makes anew.
+/// The recording, which each run of `digits` replaces.
 pub const RECORDING: Range<u32> = 0x0010_0000..0x0020_0000;
 
-/// The manifest of the conformance vectors: JSON, and `0xFF` behind it.
+/// The manifest of the conformance vectors: JSON, followed by `0xFF`.
 pub const MANIFEST: Range<u32> = 0x0020_0000..0x0040_0000;
 
-/// The conformance vectors, one behind the other.
+/// The conformance vectors, concatenated.
 pub const VECTORS: Range<u32> = 0x0040_0000..FLASH;

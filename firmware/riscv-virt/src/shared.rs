@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
-/// One user's share of the flash. Users take turns; each call is one turn.
+/// A user's access to the flash. Users take turns; each call is one turn.
 #[derive(Debug)]
 pub struct Shared<'f, F>(pub &'f RefCell<F>);
 

@@ -1,23 +1,23 @@
-// Runs a program on an emulated RP2040: what it sends to UART0 is printed, its last breakpoint is the exit code.
+// Runs a program on an emulated RP2040. The output of UART0 is printed; the last breakpoint's number is the exit code.
 //
 //     node run.mjs [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 //
-// The flash is erased, but for the program and the files.
-// Exit codes of our own: 97 something cannot be loaded, 98 out of time, 99 a fault.
+// The flash is erased, except for the program and the files.
+// This script's own exit codes: 97 a file cannot be loaded, 98 timeout, 99 a CPU fault.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RP2040 } from 'rp2040js';
 
 const FLASH = 0x10000000;
-const VECTORS = 0x10000100; // behind what starts the chip
+const VECTORS = 0x10000100; // after the boot loader
 
 const UNLOADABLE = 97;
 const OUT_OF_TIME = 98;
 const FAULT = 99;
 
-const NANOSECONDS = 8; // of a cycle, at 125 MHz
-const INSTRUCTIONS = 1_000_000; // between two looks at the clock
+const NANOSECONDS = 8; // per cycle, at 125 MHz
+const INSTRUCTIONS = 1_000_000; // between two checks of the time limit
 
 /** An end of the run that is not the program's own. */
 class Stop extends Error {
@@ -58,33 +58,33 @@ function* segments(elf) {
   }
 }
 
-/** A file for the flash, as it is given: where it lies, and what is in it. */
+/** Parses ADDRESS=FILE, a file for the flash; returns its address and its bytes. */
 function placed(word) {
   const [, address, file] = /^(0x[0-9a-f]+)=(.+)$/i.exec(word) ?? [];
   if (!file) throw new Stop(UNLOADABLE, `ADDRESS=FILE is expected, not ${word}`);
   return [Number(address), readFileSync(file)];
 }
 
-/** A chip about to run the program. */
+/** Creates a chip that is ready to run the program. */
 function load(program, files) {
   const chip = new RP2040();
   chip.logger = new Faults(chip);
   for (const [address, bytes] of [...segments(readFileSync(program)), ...files.map(placed)]) {
     chip.flash.set(bytes, address - FLASH);
   }
-  // What the chip's own program does at the start.
+  // Does what the boot loader does.
   chip.core.VTOR = VECTORS;
   chip.core.SP = chip.readUint32(VECTORS);
   chip.core.PC = chip.readUint32(VECTORS + 4) & ~1;
   return chip;
 }
 
-/** Runs to the first breakpoint, and gives its number. */
+/** Runs to the first breakpoint, and returns its number. */
 function run(chip, seconds) {
   let code;
   chip.uart[0].onByte = (byte) => process.stdout.write(Uint8Array.of(byte));
   chip.onBreak = (number) => {
-    // Undefined instructions, with which programs abort, come here too.
+    // Undefined instructions, which programs use to abort, end here too.
     if (chip.readUint16(chip.core.PC - 2) >>> 8 !== 0xbe) chip.logger.error('CortexM0Core', 'an undefined instruction');
     code = number;
   };

@@ -1,4 +1,4 @@
-//! UART0, for all that has something to say, the handler of panics included.
+//! UART0, for all output, including that of the panic handler.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -21,11 +21,11 @@ type Uart = UartPeripheral<Enabled, UART0, (UartPin<Gpio0>, UartPin<Gpio1>)>;
 
 static UART: Mutex<RefCell<Option<Uart>>> = Mutex::new(RefCell::new(None));
 
-/// Prints; before it is started, nothing.
+/// Prints to the UART; nothing before it is started.
 pub struct Console;
 
 impl Console {
-    /// Sets clocks and pins up; nothing if the chip refuses.
+    /// Sets up clocks and pins; `None` if that fails.
     pub fn start(peripherals: Peripherals) -> Option<Self> {
         let uart = open(peripherals)?;
         critical_section::with(|section| UART.borrow_ref_mut(section).replace(uart));

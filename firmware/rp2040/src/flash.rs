@@ -1,11 +1,11 @@
-//! The flash: what starts the chip, and the partition that has the model.
+//! The flash: its boot loader, and the partition with the model.
 
 use embedded_safetensors::{Error, ErrorKind, View};
 
-/// As much as a Pico has.
+/// The bytes of flash of a Pico.
 pub const BYTES: u32 = 2 * 1024 * 1024;
 
-/// For any flash chip that knows the oldest command for reading, which all do.
+/// The boot loader for any flash chip: it uses the oldest read command, which all chips support.
 #[used]
 #[unsafe(link_section = ".boot2")]
 static BOOT2: [u8; 256] = rp2040_boot2::BOOT_LOADER_GENERIC_03H;
@@ -15,15 +15,16 @@ unsafe extern "C" {
     static _model_end: u8;
 }
 
-/// The partition, which the chip maps into its memory.
+/// Returns the partition, which the chip maps into memory.
 fn partition() -> &'static [u8] {
     let (start, end) = (&raw const _model_start, &raw const _model_end);
-    // SAFETY: the linker script has the two ends of one range of flash. Nobody writes there while the program runs.
+    // SAFETY: the linker script defines both ends of one flash range, and nothing writes there while the
+    // program runs.
     unsafe { core::slice::from_raw_parts(start, end.addr() - start.addr()) }
 }
 
-/// The model that the partition begins with. What is behind its file is of no interest, but only the file says where it
-/// ends: an error does, if nothing else is wrong.
+/// Opens the model at the start of the partition. The rest of the partition is ignored, but only the file
+/// defines where it ends: the error about trailing data reports it.
 pub fn model() -> Result<View<'static>, Error> {
     let partition = partition();
     match View::parse(partition) {

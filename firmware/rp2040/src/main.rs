@@ -1,16 +1,17 @@
 //! A Raspberry Pi Pico: a Cortex-M0+ that reads handwritten digits with a network of integers.
 //!
-//! The model is no part of the program. It has a partition of the flash, which the chip maps into its memory, and is proven
-//! sound when the program starts; its weights are read where they lie.
+//! The model is not part of the program. It is in a partition of the flash, which the chip maps into
+//! memory. It is validated when the program starts, and its weights are read in place.
 //!
-//! *Wiring*: a serial adapter's RX on GPIO0 (pin 1) and its ground on pin 3, 115200 baud. With a debug probe instead of
-//! USB for the flash: SWCLK, GND and SWDIO of the board.
+//! *Wiring*: a serial adapter's RX on GPIO0 (pin 1) and its ground on pin 3, 115200 baud. To use a debug
+//! probe instead of USB for the flash: SWCLK, GND and SWDIO of the board.
 //!
-//! *The model*, over USB with the board's button held down while it is plugged in, or over the probe:
+//! *The model*, over USB with the board's button held while it is plugged in, or with the probe:
 //!
 //! ```text
 //! picotool load ../app/models/digits-i8.safetensors -t bin -o 0x10100000
-//! probe-rs download --chip RP2040 --binary-format bin --base-address 0x10100000 ../app/models/digits-i8.safetensors
+//! probe-rs download --chip RP2040 --binary-format bin --base-address 0x10100000 \
+//!     ../app/models/digits-i8.safetensors
 //! ```
 //!
 //! *The program*, in the same two ways. It ends at a breakpoint, whose number is the exit code.
@@ -28,13 +29,13 @@ mod console;
 mod flash;
 mod stop;
 
-use app::{Event, Failure, Integer, Place, Sink, Text, read_digits_in_integers};
+use app::{Event, Failure, Integer, ModelLocation, Sink, Text, read_digits_in_integers};
 use console::Console;
 use core::convert::Infallible;
 use rp2040_hal::pac::Peripherals;
 use stop::{MISTAKE, stop};
 
-/// All of its RAM, two small banks included.
+/// All of its RAM, including two small banks.
 const RAM: u32 = 264 * 1024;
 
 #[rp2040_hal::entry]
@@ -44,15 +45,15 @@ fn main() -> ! {
     sink.event(&Event::Board { name: "rp2040", cpu: "Cortex-M0+", flash: flash::BYTES, ram: RAM });
     stop(match run(&mut sink) {
         Ok(()) => 0,
-        Err(failure) => failure.tell(&mut sink),
+        Err(failure) => failure.report(&mut sink),
     })
 }
 
-/// Memory can always be read.
+/// Reading memory cannot fail.
 fn run(sink: &mut impl Sink) -> Result<(), Failure<Infallible>> {
     let model = flash::model().map_err(Failure::of_memory)?;
     let network = Integer::find(&model)?;
-    let place = Place { name: "flash at 0x10100000", ram: RAM };
-    read_digits_in_integers(&place, model.summary(), &network, sink);
+    let location = ModelLocation { name: "flash at 0x10100000", ram: RAM };
+    read_digits_in_integers(&location, model.summary(), &network, sink);
     Ok(())
 }

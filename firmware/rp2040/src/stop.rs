@@ -1,4 +1,4 @@
-//! The ends that the program can come to. Each is a breakpoint, whose number is the exit code.
+//! The ways in which the program ends: breakpoints, whose numbers are the exit codes.
 
 use crate::console::Console;
 use board::Panic;
@@ -8,7 +8,7 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 use cortex_m_rt::{ExceptionFrame, exception};
 
-/// The exit code when the program itself is to blame.
+/// The exit code for a mistake of the program.
 pub const MISTAKE: u8 = 5;
 const FAULT: u8 = 99;
 const PANIC: u8 = 101;
@@ -32,7 +32,7 @@ pub fn stop(code: u8) -> ! {
 }
 
 fn breakpoint<const CODE: u8>() {
-    // SAFETY: a debugger or an emulator halts the program here. Without one it is a fault, whose handler sleeps.
+    // SAFETY: halts in a debugger or an emulator. Without one it is a CPU fault, whose handler sleeps.
     unsafe { asm!("bkpt #{}", const CODE) }
 }
 
@@ -48,7 +48,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     stop(PANIC)
 }
 
-/// SAFETY of the attribute: an exception's handler may run between any two instructions, and this one does not go back.
+/// SAFETY of the attribute: the handler may run between any two instructions, and does not return.
 #[exception]
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     if STOPPED.load(Ordering::Relaxed) {

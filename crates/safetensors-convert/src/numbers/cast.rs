@@ -1,38 +1,38 @@
-//! Numbers become elements of another dtype, and what that has cost is counted.
+//! Casts numbers to elements of another dtype, and counts the losses.
 
 use super::format::{Exact, Format, Rounded};
 use super::{Mean, Number};
 use embedded_safetensors::Dtype;
 use std::fmt;
 
-/// What a cast has done to a tensor.
+/// The losses of a cast of a tensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// How many values there are.
+    /// The number of values.
     pub values: u64,
-    /// How many are not what they were.
+    /// The number of values that changed.
     pub inexact: u64,
-    /// Of all finite values that stayed finite.
+    /// The largest error of all finite values that stayed finite.
     pub max_error: f64,
     errors: Mean,
     finite: u64,
-    /// How many became the largest that the dtype has, or the smallest.
+    /// The number of values that were clamped to the dtype's largest or smallest.
     pub clamped: u64,
-    /// How many finite ones became infinite.
+    /// The number of finite values that became infinite.
     pub overflowed: u64,
-    /// How many became 0 and were not.
+    /// The number of nonzero values that became 0.
     pub zeroed: u64,
-    /// How many are not numbers.
+    /// The number of NaNs.
     pub nans: u64,
 }
 
 impl Report {
-    /// Of all finite values that stayed finite; 0 where there are none.
+    /// Returns the mean error of all finite values that stayed finite; 0 if there are none.
     pub fn mean_error(&self) -> f64 {
         self.errors.of(self.finite)
     }
 
-    /// One finite value that became another, so far from it.
+    /// Counts a finite value that stayed finite, with its error.
     pub fn see(&mut self, error: f64, is_zeroed: bool) {
         self.values += 1;
         self.finite += 1;
@@ -52,7 +52,7 @@ impl Report {
     }
 }
 
-/// Why a value cannot be cast.
+/// The reason why a value cannot be cast.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CastError {
     Over { value: Number, to: Dtype, least: String, largest: String },
@@ -76,14 +76,14 @@ impl fmt::Display for CastError {
     }
 }
 
-/// Turns numbers into bytes of a dtype, and counts.
+/// Casts numbers to a dtype and appends their bytes, and counts the losses.
 #[derive(Debug)]
 pub struct Cast {
     to: Dtype,
     kind: Kind,
     width: usize,
     saturates: bool,
-    /// What it has done so far.
+    /// The losses so far.
     pub report: Report,
 }
 
@@ -93,7 +93,7 @@ enum Kind {
     Integer { least: i128, largest: i128 },
 }
 
-/// Whether numbers can be cast to it.
+/// Whether numbers can be cast to this dtype.
 pub fn can_be_target(dtype: Dtype) -> bool {
     Kind::of(dtype).is_some()
 }
@@ -113,16 +113,16 @@ impl Kind {
 }
 
 impl Cast {
-    /// Nothing where [`can_be_target`] says no.
+    /// Creates a cast; `None` if [`can_be_target`] returns false.
     pub fn new(to: Dtype, saturates: bool) -> Option<Self> {
         let (kind, width) = (Kind::of(to)?, usize::from(to.bits() >> 3));
         Some(Self { to, kind, width, saturates, report: Report::default() })
     }
 
-    /// Appends the element that is nearest to the number, of two as near ones the even one.
+    /// Appends the nearest element, the even one if two are equally near.
     ///
     /// # Errors
-    /// When there is none, and a neighbour is not wanted.
+    /// The number is out of range or NaN, and the cast does not saturate.
     pub fn push(&mut self, number: Number, bytes: &mut Vec<u8>) -> Result<(), CastError> {
         let element = match self.kind {
             Kind::Float(format) => self.float(format, number)?.to_le_bytes(),
@@ -173,7 +173,7 @@ impl Cast {
         CastError::Over { value: number, to: self.to, least: least.to_owned(), largest: largest.to_owned() }
     }
 
-    /// Infinities have no distance.
+    /// Counts a clamped value. Infinities have no error.
     fn see_clamped(&mut self, value: f64, became: f64) {
         match (value - became).abs() {
             error if error.is_finite() => self.report.see_clamped(error),
@@ -223,7 +223,8 @@ fn low_bytes(integer: i128) -> [u8; 8] {
     low
 }
 
-/// Between a number and what it was rounded to: of large integers as integers, which doubles cannot tell apart.
+/// Returns the distance between a number and its rounded value. Integers are compared as integers, because
+/// doubles cannot distinguish large ones.
 fn distance(number: Number, rounded: f64) -> f64 {
     let integer = match number {
         Number::Float(float) => return (float - rounded).abs(),
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overflows() {
+    fn floats_overflow_to_infinity_or_saturate() {
         let large = [Number::Float(1e6), Number::Float(-1e6), Number::Float(f64::INFINITY)];
         let (bytes, done) = cast(Dtype::F16, false, &large).expect("infinities");
         assert_eq!((bytes.as_slice(), done.report.overflowed), (&[0, 0x7C, 0, 0xFC, 0, 0x7C][..], 2));
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn integers() {
+    fn integers_are_rounded_and_saturated() {
         let numbers = [Number::Float(2.5), Number::Float(-0.25), Number::Signed(-128), Number::Unsigned(127)];
         let (bytes, done) = cast(Dtype::I8, false, &numbers).expect("all fit");
         assert_eq!(bytes, [2, 0, 0x80, 0x7F]);
@@ -286,7 +287,7 @@ mod tests {
 
     #[test]
     fn errors_of_large_integers_are_exact() {
-        let (_, done) = cast(Dtype::F64, false, &[Number::Signed((1 << 53) + 1)]).expect("it fits");
+        let (_, done) = cast(Dtype::F64, false, &[Number::Signed((1 << 53) + 1)]).expect("fits");
         assert_eq!((done.report.max_error, done.report.inexact), (1.0, 1));
     }
 }

@@ -1,26 +1,27 @@
-//! Bytes of elements become numbers. The library does it: a chunk is given to it as a file of one tensor.
+//! Decodes the bytes of elements to numbers, with the library: each chunk is passed to it as a file with
+//! one tensor.
 
 use super::Number;
 use embedded_safetensors::{Dtype, ReadError, View, values::Element};
 use std::convert::Infallible;
 use std::io;
 
-/// Turns chunks of whole elements of one dtype into numbers.
+/// Decodes chunks of whole elements of one dtype.
 pub struct Decoder {
     dtype: Dtype,
     file: Vec<u8>,
 }
 
 impl Decoder {
-    /// Has decoded nothing yet.
+    /// Creates a decoder.
     pub fn new(dtype: Dtype) -> Self {
         Self { dtype, file: Vec::new() }
     }
 
-    /// Appends what the elements are.
+    /// Appends the numbers of the elements.
     ///
     /// # Errors
-    /// When the bytes are not whole elements.
+    /// The bytes are not whole elements.
     pub fn decode(&mut self, bytes: &[u8], numbers: &mut Vec<Number>) -> io::Result<()> {
         self.frame(bytes);
         match self.dtype {
@@ -55,7 +56,7 @@ impl Decoder {
     }
 }
 
-/// BOOL is one: 0 or 1.
+/// Whether the dtype is an integer; BOOL is one, with the values 0 and 1.
 pub(super) fn is_integer(dtype: Dtype) -> bool {
     use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
     matches!(dtype, BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)

@@ -1,9 +1,9 @@
-//! Binary floats: rounding to any of them, from exact numbers, once.
+//! Binary float formats, and rounding exact numbers to them in one step.
 
 use super::Number;
 use embedded_safetensors::Dtype;
 
-/// A binary float of at most 64 bits.
+/// A binary float format of at most 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     mantissa: u32,
@@ -12,18 +12,18 @@ pub struct Format {
     special: Special,
 }
 
-/// What there is besides finite numbers.
+/// The special values of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Special {
     /// Infinities, and NaNs with payloads.
     Ieee,
-    /// One NaN of each sign, which has all bits set.
+    /// One NaN of each sign, with all bits set.
     LastIsNan,
-    /// One NaN, where negative zero would be.
+    /// One NaN, in place of negative zero.
     NanIsMinusZero,
 }
 
-/// A number that was rounded.
+/// The result of rounding a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rounded {
     /// The bits of a finite number, and its value.
@@ -61,7 +61,7 @@ impl Format {
         self.special == Special::Ieee
     }
 
-    /// The bits of the largest finite number.
+    /// Returns the bits of the largest finite number.
     fn largest(&self) -> u64 {
         let all = (1 << (self.exponent + self.mantissa)) - 1;
         match self.special {
@@ -71,17 +71,17 @@ impl Format {
         }
     }
 
-    /// The largest finite number.
+    /// Returns the largest finite number.
     pub fn largest_value(&self) -> f64 {
         self.value(self.largest())
     }
 
-    /// The bits of the largest finite number with this sign.
+    /// Returns the bits of the largest finite number with this sign.
     pub fn largest_bits(&self, is_negative: bool) -> u64 {
         self.largest() | self.sign(is_negative)
     }
 
-    /// The bits of the infinity with this sign, where there are any.
+    /// Returns the bits of the infinity with this sign, if the format has infinities.
     pub fn infinity_bits(&self, is_negative: bool) -> u64 {
         (self.largest() + 1) | self.sign(is_negative)
     }
@@ -90,7 +90,7 @@ impl Format {
         u64::from(is_negative) << (self.exponent + self.mantissa)
     }
 
-    /// What the bits of a finite number without sign are worth.
+    /// Returns the value of a finite number without sign from its bits.
     fn value(&self, bits: u64) -> f64 {
         let fraction = bits & ((1 << self.mantissa) - 1);
         let (significand, exponent) = match bits >> self.mantissa {
@@ -100,7 +100,7 @@ impl Format {
         scaled(significand, exponent - self.bias - self.mantissa.cast_signed())
     }
 
-    /// The nearest number, of two as near ones the even one.
+    /// Rounds to the nearest number, the even one if two are equally near.
     pub fn round(&self, number: Number) -> Rounded {
         match Exact::of(number) {
             Exact::Nan { is_negative, payload } => Rounded::Nan(self.nan(is_negative, payload)),
@@ -116,11 +116,11 @@ impl Format {
             return Rounded::Finite(self.zero(is_negative), 0.0);
         }
         let highest = 63 - significand.leading_zeros().cast_signed() + exponent;
-        let place = highest.max(1 - self.bias);
-        let unit = place - self.mantissa.cast_signed();
+        let top = highest.max(1 - self.bias);
+        let unit = top - self.mantissa.cast_signed();
         let units = shifted(significand, unit - exponent);
-        // The 1 in front of the mantissa of a normal number makes its exponent one larger, and so does a carry.
-        let biased = u64::from((place + self.bias - 1).unsigned_abs());
+        // The implicit 1 of a normal number's mantissa adds one to its exponent, and so does a carry.
+        let biased = u64::from((top + self.bias - 1).unsigned_abs());
         let bits = (biased << self.mantissa) + units;
         if bits > self.largest() {
             return Rounded::Over { is_negative };
@@ -136,7 +136,7 @@ impl Format {
         if self.special == Special::NanIsMinusZero { 0 } else { self.sign(is_negative) }
     }
 
-    /// The upper bits of the payload stay, and it becomes quiet.
+    /// Returns a quiet NaN that keeps the upper bits of the payload.
     fn nan(&self, is_negative: bool, payload: u64) -> u64 {
         match self.special {
             Special::Ieee => {
@@ -181,7 +181,7 @@ impl Exact {
         }
     }
 
-    /// The nearest integer, of two as near ones the even one, as far as 127 bits go.
+    /// Returns the nearest integer, the even one if two are equally near; `None` beyond 127 bits.
     pub fn to_integer(self) -> Option<i128> {
         let Self::Finite { is_negative, significand, exponent } = self else { return None };
         let magnitude = match u32::try_from(exponent) {
@@ -193,7 +193,8 @@ impl Exact {
     }
 }
 
-/// So many places to the right, to the nearest, of two as near ones to the even one; to the left, if it fits.
+/// Shifts to the right and rounds to the nearest, ties to even; shifts to the left if `right` is negative
+/// and the result fits.
 fn shifted(number: u64, right: i32) -> u64 {
     match u32::try_from(right) {
         Err(_) => number << right.unsigned_abs(),
@@ -208,7 +209,7 @@ fn shifted(number: u64, right: i32) -> u64 {
     }
 }
 
-/// Exact where the result is an `f64`.
+/// Computes `number * 2^exponent`, exact if the result is an `f64`.
 fn scaled(number: u64, exponent: i32) -> f64 {
     let power = |exponent: i32| f64::from_bits(u64::from((exponent + 1023).unsigned_abs()) << 52);
     match exponent {
@@ -229,10 +230,10 @@ mod tests {
         }
     }
 
-    /// The compiler's own rounding is the judge.
+    /// Compares with the compiler's own rounding.
     #[test]
     #[allow(clippy::cast_possible_truncation)]
-    fn singles_are_rounded_as_the_machine_does() {
+    fn singles_are_rounded_as_by_the_compiler() {
         let mut state = 1u64;
         for _ in 0..100_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_once() {
-        // By way of a double or a single, this would be a tie and become even.
+        // Rounding to a double or a single first would produce a tie, which becomes even.
         assert_eq!(finite(Dtype::BF16, (1i64 << 62) + (1 << 54) + 1), 0x5E81);
         assert_eq!(finite(Dtype::BF16, 1i64 << 62), 0x5E80);
         assert_eq!(finite(Dtype::F16, 1.0 + f64::exp2(-11.0) + f64::exp2(-40.0)), 0x3C01);
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_ones() {
+    fn subnormals_are_rounded() {
         assert_eq!(finite(Dtype::F16, f64::exp2(-25.0)), 0);
         assert_eq!(finite(Dtype::F16, f64::exp2(-25.0) * 1.0001), 1);
         assert_eq!(finite(Dtype::F16, -f64::exp2(-200.0)), 0x8000);
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn largest_values() {
+    fn largest_values_are_known() {
         for (dtype, largest) in [
             (Dtype::F16, 65504.0),
             (Dtype::BF16, f64::from(f32::from_bits(0x7F7F_0000))),
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_the_nearest() {
+    fn floats_become_the_nearest_integers() {
         for (float, integer) in
             [(0.5, 0), (1.5, 2), (2.5, 2), (-2.5, -2), (-3.5, -4), (1e18, 10i128.pow(18)), (5e-324, 0)]
         {

@@ -1,30 +1,31 @@
-//! The mean of distances whose sum may be more than a double holds.
+//! Means of distances whose sum may overflow a double.
 
-/// From here on a distance counts in another unit: 2^63 smaller ones fit one sum.
+/// Distances from here on are summed in another unit, in which 2^63 of them fit.
 const HUGE: f64 = f64::from_bits((1023 + 960) << 52);
 const UNIT: f64 = f64::from_bits((1023 + 64) << 52);
 
-/// Finite numbers of at least 0, added up.
+/// A sum of finite numbers of at least 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mean {
-    usual: f64,
+    small: f64,
     huge: f64,
 }
 
 impl Mean {
-    /// Adds one distance.
+    /// Adds a distance.
     pub fn add(&mut self, distance: f64) {
-        if distance < HUGE { self.usual += distance } else { self.huge += distance / UNIT }
+        if distance < HUGE { self.small += distance } else { self.huge += distance / UNIT }
     }
 
-    /// Of so many, those that are 0 and were not added included; 0 of none. Finite as what was added.
+    /// Returns the mean of `count` distances, where those that are 0 need not have been added; 0 for none.
+    /// It is finite.
     pub fn of(self, count: u64) -> f64 {
         if count == 0 {
             return 0.0;
         }
         let count = count as f64;
-        // Of none that is huge, to the last bit the quotient of the sum.
-        (self.usual / count + self.huge / count * UNIT).min(f64::MAX)
+        // Without huge distances, this is exactly the quotient of the sum.
+        (self.small / count + self.huge / count * UNIT).min(f64::MAX)
     }
 }
 
@@ -39,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_any_size() {
+    fn mean_is_right_for_sums_of_any_size() {
         assert_eq!(mean(&[], 0), 0.0);
         assert_eq!(mean(&[0.1, 0.2], 3), (0.1 + 0.2) / 3.0);
         assert_eq!(mean(&[f64::MAX; 7], 7), f64::MAX);

@@ -1,4 +1,4 @@
-//! Elements as numbers, exact, whatever their dtype; and numbers as elements, rounded once.
+//! Elements of any dtype as exact numbers; and numbers as elements, rounded in one step.
 
 mod cast;
 mod decode;
@@ -15,14 +15,14 @@ pub use scale::{Largest, Quantizer};
 
 use embedded_safetensors::Dtype;
 
-/// What an element is: of two numbers, its parts come one by one.
+/// The value of an element. Complex elements are two numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Of any float: each is an `f64`.
+    /// A value of any float dtype: each is an `f64`.
     Float(f64),
-    /// Of BOOL and all integers but U64.
+    /// A value of BOOL, or of an integer dtype other than U64.
     Signed(i64),
-    /// Of U64.
+    /// A value of U64.
     Unsigned(u64),
 }
 
@@ -31,7 +31,8 @@ pub fn is_float(dtype: Dtype) -> bool {
     !decode::is_integer(dtype) && dtype != Dtype::C64
 }
 
-/// What has the bits of a float that numpy has not; what numpy has, and what has no whole bytes, stays.
+/// Returns the unsigned integer with the width of a float that numpy lacks. Dtypes that numpy has, and
+/// those narrower than a byte, are returned unchanged.
 pub fn bits_of(dtype: Dtype) -> Dtype {
     use Dtype::{BF16, F8_E4M3, F8_E4M3FNUZ, F8_E5M2, F8_E5M2FNUZ, F8_E8M0};
     match dtype {
@@ -42,7 +43,7 @@ pub fn bits_of(dtype: Dtype) -> Dtype {
 }
 
 impl Number {
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     pub fn nearest(self) -> f64 {
         match self {
             Self::Float(float) => float,

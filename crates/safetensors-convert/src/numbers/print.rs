@@ -1,19 +1,19 @@
-//! Numbers as text that reads back as what they are.
+//! Prints numbers as text that reads back as the same number.
 
 use super::Number;
 use super::format::{Format, Rounded};
 use embedded_safetensors::Dtype;
 
-/// Whom the text is for.
+/// The format of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// As numpy and Python spell them.
+    /// As numpy and Python write numbers.
     Text,
-    /// With strings for what JSON has no numbers for.
+    /// For JSON: values that it has no numbers for are strings.
     Json,
 }
 
-/// One element, which has two numbers where it is complex: the shortest decimals that are read back as the same.
+/// Prints an element (two numbers if it is complex) with the shortest decimals that read back as the same.
 pub fn printed(dtype: Dtype, numbers: &[Number], style: Style) -> String {
     match (dtype, numbers) {
         (Dtype::BOOL, [number, ..]) => boolean(*number, style).to_owned(),
@@ -59,13 +59,14 @@ fn special(float: f64, style: Style) -> &'static str {
     }
 }
 
-/// The shortest of the decimals that round to the same number of the dtype.
+/// Returns the shortest decimal that rounds to the same number of the dtype.
 fn shortest(dtype: Dtype, float: f64) -> String {
     match Format::of(dtype).map(|format| (format, format.round(Number::Float(float)))) {
         Some((_, Rounded::Finite(bits, _))) if dtype == Dtype::F32 => {
             format!("{:?}", f32::from_bits(u32::try_from(bits).unwrap_or_default()))
         }
-        // Of 8 bits or less so little is exact that a decimal as short would be another number.
+        // With 8 bits or fewer, the precision is so low that the shortest decimal may be a visibly
+        // different number.
         Some((format, same)) if dtype.bits() == 16 => (0..17)
             .filter_map(|digits| format!("{float:.digits$e}").parse::<f64>().ok())
             .find(|shorter| format.round(Number::Float(*shorter)) == same)
@@ -79,7 +80,7 @@ mod tests {
     use super::{Dtype, Number, Style, printed};
 
     #[test]
-    fn as_short_as_can_be() {
+    fn decimals_are_as_short_as_possible() {
         for (dtype, float, text) in [
             (Dtype::F16, 0.0999755859375, "0.1"),
             (Dtype::F16, 65504.0, "65500.0"),
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn both_styles() {
+    fn special_values_have_two_styles() {
         let complex = [Number::Float(1.5), Number::Float(f64::NAN)];
         assert_eq!(printed(Dtype::C64, &complex, Style::Text), "1.5+nanj");
         assert_eq!(printed(Dtype::C64, &complex, Style::Json), "[1.5,\"NaN\"]");

@@ -1,10 +1,10 @@
-//! Symmetric quantisation: integers from -127 to 127, and a number that all of them are multiplied by.
+//! Symmetric quantisation: integers from -127 to 127, multiplied by a common scale.
 
 use super::format::{Format, Rounded};
 use super::{Number, Report};
 use embedded_safetensors::Dtype;
 
-/// The largest number that an element is quantised to.
+/// The largest quantised element.
 const STEPS: f64 = 127.0;
 
 /// The largest magnitude of some numbers.
@@ -12,14 +12,14 @@ const STEPS: f64 = 127.0;
 pub struct Largest(f64);
 
 impl Largest {
-    /// Whether it is a finite number; others cannot be quantised.
+    /// Takes a number into account, and returns whether it is finite; others cannot be quantised.
     pub fn see(&mut self, number: Number) -> bool {
         let magnitude = number.nearest().abs();
         self.0 = self.0.max(magnitude);
         magnitude.is_finite()
     }
 
-    /// The scale by which the largest number becomes 127: the nearest F32. Where all numbers are 0, it is 1.
+    /// Returns the scale that maps the largest number to 127, rounded to F32; 1 if all numbers are 0.
     pub fn scale(self) -> f32 {
         let format = Format::of(Dtype::F32).map(|format| format.round(Number::Float(self.0 / STEPS)));
         match format {
@@ -32,15 +32,15 @@ impl Largest {
     }
 }
 
-/// Turns numbers into I8 by one scale after the other.
+/// Quantises numbers to I8, each with its scale.
 #[derive(Default)]
 pub struct Quantizer {
-    /// What it has done so far.
+    /// The losses so far.
     pub report: Report,
 }
 
 impl Quantizer {
-    /// The nearest multiple of the scale, of two as near ones the even one.
+    /// Appends the nearest multiple of the scale, the even one if two are equally near.
     pub fn push(&mut self, number: Number, scale: f32, bytes: &mut Vec<u8>) {
         let (value, scale) = (number.nearest(), f64::from(scale));
         let steps = (value / scale).round_ties_even();
@@ -57,7 +57,7 @@ mod tests {
     use super::{Largest, Number, Quantizer};
 
     #[test]
-    fn the_largest_becomes_127() {
+    fn largest_number_becomes_127() {
         let numbers = [0.0, 1.0, -2.54, 0.009, 1.27].map(Number::Float);
         let mut largest = Largest::default();
         assert!(numbers.iter().all(|&number| largest.see(number)));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_scales() {
+    fn scale_of_zeros_and_huge_numbers() {
         assert_eq!(Largest::default().scale(), 1.0);
         let mut largest = Largest::default();
         assert!(largest.see(Number::Float(1e300)));

@@ -1,11 +1,11 @@
-//! Pieces of a stream that a thread makes while the piece before is read.
+//! Makes the pieces of a stream on a thread, while the piece before is read.
 
 use crate::parallel::joined;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Makes one piece after the other, each in the buffer of an earlier one.
+/// Makes one piece after another, each in the buffer of an earlier one.
 pub trait Make: Send + 'static {
     /// # Errors
     /// The piece cannot be made.
@@ -15,7 +15,7 @@ pub trait Make: Send + 'static {
     fn is_done(&self) -> bool;
 }
 
-/// Reads the pieces as one stream. Two of them are in memory at a time: one that is read, and one that is made.
+/// Reads the pieces as one stream. At most two are in memory: one being read, and one being made.
 pub struct MadeAhead<M> {
     state: State<M>,
     piece: Vec<u8>,
@@ -23,9 +23,10 @@ pub struct MadeAhead<M> {
 }
 
 enum State<M> {
-    /// This thread makes the next piece: the first, which often is the only one, and all where there is no other thread.
+    /// This thread makes the next piece: always the first, which often is the only one, and all if no
+    /// thread can be started.
     Here(M),
-    /// Another thread makes the rest, in the buffers that come back.
+    /// Another thread makes the rest, in buffers that are sent back.
     There(Maker),
     Done,
     Failed,
@@ -42,7 +43,7 @@ impl<M: Make> MadeAhead<M> {
         Self { state: State::Here(maker), piece: Vec::new(), given: 0 }
     }
 
-    /// Takes in the next piece, if there is one. After an error there is no other.
+    /// Gets the next piece, if there is one. After an error all calls fail.
     fn advance(&mut self) -> io::Result<()> {
         let mut piece = std::mem::take(&mut self.piece);
         self.given = 0;
@@ -51,14 +52,14 @@ impl<M: Make> MadeAhead<M> {
             State::Here(mut maker) => {
                 maker.make(&mut piece)?;
                 self.piece = piece;
-                self.state = if maker.is_done() { State::Done } else { go_on_there(maker) };
+                self.state = if maker.is_done() { State::Done } else { continue_on_thread(maker) };
             }
             State::There(maker) => {
-                // A thread that has ended needs no buffer.
+                // Sending fails only if the thread has ended, and then needs no buffer.
                 let _ = maker.back.send(piece);
                 match maker.pieces.recv() {
                     Ok(piece) => (self.piece, self.state) = (piece?, State::There(maker)),
-                    // It ends when all pieces are made.
+                    // The thread ends after all pieces are made.
                     Err(_) => {
                         joined(maker.thread.join())?;
                         self.state = State::Done;
@@ -72,10 +73,10 @@ impl<M: Make> MadeAhead<M> {
     }
 }
 
-/// The maker goes to the thread only when there is one.
-fn go_on_there<M: Make>(maker: M) -> State<M> {
+/// Moves the maker to a new thread; keeps it here if no thread can be started.
+fn continue_on_thread<M: Make>(maker: M) -> State<M> {
     let (give, take) = channel();
-    // A piece is handed over before the next one is begun.
+    // A piece is handed over before the next one is started.
     let (sender, pieces) = sync_channel(0);
     let (back, buffers) = channel();
     let thread = Builder::new().spawn(move || match take.recv() {
@@ -91,7 +92,7 @@ fn go_on_there<M: Make>(maker: M) -> State<M> {
     }
 }
 
-/// Until all are made, one cannot be, or nobody reads them any more.
+/// Makes pieces until all are made, one fails, or the reader is gone.
 fn make_all(
     mut maker: impl Make,
     pieces: &SyncSender<io::Result<Vec<u8>>>,
@@ -127,7 +128,7 @@ mod tests {
     use std::io::{self, Read};
     use std::sync::{Arc, Weak};
 
-    /// Counts down; at one number it fails, or panics if that is told.
+    /// Counts down; at one number it fails, or panics if `panics` is set.
     struct Countdown {
         number: u8,
         fails_at: Option<u8>,
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn all_pieces_come_in_their_order() {
+    fn pieces_arrive_in_order() {
         for pieces in 0..5 {
             let expected: Vec<u8> = (1..=pieces).rev().flat_map(|piece| vec![piece; piece.into()]).collect();
             let mut all = Vec::new();
@@ -169,9 +170,9 @@ mod tests {
         }
     }
 
-    /// Else a result that is cut short would pass for the whole.
+    /// Otherwise a truncated result would pass for a complete one.
     #[test]
-    fn an_error_or_a_panic_is_never_the_end() {
+    fn errors_and_panics_are_not_the_end_of_the_stream() {
         for (at, panics) in [(1, false), (2, false), (3, false), (4, false), (1, true), (3, true)] {
             let (mut reader, _) = countdown(4, Some(at), panics);
             let mut all = Vec::new();
@@ -183,10 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_ends_when_nobody_reads() {
+    fn thread_ends_when_the_reader_is_dropped() {
         let (mut reader, alive) = countdown(200, None, false);
-        reader.read_exact(&mut [0; 300]).expect("there is more");
-        assert!(alive.strong_count() == 1, "it is at work");
+        reader.read_exact(&mut [0; 300]).expect("more bytes");
+        assert!(alive.strong_count() == 1, "running");
         drop(reader);
         while alive.strong_count() > 0 {
             std::thread::yield_now();

@@ -1,8 +1,8 @@
-//! The header of a `.npy` file: a dictionary as Python spells it, of which nothing is ever evaluated.
+//! Parses the header of a `.npy` file: a dictionary in Python's syntax, which is never evaluated.
 
 use crate::text::quoted;
 
-/// What the three members say.
+/// The three members of the dictionary.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dict {
     pub descr: String,
@@ -10,11 +10,11 @@ pub struct Dict {
     pub shape: Vec<u64>,
 }
 
-/// As many as numpy has had at most.
+/// The largest number of dimensions that any version of numpy has had.
 const MOST_DIMS: usize = 64;
 
 /// # Errors
-/// What is wrong, as the end of a sentence.
+/// Describes the error, as the end of a sentence.
 pub fn parse(text: &str) -> Result<Dict, String> {
     let mut parser = Parser { rest: text };
     let (mut descr, mut order, mut shape) = (None, None, None);
@@ -44,8 +44,8 @@ pub fn parse(text: &str) -> Result<Dict, String> {
     })
 }
 
-fn once<T>(place: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
-    match place.replace(value) {
+fn once<T>(member: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
+    match member.replace(value) {
         None => Ok(()),
         Some(_) => Err(format!("has {} twice", quoted(key))),
     }
@@ -83,7 +83,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Without escapes, of which no header needs one.
+    /// Parses a string without escapes; no header needs one.
     fn string(&mut self) -> Result<&'t str, String> {
         for quote in ['\'', '"'] {
             if self.takes(quote) {
@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
         Ok(dims)
     }
 
-    /// Python 2 wrote an `L` behind long ones.
+    /// Parses a number; Python 2 wrote an `L` after long ones.
     fn number(&mut self) -> Result<u64, String> {
         self.skip_spaces();
         let len = self.rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_writers_write() {
+    fn headers_of_writers_are_parsed() {
         for (text, read) in [
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   \n", "<f4 false [3, 4]"),
             ("{\"shape\":(),\"descr\":\"|b1\",\"fortran_order\":True}", "|b1 true []"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_should_write() {
+    fn invalid_headers_are_errors() {
         let with_shape = |shape: &str| format!("{{'descr':'<f4','fortran_order':False,'shape':{shape}}}");
         for (text, error) in [
             ("", "has its end where \"{\" belongs"),

@@ -1,7 +1,8 @@
-//! The entries that a zip archive lists, as far as `.npz` needs it: one disk, no encryption.
+//! Reads the list of entries of a zip archive, as far as `.npz` needs it: one disk, no encryption.
 //!
-//! `rawzip` reads the records. What it leaves to its callers is refused here: names that occur more than once, entries
-//! that share bytes, by which a small archive unpacks to a huge one, and more entries than the archive is long.
+//! `rawzip` reads the records. This module rejects what `rawzip` leaves to its callers: duplicate names,
+//! entries that share bytes (by which a small archive unpacks to a huge one), and more entries than fit the
+//! archive's length.
 
 use super::part::{Part, read_full};
 use super::unsound;
@@ -14,40 +15,40 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
-/// The end with the longest comment there can be.
+/// The length of the end record with the longest possible comment.
 const LONGEST_END: u64 = 22 + 65_535;
-/// As much as the longest header of safetensors; its names must go into one.
+/// The length of the longest safetensors header; the names must fit into one.
 const LONGEST_LIST: u64 = 100_000_000;
-/// What an entry of the list has at least.
+/// The smallest size of an entry in the list.
 const LISTED: u64 = 46;
-/// Precedes the end of a large archive.
+/// The signature of the record before the end of a large archive.
 const LOCATOR_64: u64 = 0x0706_4b50;
-/// The name and the extra field of an entry's own header.
+/// The longest name and extra field of an entry's own header.
 const LONGEST_LOCAL: usize = 2 * 65_535;
 
 /// One file of an archive.
 #[derive(Debug)]
 pub struct Entry {
-    /// As the archive spells it.
+    /// The name as the archive has it.
     pub name: String,
-    /// Packed, or stored as it is.
+    /// Whether it is deflated; otherwise it is stored.
     pub is_deflated: bool,
-    /// The CRC-32 of what it becomes.
+    /// The CRC-32 of the unpacked bytes.
     pub crc: u32,
-    /// In the archive.
+    /// The size in the archive.
     pub packed: u64,
-    /// What it becomes.
+    /// The unpacked size.
     pub unpacked: u64,
-    /// Where its bytes begin.
+    /// The offset of its bytes.
     pub at: u64,
-    /// Where its own header begins.
+    /// The offset of its own header.
     header_at: u64,
 }
 
 /// Reads the list of an archive, and the header of every entry.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] when it is no archive, or says of itself what cannot be.
+/// [`io::ErrorKind::InvalidData`] if it is not an archive, or if it contradicts itself.
 pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let archive = open(file, &mut buffer)?;
@@ -70,11 +71,11 @@ pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
         return Err(unsound(format!("the archive's list has {listed} bytes, and its end says {len}")));
     }
     validate_names(&entries)?;
-    check_places(&entries)?;
+    check_overlaps(&entries)?;
     Ok(entries)
 }
 
-/// A file of which nothing is asked beyond its end, which the system may not even be able to tell.
+/// A file that is never read beyond its length, because the system may be unable to report that.
 struct Source<'f> {
     file: &'f File,
     len: u64,
@@ -100,19 +101,19 @@ fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'
             _ => return Err(explained(&error, no_end)),
         },
     };
-    // Bytes after its end may be another archive, of which another program shows the entries.
+    // Bytes after its end may be another archive, whose entries other programs may read.
     if archive.end_offset() == len { Ok(archive) } else { Err(unsound(no_end)) }
 }
 
 impl Source<'_> {
-    /// Where the list begins and how long it is, as the end of the archive says.
+    /// Returns the offset and the length of the list, as stated in the archive's end record.
     fn list(&self, end_at: u64) -> io::Result<(u64, u64)> {
         let (at, len) = (self.number(end_at + 16, 4)?, self.number(end_at + 12, 4)?);
         let is_large = [at, len].contains(&u32::MAX.into()) && end_at >= 20;
         if !is_large || self.number(end_at - 20, 4)? != LOCATOR_64 {
             return Ok((at, len));
         }
-        // Large archives have the numbers that do not fit elsewhere.
+        // Large archives have numbers that do not fit there in another record.
         let large = self.number(end_at - 12, 8)?;
         Ok((self.number(large.saturating_add(48), 8)?, self.number(large.saturating_add(40), 8)?))
     }
@@ -130,14 +131,15 @@ fn beyond((at, len): (u64, u64), end_at: u64) -> io::Error {
     unsound(format!("the archive's list of {len} bytes at byte {at} goes beyond its end at {end_at}"))
 }
 
-/// Says how many entries the archive claims, and how many bytes its list.
+/// Checks the list, and returns the stated number of entries and the length of the list.
 fn check_list(archive: &ZipArchive<Source<'_>>) -> io::Result<(u64, u64)> {
     let (claimed, end_at) = (archive.entries_hint(), archive.eocd_offset());
     let (at, len) = archive.get_ref().list(end_at)?;
     if at.checked_add(len).is_none_or(|end| end > end_at) {
         return Err(beyond((at, len), end_at));
     }
-    // Where something else precedes the archive, all places in it are wrong, and programs differ in what they make of it.
+    // If other bytes precede the archive, all offsets in it are wrong, and programs interpret it
+    // differently.
     if at != archive.directory_offset() {
         return Err(unsound(format!("the archive's list is not at byte {at}, where its end says")));
     }
@@ -185,7 +187,7 @@ impl Entry {
                 "entry {shown} is stored as it is, but has two sizes: {packed} and {unpacked} bytes"
             )));
         }
-        // The entry's own header says once more what it is called, and how long it is itself.
+        // The entry's own header repeats its name and has its own length.
         let elsewhere = |error: rawzip::Error| {
             explained(&error, format!("entry {shown} is not where the archive's list says"))
         };
@@ -202,7 +204,7 @@ impl Entry {
     }
 }
 
-/// What is wrong with the archive, as this sentence; errors of the system are what they are.
+/// Replaces an error about the archive by this sentence; errors of the system stay.
 fn explained(error: &rawzip::Error, sentence: impl Into<String>) -> io::Error {
     match error.kind() {
         ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
@@ -212,7 +214,7 @@ fn explained(error: &rawzip::Error, sentence: impl Into<String>) -> io::Error {
     }
 }
 
-/// Whether an archive that is unpacked would write outside its folder for the sake of this name.
+/// Whether unpacking an entry with this name would write outside the directory.
 pub fn is_unsafe(name: &str) -> bool {
     name.is_empty()
         || name.starts_with('/')
@@ -224,12 +226,12 @@ pub fn is_unsafe(name: &str) -> bool {
 fn validate_names(entries: &[Entry]) -> io::Result<()> {
     let mut seen = HashSet::new();
     match entries.iter().find(|entry| !seen.insert(entry.name.as_str())) {
-        Some(twice) => Err(unsound(format!("the archive has two entries {}", quoted(&twice.name)))),
+        Some(duplicate) => Err(unsound(format!("the archive has two entries {}", quoted(&duplicate.name)))),
         None => Ok(()),
     }
 }
 
-fn check_places(entries: &[Entry]) -> io::Result<()> {
+fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| entry.header_at);
     for pair in sorted.windows(2) {

@@ -1,4 +1,4 @@
-//! The bytes of one entry of an archive, unpacked, counted and summed.
+//! Reads the bytes of an archive's entry: unpacks them, and checks their length and checksum.
 
 use super::directory::Entry;
 use super::part::Part;
@@ -9,7 +9,7 @@ use flate2::bufread::DeflateDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
-/// Opens an entry, whose last byte comes only if all bytes were as the archive says.
+/// Opens an entry. Its last byte is returned only if all bytes match the archive's length and checksum.
 pub fn open_entry<'f>(file: &'f File, entry: &Entry) -> impl Read + use<'f> {
     let part = Part::new(file, entry.at, entry.packed);
     let source: Box<dyn Read + 'f> = match entry.is_deflated {
@@ -32,8 +32,8 @@ impl Read for Checked<'_> {
         if self.left == 0 || buffer.is_empty() {
             return Ok(0);
         }
-        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
-        let len = self.source.read(&mut buffer[..room]).map_err(|error| self.broken(error))?;
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let len = self.source.read(&mut buffer[..most]).map_err(|error| self.broken(error))?;
         if len == 0 {
             return Err(unsound(format!("entry {} ends {} bytes too early", quoted(&self.name), self.left)));
         }
@@ -57,7 +57,7 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// What cannot be unpacked is the archive's fault, what cannot be read is not.
+    /// Turns errors of unpacking into errors of the archive; errors of reading stay.
     fn broken(&self, error: io::Error) -> io::Error {
         match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {

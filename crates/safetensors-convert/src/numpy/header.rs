@@ -1,4 +1,4 @@
-//! What stands in front of an array.
+//! The header of an array.
 
 use super::dict;
 use super::part::read_full;
@@ -8,12 +8,12 @@ use embedded_safetensors::Dtype;
 use std::io::{self, Read};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Far more than 64 dimensions take.
+/// Far more than 64 dimensions need.
 const LONGEST: usize = 1 << 20;
-/// Where data begin is a multiple of this, as numpy has it.
+/// The data begins at a multiple of this, as numpy writes it.
 const UNIT: usize = 64;
 
-/// The names of numpy's types, without the order of their bytes, for all that safetensors has too.
+/// The names of numpy's types, without byte order, for all dtypes that safetensors has too.
 const TYPES: [(&str, Dtype); 13] = [
     ("b1", Dtype::BOOL),
     ("u1", Dtype::U8),
@@ -30,40 +30,41 @@ const TYPES: [(&str, Dtype); 13] = [
     ("c8", Dtype::C64),
 ];
 
-/// What numpy calls the dtypes of the package ml_dtypes, and the integers that have as many bits.
+/// numpy's names for dtypes of the package ml_dtypes, and the integers of the same width.
 const RAW: [(&str, Dtype); 2] = [("V1", Dtype::U8), ("V2", Dtype::U16)];
-/// The only one of them that has a name of its own.
+/// The only one of them with a name of its own.
 const E5M2: (&str, Dtype) = ("f1", Dtype::F8_E5M2);
 
-/// What an array is.
+/// The header of an array.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Of each element.
+    /// The dtype of each element.
     pub dtype: Dtype,
     /// Its shape.
     pub dims: Vec<u64>,
-    /// Whether the first axis is the fastest.
+    /// Whether the first axis varies fastest.
     pub is_fortran: bool,
-    /// Of the bytes of an element.
+    /// The byte order of an element.
     pub order: Order,
 }
 
-/// In which order the bytes of a number come.
+/// The order of an element's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The low one first, or there is only one.
+    /// Little-endian, or a single byte.
     Little,
-    /// The high one first.
+    /// Big-endian.
     Big,
-    /// They are the bits of a dtype that numpy does not know; the array's is the integer of that width.
+    /// The bits of a dtype that numpy does not know; `dtype` is the integer of that width.
     Raw,
 }
 
 impl Header {
-    /// Reads just the header, and says how many bytes it had.
+    /// Reads only the header, and returns it with its length in bytes.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when it is no header, or that of an array that safetensors cannot hold.
+    /// [`io::ErrorKind::InvalidData`] if it is not a valid header, or if safetensors cannot hold such an
+    /// array.
     pub fn read(source: &mut (impl Read + ?Sized)) -> io::Result<(Self, u64)> {
         let (text, len) = read_text(source)?;
         let dict = dict::parse(&text).map_err(|error| unsound(format!("the header of the array {error}")))?;
@@ -73,10 +74,10 @@ impl Header {
         Ok((header, len))
     }
 
-    /// How many bytes the array has.
+    /// Returns the array's length in bytes.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when 64 bits do not count them.
+    /// [`io::ErrorKind::InvalidData`] if it does not fit 64 bits.
     pub fn byte_len(&self) -> io::Result<u64> {
         let width = u64::from(self.dtype.bits() >> 3);
         let product = self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
@@ -89,8 +90,8 @@ impl Header {
         })
     }
 
-    /// The header of an array whose low byte is first and whose last axis is the fastest, byte for byte as numpy
-    /// writes it. Nothing where numpy has no such type.
+    /// Returns the header of a little-endian array whose last axis varies fastest, byte for byte as numpy
+    /// writes it; `None` if numpy has no such type.
     pub fn spelled(dtype: Dtype, dims: &[u64]) -> Option<Vec<u8>> {
         let (name, _) = TYPES.iter().find(|(_, of)| *of == dtype)?;
         let order = if dtype.bits() == 8 { '|' } else { '<' };
@@ -101,12 +102,12 @@ impl Header {
             shape.truncate(shape.len() - 1);
         }
         let text = format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': ({shape}), }}");
-        Some(framed(&room_to_grow(text, dims)))
+        Some(framed(&pad_for_growth(text, dims)))
     }
 }
 
-/// numpy leaves room for the first dimension to grow to 21 digits.
-fn room_to_grow(mut text: String, dims: &[u64]) -> String {
+/// Pads the text: numpy lets the first dimension grow to 21 digits.
+fn pad_for_growth(mut text: String, dims: &[u64]) -> String {
     if let Some(first) = dims.first() {
         let digits = first.to_string().len();
         text.extend(std::iter::repeat_n(' ', 21usize.saturating_sub(digits)));
@@ -114,7 +115,7 @@ fn room_to_grow(mut text: String, dims: &[u64]) -> String {
     text
 }
 
-/// Version 1.0, or 2.0 where the length does not fit its 16 bits.
+/// Frames the text as version 1.0, or 2.0 if its length does not fit 16 bits.
 fn framed(text: &str) -> Vec<u8> {
     let padded = |fixed: usize| (fixed + text.len() + 1).next_multiple_of(UNIT) - fixed;
     let mut header = MAGIC.to_vec();
@@ -136,7 +137,7 @@ fn framed(text: &str) -> Vec<u8> {
     header
 }
 
-/// The text of a header, and how many bytes it has with what is in front of it.
+/// Returns the text of a header, and its length in bytes with everything before it.
 fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
     let mut start = [0; 8];
     let read = read_full(source, &mut start)?;
@@ -171,7 +172,7 @@ fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
     Ok((decoded(bytes, is_utf8)?, (8 + width + length) as u64))
 }
 
-/// Before version 3.0, headers were Latin-1.
+/// Decodes the text; before version 3.0, headers were Latin-1.
 fn decoded(bytes: Vec<u8>, is_utf8: bool) -> io::Result<String> {
     if is_utf8 {
         return String::from_utf8(bytes).map_err(|_| unsound("the header of the array is not UTF-8"));
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_version_is_read() {
+    fn all_versions_are_read() {
         for version in 1..4 {
             let bytes = array(version, ">f4");
             let (header, len) = Header::read(&mut &bytes[..]).expect("a header");
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_headers_are_read_back() {
         let long = [1; 64];
         for (_, dtype) in TYPES {
             for dims in [&[][..], &[0], &[7], &[2, 3], &[u64::from(u32::MAX), 0, 5], &long] {
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(Header::spelled(Dtype::BF16, &[1]), None);
     }
 
-    /// As ml_dtypes has numpy write bfloat16, float8_e4m3fn and float8_e5m2.
+    /// As ml_dtypes makes numpy write bfloat16, float8_e4m3fn and float8_e5m2.
     #[test]
     fn dtypes_of_ml_dtypes_are_read() {
         for (descr, dtype, order) in [
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn unsupported_dtypes_and_invalid_headers_are_rejected() {
         for (descr, part) in [
             ("|O", "Python objects"),
             ("<U8", "strings"),
@@ -289,7 +290,8 @@ mod tests {
         assert_eq!(error(b"\x93NUMPY\x04\x00"), "this .npy has version 4.0; there are 1.0, 2.0 and 3.0");
         let endless = [b"\x93NUMPY\x02\x00".as_slice(), &[255; 4]].concat();
         assert!(error(&endless).starts_with("the header of the array claims 4294967295 bytes"));
-        let huge = b"\x93NUMPY\x01\x00\x47\x00{'descr':'<f8','fortran_order':False,'shape':(4294967296,4294967296)}  ";
+        let dict = "{'descr':'<f8','fortran_order':False,'shape':(4294967296,4294967296)}  ";
+        let huge = &[b"\x93NUMPY\x01\x00\x47\x00", dict.as_bytes()].concat();
         assert!(error(huge).contains("more bytes than there can be"), "{}", error(huge));
     }
 }

@@ -1,8 +1,9 @@
-//! Arrays as numpy stores them: one in a `.npy` file, many in a `.npz` archive.
+//! Arrays in numpy's formats: one in a `.npy` file, many in a `.npz` archive.
 //!
-//! Everything is streamed. What a file claims is believed only as far as the file is long: a header is read into at
-//! most a mebibyte, a list of entries into at most as much as a header of safetensors, and what an entry unpacks to
-//! is counted against what its array takes. Bytes come out as safetensors has them: low byte first, last axis fastest.
+//! Everything is streamed. Lengths in a file are trusted only up to the file's length: a header takes at
+//! most a mebibyte of memory, a list of entries at most as much as a safetensors header, and unpacked bytes
+//! are counted against the size of the array. Bytes are returned as in safetensors: little-endian, last
+//! axis fastest.
 
 mod ahead;
 mod dict;
@@ -24,7 +25,8 @@ pub use transpose::transposed;
 
 use std::io;
 
-/// What is wrong with the contents of a file, as a sentence; all other errors are those of the system.
+/// Returns an error about the contents of a file, with this sentence; all other errors come from the
+/// system.
 pub fn unsound(sentence: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, sentence.into())
 }

@@ -1,20 +1,20 @@
-//! An archive in the making, from front to end: what it is written to need not seek.
+//! Writes an archive from front to end, so that its sink need not seek.
 //!
-//! Sums and sizes follow each entry, since they are known only then; the list at the end has them again. Dates are all
-//! the first that archives have, so that the same arrays are the same bytes.
+//! Checksums and sizes follow each entry's data, because they are not known earlier; the list at the end
+//! repeats them. All dates are the earliest possible one, so that the same arrays give the same bytes.
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, CrcWriter};
 use std::io::{self, Write};
 
-/// Sizes and sums follow the data; names are UTF-8.
+/// Flags: sizes and checksums follow the data; names are UTF-8.
 const FLAGS: u16 = 1 << 3 | 1 << 11;
 const FIRST_DATE: u32 = 0x0021_0000;
-/// The version that reads archives of any size.
+/// The zip version that reads archives of any size.
 const VERSION: u16 = 45;
 const LARGE: u32 = u32::MAX;
 
-/// A `.npz` archive.
+/// A writer of a `.npz` archive.
 pub struct Archive<W> {
     out: Counted<W>,
     is_compressed: bool,
@@ -23,7 +23,7 @@ pub struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
-    /// Begins an archive, which [`finish`](Self::finish) ends.
+    /// Creates a writer. [`finish`](Self::finish) completes the archive.
     pub fn new(out: W, is_compressed: bool) -> Self {
         Self { out: Counted { out, count: 0 }, is_compressed, list: Vec::new(), entries: 0 }
     }
@@ -31,7 +31,7 @@ impl<W: Write> Archive<W> {
     /// Adds one entry, whose bytes `fill` writes.
     ///
     /// # Errors
-    /// Those of `fill`, and of what the archive is written to.
+    /// Those of `fill` and of the sink.
     pub fn add<E: From<io::Error>>(
         &mut self,
         name: &str,
@@ -67,7 +67,7 @@ impl<W: Write> Archive<W> {
         if self.is_compressed { 8 } else { 0 }
     }
 
-    /// What a header of an entry begins with, wherever it stands.
+    /// Returns the fields that both headers of an entry have in common.
     fn common(&self, crc: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend([VERSION, FLAGS, self.method()].iter().flat_map(|field| field.to_le_bytes()));
@@ -81,7 +81,7 @@ impl<W: Write> Archive<W> {
         header.extend(name_len(name)?.to_le_bytes());
         header.extend(20u16.to_le_bytes());
         header.extend(name.as_bytes());
-        // Sizes that are not known yet, of 8 bytes each.
+        // The extra field for the two sizes of 8 bytes each, which are not known yet.
         header.extend([1, 0, 16, 0]);
         header.extend([0; 16]);
         self.out.write_all(&header)
@@ -103,10 +103,10 @@ impl<W: Write> Archive<W> {
         self.entries += 1;
     }
 
-    /// Writes the list, and gives back what the archive was written to.
+    /// Writes the list, and returns the sink.
     ///
     /// # Errors
-    /// Those of what it is written to.
+    /// Those of the sink.
     pub fn finish(mut self) -> io::Result<W> {
         let (at, len) = (self.out.count, self.list.len() as u64);
         let end_at = at + len;
@@ -150,7 +150,7 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Writes what `fill` does, of which it says the checksum and the length.
+/// Writes what `fill` writes, and returns its checksum and its length.
 fn write_summed<E: From<io::Error>>(
     out: impl Write,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -170,17 +170,17 @@ mod tests {
 
     fn packed(is_compressed: bool) -> Vec<u8> {
         let mut archive = Archive::new(Vec::new(), is_compressed);
-        for (name, contents) in [("a.npy", b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab".as_slice()), ("b/c.npy", b"")]
-        {
-            archive.add::<io::Error>(name, |out| out.write_all(contents)).expect("a Vec takes all");
+        let contents: [(&str, &[u8]); 2] = [("a.npy", b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), ("b/c.npy", b"")];
+        for (name, contents) in contents {
+            archive.add::<io::Error>(name, |out| out.write_all(contents)).expect("written");
         }
-        archive.finish().expect("a Vec takes all")
+        archive.finish().expect("written")
     }
 
     fn file(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(bytes).expect("written");
-        file.seek(SeekFrom::Start(0)).expect("a file seeks");
+        file.seek(SeekFrom::Start(0)).expect("rewound");
         file
     }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn written_archives_are_read_back() {
         for is_compressed in [false, true] {
             let entries = unpacked(&packed(is_compressed)).expect("an archive");
             let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
@@ -206,9 +206,9 @@ mod tests {
         assert!(packed(true).len() < packed(false).len());
     }
 
-    /// Nothing that is cut or flipped panics, and nothing that is cut is an archive.
+    /// A truncated archive is never accepted, and no damage causes a panic.
     #[test]
-    fn what_is_damaged_is_refused() {
+    fn damaged_archives_are_rejected() {
         for is_compressed in [false, true] {
             let whole = packed(is_compressed);
             for len in 0..whole.len() {

@@ -1,10 +1,10 @@
-//! A part of a file, read without a common cursor.
+//! Reads a part of a file without moving the file's cursor.
 
 use embedded_safetensors::ReadAt;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The bytes of a file from one place to another. Any number of parts of one file are read at the same time.
+/// A range of a file's bytes. Any number of parts of a file can be read at the same time.
 pub struct Part<'f> {
     file: &'f File,
     at: u64,
@@ -12,7 +12,7 @@ pub struct Part<'f> {
 }
 
 impl<'f> Part<'f> {
-    /// So many bytes of a file, from this one on.
+    /// Creates a reader of `len` bytes from `at`.
     pub fn new(file: &'f File, at: u64, len: u64) -> Self {
         Self { file, at, end: at.saturating_add(len) }
     }
@@ -21,14 +21,14 @@ impl<'f> Part<'f> {
 impl Read for Part<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        let room = left.min(buffer.len());
-        let len = (&mut { self.file }).read_at(self.at, &mut buffer[..room])?;
+        let most = left.min(buffer.len());
+        let len = (&mut { self.file }).read_at(self.at, &mut buffer[..most])?;
         self.at += len as u64;
         Ok(len)
     }
 }
 
-/// Reads until the buffer is full or nothing is left, and says how much that was.
+/// Reads until the buffer is full or the source ends, and returns the number of bytes read.
 pub fn read_full(source: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,18 +1,18 @@
-//! Numbers whose high byte comes first.
+//! Converts big-endian numbers to little-endian.
 
 use super::part::read_full;
 use std::io::{self, Read};
 
-/// Numbers of `width` bytes that come with the high byte first.
+/// A reader that reverses the bytes of each number.
 pub struct Swapped<R> {
     source: R,
     width: usize,
-    /// A number that a caller with a small buffer took only a part of.
+    /// The rest of a number that did not fit the caller's buffer.
     rest: Vec<u8>,
 }
 
 impl<R: Read> Swapped<R> {
-    /// Swaps the bytes of numbers of so many bytes each.
+    /// Creates a reader that reverses numbers of `width` bytes.
     pub fn new(source: R, width: usize) -> Self {
         Self { source, width, rest: Vec::new() }
     }
@@ -51,7 +51,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn bytes_are_swapped_whatever_the_buffer() {
+    fn bytes_are_swapped_with_any_buffer_size() {
         let source: Vec<u8> = (0..24).collect();
         let swapped = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 23, 22, 21, 20, 19, 18, 17, 16];
         for size in 1..30 {

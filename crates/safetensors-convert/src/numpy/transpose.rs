@@ -1,4 +1,5 @@
-//! Arrays in Fortran order, whose first axis is the fastest, transposed to the order of safetensors, whose last axis is.
+//! Transposes arrays from Fortran order, where the first axis varies fastest, to the order of safetensors,
+//! where the last axis does.
 
 use super::ahead::{MadeAhead, Make};
 use super::unsound;
@@ -9,49 +10,52 @@ use std::io;
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-/// The most bytes of the result that are made as one piece. Two pieces are in memory at a time.
+/// The largest piece of the result in bytes. Two pieces are in memory at a time.
 const MEMORY: usize = 32 << 20;
-/// A thread makes no smaller part of a piece.
+/// The smallest part of a piece that is worth a thread, in bytes.
 const WORTH: usize = 1 << 20;
-/// How much is read at once where the wanted elements lie close together.
+/// The number of bytes read at once if the requested elements are close together.
 const AHEAD: usize = 1 << 18;
-/// Elements that are at least so many bytes apart are read one by one.
+/// Elements at least this many bytes apart are read one by one.
 const FAR: usize = 1 << 12;
-/// Columns with fewer bytes in a piece are read in the order of the file, longer ones in the order of the result.
+/// Columns with fewer bytes in a piece are read in the order of the file, longer ones in the order of the
+/// result.
 const SHORT: usize = 256;
-/// How many columns are copied together: their elements are neighbours in the result.
+/// The number of columns copied together: their elements are adjacent in the result.
 const TOGETHER: usize = 32;
-/// How many bytes of each of these columns are in memory.
+/// The number of bytes of each of these columns in memory.
 const RUN: usize = 1 << 14;
 
 /// An array in Fortran order, read in the order of safetensors.
 pub type Transposed<S> = MadeAhead<Pieces<S>>;
 
-/// Reads the array of these dimensions whose elements of `width` bytes begin at `at`. Its bytes are counted by 64 bits.
+/// Returns a reader of the array with these dimensions, whose elements of `width` bytes begin at `at`. The
+/// array's length in bytes must fit 64 bits.
 pub fn transposed(file: File, at: u64, width: usize, dims: &[u64]) -> Transposed<File> {
     MadeAhead::new(Pieces::within(MEMORY, file, at, width, dims))
 }
 
 /// Makes the pieces of the result, in its order.
 ///
-/// A piece is a range of one axis, the split axis, with all indices of the axes after it, and with one index of each axis before
-/// it. The split axis is the first one of which two indices fit the memory. A column of a piece has one index of each axis after
-/// the split one. In the file it is a range of elements, with gaps unless the split axis is the first.
+/// A piece is a range of one axis, the split axis, with all indices of the axes after it and one index of
+/// each axis before it. The split axis is the first one of which two indices fit the memory. A column of a
+/// piece has one index of each axis after the split axis. In the file it is a range of elements, with gaps
+/// unless the split axis is the first.
 pub struct Pieces<S> {
     file: S,
-    /// Where the array begins.
+    /// The offset of the array.
     at: u64,
     width: usize,
     axes: Vec<Axis>,
-    /// Which axis is split.
+    /// The index of the split axis.
     split: usize,
-    /// The most indices of it in a piece.
+    /// The largest number of its indices in a piece.
     step: u64,
-    /// The first index of the next piece on each axis up to the split one; nothing after the last piece.
+    /// The first index of the next piece on each axis up to the split axis; `None` after the last piece.
     next: Option<Vec<u64>>,
 }
 
-/// An axis, and how many elements its neighbours are apart.
+/// An axis, and the distance between its neighbours in elements.
 #[derive(Clone, Copy)]
 struct Axis {
     len: u64,
@@ -60,7 +64,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// The only axis of an array without axes.
+    /// The single axis of an array without axes.
     const NONE: Self = Self { len: 1, in_file: 1, in_result: 1 };
 }
 
@@ -82,7 +86,7 @@ where
     for<'s> &'s S: ReadAt<Error = io::Error>,
 {
     fn within(memory: usize, file: S, at: u64, width: usize, dims: &[u64]) -> Self {
-        // Without elements there is no piece, and the product of the other axes may not be counted by 64 bits.
+        // Without elements there are no pieces, and the product of the other axes may not fit 64 bits.
         let is_empty = dims.contains(&0);
         let axes = if is_empty { Vec::new() } else { axes(dims) };
         let room = (memory / width).max(1) as u64;
@@ -93,7 +97,7 @@ where
         Self { file, at, width, axes, split, step, next }
     }
 
-    /// Makes the piece whose first element is `start` in the file. Each thread makes a part of the range.
+    /// Makes the piece whose first element in the file is `start`. Each thread makes a part of the range.
     fn make_from(&self, start: u64, split: Axis, piece: &mut [u8]) -> io::Result<()> {
         let rest = self.axes.get(self.split + 1..).unwrap_or_default();
         let cores = available_parallelism().map_or(1, NonZero::get);
@@ -114,7 +118,7 @@ where
         Part { source: Ahead { file, at, end, start: 0, bytes: Vec::new() }, start, split, rest, part }
     }
 
-    /// Where the piece begins that follows one of `count` indices.
+    /// Returns the start of the piece after one of `count` indices.
     fn after(&self, mut first: Vec<u64>, count: u64) -> Option<Vec<u64>> {
         let mut more = count;
         for (index, axis) in first.iter_mut().zip(&self.axes).rev() {
@@ -137,7 +141,7 @@ where
         let start = first.iter().zip(&self.axes).map(|(index, axis)| index * axis.in_file).sum();
         let split = self.axes.get(self.split).copied().unwrap_or(Axis::NONE);
         let count = self.step.min(split.len - first.last().copied().unwrap_or(0));
-        // What the buffer held before is written over.
+        // Old contents of the buffer are overwritten.
         piece.resize(bytes(count * split.in_result, self.width), 0);
         self.make_from(start, Axis { len: count, ..split }, piece)?;
         self.next = self.after(first, count);
@@ -149,12 +153,12 @@ where
     }
 }
 
-/// A part of a piece that is being made.
+/// A part of a piece under construction.
 struct Part<'p, S> {
     source: Ahead<S>,
-    /// Its first element in the file.
+    /// The index of its first element in the file.
     start: u64,
-    /// The split axis, as far as it is in the part.
+    /// The split axis, limited to the part.
     split: Axis,
     /// The axes after it.
     rest: &'p [Axis],
@@ -179,13 +183,13 @@ impl<S: ReadAt<Error = io::Error>> Part<'_, S> {
         }
     }
 
-    /// Copies the columns in the order of the file: blocks of neighbours, or parts of one column where they are long.
+    /// Copies the columns in the order of the file: in blocks of neighbours, or long columns in parts.
     fn by_file<const WIDTH: usize>(&mut self) -> io::Result<()> {
         let (next, rest) =
             self.rest.split_first().map_or((Axis::NONE, &[][..]), |(next, rest)| (*next, rest));
         let (elements, columns) = self.block_of::<WIDTH>(next);
-        let mut places = Column::new(rest.iter().copied());
-        while let Some((from, to)) = places.next() {
+        let mut columns_at = Column::new(rest.iter().copied());
+        while let Some((from, to)) = columns_at.next() {
             for column in (0..next.len).step_by(columns) {
                 for first in (0..self.split.len).step_by(elements) {
                     let split = Steps::of::<WIDTH>(self.split, elements, first);
@@ -215,12 +219,12 @@ impl<S: ReadAt<Error = io::Error>> Part<'_, S> {
         Ok(())
     }
 
-    /// How many elements of a column, and how many neighbouring columns, are read at once.
+    /// Returns how many elements of a column, and how many neighbouring columns, are read at once.
     fn block_of<const WIDTH: usize>(&self, next: Axis) -> (usize, usize) {
         let Axis { len, in_file, .. } = self.split;
         let (gap, next_gap) = (bytes(in_file, WIDTH), bytes(next.in_file, WIDTH));
         let column = bytes((len - 1).saturating_mul(in_file), WIDTH).saturating_add(WIDTH);
-        // What lies between two columns is read, too.
+        // The bytes between two columns are read, too.
         let is_near = next_gap <= FAR.max(column.saturating_mul(2));
         match gap < FAR {
             true if is_near && column <= AHEAD => (to_usize(len), (AHEAD / next_gap).max(1)),
@@ -229,11 +233,12 @@ impl<S: ReadAt<Error = io::Error>> Part<'_, S> {
         }
     }
 
-    /// Copies columns in the order of the result, some neighbours at once. Each is a range of elements in the file.
+    /// Copies columns in the order of the result, some neighbours at once. Each is a range of elements in
+    /// the file.
     fn by_result<const WIDTH: usize>(&mut self) -> io::Result<()> {
         let (column_len, row_len) = (bytes(self.split.len, WIDTH), bytes(self.split.in_result, WIDTH));
         let mut columns = Column::new(self.rest.iter().rev().copied());
-        // Equal places of the columns must not share a place in the processor's cache.
+        // Padding: the same index of all columns must not map to the same line of the processor's cache.
         let apart = RUN.min(column_len) + 64;
         let mut runs = vec![0; TOGETHER * apart];
         for to in (0..row_len).step_by(TOGETHER * WIDTH) {
@@ -248,9 +253,9 @@ impl<S: ReadAt<Error = io::Error>> Part<'_, S> {
                 }
                 let rows = self.part[first / WIDTH * row_len..].chunks_mut(row_len);
                 for (at, row) in (0..len).step_by(WIDTH).zip(rows) {
-                    let places = row[to..to + together * WIDTH].chunks_exact_mut(WIDTH);
-                    for (place, run) in places.zip(runs.chunks(apart)) {
-                        place.copy_from_slice(&run[at..at + WIDTH]);
+                    let elements = row[to..to + together * WIDTH].chunks_exact_mut(WIDTH);
+                    for (element, run) in elements.zip(runs.chunks(apart)) {
+                        element.copy_from_slice(&run[at..at + WIDTH]);
                     }
                 }
             }
@@ -259,20 +264,21 @@ impl<S: ReadAt<Error = io::Error>> Part<'_, S> {
     }
 }
 
-/// Some indices of an axis, in bytes.
+/// A range of indices of an axis, in bytes.
 #[derive(Clone, Copy)]
 struct Steps {
     count: usize,
     gap: usize,
     to_gap: usize,
-    /// Where the first of them is in the file.
+    /// The offset of the first index in the file.
     from: u64,
-    /// Where it is in the result.
+    /// Its offset in the result.
     to: usize,
 }
 
 impl Steps {
-    /// At most so many, from the first on. A gap that a `usize` does not hold is of one index only, which has none.
+    /// Returns at most `most` indices from `first` on. A gap that does not fit `usize` is never used,
+    /// because it has only one index.
     fn of<const WIDTH: usize>(axis: Axis, most: usize, first: u64) -> Self {
         Self {
             count: most.min(to_usize(axis.len - first)),
@@ -310,12 +316,12 @@ fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// So many elements, in bytes. What is in memory is counted by a `usize`; of what is not, only that it is large is ever used.
+/// Returns the length of elements in bytes, at most `usize::MAX`; lengths in memory always fit.
 fn bytes(elements: u64, width: usize) -> usize {
     to_usize(elements).saturating_mul(width)
 }
 
-/// Counts through all indices of some axes, the first of them fastest.
+/// Iterates over all indices of some axes, the first axis fastest.
 struct Column {
     axes: Vec<(Axis, u64)>,
     from: u64,
@@ -328,7 +334,7 @@ impl Column {
         Self { axes: axes.map(|axis| (axis, 0)).collect(), from: 0, to: 0, is_over: false }
     }
 
-    /// Where the next one begins in the file, and in the result.
+    /// Returns the next column's first element in the file and in the result.
     fn next(&mut self) -> Option<(u64, u64)> {
         let here = (!self.is_over).then_some((self.from, self.to));
         for (axis, index) in &mut self.axes {
@@ -347,20 +353,20 @@ impl Column {
     }
 }
 
-/// A file, and what was read of it last.
+/// A file with a buffer of what was read last.
 struct Ahead<S> {
     file: S,
-    /// Where the array begins; all other places are counted from here.
+    /// The offset of the array; all other offsets are relative to it.
     at: u64,
-    /// The end of what is read.
+    /// The end of what may be read.
     end: u64,
-    /// Where `bytes` begin.
+    /// The offset of `bytes`.
     start: u64,
     bytes: Vec<u8>,
 }
 
 impl<S: ReadAt<Error = io::Error>> Ahead<S> {
-    /// Gives `len` bytes. If they are not in memory, `ahead` bytes are read, or `len` where that is more.
+    /// Returns `len` bytes. If they are not in the buffer, reads `ahead` bytes, or `len` if that is more.
     fn get(&mut self, at: u64, len: usize, ahead: usize) -> io::Result<&[u8]> {
         if self.find(at, len).is_none() {
             self.bytes.resize(len.max(ahead.min(to_usize(self.end - at))), 0);
@@ -377,14 +383,14 @@ impl<S: ReadAt<Error = io::Error>> Ahead<S> {
         (from.checked_add(len)? <= self.bytes.len()).then_some(from)
     }
 
-    /// Fills the buffer, past what is in memory.
+    /// Fills the caller's buffer, bypassing our own.
     fn read(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
         let len = buffer.len();
         fill(&mut self.file, self.at + at, buffer, len).map(drop)
     }
 }
 
-/// Reads at least `least` bytes into the front of the buffer; how many there are.
+/// Reads at least `least` bytes into the front of the buffer, and returns how many.
 fn fill(
     file: &mut impl ReadAt<Error = io::Error>,
     at: u64,
@@ -411,12 +417,12 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Elements that say where they are in the result.
+    /// Transposes an array whose elements are their own indices in the result.
     fn transposed(dims: &[u64], width: usize, memory: usize) -> Vec<u8> {
         let elements: u64 = dims.iter().product();
         let mut bytes = vec![0xAA; 5];
-        for place in 0..elements {
-            let (mut rest, mut index, mut stride) = (place, 0, elements);
+        for index_in_file in 0..elements {
+            let (mut rest, mut index, mut stride) = (index_in_file, 0, elements);
             for dim in dims {
                 stride /= dim;
                 index += rest % dim * stride;
@@ -437,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_axis_becomes_the_fastest() {
+    fn last_axis_becomes_the_fastest() {
         for dims in [&[][..], &[5], &[2, 3], &[3, 1, 4], &[4, 3, 2, 5], &[1, 7], &[7, 1], &[600, 700]] {
             let expected = counted(dims.iter().product(), 4);
             for memory in [MEMORY, 1 << 20, 100] {
@@ -452,15 +458,16 @@ mod tests {
         }
     }
 
-    /// One row is more than the memory, and has a rest.
+    /// A row does not fit the memory, and its length is not a multiple of a piece.
     #[test]
-    fn rows_that_are_too_long_come_in_parts() {
+    fn long_rows_are_read_in_parts() {
         assert!(transposed(&[2, 3, 250_000], 8, 4 << 20) == counted(1_500_000, 8));
     }
 
-    /// Blocks of several columns, parts of long columns, elements that lie far apart, and the threads' parts.
+    /// Covers blocks of several columns, parts of long columns, elements far apart, and the parts of
+    /// threads.
     #[test]
-    fn every_shape_is_transposed() {
+    fn all_shapes_are_transposed() {
         for dims in [
             &[3, 40_000][..],
             &[40_000, 3],
@@ -486,9 +493,9 @@ mod tests {
         }
     }
 
-    /// Nothing is read twice where a piece has all rows, or long parts of the columns.
+    /// No byte is read again if a piece has all rows, or long parts of the columns.
     #[test]
-    fn as_little_is_read_as_the_memory_allows() {
+    fn bytes_are_read_once_if_the_memory_allows() {
         struct Counted(Arc<AtomicUsize>);
         impl ReadAt for &Counted {
             type Error = io::Error;

@@ -1,4 +1,4 @@
-//! Logs that are no text: defmt sends numbers, and a program's file has what they stand for.
+//! Binary logs: defmt sends numbers, and the program's ELF file has their texts.
 
 use super::Board;
 use crate::elf::Elf;
@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The feature of programs that log so.
+/// The feature of programs that log with defmt.
 pub const FEATURE: &str = "log";
 
-/// What logs is made of, by a word that is in the names of crates and symbols.
+/// A word in the names of all crates and symbols of the log.
 const CRATE: &str = "defmt";
 
-/// The program that runs an emulator and says what a program in it logs.
+/// Builds the program that runs an emulator and decodes the log of the program in it.
 pub fn decoder() -> Result<PathBuf, String> {
     static DECODER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let build = || {
@@ -26,12 +26,12 @@ pub fn decoder() -> Result<PathBuf, String> {
     DECODER.get_or_init(build).clone()
 }
 
-/// What a program has printed, line by line, is what it has logged.
-pub fn is_as_printed(lines: &[String]) -> Result<(), String> {
+/// Checks that a program has logged the same lines that it printed.
+pub fn check_same_as_printed(lines: &[String]) -> Result<(), String> {
     let of = |beginning| lines.iter().filter_map(move |line| line.strip_prefix(beginning));
     let (printed, logged) = (of("printed: ").count(), of("logged: ").count());
     if printed == 0 || printed != logged {
-        return Err(format!("{printed} sentences are printed, and {logged} logged"));
+        return Err(format!("{printed} sentences printed, {logged} logged"));
     }
     match of("printed: ").zip(of("logged: ")).find(|(printed, logged)| printed != logged) {
         None => Ok(()),
@@ -41,24 +41,25 @@ pub fn is_as_printed(lines: &[String]) -> Result<(), String> {
     }
 }
 
-/// A program that does not log has nothing of the log: it is the very one whose source has no line about it.
-pub fn is_absent(board: &'static Board, program: &str) -> Result<(), String> {
+/// Checks that a program without the log feature has nothing of the log: it is byte for byte the program
+/// built from a source without the logging statements.
+pub fn check_absent(board: &'static Board, program: &str) -> Result<(), String> {
     let elf = Elf::open(&board.program(program)?)?;
     elf.lacks(&[CRATE])?;
     if elf.size_of(&[".defmt"]) > 0 {
-        return Err("the program has texts of a log".to_owned());
+        return Err("the program contains texts of the log".to_owned());
     }
     let tree = Toolchain::for_target(board.triple())?.cargo("tree").dir(&board.folder());
     let tree = tree.args(["--locked", "--edges", "normal,build", "--prefix", "none", "--format", "{lib}"]);
     if String::from_utf8_lossy(&tree.capture()?.stdout).contains(CRATE) {
-        return Err(format!("{CRATE} is among the crates that it is built of"));
+        return Err(format!("{CRATE} is among its dependencies"));
     }
-    // Where a source lies has its part in the order of what is linked, so both lie in the same place.
+    // The path of a source influences the order of linking, so both copies are built at the same path.
     let (copy, removed) = (workspace::target_dir().join("firmware/log"), Cell::new(0));
     let own = format!("firmware/{}", board.name);
     let crates = ["crates/embedded-safetensors", "crates/embedded-safetensors-macros"];
     for path in crates.into_iter().chain(["Cargo.toml", "firmware/board", "firmware/app", &own]) {
-        // What an earlier run wrote is no part of this one.
+        // Files from an earlier run must not be built.
         let _ = std::fs::remove_dir_all(copy.join(path));
         copy_all(&workspace::root().join(path), &copy.join(path), &with_any_lints)?;
     }
@@ -67,10 +68,10 @@ pub fn is_absent(board: &'static Board, program: &str) -> Result<(), String> {
     copy_all(&workspace::root().join("firmware/app"), &copy.join("firmware/app"), &leave_out)?;
     let without = build_copy(board, program, &copy)?;
     match (removed.get(), with.len(), without.len()) {
-        (0, ..) => Err("there are no lines of the log to leave out".to_owned()),
+        (0, ..) => Err("the source has no logging statements to remove".to_owned()),
         _ if with == without => Ok(()),
         (_, with, without) => {
-            Err(format!("it has {with} bytes, and {without} from a source without the lines of the log"))
+            Err(format!("it has {with} bytes, but {without} when built without the logging statements"))
         }
     }
 }
@@ -82,7 +83,7 @@ fn build_copy(board: &'static Board, program: &str, copy: &Path) -> Result<Vec<u
     workspace::read(&target.join(board.triple()).join("release").join(program))
 }
 
-/// Copies a file, or all that is in a folder and was not built there, and changes it on the way.
+/// Copies a file, or a directory without its build output, and changes each file with `change`.
 fn copy_all(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> Vec<u8>) -> Result<(), String> {
     if !from.is_dir() {
         return workspace::write(to, &change(from, workspace::read(from)?));
@@ -96,7 +97,7 @@ fn copy_all(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> Vec<u8>) 
     Ok(())
 }
 
-/// Allows what the manifest denies: without the lines of the log, its macros are unused.
+/// Turns denied lints into allowed ones: without the logging statements, the log's macros are unused.
 fn with_any_lints(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     match path.extension().is_some_and(|extension| extension == "toml") {
         true => String::from_utf8_lossy(&bytes).replace("\"deny\"", "\"allow\"").into_bytes(),
@@ -104,7 +105,7 @@ fn with_any_lints(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// A source without the statements that log; counts those.
+/// Removes the logging statements from a source and counts them.
 fn without_log(path: &Path, bytes: Vec<u8>, removed: &Cell<usize>) -> Vec<u8> {
     if path.extension().is_none_or(|extension| extension != "rs") {
         return bytes;
@@ -114,7 +115,7 @@ fn without_log(path: &Path, bytes: Vec<u8>, removed: &Cell<usize>) -> Vec<u8> {
         let begins = ["debug!(", "trace!("].iter().any(|name| line.trim_start().starts_with(name));
         removed.set(removed.get() + usize::from(begins));
         is_inside |= begins;
-        // The places of what follows stay the same.
+        // An empty line keeps the line numbers of what follows.
         left.push_str(if is_inside { "\n" } else { line });
         is_inside &= !line.trim_end().ends_with(");");
     }

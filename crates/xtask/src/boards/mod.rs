@@ -1,9 +1,9 @@
-//! The firmware: packages outside the workspace. The manifest of each says what
-//! it is built for; that of a board also what it is run with, and what must come of it.
+//! The firmware packages, which are outside the workspace. Each manifest lists the targets that the package
+//! is built for; a board's manifest also says how to run the board and what to expect.
 
+mod conditions;
 mod golden;
 mod log;
-mod musts;
 mod run;
 mod storage;
 mod suite;
@@ -25,10 +25,10 @@ pub struct Package {
     pub name: String,
     /// The targets that it is built for.
     pub targets: Vec<String>,
-    /// The features that it is built with, the way `--features` takes them: once with each of these.
+    /// The sets of features to build it with, as `--features` takes them.
     #[serde(default = "no_features")]
     pub features: Vec<String>,
-    /// Whether it has examples and tests that this machine runs.
+    /// Whether it has examples and tests that run on this computer.
     #[serde(default)]
     pub runs_here: bool,
 }
@@ -37,7 +37,8 @@ fn no_features() -> Vec<String> {
     vec![String::new()]
 }
 
-/// A package with programs for a board, and a machine that runs them: `package.metadata.board` in its manifest.
+/// A package with programs for a board, and the emulator that runs them: `package.metadata.board` in its
+/// manifest.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Board {
@@ -48,23 +49,23 @@ pub struct Board {
     pub flash: u32,
     /// Bytes of RAM.
     pub ram: u32,
-    /// What is special about it, in a line.
+    /// What is special about it, in one line.
     pub shows: String,
-    /// What runs its programs: QEMU with its options, the last of which takes a program; `rp2040js` or `unicorn`; `hardware` for
-    /// nothing but the board itself.
+    /// How to run its programs: a QEMU command line whose last option takes the program; `rp2040js` or
+    /// `unicorn`; or `hardware` if only the real board can run them.
     pub machine: String,
-    /// What to run in its folder for the real board, line by line; nothing where there is none to be had.
+    /// The commands to run in its directory for the real board; empty if that board is not for sale.
     pub hardware: Vec<String>,
     pub cases: BTreeMap<String, Case>,
 }
 
-/// A program, what it finds, and what must come of it.
+/// A program, its storage, and the expected result.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
     #[serde(default = "digits")]
     pub program: String,
-    /// The features that the program is built with.
+    /// The features to build the program with.
     #[serde(default)]
     pub features: String,
     #[serde(default)]
@@ -72,17 +73,17 @@ pub struct Case {
     #[serde(flatten)]
     storage: storage::Storage,
     #[serde(flatten)]
-    musts: musts::Musts,
+    conditions: conditions::Conditions,
 }
 
-/// The program and the case that every board has, and that the demo shows.
+/// The program and the case that every board has, and that the demo runs.
 pub const DIGITS: &str = "digits";
 
 fn digits() -> String {
     DIGITS.to_owned()
 }
 
-/// All that is below `firmware`; boards without an emulator come last.
+/// All packages in the `firmware` directory; boards without an emulator are last.
 struct Firmware {
     packages: Vec<Package>,
     boards: Vec<Board>,
@@ -112,7 +113,7 @@ impl Firmware {
     }
 }
 
-/// What a manifest says of the package, and of the board if it is one's.
+/// Parses the metadata of a package, and of a board if it is one.
 fn parse(manifest: &str) -> Result<(Package, Option<Board>), toml::de::Error> {
     #[derive(Deserialize)]
     struct Manifest {
@@ -139,7 +140,7 @@ pub fn boards() -> Result<&'static [Board], String> {
     Ok(&Firmware::known()?.boards)
 }
 
-/// The board of this name.
+/// Finds a board by its name.
 pub fn find(name: &str) -> Result<&'static Board, String> {
     let boards = boards()?;
     let names = || boards.iter().map(|board| board.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -166,12 +167,12 @@ impl Board {
         &self.targets[0]
     }
 
-    /// Whether there is no machine here that runs it.
+    /// Whether only the real board can run it.
     pub fn needs_hardware(&self) -> bool {
         self.machine == "hardware"
     }
 
-    /// What it is, in a line.
+    /// Describes the board in one line.
     pub fn about(&self) -> String {
         format!(
             "{}: {}, {} KiB of flash, {} KiB of RAM",
@@ -182,7 +183,7 @@ impl Board {
         )
     }
 
-    /// Where its programs run, in a few words.
+    /// Says where its programs run, in a few words.
     pub fn whereabouts(&self) -> String {
         match self.machine.rsplit_once(" -") {
             Some((qemu, _)) => format!("here, in {qemu}"),
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_says_what_a_board_runs_and_a_slip_is_seen() {
+    fn misspelt_manifest_keys_are_errors() {
         let text = workspace::text(&find("microbit").unwrap().folder().join("Cargo.toml")).unwrap();
         let slips =
             [("reads", "raeds"), ("cpu", "cup"), ("targets", "target"), ("\"parsed\", reads", "0, reads")];

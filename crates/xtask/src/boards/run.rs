@@ -1,4 +1,4 @@
-//! Building the programs of a board and running them.
+//! Builds and runs the programs of a board.
 
 use super::{Board, Case, log};
 use crate::elf::Elf;
@@ -8,10 +8,10 @@ use crate::toolchain::Toolchain;
 use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
 
-/// Far more than any program takes, even beside others.
+/// Seconds, far more than any program takes, even beside others.
 const LIMIT: u64 = 300;
 
-/// What emulators say that has nothing to do with the program.
+/// A line that emulators print and that has nothing to do with the program.
 const NOISE: &str = "Timer with period zero, disabling";
 
 /// A program that has ended: its lines, and its exit code if it has one.
@@ -21,21 +21,22 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// As it is committed: without the many verdicts that agree with the manifest, which is committed too.
+    /// Returns the text for the golden file: without the many verdicts that match the manifest, which is
+    /// committed too.
     pub fn text(&self) -> String {
         let is_as_expected = |line: &&String| line.starts_with("vector ") && !line.contains(", but ");
         let lines = self.lines.iter().filter(|line| !is_as_expected(line));
         lines.chain([&self.how()]).flat_map(|line| [line, "\n"]).collect()
     }
 
-    /// How it ended.
+    /// Describes how it ended.
     pub fn how(&self) -> String {
         self.exit_code.map_or("killed by a signal".to_owned(), |code| format!("exit code {code}"))
     }
 }
 
 impl Board {
-    /// Makes sure that what builds and runs its programs is there.
+    /// Installs what is needed to build and run its programs, or says what is missing.
     pub fn prepare(&'static self) -> Result<(), String> {
         Toolchain::for_target(self.triple())?;
         match self.emulator() {
@@ -51,7 +52,7 @@ impl Board {
         self.machine.split(' ').next().unwrap_or_default()
     }
 
-    /// `cargo build` of its programs, of these or of all, with these features.
+    /// Returns a `cargo build` of these programs, or of all, with these features.
     pub fn build(&'static self, features: &str, programs: &[&str]) -> Result<Run, String> {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
         let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
@@ -63,34 +64,34 @@ impl Board {
         })
     }
 
-    /// One of its programs, with the features that it was built with last.
+    /// Returns the path of a program, with the features of its last build.
     pub fn program(&'static self, name: &str) -> Result<PathBuf, String> {
         Ok(self.target_dir()?.join(self.triple()).join("release").join(name))
     }
 
-    /// The bytes of flash that one of its programs takes.
+    /// Returns how many bytes of flash a program takes.
     pub fn flash_of(&'static self, program: &str) -> Result<usize, String> {
         Ok(Elf::open(&self.program(program)?)?.size_loaded())
     }
 
-    /// The storage that a case is run with.
+    /// Returns the path of the image with a case's storage.
     pub fn image(&self, case: &str) -> PathBuf {
         workspace::target_dir().join("firmware").join(&self.name).join(case).with_extension("img")
     }
 
-    /// Runs the program of a case, which has been built; `hear` gets its lines as they come.
-    pub fn run(&'static self, name: &str, mut hear: impl FnMut(&str)) -> Result<Ended, String> {
+    /// Runs the program of a case, which must be built; `on_line` gets its lines as they arrive.
+    pub fn run(&'static self, name: &str, mut on_line: impl FnMut(&str)) -> Result<Ended, String> {
         let case = self.cases.get(name).ok_or_else(|| format!("{} has no case \"{name}\"", self.name))?;
         let mut lines = Vec::new();
         let outcome = self.command(case, &self.image(name))?.limit(LIMIT).lines(|line| {
             if line != NOISE {
-                hear(line);
+                on_line(line);
                 lines.push(line.to_owned());
             }
         });
         match outcome {
             Ok(exit_code) => Ok(Ended { lines, exit_code }),
-            Err(sentence) => Err(format!("{sentence}; it has said:\n{}", lines.join("\n"))),
+            Err(sentence) => Err(format!("{sentence}; its output:\n{}", lines.join("\n"))),
         }
     }
 
@@ -98,7 +99,9 @@ impl Board {
         let (program, folder) = (self.program(&case.program)?, self.folder().join("emulator"));
         workspace::write(image, b"")?;
         Ok(match self.emulator() {
-            "hardware" => return Err(format!("only the board itself runs the programs of {}", self.name)),
+            "hardware" => {
+                return Err(format!("{} has no emulator; only the real board runs its programs", self.name));
+            }
             "rp2040js" => {
                 Run::new("node").args([rp2040js(&folder)?]).args(case.storage.flash(image)?).args([program])
             }
@@ -113,7 +116,7 @@ impl Board {
                     log::FEATURE => Run::new(log::decoder()?).args([&program]).args([start]),
                     _ => Run::new(start),
                 };
-                // Only the program's own words come out of it.
+                // Silences the emulator, so that only the program's own output remains.
                 let silent =
                     "-display none -monitor none -serial none -semihosting-config enable=on,target=native";
                 let run = run.args(silent.split(' ')).args(case.storage.options(image)?);
@@ -122,25 +125,25 @@ impl Board {
         })
     }
 
-    /// One for each board: the programs of all have the same names.
+    /// A target directory for each board, because the programs of all have the same names.
     fn target_dir(&'static self) -> Result<PathBuf, String> {
         Ok(Toolchain::for_target(self.triple())?.target_dir().join("firmware").join(&self.name))
     }
 }
 
-/// The Python that has what the emulator in this folder needs.
+/// Returns a Python that has the packages which the emulator in this directory needs.
 fn unicorn(folder: &Path) -> Result<PathBuf, String> {
     python::environment("python-unicorn", folder)
 }
 
-/// Installs the emulator of this folder, a package for Node.js, below the target directory, where it is not left from an
-/// earlier time, and gives the script that runs it.
+/// Installs this directory's emulator, a package for Node.js, in the target directory unless an earlier run
+/// did, and returns the script that runs it.
 fn rp2040js(folder: &Path) -> Result<PathBuf, String> {
     const LOCKFILE: &str = "package-lock.json";
     machine::need_program("node", "nodejs")?;
     machine::need_program("npm", "npm")?;
     let place = workspace::target_dir().join("rp2040js");
-    // What npm writes when it has installed everything, as its last act.
+    // npm writes this file last, after everything is installed.
     let installed = place.join("node_modules/.package-lock.json");
     let wanted = workspace::read(&folder.join(LOCKFILE))?;
     let is_there =
@@ -149,10 +152,10 @@ fn rp2040js(folder: &Path) -> Result<PathBuf, String> {
         workspace::write(&place.join(file), &workspace::read(&folder.join(file))?)?;
     }
     if !is_there {
-        // An installation that fails must not be taken for the one before it.
+        // A failed installation must not pass for the earlier one.
         let _ = std::fs::remove_file(&installed);
         let quietly = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
-        let what = "the npm packages of the emulator rp2040js, below the target folder";
+        let what = "the npm packages of the emulator rp2040js, in the target directory";
         machine::install(what, None, || Run::new("npm").args(quietly).dir(&place).limit(180).check())?;
     }
     Ok(place.join("run.mjs"))

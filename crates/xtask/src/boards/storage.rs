@@ -1,4 +1,4 @@
-//! What a machine is started with: files in its storage, sound and spoiled, and the options that put them in.
+//! The storage that a case starts with: valid and damaged files, and the emulator options that attach them.
 
 use crate::toolchain::own_cargo;
 use crate::{model, workspace};
@@ -10,8 +10,8 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where the program of a case finds its files; nowhere when all is in the program, or the slot for cards is empty. Files are
-/// named as [`bytes`] says.
+/// Where the program of a case finds its files. Nothing is set if all is in the program, or if the card
+/// slot is empty. Files are named as for [`bytes`].
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Storage {
@@ -20,21 +20,21 @@ pub struct Storage {
     /// A card that was never formatted.
     #[serde(default)]
     blank_card: bool,
-    /// A bank of NOR flash with files at these bytes of it, erased elsewhere.
+    /// A NOR flash bank with files at these offsets, erased elsewhere.
     nor: Option<Vec<(usize, String)>>,
-    /// The bank is protected against writing.
+    /// The NOR flash bank is write-protected.
     #[serde(default)]
     protected: bool,
-    /// A file at this address, in flash that the program is in too.
+    /// A file at this address, in the flash that also holds the program.
     flash: Option<(u32, String)>,
 }
 
-/// The size of a bank.
+/// The size of a NOR flash bank.
 const NOR: usize = 32 << 20;
 const ERASED: u8 = 0xff;
 
 impl Storage {
-    /// Writes the image, if there is one, and gives the options of QEMU.
+    /// Writes the image, if there is one, and returns the options of QEMU.
     pub fn options(&self, image: &Path) -> Result<Vec<String>, String> {
         let (path, protection) = (image.display(), if self.protected { "readonly=on," } else { "" });
         let (option, what) = if let Some(files) = &self.card {
@@ -55,7 +55,7 @@ impl Storage {
         Ok(vec![option.to_owned(), what])
     }
 
-    /// As [`options`](Self::options), for a machine that has flash and nothing else.
+    /// Like [`options`](Self::options), for an emulator with flash and nothing else.
     pub fn flash(&self, image: &Path) -> Result<Vec<String>, String> {
         let Some((address, file)) = &self.flash else { return Ok(Vec::new()) };
         workspace::write(image, &bytes(file)?)?;
@@ -63,30 +63,31 @@ impl Storage {
     }
 }
 
-/// What is in a file: a committed model as `NAME`, the same as `NAME/corrupt` and `NAME/cut`; the conformance vectors as `vectors`, what
-/// is expected of them as `manifest`, and `manifest/wrong` where not all of that is true.
+/// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt` and `NAME/cut`;
+/// the conformance vectors as `vectors`, their expectations as `manifest`, and `manifest/wrong` with two
+/// wrong expectations.
 pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
-    let (name, fault) = file.split_once('/').unwrap_or((file, ""));
-    let sound = workspace::read(&match name {
+    let (name, damage) = file.split_once('/').unwrap_or((file, ""));
+    let valid = workspace::read(&match name {
         "manifest" => manifest(),
         "vectors" => vectors()?,
         model => model_path(model),
     })?;
-    match fault {
-        "" => Ok(sound),
-        "corrupt" => corrupt(sound),
-        "cut" => Ok(sound[..sound.len().saturating_sub(1000)].to_vec()),
-        "wrong" => wrong(sound),
-        _ => Err(format!("there is no fault \"{fault}\"")),
+    match damage {
+        "" => Ok(valid),
+        "corrupt" => corrupt(valid),
+        "cut" => Ok(valid[..valid.len().saturating_sub(1000)].to_vec()),
+        "wrong" => wrong(valid),
+        _ => Err(format!("unknown kind of damage \"{damage}\"")),
     }
 }
 
-/// A committed model.
+/// Returns the path of a committed model.
 pub fn model_path(name: &str) -> PathBuf {
     workspace::root().join("firmware/app/models").join(name).with_extension("safetensors")
 }
 
-/// The committed manifest of the conformance vectors.
+/// Returns the path of the committed manifest of the conformance vectors.
 pub fn manifest() -> PathBuf {
     workspace::root().join("tests/vectors/manifest.json")
 }
@@ -104,7 +105,7 @@ pub fn vectors() -> Result<PathBuf, String> {
     PACKED.get_or_init(pack).clone()
 }
 
-/// One bit of the header is another: the last tensor begins elsewhere.
+/// Flips one bit of the header, so that the last tensor begins elsewhere.
 fn corrupt(mut model: Vec<u8>) -> Result<Vec<u8>, String> {
     const OFFSETS: &[u8] = br#""data_offsets":["#;
     let header = model::data_start(&model).and_then(|end| model.get(..end));
@@ -114,7 +115,7 @@ fn corrupt(mut model: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(model)
 }
 
-/// Two expectations are wrong: the byte of an error, and an offset of a sound file's tensor.
+/// Changes two expectations: the byte of an error, and an offset of a valid file's tensor.
 fn wrong(manifest: Vec<u8>) -> Result<Vec<u8>, String> {
     const CHANGES: [[&str; 3]; 2] = [
         ["{\"id\":\"d1-far-apart\",", "\"at\":217,", "\"at\":218,"],
@@ -140,13 +141,13 @@ fn nor(files: &[(usize, String)]) -> Result<Vec<u8>, String> {
 }
 
 const SECTOR: u64 = 512;
-/// The emulator wants a power of two. There is nothing in most of it, which takes no place on a disk.
+/// The emulator requires a power of two. The image is sparse, so it takes little space on disk.
 const CARD: u64 = SECTOR << 20;
-/// Where the partition begins.
+/// The offset of the partition.
 const PARTITION: u64 = SECTOR << 11;
 
-/// Writes a card: blank, or as cameras and recorders format it with one partition, FAT32, and these files in its root, whose
-/// names have up to eight capitals, a dot and up to three more.
+/// Writes a card: blank, or formatted as cameras do it, with one FAT32 partition and these files in its
+/// root. Names have up to eight capitals, a dot and up to three more.
 fn write_card(path: &Path, files: Option<&[(String, String)]>) -> Result<(), String> {
     let mut contents = Vec::new();
     for (name, file) in files.unwrap_or_default() {
@@ -171,12 +172,12 @@ fn write_card(path: &Path, files: Option<&[(String, String)]>) -> Result<(), Str
     write().map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The first sector: one partition, up to the end.
+/// Returns the first sector: one partition, up to the end.
 fn partition_table() -> [u8; 512] {
     const FAT32: u8 = 0x0c;
     let mut table = [0; 512];
     let sectors = |bytes: u64| u32::try_from(bytes / SECTOR).unwrap_or(u32::MAX).to_le_bytes();
-    // Places on cylinders mean nothing to anybody: the highest that can be said.
+    // Cylinder numbers are not used: the highest possible values.
     table[446..454].copy_from_slice(&[0, 0xfe, 0xff, 0xff, FAT32, 0xfe, 0xff, 0xff]);
     table[454..458].copy_from_slice(&sectors(PARTITION));
     table[458..462].copy_from_slice(&sectors(CARD - PARTITION));

@@ -1,21 +1,21 @@
-//! All boards, against what they must say.
+//! Runs all boards and compares them with what is expected.
 
 use super::run::Ended;
-use super::{Board, Case, DIGITS, boards, golden, musts};
+use super::{Board, Case, DIGITS, boards, conditions, golden};
 use crate::report::{Outcome, Tally};
 use crate::workers::side_by_side;
 use crate::{stages, workspace};
 use std::thread;
 
-/// The exit codes of a program that has run into what its processor cannot execute, and of one that has panicked.
+/// The exit codes of a program stopped by a CPU fault, and of one that has panicked.
 const DEADLY: [i32; 2] = [99, 101];
 
 /// One board of each architecture.
 pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
 
-const RECORDINGS: &str = "the command finds nothing wrong with what boards have recorded";
+const RECORDINGS: &str = "the command accepts the boards' recordings";
 
-/// They read digits.
+/// Reads digits on one board of each architecture.
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     let judge = |board: &'static Board| {
@@ -23,28 +23,28 @@ pub fn quick() -> Outcome {
         Tally::of(&format!("{} {DIGITS}", board.name), run())
     };
     let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
-    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::command()));
+    tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::command()));
     Ok(tally)
 }
 
-/// All boards, and the tests of what they run.
+/// Runs all boards, and the tests of the code that they run.
 pub fn all() -> Outcome {
     let mut tally = Tally::default();
-    tally.check("firmware/README.md shows what boards say", golden::check_readme());
+    tally.check("firmware/README.md shows only what boards print", golden::check_readme());
     let (tests, boards) = thread::scope(|scope| {
-        let tests = scope.spawn(musts::test_app);
+        let tests = scope.spawn(conditions::test_app);
         let boards = boards().and_then(|boards| some(boards.iter().collect(), false));
         (tests.join().unwrap_or_else(|_| Err("they panicked".to_owned())), boards)
     });
     tally.check("firmware/app: its tests", tests);
     tally.add(boards?);
     let boards: Vec<&'static Board> = super::boards()?.iter().collect();
-    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::release_command()));
+    tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::release_command()));
     Ok(tally)
 }
 
-/// Builds and runs these boards; with `bless`, what they say is what they must say from now on. While those of one are built, programs of
-/// others run.
+/// Builds and runs these boards. With `bless`, writes their output to the golden files. Builds and runs of
+/// different boards overlap.
 pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     let mut tally = Tally::default();
     let mut ready = Vec::new();
@@ -58,7 +58,7 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     Ok(tally)
 }
 
-/// A board that does not build does not run, and does not hinder others.
+/// Builds and runs all cases of a board. A failed build only skips that board's runs.
 fn judge(board: &'static Board, bless: bool) -> Tally {
     let mut tally = Tally::default();
     if let Err(sentence) = golden::check_files(board) {
@@ -82,7 +82,7 @@ fn judge(board: &'static Board, bless: bool) -> Tally {
     tally
 }
 
-/// What each program takes of the flash.
+/// Lists how many bytes of flash each program takes.
 fn sizes(board: &'static Board, features: &str) -> Result<String, String> {
     let cases = board.cases.values().filter(|case| case.features == features);
     let mut programs: Vec<_> = cases.map(|case| &case.program).collect();
@@ -106,30 +106,35 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
         let board = &board.name;
         return Err(format!("expected output missing; write it with `cargo xtask firmware {board} --bless`"));
     }
-    case.musts.judge(board, name, case, &ended)?;
+    case.conditions.judge(board, name, case, &ended)?;
     // Images are large; they are kept only after a failure.
     let _ = std::fs::remove_file(board.image(name));
     Ok(())
 }
 
-/// A board that dies has a line of its own to say so; in a case that is not about dying, that line tells the most.
+/// Checks the exit code. A panic or a CPU fault where none is expected is reported by the line that the
+/// board printed.
 fn check_end(case: &Case, ended: &Ended) -> Result<(), String> {
     let is_death = |line: &&String| line.starts_with("panic: ") || line.starts_with("fault: ");
-    let (death, is_due) = (ended.lines.iter().find(is_death), DEADLY.contains(&case.exit));
+    let (death, is_expected) = (ended.lines.iter().find(is_death), DEADLY.contains(&case.exit));
     match death {
-        Some(line) if !is_due => Err(line.clone()),
-        None if is_due => Err("it does not say how it died".to_owned()),
+        Some(line) if !is_expected => Err(line.clone()),
+        None if is_expected => Err("it does not print how it died".to_owned()),
         _ if ended.exit_code == Some(case.exit) => Ok(()),
-        _ => Err(format!("it must end with exit code {}, but says:\n{}", case.exit, ended.text())),
+        _ => Err(format!("exit code {} expected; its output:\n{}", case.exit, ended.text())),
     }
 }
 
-/// A program that says what its board is says what the manifest has of it.
+/// Checks that the board which a program prints is the one in its manifest.
 fn check_board(board: &Board, ended: &Ended) -> Result<(), String> {
     let Some(line) = ended.lines.iter().find(|line| line.starts_with("board: ")) else { return Ok(()) };
     let Board { cpu, flash, ram, .. } = board;
-    let due = format!(", {cpu}, {flash} bytes of flash, {ram} bytes of RAM");
-    if line.ends_with(&due) { Ok(()) } else { Err(format!("the board is not that of its manifest: {line}")) }
+    let expected = format!(", {cpu}, {flash} bytes of flash, {ram} bytes of RAM");
+    if line.ends_with(&expected) {
+        Ok(())
+    } else {
+        Err(format!("the board differs from its manifest: {line}"))
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_death_is_told_where_none_is_due() {
+    fn unexpected_panic_or_fault_is_reported_by_its_line() {
         let riscv = super::super::find("riscv-virt").unwrap();
         let end = |case: &str, line: &str, code| {
             check_end(&riscv.cases[case], &Ended { lines: vec![line.to_owned()], exit_code: Some(code) })
@@ -146,7 +151,7 @@ mod tests {
         assert_eq!(end(DIGITS, "score: 64", 0).and(end("panics", panic, 101)), Ok(()));
         assert_eq!(end(DIGITS, panic, 101), Err(panic.to_owned()));
         assert_eq!(end("corrupt", "fault: there", 1), Err("fault: there".to_owned()));
-        assert!(end(DIGITS, "score: 64", 1).unwrap_err().contains("exit code 0, but says"));
+        assert!(end(DIGITS, "score: 64", 1).unwrap_err().contains("exit code 0 expected"));
         assert!(end("panics", "nothing", 101).is_err() && end("faults", "fault: there", 101).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask api`: what the libraries offer, a line for each public item, in `tests/api`. `cargo xtask lint` compares.
+//! `cargo xtask api`: writes the public API of the libraries to `tests/api`, one line for each item. `cargo
+//! xtask lint` compares.
 
 use super::Command;
 use crate::report::{Outcome, Tally};
@@ -9,14 +10,15 @@ use std::path::PathBuf;
 
 pub const COMMAND: Command = Command {
     name: "api",
-    about: "write the public API of the libraries to tests/api anew",
+    about: "regenerate tests/api, the public API of the libraries",
     run: |words| super::succeed(words, "api", write),
 };
 
 const LIBRARIES: [&str; 2] = ["embedded-safetensors", "safetensors-files"];
 
-/// The form of documentation that `public-api` reads: each compiler writes one, and it changes often.
-const FORM: u64 = 57;
+/// The version of rustdoc's JSON that `public-api` reads. Each compiler writes one version, and it changes
+/// often.
+const FORMAT: u64 = 57;
 
 fn write() -> Result<(), String> {
     LIBRARIES.iter().try_for_each(|library| {
@@ -25,7 +27,7 @@ fn write() -> Result<(), String> {
     })
 }
 
-/// Compares what the libraries offer with the pages.
+/// Compares the public API of the libraries with the committed pages.
 pub fn compare() -> Outcome {
     let mut tally = Tally::default();
     for library in LIBRARIES {
@@ -45,12 +47,12 @@ fn page(library: &str) -> PathBuf {
 
 fn unreadable() -> String {
     let compiler = own_version().unwrap_or_else(|_| "this compiler".to_owned());
-    format!("the documentation that {compiler} writes has another form than {FORM}")
+    format!("{compiler} writes another version of rustdoc's JSON than {FORMAT}")
 }
 
-/// A line for each public item; nothing where the compiler's documentation has another form.
+/// Lists the public items, one on each line; `None` if the compiler writes another version of the JSON.
 fn list(library: &str) -> Result<Option<String>, String> {
-    // Where only this is built: what depends on the variable would be built again each time.
+    // A target directory of its own: in a shared one, `RUSTC_BOOTSTRAP` would cause a rebuild each time.
     let target = workspace::target_dir().join("api");
     let doc = ["rustdoc", "--quiet", "--lib", "--all-features", "--package", library];
     own_cargo()
@@ -62,7 +64,7 @@ fn list(library: &str) -> Result<Option<String>, String> {
     let json = target.join(format!("doc/{}.json", library.replace('-', "_")));
     let form: serde_json::Value =
         serde_json::from_str(&workspace::text(&json)?).map_err(|error| error.to_string())?;
-    if form["format_version"] != FORM {
+    if form["format_version"] != FORMAT {
         return Ok(None);
     }
     let builder = Builder::from_rustdoc_json(json).omit_blanket_impls(true).omit_auto_trait_impls(true);
@@ -70,7 +72,7 @@ fn list(library: &str) -> Result<Option<String>, String> {
     Ok(Some(api.items().map(|item| format!("{item}\n")).collect()))
 }
 
-/// The first lines that only one of both has.
+/// Reports the first lines that only one of the two lists has.
 fn difference(known: &str, now: &str) -> Result<(), String> {
     let only = |lines: &str, others: &str, sign: &str| {
         let missing = lines.lines().filter(|line| !others.lines().any(|other| other == *line));
@@ -79,7 +81,9 @@ fn difference(known: &str, now: &str) -> Result<(), String> {
     let (gone, new) = (only(known, now, "-"), only(now, known, "+"));
     match known == now {
         true => Ok(()),
-        false => Err(format!("the public API has changed; `cargo xtask api` writes it down{gone}{new}")),
+        false => {
+            Err(format!("the public API has changed; run `cargo xtask api` to update tests/api{gone}{new}"))
+        }
     }
 }
 
@@ -88,7 +92,7 @@ mod tests {
     use super::difference;
 
     #[test]
-    fn a_difference_names_the_lines() {
+    fn difference_lists_the_lines() {
         assert_eq!(difference("a\nb\n", "a\nb\n"), Ok(()));
         let sentence = difference("a\nb\n", "a\nc\n").unwrap_err();
         assert!(sentence.ends_with("\n- b\n+ c"), "{sentence}");

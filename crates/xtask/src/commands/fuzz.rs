@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz [SECONDS]`: files that a fuzzer makes up, through every API and beside the reference.
+//! `cargo xtask fuzz [SECONDS]`: runs fuzzed files through every API and compares with the reference.
 
 use super::Command;
 use crate::process::Run;
@@ -9,18 +9,18 @@ use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
     name: "fuzz",
-    about: "compare all APIs and the reference on files that a fuzzer makes up (SECONDS: for so long; a minute)",
+    about: "compare all APIs and the reference on fuzzed files (SECONDS: how long; 60 by default)",
     run,
 };
 
 const FOLDER: &str = "tests/fuzz";
-const USUAL: u64 = 60;
-/// What builds it takes minutes with a sanitizer.
+const DEFAULT: u64 = 60;
+/// Seconds for the build, which takes minutes with a sanitizer.
 const BUILD: u64 = 30 * 60;
 
 fn run(words: &[String]) -> Result<ExitCode, String> {
     let seconds = match words {
-        [] => USUAL,
+        [] => DEFAULT,
         [seconds] => seconds.parse().map_err(|_| usage(seconds))?,
         [_, word, ..] => return Err(usage(word)),
     };
@@ -32,14 +32,14 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         .args(["run", "--release", "--quiet", "--bin", "corpus"])
         .args([&corpus])
         .check()?;
-    // The findings of all runs stay beside each other, and what a run has learned is there for the next.
+    // Findings and the corpus are kept for later runs.
     let findings = folder("findings");
     workspace::write(
         &findings.join("README"),
         b"Each file is a header that a run of `cargo xtask fuzz` failed with.\n",
     )?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from).to_string();
-    // The manifest of the folder says what is checked in which package.
+    // The manifest in tests/fuzz sets which packages are compiled with which checks.
     let fuzz = ["+nightly", "fuzz", "run", "--release", "--fuzz-dir", FOLDER, "--target-dir"];
     let run = Run::new("cargo").args(fuzz).args([folder("build")]).args(["header"]).args([corpus]);
     let options = [

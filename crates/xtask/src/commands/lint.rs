@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: everything that can be judged without running it.
+//! `cargo xtask lint`: all static checks.
 
 use super::{Command, api};
 use crate::boards::{Package, packages};
@@ -17,20 +17,20 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     toolchain::need_component("rustfmt", "fmt")?;
     toolchain::need_component("clippy", "clippy")?;
     let mut report = Report::new(|_| "cargo xtask lint".to_owned());
-    report.stage("format", "every file is as rustfmt writes it", format);
-    report.stage("clippy", "no warnings, with any features", clippy);
+    report.stage("format", "every file is formatted by rustfmt", format);
+    report.stage("clippy", "no warnings with any features", clippy);
     report.stage("firmware", "no warnings in firmware", firmware);
     report.stage("doc", "the documentation builds without warnings", doc);
     report.stage("api", "the public API is what tests/api says", api::compare);
-    report.stage("package", "the product packs, and builds from its package", package);
-    report.stage("house", "layers, lengths of functions and files, words", house);
+    report.stage("package", "the libraries can be packaged and built from the packages", package);
+    report.stage("house", "layers, lengths of functions and files, wording", house);
     Ok(report.print(None))
 }
 
-/// That of all packages.
+/// The version of all packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What is published; each needs only those before it.
+/// The published packages; each depends only on those before it.
 const LIBRARIES: [&str; 3] = ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-files"];
 
 fn format() -> Outcome {
@@ -55,7 +55,7 @@ fn clippy() -> Outcome {
     Ok(tally)
 }
 
-/// Each package for each of its targets, with each of its sets of features.
+/// Checks each package for each of its targets, with each of its sets of features.
 fn firmware() -> Outcome {
     let mut tally = Tally::default();
     for package in packages()? {
@@ -65,7 +65,7 @@ fn firmware() -> Outcome {
         {
             let what = format!("firmware/{name} for {triple} {features}");
             let toolchain = Toolchain::for_target(triple)?;
-            // Debian's compiler comes without clippy: where it builds the firmware, the compiler's own lints do.
+            // Debian's compiler has no clippy; there, `cargo check` runs the compiler's own lints.
             let lint = if toolchain.compiler == Compiler::Installed { "clippy" } else { "check" };
             let lint =
                 toolchain.cargo(lint).dir(&package.folder()).args(["--release", "--locked", "--quiet"]);
@@ -93,7 +93,7 @@ fn doc() -> Outcome {
     Ok(tally)
 }
 
-/// Packs the libraries and builds what was packed. Cargo leaves out a readme that it cannot find.
+/// Packages the libraries and builds the packages. Cargo leaves out a readme that it cannot find.
 fn package() -> Outcome {
     let package = ["package", "--allow-dirty", "--quiet"];
     let mut tally = Tally::of("pack and build", build_packed());
@@ -103,12 +103,13 @@ fn package() -> Outcome {
             let has_readme = String::from_utf8_lossy(&output.stdout).lines().any(|file| file == "README.md");
             has_readme.then_some(()).ok_or_else(|| "README.md is not in the package".to_owned())
         });
-        tally.check(&format!("{library} holds its readme"), listed);
+        tally.check(&format!("{library} contains its readme"), listed);
     }
     Ok(tally)
 }
 
-/// Not by cargo itself, which would build each package with what an earlier run has packed of the others.
+/// Builds the packages. Cargo's own verification would build each with an earlier run's packages of the
+/// others.
 fn build_packed() -> Result<(), String> {
     let all = LIBRARIES.iter().flat_map(|library| ["--package", library]);
     own_cargo().args(["package", "--allow-dirty", "--quiet", "--no-verify"]).args(all).check()?;

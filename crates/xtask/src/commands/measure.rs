@@ -8,9 +8,9 @@ use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
     name: "measure",
-    about: "what it costs, judged by benches/limits.toml: firmware, desktop, speed, formats; all of them without a name
-            (--json: one object; --write: the pages that show it; --bless: what was counted becomes the limit; --hdf5: one format
-            more, whose library takes minutes and cmake to build)",
+    about: "measure costs against benches/limits.toml: firmware, desktop, speed, formats; all by default
+            (--json: one object; --write: update the pages; --bless: counts become the limits;
+            --hdf5: also HDF5, which takes minutes and cmake to build)",
     run,
 };
 
@@ -19,14 +19,14 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         words.iter().map(String::as_str).partition(|word| word.starts_with('-'));
     if let Some(flag) = flags.iter().find(|flag| !["--json", "--write", "--bless", "--hdf5"].contains(flag)) {
         return Err(format!(
-            "`cargo xtask measure` has no option {flag}: it has --json, --write, --bless and --hdf5"
+            "unknown option {flag}: `cargo xtask measure` has --json, --write, --bless and --hdf5"
         ));
     }
     let asked = |flag| flags.contains(&flag);
     if asked("--json") {
         process::keep_stdout();
     }
-    // The page of formats shows every format.
+    // The page about formats shows every format.
     let pages = asked("--write");
     let options = Options { bless: asked("--bless"), pages, hdf5: asked("--hdf5") || pages, quick: false };
     let (mut objects, mut broken) = (Map::new(), Vec::new());
@@ -35,13 +35,13 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         measures.retain(|measure| measure.counts);
     }
     if let Some(other) = measures.iter().find(|measure| options.bless && !measure.counts) {
-        return Err(format!("{} counts nothing that --bless could write down", other.name));
+        return Err(format!("{} has no counts for --bless to write", other.name));
     }
     if let Some(other) = measures.iter().find(|measure| asked("--hdf5") && measure.name != "formats") {
-        return Err(format!("{} has nothing of HDF5: --hdf5 is for formats alone", other.name));
+        return Err(format!("{} does not use HDF5: --hdf5 is only for formats", other.name));
     }
     for measure in measures {
-        // What went wrong with one is no reason to lose the others, which take minutes.
+        // A failed measurement must not lose the others, which take minutes.
         let measured = (measure.run)(&options)
             .and_then(|measured| if pages { measured.write().map(|()| measured) } else { Ok(measured) });
         match measured {
@@ -66,11 +66,11 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// All where there is no name.
+/// Returns the named measurements, or all if there is no name.
 fn chosen(names: &[&str]) -> Result<Vec<&'static Measure>, String> {
     let all = || MEASURES.iter().map(|measure| measure.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = names.iter().find(|name| MEASURES.iter().all(|measure| measure.name != **name)) {
-        return Err(format!("there is nothing called \"{name}\" to measure; there are {}", all()));
+        return Err(format!("unknown measurement \"{name}\"; there are {}", all()));
     }
     Ok(MEASURES.iter().filter(|measure| names.is_empty() || names.contains(&measure.name)).collect())
 }
@@ -80,7 +80,7 @@ fn print(measure: &Measure, measured: &Measured) {
     print!("{}", measured.text);
     for row in &measured.rows {
         let mark = match (row.limit, row.is_kept()) {
-            (None, _) => "told ",
+            (None, _) => "info ",
             (_, true) => "ok   ",
             (_, false) => "UNMET",
         };
@@ -94,12 +94,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_does_not_know_it_does_not_take() {
+    fn unknown_words_and_wrong_options_are_errors() {
         for word in ["--jsn", "size", "-w"] {
             assert!(run(&[word.to_owned()]).unwrap_err().contains(word));
         }
-        for (option, sentence) in
-            [("--bless", "speed counts nothing"), ("--hdf5", "speed has nothing of HDF5")]
+        for (option, sentence) in [("--bless", "speed has no counts"), ("--hdf5", "speed does not use HDF5")]
         {
             let said = run(&["speed".to_owned(), option.to_owned()]).unwrap_err();
             assert!(said.contains(sentence), "{said}");

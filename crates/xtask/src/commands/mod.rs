@@ -1,4 +1,4 @@
-//! The commands: those of many lines in files of their own.
+//! The commands; the longer ones have their own files.
 
 mod api;
 mod fuzz;
@@ -11,7 +11,7 @@ use crate::{boards, demo, machine, stages};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-/// One command: its name, what it does in one line, and how to run it with the words behind its name.
+/// A command: its name, a one-line description, and the function that runs it with its arguments.
 pub struct Command {
     name: &'static str,
     about: &'static str,
@@ -21,13 +21,13 @@ pub struct Command {
 static COMMANDS: [Command; 10] = [
     Command {
         name: "demo",
-        about: "a board reads digits (--board BOARD: another one; --list: which there are)",
+        about: "run a board that reads digits (--board BOARD: which one; --list: all boards)",
         run: show_demo,
     },
     test::COMMAND,
     Command {
         name: "firmware",
-        about: "run the boards (BOARD…: only these; --bless: what they say is right; --list: which there are)",
+        about: "run the boards (BOARD…: only these; --bless: update the golden files; --list: all boards)",
         run: run_firmware,
     },
     measure::COMMAND,
@@ -36,18 +36,18 @@ static COMMANDS: [Command; 10] = [
     api::COMMAND,
     Command {
         name: "vectors",
-        about: "generate tests/vectors anew, with the reference's verdicts",
+        about: "regenerate tests/vectors, with the reference's verdicts",
         run: |words| succeed(words, "vectors", stages::write_vectors),
     },
     Command {
         name: "tables",
-        about: "generate tests/elements/tables.safetensors anew",
+        about: "regenerate tests/elements/tables.safetensors",
         run: |words| succeed(words, "tables", stages::write_tables),
     },
-    Command { name: "help", about: "this list, or what one command does", run: help },
+    Command { name: "help", about: "show this list, or describe one command", run: help },
 ];
 
-/// Runs the command that the first word names; `help` when there is none.
+/// Runs the command that the first argument names; `help` without arguments.
 pub fn run(words: &[String]) -> Result<ExitCode, String> {
     let (name, rest) = words.split_first().map_or(("help", &[][..]), |(name, rest)| (name.as_str(), rest));
     let asks_for_help = |word: &str| ["--help", "-h"].contains(&word);
@@ -67,15 +67,15 @@ fn named(name: &str) -> Result<&'static Command, String> {
 }
 
 const HELP: &str = "
-Each command sets up what it needs: Rust targets with `rustup target add`, or, where those cannot be had,
-with Debian's own compiler; programs with apt-get when root on Debian; packages of Python and npm below
-the target folder. Elsewhere it says what to run.
+Each command sets up what it needs: Rust targets with `rustup target add`, or Debian's own compiler where
+rustup cannot provide them; programs with apt-get when root on Debian; packages of Python and npm in the
+target directory. On other systems it prints what to run.
 
 Options of every command:
-  --no-install            say what is missing, and install nothing
+  --no-install            report what is missing, and install nothing
 
 Environment:
-  XTASK_COMPILER=debian   build for other targets with Debian's compiler even where rustup could";
+  XTASK_COMPILER=debian   build for other targets with Debian's compiler even if rustup has the target";
 
 fn help(words: &[String]) -> Result<ExitCode, String> {
     if let [name, ..] = words {
@@ -89,11 +89,11 @@ fn help(words: &[String]) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// For a command that takes no words.
+/// Rejects arguments for a command that takes none.
 fn no_words(words: &[String], name: &str) -> Result<(), String> {
     match words {
         [] => Ok(()),
-        [word, ..] => Err(format!("what is \"{word}\"? usage: cargo xtask {name}")),
+        [word, ..] => Err(format!("unexpected argument \"{word}\"; usage: cargo xtask {name}")),
     }
 }
 
@@ -102,21 +102,23 @@ fn succeed(words: &[String], name: &str, run: fn() -> Result<(), String>) -> Res
     run().map(|()| ExitCode::SUCCESS)
 }
 
-/// An error with each of these sentences, once.
+/// Returns an error with each of these sentences once.
 fn say_missing(missing: impl IntoIterator<Item = String>) -> Result<(), String> {
     let missing: Vec<String> = missing.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     if missing.is_empty() { Ok(()) } else { Err(missing.join("\nxtask: ")) }
 }
 
 fn show_demo(words: &[String]) -> Result<ExitCode, String> {
-    const USUAL: &str = "lm3s6965";
+    const DEFAULT: &str = "lm3s6965";
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--list"] => demo::list()?,
-        [] => demo::show(boards::find(USUAL)?)?,
+        [] => demo::show(boards::find(DEFAULT)?)?,
         ["--board", name] => demo::show(boards::find(name)?)?,
         ref words => {
             let words = words.join(" ");
-            return Err(format!("what is \"{words}\"? usage: cargo xtask demo [--list | --board BOARD]"));
+            return Err(format!(
+                "unexpected arguments \"{words}\"; usage: cargo xtask demo [--list | --board BOARD]"
+            ));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -131,7 +133,7 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
         _ => {
             let words = words.join(" ");
             let usage = "cargo xtask firmware [--list | [BOARD…] [--bless]]";
-            return Err(format!("what is \"{words}\"? usage: {usage}"));
+            return Err(format!("unexpected arguments \"{words}\"; usage: {usage}"));
         }
     };
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
@@ -141,7 +143,7 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
     }
     let words = words.join(" ");
     let mut report = Report::new(move |_| format!("cargo xtask firmware {words}").trim_end().to_owned());
-    report.stage("firmware", "every board says what it must", || boards::some(named, bless));
+    report.stage("firmware", "every board prints what is expected", || boards::some(named, bless));
     Ok(report.print(None))
 }
 
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_says_what_it_is_and_what_it_does_not_know() {
+    fn every_command_has_help_and_reports_unknown_words() {
         for name in COMMANDS.iter().map(|command| command.name) {
             assert_eq!(run_words(&format!("{name} --help")).and(run_words(&format!("help {name}"))), Ok(()));
             let sentence = run_words(&format!("{name} sise")).expect_err(name);
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_sources_name_stages_that_there_are() {
+    fn stages_named_in_pages_and_sources_exist() {
         let said =
             Run::new("git").args(["grep", "-ohE", "cargo xtask test [a-z][a-z0-9-]+"]).capture().unwrap();
         let said = String::from_utf8(said.stdout).unwrap();
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_is_named_once() {
+    fn names_of_stages_are_unique() {
         let mut names = STAGES.map(|stage| stage.name).to_vec();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

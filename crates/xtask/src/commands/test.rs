@@ -1,4 +1,4 @@
-//! `cargo xtask test [--deep] [STAGE…]`: everything that must hold, stage by stage, in two tiers.
+//! `cargo xtask test [--deep] [STAGE…]`: all tests, as stages in two tiers.
 
 use super::Command;
 use crate::machine;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
     name: "test",
-    about: "test a change (--deep: the rest, exhaustive and slow; --list: the stages; STAGE…: only these)",
+    about: "run the tests (--deep: the rest, exhaustive and slow; --list: the stages; STAGE…: only these)",
     run,
 };
 
@@ -18,7 +18,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     if words.iter().any(|word| word == "--list") {
         return match words {
             [_] => Ok(list()),
-            _ => Err(format!("--list stands alone; usage: {USAGE}")),
+            _ => Err(format!("--list takes no other arguments; usage: {USAGE}")),
         };
     }
     let chosen = chosen(words)?;
@@ -43,9 +43,9 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         if names.is_empty() { String::new() } else { format!("not run, {what}: {}\n", names.join(", ")) }
     };
     let remark = [
-        left(Tier::Quick, "of `cargo xtask test`"),
-        left(Tier::Deep, "of `cargo xtask test --deep`, which is exhaustive or slow"),
-        "`cargo xtask test --list` says what they do".to_owned(),
+        left(Tier::Quick, "part of `cargo xtask test`"),
+        left(Tier::Deep, "part of `cargo xtask test --deep`, which is exhaustive or slow"),
+        "`cargo xtask test --list` describes them".to_owned(),
     ]
     .concat();
     Ok(report.print(Some(&remark)))
@@ -61,14 +61,14 @@ fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The named stages in their usual order; all of one tier when none is named.
+/// Returns the named stages in the order of the list; all of one tier if none is named.
 fn chosen(words: &[String]) -> Result<Vec<&'static Stage>, String> {
     let (flags, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
     if let Some(flag) = flags.iter().find(|flag| **flag != "--deep") {
-        return Err(format!("what is \"{flag}\"? usage: {USAGE}"));
+        return Err(format!("unknown option \"{flag}\"; usage: {USAGE}"));
     }
     if !flags.is_empty() && !names.is_empty() {
-        return Err(format!("--deep is for all deep stages, and a stage needs no --deep; usage: {USAGE}"));
+        return Err(format!("--deep runs all deep stages and takes no STAGE; usage: {USAGE}"));
     }
     if let Some(name) = names.iter().find(|name| STAGES.iter().all(|stage| stage.name != **name)) {
         return Err(format!("there is no stage \"{name}\"; `cargo xtask test --list` lists them"));

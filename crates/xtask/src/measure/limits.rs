@@ -1,4 +1,4 @@
-//! `benches/limits.toml`: what figures may be, and what was counted last.
+//! Reads `benches/limits.toml`: the limits of figures, and the last counts.
 
 use super::firmware::{LEVELS, TARGETS};
 use super::row::{Limit, Row};
@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// How much more than it did a path may take, in percent.
+/// How much more than its last count a path may take, in percent.
 const TOLERANCE: u64 = 2;
-/// The same where another compiler has made the program than the one that the counts are of.
+/// The same if another compiler built the program than the one of the last counts.
 const OTHER_COMPILER: u64 = 25;
 
-/// The contender that we are to be faster than.
+/// The contender that must be slower than this library.
 pub const REFERENCE: &str = "reference";
 
-/// Where the part begins that is written by a command.
+/// The line where the part begins that `--bless` writes.
 const COUNTED: &str = "# What was counted last:";
 
 #[derive(Deserialize)]
@@ -28,23 +28,23 @@ pub struct Limits {
     counted: BTreeMap<String, Counted>,
 }
 
-/// A line of the tables of firmware: one figure of each target, the largest of some levels.
+/// A line of the firmware tables: one figure of each target, the largest of some levels.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     pub what: String,
-    /// The table of the page that shows it.
+    /// The table of the page that shows the line.
     pub table: String,
-    /// By its name in `firmware/sheet.rs`.
+    /// The figure's name in `firmware/sheet.rs`.
     pub figure: String,
-    /// All of them where there is none.
+    /// The levels; empty for all.
     #[serde(default)]
     pub levels: Vec<String>,
     pub at_most: Option<f64>,
-    /// Targets that have a limit of their own.
+    /// The limits of targets that have their own.
     #[serde(default)]
     pub at_most_on: BTreeMap<String, f64>,
-    /// The targets that the limit is of; all where there is none.
+    /// The targets that the limit applies to; empty for all.
     #[serde(default)]
     pub on: Vec<String>,
     /// The targets whose figures are not within the limit yet.
@@ -52,30 +52,31 @@ pub struct Line {
     pub unmet: Vec<String>,
     #[serde(default)]
     pub unit: String,
-    /// The same figure of the reference, or words where it has none.
+    /// The same figure of the reference, or text if it has none.
     pub reference: Option<String>,
     pub reference_says: Option<String>,
     /// The same figure of the first version.
     pub first: Option<f64>,
-    /// What pages say of the limit, by their paths: `{}` becomes the limit with its unit, `{n}` the bare number.
+    /// The sentences in pages that state the limit, by the pages' paths. `{}` stands for the limit with its
+    /// unit, `{n}` for the number alone.
     #[serde(default)]
     pub promises: BTreeMap<String, String>,
-    /// Whether the guide's page of costs shows it, too.
+    /// Whether the guide's page of costs shows the line, too.
     #[serde(default)]
     pub costs: bool,
-    /// The name under which the readme shows it, too.
+    /// The name under which the readme shows the line, too.
     pub readme: Option<String>,
-    /// Whether a quick measurement leaves it out.
+    /// Whether a quick measurement leaves the line out.
     #[serde(default)]
     pub deep: bool,
 }
 
 impl Line {
-    /// What is wrong with a name in it.
-    fn slip(&self) -> Option<String> {
+    /// Reports an unknown name in the line.
+    fn unknown_name(&self) -> Option<String> {
         let unknown = |names: &[String], known: &[&str], what| {
             let name = names.iter().find(|name| !known.contains(&name.as_str()))?;
-            Some(format!("\"{}\": there is no {what} \"{name}\"; there are {}", self.what, known.join(", ")))
+            Some(format!("\"{}\": unknown {what} \"{name}\"; there are {}", self.what, known.join(", ")))
         };
         let targets = TARGETS.map(|target| target.name);
         unknown(std::slice::from_ref(&self.table), &["job", "paths"], "table")
@@ -86,12 +87,13 @@ impl Line {
     }
 }
 
-/// A ratio of two times, of the worst of some cases.
+/// A ratio of two times, for the worst of some cases.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
     pub what: String,
-    /// The contender: beside `reference` it is a gain, beside a floor how many times as long we take.
+    /// The other contender. For `reference`, the ratio is how many times faster this library is; for a
+    /// floor, how many times slower.
     pub beside: String,
     pub at_least: Option<f64>,
     pub at_most: Option<f64>,
@@ -110,24 +112,24 @@ struct Counted {
     counts: Vec<(String, u64)>,
 }
 
-/// Paths that were taken on one machine, with programs of one compiler.
+/// Counts of paths on one target, with programs of one compiler.
 #[derive(Clone)]
 pub struct Place {
-    /// Such as `Cortex-M3, s`.
+    /// A name such as `Cortex-M3, s`.
     pub name: String,
     pub compiler: String,
     pub unit: &'static str,
-    /// Each path, and how much it took.
+    /// Each path with its count.
     pub counts: Vec<(String, u64)>,
 }
 
-/// The paths of some places with their limits.
+/// The counted paths with their limits.
 #[derive(Default)]
 pub struct Judged {
     pub rows: Vec<Row>,
-    /// What is wrong with the limits.
-    pub faults: Vec<String>,
-    /// What is worth a line.
+    /// Errors in the limits.
+    pub errors: Vec<String>,
+    /// Remarks for the summary.
     pub notes: Vec<String>,
 }
 
@@ -145,30 +147,30 @@ impl Limits {
         let does_not_fit = |ratio: &&Ratio| {
             ratio.at_least.is_some() && (ratio.at_most.is_some() || ratio.beside != REFERENCE)
         };
-        if let Some(sentence) = limits.firmware.iter().find_map(Line::slip) {
+        if let Some(sentence) = limits.firmware.iter().find_map(Line::unknown_name) {
             return Err(format!("benches/limits.toml: {sentence}"));
         }
         match limits.speed.iter().find(does_not_fit) {
             None => Ok(limits),
             Some(ratio) => Err(format!(
-                "benches/limits.toml: \"{}\" has a limit that does not fit what it is beside",
+                "benches/limits.toml: \"{}\" has a limit that its other contender does not allow",
                 ratio.what
             )),
         }
     }
 
-    /// Where something was counted.
+    /// Returns the names of all places with counts.
     #[cfg(test)]
     pub fn places(&self) -> impl Iterator<Item = &String> {
         self.counted.keys()
     }
 
-    /// Whether anything was counted on a desktop of this architecture.
-    pub fn know(&self, architecture: &str) -> bool {
+    /// Whether there are counts for a desktop of this architecture.
+    pub fn has_counts_for(&self, architecture: &str) -> bool {
         self.counted.keys().any(|place| place.ends_with(&format!(", {architecture}")))
     }
 
-    /// Whether what was counted last there was made by the same compiler.
+    /// Whether the last counts of this place are of the same compiler.
     pub fn has_compiler_of(&self, place: &Place) -> bool {
         self.counted.get(&place.name).is_some_and(|counted| counted.compiler == place.compiler)
     }
@@ -180,7 +182,7 @@ impl Limits {
     }
 }
 
-/// What was counted becomes what may be counted. Places of other machines keep theirs.
+/// Makes these counts the limits. Other places keep theirs.
 pub fn bless(places: &[Place]) -> Result<(), String> {
     workspace::write(&file(), blessed(&workspace::text(&file())?, places)?.as_bytes())
 }
@@ -192,7 +194,7 @@ fn blessed(text: &str, places: &[Place]) -> Result<String, String> {
         counted.insert(name.clone(), Counted { compiler, counts });
     }
     let (head, _) =
-        text.split_once(COUNTED).ok_or("benches/limits.toml: nothing says what was counted last")?;
+        text.split_once(COUNTED).ok_or(format!("benches/limits.toml: there is no line \"{COUNTED}\""))?;
     let mut text = format!("{head}{COUNTED} written by `cargo xtask measure --bless`.\n");
     for (name, Counted { compiler, counts }) in counted {
         let _ = writeln!(text, "\n[counted.\"{name}\"]\ncompiler = \"{compiler}\"\ncounts = [");
@@ -216,12 +218,13 @@ impl Judged {
             let (what, unit) = (format!("{name}: {path}"), place.unit.to_owned());
             self.rows.push(Row { what, limit, ours: *number as f64, unit, ..Row::default() });
             if limit.is_none() {
-                self.faults.push(format!("{name}: {path}: nothing says what it may take; --bless does"));
+                self.errors.push(format!("{name}: {path}: it has no limit; --bless writes one"));
             }
         }
         let is_counted = |path: &str| place.counts.iter().any(|(counted, _)| counted == path);
         let gone = known.iter().filter(|(path, _)| !is_counted(path));
-        self.faults.extend(gone.map(|(path, _)| format!("{name}: {path}: has a limit, but is not counted")));
+        self.errors
+            .extend(gone.map(|(path, _)| format!("{name}: {path}: it has a limit, but is not counted")));
         let lower = place.counts.iter().filter(|(path, number)| {
             limit(path).is_some_and(|limit| number * 100 < limit * (100 - TOLERANCE))
         });
@@ -232,12 +235,10 @@ impl Judged {
 fn note(is_same_compiler: bool, lower: usize) -> String {
     match lower {
         _ if !is_same_compiler => {
-            format!("; another compiler made the limits: {OTHER_COMPILER} % more are allowed")
+            format!("; the limits are of another compiler, so {OTHER_COMPILER} % more are allowed")
         }
         0 => String::new(),
-        _ => format!(
-            "; {lower} take over {TOLERANCE} % less than they did: `cargo xtask measure --bless` keeps them there"
-        ),
+        _ => format!("; {lower} take over {TOLERANCE} % less than before; --bless lowers their limits"),
     }
 }
 
@@ -245,9 +246,11 @@ fn note(is_same_compiler: bool, lower: usize) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "firmware = []\nspeed = []\n\n# What was counted last: written by `cargo xtask measure --bless`.\n\n\
+    const TEXT: &str = "firmware = []\nspeed = []\n\n\
+        # What was counted last: written by `cargo xtask measure --bless`.\n\n\
         [counted.\"heap, s390x\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 5],\n]\n\n\
-        [counted.\"heap, x86_64\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 10000],\n    [\"find 1, whole\", 5000],\n]\n";
+        [counted.\"heap, x86_64\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 10000],\n    \
+        [\"find 1, whole\", 5000],\n]\n";
 
     fn judge(compiler: &str, counts: &[(&str, u64)]) -> Judged {
         Limits::parse(TEXT).unwrap().judge(&[place(compiler, counts)])
@@ -263,35 +266,35 @@ mod tests {
     }
 
     #[test]
-    fn two_percent_more_are_allowed_and_no_more() {
+    fn two_percent_more_are_allowed() {
         let judge = |check, find| judge("rustc 1", &[("check", check), ("find 1, whole", find)]);
         assert_eq!(
             [over(&judge(10_200, 5100)), over(&judge(10_201, 5100)), over(&judge(10_201, 5101))],
             [0, 1, 2]
         );
         let kept = judge(10_000, 4900);
-        assert!(kept.faults.is_empty() && !kept.notes[0].contains("--bless"), "{:?}", kept.notes);
+        assert!(kept.errors.is_empty() && !kept.notes[0].contains("--bless"), "{:?}", kept.notes);
         assert!(judge(10_000, 4899).notes[0].contains("1 take over 2 % less"));
     }
 
     #[test]
-    fn another_compiler_may_take_more_and_that_is_said() {
+    fn another_compiler_may_take_more_with_a_note() {
         let judged = |check| judge("rustc 2", &[("check", check), ("find 1, whole", 1)]);
         assert_eq!((over(&judged(12_500)), over(&judged(12_501))), (0, 1));
         assert!(judged(1).notes[0].contains("25 % more are allowed"));
     }
 
     #[test]
-    fn a_path_without_a_limit_and_a_limit_without_a_path_are_faults() {
-        let faults = judge("rustc 1", &[("check", 1), ("new", 1)]).faults;
+    fn path_without_limit_and_limit_without_path_are_errors() {
+        let errors = judge("rustc 1", &[("check", 1), ("new", 1)]).errors;
         assert!(
-            faults[0].contains("new: nothing says") && faults[1].contains("find 1, whole: has a limit"),
-            "{faults:?}"
+            errors[0].contains("new: it has no limit") && errors[1].contains("find 1, whole: it has a limit"),
+            "{errors:?}"
         );
     }
 
     #[test]
-    fn what_was_counted_is_blessed_and_another_machine_keeps_its_own() {
+    fn blessing_replaces_only_the_counted_places() {
         assert_eq!(blessed(TEXT, &[]).unwrap(), TEXT);
         let again = blessed(TEXT, &[place("rustc 2", &[("check", 7)])]).unwrap();
         assert!(
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_named_once() {
+    fn names_of_lines_are_unique() {
         let limits = Limits::read().unwrap();
         let ratios = limits.speed.iter().map(|ratio| &ratio.what);
         let names: Vec<&String> = limits.firmware.iter().map(|line| &line.what).chain(ratios).collect();
@@ -311,23 +314,23 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_name_switches_no_limit_off() {
+    fn misspelt_names_are_errors() {
         let text = workspace::text(&file()).unwrap();
-        for (name, slip) in [
+        for (name, misspelt) in [
             ("table = \"job\"", "table = \"jobs\""),
             ("levels = [\"s\"]", "levels = [\"S\"]"),
             ("on = [\"Cortex-M3\"]", "on = [\"Cortex-M4\"]"),
             ("unmet = [\"Cortex-M0+\"", "unmet = [\"Cortex-M0\""),
         ] {
-            let slipped = text.replacen(name, slip, 1);
-            assert_ne!(slipped, text, "{name}");
-            let sentence = Limits::parse(&slipped).map(drop).unwrap_err();
-            assert!(sentence.contains("there is no") && sentence.contains("there are"), "{sentence}");
+            let misspelt = text.replacen(name, misspelt, 1);
+            assert_ne!(misspelt, text, "{name}");
+            let sentence = Limits::parse(&misspelt).map(drop).unwrap_err();
+            assert!(sentence.contains("unknown") && sentence.contains("there are"), "{sentence}");
         }
     }
 
     #[test]
-    fn a_limit_fits_what_it_is_beside() {
+    fn only_the_reference_takes_a_lower_limit() {
         let ratio = |limit| {
             TEXT.replace(
                 "speed = []",

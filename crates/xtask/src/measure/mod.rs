@@ -1,4 +1,5 @@
-//! What the product costs, measured, judged by `benches/limits.toml`, and shown in pages.
+//! Measures the costs of the libraries and the command, compares them with `benches/limits.toml`, and
+//! writes them into pages.
 
 mod desktop;
 pub mod firmware;
@@ -20,11 +21,11 @@ pub use row::Row;
 use std::path::Path;
 use table::Table;
 
-/// One of the things that can be measured.
+/// A named measurement.
 pub struct Measure {
     pub name: &'static str,
     pub about: &'static str,
-    /// Whether it counts something that can be blessed.
+    /// Whether it has counts that can be blessed.
     pub counts: bool,
     pub run: fn(&Options) -> Result<Measured, String>,
 }
@@ -44,71 +45,71 @@ pub const MEASURES: [Measure; 4] = [
     },
     Measure {
         name: "speed",
-        about: "how fast it is, beside the reference and floors",
+        about: "times, beside the reference and floors",
         counts: false,
         run: speed::measure,
     },
     Measure {
         name: "formats",
-        about: "one vector in many formats, beside its bare bytes",
+        about: "one vector in many formats, beside its raw bytes",
         counts: false,
         run: formats::measure,
     },
 ];
 
-/// How to measure.
+/// The options of a measurement.
 #[derive(Clone, Copy, Default)]
 pub struct Options {
-    /// What is counted becomes the limit, before anything is judged.
+    /// Makes the counts the limits, before they are compared.
     pub bless: bool,
-    /// Only what tells in a minute whether a change is right.
+    /// Measures only what shows within a minute whether a change is right.
     pub quick: bool,
-    /// Also what is only shown in the pages of the report.
+    /// Measures also what is shown only in the pages of the report.
     pub pages: bool,
     pub hdf5: bool,
 }
 
-/// What was found.
+/// The results of a measurement.
 #[derive(Default)]
 pub struct Measured {
     /// Each figure with a limit, and those shown without one.
     pub rows: Vec<Row>,
-    /// What is wrong with the limits.
-    pub faults: Vec<String>,
-    /// What is worth a line.
+    /// Errors in the limits.
+    pub errors: Vec<String>,
+    /// Remarks for the summary.
     pub notes: Vec<String>,
-    /// What pages show of it.
+    /// The tables for pages.
     pub tables: Vec<Table>,
-    /// What people are told besides.
+    /// More output for people.
     pub text: String,
-    /// What `--json` tells besides: an object.
+    /// More members for the object of `--json`.
     pub details: Value,
 }
 
 impl Measured {
-    /// One object.
+    /// Returns the results as a JSON object.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
-        let mut object = json!({ "kept": self.broken().is_empty(), "limits": rows, "faults": self.faults });
+        let mut object = json!({ "kept": self.broken().is_empty(), "limits": rows, "faults": self.errors });
         if let (Some(object), Some(details)) = (object.as_object_mut(), self.details.as_object()) {
             object.extend(details.clone());
         }
         object
     }
 
-    /// Every limit that is broken without being known as unmet, and what is wrong with limits.
+    /// Returns every broken limit that is not marked as unmet, and the errors in the limits.
     pub fn broken(&self) -> Vec<String> {
         let rows =
             self.rows.iter().filter_map(|row| Some(format!("{}: {}", row.sentence(), row.judge().err()?)));
-        rows.chain(self.faults.iter().cloned()).collect()
+        rows.chain(self.errors.iter().cloned()).collect()
     }
 
-    /// Writes the tables that are checked.
+    /// Writes the tables into their pages.
     pub fn write(&self) -> Result<(), String> {
         self.tables.iter().try_for_each(Table::write)
     }
 
-    /// Counts each limit and each page.
+    /// Counts each limit and each page as a check.
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for row in &self.rows {
@@ -117,10 +118,10 @@ impl Measured {
                 None => println!("        {}", row.sentence()),
             }
         }
-        self.faults.iter().for_each(|fault| tally.check("limits", Err(fault.clone())));
+        self.errors.iter().for_each(|error| tally.check("limits", Err(error.clone())));
         self.notes.iter().for_each(|note| tally.note(note.clone()));
         for table in &self.tables {
-            tally.check(&format!("{} shows this as \"{}\"", table.page, table.name), table.check());
+            tally.check(&format!("{} has this as the table \"{}\"", table.page, table.name), table.check());
         }
         let unmet = self.rows.iter().filter(|row| !row.is_kept() && row.unmet);
         unmet.for_each(|row| tally.note(format!("unmet: {}", row.sentence())));
@@ -128,7 +129,7 @@ impl Measured {
     }
 }
 
-/// Has the report's script write its other tables and draw its pictures, from what `--json` tells.
+/// Runs the report's script, which writes its other tables and draws its pictures from the JSON object.
 pub fn write_report(measured: &Value) -> Result<(), String> {
     let (folder, file) = (Path::new("benches/report"), workspace::target_dir().join("measured.json"));
     workspace::write(&file, measured.to_string().as_bytes())?;
@@ -138,24 +139,25 @@ pub fn write_report(measured: &Value) -> Result<(), String> {
         .check()
 }
 
-/// A stage: every path on one target of each architecture, at one level; and that pages promise no less than the limits.
+/// Runs a stage: every path on one target of each architecture, at one level; and whether the pages'
+/// promises match the limits.
 pub fn judge_quickly() -> Outcome {
     let mut tally = firmware::measure(&Options { quick: true, ..Options::default() })?.tally();
-    tally.check("pages promise what the limits are", firmware::check_promises());
+    tally.check("the promises in pages match the limits", firmware::check_promises());
     Ok(tally)
 }
 
-/// A stage.
+/// Runs a stage: the costs on microcontrollers.
 pub fn judge_firmware() -> Outcome {
     firmware::measure(&Options::default()).map(|measured| measured.tally())
 }
 
-/// A stage.
+/// Runs a stage: the costs on a desktop.
 pub fn judge_desktop() -> Outcome {
     desktop::measure(&Options::default()).map(|measured| measured.tally())
 }
 
-/// A stage.
+/// Runs a stage: the speed.
 pub fn judge_speed() -> Outcome {
     speed::measure(&Options::default()).map(|measured| measured.tally())
 }
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_in_the_limits_is_one_that_is_counted() {
+    fn every_place_in_the_limits_is_counted() {
         let boards = firmware::counted_places();
         for place in limits::Limits::read().unwrap().places() {
             let is_desktop = ["desktop, ", "heap, "].iter().any(|what| place.starts_with(what));
@@ -174,11 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn json_tells_what_was_found_and_what_besides() {
+    fn json_has_rows_and_details() {
         let row = Row { what: "flash".to_owned(), ours: 5.0, ..Row::default() };
         let measured =
             Measured { rows: vec![row], details: json!({ "figures": [1] }), ..Measured::default() };
-        let due = json!({ "kept": true, "limits": [{ "what": "flash", "ours": 5.0, "unit": "", "kept": true }], "faults": [], "figures": [1] });
-        assert_eq!(measured.json(), due);
+        let row = json!({ "what": "flash", "ours": 5.0, "unit": "", "kept": true });
+        let expected = json!({ "kept": true, "limits": [row], "faults": [], "figures": [1] });
+        assert_eq!(measured.json(), expected);
     }
 }

@@ -1,6 +1,7 @@
-//! Numbers, as people read them.
+//! Formats numbers for people.
 
-/// Whole where it is whole or large, else three digits that tell something; commas between thousands.
+/// Formats without decimals if the number is whole or large, else with three significant digits; with
+/// commas between thousands.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string();
@@ -23,8 +24,8 @@ pub fn number(value: f64) -> String {
 }
 
 fn with_commas(digits: &str) -> String {
-    let grouped = digits.bytes().enumerate().flat_map(|(place, digit)| {
-        let comma = place > 0 && (digits.len() - place).is_multiple_of(3);
+    let grouped = digits.bytes().enumerate().flat_map(|(index, digit)| {
+        let comma = index > 0 && (digits.len() - index).is_multiple_of(3);
         comma.then_some(',').into_iter().chain([char::from(digit)])
     });
     grouped.collect()
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_as_long_as_they_need() {
+    fn numbers_have_three_significant_digits() {
         let cases = [
             (0.0, "0"),
             (7.0, "7"),

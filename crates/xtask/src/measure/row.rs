@@ -1,9 +1,9 @@
-//! A figure: what was measured, what it may be, what the reference takes.
+//! A row: a measured figure, its limit, and the reference's figure.
 
 use super::number;
 use serde_json::{Value, json};
 
-/// What a figure may be.
+/// The limit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     AtMost(f64),
@@ -24,45 +24,45 @@ impl Limit {
         }
     }
 
-    /// As in a table: `≤ 6,144 B`.
+    /// Formats it for a table: `≤ 6,144 B`.
     pub fn sign(self, unit: &str) -> String {
         let sign = if matches!(self, Self::AtMost(_)) { '≤' } else { '≥' };
         format!("{sign} {}", with_unit(self.value(), unit))
     }
 }
 
-/// One figure.
+/// A figure.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub what: String,
-    /// The limit; none where the figure is only shown.
+    /// The limit; `None` if the figure is only shown.
     pub limit: Option<Limit>,
-    /// Whether `limits.toml` says that the limit is not met yet. Such a row is no failure, but one that is met now is: so the list of
-    /// what is unmet only gets shorter.
+    /// Whether `limits.toml` marks the limit as unmet. Such a row does not fail; it fails when its limit is
+    /// met, so that the list of unmet limits only gets shorter.
     pub unmet: bool,
     pub ours: f64,
     /// The suffix of the number, such as `B`; `x` for ratios; empty for counts.
     pub unit: String,
-    /// The same of the reference.
+    /// The same figure of the reference.
     pub reference: Option<f64>,
 }
 
 impl Row {
-    /// Whether it is within its limit. What is no number is within none.
+    /// Whether the figure is within its limit; NaN is not.
     pub fn is_kept(&self) -> bool {
         self.limit.is_none_or(|limit| limit.allows(self.ours))
     }
 
-    /// An error unless the limit is kept, or known to be unmet.
+    /// Returns an error unless the limit is kept, or marked as unmet.
     pub fn judge(&self) -> Result<(), String> {
         match (self.is_kept(), self.unmet) {
             (true, false) | (false, true) => Ok(()),
             (false, false) => Err("it is outside its limit".to_owned()),
-            (true, true) => Err("it is met: strike it from `unmet` in benches/limits.toml".to_owned()),
+            (true, true) => Err("it is met: remove it from `unmet` in benches/limits.toml".to_owned()),
         }
     }
 
-    /// All of it in one line: `flash, opt s: 5,120 B, ≤ 6,144 B; the reference 53,016 B`.
+    /// Formats all of it on one line: `flash, opt s: 5,120 B, ≤ 6,144 B; the reference 53,016 B`.
     pub fn sentence(&self) -> String {
         let limit = self.limit.map_or(String::new(), |limit| format!(", {}", limit.sign(&self.unit)));
         let reference = self
@@ -71,7 +71,7 @@ impl Row {
         format!("{}: {}{limit}{reference}", self.what, with_unit(self.ours, &self.unit))
     }
 
-    /// One object.
+    /// Returns the row as a JSON object.
     pub fn json(&self) -> Value {
         let mut object =
             json!({ "what": self.what, "ours": self.ours, "unit": self.unit, "kept": self.is_kept() });
@@ -91,7 +91,7 @@ impl Row {
         object
     }
 
-    /// Its line in a table: what, limit, ours, the reference.
+    /// Returns its line in a table: name, limit, our figure, the reference's figure.
     pub fn line(&self) -> String {
         format!(
             "| {} | {} | {} | {} |\n",
@@ -106,25 +106,25 @@ impl Row {
         self.limit.map_or("–".to_owned(), |limit| limit.sign(&self.unit))
     }
 
-    /// The reference's figure, or a dash.
+    /// Formats the reference's figure, or a dash.
     pub fn shown_reference(&self) -> String {
         self.reference.map_or("–".to_owned(), |value| with_unit(value, &self.unit))
     }
 
-    /// Our figure, marked where the limit is not kept.
+    /// Formats our figure, with a mark if the limit is not kept.
     pub fn shown(&self) -> String {
         let ours = with_unit(self.ours, &self.unit);
         if self.is_kept() { ours } else { format!("{ours}, **unmet**") }
     }
 }
 
-/// The table of the rows, with its head.
+/// Returns the table of the rows, with its head.
 pub fn table(rows: &[Row]) -> String {
     let lines: String = rows.iter().map(Row::line).collect();
     format!("| what | limit | here | reference |\n|---|---|---|---|\n{lines}")
 }
 
-/// A number with its unit.
+/// Formats a number with its unit.
 pub fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "" => number(value),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_kept_up_to_itself() {
+    fn a_limit_includes_its_value() {
         assert!(flash(6144.0).is_kept() && !flash(6144.5).is_kept());
         let fast = |ours| Row { limit: Some(Limit::AtLeast(12.0)), ours, ..flash(0.0) };
         assert!(fast(12.0).is_kept() && !fast(11.9).is_kept());
@@ -153,20 +153,23 @@ mod tests {
     }
 
     #[test]
-    fn unmet_is_excused_only_while_it_is() {
+    fn a_row_marked_unmet_passes_only_while_unmet() {
         let unmet = |ours| Row { unmet: true, ..flash(ours) };
         assert_eq!([flash(1.0).judge(), unmet(9999.0).judge()], [Ok(()), Ok(())]);
         assert!(flash(9999.0).judge().is_err());
-        assert!(unmet(1.0).judge().unwrap_err().contains("strike it"));
+        assert!(unmet(1.0).judge().unwrap_err().contains("remove it"));
     }
 
     #[test]
-    fn a_row_is_said_and_shown() {
+    fn rows_have_a_sentence_a_line_and_json() {
         assert_eq!(flash(5120.0).sentence(), "flash: 5,120 B, ≤ 6,144 B; the reference 53,016 B");
         assert_eq!(flash(6145.0).line(), "| flash | ≤ 6,144 B | 6,145 B, **unmet** | 53,016 B |\n");
         let told = Row { limit: None, reference: None, unit: String::new(), ..flash(3.0) };
         assert_eq!(told.line(), "| flash | – | 3 | – |\n");
-        let due = json!({ "what": "flash", "ours": 6200.5, "unit": "B", "at_most": 6144.0, "reference": 53016.0, "kept": false });
-        assert_eq!(flash(6200.5).json(), due);
+        let expected = json!({
+            "what": "flash", "ours": 6200.5, "unit": "B",
+            "at_most": 6144.0, "reference": 53016.0, "kept": false
+        });
+        assert_eq!(flash(6200.5).json(), expected);
     }
 }

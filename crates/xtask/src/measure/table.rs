@@ -1,37 +1,38 @@
-//! Tables in pages, each between two marks.
+//! Writes and checks tables in pages, each between two marks.
 
 use crate::workspace;
 
 /// A table in a page.
 pub struct Table {
-    /// A path below the root.
+    /// A path relative to the repository's root.
     pub page: &'static str,
     pub name: &'static str,
     pub text: String,
     pub likeness: Likeness,
 }
 
-/// How much a table that is written down may differ from the one that was just measured.
+/// How much the table in a page may differ from the one that was just measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Likeness {
-    /// The first so many cells of each line may not differ.
+    /// This many cells at the start of each line must be equal.
     pub equal: usize,
-    /// In the others the words may not, and numbers by so much.
+    /// In the other cells words must be equal, and numbers may differ by this.
     pub others: Difference,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Difference {
-    /// By this part of themselves.
+    /// By this part of the number.
     Part(f64),
-    /// By so much.
+    /// By this amount.
     Amount(f64),
-    /// However much: times are those of one machine.
+    /// By any amount: times are of one computer only.
     Any,
 }
 
 impl Table {
-    /// Replaces the text of the page between `<!-- table NAME: … -->` and `<!-- end of table NAME -->`, each on a line of its own.
+    /// Replaces the text of the page between `<!-- table NAME: … -->` and `<!-- end of table NAME -->`,
+    /// each on a line of its own.
     pub fn write(&self) -> Result<(), String> {
         let text = self.read()?;
         let (before, _, after) = self.split(&text)?;
@@ -39,13 +40,13 @@ impl Table {
         workspace::write(&workspace::root().join(self.page), text.as_bytes())
     }
 
-    /// An error when the page shows another table than this one.
+    /// Checks that the page shows this table.
     pub fn check(&self) -> Result<(), String> {
         let text = self.read()?;
         let (_, shown, _) = self.split(&text)?;
         self.likeness.compare(shown, &self.text).map_err(|difference| {
             format!(
-                "the table {} in {} is stale (`cargo xtask measure --write` writes it): {difference}",
+                "the table {} in {} is out of date (`cargo xtask measure --write` updates it): {difference}",
                 self.name, self.page
             )
         })
@@ -55,11 +56,11 @@ impl Table {
         workspace::text(&workspace::root().join(self.page))
     }
 
-    /// The page up to the end of the first mark's line, the table, and the page from the second mark on.
+    /// Splits the page: up to the end of the first mark's line, the table, and from the second mark on.
     fn split<'t>(&self, text: &'t str) -> Result<(&'t str, &'t str, &'t str), String> {
         let (begin, end) =
             (format!("<!-- table {}:", self.name), format!("<!-- end of table {} -->", self.name));
-        let lacks = |mark: &str| format!("{}: there is no mark \"{mark}\" on one line of its own", self.page);
+        let lacks = |mark: &str| format!("{}: the mark \"{mark}\" is not on exactly one line", self.page);
         let at = line_with(text, &begin).ok_or_else(|| lacks(&begin))?;
         let len = text[at..].find('\n').ok_or_else(|| lacks(&end))?;
         let (before, rest) = text.split_at(at + len + 1);
@@ -68,7 +69,7 @@ impl Table {
     }
 }
 
-/// Where the only line begins that begins so.
+/// Returns the offset of the only line with this beginning.
 fn line_with(text: &str, beginning: &str) -> Option<usize> {
     let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
     let mut found = starts.filter(|&at| text[at..].starts_with(beginning));
@@ -76,43 +77,43 @@ fn line_with(text: &str, beginning: &str) -> Option<usize> {
 }
 
 impl Likeness {
-    /// An error that shows the first lines of tables that differ too much.
-    pub fn compare(self, shown: &str, due: &str) -> Result<(), String> {
-        let [mut shown, mut due] = [shown, due].map(|text| text.lines().filter(|line| line.starts_with('|')));
+    /// Compares two tables; the error shows the first lines that differ too much.
+    pub fn compare(self, shown: &str, new: &str) -> Result<(), String> {
+        let [mut shown, mut new] = [shown, new].map(|text| text.lines().filter(|line| line.starts_with('|')));
         loop {
-            match (shown.next(), due.next()) {
+            match (shown.next(), new.next()) {
                 (None, None) => return Ok(()),
-                (Some(shown), Some(due)) if self.are_alike(shown, due) => {}
-                (shown, due) => {
-                    let [shown, due] = [shown, due].map(|line| line.unwrap_or("(nothing)"));
-                    return Err(format!("it says\n  {shown}\nbut now it is\n  {due}"));
+                (Some(shown), Some(new)) if self.are_alike(shown, new) => {}
+                (shown, new) => {
+                    let [shown, new] = [shown, new].map(|line| line.unwrap_or("(nothing)"));
+                    return Err(format!("the page has\n  {shown}\nbut now it is\n  {new}"));
                 }
             }
         }
     }
 
-    fn are_alike(self, shown: &str, due: &str) -> bool {
-        let (shown, due) = (shown.split('|').collect::<Vec<_>>(), due.split('|').collect::<Vec<_>>());
-        let alike = |(cell, (shown, due)): (usize, (&&str, &&str))| match cell <= self.equal {
-            true => shown == due,
-            false => self.others.allows(shown, due),
+    fn are_alike(self, shown: &str, new: &str) -> bool {
+        let (shown, new) = (shown.split('|').collect::<Vec<_>>(), new.split('|').collect::<Vec<_>>());
+        let alike = |(cell, (shown, new)): (usize, (&&str, &&str))| match cell <= self.equal {
+            true => shown == new,
+            false => self.others.allows(shown, new),
         };
-        shown.len() == due.len() && shown.iter().zip(&due).enumerate().all(alike)
+        shown.len() == new.len() && shown.iter().zip(&new).enumerate().all(alike)
     }
 }
 
 impl Difference {
-    fn allows(self, shown: &str, due: &str) -> bool {
-        let (shown, due) = (words(shown), words(due));
-        let alike = |(shown, due): (&&str, &&str)| match (figure(shown), figure(due)) {
-            (Some(shown), Some(due)) => match self {
-                Self::Part(part) => (shown - due).abs() <= part * due.abs().max(shown.abs()),
-                Self::Amount(most) => (shown - due).abs() <= most,
+    fn allows(self, shown: &str, new: &str) -> bool {
+        let (shown, new) = (words(shown), words(new));
+        let alike = |(shown, new): (&&str, &&str)| match (figure(shown), figure(new)) {
+            (Some(shown), Some(new)) => match self {
+                Self::Part(part) => (shown - new).abs() <= part * new.abs().max(shown.abs()),
+                Self::Amount(most) => (shown - new).abs() <= most,
                 Self::Any => true,
             },
-            _ => shown == due || self == Self::Any,
+            _ => shown == new || self == Self::Any,
         };
-        (shown.len() == due.len() || self == Self::Any) && shown.iter().zip(&due).all(alike)
+        (shown.len() == new.len() || self == Self::Any) && shown.iter().zip(&new).all(alike)
     }
 }
 
@@ -141,10 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_there_once_and_both() {
+    fn each_mark_must_be_on_one_line() {
         let page = "a\n<!-- table x: written by this -->\n\n| 1 |\n\n<!-- end of table x -->\nb\n";
-        let due = ("a\n<!-- table x: written by this -->\n", "\n| 1 |\n\n", "<!-- end of table x -->\nb\n");
-        assert_eq!(table("x").split(page), Ok(due));
+        let expected =
+            ("a\n<!-- table x: written by this -->\n", "\n| 1 |\n\n", "<!-- end of table x -->\nb\n");
+        assert_eq!(table("x").split(page), Ok(expected));
         for page in ["", "a\n<!-- table x: b", "<!-- table x: b -->\n", &[page, page].concat()] {
             assert!(table("x").split(page).is_err(), "{page}");
         }
@@ -152,8 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_equal_or_near() {
-        let differs = |equal, others, shown, due| Likeness { equal, others }.compare(shown, due).is_err();
+    fn cells_are_equal_or_similar() {
+        let differs = |equal, others, shown, new| Likeness { equal, others }.compare(shown, new).is_err();
         let tenth = Difference::Part(0.1);
         assert!(!differs(2, tenth, "| a | ≤ 6,144 B | 5,000 B |", "| a | ≤ 6,144 B | 5,400 B |"));
         assert!(differs(3, tenth, "| a | ≤ 6,144 B | 5,000 B |", "| a | ≤ 6,144 B | 5,400 B |"));

@@ -1,4 +1,5 @@
-//! What it costs to have the compiler read a model: the time, and where its lint for long evaluations complains.
+//! Measures the cost of models at compile time: the time of builds, and when the lint for long evaluations
+//! warns.
 
 use super::pages;
 use super::scratch::Scratch;
@@ -7,36 +8,36 @@ use crate::process::{Run, everything};
 use crate::report::{Outcome, Tally};
 use std::time::Duration;
 
-/// As many tensors as no network has that fits into a microcontroller.
+/// More tensors than any network for a microcontroller has.
 const MANY: usize = 2000;
-/// So many tensors do not set off the lint for a view, for one whose header is spelled with spaces, and for the check of all
-/// names. The readme promises it.
+/// Numbers of tensors for which the lint is silent: for a view, for a view of a spaced header, and for the
+/// check of all names. The page of costs states them.
 const SILENT: [usize; 3] = [1000, 1000, 500];
-/// Names whose check sets it off, to prove that it would be seen.
+/// A number of names for which the check triggers the lint, to show that a warning would be seen.
 const LOUD: usize = 4000;
 const LINT: &str = "long_running_const_eval";
 
-/// How often each build is timed, to have the best of them.
+/// How often each build is timed; the fastest counts.
 const RUNS: usize = 2;
 
 const DEBUG: &[&str] = &[];
 const RELEASE: &[&str] = &["--release"];
 
-/// What a build takes longer for something than for nothing, or for the same without it.
+/// A difference of build times: with something, and without it.
 struct Measure {
     what: &'static str,
-    /// What the readme says of the limit, `MANY` and `SECONDS` being [`most`](Self::most).
+    /// The sentence with the limit in the page of costs; `MANY` and `SECONDS` stand for [`most`](Self::most).
     promise: &'static str,
-    /// How many seconds so many may take.
+    /// A number of items, and the seconds that they may take at most.
     most: (usize, u64),
-    /// How many are measured.
+    /// The numbers of items that are measured.
     sizes: &'static [usize],
     profiles: &'static [&'static [&'static str]],
     with: Source,
     without: Source,
 }
 
-/// Source with so many of something.
+/// Returns source code with this many items.
 type Source = fn(&Scratch, usize) -> Result<String, String>;
 
 const MEASURES: [Measure; 5] = [
@@ -59,7 +60,7 @@ const MEASURES: [Measure; 5] = [
         without: nothing,
     },
     Measure {
-        what: "the check of all names alone, without the table that the macro makes,",
+        what: "the check of all names without the macro's table",
         promise: "check of MANY names takes less than SECONDS s",
         most: (200, 1),
         sizes: &[50, 100, 200, 400],
@@ -76,7 +77,7 @@ const MEASURES: [Measure; 5] = [
         with: |scratch, many| with_metadata(scratch, &keys(many)),
         without: |scratch, _| with_metadata(scratch, ""),
     },
-    // As one has that is JSON itself.
+    // Such as a value that is itself JSON.
     Measure {
         what: "a value with so many escapes",
         promise: "a value with MANY escapes less than SECONDS s",
@@ -90,9 +91,9 @@ const MEASURES: [Measure; 5] = [
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
-    tally.check("the page of costs promises these limits", pages::check(pages::COSTS, promises()));
+    tally.check("the page of costs states these limits", pages::check(pages::COSTS, promises()));
     let scratch = Scratch::new("build-time")?;
-    // The core is built before anything is timed.
+    // The library is built before anything is timed.
     for profile in [DEBUG, RELEASE] {
         cargo(&scratch, "build").args(profile).capture()?;
     }
@@ -130,11 +131,11 @@ impl Measure {
             sentence += &format!(" {:.2} s for {many},", extra.as_secs_f32());
             is_kept &= many > self.most.0 || extra < Duration::from_secs(self.most.1);
         }
-        if is_kept { Ok(sentence) } else { Err(sentence + " which is too long") }
+        if is_kept { Ok(sentence) } else { Err(sentence + " too long") }
     }
 }
 
-/// The shortest of some builds of the library from the start, the core being built.
+/// Returns the shortest time of some clean builds of the package, with its dependencies already built.
 fn fastest(scratch: &Scratch, profile: &[&str], source: &str) -> Result<Duration, String> {
     let times = (0..RUNS).map(|run| {
         scratch.write("src/lib.rs", format!("// {run}\n#![allow({LINT})]\n{source}").as_bytes())?;
@@ -144,16 +145,16 @@ fn fastest(scratch: &Scratch, profile: &[&str], source: &str) -> Result<Duration
     times?.into_iter().min().ok_or_else(|| "nothing was timed".to_owned())
 }
 
-/// With nothing remembered of earlier builds.
+/// Runs cargo without incremental compilation.
 fn cargo(scratch: &Scratch, subcommand: &str) -> Run {
     scratch.cargo(subcommand).args(["--lib"]).env("CARGO_INCREMENTAL", "0")
 }
 
-/// Where the lint is silent: of the macro always, of a view that is made without it, of one whose header is not spelled as usual, and of
-/// the check of names up to so many tensors.
+/// Checks when the lint is silent: always for the macro; up to a number of tensors for a view made without
+/// it, for a view of a spaced header, and for the check of names.
 fn find_lint(scratch: &Scratch) -> Result<String, String> {
-    let silent = |what, tensors, source: Result<String, String>| match complains(scratch, &source?)? {
-        true => Err(format!("{LINT} complains of {what} with {tensors} tensors")),
+    let silent = |what, tensors, source: Result<String, String>| match warns(scratch, &source?)? {
+        true => Err(format!("{LINT} warns about {what} with {tensors} tensors")),
         false => Ok(()),
     };
     let [view, with_spaces, names] = SILENT;
@@ -162,22 +163,23 @@ fn find_lint(scratch: &Scratch) -> Result<String, String> {
     silent("a view", view, by_hand(scratch, &matrices(view).bytes(), ""))?;
     silent("a view with spaces", with_spaces, by_hand(scratch, &spaced_file, ""))?;
     silent("the check of names", names, by_hand(scratch, &matrices(names).bytes(), UNIQUE))?;
-    if !complains(scratch, &by_hand(scratch, &matrices(LOUD).bytes(), UNIQUE)?)? {
-        return Err(format!("{LINT} does not even complain of the check of {LOUD} names"));
+    if !warns(scratch, &by_hand(scratch, &matrices(LOUD).bytes(), UNIQUE)?)? {
+        return Err(format!("{LINT} does not warn even about the check of {LOUD} names"));
     }
     Ok(format!(
-        "{LINT} is silent for a view of {view} tensors, of {with_spaces} spelled with spaces, and for the check of {names} names"
+        "{LINT} is silent for a view of {view} tensors, of {with_spaces} in a spaced header, \
+         and for the check of {names} names"
     ))
 }
 
-fn complains(scratch: &Scratch, source: &str) -> Result<bool, String> {
+fn warns(scratch: &Scratch, source: &str) -> Result<bool, String> {
     scratch.write("src/lib.rs", source.as_bytes())?;
     let output = cargo(scratch, "check").output()?;
-    let said = everything(&output);
-    match (output.status.success(), said.contains(LINT)) {
+    let text = everything(&output);
+    match (output.status.success(), text.contains(LINT)) {
         (true, _) => Ok(false),
         (false, true) => Ok(true),
-        (false, false) => Err(format!("this does not build:\n{said}")),
+        (false, false) => Err(format!("the build failed:\n{text}")),
     }
 }
 
@@ -197,7 +199,7 @@ fn keys(many: usize) -> String {
     keys.collect::<Vec<_>>().join(",")
 }
 
-/// A small model with `__metadata__` where the usual writers put it.
+/// A small model with `__metadata__` where most writers put it.
 fn with_metadata(scratch: &Scratch, pairs: &str) -> Result<String, String> {
     let header = matrices(10).header().replacen('{', &format!(r#"{{"__metadata__":{{{pairs}}},"#), 1);
     let include = include(scratch, "metadata", &matrices(10).bytes_with_header(&header))?;
@@ -213,7 +215,7 @@ fn looking_up(scratch: &Scratch, tensors: usize) -> Result<String, String> {
     Ok([uses, include(scratch, "model", &matrices(tensors).bytes())?].into_iter().chain(lookups).collect())
 }
 
-/// Writes the file, and gives the source that includes it.
+/// Writes the file, and returns the source that includes it.
 fn include(scratch: &Scratch, name: &str, file: &[u8]) -> Result<String, String> {
     scratch.write(&format!("models/{name}.safetensors"), file)?;
     Ok(format!(
@@ -224,16 +226,17 @@ fn include(scratch: &Scratch, name: &str, file: &[u8]) -> Result<String, String>
 
 const UNIQUE: &str = ".with_unique_names()";
 
-/// Writes the file, and gives the source of a view of it without the macro, and what is done with it.
+/// Writes the file, and returns the source of a view of it without the macro, followed by `with`.
 fn by_hand(scratch: &Scratch, file: &[u8], with: &str) -> Result<String, String> {
     scratch.write("models/by-hand.safetensors", file)?;
     Ok(format!(
         "use embedded_safetensors::{{View, include_aligned}};\n\
-         pub const MODEL: View<'static> = View::embed(include_aligned!(\"../models/by-hand.safetensors\", 16)){with};\n"
+         pub const MODEL: View<'static> =\n\
+         View::embed(include_aligned!(\"../models/by-hand.safetensors\", 16)){with};\n"
     ))
 }
 
-/// F16 matrices, named as most networks name them.
+/// Returns F16 matrices with typical names.
 fn matrices(tensors: usize) -> ModelFile {
     (0..tensors)
         .fold(ModelFile::default(), |model, ordinal| model.with(&name(ordinal), "F16", "[4,8]", [0; 64]))

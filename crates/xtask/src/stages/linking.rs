@@ -1,31 +1,31 @@
-//! The proof that the core cannot panic: firmware with all of it in links, though its panic handler
-//! calls a function that exists nowhere.
+//! Shows that the library cannot panic: firmware with all of it links, though its panic handler calls an
+//! undefined function.
 
 use crate::elf::Elf;
 use crate::measure::firmware::{Firmware, LEVELS, UNWANTED, program};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 
-/// One target tells what a feature costs that is not used.
+/// A target to measure the cost of an unused feature.
 const LOGGED: &str = "thumbv7m-none-eabi";
-/// What a linker says of the function that the panic handler calls.
-const MISSED: &str = "undefined symbol: a_panic_path_survived";
+/// The linker's message about the function that the panic handler calls.
+const UNDEFINED: &str = "undefined symbol: a_panic_path_survived";
 
-/// At every level, for every target.
+/// Links at every level, for every target.
 pub fn no_panic() -> Outcome {
     let toolchains = Toolchain::for_targets(&BARE_TARGETS)?;
     let mut tally = Tally::default();
     for level in LEVELS {
         judge(Firmware { toolchains: &toolchains, level }, &mut tally);
     }
-    let log = "is as large with the feature defmt, where nothing is logged";
+    let log = "is as large with the feature defmt as without, if nothing is logged";
     tally.check(&format!("{LOGGED} {log}"), log_is_free(Toolchain::for_target(LOGGED)?));
-    let trap = "does not link with a panic in it, for any target";
+    let trap = "a program with a panic does not link for any target";
     tally.check(trap, trap_works(Firmware { toolchains: &toolchains, level: LEVELS[0] }));
     Ok(tally)
 }
 
-/// At one level, for one target of each architecture.
+/// Links at one level, for one target of each architecture.
 pub fn one_level() -> Outcome {
     let toolchains = Toolchain::for_targets(&[LOGGED, "riscv32imc-unknown-none-elf"])?;
     let mut tally = Tally::default();
@@ -41,11 +41,12 @@ fn judge(firmware: Firmware<'_>, tally: &mut Tally) {
     }
 }
 
-/// For every target the link fails because the function is undefined.
+/// Checks that for every target the link fails because the function is undefined.
 fn trap_works(firmware: Firmware<'_>) -> Result<(), String> {
-    match firmware.build_refused("everything", "with-panic")?.iter().find(|said| !said.contains(MISSED)) {
+    let outputs = firmware.build_rejected("everything", "with-panic")?;
+    match outputs.iter().find(|output| !output.contains(UNDEFINED)) {
         None => Ok(()),
-        Some(said) => Err(format!("a link failed, but not because the function is undefined:\n{said}")),
+        Some(output) => Err(format!("a link failed, but not because the function is undefined:\n{output}")),
     }
 }
 
@@ -60,7 +61,7 @@ fn log_is_free(toolchain: Toolchain) -> Result<(), String> {
     }
 }
 
-/// How large the program is: its functions, its constants, its memory, and what it would have to tell a log.
+/// Returns the sizes of the program's functions, constants and memory, and of its texts for a log.
 fn sizes(toolchain: Toolchain) -> Result<[usize; 4], String> {
     let elf = Elf::open(&program(toolchain, "everything"))?;
     let functions = elf.size_of_functions().ok_or("the linked program has no symbol table")?;

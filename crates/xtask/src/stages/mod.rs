@@ -21,13 +21,13 @@ pub use suites::{command, release_command};
 /// When a stage runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// With every change: what tells whether it is right, in minutes.
+    /// With every change, in minutes: tests whether the change is right.
     Quick,
-    /// With `--deep`: what is exhaustive or slow.
+    /// With `--deep`: exhaustive or slow.
     Deep,
 }
 
-/// One stage: a name to ask for it, a line about it, what it needs, and what it does.
+/// A stage: its name, a one-line description, its needs, and its function.
 pub struct Stage {
     pub name: &'static str,
     pub about: &'static str,
@@ -37,12 +37,12 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Sets up all that it needs, and gives a sentence for each thing that is missing.
+    /// Sets up all needs, and returns a sentence for each that is missing.
     pub fn set_up(&self) -> Vec<String> {
         self.needs.iter().flat_map(|need| need.set_up()).collect()
     }
 
-    /// What it needs has been set up.
+    /// Runs the stage; its needs must be set up.
     pub fn run(&self) -> Outcome {
         (self.run)()
     }
@@ -61,16 +61,16 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
     Stage { name, about, tier: Tier::Deep, needs: &[], run }
 }
 
-/// In the order in which they run.
+/// The stages in the order in which they run.
 pub const STAGES: [Stage; 29] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
         suites::workspace,
     ),
-    quick("no-std", "every vector on the core as firmware builds it", suites::no_std),
-    quick("std", "the same on the core with `std`, and random files beside the reference", suites::std),
-    quick("x86-32", "every vector where pointers have 32 bits", targets::x86_32).needs(&[Need::X86]),
+    quick("no-std", "every vector, with the library as firmware builds it", suites::no_std),
+    quick("std", "the same with `std`, and random files compared with the reference", suites::std),
+    quick("x86-32", "every vector with 32-bit pointers", targets::x86_32).needs(&[Need::X86]),
     quick(
         "no-panic",
         "firmware links with an undefined panic symbol: one link per architecture",
@@ -79,13 +79,13 @@ pub const STAGES: [Stage; 29] = [
     .needs(&[Need::Emulators]),
     quick(
         "cost",
-        "flash, RAM, stack and instructions of every path within their limits, under QEMU",
+        "limits of flash, RAM, stack and instructions of every path, under QEMU",
         measure::judge_quickly,
     )
     .needs(&[Need::Emulators]),
     quick(
         "flash-model",
-        "a model in flash: no parser, no RAM, and no build that disagrees",
+        "a model in flash: no parser, no RAM; builds that contradict the model fail",
         flash_model::run,
     )
     .needs(&[Need::Emulators]),
@@ -93,55 +93,58 @@ pub const STAGES: [Stage; 29] = [
         .needs(&[Need::QuickBoards]),
     quick(
         "identity",
-        "random files and shards are those of the Python reference, byte for byte",
+        "random files and shards match the Python reference, byte for byte",
         scripts::some_files,
     )
     .needs(&[Need::Python(TESTS)]),
-    quick(
-        "digits",
-        "the networks of the firmware, and what boards make of them, are what numpy says",
-        scripts::digits,
+    quick("digits", "the firmware's networks and the boards' answers match numpy", scripts::digits)
+        .needs(&[Need::Python(TRAINING)]),
+    deep("suite", "the entire suite, with the library as firmware builds it; the examples", suites::whole),
+    deep("oracle", "the entire suite again, optimised, compared with the reference", suites::oracle),
+    deep("all-x86-32", "the entire suite with 32-bit pointers", targets::all_x86_32).needs(&[Need::X86]),
+    deep(
+        "mcu",
+        "the library builds for microcontrollers, with each of its features",
+        targets::microcontrollers,
     )
-    .needs(&[Need::Python(TRAINING)]),
-    deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
-    deep("oracle", "all of the suite again, optimised, with the reference beside it", suites::oracle),
-    deep("all-x86-32", "all of the suite where pointers have 32 bits", targets::all_x86_32)
-        .needs(&[Need::X86]),
-    deep("mcu", "the core builds for microcontrollers, with each of its features", targets::microcontrollers)
-        .needs(&[Need::Microcontrollers]),
+    .needs(&[Need::Microcontrollers]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
     deep("flash-rest", "a model in flash on all other targets", flash_model::rest)
         .needs(&[Need::Microcontrollers, Need::Emulators]),
-    deep("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
+    deep(
+        "build-time",
+        "build times of models in flash, and when the compiler's lint warns",
+        build_time::measure,
+    ),
     deep(
         "firmware",
-        "every board does what its manifest says: digits, vectors, bad storage, or only a build",
+        "every board behaves as its manifest says: digits, vectors, bad storage, or only a build",
         boards::all,
     )
     .needs(&[Need::Boards]),
-    deep("bench", "how fast it is, beside the reference and floors in the same run", measure::judge_speed),
-    deep("formats", "one vector in the formats that the field compares", measure::compare_formats),
+    deep("bench", "times, beside the reference and floors in the same run", measure::judge_speed),
+    deep("formats", "one vector in several common formats", measure::compare_formats),
     deep(
         "counts",
-        "the main paths of a desktop take no more instructions, heap and memory than they did",
+        "limits of instructions, heap and memory of the main paths on a desktop",
         measure::judge_desktop,
     )
     .needs(&[Need::Program("valgrind", "valgrind"), Need::Program("taskset", "util-linux")]),
     deep(
         "all-costs",
-        "the same as cost at every level and beside the reference; the pages that show it",
+        "as `cost`, at every level and beside the reference; the pages with the figures",
         measure::judge_firmware,
     )
     .needs(&[Need::Microcontrollers, Need::Emulators]),
-    deep("vectors", "the committed vectors are what the generator writes", scripts::vectors),
+    deep("vectors", "the committed vectors match the generator", scripts::vectors),
     deep(
         "python",
-        "many files and shards are those of the Python reference, and many slices are numpy's",
+        "many files and shards match the Python reference, and many slices match numpy",
         scripts::all,
     )
     .needs(&[Need::Python(TESTS)]),
-    deep("tables", "the committed tables are what numpy and ml_dtypes say", scripts::tables)
+    deep("tables", "the committed tables match numpy and ml_dtypes", scripts::tables)
         .needs(&[Need::Python(TESTS)]),
     deep(
         "desktop",
@@ -151,10 +154,10 @@ pub const STAGES: [Stage; 29] = [
     .needs(&[Need::Python(TESTS)]),
     deep(
         "readers",
-        "the results page is true, `safetensors decode` is always right, and run.py scores as the command",
+        "the results page is right, `safetensors decode` is right, and run.py scores like the command",
         scripts::readers,
     )
     .needs(&[Need::Python(READERS)]),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
-    deep("memory", "what the command takes of memory, also for files of gigabytes", suites::memory),
+    deep("memory", "memory of the command, also for files of gigabytes", suites::memory),
 ];

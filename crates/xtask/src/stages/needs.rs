@@ -1,4 +1,4 @@
-//! What stages need of a machine. It is set up before anything is built, or said to be missing.
+//! The needs of stages. They are set up before anything is built, or reported as missing.
 
 use super::scripts::Packages;
 use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
@@ -6,25 +6,25 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{boards, machine, python, workspace};
 use std::path::Path;
 
-/// One thing that is there, or can be installed.
+/// A tool that is installed or can be.
 #[derive(Clone, Copy)]
 pub enum Need {
     /// A compiler for every microcontroller.
     Microcontrollers,
     /// A compiler and an emulator for one microcontroller of each architecture.
     Emulators,
-    /// All that 32-bit x86 programs are built with.
+    /// All tools to build 32-bit x86 programs.
     X86,
-    /// What boards are built and run with: those of a quick run, or all.
+    /// All tools to build and run boards: those of a quick run, or all.
     QuickBoards,
     Boards,
-    /// A program, and the package of Debian that has it.
+    /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
     Python(Packages),
 }
 
 impl Need {
-    /// Sets it up, and gives a sentence for each part that is missing.
+    /// Sets it up, and returns a sentence for each part that is missing.
     pub fn set_up(self) -> Vec<String> {
         let target = |triple| Toolchain::for_target(triple).map(drop);
         let outcomes: Vec<Result<(), String>> = match self {

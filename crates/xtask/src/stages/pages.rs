@@ -1,4 +1,4 @@
-//! Promises of pages, word by word, so that no figure on a page outlives a change of what is measured.
+//! Checks sentences with figures in pages, word for word, so that pages cannot contradict the limits.
 
 use crate::workspace;
 
@@ -6,7 +6,8 @@ pub const README: &str = "README.md";
 /// The guide's page of costs.
 pub const COSTS: &str = "docs/src/costs.md";
 
-/// Returns an error that names the first of `promises` that a page, or the docs of a source file, does not make.
+/// Checks that a page, or the docs of a source file, contains all `promises`; the error names the first that
+/// is missing.
 pub fn check(page: &str, promises: impl IntoIterator<Item = String>) -> Result<(), String> {
     let text = workspace::text(&workspace::root().join(page))?;
     let text = text.split_whitespace().filter(|word| *word != "///").collect::<Vec<_>>().join(" ");

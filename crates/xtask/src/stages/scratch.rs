@@ -1,18 +1,18 @@
-//! A package below the target directory, whose programs are written as they are needed.
+//! Packages in the target directory whose programs are written by stages.
 
 use crate::process::Run;
 use crate::toolchain::own_cargo;
 use crate::workspace;
 use std::path::PathBuf;
 
-/// A package that depends on the core alone.
+/// A package that depends only on the library.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A package of this name with nothing in it.
+    /// Creates an empty package with this name.
     pub fn new(name: &str) -> Result<Self, String> {
         let scratch = Self(workspace::target_dir().join("scratch").join(name));
-        // What an earlier run wrote is no part of this one.
+        // Files from an earlier run must not be built.
         let _ = std::fs::remove_dir_all(scratch.path("src"));
         let core = workspace::root().join("crates/embedded-safetensors");
         let manifest = format!(
@@ -33,7 +33,7 @@ impl Scratch {
         self.0.join(path)
     }
 
-    /// `cargo SUBCOMMAND` in it. All such packages share what they build of the core.
+    /// Returns `cargo SUBCOMMAND` in the package. All such packages share a target directory.
     pub fn cargo(&self, subcommand: &str) -> Run {
         let target = workspace::target_dir().join("scratch/target");
         own_cargo().dir(&self.0).env("CARGO_TARGET_DIR", target).args([subcommand])

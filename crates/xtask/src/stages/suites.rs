@@ -1,7 +1,7 @@
-//! The suites that cargo runs on this machine.
+//! Runs the suites of cargo on this computer.
 //!
-//! The verification package always runs alone: in one build with the host program, cargo would unify
-//! the core's features, and the suite would quietly test only the `std` build.
+//! The verification package is always built alone: in one build with the command, cargo would unify the
+//! library's features, and the suite would silently test only the `std` build.
 
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
@@ -9,20 +9,21 @@ use crate::toolchain::own_cargo;
 use crate::workspace;
 use std::path::PathBuf;
 
-/// The library, the command, and what they need.
+/// The packages of the libraries and the command.
 const PRODUCTS: [&str; 7] =
     ["--workspace", "--exclude", "verification", "--exclude", "support", "--exclude", "xtask"];
 
 /// The suite in a release build.
 pub const SUITE: [&str; 5] = ["--release", "--package", "verification", "--test", "suite"];
 
-/// Sets the optimisation level of the tests of [`SUITE`]. Generic code of the library gets this level too, because it is compiled with them.
+/// Sets the optimisation level of the tests of [`SUITE`], and so of the library's generic code, which is
+/// compiled with them.
 pub fn level_of_tests(level: u8) -> String {
     format!("profile.release.package.verification.opt-level={level}")
 }
 
-/// Builds everything once, with all features of the library: a second set of features would compile it again. `xtask` is tested as it was
-/// built.
+/// Tests the libraries and the command in one build with all features of the library: a second set of
+/// features would compile it again. `xtask` is tested as it was built.
 pub fn workspace() -> Outcome {
     let mut tally = share(&["--package", "xtask"])?;
     tally.add(share(
@@ -31,14 +32,15 @@ pub fn workspace() -> Outcome {
     Ok(tally)
 }
 
-/// The command, from the build that [`workspace`] makes: with other features, all that it consists of would be compiled again.
+/// Returns the command from the build of [`workspace`]: with other features, all its dependencies would be
+/// compiled again.
 pub fn command() -> Result<PathBuf, String> {
     let build = own_cargo().args(["build", "--quiet", "--bin", "safetensors"]).args(PRODUCTS);
     build.args(["--features", &features_of_library()?]).capture()?;
     Ok(workspace::target_dir().join("debug/safetensors"))
 }
 
-/// The command as users build it.
+/// Returns the command as users build it.
 pub fn release_command() -> Result<PathBuf, String> {
     own_cargo().args(["build", "--release", "--quiet", "--package", "safetensors-host"]).capture()?;
     Ok(workspace::target_dir().join("release/safetensors"))
@@ -52,7 +54,7 @@ pub fn std() -> Outcome {
     share(&["--package", "verification", "--features", "std,oracle"])
 }
 
-/// All of [`no_std`], and the examples, each with no more features than it needs.
+/// Tests all of [`no_std`], and the examples, each with only the features that it needs.
 pub fn whole() -> Outcome {
     let mut tally = test().args(["--package", "verification"]).tests()?;
     for package in ["embedded-safetensors", "safetensors-files"] {
@@ -61,12 +63,12 @@ pub fn whole() -> Outcome {
     Ok(tally)
 }
 
-/// All of the suite, and not a share of what takes long, optimised as programs are.
+/// Tests the entire suite, including all slow cases, optimised as programs are.
 pub fn oracle() -> Outcome {
     with_seed(test().args(SUITE).args(["--test", "memory", "--features", "std,oracle"])).tests()
 }
 
-/// What is different with probe-rs, and what all commands have in common; the tests of the others are those of [`workspace`].
+/// Tests what differs with probe-rs, and what all commands have in common; [`workspace`] tests the rest.
 pub fn chips() -> Outcome {
     const DIFFERENT: [&str; 6] =
         ["fit::", "flash::", "every_command::", "bad_input::", "completions::", "pages::"];
@@ -76,14 +78,14 @@ pub fn chips() -> Outcome {
     Ok(tally)
 }
 
-/// What the command takes of memory; what the library takes that streams is among the counts.
+/// Tests the memory of the command; `counts` includes the memory of the library.
 pub fn memory() -> Outcome {
     let run = test().args(["--release", "--package", "safetensors-host", "--test", "memory"]);
-    // A program of its own, which counts no tests.
-    Ok(Tally::of("the command keeps within its memory", run.check()))
+    // A test program that does not count tests.
+    Ok(Tally::of("the command keeps within its memory limits", run.check()))
 }
 
-/// As an option of a build that has other packages too.
+/// Returns the library's features, as an option for a build with other packages.
 fn features_of_library() -> Result<String, String> {
     let manifest = workspace::text(&workspace::root().join("crates/embedded-safetensors/Cargo.toml"))?;
     let manifest: toml::Table = toml::from_str(&manifest).map_err(|error| error.to_string())?;
@@ -96,12 +98,12 @@ fn share(args: &[&str]) -> Outcome {
     shared(test().args(args)).tests()
 }
 
-/// The tests of a quick run: of what takes long this part, and another one with every commit.
+/// Sets up tests for a quick run: a share of the slow cases, another one for every commit.
 pub fn shared(tests: Run) -> Run {
     with_seed(tests).env("SUITE_SHARE", "8")
 }
 
-/// Other random files and other parts with every commit, and the same for the same commit.
+/// Sets a seed for random files and shares: different for each commit, the same for the same commit.
 fn with_seed(run: Run) -> Run {
     match seed_of_commit() {
         Some(seed) => run.env("SUITE_SEED", seed),

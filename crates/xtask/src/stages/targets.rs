@@ -1,4 +1,4 @@
-//! The core on other targets than this machine.
+//! Tests the library on other targets than this computer.
 
 use super::suites::{SUITE, level_of_tests, shared};
 use crate::machine;
@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 
-/// The features of the core that firmware can have.
+/// The features of the library for firmware.
 const FEATURES: [&str; 7] = [
     "defmt",
     "embedded-io",
@@ -17,15 +17,16 @@ const FEATURES: [&str; 7] = [
     "serde-json-core",
 ];
 
-/// The core compiles for every microcontroller: with no features, with each alone and with all of them, so that none needs another.
-/// With all of them it is built; else only checked, which is quicker. Cargo compiles for all targets at once.
+/// Checks that the library compiles for every microcontroller: with no features, with each alone and with
+/// all, so that none needs another. With all of them it is built; otherwise only checked, which is faster.
+/// Cargo compiles for all targets at once.
 pub fn microcontrollers() -> Outcome {
     let toolchains = Toolchain::for_targets(&BARE_TARGETS)?;
     let mut tally = Tally::default();
     for features in [&[][..], &FEATURES].into_iter().chain(FEATURES.chunks(1)) {
         let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
         let subcommand = if features == FEATURES { "build" } else { "check" };
-        // Only whether it compiles is asked here; `links` builds what is optimised.
+        // Only compiling matters here; `links` builds optimised programs.
         let quickly = ["--config", "profile.dev.package.embedded-safetensors.opt-level=0"];
         let package = ["--package", "embedded-safetensors", "--no-default-features"];
         let outcome = Toolchain::cargo_for_all(&toolchains, subcommand)
@@ -38,10 +39,10 @@ pub fn microcontrollers() -> Outcome {
 
 pub const X86_32: &str = "i686-unknown-linux-gnu";
 
-/// Parts of the names of the tests that depend most on the width of a pointer: verdicts, lookups, sizes.
+/// Parts of the names of the tests that depend most on pointer width: verdicts, lookups, sizes.
 const X86_32_QUICK: [&str; 6] = ["conformance::", "layout::", "lookups::", "index::", "large::", "files::"];
 
-/// The most telling tests, and of what takes long a part.
+/// Runs these tests, with a share of the slow cases.
 pub fn x86_32() -> Outcome {
     run_x86_32(&[], &X86_32_QUICK, 0, shared)
 }
@@ -50,9 +51,10 @@ pub fn all_x86_32() -> Outcome {
     run_x86_32(&["--test", "memory"], &[], 1, |tests| tests)
 }
 
-/// Suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that files of the system above
-/// 4 GiB are among them. The libraries are optimised, for where the standard library is built from source they would be slow otherwise;
-/// but with the checks of a debug build. `level` is that of the tests, and so of the generic code of the library.
+/// Runs suites with 32-bit pointers, natively; with the feature `std`, so that files above 4 GiB are
+/// tested. The libraries are optimised, because a standard library built from source would be slow
+/// otherwise, but with the checks of a debug build. `level` is the optimisation level of the tests, and so
+/// of the library's generic code.
 fn run_x86_32(more: &[&str], tests: &[&str], level: u8, set: fn(Run) -> Run) -> Outcome {
     if !machine::runs_32_bit_x86() {
         let mut tally = Tally::default();

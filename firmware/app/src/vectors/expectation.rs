@@ -1,4 +1,4 @@
-//! What the manifest says of a vector.
+//! The expectation of a vector, from the manifest.
 
 use super::outcome::Verdict;
 use super::tensors::{Tensor, means, tensors_with};
@@ -10,22 +10,23 @@ use heapless::LinearMap;
 use serde::Deserialize;
 use serde_json_core::de::Error as Reason;
 
-/// The most pairs that the metadata of a listed file have.
+/// The largest number of metadata pairs of a listed file.
 const MOST_PAIRS: usize = 4;
 
-/// One line of the manifest.
+/// A line of the manifest.
 ///
-/// The tensors in it are not kept: they are read anew for each that is looked for, so that there may be as many as the line holds.
+/// Its tensors are not kept: the line is decoded again for each lookup, so that it may have any number of
+/// them.
 pub struct Expectation<'l> {
     text: &'l [u8],
     line: Line<'l>,
-    /// How many tensors are listed.
+    /// The number of listed tensors.
     listed: Option<u64>,
 }
 
-/// Those of its members that matter and are small. The others are skipped.
+/// The small members that are needed; others are skipped.
 ///
-/// Texts are borrowed from the line, with the escapes that they have there.
+/// Strings are borrowed from the line, with their escapes.
 #[derive(Deserialize)]
 struct Line<'l> {
     id: &'l str,
@@ -46,38 +47,38 @@ enum Ours {
 }
 
 impl<'l> Expectation<'l> {
-    /// Reads a line, with or without the comma at its end.
+    /// Decodes a line, with or without the comma at its end.
     ///
     /// # Errors
-    /// What is missing, or of another kind.
+    /// A member is missing or has the wrong type.
     #[inline(never)] // its stack is free again when it returns
     pub fn decode(line: &'l [u8]) -> Result<Self, Reason> {
         let text = line.strip_suffix(b",").unwrap_or(line);
-        // Strings come as they stand there, so that those that are skipped may be of any length and have any escapes.
+        // Strings are borrowed with their escapes, so skipped ones may have any length and any escapes.
         let (line, _) = serde_json_core::from_slice(text)?;
         let expectation = Self { text, line, listed: tensors_with(text, |_| true)? };
         if expectation.verdict().is_some() { Ok(expectation) } else { Err(Reason::CustomError) }
     }
 
-    /// Area and what.
+    /// Returns the vector's id.
     pub const fn id(&self) -> &'l str {
         self.line.id
     }
 
-    /// Bytes of the file.
+    /// Returns the length of the file in bytes.
     pub const fn length(&self) -> u64 {
         self.line.length
     }
 
-    /// What this project's reader must say; nothing where the manifest leaves it open, which it never does.
+    /// Returns the expected verdict; `None` if the manifest omits it, which it never does.
     pub fn verdict(&self) -> Option<Verdict<'l>> {
         match self.line.ours {
-            Ours::Accept => Some(Verdict::Sound { tensors: self.line.tensor_count.or(self.listed)? }),
-            Ours::Reject => Some(Verdict::Unsound { code: self.line.code?, at: self.line.at? }),
+            Ours::Accept => Some(Verdict::Valid { tensors: self.line.tensor_count.or(self.listed)? }),
+            Ours::Reject => Some(Verdict::Invalid { code: self.line.code?, at: self.line.at? }),
         }
     }
 
-    /// Whether it is listed what the file holds.
+    /// Whether the file's contents are listed.
     pub const fn is_listed(&self) -> bool {
         self.listed.is_some()
     }
@@ -87,7 +88,7 @@ impl<'l> Expectation<'l> {
         self.has(|tensor| tensor.is(entry))
     }
 
-    /// Whether a tensor is listed that has more dimensions than a shape holds.
+    /// Whether a listed tensor has more dimensions than a `Shape` can hold.
     pub fn has_long_shape(&self) -> bool {
         self.has(|tensor| tensor.is_long())
     }
@@ -96,7 +97,7 @@ impl<'l> Expectation<'l> {
         tensors_with(self.text, |tensor| holds(tensor)).is_ok_and(|count| count > Some(0))
     }
 
-    /// Whether these are the metadata of a file whose tensors are listed.
+    /// Whether these are the listed metadata.
     pub fn has_metadata(&self, found: Option<Metadata<'_>>) -> bool {
         match (&self.line.metadata, found) {
             (None, None) => true,

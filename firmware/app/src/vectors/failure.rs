@@ -1,14 +1,14 @@
-//! Why vectors could not be judged.
+//! The reason why vectors could not be tested.
 
 use super::outcome::Totals;
-use crate::report::Hears;
+use crate::report::FailureSink;
 use core::fmt;
 use serde_json_core::de::Error as Reason;
 
-/// One of the two files that all is read from.
+/// One of the two input files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
-    /// What is expected.
+    /// The expectations.
     Manifest,
     /// The files of the vectors.
     Pack,
@@ -20,66 +20,66 @@ sentences! {
     Self::Pack => "pack";
 }
 
-/// What can go wrong.
+/// A failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure<E> {
-    /// Not all verdicts are the manifest's, or there is none.
+    /// Some verdicts differ from the manifest, or there are none.
     Differs(Totals),
-    /// A file is not there, or its storage is not.
+    /// A file or its storage is missing.
     NoFile {
-        /// Which.
+        /// The file.
         file: File,
-        /// What the storage says.
+        /// The storage's error.
         error: E,
     },
     /// The storage failed.
     Storage {
         /// The file that was read.
         file: File,
-        /// The byte of it at which the read began.
+        /// The offset at which the read began.
         at: u64,
-        /// What the storage says.
+        /// The storage's error.
         error: E,
     },
-    /// What lies in the manifest's place is none: erased flash, say.
+    /// The manifest's storage contains something else, such as erased flash.
     NoManifest,
     /// A file ends too early.
     Ends {
-        /// Which.
+        /// The file.
         file: File,
         /// Its end.
         at: u64,
     },
-    /// The pack goes on behind the last file of the manifest.
+    /// The pack continues after the last file of the manifest.
     Surplus {
-        /// The byte behind the last file.
+        /// The offset after the last file.
         at: u64,
     },
-    /// A line of the manifest says nothing that can be understood.
+    /// A line of the manifest cannot be decoded.
     Line {
-        /// Counted from 1.
+        /// The line number, from 1.
         number: u32,
-        /// What is wrong with it.
+        /// The decoder's error.
         reason: Reason,
     },
     /// A line of the manifest does not fit into memory.
     LongLine {
-        /// Counted from 1.
+        /// The line number, from 1.
         number: u32,
-        /// How many bytes it has, with its end.
+        /// The line's bytes, including its end.
         needed: u64,
-        /// How many bytes there are for it.
+        /// The bytes available for it.
         capacity: usize,
     },
 }
 
 impl<E> Failure<E> {
-    /// A read that failed at this byte of a file.
+    /// Creates the failure of a read at this offset of a file.
     pub const fn storage(file: File, at: u64, error: E) -> Self {
         Self::Storage { file, at, error }
     }
 
-    /// The file that is not there, or not all of it.
+    /// Returns the file that is missing or incomplete.
     pub const fn file(&self) -> Option<File> {
         match self {
             Self::NoFile { file, .. } | Self::Storage { file, .. } | Self::Ends { file, .. } => Some(*file),
@@ -87,7 +87,7 @@ impl<E> Failure<E> {
         }
     }
 
-    /// The code that the program ends with.
+    /// Returns the exit code of the program.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Differs(_) | Self::Ends { .. } | Self::Surplus { .. } | Self::Line { .. } => 1,
@@ -96,13 +96,13 @@ impl<E> Failure<E> {
         }
     }
 
-    /// Tells the sentence, and gives the code that the program ends with.
-    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
+    /// Reports the sentence, and returns the exit code.
+    pub fn report(&self, sink: &mut impl FailureSink<Self>) -> u8 {
         sink.failure(self);
         self.exit_code()
     }
 
-    /// The same, with other words for what the storage says.
+    /// Converts the storage's error.
     pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
         match self {
             Self::NoFile { file, error } => Failure::NoFile { file, error: words(error) },
@@ -128,22 +128,23 @@ sentences! {
     Self::Ends { file, at } => "error at byte {} of the {}: it ends here, before its end was due", at, file;
     Self::Surplus { at } => "error at byte {} of the pack: it goes on behind the files of the manifest", at;
     Self::Line { number, reason } =>
-        "error in line {} of the manifest: it cannot be understood: {}", number, Foreign(reason);
+        "error in line {} of the manifest: it cannot be understood: {}", number, External(reason);
     Self::LongLine { number, needed, capacity } =>
-        "error in line {} of the manifest: it has {} bytes, and there is memory for {}", number, needed, capacity;
+        "error in line {} of the manifest: it has {} bytes, and there is memory for {}",
+        number, needed, capacity;
 }
 
-/// A sentence of another crate, which the device has to put together itself.
-struct Foreign<'r>(&'r Reason);
+/// An error of another crate, which has to be formatted on the device.
+struct External<'r>(&'r Reason);
 
-impl fmt::Display for Foreign<'_> {
+impl fmt::Display for External<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 #[cfg(feature = "defmt")]
-impl defmt::Format for Foreign<'_> {
+impl defmt::Format for External<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "{}", defmt::Display2Format(self.0));
     }

@@ -1,4 +1,4 @@
-//! The verdict on one file of the pack.
+//! Validates a file of the pack, and compares the verdict.
 
 use super::Work;
 use super::expectation::Expectation;
@@ -6,22 +6,22 @@ use super::failure::{Failure, File};
 use super::outcome::{Difference, Outcome, Verdict};
 use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError, header::Entry, io::FileLen};
 
-/// Of the hash by which equal names are found. The verdict does not depend on it.
+/// The key of the hash that finds duplicate names. The verdict does not depend on it.
 const KEY: [u64; 2] = [1, 2];
 
-/// A part of a storage, as if it were a file of its own.
+/// A part of a storage, as a file.
 pub struct Part<'s, S> {
     storage: &'s mut S,
     start: u64,
     len: u64,
-    /// Where in the storage the last read began.
+    /// The offset in the storage at which the last read began.
     last_at: u64,
-    /// The byte of the part at which the storage said that it ends there.
+    /// The offset in the part at which the storage ended too early.
     end: Option<u64>,
 }
 
 impl<'s, S> Part<'s, S> {
-    /// So many bytes from `start` on.
+    /// Creates a part of `len` bytes from `start`.
     pub const fn new(storage: &'s mut S, start: u64, len: u64) -> Self {
         Self { storage, start, len, last_at: start, end: None }
     }
@@ -32,8 +32,8 @@ impl<S: ReadAt> ReadAt for Part<'_, S> {
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, S::Error> {
         let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let room = buffer.len().min(left);
-        let Some(buffer) = buffer.get_mut(..room).filter(|buffer| !buffer.is_empty()) else { return Ok(0) };
+        let most = buffer.len().min(left);
+        let Some(buffer) = buffer.get_mut(..most).filter(|buffer| !buffer.is_empty()) else { return Ok(0) };
         self.last_at = self.start + offset;
         let len = self.storage.read_at(self.last_at, buffer)?;
         if len == 0 {
@@ -47,7 +47,7 @@ impl<S: ReadAt> ReadAt for Part<'_, S> {
     }
 }
 
-/// Judges a file, and compares the verdict with what is expected.
+/// Validates a file, and compares the verdict with the expected one.
 ///
 /// # Errors
 /// Those of the storage.
@@ -57,7 +57,7 @@ pub fn judge<'e, S: ReadAt>(
     work: &mut Work,
 ) -> Result<Outcome<'e>, Failure<S::Error>> {
     let judged = compared(&mut *file, expectation, work);
-    // What is said of a file that is not all there, is said of the pack.
+    // If the file is incomplete, the verdict is replaced by an error about the pack.
     let judged = file.end.map_or(judged, |at| Err(Unread::Ends { at }));
     judged.map_err(|error| match error {
         Unread::Source(error) => Failure::storage(File::Pack, file.last_at, error),
@@ -65,10 +65,10 @@ pub fn judge<'e, S: ReadAt>(
     })
 }
 
-/// Why there is no verdict.
+/// The reason why there is no verdict.
 enum Unread<E> {
     Source(E),
-    /// At this byte of the file.
+    /// The file ends at this byte.
     Ends {
         at: u64,
     },
@@ -79,18 +79,18 @@ fn compared<'e, S: ReadAt>(
     expectation: &Expectation<'e>,
     work: &mut Work,
 ) -> Result<Outcome<'e>, Unread<S::Error>> {
-    let (verdict, difference) = match said(opened(file, work))? {
+    let (verdict, difference) = match split_error(opened(file, work))? {
         Ok(mut model) => {
-            let verdict = Verdict::Sound { tensors: model.summary().tensors };
+            let verdict = Verdict::Valid { tensors: model.summary().tensors };
             (verdict, listed(&mut model, expectation, work)?)
         }
-        Err(error) => (Verdict::Unsound { code: error.kind.code(), at: error.at }, None),
+        Err(error) => (Verdict::Invalid { code: error.kind.code(), at: error.at }, None),
     };
     let expected = expectation.verdict().filter(|expected| *expected != verdict);
     Ok(Outcome::Judged { verdict, difference: expected.map(Difference::Verdict).or(difference) })
 }
 
-/// A model whose header is sound, and no name in it occurs twice.
+/// Opens a model whose header is valid and has no duplicate names.
 #[inline(never)] // its stack is free again when it returns
 fn opened<F: ReadAt>(file: F, work: &mut Work) -> Result<Model<F>, ReadError<F::Error>> {
     let mut model = Model::open_unordered(file, &mut work.slots, &mut work.window)?;
@@ -98,8 +98,8 @@ fn opened<F: ReadAt>(file: F, work: &mut Work) -> Result<Model<F>, ReadError<F::
     Ok(model)
 }
 
-/// What is said of the file is no failure to read it.
-fn said<T, E>(outcome: Result<T, ReadError<E>>) -> Result<Result<T, Error>, Unread<E>> {
+/// Separates errors about the file's contents from failures to read it.
+fn split_error<T, E>(outcome: Result<T, ReadError<E>>) -> Result<Result<T, Error>, Unread<E>> {
     match outcome {
         Ok(value) => Ok(Ok(value)),
         Err(ReadError::Format(error)) => Ok(Err(error)),
@@ -108,7 +108,7 @@ fn said<T, E>(outcome: Result<T, ReadError<E>>) -> Result<Result<T, Error>, Unre
     }
 }
 
-/// Compares what the file holds with what the manifest lists, if it does.
+/// Compares the file's contents with those in the manifest, if it lists them.
 fn listed<'e, S: ReadAt>(
     model: &mut Model<S>,
     expectation: &Expectation<'e>,
@@ -117,20 +117,20 @@ fn listed<'e, S: ReadAt>(
     if !expectation.is_listed() {
         return Ok(None);
     }
-    let other = match said(other_tensor(model, expectation, work))? {
-        // Such shapes cannot be shown, and the manifest has one.
+    let other = match split_error(other_tensor(model, expectation, work))? {
+        // Shapes with too many dimensions cannot be compared; the manifest has one, too.
         Err(Error { kind: ErrorKind::Rank { .. }, .. }) if expectation.has_long_shape() => None,
         Err(error) => return Ok(Some(Difference::Listing { code: error.kind.code() })),
         Ok(other) => other.map(|at| Difference::Tensor { at }),
     };
-    Ok(match said(model.metadata(&mut work.text, &mut work.window))? {
+    Ok(match split_error(model.metadata(&mut work.text, &mut work.window))? {
         Ok(found) if expectation.has_metadata(found) => other,
         Ok(_) => other.or(Some(Difference::Metadata)),
         Err(error) => Some(Difference::Listing { code: error.kind.code() }),
     })
 }
 
-/// Where the first tensor stands that is not listed.
+/// Returns the byte of the first tensor that is not listed.
 #[inline(never)] // as above
 fn other_tensor<S: ReadAt>(
     model: &mut Model<S>,

@@ -1,31 +1,31 @@
-//! A text in storage, line by line.
+//! Reads a text in storage line by line.
 
 use super::failure::{Failure, File};
 use embedded_safetensors::ReadAt;
 
-/// The lines of a manifest, each whole in one buffer.
+/// The lines of a manifest, each of which must fit the buffer.
 pub struct Lines<'b, S> {
     source: S,
-    /// Where in the file the bytes come from that are read next.
+    /// The offset of the next read.
     position: u64,
     buffer: &'b mut [u8],
-    /// What of the buffer has been read, and not yet been given out.
+    /// The range of the buffer with bytes that were read, but not returned yet.
     begin: usize,
     end: usize,
-    /// How many lines were given out.
+    /// The number of lines returned.
     number: u32,
 }
 
 impl<'b, S: ReadAt> Lines<'b, S> {
-    /// Stands before the first line.
+    /// Creates a reader before the first line.
     pub fn new(source: S, buffer: &'b mut [u8]) -> Self {
         Self { source, position: 0, buffer, begin: 0, end: 0, number: 0 }
     }
 
-    /// Looks whether the first byte is this one, so that a place where nothing was ever written is not taken for a long line.
+    /// Checks the first byte, so that erased memory is not taken for a long line.
     ///
     /// # Errors
-    /// [`Failure::NoManifest`] when it is not; those of the storage.
+    /// [`Failure::NoManifest`] if the byte differs; errors of the storage.
     pub fn check_beginning(&mut self, byte: u8) -> Result<(), Failure<S::Error>> {
         let mut first = [0];
         let outcome = self.source.read_at(0, &mut first);
@@ -33,20 +33,20 @@ impl<'b, S: ReadAt> Lines<'b, S> {
         if len > 0 && first == [byte] { Ok(()) } else { Err(Failure::NoManifest) }
     }
 
-    /// Reads on until behind this line.
+    /// Skips everything up to and including this line.
     ///
     /// # Errors
-    /// As [`due`](Self::due).
-    pub fn skip_to(&mut self, wanted: &[u8]) -> Result<(), Failure<S::Error>> {
-        while self.due()?.0 != wanted {}
+    /// Those of [`next_line`](Self::next_line).
+    pub fn skip_to(&mut self, line: &[u8]) -> Result<(), Failure<S::Error>> {
+        while self.next_line()?.0 != line {}
         Ok(())
     }
 
-    /// The next line, without its end, and its number, counted from 1.
+    /// Returns the next line, without its end, and its number, from 1.
     ///
     /// # Errors
-    /// [`Failure::Ends`] when there is none that ends; [`Failure::LongLine`]; those of the storage.
-    pub fn due(&mut self) -> Result<(&[u8], u32), Failure<S::Error>> {
+    /// [`Failure::Ends`] if no complete line is left; [`Failure::LongLine`]; errors of the storage.
+    pub fn next_line(&mut self) -> Result<(&[u8], u32), Failure<S::Error>> {
         let len = loop {
             match length_of_line(self.waiting()) {
                 Some(len) => break len,
@@ -63,11 +63,11 @@ impl<'b, S: ReadAt> Lines<'b, S> {
         self.buffer.get(self.begin..self.end).unwrap_or_default()
     }
 
-    /// Reads as much as there is room for, at least a byte.
+    /// Reads as much as fits the buffer, at least a byte.
     fn fill(&mut self) -> Result<(), Failure<S::Error>> {
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end) = (0, self.end - self.begin);
-        match self.read_behind(self.end)? {
+        match self.read_after(self.end)? {
             0 if self.end == self.buffer.len() => Err(self.long_line()?),
             0 => Err(Failure::Ends { file: File::Manifest, at: self.position }),
             len => {
@@ -77,23 +77,23 @@ impl<'b, S: ReadAt> Lines<'b, S> {
         }
     }
 
-    /// Reads into the buffer behind what is kept there.
-    fn read_behind(&mut self, kept: usize) -> Result<usize, Failure<S::Error>> {
-        let room = self.buffer.get_mut(kept..).unwrap_or_default();
-        let outcome = self.source.read_at(self.position, room);
+    /// Reads into the buffer, after the bytes that are kept.
+    fn read_after(&mut self, kept: usize) -> Result<usize, Failure<S::Error>> {
+        let free = self.buffer.get_mut(kept..).unwrap_or_default();
+        let outcome = self.source.read_at(self.position, free);
         let len = outcome.map_err(|error| Failure::storage(File::Manifest, self.position, error))?;
-        let len = len.min(room.len());
+        let len = len.min(free.len());
         self.position += len as u64;
         Ok(len)
     }
 
-    /// How long the line is of which the buffer is full.
+    /// Determines the length of the line that fills the buffer.
     #[cold]
     fn long_line(&mut self) -> Result<Failure<S::Error>, Failure<S::Error>> {
         let capacity = self.buffer.len();
         let mut needed = capacity as u64;
         loop {
-            let len = self.read_behind(0)?;
+            let len = self.read_after(0)?;
             let rest = length_of_line(self.buffer.get(..len).unwrap_or_default());
             needed += rest.unwrap_or(len) as u64;
             if len == 0 || rest.is_some() {
@@ -103,7 +103,7 @@ impl<'b, S: ReadAt> Lines<'b, S> {
     }
 }
 
-/// How many bytes stand before the end of the first line, if it is there.
+/// Returns the number of bytes before the end of the first line.
 fn length_of_line(text: &[u8]) -> Option<usize> {
     text.iter().position(|&byte| byte == b'\n')
 }

@@ -1,9 +1,9 @@
-//! The conformance vectors, on the device itself: each file is judged by the code that reads models there, and what it says
-//! is compared with what `tests/vectors/manifest.json` says that it must.
+//! Runs the conformance vectors on the device: each file is validated by the code that opens models, and
+//! the verdict is compared with the one in `tests/vectors/manifest.json`.
 //!
-//! The manifest is read as it is committed, line by line: behind the line `"vectors":[` there is one vector on each, up to the
-//! line `]}`. The files lie one behind the other in a pack, in the manifest's order; those of more than [`LONGEST`] bytes
-//! are not in it.
+//! The manifest is read line by line: after the line `"vectors":[` each line is a vector, up to the line
+//! `]}`. The files are concatenated in a pack, in the manifest's order; those of more than [`LONGEST`]
+//! bytes are left out.
 
 mod expectation;
 mod failure;
@@ -22,10 +22,10 @@ use lines::Lines;
 
 use crate::report::{Event, Sink};
 
-/// The most bytes that a file in the pack has.
+/// The largest file in the pack, in bytes.
 pub const LONGEST: u64 = 65_536;
 
-/// What all is done in, besides the stack.
+/// The memory for all vectors, besides the stack.
 ///
 /// *Memory*: 4,800 bytes.
 pub struct Memory {
@@ -33,7 +33,7 @@ pub struct Memory {
     work: Work,
 }
 
-/// What a file is judged in.
+/// The memory for one file.
 struct Work {
     window: [u8; 256],
     slots: [SortSlot; 8],
@@ -41,7 +41,7 @@ struct Work {
 }
 
 impl Memory {
-    /// Holds nothing.
+    /// Creates memory filled with zeros.
     pub const fn new() -> Self {
         let work = Work { window: [0; 256], slots: [SortSlot::EMPTY; 8], text: [0; 256] };
         Self { line: [0; 4096], work }
@@ -54,11 +54,12 @@ impl Default for Memory {
     }
 }
 
-/// Judges every vector, reports each, and the total.
+/// Validates every vector, reports each, and reports the totals.
 ///
 /// # Errors
-/// When a storage fails, or what lies there is not a manifest and its pack: then nothing is known of the vectors that were
-/// not reported. [`Failure::Differs`], once all are reported, when any verdict is not the manifest's, or there was none.
+/// A storage fails, or contains something else than a manifest and its pack: then vectors that were not
+/// reported are untested. After all reports, [`Failure::Differs`] if any verdict differs from the manifest,
+/// or if there were none.
 pub fn run<M, P>(
     manifest: M,
     pack: P,
@@ -75,7 +76,7 @@ where
     lines.skip_to(b"\"vectors\":[")?;
     let mut run = Run { pack, at: 0, totals: Totals::default(), work };
     loop {
-        let (line, number) = lines.due()?;
+        let (line, number) = lines.next_line()?;
         if line == b"]}" {
             break;
         }
@@ -85,10 +86,10 @@ where
     run.end(sink)
 }
 
-/// On the way through the pack.
+/// A pass through the pack.
 struct Run<'m, P> {
     pack: P,
-    /// Where the next file begins.
+    /// The offset of the next file.
     at: u64,
     totals: Totals,
     work: &'m mut Work,
@@ -120,7 +121,7 @@ impl<P: ReadAt> Run<'_, P> {
         }
     }
 
-    /// A pack that has more bytes is not the manifest's.
+    /// Reports the totals. A pack with more bytes is not the manifest's.
     fn end(mut self, sink: &mut impl Sink) -> Result<Totals, Failure<P::Error>> {
         let len = self.pack.file_len().map_err(|error| Failure::storage(File::Pack, self.at, error))?;
         if matches!(len, FileLen::Exactly(len) if len > self.at) {

@@ -1,59 +1,59 @@
-//! What is reported of a vector.
+//! The results that are reported for a vector.
 
-/// What a reader says of a file.
+/// The verdict about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// It is sound.
-    Sound {
-        /// How many tensors it has.
+    /// The file is valid.
+    Valid {
+        /// The number of its tensors.
         tensors: u64,
     },
-    /// It is not.
-    Unsound {
+    /// The file is invalid.
+    Invalid {
         /// The stable code of the error.
         code: &'a str,
-        /// The byte of the file where it shows.
+        /// The byte of the file that is reported.
         at: u64,
     },
 }
 
 sentences! {
     Verdict<'_>:
-    Self::Sound { tensors: 1 } => "ok, 1 tensor";
-    Self::Sound { tensors } => "ok, {} tensors", tensors;
-    Self::Unsound { code, at } => "error[{}] at byte {}", code, at;
+    Self::Valid { tensors: 1 } => "ok, 1 tensor";
+    Self::Valid { tensors } => "ok, {} tensors", tensors;
+    Self::Invalid { code, at } => "error[{}] at byte {}", code, at;
 }
 
-/// What became of a vector.
+/// The outcome of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// Its file is too long for the pack.
+    /// The file is too long for the pack.
     LeftOut {
-        /// The bytes of its file.
+        /// The length of the file in bytes.
         length: u64,
     },
-    /// It was judged.
+    /// The file was validated.
     Judged {
         /// The verdict.
         verdict: Verdict<'a>,
-        /// Where the manifest says something else.
+        /// The difference from the manifest.
         difference: Option<Difference<'a>>,
     },
 }
 
-/// What the manifest says instead.
+/// What the manifest has instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference<'a> {
     /// Another verdict.
     Verdict(Verdict<'a>),
-    /// It does not list this tensor, or as another one.
+    /// The tensor is not listed, or differs from the listed one.
     Tensor {
         /// The byte of the file where its name begins.
         at: u64,
     },
     /// Other metadata.
     Metadata,
-    /// What a sound file holds cannot be listed.
+    /// The contents of a valid file cannot be listed.
     Listing {
         /// The stable code of the error.
         code: &'a str,
@@ -75,12 +75,12 @@ sentences! {
     Self::Listing { code } => "what it holds cannot be listed: error[{}]", code;
 }
 
-/// How many vectors there were.
+/// The numbers of vectors by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Those of which the manifest says the same.
+    /// Those that agree with the manifest.
     pub agreeing: u32,
-    /// Those of which it says something else.
+    /// Those that differ from the manifest.
     pub differing: u32,
     /// Those whose files are too long for the pack.
     pub left_out: u32,
@@ -96,7 +96,7 @@ impl Totals {
         *counter += 1;
     }
 
-    /// How many were judged.
+    /// Returns the number of vectors with a verdict.
     pub const fn judged(&self) -> u32 {
         self.agreeing + self.differing
     }

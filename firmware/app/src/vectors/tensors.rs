@@ -1,4 +1,4 @@
-//! The tensors that a line of the manifest lists, one at a time.
+//! Decodes the tensors in a line of the manifest, one at a time.
 
 use core::fmt;
 use embedded_safetensors::{Dtype, Shape, TensorInfo, header::Entry};
@@ -7,10 +7,10 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json_core::de::Error as Reason;
 use serde_json_core::str::{EscapedStr, EscapedStringFragment};
 
-/// The member of a line that has them.
+/// The member of a line with the tensors.
 const KEY: &str = "tensors";
 
-/// One of them. Its texts are borrowed from the line, with the escapes that they have there.
+/// A listed tensor. Its strings are borrowed from the line, with their escapes.
 #[derive(Deserialize)]
 pub struct Tensor<'l> {
     name: &'l str,
@@ -20,12 +20,12 @@ pub struct Tensor<'l> {
 }
 
 impl Tensor<'_> {
-    /// Whether this is what was found.
+    /// Whether it is the tensor that was found.
     pub fn is(&self, entry: &Entry<'_>) -> bool {
         means(self.name, entry.name()) && self.info().is_some_and(|info| info == entry.info)
     }
 
-    /// Whether it has more dimensions than a shape holds.
+    /// Whether it has more dimensions than a `Shape` can hold.
     pub const fn is_long(&self) -> bool {
         self.shape.0.is_none()
     }
@@ -37,31 +37,32 @@ impl Tensor<'_> {
     }
 }
 
-/// Whether a text with escapes is this one, without memory to unescape it in.
+/// Whether a string with escapes is this text; compares without memory to unescape it.
 pub fn means(escaped: &str, text: &str) -> bool {
     let mut rest = text;
     for fragment in EscapedStr(escaped).fragments() {
-        let behind = match fragment {
+        let after = match fragment {
             Ok(EscapedStringFragment::NotEscaped(text)) => rest.strip_prefix(text),
             Ok(EscapedStringFragment::Escaped(character)) => rest.strip_prefix(character),
-            Err(_) => None, // half a character: the decoder knows no pairs of surrogates, and the manifest has none
+            // An unpaired surrogate: the decoder does not combine pairs, and the manifest has none.
+            Err(_) => None,
         };
-        let Some(behind) = behind else { return false };
-        rest = behind;
+        let Some(after) = after else { return false };
+        rest = after;
     }
     rest.is_empty()
 }
 
-/// Of how many of the tensors in a line something holds; nothing where none are listed.
+/// Counts the listed tensors for which `holds` is true; `None` if the line lists no tensors.
 ///
 /// # Errors
-/// What is wrong with the line or the list.
+/// The line or the list is invalid.
 pub fn tensors_with(line: &[u8], mut holds: impl FnMut(&Tensor<'_>) -> bool) -> Result<Option<u64>, Reason> {
     let mut decoder = serde_json_core::de::Deserializer::new(line, None);
     decoder.deserialize_map(LineVisitor(&mut holds))
 }
 
-/// What is asked of each.
+/// The condition for each tensor.
 type Holds<'h> = &'h mut dyn FnMut(&Tensor<'_>) -> bool;
 
 struct LineVisitor<'h>(Holds<'h>);
@@ -112,7 +113,7 @@ impl<'de> Visitor<'de> for List<'_> {
     }
 }
 
-/// A shape; nothing where it has more dimensions than fit into one.
+/// A shape; `None` if it has more dimensions than a `Shape` can hold.
 struct Dims(Option<Shape>);
 
 impl<'de> Deserialize<'de> for Dims {

@@ -1,22 +1,22 @@
-//! A card with a file on it, as the core sees one: bytes are copied out, calls may fail.
+//! A card with a file as the library sees one: bytes are copied, and calls may fail.
 
 use embedded_safetensors::{ReadAt, io::FileLen};
 
-/// Copies out of the machine's memory, and counts what it is asked.
+/// Copies from the device's memory, and counts its reads.
 pub struct Card {
     file: &'static [u8],
-    /// How often it was read.
+    /// The number of reads.
     pub calls: u32,
-    /// How many bytes it gave.
+    /// The number of bytes read.
     pub bytes: u32,
 }
 
-/// What a broken card says.
+/// The error of a broken card.
 #[derive(Clone, Copy, Debug)]
 pub struct Broken(pub u32);
 
 impl Card {
-    /// A card with this file and nothing else on it.
+    /// Creates a card with this file.
     pub fn new(file: &'static [u8]) -> Self {
         Self { file, calls: 0, bytes: 0 }
     }
@@ -25,9 +25,9 @@ impl Card {
 impl ReadAt for Card {
     type Error = Broken;
 
-    #[inline(never)] // as a driver, which no caller has in itself: the same code for all of them
+    #[inline(never)] // like a driver: one copy of the code for all callers
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Broken> {
-        // Nobody calls as often, but the compiler must not know.
+        // The count never overflows, but the compiler must not know this.
         self.calls = self.calls.checked_add(1).ok_or(Broken(self.calls))?;
         let len = self.file.read_at(offset, buffer).map_err(|_| Broken(0))?;
         self.bytes = self.bytes.wrapping_add(len as u32);

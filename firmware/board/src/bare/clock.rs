@@ -1,6 +1,6 @@
-//! What has been executed, counted by the machine.
+//! Counts executed instructions with a timer of the emulated device.
 
-/// Counts from its start. One tick is what the front door knows to convert into instructions.
+/// Counts ticks from its start. `cargo xtask` converts ticks to instructions.
 pub struct Clock(u32);
 
 #[cfg(target_arch = "arm")]
@@ -20,7 +20,7 @@ impl Clock {
         }
     }
 
-    /// Ticks since the start.
+    /// Returns the ticks since the start.
     pub fn ticks(&self) -> u32 {
         // SAFETY: as above.
         self.0.wrapping_sub(unsafe { Self::VALUE.read_volatile() })
@@ -34,7 +34,7 @@ impl Clock {
         Self(Self::cycles())
     }
 
-    /// Ticks since the start.
+    /// Returns the ticks since the start.
     pub fn ticks(&self) -> u32 {
         Self::cycles().wrapping_sub(self.0)
     }

@@ -1,4 +1,4 @@
-//! From the reset to `main`, and what the processor refuses.
+//! The entry from reset to `main`, and the handler of CPU faults.
 
 use core::arch::global_asm;
 

@@ -1,7 +1,8 @@
-//! Machines that measure: start-up without a runtime, what the front door asks for, a clock, the stack, a card.
+//! Devices for measuring: start-up without a runtime, requests from `cargo xtask`, a clock, the stack, a
+//! card.
 //!
-//! They are QEMU's mps2-an385 and virt. Programs link with `mps2-an385.x` or `virt.x`, which this package shows the linker, and
-//! have a `main` that never returns.
+//! They are QEMU's mps2-an385 and virt. Programs link with `mps2-an385.x` or `virt.x`, which this package
+//! adds to the search path, and have a `main` that never returns.
 
 mod card;
 mod clock;

@@ -1,4 +1,5 @@
-//! How deep a task's stack goes: paint what lies below, run, look how far the paint is gone.
+//! Measures the depth of a task's stack: paints the memory below, runs the task, and checks how much paint
+//! is left.
 
 use core::hint::black_box;
 use core::ptr;
@@ -9,13 +10,13 @@ unsafe extern "C" {
     static __stack_low: u32;
 }
 
-/// Runs `task` and gives the bytes of stack that it and all it calls needed.
+/// Runs `task`, and returns the bytes of stack that it and all its calls have used.
 #[inline(never)]
 pub fn peak<T>(task: fn(&mut T), data: &mut T) -> u32 {
     let low = &raw const __stack_low;
     let here = pointer();
     paint(low.cast_mut(), here);
-    // Opaque, so that it is called and its frame lies below ours.
+    // `black_box` prevents inlining, so that the frame is below ours.
     black_box(task)(data);
     depth(low, here)
 }
@@ -35,20 +36,21 @@ fn pointer() -> *const u32 {
 
 #[inline(always)]
 fn paint(low: *mut u32, here: *const u32) {
-    let mut place = low;
-    while place.cast_const() < here {
-        // SAFETY: stack below the pointer: nobody's. Inlined, so no frame lies there either.
-        unsafe { place.write_volatile(PAINT) };
-        place = place.wrapping_add(1);
+    let mut at = low;
+    while at.cast_const() < here {
+        // SAFETY: stack below the stack pointer is unused. This function is inlined, so it has no frame
+        // there either.
+        unsafe { at.write_volatile(PAINT) };
+        at = at.wrapping_add(1);
     }
 }
 
 #[inline(always)]
 fn depth(low: *const u32, here: *const u32) -> u32 {
-    let mut place = low;
+    let mut at = low;
     // SAFETY: reads the memory that was painted.
-    while place < here && unsafe { ptr::read_volatile(place) } == PAINT {
-        place = place.wrapping_add(1);
+    while at < here && unsafe { ptr::read_volatile(at) } == PAINT {
+        at = at.wrapping_add(1);
     }
-    (here.addr() - place.addr()) as u32
+    (here.addr() - at.addr()) as u32
 }

@@ -1,4 +1,4 @@
-//! Jumps to where no code can lie, to prove that a fault is told and ends the program.
+//! Jumps to an address without code, to test that a CPU fault is reported and ends the program.
 #![no_std]
 #![no_main]
 

@@ -6,10 +6,10 @@ use core::cell::Cell;
 use embedded_sdmmc::{Block, BlockCount, BlockDevice, BlockIdx, SdCardError};
 use lm3s6965::Card;
 
-/// In the middle of an image.
+/// The number of reads before the card is pulled, in the middle of an image.
 const BLOCKS: u32 = 2000;
 
-/// A card that answers no more after some blocks, as one does that was pulled.
+/// A card that stops answering after some blocks, as if it were pulled.
 struct Pulled {
     card: Card,
     left: Cell<u32>,

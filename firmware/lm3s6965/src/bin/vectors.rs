@@ -1,4 +1,4 @@
-//! Judges the conformance vectors on the card.
+//! Validates the conformance vectors on the card.
 #![no_std]
 #![no_main]
 

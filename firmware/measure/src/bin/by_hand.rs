@@ -1,4 +1,5 @@
-//! The same network without the core, at addresses that somebody counted: what firmware with a model in flash may cost.
+//! The same network without the library, at addresses counted by hand: the cost limit for firmware with a
+//! model in flash.
 #![no_std]
 #![no_main]
 
@@ -14,7 +15,7 @@ static FILE: File =
 
 const fn at<T>(offset: usize) -> &'static T {
     assert!(offset + size_of::<T>() <= FILE_LEN && offset & (align_of::<T>() - 1) == 0);
-    // SAFETY: inside the file, which begins at a multiple of every alignment of numbers; any bytes are numbers.
+    // SAFETY: inside the file, which is aligned for all number types; any bytes are valid numbers.
     unsafe { &*FILE.0.as_ptr().add(offset).cast() }
 }
 

@@ -1,4 +1,4 @@
-//! Judges a header, with as many slots as the request says.
+//! Validates a header, with the requested number of slots.
 #![no_std]
 #![no_main]
 
@@ -8,6 +8,6 @@ use measure::{Job, slots, validate};
 measure::program!(slots, judge);
 
 fn judge(job: &mut Job<&mut [SortSlot]>) {
-    let tensors = validate(job.file, job.file.len() as u64, job.lent);
+    let tensors = validate(job.file, job.file.len() as u64, job.memory);
     job.done = tensors.ok().map(|count| count as u32);
 }

@@ -1,6 +1,8 @@
-//! Firmware with a model in flash: the compiler has read its header, and what is left is the addresses of its weights.
+//! Firmware with a model in flash: the header was read at compile time, and only the addresses of the
+//! weights are left.
 //!
-//! Each of the features `wrong-…` adds one description that disagrees with the model, and no such program compiles.
+//! Each of the features `wrong-…` adds a description that contradicts the model, so that the program does
+//! not compile.
 #![no_std]
 #![no_main]
 

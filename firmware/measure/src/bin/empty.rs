@@ -1,4 +1,4 @@
-//! Does nothing: what any of the programs takes, to be taken off the others.
+//! Does nothing: the baseline that is subtracted from the other programs.
 #![no_std]
 #![no_main]
 

@@ -4,9 +4,9 @@
 
 use measure::{Network, figure, open_find_read, stream};
 
-measure::program!(Network::lend, |job| job.done = open_find_read(job, stream), |job| report(&job.lent));
+measure::program!(Network::memory, |job| job.done = open_find_read(job, stream), |job| report(&job.memory));
 
-/// What the card was asked.
+/// Prints the number of reads and of bytes.
 fn report(network: &Network) {
     figure("calls", network.card.calls);
     figure("bytes", network.card.bytes);

@@ -1,5 +1,5 @@
-//! Finds a tensor, and then reads it by hand, a window at a time, or streams it: what streaming takes above what it cannot do
-//! without. Both are in one program, so that the card's own work is the same code.
+//! Finds a tensor, and then reads it by hand, a window at a time, or streams it: the cost of streaming
+//! above the unavoidable reads. Both are in one program, so that the card's own code is the same.
 #![no_std]
 #![no_main]
 

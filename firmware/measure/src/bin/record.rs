@@ -4,11 +4,11 @@
 
 use measure::{Job, Order, description, flash, order, record_file};
 
-type Lent = (&'static mut Order, &'static mut [u8]);
+type Memory = (&'static mut Order, &'static mut [u8]);
 
 measure::program!(|_| (order(), flash()), record);
 
-fn record(job: &mut Job<Lent>) {
-    let (order, flash) = &mut job.lent;
+fn record(job: &mut Job<Memory>) {
+    let (order, flash) = &mut job.memory;
     job.done = record_file(description(), job.file, flash, order);
 }

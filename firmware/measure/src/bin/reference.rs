@@ -1,4 +1,4 @@
-//! The same job with the reference, which wants the whole file in memory and a heap.
+//! Does the same job with the reference, which needs the entire file in memory and a heap.
 #![no_std]
 #![no_main]
 
@@ -10,16 +10,17 @@ use linked_list_allocator::Heap;
 use measure::{Job, Step, figure, heap};
 use safetensors::SafeTensors;
 
-/// How often the tensor is looked up where that is counted: once takes less than opening takes more in one run than in the next.
+/// The number of lookups that are counted together: a single one takes less than the variation of opening
+/// between runs.
 const LOOKUPS: u32 = 64;
 
-measure::program!(lend_heap, |job| job.done = open_find_read(job), |_| report());
+measure::program!(init_heap, |job| job.done = open_find_read(job), |_| report());
 
-/// The request says how large the heap is.
-fn lend_heap(len: usize) {
-    // SAFETY: nothing else runs, and nothing has been allocated.
+/// Creates the heap with the requested length.
+fn init_heap(len: usize) {
+    // SAFETY: there is one thread, and nothing has been allocated.
     let memory = unsafe { &mut *MEMORY.0.get() };
-    // SAFETY: memory of the machine that nothing else uses; once.
+    // SAFETY: memory of the device that nothing else uses; called once.
     unsafe { memory.heap.init(heap(), len) };
 }
 
@@ -31,21 +32,21 @@ fn open_find_read(job: &mut Job<()>) -> Option<u32> {
     let mut len = 0;
     for _ in 0..if job.last == Step::Find { LOOKUPS } else { 1 } {
         let tensor = tensors.tensor(black_box(job.name)).ok()?;
-        // Its bytes lie in the file; whoever wants them reads them there.
+        // Its bytes are in the file, and can be read there.
         len = black_box(tensor.data()).len() as u32;
     }
     Some(len)
 }
 
 fn report() {
-    // SAFETY: nothing else runs.
+    // SAFETY: there is one thread.
     let Counted { peak, count, .. } = unsafe { &*MEMORY.0.get() };
     figure("heap", *peak as u32);
     figure("allocations", *count);
     figure("lookups", LOOKUPS);
 }
 
-/// A heap, and how much of it was asked for.
+/// A heap, with counts of its use.
 struct Counted {
     heap: Heap,
     now: usize,
@@ -63,15 +64,15 @@ static MEMORY: Memory = Memory(UnsafeCell::new(Counted { heap: Heap::empty(), no
 
 impl Counted {
     fn allocate(&mut self, layout: Layout) -> Option<NonNull<u8>> {
-        let place = self.heap.allocate_first_fit(layout).ok()?;
+        let allocation = self.heap.allocate_first_fit(layout).ok()?;
         self.now = self.now.wrapping_add(layout.size());
         self.peak = self.peak.max(self.now);
         self.count = self.count.wrapping_add(1);
-        Some(place)
+        Some(allocation)
     }
 }
 
-// SAFETY: the heap keeps to the contract; the counts change none of it.
+// SAFETY: the heap fulfils the contract, and the counts do not affect it.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: there is one thread, and nothing here calls back.
@@ -79,13 +80,13 @@ unsafe impl GlobalAlloc for Memory {
         memory.allocate(layout).map_or(null_mut(), NonNull::as_ptr)
     }
 
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as above; the caller has it from `alloc` with this layout.
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; the caller got the pointer from `alloc` with this layout.
         let memory = unsafe { &mut *self.0.get() };
         memory.now = memory.now.wrapping_sub(layout.size());
-        if let Some(place) = NonNull::new(place) {
+        if let Some(pointer) = NonNull::new(pointer) {
             // SAFETY: as above.
-            unsafe { memory.heap.deallocate(place, layout) };
+            unsafe { memory.heap.deallocate(pointer, layout) };
         }
     }
 }

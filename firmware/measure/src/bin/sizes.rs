@@ -1,4 +1,4 @@
-//! Prints how many bytes the states have that callers keep.
+//! Prints the sizes of the types that callers keep.
 #![no_std]
 #![no_main]
 

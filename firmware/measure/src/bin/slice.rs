@@ -4,4 +4,4 @@
 
 use measure::{Network, open_find_read, read_slice};
 
-measure::program!(Network::lend, |job| job.done = open_find_read(job, read_slice));
+measure::program!(Network::memory, |job| job.done = open_find_read(job, read_slice));

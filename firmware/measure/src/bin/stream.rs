@@ -1,4 +1,4 @@
-//! Opens a model on a card, which proves it; finds one tensor, and streams it.
+//! Opens a model on a card, which validates it, finds a tensor, and streams it.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Looks a tensor up in a model in memory, which it proves first, and reads its elements in place.
+//! Finds a tensor in a model in memory, which is validated first, and reads its elements in place.
 #![no_std]
 #![no_main]
 

@@ -4,4 +4,4 @@
 
 use measure::{description, order, write_file};
 
-measure::program!(|_| order(), |job| job.done = write_file(description(), job.file, job.lent));
+measure::program!(|_| order(), |job| job.done = write_file(description(), job.file, job.memory));

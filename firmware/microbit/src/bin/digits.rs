@@ -1,5 +1,5 @@
-//! Reads the digits with a network that the compiler has found in the model: what is left of the model in the program is its
-//! bytes, and the addresses of the weights among them. There is no parser in it.
+//! Reads the digits with a network found in the model at compile time: the program contains the model's
+//! bytes and the addresses of the weights in them, but no parser.
 #![no_std]
 #![no_main]
 

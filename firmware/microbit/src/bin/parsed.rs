@@ -1,5 +1,5 @@
-//! Reads the digits with a network that is found in the model when the program runs, by the parser that is then in it: what
-//! `digits` saves.
+//! Reads the digits with a network found in the model at run time, so that the program contains the parser
+//! that `digits` saves.
 #![no_std]
 #![no_main]
 
@@ -11,11 +11,11 @@ use embedded_safetensors::{View, include_aligned, validate::Summary};
 
 #[entry]
 fn main() -> ! {
-    // Or the compiler might do the parser's work.
+    // `black_box` prevents parsing at compile time.
     let file = black_box(include_aligned!("../../../app/models/digits-i8.safetensors", 16));
     match find(file) {
         Ok((network, summary)) => microbit::run(&network, summary),
-        Err(failure) => exit(failure.tell(&mut Text(Console)).into()),
+        Err(failure) => exit(failure.report(&mut Text(Console)).into()),
     }
 }
 

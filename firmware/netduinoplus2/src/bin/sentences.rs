@@ -1,4 +1,4 @@
-//! Prints and logs every sentence of the library, and what values look like, to prove that both are the same.
+//! Prints and logs every sentence of the library, and some values, to test that both texts are the same.
 #![no_std]
 #![no_main]
 
@@ -17,10 +17,10 @@ fn main() -> ! {
     for (at, kind) in (0..).zip(KINDS) {
         say(&kind.at(at));
     }
-    for (place, fault) in FAULTS.into_iter().enumerate() {
-        [SpecPart::Tensor(place), SpecPart::Key(place), SpecPart::File]
+    for (index, kind) in KINDS_OF_SPEC.into_iter().enumerate() {
+        [SpecPart::Tensor(index), SpecPart::Key(index), SpecPart::File]
             .into_iter()
-            .for_each(|which| say(&SpecError { kind: fault, part }));
+            .for_each(|part| say(&SpecError { kind, part }));
     }
     say_others();
     show_values();
@@ -28,14 +28,14 @@ fn main() -> ! {
     board::exit(0)
 }
 
-/// What has a sentence.
+/// Prints and logs a value that has a sentence.
 fn say(sentence: &(impl Display + Format)) {
-    // The console takes everything.
+    // The console never fails.
     let _ = writeln!(Console, "printed: {sentence}");
     defmt::info!("logged: {}", sentence);
 }
 
-/// What has none.
+/// Prints and logs a value that has only a debug format.
 fn show(value: &(impl Debug + Format)) {
     let _ = writeln!(Console, "printed: {value:?}");
     defmt::info!("logged: {}", value);
@@ -75,13 +75,13 @@ const SHAPE: Shape = match Shape::new(&[3, 4]) {
     Err(_) => Shape::SCALAR,
 };
 
-/// A file with a name that is spelled with an escape.
+/// Prints and logs a file that has a name with an escape.
 fn show_view() {
     const HEADER: &[u8; 61] = br#"{"a\u0062c":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}} "#;
     let mut file = [0; 8 + HEADER.len() + 2];
-    let (front, behind) = file.split_at_mut(8);
+    let (front, rest) = file.split_at_mut(8);
     front.copy_from_slice(&(HEADER.len() as u64).to_le_bytes());
-    behind.iter_mut().zip(HEADER).for_each(|(place, byte)| *place = *byte);
+    rest.iter_mut().zip(HEADER).for_each(|(to, from)| *to = *from);
     let view = View::parse(&file);
     view.as_ref().err().into_iter().for_each(say);
     if let Ok(view) = view {
@@ -93,7 +93,8 @@ fn show_view() {
     }
 }
 
-/// Each form of a sentence with numbers, and one without: a kind prints and logs what one line of the table says.
+/// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
+/// table.
 #[rustfmt::skip]
 const KINDS: [ErrorKind; 69] = [
     ErrorKind::FileTooShort,
@@ -168,7 +169,7 @@ const KINDS: [ErrorKind; 69] = [
 ];
 
 #[rustfmt::skip]
-const FAULTS: [SpecErrorKind; 11] = [
+const KINDS_OF_SPEC: [SpecErrorKind; 11] = [
     SpecErrorKind::Reserved,
     SpecErrorKind::NameTwice { other: 1 },
     SpecErrorKind::KeyTwice { other: 2 },

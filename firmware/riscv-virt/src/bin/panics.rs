@@ -1,4 +1,4 @@
-//! Panics, to prove that a panic is told and ends the program.
+//! Panics, to test that a panic is reported and ends the program.
 #![no_std]
 #![no_main]
 

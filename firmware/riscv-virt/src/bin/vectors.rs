@@ -1,4 +1,4 @@
-//! Judges the conformance vectors in the flash.
+//! Validates the conformance vectors in the flash.
 #![no_std]
 #![no_main]
 
@@ -14,6 +14,6 @@ fn main() -> ! {
         let flash = RefCell::new(flash);
         let file = |partition| NorFile::partition(Shared(&flash), partition);
         let outcome = run(file(MANIFEST), file(VECTORS), &mut Memory::new(), sink);
-        outcome.map(drop).map_err(|failure| failure.map(|NorError(error)| error).tell(sink))
+        outcome.map(drop).map_err(|failure| failure.map(|NorError(error)| error).report(sink))
     })
 }

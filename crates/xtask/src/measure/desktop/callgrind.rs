@@ -1,17 +1,19 @@
-//! Callgrind, which counts instructions.
+//! Counts instructions with callgrind.
 
 use crate::process::Run;
 use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
 
-/// Where the C library has several routines to copy and to compare bytes, all machines take the same: those that every x86-64 has.
+/// The C library has several routines to copy and to compare bytes. This selects those that every x86-64
+/// processor has, so that counts are the same on all computers.
 const PLAIN: &str = "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX,-ERMS,-FSRM,-BMI2,-MOVBE";
 
 pub fn need() -> Result<(), String> {
     machine::need_program("valgrind", "valgrind")
 }
 
-/// Runs a program, and counts what each call of one function took, which writes a line about itself before it is called.
+/// Counts the instructions of each call of one function. The program prints a line about each call before
+/// it makes it.
 pub fn calls(program: &Path, function: &str) -> Result<Vec<(String, u64)>, String> {
     let folder = fresh_folder()?;
     let options = [format!("--toggle-collect={function}"), format!("--dump-after={function}")];
@@ -23,14 +25,14 @@ pub fn calls(program: &Path, function: &str) -> Result<Vec<(String, u64)>, Strin
     counts.collect()
 }
 
-/// Runs a program to its end, and counts all of it.
+/// Counts the instructions of a program from start to end.
 pub fn whole(program: &Path, args: &[&str]) -> Result<u64, String> {
     let folder = fresh_folder()?;
     valgrind(&folder, &[]).args([program]).args(args).capture()?;
     total(&folder, |_| true)
 }
 
-/// With all that could differ between two runs the same in both.
+/// Fixes all that could differ between two runs.
 fn valgrind(folder: &Path, options: &[String]) -> Run {
     Run::new("valgrind")
         .args(["--quiet", "--tool=callgrind"])
@@ -47,7 +49,7 @@ fn fresh_folder() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// What stands in the only file of such a name.
+/// Returns the total in the only file with such a name.
 fn total(folder: &Path, is_it: impl Fn(&str) -> bool) -> Result<u64, String> {
     let names = folder.read_dir().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let names = names.flatten().map(|entry| entry.path());
@@ -68,7 +70,7 @@ mod tests {
     use super::total_in;
 
     #[test]
-    fn a_total_is_the_last_line_of_its_kind() {
+    fn the_last_totals_line_is_the_total() {
         assert_eq!(total_in("fn=(1) main\n5 17\n\ntotals: 5082398\n"), Some(5_082_398));
         assert_eq!(total_in("summary: 17\n"), None);
         // Nothing was counted: the function has another name.

@@ -1,4 +1,5 @@
-//! The command `safetensors` on one file: the instructions that it takes above those on a file of no tensors, and its heap.
+//! The instructions of the command `safetensors` on one file, above those on a file without tensors; and
+//! its heap.
 
 use super::{callgrind, dhat};
 use crate::measure::firmware::{Content, file_of};
@@ -28,7 +29,7 @@ pub fn instructions() -> Result<Vec<(String, u64)>, String> {
     counts.collect()
 }
 
-/// How often each allocates in all, and how many bytes it has at most at one time.
+/// Counts all allocations of each command, and the largest number of heap bytes at one time.
 pub fn heap() -> Result<Vec<(String, u64)>, String> {
     let (program, mut counts) = (release_command()?, Vec::new());
     for (name, words) in
@@ -45,7 +46,7 @@ pub fn heap() -> Result<Vec<(String, u64)>, String> {
     Ok(counts)
 }
 
-/// A file of so many tensors. What is counted at the same time may be reading it: it is written only if it has to be.
+/// Writes a file with this many tensors, unless it is there already: another measurement may be reading it.
 fn file(tensors: usize) -> Result<PathBuf, String> {
     static WRITING: Mutex<()> = Mutex::new(());
     let _guard = WRITING.lock();

@@ -1,14 +1,14 @@
-//! The memory that programs have at most, as their tests in `host/tests` have measured and judged it.
+//! The peak memory of programs, as their tests in `host/tests` measure and limit it.
 
 use crate::measure::row::{Limit, Row};
 use crate::process::everything;
 use crate::toolchain::own_cargo;
 
-/// Each asks the system what programs had, and fails above their limits.
+/// These tests measure the memory of programs, and fail above the limits.
 const TESTS: [&str; 2] = ["stream_memory", "memory"];
 
-/// The rows that the readme shows.
-const TOLD: [&str; 5] = [
+/// The rows that the page of costs shows.
+const SHOWN: [&str; 5] = [
     "safetensors hash --tensors, a file of 3 GiB, above --version",
     "Model, 256 MiB streamed, above an empty program",
     "Model, 6 GiB streamed, above an empty program",
@@ -16,7 +16,7 @@ const TOLD: [&str; 5] = [
     "FileModel, 100,000 tensors, all streamed, above an empty program",
 ];
 
-/// So many are measured: none gets lost.
+/// The number of rows measured, so that a lost one is noticed.
 const ROWS: usize = 16;
 
 pub fn measure() -> Result<Vec<Row>, String> {
@@ -24,20 +24,21 @@ pub fn measure() -> Result<Vec<Row>, String> {
     let run = own_cargo().args(["test", "--release", "--package", "safetensors-host"]).args(tests);
     let run = run.args(["--", "streams"]);
     let rows: Vec<Row> = everything(&run.capture()?).lines().filter_map(row).collect();
-    let lost = TOLD.iter().find(|told| rows.iter().all(|row| row.what != **told));
+    let lost = SHOWN.iter().find(|shown| rows.iter().all(|row| row.what != **shown));
     match lost {
         None if rows.len() == ROWS => Ok(rows),
-        None => Err(format!("the memory of {} programs was measured, not of {ROWS}", rows.len())),
+        None => Err(format!("{} programs measured, {ROWS} expected", rows.len())),
         Some(lost) => Err(format!("\"{lost}\" was not measured")),
     }
 }
 
-/// Selects the rows that the readme shows.
-pub fn told(rows: &[Row]) -> Vec<Row> {
-    rows.iter().filter(|row| TOLD.contains(&&*row.what)).cloned().collect()
+/// Selects the rows that the page of costs shows.
+pub fn shown(rows: &[Row]) -> Vec<Row> {
+    rows.iter().filter(|row| SHOWN.contains(&&*row.what)).cloned().collect()
 }
 
-/// Of a line such as `what: 592 KiB of at most 2048 KiB; the reference 9000 KiB, 2.5ms`, or `what: 592 KiB` where there is no limit.
+/// Parses a line such as `what: 592 KiB of at most 2048 KiB; the reference 9000 KiB, 2.5ms`, or `what: 592
+/// KiB` without a limit.
 fn row(line: &str) -> Option<Row> {
     let (what, figures) = line.rsplit_once(": ")?;
     let (figures, reference) = split(figures.split(", ").next()?, "; the reference ");
@@ -47,9 +48,9 @@ fn row(line: &str) -> Option<Row> {
     Some(Row { what, limit, ours: kibibytes(ours)?, unit, reference, unmet: false })
 }
 
-/// Splits before and after the words, if they are there.
+/// Splits at the words, if the text contains them.
 fn split<'t>(text: &'t str, words: &str) -> (&'t str, Option<&'t str>) {
-    text.split_once(words).map_or((text, None), |(before, behind)| (before, Some(behind)))
+    text.split_once(words).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 fn optional(text: Option<&str>) -> Option<Option<f64>> {
@@ -65,13 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_row() {
-        let judged = row("hash, above: 1332 KiB of at most 2048 KiB, 5.0s").expect("it is one");
+    fn rows_are_parsed_from_lines() {
+        let judged = row("hash, above: 1332 KiB of at most 2048 KiB, 5.0s").expect("a row");
         assert_eq!(judged.sentence(), "hash, above: 1,332 KiB, ≤ 2,048 KiB");
-        let beside = row("hash: 5 KiB of at most 8 KiB; the reference 99 KiB, 5.0s").expect("it is one");
+        let beside = row("hash: 5 KiB of at most 8 KiB; the reference 99 KiB, 5.0s").expect("a row");
         assert_eq!(beside.sentence(), "hash: 5 KiB, ≤ 8 KiB; the reference 99 KiB");
-        let told = row("an empty program: 1800 KiB").expect("it is one");
-        assert_eq!((told.ours, told.limit), (1800.0, None));
+        let unlimited = row("an empty program: 1800 KiB").expect("a row");
+        assert_eq!((unlimited.ours, unlimited.limit), (1800.0, None));
         for line in [
             "test result: ok. 1 passed",
             "",

@@ -1,5 +1,5 @@
-//! What the main paths take of a desktop's processor, heap and memory: instructions and heap are counted exactly, the same on every
-//! machine, however busy it is; memory is as exact as the system makes it.
+//! The instructions, heap and memory of the main paths on a desktop. Instructions and heap counts are
+//! exact, and the same on every computer under any load; memory is as exact as the system makes it.
 
 mod callgrind;
 mod commands;
@@ -16,7 +16,7 @@ use crate::workers::side_by_side;
 use crate::workspace;
 use std::env::consts::ARCH;
 
-/// As it is called in `benches/counts/main.rs`.
+/// The name of the function in `benches/counts/main.rs`.
 const COUNTED: &str = "counts::counted";
 
 const PAGE: &str = "benches/report/memory.md";
@@ -24,13 +24,13 @@ const PAGE: &str = "benches/report/memory.md";
 /// Resident memory differs from run to run and from system to system: the tolerance in KiB.
 const NEAR: f64 = 1024.0;
 
-/// How much of a heap may differ from what the page shows: of the same compiler, and of another.
+/// How much heap figures may differ from the page: with the same compiler, and with another.
 const SAME: f64 = 0.02;
 const ANOTHER: f64 = 0.25;
 
 pub fn measure(options: &Options) -> Result<Measured, String> {
     if !cfg!(target_os = "linux") {
-        let notes = vec!["skipped: the paths of a desktop are only counted on Linux".to_owned()];
+        let notes = vec!["skipped: desktop paths are only counted on Linux".to_owned()];
         return Ok(Measured { notes, ..Measured::default() });
     }
     callgrind::need()?;
@@ -42,8 +42,8 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
         limits::bless(&counted)?;
     }
     let (limits, memory) = (Limits::read()?, memory::measure()?);
-    if !limits.know(ARCH) {
-        let notes = vec![format!("skipped: nothing was counted on {ARCH} before; --bless writes it down")];
+    if !limits.has_counts_for(ARCH) {
+        let notes = vec![format!("skipped: there are no counts for {ARCH} yet; --bless writes them")];
         return Ok(Measured { rows: memory, notes, ..Measured::default() });
     }
     let heap = &counted[1..];
@@ -52,7 +52,7 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     Ok(Measured {
         tables: tables(&heaps, &memory, if same { SAME } else { ANOTHER }),
         rows: judged.rows.into_iter().chain(memory).collect(),
-        faults: judged.faults,
+        errors: judged.errors,
         notes: judged.notes,
         ..Measured::default()
     })
@@ -64,7 +64,7 @@ fn tables(heap: &[Row], memory: &[Row], difference: f64) -> Vec<Table> {
     vec![
         Table { page: PAGE, name: "heap", text: table(heap), likeness: heaps },
         Table { page: PAGE, name: "memory", text: table(memory), likeness: near },
-        Table { page: pages::COSTS, name: "memory", text: table(&memory::told(memory)), likeness: near },
+        Table { page: pages::COSTS, name: "memory", text: table(&memory::shown(memory)), likeness: near },
     ]
 }
 
@@ -73,7 +73,7 @@ fn place(what: &str, unit: &'static str, counts: Vec<(String, u64)>) -> Result<P
     Ok(Place { name, compiler: own_version()?, unit, counts })
 }
 
-/// Those of the library's paths and of commands.
+/// Counts the instructions of the library's paths and of commands.
 fn instructions() -> Result<Vec<(String, u64)>, String> {
     let build = ["build", "--release", "--quiet", "--package", "verification", "--features", "std"];
     own_cargo().args(build).args(["--bin", "counts"]).capture()?;

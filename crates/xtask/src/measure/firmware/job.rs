@@ -1,4 +1,5 @@
-//! What is measured of one target at one level, first of all one job: a model is opened, which proves it, a tensor is found and read.
+//! Measures one target at one level, above all the job: a model is opened, which validates it, and a tensor
+//! is found and read.
 
 use super::machine::{self, FLASH, Figures, UNWANTED};
 use super::model::{self, Content, Model, Spelling};
@@ -8,7 +9,7 @@ use crate::elf::Elf;
 use crate::toolchain::Toolchain;
 use std::path::PathBuf;
 
-/// Of the programs of `firmware/measure`.
+/// Programs of `firmware/measure`.
 const EMPTY: &str = "empty";
 const STREAM: &str = "stream";
 const TOGETHER: &str = "together";
@@ -17,29 +18,29 @@ const CONSTANT: &str = "constant";
 const BY_HAND: &str = "by_hand";
 pub const REFERENCE: &str = "reference";
 
-/// The window that the limit of RAM is of, and a block of a card.
+/// The windows: the one that the limit of RAM is for, and a block of a card.
 const WINDOWS: [usize; 2] = [64, 512];
-/// Of the headers that instructions are counted with.
+/// The number of tensors in headers whose instructions are counted.
 pub const TENSORS: usize = 100;
-/// Of the headers that must take the same RAM.
+/// Numbers of tensors that must take the same RAM.
 pub const FEW: usize = 10;
 pub const MANY: usize = 100_000;
-/// Of those in the longest spelling: a request, with its file, has 14 MiB at most.
-const MOST_FOREIGN: usize = 50_000;
-/// Where the machines have memory for a heap and for all else that programs are lent, above the start of the request:
-/// `firmware/measure` says so.
+/// The largest number with a non-canonical header: a request, including its file, has at most 14 MiB.
+const MOST_NON_CANONICAL: usize = 50_000;
+/// The offsets of the heap, and of other memory for programs, from the start of the request; set by
+/// `firmware/measure`.
 const HEAP_AT: usize = 0xc0_0000;
-const LENT_AT: usize = 0xe0_0000;
-/// What is streamed to count its instructions.
+const MEMORY_AT: usize = 0xe0_0000;
+/// The number of bytes streamed to count instructions.
 const STREAMED: usize = 1 << 20;
 
-/// More than the frame itself takes.
+/// More than the measuring frame itself takes.
 const NOTHING: f64 = 32.0;
 
 const STATIC: [&str; 2] = [".data", ".bss"];
-/// Parts of symbol names that only come with a heap.
+/// Parts of symbol names that occur only with a heap.
 const HEAP: [&str; 3] = ["__rust_alloc", "__rustc12___rust_alloc", "5alloc"];
-/// Of the core's, those of the parser; and of the routines that compilers call.
+/// Parts of symbol names: of the library's parser, and of the routines that compilers call.
 const PARSER: [&str; 2] = ["embedded_safetensors6header", "embedded_safetensors5dtype"];
 const ROUTINES: [&str; 3] = ["compiler_builtins", "__aeabi", "__mul"];
 
@@ -51,7 +52,7 @@ pub struct Bench {
     pub level: &'static str,
 }
 
-/// Measures one target at one level, whose programs have been built.
+/// Measures one target at one level, with its programs already built.
 pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
     eprintln!("measuring {} at opt-level {}", bench.target.name, bench.level);
     let mut sheet = Sheet::new(bench.target.name, bench.level, bench.toolchain.version()?);
@@ -76,7 +77,7 @@ pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
     Ok(sheet)
 }
 
-/// What the tensors that are more make for RAM.
+/// Sets how much RAM the many tensors take above the few.
 fn growth(sheet: &mut Sheet) -> Result<(), String> {
     let [few, many] = [FEW, MANY].map(|tensors| sheet.get(&format!("stream.ram.{tensors}")));
     let (few, many) = (few?, many?);
@@ -87,47 +88,47 @@ fn growth(sheet: &mut Sheet) -> Result<(), String> {
     Ok(())
 }
 
-/// What a run is given beside its model.
+/// The parameters of a run beside its model.
 #[derive(Clone, Default)]
-pub struct Lent {
-    /// The bytes of the window.
+pub struct Params {
+    /// The size of the window in bytes.
     pub window: usize,
-    /// Those of the heap, or how many slots, as the program takes it.
-    pub lent: usize,
-    /// The steps whose instructions are counted, for each of which the job is done once more.
+    /// The size of the heap in bytes, or the number of slots, depending on the program.
+    pub memory: usize,
+    /// The steps whose instructions are counted; for each, the job runs once more.
     pub steps: Vec<&'static str>,
 }
 
 const STEPS: [&str; 3] = ["open", "find", "all"];
 
-impl Lent {
+impl Params {
     pub fn window(window: usize) -> Self {
         Self { window, ..Self::default() }
     }
 
-    pub fn heap(lent: usize) -> Self {
-        Self { lent, ..Self::default() }
+    pub fn heap(memory: usize) -> Self {
+        Self { memory, ..Self::default() }
     }
 
     pub fn and_count(self) -> Self {
         Self { steps: STEPS.to_vec(), ..self }
     }
 
-    /// As `firmware/measure` takes it.
+    /// Returns the words in the format that `firmware/measure` reads.
     fn words(&self, len: usize) -> [usize; 4] {
         let bit = |step: &&str| STEPS.iter().position(|known| known == step).map_or(0, |bit| 1 << bit);
-        [self.window, self.lent, len, self.steps.iter().map(bit).sum()]
+        [self.window, self.memory, len, self.steps.iter().map(bit).sum()]
     }
 }
 
 impl Bench {
-    /// What a program has more in flash than one that does nothing.
+    /// Returns how many bytes of flash a program takes above one that does nothing.
     pub fn flash(self, program: &str) -> Result<f64, String> {
         let flash = |program| Ok::<_, String>(self.elf(program)?.size_of(&FLASH));
         Ok(flash(program)?.saturating_sub(flash(EMPTY)?) as f64)
     }
 
-    /// What the linker made of the programs.
+    /// Sets the figures of the linked programs.
     fn images(self, sheet: &mut Sheet, programs: &[&str]) -> Result<(), String> {
         for program in programs {
             let elf = self.elf(program)?;
@@ -153,9 +154,9 @@ impl Bench {
         Elf::open(&self.program(program))
     }
 
-    /// What measures takes next to nothing.
+    /// Checks that measuring itself takes next to nothing.
     fn frame(self) -> Result<(), String> {
-        let figures = self.run(EMPTY, &model::make(Content::of(1)), &Lent::window(64).and_count())?;
+        let figures = self.run(EMPTY, &model::make(Content::of(1)), &Params::window(64).and_count())?;
         let (stack, instructions) = (figures.get("stack")? as f64, self.instructions(&figures, "all")?);
         match stack > NOTHING || instructions > NOTHING {
             true => Err(format!(
@@ -165,18 +166,18 @@ impl Bench {
         }
     }
 
-    /// Instructions for each byte of a header.
+    /// Counts instructions for each byte of a header.
     fn headers(self, sheet: &mut Sheet) -> Result<(), String> {
         for spelling in Spelling::ALL {
             let model = model::make(Content { spelling, ..Content::of(TENSORS) });
             for window in WINDOWS {
-                let figures = self.run(STREAM, &model, &Lent::window(window).and_count())?;
+                let figures = self.run(STREAM, &model, &Params::window(window).and_count())?;
                 figures.has_done(128)?;
                 let [open, find, all] = self.steps(&figures)?.map(|count| count / model.header_len as f64);
                 sheet.set(format!("stream.open.{}.{window}", spelling.name()), open);
                 sheet.set(format!("stream.find.{}.{window}", spelling.name()), find - open);
                 sheet.set(format!("stream.job.{}.{window}", spelling.name()), all);
-                let figures = self.run(TOGETHER, &model, &Lent::window(window).and_count())?;
+                let figures = self.run(TOGETHER, &model, &Params::window(window).and_count())?;
                 figures.has_done(128)?;
                 let [_, found, _] = self.steps(&figures)?.map(|count| count / model.header_len as f64);
                 sheet.set(format!("together.find.{}.{window}", spelling.name()), found);
@@ -185,11 +186,11 @@ impl Bench {
         Ok(())
     }
 
-    /// Instructions for each KiB that is streamed, and that is read by hand.
+    /// Counts instructions for each KiB that is streamed, and for each that is read by hand.
     fn streaming(self, sheet: &mut Sheet) -> Result<(), String> {
         let model = model::make(Content { long: Some((FEW / 2, STREAMED)), ..Content::of(FEW) });
         for window in WINDOWS {
-            let figures = self.run(READS, &model, &Lent::window(window).and_count())?;
+            let figures = self.run(READS, &model, &Params::window(window).and_count())?;
             figures.has_done(STREAMED)?;
             let [before, raw, streamed] = self.steps(&figures)?;
             let [raw, ours] = [raw, streamed].map(|count| (count - before) / (STREAMED as f64 / 1024.0));
@@ -200,15 +201,16 @@ impl Bench {
         Ok(())
     }
 
-    /// All RAM of the job, whichever way the header is spelled.
+    /// Measures all RAM of the job, the most over all spellings of the header.
     fn memory(self, sheet: &mut Sheet, program: &str, tensors: usize) -> Result<(), String> {
         let [window, _] = WINDOWS;
         let mut most = 0f64;
         for spelling in Spelling::ALL {
-            let fitting = if spelling == Spelling::Foreign { tensors.min(MOST_FOREIGN) } else { tensors };
+            let fitting =
+                if spelling == Spelling::NonCanonical { tensors.min(MOST_NON_CANONICAL) } else { tensors };
             let model =
                 model::make(Content { spelling, long: Some((fitting / 2, 128)), ..Content::small(fitting) });
-            let figures = self.run(program, &model, &Lent::window(window))?;
+            let figures = self.run(program, &model, &Params::window(window))?;
             figures.has_done(128)?;
             let stack = figures.get("stack")? as f64;
             sheet.set(format!("{program}.stack.{}.{tensors}", spelling.name()), stack);
@@ -219,7 +221,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Instructions up to the end of each step.
+    /// Returns the instructions up to the end of each step.
     pub fn steps(self, figures: &Figures) -> Result<[f64; 3], String> {
         let [open, find, all] = STEPS.map(|step| self.instructions(figures, step));
         Ok([open?, find?, all?])
@@ -229,18 +231,18 @@ impl Bench {
         Ok(self.target.board.instructions(figures.get(step)?) as f64)
     }
 
-    /// Runs a program with four words that it reads, the file and the name in the machine's memory.
-    pub fn run(self, program: &str, model: &Model, lent: &Lent) -> Result<Figures, String> {
+    /// Runs a program with a request in the device's memory: four words, the file, and the name.
+    pub fn run(self, program: &str, model: &Model, params: &Params) -> Result<Figures, String> {
         let name = model.name.bytes().chain(u8::try_from(model.name.len()));
         let bytes = model.file.iter().copied().chain(name).collect::<Vec<u8>>();
-        // Our own small numbers: the upper half of each is zero.
-        let words = lent
+        // The numbers are small: the upper half of each is zero.
+        let words = params
             .words(bytes.len())
             .into_iter()
             .flat_map(|word| (word as u64).to_le_bytes().into_iter().take(4));
         let request: Vec<u8> = words.chain(bytes).collect();
-        if request.len() > if program == REFERENCE { HEAP_AT } else { LENT_AT } {
-            return Err(format!("a model of {} B does not fit into the machine", request.len()));
+        if request.len() > if program == REFERENCE { HEAP_AT } else { MEMORY_AT } {
+            return Err(format!("a model of {} B does not fit into the device's memory", request.len()));
         }
         self.target.board.run(self.program(program), &request)
     }

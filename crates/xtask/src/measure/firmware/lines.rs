@@ -1,4 +1,4 @@
-//! The lines of the tables: the figures that `benches/limits.toml` asks for, and the pages that show them.
+//! The lines of the tables: the figures listed in `benches/limits.toml`, and the pages that show them.
 
 use super::sheet::Sheet;
 use super::{JUDGED, TARGETS};
@@ -9,21 +9,22 @@ use crate::stages::pages;
 
 const PAGE: &str = "benches/report/firmware.md";
 
-/// With another compiler figures are others, but not by more than this part of them.
+/// How much figures may differ with another compiler.
 const ANOTHER_COMPILER: f64 = 0.15;
-/// The reference has messages of panics with paths in them: its size depends on where sources lie.
+/// The reference contains panic messages with paths: its size depends on where the sources are.
 const ELSEWHERE: f64 = 0.02;
 
-/// One row for each line and target; a quick measurement leaves out what it has no sheet of, and what is said to be deep.
+/// Returns one row for each line and target. A quick measurement leaves out deep lines, and those without a
+/// sheet.
 pub fn rows(lines: &[Line], sheets: &[Sheet], quick: bool) -> Result<Vec<Row>, String> {
     let pairs = lines.iter().flat_map(|line| TARGETS.iter().map(move |target| (line, target.name)));
-    let is_due = |(line, target): &(&Line, &str)| {
-        !quick || (!line.deep && sheets.iter().any(|sheet| line.asks(sheet, target)))
+    let is_included = |(line, target): &(&Line, &str)| {
+        !quick || (!line.deep && sheets.iter().any(|sheet| line.uses(sheet, target)))
     };
-    pairs.filter(is_due).map(|(line, target)| line.row(sheets, target)).collect()
+    pairs.filter(is_included).map(|(line, target)| line.row(sheets, target)).collect()
 }
 
-/// The tables of the page, and the lines of them that the readme shows.
+/// Returns the tables of the pages.
 pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
     let table = |page, name, is_shown: &dyn Fn(&Line) -> bool| {
         let lines: Vec<&Line> = limits.firmware.iter().filter(|line| is_shown(line)).collect();
@@ -51,7 +52,7 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
     ])
 }
 
-/// The few lines that the readme shows, without limits.
+/// Returns the few lines that the readme shows, without limits.
 fn readme(limits: &Limits, sheets: &[Sheet]) -> Result<Table, String> {
     let mut text = "| | this crate | the reference |\n|---|---|---|\n".to_owned();
     for line in &limits.firmware {
@@ -62,7 +63,7 @@ fn readme(limits: &Limits, sheets: &[Sheet]) -> Result<Table, String> {
     Ok(Table { page: pages::README, name: "costs", text, likeness: likeness(limits, sheets, 2) })
 }
 
-/// With the compiler that the limits are of, the first `ours` columns are exactly the same; the reference's may differ.
+/// With the compiler of the limits, the first `ours` columns must be equal; the reference's may differ.
 fn likeness(limits: &Limits, sheets: &[Sheet], ours: usize) -> Likeness {
     let places = sheets.iter().filter_map(Sheet::place);
     let mut same = places.map(|place| limits.has_compiler_of(&place));
@@ -72,13 +73,13 @@ fn likeness(limits: &Limits, sheets: &[Sheet], ours: usize) -> Likeness {
     }
 }
 
-/// An error that names the first promise of a limit that a page does not make.
+/// Checks that the pages contain the promises of the limits; the error names the first that is missing.
 pub fn check_promises(lines: &[Line]) -> Result<(), String> {
     for line in lines {
         for (page, promise) in &line.promises {
-            let due = promise.replace("{n}", &with_unit(line.at_most.unwrap_or(0.0), ""));
-            let due = due.replace("{}", &with_unit(line.at_most.unwrap_or(0.0), &line.unit));
-            pages::check(page, [due])?;
+            let text = promise.replace("{n}", &with_unit(line.at_most.unwrap_or(0.0), ""));
+            let text = text.replace("{}", &with_unit(line.at_most.unwrap_or(0.0), &line.unit));
+            pages::check(page, [text])?;
         }
     }
     Ok(())
@@ -101,7 +102,7 @@ impl Line {
         self.at_most_on.get(target).copied().or(self.at_most.filter(|_| is_judged))
     }
 
-    /// The limit as a table shows it: one for all targets, or that of each.
+    /// Returns the limit as a table shows it: one for all targets, or that of each.
     fn shown_limit(&self) -> String {
         match self.at_most {
             None => "–".to_owned(),
@@ -115,7 +116,7 @@ impl Line {
         }
     }
 
-    fn asks(&self, sheet: &Sheet, target: &str) -> bool {
+    fn uses(&self, sheet: &Sheet, target: &str) -> bool {
         sheet.target == target
             && (self.levels.is_empty() || self.levels.iter().any(|level| level == sheet.level))
     }
@@ -123,7 +124,7 @@ impl Line {
     fn largest(&self, sheets: &[Sheet], target: &str, figure: &str) -> Result<f64, String> {
         let values = sheets
             .iter()
-            .filter(|sheet| self.asks(sheet, target))
+            .filter(|sheet| self.uses(sheet, target))
             .map(|sheet| sheet.get(figure))
             .collect::<Result<Vec<f64>, String>>()?;
         values
@@ -139,7 +140,7 @@ impl Line {
         Ok(figure.map_or(words, |value| with_unit(value, &self.unit)))
     }
 
-    /// One line of a table.
+    /// Returns one line of a table.
     fn text(&self, sheets: &[Sheet], has_first: bool) -> Result<String, String> {
         let rows: Vec<Row> =
             TARGETS.iter().map(|target| self.row(sheets, target.name)).collect::<Result<_, _>>()?;
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_its_levels_counts() {
+    fn a_line_takes_the_largest_figure_of_its_levels() {
         let sheets = sheets("a", [("s", 1.0), ("z", 3.0), ("3", 2.0)]);
         let ours = |more: &str| line(more).row(&sheets, JUDGED).map(|row| row.ours);
         assert_eq!([ours("levels = ['s']"), ours("levels = ['3']"), ours("")], [Ok(1.0), Ok(2.0), Ok(3.0)]);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_may_be_that_of_one_target_and_unmet_on_another() {
+    fn a_limit_may_be_for_one_target_and_unmet_on_another() {
         let sheets = sheets("a", [("s", 1.0), ("z", 3.0), ("3", 2.0)]);
         let kept = |more: &str| {
             rows(&[line(more)], &sheets, false)
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_promise_what_the_limits_say() {
+    fn pages_contain_the_promises_of_the_limits() {
         let limits = Limits::read().unwrap();
         assert_eq!(check_promises(&limits.firmware), Ok(()));
         let wider = |line: &Line| Line { at_most: line.at_most.map(|most| most + 1.0), ..line.clone() };

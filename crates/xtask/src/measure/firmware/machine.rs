@@ -1,4 +1,4 @@
-//! Building and running the programs of `firmware/measure`.
+//! Builds and runs the programs of `firmware/measure`.
 
 use crate::process::{Run, everything};
 use crate::toolchain::{Toolchain, own_cargo};
@@ -7,12 +7,12 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Parts of symbol names that only come with panics, text formatting or unwinding.
+/// Parts of symbol names that occur only with panics, text formatting or unwinding.
 pub const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
 
 const PACKAGE: &str = "measure";
 
-/// The sections that lie in flash.
+/// The sections in flash.
 pub const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 
 /// The programs for some targets at one optimisation level.
@@ -23,12 +23,12 @@ pub struct Firmware<'a> {
 }
 
 impl Firmware<'_> {
-    /// Builds all programs but the reference's.
+    /// Builds all programs except the reference's.
     pub fn build(self) -> Result<(), String> {
         self.run(&["--bins"])
     }
 
-    /// Builds some of them.
+    /// Builds some of the programs.
     pub fn build_only(self, programs: &[&str]) -> Result<(), String> {
         self.run(&programs.iter().flat_map(|program| ["--bin", program]).collect::<Vec<_>>())
     }
@@ -38,7 +38,8 @@ impl Firmware<'_> {
         self.run(&["--bin", program, "--features", feature])
     }
 
-    /// Whether a build of its own for each target succeeds, in their order: where one for all has failed, that tells for which it does.
+    /// Builds for all targets; if that fails, builds for each target alone, and returns the results in the
+    /// order of the targets.
     pub fn each(self, build: impl Fn(Firmware<'_>) -> Result<(), String>) -> Vec<Result<(), String>> {
         match build(self) {
             Ok(()) => vec![Ok(()); self.toolchains.len()],
@@ -48,32 +49,34 @@ impl Firmware<'_> {
         }
     }
 
-    /// Builds a program that must not build for any of the targets, and gives what was said for each; an error when it builds for one.
-    pub fn build_refused(self, program: &str, feature: &str) -> Result<Vec<String>, String> {
-        let refused = |toolchain: &Toolchain| {
+    /// Builds a program that must not compile for any target, and returns the output for each; an error if
+    /// it compiles for one.
+    pub fn build_rejected(self, program: &str, feature: &str) -> Result<Vec<String>, String> {
+        let rejected = |toolchain: &Toolchain| {
             let alone = Firmware { toolchains: std::slice::from_ref(toolchain), ..self };
-            let mut said = String::new();
+            let mut output_text = String::new();
             for cargo in alone.cargo()? {
                 let output = cargo.args(["--bin", program, "--features", feature]).output()?;
                 if output.status.success() {
                     return Err(format!(
-                        "{program} builds for {} with the feature {feature}",
+                        "{program} compiles for {} with the feature {feature}",
                         toolchain.triple
                     ));
                 }
-                said += &everything(&output);
+                output_text += &everything(&output);
             }
-            Ok(said)
+            Ok(output_text)
         };
-        self.toolchains.iter().map(refused).collect()
+        self.toolchains.iter().map(rejected).collect()
     }
 
     fn run(self, args: &[&str]) -> Result<(), String> {
         self.cargo()?.try_for_each(|cargo| cargo.args(args).capture().map(drop))
     }
 
-    /// The level is that of every package whose code is in the programs. `core` keeps that of the profile, as it does where it comes
-    /// ready from rustup, and is built only once for all levels where it comes from source; so are macros.
+    /// Sets the level for every package whose code is in the programs. `core` keeps the profile's level, as
+    /// it does when it comes prebuilt from rustup; built from source, it is built once for all levels.
+    /// Macros keep it too.
     fn cargo(self) -> Result<impl Iterator<Item = Run>, String> {
         let packages = packages()?;
         Ok(Toolchain::cargo_for_all(self.toolchains, "build").map(move |run| {
@@ -85,13 +88,13 @@ impl Firmware<'_> {
         }))
     }
 
-    /// In TOML a number stands bare.
+    /// Returns the level for TOML, where only strings have quotes.
     fn quoted_level(self) -> String {
         if self.level == "3" { self.level.to_owned() } else { format!("\"{}\"", self.level) }
     }
 }
 
-/// Where one of the programs lies, of the level that was built last.
+/// Returns the path of a program, at the level that was built last.
 pub fn program(toolchain: Toolchain, name: &str) -> PathBuf {
     toolchain.target_dir().join(toolchain.triple).join("release").join(name)
 }
@@ -100,7 +103,7 @@ fn folder() -> PathBuf {
     workspace::root().join("firmware").join(PACKAGE)
 }
 
-/// The names of the packages whose code is in the programs.
+/// Returns the names of the packages whose code is in the programs.
 fn packages() -> Result<&'static [String], String> {
     static PACKAGES: OnceLock<Result<Vec<String>, String>> = OnceLock::new();
     let known = PACKAGES.get_or_init(|| {
@@ -117,7 +120,7 @@ fn packages() -> Result<&'static [String], String> {
     known.as_deref().map_err(String::clone)
 }
 
-/// A machine of QEMU and how it counts.
+/// A board that QEMU emulates, and how it counts.
 pub struct Board {
     pub triple: &'static str,
     pub name: &'static str,
@@ -125,7 +128,7 @@ pub struct Board {
     package: &'static str,
     options: &'static [&'static str],
     request_at: u32,
-    /// What the linker script calls flash.
+    /// The address range of flash in the linker script.
     pub flash: Range<u32>,
     instructions: fn(u64) -> u64,
 }
@@ -142,8 +145,8 @@ pub const CORTEX_M3: Board = Board {
     instructions: |ticks| (ticks * 40 + 512) / 1024,
 };
 
-/// The same, for programs of a Cortex-M0+: all of its instructions are among those of a Cortex-M3, so as many are executed. QEMU's own
-/// Cortex-M0 has no memory for long headers.
+/// The same board for programs of a Cortex-M0+. A Cortex-M3 has all of its instructions, so the counts are
+/// the same. QEMU's own Cortex-M0 does not have the memory for long headers.
 pub const CORTEX_M0: Board = Board { triple: "thumbv6m-none-eabi", ..CORTEX_M3 };
 
 /// A RISC-V without atomics. With `shift=0` a cycle is an instruction.
@@ -184,27 +187,27 @@ impl Board {
         Ok(Figures(everything(&output)))
     }
 
-    /// Instructions in so many ticks of the firmware's clock.
+    /// Converts ticks of the firmware's clock to instructions.
     pub fn instructions(&self, ticks: u64) -> u64 {
         (self.instructions)(ticks)
     }
 }
 
-/// What the firmware printed: `name=value` on lines of their own.
+/// The output of the firmware: `name=value` on each line.
 pub struct Figures(String);
 
 impl Figures {
-    pub fn get(&self, wanted: &str) -> Result<u64, String> {
+    pub fn get(&self, name: &str) -> Result<u64, String> {
         let mut pairs = self.0.lines().filter_map(|line| line.split_once('='));
-        let value = pairs.find(|(name, _)| *name == wanted).and_then(|(_, value)| value.trim().parse().ok());
-        value.ok_or_else(|| format!("no {wanted} in what the firmware printed:\n{}", self.0))
+        let value = pairs.find(|(found, _)| *found == name).and_then(|(_, value)| value.trim().parse().ok());
+        value.ok_or_else(|| format!("the firmware's output has no {name}:\n{}", self.0))
     }
 
-    /// An error unless the job has read or counted as many as are due.
-    pub fn has_done(&self, due: usize) -> Result<(), String> {
+    /// Checks that the job has read or counted as many as expected.
+    pub fn has_done(&self, expected: usize) -> Result<(), String> {
         match self.get("done")? {
-            done if done == due as u64 => Ok(()),
-            done => Err(format!("the job has read or counted {done}, not {due}")),
+            done if done == expected as u64 => Ok(()),
+            done => Err(format!("the job has read or counted {done}, {expected} expected")),
         }
     }
 }
@@ -214,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_level_is_that_of_what_is_in_the_programs_and_not_of_macros() {
+    fn packages_have_the_code_in_programs_and_not_macros() {
         let known = |name: &str| packages().unwrap().iter().any(|package| package == name);
         for name in ["measure", "board", "embedded-safetensors", "half", "safetensors", "serde_json", "defmt"]
         {

@@ -1,5 +1,5 @@
-//! What the core takes of microcontrollers: flash, RAM, stack and instructions, of every program of `firmware/measure`, at every level of
-//! optimisation, beside the reference.
+//! The costs of the library on microcontrollers: flash, RAM, stack and instructions of every program of
+//! `firmware/measure`, at every optimisation level, beside the reference.
 
 mod job;
 mod lines;
@@ -20,7 +20,7 @@ use sheet::Sheet;
 pub use machine::{Board, CORTEX_M3, Figures, Firmware, RISC_V, UNWANTED, program};
 pub use model::Content;
 
-/// A processor, and the machine that executes its programs.
+/// A processor, and the board that runs its programs.
 pub struct Target {
     pub name: &'static str,
     pub board: &'static Board,
@@ -32,18 +32,20 @@ pub const TARGETS: [Target; 3] = [
     Target { name: "RV32IMC", board: &RISC_V },
 ];
 
-/// The one that the reference is shown on.
+/// The target that the reference is shown on.
 const JUDGED: &str = "Cortex-M3";
 
 pub const LEVELS: [&str; 3] = [SMALL, "z", "3"];
 pub const SMALL: &str = "s";
 
-/// At which level for which target paths are counted exactly: for size, as most firmware is built, and for speed.
+/// Whether paths are counted on this target at this level: for size, as most firmware is built, and for
+/// speed.
 fn is_counted(target: &str, level: &str) -> bool {
     [JUDGED, "RV32IMC"].contains(&target) && [SMALL, "3"].contains(&level)
 }
 
-/// Where paths are counted, by the names of the places.
+/// Returns the targets and levels where paths are counted, by the names that `benches/limits.toml` has for
+/// them.
 #[cfg(test)]
 pub fn counted_places() -> Vec<String> {
     let pairs = TARGETS.iter().flat_map(|target| LEVELS.map(|level| (target.name, level)));
@@ -53,9 +55,10 @@ pub fn counted_places() -> Vec<String> {
         .collect()
 }
 
-/// All of it; or, for a quick judgement, one level of one target for each architecture, without the reference.
+/// Measures all of it; or, for a quick test, one level of one target for each architecture, without the
+/// reference.
 pub fn measure(options: &Options) -> Result<Measured, String> {
-    // A slip in them is said before anything is built.
+    // Reports a mistake in the limits before anything is built.
     Limits::read()?;
     let sheets = if options.quick {
         sheets(&TARGETS[1..], &LEVELS[..1], true)
@@ -72,7 +75,7 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     let tables = if options.quick { Vec::new() } else { lines::tables(&limits, &sheets)? };
     Ok(Measured {
         rows: lines.into_iter().chain(judged.rows).collect(),
-        faults: judged.faults,
+        errors: judged.errors,
         notes: judged.notes,
         tables,
         details: json!({ "figures": sheets.iter().map(Sheet::json).collect::<Vec<_>>() }),
@@ -105,12 +108,12 @@ fn sheets(targets: &'static [Target], levels: &[&'static str], quick: bool) -> R
     }
 }
 
-/// An error that names the first promise of a limit that a page does not make.
+/// Checks that the pages contain the promises of the limits; the error names the first that is missing.
 pub fn check_promises() -> Result<(), String> {
     lines::check_promises(&Limits::read()?.firmware)
 }
 
-/// Makes the same file for other measurements.
+/// Makes a file for other measurements.
 pub fn file_of(content: Content) -> Vec<u8> {
     model::make(content).file
 }

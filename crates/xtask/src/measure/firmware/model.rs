@@ -1,49 +1,49 @@
-//! The models that the job is done with.
+//! The models that are measured with.
 
 use crate::model::{self, ModelFile};
 
-/// How a header is spelled.
+/// How a header is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// As the reference does.
-    Usual,
+    /// As the reference writes it.
+    Canonical,
     /// With spaces, as the JSON libraries of some languages put them.
     Spaced,
-    /// As nobody does for whom the parser has a shortcut: in lines that are indented by two spaces for each bracket, with escapes
-    /// and UTF-8 in names, the fields of an entry in another order, and one among them that means nothing to a reader.
-    Foreign,
+    /// In a form that no shortcut of the parser covers: indented lines, escapes and UTF-8 in names, the
+    /// fields of an entry in another order, and an unknown field among them.
+    NonCanonical,
 }
 
 impl Spelling {
-    pub const ALL: [Self; 3] = [Self::Usual, Self::Spaced, Self::Foreign];
+    pub const ALL: [Self; 3] = [Self::Canonical, Self::Spaced, Self::NonCanonical];
 
-    /// As figures are named.
+    /// Returns its word in the names of figures.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Usual => "usual",
+            Self::Canonical => "usual",
             Self::Spaced => "spaced",
-            Self::Foreign => "foreign",
+            Self::NonCanonical => "foreign",
         }
     }
 }
 
-/// Tensors of F32, all of a length but one. The one in the middle is the one to find.
+/// Tensors of F32, all of one length except for `long`. The one in the middle is the one to find.
 #[derive(Clone, Copy)]
 pub struct Content {
     pub tensors: usize,
-    /// Of a tensor, in bytes: a multiple of 16.
+    /// The length of a tensor in bytes, a multiple of 16.
     pub len: usize,
-    /// The ordinal of a tensor of another length.
+    /// The index of a tensor with another length, and that length.
     pub long: Option<(usize, usize)>,
     pub spelling: Spelling,
-    /// Whether they are listed the last one first.
+    /// Whether the header lists the last tensor first.
     pub reversed: bool,
 }
 
 impl Content {
-    /// Tensors of 128 bytes, spelled as the reference does.
+    /// Tensors of 128 bytes with a canonical header.
     pub const fn of(tensors: usize) -> Self {
-        Self { tensors, len: 128, long: None, spelling: Spelling::Usual, reversed: false }
+        Self { tensors, len: 128, long: None, spelling: Spelling::Canonical, reversed: false }
     }
 
     /// Tensors of 16 bytes.
@@ -60,7 +60,7 @@ pub struct Model {
     pub file: Vec<u8>,
     /// The name of the tensor in the middle.
     pub name: String,
-    /// In front of the data, the length of the header included.
+    /// The number of bytes before the data, including the header's length.
     pub header_len: usize,
 }
 
@@ -79,34 +79,38 @@ pub fn make(content: Content) -> Model {
     let file = if content.reversed { file.reversed() } else { file };
     let middle = content.tensors / 2;
     match content.spelling {
-        Spelling::Usual => Model::new(file.bytes(), plain(middle)),
+        Spelling::Canonical => Model::new(file.bytes(), plain(middle)),
         Spelling::Spaced => Model::new(file.bytes_with_header(&model::spaced(&file.header())), plain(middle)),
-        Spelling::Foreign => Model::new(file.bytes_with_header(&foreign(content)), meant(middle)),
+        Spelling::NonCanonical => {
+            Model::new(file.bytes_with_header(&non_canonical(content)), unescaped(middle))
+        }
     }
 }
 
-/// The same with another shape of the first tensor, which does not agree with its range.
-pub fn spoilt(model: &Model) -> Result<Model, String> {
+/// Returns the same model with another shape of the first tensor, which does not match its range.
+pub fn damaged(model: &Model) -> Result<Model, String> {
     let shape = br#""shape":[4,"#;
     let mut file = model.file.clone();
     let at = file.windows(shape.len()).position(|bytes| bytes == shape);
     let rows = at.and_then(|at| file.get_mut(at + shape.len() - 2));
-    *rows.ok_or("the header has no shape to spoil")? = b'3';
+    *rows.ok_or("the header has no shape to change")? = b'3';
     Ok(Model::new(file, model.name.clone()))
 }
 
-/// A matrix of values of which none is special.
+/// Returns a matrix whose values are all ordinary.
 pub fn matrix(dtype: &str, width: usize, [rows, columns]: [usize; 2]) -> Model {
     let values = (0..rows * columns * width).map(|index| [0x12, 0x34][index % 2]);
     let file = ModelFile::default().with(&plain(0), dtype, &format!("[{rows},{columns}]"), values);
     Model::new(file.bytes(), plain(0))
 }
 
-/// The dtypes of `firmware/measure`'s description in the order in which the reference writes them, with the bits of an element.
+/// The dtypes of `firmware/measure`'s description in the order in which the reference writes them, with the
+/// bits of an element.
 const DTYPES: [(&str, usize); 6] =
     [("F64", 64), ("F32", 32), ("F16", 16), ("U8", 8), ("F6_E2M3", 6), ("F4", 4)];
 
-/// The file that `firmware/measure` describes, in the order and the spelling of the reference; and its length.
+/// Returns the file that `firmware/measure` describes, with the header and the order of the reference; and
+/// its length.
 pub fn described() -> (Model, usize) {
     const TENSORS: usize = 44;
     const KEYS: usize = 50;
@@ -121,7 +125,7 @@ pub fn described() -> (Model, usize) {
     }
     let tensors = file.header();
     let header = format!(r#"{{"__metadata__":{{{}}},{}"#, keys.join(","), tensors.trim_start_matches('{'));
-    let file = file.bytes_with_header(&model::filled(header));
+    let file = file.bytes_with_header(&model::padded(header));
     let len = file.len();
     (Model::new(file, String::new()), len)
 }
@@ -130,19 +134,19 @@ fn plain(ordinal: usize) -> String {
     format!("model.layers.{ordinal}.mlp.up_proj.weight")
 }
 
-/// What [`entry`] spells with escapes.
-fn meant(ordinal: usize) -> String {
+/// Returns the name that [`entry`] writes with escapes.
+fn unescaped(ordinal: usize) -> String {
     format!("modèle.couches.{ordinal}.réseau\n.weight")
 }
 
-fn foreign(content: Content) -> String {
+fn non_canonical(content: Content) -> String {
     let mut begin = 0;
     let entries = (0..content.tensors).map(|ordinal| {
         let range = begin..begin + content.len(ordinal);
         begin = range.end;
         entry(ordinal, range)
     });
-    model::filled(format!("{{\n{}\n}}", entries.collect::<Vec<_>>().join(",\n")))
+    model::padded(format!("{{\n{}\n}}", entries.collect::<Vec<_>>().join(",\n")))
 }
 
 fn entry(ordinal: usize, std::ops::Range { start, end }: std::ops::Range<usize>) -> String {
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_the_long_one() {
+    fn the_tensor_in_the_middle_is_the_long_one() {
         let content = Content { long: Some((1, 1024)), ..Content::of(3) };
         let model = make(content);
         assert_eq!(model::range(&model.file, &model.name).unwrap().len(), 1024);
@@ -190,17 +194,19 @@ mod tests {
     }
 
     #[test]
-    fn spaces_stand_behind_colons_and_commas() {
+    fn spaced_header_has_spaces_after_colons_and_commas() {
+        let start = concat!(
+            r#"{"model.layers.0.mlp.up_proj.weight": {"dtype": "F32", "#,
+            r#""shape": [4, 8], "data_offsets": [0, 128]}, "#
+        );
         let header = header(Content { spelling: Spelling::Spaced, ..Content::of(2) });
-        assert!(header.starts_with(
-            r#"{"model.layers.0.mlp.up_proj.weight": {"dtype": "F32", "shape": [4, 8], "data_offsets": [0, 128]}, "#
-        ));
+        assert!(header.starts_with(start));
         assert_eq!(header.len() % 8, 0);
     }
 
     #[test]
-    fn every_line_of_a_foreign_header_is_indented_and_its_ranges_follow_each_other() {
-        let content = Content { spelling: Spelling::Foreign, long: Some((1, 256)), ..Content::of(3) };
+    fn non_canonical_header_is_indented_and_has_contiguous_ranges() {
+        let content = Content { spelling: Spelling::NonCanonical, long: Some((1, 256)), ..Content::of(3) };
         let (header, model) = (header(content), make(content));
         assert!(
             header.starts_with(

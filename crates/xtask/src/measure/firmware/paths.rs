@@ -1,12 +1,14 @@
-//! The paths of the core, each a program of `firmware/measure`: its flash, its stack and its instructions on some files.
+//! The paths of the library, each a program of `firmware/measure`: its flash, its stack and its
+//! instructions on some files.
 
-use super::job::{Bench, Lent};
+use super::job::{Bench, Params};
 use super::model::{self, Content, Model, Spelling};
 use super::sheet::Sheet;
 use crate::elf::Elf;
 use crate::measure::firmware::{Figures, SMALL};
 
-/// The paths that read no more than a header, by what people call them. The check for duplicates says yes, the others count tensors.
+/// The paths that read only a header, with their public names. The check for duplicates returns yes; the
+/// others count tensors.
 const HEADERS: [(&str, &str); 5] = [
     ("parser", "HeaderParser"),
     ("check", "Validator"),
@@ -18,21 +20,21 @@ const HEADERS: [(&str, &str); 5] = [
 const TENSORS: usize = 1000;
 const FEW: usize = 10;
 const MANY: usize = 100_000;
-/// Memory for so many tensors out of order, and for so many names.
+/// Slots for this many tensors out of order, and for this many names.
 const SLOTS: usize = 64;
 
-/// A sector of a card, which programs have on their stack: the window of the header, then the buffer of the data.
+/// A sector of a card. Programs have it on their stack: first the header's window, then the data's buffer.
 const BLOCK: usize = 512;
-/// What is streamed.
+/// The number of bytes streamed.
 const STREAMED: usize = 1 << 20;
 
-/// The matrix that is read as `f32`: rows, the values of one, and those of one in bytes.
+/// The matrix that is read as `f32`: its rows, the values of a row, and the bytes of a row.
 const ROWS: usize = 512;
 const ROW: usize = 64;
 const ROW_LEN: usize = 4 * ROW;
 const DTYPES: [(&str, usize); 4] = [("F32", 4), ("F16", 2), ("BF16", 2), ("I8", 1)];
 
-/// The states that callers keep, as the program `sizes` names them.
+/// The types that callers keep, as the program `sizes` names them.
 const SIZES: [&str; 10] =
     ["parser", "check", "duplicates", "entries", "slot", "wanted", "encoder", "writer", "recorder", "plan"];
 
@@ -49,13 +51,14 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let [network, rows] = [sheet.get("network.stack")?, sheet.get("rows.stack")? - ROW_LEN as f64];
     sheet.set("model.stack", network.max(rows) - BLOCK as f64);
     for (program, name) in [("write", "Writer::new"), ("record", "Writer::record")] {
-        let (file, due) = model::described();
-        take(bench, sheet, program, &file, 0, due, &[("all", &format!("{name}: a file"))])?;
+        let (file, expected) = model::described();
+        take(bench, sheet, program, &file, 0, expected, &[("all", &format!("{name}: a file"))])?;
     }
     Ok(())
 }
 
-/// What each program has more in flash than one that does nothing, and than the descriptions of files that it writes.
+/// Sets the flash of each program above one that does nothing, without the descriptions of the files that
+/// it writes.
 fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let others = ["network", "rows", "slice", "write", "record"].into_iter();
     for program in HEADERS.into_iter().map(|(program, _)| program).chain(others) {
@@ -66,7 +69,7 @@ fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 }
 
 fn sizes(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
-    let figures = bench.run("sizes", &model::make(Content::of(1)), &Lent::default())?;
+    let figures = bench.run("sizes", &model::make(Content::of(1)), &Params::default())?;
     for name in SIZES {
         sheet.set(format!("size.{name}"), figures.get(name)? as f64);
     }
@@ -74,9 +77,9 @@ fn sizes(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 }
 
 fn headers(bench: Bench, sheet: &mut Sheet, program: &str, name: &str) -> Result<(), String> {
-    let due = |tensors: usize| if program == "duplicates" { 1 } else { tensors };
+    let expected = |tensors: usize| if program == "duplicates" { 1 } else { tensors };
     let mut judge = |content: Content, counts: &[(&'static str, &str)]| {
-        take(bench, sheet, program, &model::make(content), SLOTS, due(content.tensors), counts).map(drop)
+        take(bench, sheet, program, &model::make(content), SLOTS, expected(content.tensors), counts).map(drop)
     };
     judge(Content::small(FEW), &[])?;
     judge(Content::small(TENSORS), &[("all", &format!("{name}, {TENSORS} tensors, canonical"))])?;
@@ -89,7 +92,8 @@ fn headers(bench: Bench, sheet: &mut Sheet, program: &str, name: &str) -> Result
     Ok(())
 }
 
-/// Opening, finding 12 tensors and streaming the first of them: for any number of tensors, and of a file that is bad.
+/// Measures opening, finding 12 tensors and streaming the first of them, for any number of tensors and for
+/// a bad file.
 fn network(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let content = |tensors| Content { long: Some((0, STREAMED)), ..Content::small(tensors) };
     let judge = |sheet: &mut Sheet, tensors, counts: &[(&'static str, &str)]| {
@@ -105,28 +109,29 @@ fn network(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     if bench.level == SMALL {
         judge(sheet, MANY, &[])?;
     }
-    let bad = model::spoilt(&model::make(content(FEW)))?;
-    let figures = bench.run("network", &bad, &Lent::default())?;
+    let bad = model::damaged(&model::make(content(FEW)))?;
+    let figures = bench.run("network", &bad, &Params::default())?;
     if figures.get("done")? != u64::from(u32::MAX) {
-        return Err("a model whose first tensor has another shape than bytes was opened".to_owned());
+        return Err("a model whose first tensor's shape does not match its bytes was opened".to_owned());
     }
     let more = figures.get("stack")? as f64 - sheet.get("network.stack")?;
     sheet.set("network.for_error", more.max(0.0));
     Ok(())
 }
 
-/// Opening reads the header once, finding does so again, and streaming reads the tensor once: block by block.
+/// Checks that opening reads the header once, finding reads it again, and streaming reads the tensor once,
+/// block by block.
 fn reads_once(figures: &Figures, model: &Model) -> Result<(), String> {
-    let due =
+    let expected =
         [2 * model.header_len + STREAMED, 2 * model.header_len.div_ceil(BLOCK) + STREAMED.div_ceil(BLOCK)];
     let read = [figures.get("bytes")?, figures.get("calls")?];
-    match read == due.map(|number| number as u64) {
+    match read == expected.map(|number| number as u64) {
         true => Ok(()),
-        false => Err(format!("a model was read with {read:?} bytes and calls, not {due:?}")),
+        false => Err(format!("a model was read with {read:?} bytes and calls, not {expected:?}")),
     }
 }
 
-/// A matrix as `f32`, row by row and in part.
+/// Measures reading a matrix as `f32`, row by row and in part.
 fn matrix(bench: Bench, sheet: &mut Sheet, dtype: &str, width: usize) -> Result<(), String> {
     let model = model::matrix(dtype, width, [ROWS, ROW]);
     for (program, what, values) in [("rows", "rows", ROWS * ROW), ("slice", "a slice", ROWS * ROW / 4)] {
@@ -138,19 +143,19 @@ fn matrix(bench: Bench, sheet: &mut Sheet, dtype: &str, width: usize) -> Result<
     Ok(())
 }
 
-/// Runs a program on a file, and takes down its stack, and the instructions up to those steps that have a name.
+/// Runs a program on a file, and records its stack and the instructions up to the named steps.
 fn take(
     bench: Bench,
     sheet: &mut Sheet,
     program: &str,
     model: &Model,
-    lent: usize,
-    due: usize,
+    memory: usize,
+    expected: usize,
     counts: &[(&'static str, &str)],
 ) -> Result<Figures, String> {
     let steps = counts.iter().map(|(step, _)| *step).collect();
-    let figures = bench.run(program, model, &Lent { lent, steps, ..Lent::default() })?;
-    figures.has_done(due)?;
+    let figures = bench.run(program, model, &Params { memory, steps, ..Params::default() })?;
+    figures.has_done(expected)?;
     sheet.set_largest(&format!("{program}.stack"), figures.get("stack")? as f64);
     for (step, name) in counts.iter().filter(|(_, name)| !name.is_empty()) {
         sheet.count((*name).to_owned(), bench.target.board.instructions(figures.get(step)?));

@@ -1,44 +1,46 @@
-//! What the reference takes for the same job.
+//! Measures the reference doing the same job.
 
-use super::job::{Bench, FEW, Lent, MANY, REFERENCE, TENSORS};
+use super::job::{Bench, FEW, MANY, Params, REFERENCE, TENSORS};
 use super::model::{self, Content, Spelling};
 use super::sheet::Sheet;
 
-/// More than it needs for the headers that are measured, but for the one that is too long.
+/// More heap than the reference needs for the measured headers, except for the one that is too long.
 const ROOMY: usize = 2 << 20;
-/// The RAM of many a microcontroller.
+/// The RAM of many microcontrollers.
 pub const RAM: usize = 64 << 10;
-/// A header of so many tensors certainly fits into it, and one of so many does not.
+/// A number of tensors that certainly fits into this RAM, and one that does not.
 const FITS: usize = 1;
 const TOO_MANY: usize = 1024;
-/// Instructions for a byte of a header.
+/// The most instructions of a lookup for each byte of a header.
 const MOST_TO_FIND: f64 = 1.0;
-/// How the program ends that gets no memory: it panics.
-const REFUSED: &str = "exit code 101";
+/// How the program ends if it gets no memory: it panics.
+const OUT_OF_MEMORY: &str = "exit code 101";
 
-/// And, if asked for, how many tensors are too many for it.
+/// Measures the job and, on request, how many tensors the reference can open.
 pub fn measure(bench: Bench, sheet: &mut Sheet, finds_limit: bool) -> Result<(), String> {
     for tensors in [FEW, TENSORS, 10 * TENSORS] {
         job(bench, sheet, Content::of(tensors))?;
     }
-    for spelling in [Spelling::Spaced, Spelling::Foreign] {
+    for spelling in [Spelling::Spaced, Spelling::NonCanonical] {
         job(bench, sheet, Content { spelling, ..Content::of(TENSORS) })?;
     }
-    finds_at_once(sheet)?;
+    check_lookups(sheet)?;
     if finds_limit {
-        refuses_many(bench)?;
-        most_tensors(bench, sheet)?;
+        check_many_fail(bench)?;
+        find_most_tensors(bench, sheet)?;
     }
     Ok(())
 }
 
-/// The bound that the readme gives: a lookup varies with the address of the map.
-fn finds_at_once(sheet: &Sheet) -> Result<(), String> {
+/// Checks the bound that the readme states: the cost of a lookup varies with the address of the map.
+fn check_lookups(sheet: &Sheet) -> Result<(), String> {
     for spelling in Spelling::ALL {
         let figure = format!("reference.find.{}.{TENSORS}", spelling.name());
         let each = sheet.get(&figure)?;
         if each >= MOST_TO_FIND {
-            return Err(format!("{figure}: {each} instructions for a byte, not below {MOST_TO_FIND}"));
+            return Err(format!(
+                "{figure}: {each} instructions per byte, fewer than {MOST_TO_FIND} expected"
+            ));
         }
     }
     Ok(())
@@ -46,7 +48,7 @@ fn finds_at_once(sheet: &Sheet) -> Result<(), String> {
 
 fn job(bench: Bench, sheet: &mut Sheet, content: Content) -> Result<(), String> {
     let model = model::make(content);
-    let figures = bench.run(REFERENCE, &model, &Lent::heap(ROOMY).and_count())?;
+    let figures = bench.run(REFERENCE, &model, &Params::heap(ROOMY).and_count())?;
     figures.has_done(128)?;
     let mut set = |name: &str, value: f64| {
         sheet.set(format!("reference.{name}.{}.{}", content.spelling.name(), content.tensors), value);
@@ -66,9 +68,9 @@ fn job(bench: Bench, sheet: &mut Sheet, content: Content) -> Result<(), String> 
     Ok(())
 }
 
-/// How many tensors a header may have that it opens in 64 KiB of RAM, when its heap is given all that its statics and its stack
-/// leave.
-fn most_tensors(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
+/// Finds how many tensors a header may have so that the reference opens it in 64 KiB of RAM, with a heap of
+/// all that its statics and its stack leave.
+fn find_most_tensors(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let statics = sheet.get("reference.static")?;
     let (mut fits, mut too_many) = (FITS, TOO_MANY);
     while too_many - fits > 1 {
@@ -81,7 +83,7 @@ fn most_tensors(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 
 fn opens(bench: Bench, tensors: usize, statics: f64) -> Result<bool, String> {
     let model = model::make(Content::of(tensors));
-    let stack = bench.run(REFERENCE, &model, &Lent::heap(ROOMY))?.get("stack")?;
+    let stack = bench.run(REFERENCE, &model, &Params::heap(ROOMY))?.get("stack")?;
     let left = (0..RAM / 8)
         .rev()
         .map(|words| words * 8)
@@ -89,19 +91,19 @@ fn opens(bench: Bench, tensors: usize, statics: f64) -> Result<bool, String> {
     fits(bench, &model, left.unwrap_or(0))
 }
 
-/// That it does not open the header of so many tensors at all.
-fn refuses_many(bench: Bench) -> Result<(), String> {
+/// Checks that the reference cannot open a header of very many tensors.
+fn check_many_fail(bench: Bench) -> Result<(), String> {
     match fits(bench, &model::make(Content::small(MANY)), ROOMY)? {
         false => Ok(()),
         true => Err(format!("the reference opens a header of {MANY} tensors with a heap of {ROOMY} B")),
     }
 }
 
-/// Whether it does the job with a heap of this length.
+/// Whether the reference does the job with a heap of this size.
 fn fits(bench: Bench, model: &model::Model, heap: usize) -> Result<bool, String> {
-    match bench.run(REFERENCE, model, &Lent::heap(heap)) {
+    match bench.run(REFERENCE, model, &Params::heap(heap)) {
         Ok(figures) => figures.has_done(128).map(|()| true),
-        Err(said) if said.contains(REFUSED) => Ok(false),
-        Err(said) => Err(said),
+        Err(output) if output.contains(OUT_OF_MEMORY) => Ok(false),
+        Err(output) => Err(output),
     }
 }

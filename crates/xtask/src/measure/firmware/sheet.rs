@@ -1,4 +1,4 @@
-//! Figures by their names, for one target at one level.
+//! A sheet: named figures for one target at one level.
 
 use super::is_counted;
 use crate::measure::limits::Place;
@@ -10,7 +10,7 @@ pub struct Sheet {
     pub level: &'static str,
     pub compiler: String,
     figures: BTreeMap<String, f64>,
-    /// The instructions of paths, in the order in which these were taken.
+    /// The instructions of paths, in the order in which they were counted.
     counts: Vec<(String, u64)>,
 }
 
@@ -23,7 +23,7 @@ impl Sheet {
         self.figures.insert(name.into(), value);
     }
 
-    /// The larger of this one and what is known.
+    /// Sets a figure unless it is already larger.
     pub fn set_largest(&mut self, name: &str, value: f64) {
         let known = self.find(name).unwrap_or(value);
         self.set(name, value.max(known));
@@ -42,7 +42,7 @@ impl Sheet {
             .ok_or_else(|| format!("{name} of {}, opt-level {}, was not measured", self.target, self.level))
     }
 
-    /// The counted paths, where they have limits.
+    /// Returns the counted paths, if this target and level have limits for them.
     pub fn place(&self) -> Option<Place> {
         is_counted(self.target, self.level).then(|| Place {
             name: format!("{}, {}", self.target, self.level),
@@ -52,10 +52,13 @@ impl Sheet {
         })
     }
 
-    /// One object.
+    /// Returns the sheet as a JSON object.
     pub fn json(&self) -> Value {
         let Self { target, level, compiler, figures, counts } = self;
         let counts: BTreeMap<_, _> = counts.iter().cloned().collect();
-        json!({ "target": target, "opt_level": level, "compiler": compiler, "figures": figures, "instructions": counts })
+        json!({
+            "target": target, "opt_level": level, "compiler": compiler,
+            "figures": figures, "instructions": counts
+        })
     }
 }

@@ -1,24 +1,25 @@
-//! The limits of speed: ratios of times that were measured in one run.
+//! Compares ratios of times from one run with the limits of speed.
 
 use super::{Case, RUNS, run};
 use crate::measure::limits::{REFERENCE, Ratio};
 use crate::measure::row::Row;
 use std::collections::BTreeMap;
 
-/// The names of the cases that the limits are of.
+/// Returns the names of the cases that have limits.
 pub fn cases(limits: &[Ratio]) -> Vec<&str> {
     limits.iter().flat_map(|limit| &limit.cases).map(String::as_str).collect()
 }
 
-/// How many times as fast as the reference cases have to be.
+/// Returns how many times faster than the reference each case has to be.
 pub fn least(limits: &[Ratio]) -> BTreeMap<&str, Option<f64>> {
     limits.iter().flat_map(|limit| limit.cases.iter().map(|case| (case.as_str(), limit.at_least))).collect()
 }
 
-/// Measures the cases whose names begin with one of these, all when there is none, and judges them. Other programs on the machine can only
-/// make a case slower: those of a broken row are measured again, at most [`RUNS`] times, and the first run within the limit counts.
-pub fn measure(limits: &[Ratio], wanted: &[&str]) -> Result<(Vec<Row>, Vec<Case>), String> {
-    let mut measured = run(wanted)?;
+/// Measures the cases whose names begin with one of these, all if there is none, and compares them with the
+/// limits. Other programs on the computer can only make a case slower, so the cases of a broken row are
+/// measured again, at most [`RUNS`] times; the first run within the limit counts.
+pub fn measure(limits: &[Ratio], names: &[&str]) -> Result<(Vec<Row>, Vec<Case>), String> {
+    let mut measured = run(names)?;
     for _ in 1..RUNS {
         let mut broken = Vec::new();
         for limit in limits {
@@ -41,7 +42,7 @@ pub fn measure(limits: &[Ratio], wanted: &[&str]) -> Result<(Vec<Row>, Vec<Case>
     Ok((rows, measured))
 }
 
-/// Takes the cases of these names from a later run.
+/// Replaces the cases of these names by those of a later run.
 fn replace(cases: &mut [Case], again: &[Case], names: &[String]) {
     for case in cases.iter_mut().filter(|case| names.contains(&case.what)) {
         if let Some(other) = again.iter().find(|other| other.what == case.what) {
@@ -51,7 +52,7 @@ fn replace(cases: &mut [Case], again: &[Case], names: &[String]) {
 }
 
 impl Ratio {
-    /// That of the worst of its cases.
+    /// Returns the ratio of the worst of its cases.
     fn row(&self, cases: &[Case]) -> Result<Row, String> {
         let ratios = self.cases.iter().map(|what| self.ratio(what, cases)).collect::<Result<Vec<_>, _>>()?;
         let worst = match self.is_gain() {
@@ -73,10 +74,10 @@ impl Ratio {
         self.beside == REFERENCE
     }
 
-    /// That of the case of this name.
+    /// Returns the ratio of the case with this name.
     fn ratio(&self, what: &str, cases: &[Case]) -> Result<f64, String> {
         let lacks =
-            |missing: &str| format!("not measured: {missing} of \"{what}\", which \"{}\" needs", self.what);
+            |missing: &str| format!("not measured: {missing} of \"{what}\", needed by \"{}\"", self.what);
         let case = cases.iter().find(|case| case.what == what).ok_or_else(|| lacks("any time"))?;
         let other = case.nanos(&self.beside).ok_or_else(|| lacks(&self.beside))?;
         Ok(if self.is_gain() { other / case.ours() } else { case.ours() / other })
@@ -94,7 +95,7 @@ mod tests {
         Limits::read().unwrap().speed
     }
 
-    /// The cases of a limit, with these times of ours and of the other.
+    /// Returns the cases of a limit with these times, ours and the other's.
     fn cases_of(limit: &Ratio, times: &[(f64, f64)]) -> Vec<Case> {
         let case = |(what, (ours, other)): (&String, &(f64, f64))| Case {
             what: what.clone(),
@@ -105,15 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_case_is_judged() {
+    fn a_row_takes_the_worst_case() {
         let limit = &limits()[0];
-        let row = |times: &[(f64, f64)]| limit.row(&cases_of(limit, times)).expect("all are there");
+        let row = |times: &[(f64, f64)]| limit.row(&cases_of(limit, times)).expect("all cases");
         let kept = row(&[(1.0, 15.0), (1.0, 16.0), (2.0, 32.0)]);
         assert!(kept.ours == 15.0 && kept.is_kept());
         let broken = row(&[(1.0, 15.0), (1.0, 14.9), (1.0, 20.0)]);
         assert!(broken.ours == 14.9 && !broken.is_kept());
         let limits = limits();
-        let floor = limits.iter().find(|limit| limit.beside == "copy").expect("there is one");
+        let floor = limits.iter().find(|limit| limit.beside == "copy").expect("a floor");
         assert!(floor.row(&cases_of(floor, &[(1.3, 1.0)])).unwrap().is_kept());
         assert!(!floor.row(&cases_of(floor, &[(1.31, 1.0)])).unwrap().is_kept());
     }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_was_kept_by_counts() {
+    fn a_later_run_replaces_the_named_cases() {
         let limit = &limits()[2];
         let times = |least| [(1.0, least), (1.0, 7.0), (1.0, 8.0)];
         let (mut cases, again) = (cases_of(limit, &times(5.0)), cases_of(limit, &times(6.5)));

@@ -1,8 +1,8 @@
-//! A model that is linked into firmware: what it costs, where its weights are, what the network answers, and which builds it
-//! refuses.
+//! A model linked into firmware: its costs, the addresses of its weights, the network's answers, and the
+//! builds that it rejects.
 
 mod network;
-mod refusals;
+mod rejections;
 
 use super::pages;
 use crate::elf::Elf;
@@ -11,44 +11,46 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{model, workspace};
 
-/// The model, which an example of the product has too.
+/// The model; an example of the library includes it too.
 const MODEL: &str = "crates/embedded-safetensors/examples/network.safetensors";
 
-/// With the model and the core, with the model and addresses written by hand, and with nothing.
+/// Programs with the model and the library, with the model and addresses written by hand, and with nothing.
 const PROGRAMS: [&str; 3] = ["constant", "by_hand", "empty"];
 
 const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 const RAM: [&str; 2] = [".data", ".bss"];
 
-/// What the program with the core may have more than the one by hand, and what it may have of RAM.
+/// How many more bytes of flash the program with the library may have than the one by hand, and how many
+/// bytes of RAM.
 const MOST_FLASH: usize = 0;
 const MOST_RAM: usize = 0;
 
-/// What runs the programs.
+/// The boards that run the programs.
 const BOARDS: [Board; 2] = [CORTEX_M3, RISC_V];
 
-/// Parts of symbol names that say that something of the core, a panic or the formatting of text is in the image.
+/// Parts of symbol names that show code of the library, panics or text formatting in the image.
 const UNWANTED: [&str; 4] = ["embedded_safetensors", "panic", "4core3fmt", "unwind"];
 
-/// For one target of each architecture, with all the builds that must fail.
+/// Runs the stage for one target of each architecture, with all builds that must fail.
 pub fn run() -> Outcome {
     let mut tally = Tally::default();
     let promise = format!(
-        "its bytes and {MOST_FLASH} B more in flash than addresses counted by hand, {MOST_RAM} B of RAM, and no symbol of this crate"
+        "its bytes and {MOST_FLASH} B more in flash than addresses counted by hand, {MOST_RAM} B of RAM, \
+         and no symbol of this crate"
     );
-    tally.check("the committed model is the generator's", check_file());
-    tally.check("the page of costs promises this", pages::check(pages::COSTS, [promise]));
+    tally.check("the committed model matches the generator", check_file());
+    tally.check("the page of costs states these limits", pages::check(pages::COSTS, [promise]));
     let toolchains = Toolchain::for_targets(&BOARDS.map(|board| board.triple))?;
     measure_targets(&toolchains, &mut tally);
     for (board, &toolchain) in BOARDS.iter().zip(&toolchains) {
         board.need_emulator()?;
         tally.measured(board.name, answers(board, toolchain));
     }
-    refusals::check(&mut tally)?;
+    rejections::check(&mut tally)?;
     Ok(tally)
 }
 
-/// For all other targets.
+/// Runs the stage for all other targets.
 pub fn rest() -> Outcome {
     let mut tally = Tally::default();
     let is_left = |triple: &&str| BOARDS.iter().all(|board| board.triple != *triple);
@@ -70,7 +72,7 @@ fn check_file() -> Result<(), String> {
     }
     let written = workspace::target_dir().join("flash-model/network.safetensors");
     workspace::write(&written, &network::file())?;
-    Err(format!("{MODEL} is another file than {}, which the generator has just written", written.display()))
+    Err(format!("{MODEL} differs from the generator's file {}", written.display()))
 }
 
 fn measure_image(toolchain: Toolchain) -> Result<String, String> {
@@ -81,12 +83,13 @@ fn measure_image(toolchain: Toolchain) -> Result<String, String> {
     let [flash, by_hand] = [&with_core, &by_hand?].map(|elf| elf.size_of(&FLASH).saturating_sub(empty));
     let (ram, file) = (with_core.size_of(&RAM), network::file().len());
     let sentence = format!(
-        "the model in flash: {flash} bytes, {file} of them the file; by hand: {by_hand}; {ram} of RAM, no symbol of the core"
+        "the model in flash: {flash} bytes, {file} of them the file; by hand: {by_hand}; \
+         {ram} of RAM, no symbol of the library"
     );
     if flash > by_hand + MOST_FLASH || ram > MOST_RAM { Err(sentence) } else { Ok(sentence) }
 }
 
-/// Where the model's bytes lie, in the one place where they do.
+/// Returns the address of the model's bytes, which must be in the image once.
 fn image_address(elf: &Elf) -> Result<u64, String> {
     match elf.addresses_of(&network::file())[..] {
         [address] => Ok(address),
@@ -94,8 +97,8 @@ fn image_address(elf: &Elf) -> Result<u64, String> {
     }
 }
 
-/// The weights are read where the file lies, and the answers are those of this machine; by hand too, or that would be no
-/// measure.
+/// Checks that weights are read in place and that the answers are those of this computer; also with the
+/// program by hand, to test the check itself.
 fn answers(board: &Board, toolchain: Toolchain) -> Result<String, String> {
     let [with_core, by_hand, _] = PROGRAMS;
     let image = run_program(board, toolchain, with_core)?;
@@ -103,7 +106,7 @@ fn answers(board: &Board, toolchain: Toolchain) -> Result<String, String> {
     Ok(format!("the weights are read in flash from {image:#x} on, and give the same answers as here"))
 }
 
-/// Gives the address of the file in it.
+/// Runs the program for some inputs, and returns the address of the file in it.
 fn run_program(board: &Board, toolchain: Toolchain, name: &str) -> Result<u64, String> {
     let (program, file) = (program(toolchain, name), network::file());
     let image = image_address(&Elf::open(&program)?)?;
@@ -113,24 +116,24 @@ fn run_program(board: &Board, toolchain: Toolchain, name: &str) -> Result<u64, S
         let figures = board.run(program.clone(), &request(&input))?;
         for name in network::TENSORS {
             let range = model::range(&file, name).ok_or("the model lacks a tensor")?;
-            let (found, due) = (figures.get(name)?, image + range.start as u64);
-            if found != due || !is_flash(found) || !is_flash(found + range.len() as u64 - 1) {
-                return Err(format!("{name} is read at {found:#x}; in the image it is at {due:#x}"));
+            let (found, expected) = (figures.get(name)?, image + range.start as u64);
+            if found != expected || !is_flash(found) || !is_flash(found + range.len() as u64 - 1) {
+                return Err(format!("{name} is read at {found:#x}; in the image it is at {expected:#x}"));
             }
         }
         let answer = network::answer(&file, &input).ok_or("the model lacks a tensor")?;
-        for (output, due) in answer.into_iter().enumerate() {
+        for (output, expected) in answer.into_iter().enumerate() {
             let found = figures.get(&output.to_string())?;
-            if found != u64::from(due) {
-                return Err(format!("output {output} has the bits {found:#x}; here it has {due:#x}"));
+            if found != u64::from(expected) {
+                return Err(format!("output {output} has the bits {found:#x}, expected {expected:#x}"));
             }
         }
     }
     Ok(image)
 }
 
-/// What the firmware finds in the machine's memory: four words, of which it reads the length, then the input and the length of a
-/// name, for there is none.
+/// Returns the request for the firmware: four words, of which it reads the length, then the input, and a
+/// length of 0 for the name.
 fn request(input: &[u8]) -> Vec<u8> {
     let words: [u64; 2] = [0, input.len() as u64 + 1];
     words.iter().flat_map(|pair| pair.to_le_bytes()).chain(input.iter().copied()).chain([0]).collect()

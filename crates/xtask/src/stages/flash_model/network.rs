@@ -1,4 +1,4 @@
-//! The network whose model lies in the firmware's flash: its file, and what it answers.
+//! The network of the model in the firmware's flash: its file, and its answers.
 
 use crate::model::{self, ModelFile};
 
@@ -6,12 +6,13 @@ const INPUTS: usize = 32;
 const HIDDEN: usize = 64;
 const OUTPUTS: usize = 8;
 
-/// Its tensors, in the order in which the firmware names them.
+/// Its tensors, in the order of the firmware's names.
 pub const TENSORS: [&str; 5] = ["fc1.weight", "fc1.bias", "fc1.scale", "fc2.weight", "fc2.bias"];
 
-/// The model file: made up, but the same every time; in the order in which the usual writers sort tensors.
+/// Returns the model file: pseudo-random but always the same, with its tensors in the order of most
+/// writers.
 pub fn file() -> Vec<u8> {
-    // Xorshift: numbers of 8 bits that look like weights.
+    // Xorshift: 8-bit numbers that look like weights.
     let mut state = 0x9e37_79b9_u32;
     let mut numbers = |count| -> Vec<i8> {
         let next = |_| {
@@ -37,13 +38,13 @@ pub fn file() -> Vec<u8> {
         .bytes()
 }
 
-/// Inputs of both signs, others for every seed.
+/// Returns inputs of both signs, different for every seed.
 pub fn input(seed: u8) -> Vec<u8> {
     let inputs = (1u8..).take(INPUTS);
-    inputs.map(|place| place.wrapping_mul(37).wrapping_add(seed.wrapping_mul(101))).collect()
+    inputs.map(|index| index.wrapping_mul(37).wrapping_add(seed.wrapping_mul(101))).collect()
 }
 
-/// What the network in `file` answers, as the bits of its outputs.
+/// Computes the answer of the network in `file`, as the bits of its outputs.
 pub fn answer(file: &[u8], input: &[u8]) -> Option<[u32; OUTPUTS]> {
     let tensor = |name| file.get(model::range(file, name)?);
     let bias = words(tensor("fc1.bias")?).map(i32::from_le_bytes);

@@ -1,4 +1,4 @@
-//! The doors to a header.
+//! The APIs for headers.
 
 use crate::Job;
 use crate::numbers::{bytes, number, tensor};
@@ -30,7 +30,7 @@ fn lengths(summary: Summary, file_len: u64) -> Result<u64, Error> {
     Ok(summary.tensors ^ summary.data_start ^ summary.data_len)
 }
 
-/// Every event, the texts included, and every question to the parser.
+/// Uses every event, including its text, and every method of the parser.
 fn events(mut file: &[u8]) -> Result<u64, Error> {
     let mut parser = HeaderParser::new();
     let mut sum = 0;
@@ -64,7 +64,7 @@ fn entries(mut file: &[u8], name: &mut [u8]) -> Result<u64, Error> {
     Ok(sum)
 }
 
-/// A stream's header, its file's length known only afterwards.
+/// Validates a header from a stream, whose length is known only at the end.
 fn verdict(mut file: &[u8], file_len: u64, slots: &mut [SortSlot]) -> Result<u64, Error> {
     let mut check = Validator::new(None, slots);
     if check.push(&mut file)? == Progress::Rewind {
@@ -82,7 +82,7 @@ fn duplicates(mut file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> Resul
     Ok(check.position())
 }
 
-/// A tensor that comes from no header.
+/// Uses a tensor that is not from a header.
 fn own_tensor(file: &[u8], rank: usize) -> Result<u64, ErrorKind> {
     let dims: [u64; 16] = core::array::from_fn(|index| file.get(index).copied().unwrap_or(0).into());
     let mut shape = Shape::new(dims.get(..rank).unwrap_or(&dims))?;

@@ -1,5 +1,6 @@
-//! All of the core that firmware can call, on values that no compiler can know, to prove that none of it
-//! can panic. Only sentences are left out: their formatting is the standard library's, which can.
+//! All of the library that firmware can call, with values unknown to the compiler, to show that none of it
+//! can panic. Only the formatting of sentences is left out, because the standard library's code for it can
+//! panic.
 #![no_std]
 #![no_main]
 
@@ -19,7 +20,7 @@ use embedded_safetensors::io::Seekable;
 use measure::Card;
 use storage::{Chip, File};
 
-/// Numbers that no compiler can know.
+/// Numbers unknown to the compiler.
 struct Job {
     mode: u32,
     slots: usize,
@@ -53,7 +54,7 @@ fn trap(_: &[u8], _: usize) -> u32 {
     0
 }
 
-/// An index that nobody checked: this program must not link.
+/// An unchecked index: this program must not link.
 #[cfg(feature = "with-panic")]
 fn trap(file: &[u8], index: usize) -> u32 {
     file[index].into()

@@ -14,8 +14,8 @@ use embedded_safetensors::{
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
 type Storage = IndexStorage<8, 16, 64>;
 
-/// What all programs here lend: the front of the text is the name or the text, the rest is the window.
-struct Lent<'l> {
+/// The memory of all tests: the front of the text holds names or texts, the rest is the window.
+struct Buffers<'l> {
     slots: &'l mut [SortSlot],
     text: &'l mut [u8],
     window: &'l mut [u8],
@@ -23,37 +23,39 @@ struct Lent<'l> {
 
 pub fn all<S: ReadAt>(mut source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64 {
     let (text, window) = memory.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
-    let mut lent = Lent { slots, text, window };
-    let mut sum = read_number(open(&mut source, &mut lent));
-    sum ^= read_number(open_unordered(&mut source, &mut lent));
-    sum ^= read_number(open_indexed(&mut source, &mut lent));
+    let mut buffers = Buffers { slots, text, window };
+    let mut sum = read_number(open(&mut source, &mut buffers));
+    sum ^= read_number(open_unordered(&mut source, &mut buffers));
+    sum ^= read_number(open_indexed(&mut source, &mut buffers));
     sum ^ read_number(file_len(source))
 }
 
-fn open<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {
-    let mut model = Model::open(source, lent.window)?;
+fn open<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
+    let mut model = Model::open(source, buffers.window)?;
     let mut sum = summary(model.summary());
-    model.check_unchanged(lent.window)?;
-    sum ^= find(&mut model, lent)?;
-    sum ^= metadata(&mut model, lent)?;
-    model.for_each(lent.text, lent.window, |entry| sum ^= bytes(entry.name_bytes()) ^ tensor(&entry.info))?;
-    model.validate_names([sum, 2], lent.slots, lent.text, lent.window)?;
-    sum ^= size(model.index_size(lent.window)?);
-    Ok(sum ^ index(&mut model, lent)?)
+    model.check_unchanged(buffers.window)?;
+    sum ^= find(&mut model, buffers)?;
+    sum ^= metadata(&mut model, buffers)?;
+    model.for_each(buffers.text, buffers.window, |entry| {
+        sum ^= bytes(entry.name_bytes()) ^ tensor(&entry.info)
+    })?;
+    model.validate_names([sum, 2], buffers.slots, buffers.text, buffers.window)?;
+    sum ^= size(model.index_size(buffers.window)?);
+    Ok(sum ^ index(&mut model, buffers)?)
 }
 
-fn open_unordered<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {
-    let model = Model::open_unordered(source, lent.slots, lent.window)?;
+fn open_unordered<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
+    let model = Model::open_unordered(source, buffers.slots, buffers.window)?;
     let seen = summary(model.summary());
     let mut byte = [0];
     let len = model.into_source().read_at(seen, &mut byte).map_err(ReadError::Source)?;
     Ok(seen ^ bytes(&byte) ^ len as u64)
 }
 
-fn open_indexed<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {
+fn open_indexed<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
     let mut storage = Storage::new();
-    let (mut model, index) = Model::open_indexed(source, storage.memory(), lent.window)?;
-    look_up(&mut model, index, lent.text)
+    let (mut model, index) = Model::open_indexed(source, storage.memory(), buffers.window)?;
+    look_up(&mut model, index, buffers.text)
 }
 
 fn file_len<S: ReadAt>(mut source: S) -> Outcome<S> {
@@ -63,23 +65,23 @@ fn file_len<S: ReadAt>(mut source: S) -> Outcome<S> {
     })
 }
 
-fn find<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
-    let name = core::str::from_utf8(lent.text).unwrap_or("a");
-    let one = model.find(name, lent.window)?;
+fn find<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S> {
+    let name = core::str::from_utf8(buffers.text).unwrap_or("a");
+    let one = model.find(name, buffers.window)?;
     let mut sum = one.as_ref().map_or(0, tensor);
-    let mut wanted = [Query::required(name), Query::optional("a")];
-    model.find_all(&mut wanted, lent.window)?;
-    for found in &wanted {
+    let mut queries = [Query::required(name), Query::optional("a")];
+    model.find_all(&mut queries, buffers.window)?;
+    for found in &queries {
         sum ^= bytes(found.name().as_bytes()) ^ found.info().as_ref().map_or(0, tensor);
-        sum ^= read_number(read(model, found, lent.window));
+        sum ^= read_number(read(model, found, buffers.window));
     }
     Ok(sum)
 }
 
-fn metadata<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
-    let value = model.metadata_value("a", lent.text, lent.window)?;
+fn metadata<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S> {
+    let value = model.metadata_value("a", buffers.text, buffers.window)?;
     let mut sum = value.map_or(0, |value| bytes(value.as_bytes()));
-    let Some(pairs) = model.metadata(lent.text, lent.window)? else { return Ok(sum) };
+    let Some(pairs) = model.metadata(buffers.text, buffers.window)? else { return Ok(sum) };
     for pair in pairs {
         sum ^= bytes(pair.key.as_bytes()) ^ bytes(pair.value.as_bytes()) ^ pair.at;
     }
@@ -90,13 +92,13 @@ fn size(size: IndexSize) -> u64 {
     size.tensors as u64 ^ size.dims as u64 ^ size.name_bytes as u64
 }
 
-/// Built in memory of parts that fit together or not.
-fn index<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
+/// Builds an index in memory that may be too small.
+fn index<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S> {
     let mut storage = Storage::default();
-    let key = [bytes(lent.text), 1];
-    let index = model.build_index(storage.memory().with_key(key), lent.window)?;
-    let sum = look_up(model, index, lent.text)?;
-    let none = model.build_index(IndexMemory::new(&mut [], &mut [], &mut []), lent.window)?;
+    let key = [bytes(buffers.text), 1];
+    let index = model.build_index(storage.memory().with_key(key), buffers.window)?;
+    let sum = look_up(model, index, buffers.text)?;
+    let none = model.build_index(IndexMemory::new(&mut [], &mut [], &mut []), buffers.window)?;
     Ok(sum ^ summary(none.summary()))
 }
 
@@ -111,11 +113,11 @@ fn look_up<S: ReadAt>(model: &mut Model<S>, mut index: Index<'_>, buffer: &mut [
     Ok(sum ^ index.by_name().fold(0, |sum, found| sum ^ indexed(&found)))
 }
 
-/// Every way to read a tensor.
+/// Reads a tensor in every way.
 fn read<S: ReadAt>(model: &mut Model<S>, found: &impl Located, buffer: &mut [u8]) -> Outcome<S> {
     let number = number(found.locate().map(|_| 0));
     let mut reader = model.reader(found)?;
-    let mut sum = number ^ place(&reader);
+    let mut sum = number ^ positions(&reader);
     while let Some(chunk) = reader.next_chunk(buffer)? {
         sum ^= bytes(chunk);
     }
@@ -130,12 +132,12 @@ fn read<S: ReadAt>(model: &mut Model<S>, found: &impl Located, buffer: &mut [u8]
     Ok(sum ^ values::of_type::<f32, S>(model, found, sum)?)
 }
 
-fn place<S: ReadAt>(reader: &TensorReader<'_, S>) -> u64 {
+fn positions<S: ReadAt>(reader: &TensorReader<'_, S>) -> u64 {
     let lengths = reader.byte_len() ^ reader.position() ^ reader.remaining();
     lengths ^ u64::from(reader.dtype().bits())
 }
 
-/// A tensor as a file of its own.
+/// Reads a tensor through `embedded_io::Read`.
 pub fn read_as_bytes<S>(source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64
 where
     S: ReadAt<Error: embedded_io::Error>,

@@ -1,11 +1,11 @@
-//! Numbers that depend on all that a program can learn of a value, so that no compiler leaves a part of it out.
+//! Computes numbers that depend on all parts of a value, so that the compiler removes nothing.
 
 use embedded_safetensors::{
     Error, ErrorKind, ReadError, TensorInfo, error::Class, index::IndexedTensor, tensor::Located,
     validate::Summary,
 };
 
-/// The result, or what a program can learn from the error.
+/// Returns the result, or a number that depends on all parts of the error.
 pub fn number(outcome: Result<u64, Error>) -> u64 {
     outcome.unwrap_or_else(|error| {
         let class = match error.kind.class() {
@@ -21,12 +21,12 @@ pub fn number(outcome: Result<u64, Error>) -> u64 {
     })
 }
 
-/// A number that depends on every byte.
+/// Returns a number that depends on every byte.
 pub fn bytes(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum: u64, &byte| sum.rotate_left(5) ^ u64::from(byte))
 }
 
-/// As [`number`], for what storage has a part in.
+/// Like [`number`], for reads from storage.
 pub fn read_number<E>(outcome: Result<u64, ReadError<E>>) -> u64 {
     match outcome {
         Ok(seen) => seen,
@@ -36,25 +36,25 @@ pub fn read_number<E>(outcome: Result<u64, ReadError<E>>) -> u64 {
     }
 }
 
-/// Of what a header describes.
+/// Returns a number that depends on all parts of a summary.
 pub fn summary(summary: Summary) -> u64 {
     summary.tensors ^ summary.data_start ^ summary.data_len
 }
 
-/// Of a tensor's type, shape and place.
+/// Returns a number that depends on a tensor's dtype, shape and range.
 pub fn tensor(info: &TensorInfo) -> u64 {
     let range = info.begin() ^ info.end() ^ info.byte_len();
     range ^ dims(info.shape().dims()) ^ u64::from(info.dtype().bits()) ^ u64::from(info.locate().is_ok())
 }
 
-/// Of a tensor in an index.
+/// Returns a number that depends on all parts of a tensor in an index.
 pub fn indexed(found: &IndexedTensor<'_>) -> u64 {
     let range = found.begin() ^ found.end() ^ found.byte_len();
     let info = found.info().map_or_else(|kind| bytes(kind.code().as_bytes()), |info| tensor(&info));
     range ^ bytes(found.name().as_bytes()) ^ dims(found.dims()) ^ u64::from(found.dtype().bits()) ^ info
 }
 
-/// Of a shape.
+/// Returns a number that depends on a shape.
 pub fn dims(dims: &[u64]) -> u64 {
     dims.iter().fold(0, |sum, &dim| sum ^ dim)
 }

@@ -1,4 +1,4 @@
-//! Files that are recorded: every method of a `Writer`, and every storage that it can record in.
+//! Files that are recorded: every method of a `Writer`, and every storage for recording.
 
 use crate::Job;
 use crate::storage::{Chip, File, partition};
@@ -26,7 +26,7 @@ fn record<S: WriteAt>(
     let (first, rest) = file.split_at_checked(5).unwrap_or((file, &[]));
     let mut buffer = [0; 64];
     let buffer = buffer.get_mut(..rest.len()).unwrap_or_default();
-    // Beyond what a recorder asks of it.
+    // Writes beyond what a recorder writes.
     let far = plan.data_len();
     storage.write_at(far, first).map_err(WriteError::Sink)?;
     let mut recorder = Writer::record(storage, plan, buffer)?;
@@ -34,9 +34,9 @@ fn record<S: WriteAt>(
     recorder.write_bytes(first)?;
     recorder.write(&[1.0_f32, f32::from(rest.len() as u8)])?;
     recorder.write_tensor("c", first)?;
-    let due = recorder.next_tensor().map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining);
+    let next = recorder.next_tensor().map_or(0, |next| next.index as u64 ^ next.position ^ next.remaining);
     let position = recorder.position();
     let mut storage = recorder.finish()?;
     storage.prepare(far, position)?;
-    Ok(due ^ position ^ storage.unit() as u64)
+    Ok(next ^ position ^ storage.unit() as u64)
 }

@@ -11,7 +11,7 @@ use embedded_safetensors::{
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
 
-/// Ranges of every form, of numbers that no compiler knows.
+/// Returns ranges of every form, with numbers unknown to the compiler.
 fn ranges(seed: &[u8]) -> [AxisRange; 6] {
     let number = |at| seed.get(at..).map_or(7, bytes);
     [
@@ -32,7 +32,7 @@ pub fn all<S: ReadAt>(source: S, slots: &mut [SortSlot], buffer: &mut [u8]) -> u
     plans(buffer) ^ read_number(seen)
 }
 
-/// Of dimensions that no compiler knows.
+/// Plans slices with dimensions unknown to the compiler.
 fn plans(seed: &[u8]) -> u64 {
     let mut dims = [0; 12];
     dims.iter_mut().zip(seed.chunks(8)).for_each(|(dim, chunk)| *dim = bytes(chunk));
@@ -55,7 +55,7 @@ fn plan(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> Result<u64, ErrorKi
     Ok(plan.byte_runs()?.fold(sum, |sum, run| sum ^ run.start ^ run.end))
 }
 
-/// In memory, where they lie.
+/// Reads slices in memory, in place.
 pub fn in_view(file: &[u8]) -> u64 {
     let runs = View::parse(file).and_then(|view| {
         let tensor = view.tensor("a")?;
@@ -65,7 +65,7 @@ pub fn in_view(file: &[u8]) -> u64 {
     number(runs)
 }
 
-/// From storage, as bytes and as values.
+/// Reads slices from storage, as bytes and as values.
 fn read<S: ReadAt>(model: &mut Model<S>, found: &TensorInfo, buffer: &mut [u8]) -> Outcome<S> {
     let ranges = ranges(buffer);
     let mut reader = model.reader(found)?.slice(&ranges)?;

@@ -1,4 +1,4 @@
-//! Storage behind the traits of others, that fails in every way it may.
+//! Storage behind the traits of other crates, with every possible error.
 
 use crate::Job;
 use core::hint::black_box;
@@ -6,7 +6,7 @@ use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
 use embedded_safetensors::io::NorFile;
 use embedded_storage::nor_flash::{self, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
-/// A file with a position, as a file system has them. Its first byte says what goes wrong.
+/// A file with a position, as in file systems. Its first byte selects an error.
 pub struct File {
     bytes: &'static [u8],
     position: u64,
@@ -101,7 +101,7 @@ impl NorFlash for Chip {
     }
 }
 
-/// A part of the chip that no compiler knows.
+/// Returns a part of the chip whose range is unknown to the compiler.
 pub fn partition(chip: Chip, job: &Job) -> NorFile<Chip> {
     NorFile::partition(chip, job.mode..job.slots as u32)
 }

@@ -1,4 +1,4 @@
-//! A model that arrives by itself: every method of `Receiver` and `Router`.
+//! A model that is received as a stream: every method of `Receiver` and `Router`.
 
 use crate::numbers::{bytes, indexed, number, summary, tensor};
 use embedded_safetensors::{
@@ -22,9 +22,9 @@ fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
     receiver.end_of_input()?;
     let mut sum = receiver.position() ^ receiver.remaining() ^ receiver.summary().map_or(0, summary);
     sum ^= receiver.targets().len() as u64;
-    for bound in receiver.into_targets() {
-        sum ^= bytes(bound.name().as_bytes()) ^ bytes(bound.bytes().unwrap_or(&[]));
-        sum ^= bound.info().as_ref().map_or(0, tensor);
+    for target in receiver.into_targets() {
+        sum ^= bytes(target.name().as_bytes()) ^ bytes(target.bytes().unwrap_or(&[]));
+        sum ^= target.info().as_ref().map_or(0, tensor);
     }
     Ok(sum)
 }

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
 
-/// As every type, through one door: how elements are turned does not depend on it.
+/// Reads with every type through one API, because the conversion of elements does not depend on the API.
 pub fn of_every_type<S: ReadAt>(source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64 {
     let outcome = Model::open_unordered(source, slots, memory).and_then(|mut model| {
         let found = model.find("a", memory)?.ok_or(ErrorKind::NoWindow.at(0))?;

@@ -1,4 +1,4 @@
-//! A model in memory: every method of `View`, `Tensor` and `JsonStr` that a program can call when it runs.
+//! A model in memory: every method of `View`, `Tensor` and `JsonStr` that a program can call at run time.
 
 use crate::numbers::{bytes, dims, number, read_number, summary, tensor as info};
 use embedded_safetensors::{
@@ -8,7 +8,7 @@ use embedded_safetensors::{
     values::{C64, Native},
 };
 
-/// The table that the compiler has made is looked up when the program runs.
+/// The table that was made at compile time is searched at run time.
 const MODEL: View<'static> =
     include_model!("../../../../../crates/embedded-safetensors/examples/network.safetensors", 16);
 
@@ -60,9 +60,9 @@ fn quoted(name: &JsonStr<'_>, text: &mut [u8]) -> u64 {
 }
 
 fn tensor(tensor: &Tensor<'_>, text: &mut [u8]) -> u64 {
-    let place = info(tensor.info()) ^ dims(tensor.shape().dims()) ^ u64::from(tensor.dtype().bits());
+    let description = info(tensor.info()) ^ dims(tensor.shape().dims()) ^ u64::from(tensor.dtype().bits());
     let streamed = read_number(stream(tensor, text));
-    place ^ tensor.at() ^ bytes(tensor.bytes()) ^ slices(tensor) ^ arrays(tensor) ^ streamed
+    description ^ tensor.at() ^ bytes(tensor.bytes()) ^ slices(tensor) ^ arrays(tensor) ^ streamed
 }
 
 fn stream(tensor: &Tensor<'_>, buffer: &mut [u8]) -> Result<u64, ReadError<core::convert::Infallible>> {
@@ -74,7 +74,7 @@ fn stream(tensor: &Tensor<'_>, buffer: &mut [u8]) -> Result<u64, ReadError<core:
     Ok(sum)
 }
 
-/// In place, as every type that there is.
+/// Reads in place, as every type.
 fn slices(tensor: &Tensor<'_>) -> u64 {
     let integers = elements(tensor.as_u8())
         ^ elements(tensor.as_i8())

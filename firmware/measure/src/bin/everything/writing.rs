@@ -50,7 +50,7 @@ fn described(spec: FileSpec<'_>) -> u64 {
 fn planned(plan: Result<FilePlan<'_>, SpecError>, job: &Job, file: &'static [u8]) -> u64 {
     let plan = match plan {
         Ok(plan) => plan,
-        Err(error) => return refused(error),
+        Err(error) => return rejected(error),
     };
     let mut sum =
         plan.header_len() ^ plan.data_start() ^ plan.data_len() ^ plan.file_len() ^ described(plan.spec());
@@ -69,9 +69,9 @@ fn planned(plan: Result<FilePlan<'_>, SpecError>, job: &Job, file: &'static [u8]
     sum ^ encoder.position() ^ outcome(write(plan, file)) ^ recording::all(plan, job, file)
 }
 
-fn refused(error: SpecError) -> u64 {
+fn rejected(error: SpecError) -> u64 {
     let class = u64::from(error.kind.class() == Class::Limit);
-    let which = match error.part {
+    let part = match error.part {
         SpecPart::Tensor(index) | SpecPart::Key(index) => index as u64,
         SpecPart::File => 7,
     };
@@ -79,7 +79,7 @@ fn refused(error: SpecError) -> u64 {
         SpecErrorKind::NameTwice { other } | SpecErrorKind::KeyTwice { other } => other as u64,
         _ => 0,
     };
-    class ^ which ^ other ^ bytes(error.kind.code().as_bytes())
+    class ^ part ^ other ^ bytes(error.kind.code().as_bytes())
 }
 
 fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoErrorKind>> {
@@ -91,20 +91,20 @@ fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoEr
     writer.write(&[1.0_f32, f32::from(rest.len() as u8)])?;
     writer.write(&[1_u16])?;
     writer.write_tensor("c", window)?;
-    let due = writer
-        .next_tensor()
-        .map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining ^ due.tensor.dims().len() as u64);
+    let next = writer.next_tensor().map_or(0, |next| {
+        next.index as u64 ^ next.position ^ next.remaining ^ next.tensor.dims().len() as u64
+    });
     let position = writer.position();
     writer.finish()?;
-    Ok(due ^ position)
+    Ok(next ^ position)
 }
 
-/// As [`number`], for what is written.
+/// Like [`number`], for writes.
 pub fn outcome<E>(outcome: Result<u64, WriteError<E>>) -> u64 {
     match outcome {
         Ok(seen) => seen,
         Err(WriteError::Format(error)) => number(Err(error)),
-        Err(WriteError::Spec(error)) => refused(error),
+        Err(WriteError::Spec(error)) => rejected(error),
         Err(WriteError::Sink(_)) => 1,
         Err(WriteError::Full { at }) => at,
     }

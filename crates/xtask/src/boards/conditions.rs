@@ -1,4 +1,4 @@
-//! What must hold of a run beside the lines that are committed.
+//! Conditions that a run must meet beyond its golden file.
 
 use super::run::Ended;
 use super::{Board, Case, log, storage};
@@ -11,22 +11,23 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What must hold of a case, where it is said.
+/// The conditions of a case; those not named are not checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Musts {
-    /// Every digit is read as this machine reads it with this model, to the last bit.
+pub struct Conditions {
+    /// Every digit is read to the last bit as this computer reads it with this model.
     reads: Option<String>,
-    /// Every vector is judged as this machine judges it.
+    /// Every vector gets the verdict that this computer gives it.
     #[serde(default)]
     judges: bool,
-    /// All RAM that the program has needed, at most.
+    /// The largest number of bytes of RAM that the program may use.
     ram: Option<u64>,
-    /// No parser and nothing of this model in RAM, as would be seen in this other program.
+    /// The program has no parser and nothing of this model in RAM. The other program named has a parser, so
+    /// that the check itself is tested.
     has_no_parser: Option<[String; 2]>,
-    /// At this byte of the image lies the recording that this machine makes with this model.
+    /// The image has at this byte offset the recording that this computer makes with this model.
     records: Option<(usize, String)>,
-    /// The program has nothing of the log that it could have.
+    /// The program contains nothing of the log although it could be built with one.
     #[serde(default)]
     has_no_log: bool,
     /// The program logs and prints the same sentences.
@@ -34,7 +35,7 @@ pub struct Musts {
     logs_as_printed: bool,
 }
 
-impl Musts {
+impl Conditions {
     pub fn judge(&self, board: &'static Board, name: &str, case: &Case, ended: &Ended) -> Result<(), String> {
         if let Some(model) = &self.reads {
             same_lines("digit ", &digits_here(model)?, ended)?;
@@ -50,23 +51,24 @@ impl Musts {
             no_parser(&board.program(&case.program)?, &board.program(other)?, model)?;
         }
         if let Some((at, model)) = &self.records {
-            recorded(*at, model, board, name)?;
+            check_recording(*at, model, board, name)?;
         }
         if self.has_no_log {
-            log::is_absent(board, &case.program)?;
+            log::check_absent(board, &case.program)?;
         }
-        if self.logs_as_printed { log::is_as_printed(&ended.lines) } else { Ok(()) }
+        if self.logs_as_printed { log::check_same_as_printed(&ended.lines) } else { Ok(()) }
     }
 }
 
-/// `firmware/app` on this machine, which tells what boards must say. All but the log, which only a device can send.
+/// `firmware/app` on this computer, which computes what boards must print; without the log, which only a
+/// device can send.
 fn app(subcommand: &str) -> Run {
     let run = own_cargo().dir(&workspace::root().join("firmware/app"));
     let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("firmware/app"));
     run.args([subcommand, "--locked", "--quiet", "--features", "vectors"])
 }
 
-/// Its tests, and those of all that the boards run.
+/// Runs its tests, which cover the code that all boards share.
 pub fn test_app() -> Result<(), String> {
     app("test").capture().map(drop)
 }
@@ -93,13 +95,13 @@ fn same_lines(beginning: &str, here: &str, ended: &Ended) -> Result<(), String> 
     let there: Vec<&str> = there.collect();
     if here.is_empty() || here.len() != there.len() {
         let (here, there) = (here.len(), there.len());
-        return Err(format!("{there} lines begin with \"{beginning}\"; on this machine {here} do"));
+        return Err(format!("{there} lines begin with \"{beginning}\"; on this computer {here} do"));
     }
     match here.iter().zip(&there).find(|(here, there)| here != there) {
         None => Ok(()),
-        Some((here, there)) => {
-            Err(format!("the board differs from this machine\n        here:  {here}\n        there: {there}"))
-        }
+        Some((here, there)) => Err(format!(
+            "the board differs from this computer\n        here:  {here}\n        there: {there}"
+        )),
     }
 }
 
@@ -107,16 +109,16 @@ fn at_most(most: u64, ended: &Ended) -> Result<(), String> {
     let line = ended.lines.iter().find_map(|line| line.strip_prefix("RAM: "));
     let used = line.and_then(|line| line.split(' ').next()).and_then(|word| word.parse::<u64>().ok());
     match used {
-        None => Err("it does not say how much RAM it needs".to_owned()),
+        None => Err("it does not print how much RAM it needs".to_owned()),
         Some(used) if used > most => Err(format!("it needs {used} bytes of RAM, more than {most}")),
         Some(_) => Ok(()),
     }
 }
 
-/// In a program whose model the compiler has read are the bytes of the file, in flash, and no parser. The other has the parser,
-/// to prove that it would be seen.
+/// Checks that a program whose model was read at compile time has the file's bytes in flash once and no
+/// parser. The other program must have a parser, to show that the check finds it.
 fn no_parser(program: &Path, other: &Path, model: &str) -> Result<(), String> {
-    /// What is in the name of everything that the core has in a program.
+    /// A word in the names of all symbols of the library.
     const CORE: &str = "embedded_safetensors";
     let elf = Elf::open(program)?;
     elf.lacks(&[CORE])?;
@@ -127,34 +129,36 @@ fn no_parser(program: &Path, other: &Path, model: &str) -> Result<(), String> {
     match Elf::open(other)?.lacks(&[CORE]) {
         Err(sentence) if sentence.contains(CORE) => Ok(()),
         Err(sentence) => Err(sentence),
-        Ok(()) => Err("the parser is not seen in the other program either".to_owned()),
+        Ok(()) => Err("the other program has no parser either".to_owned()),
     }
 }
 
-/// The file in the flash is the one that this machine records. It is kept, for the command to check.
-fn recorded(at: usize, model: &str, board: &Board, case: &str) -> Result<(), String> {
+/// Checks that the file in flash is the one that this computer records. Keeps the file for the command to
+/// validate.
+fn check_recording(at: usize, model: &str, board: &Board, case: &str) -> Result<(), String> {
     let image = board.image(case);
     let flash = workspace::read(&image)?;
     let (path, here) = (path_of_recording(board, case), image.with_extension("here.safetensors"));
     workspace::write(&here, b"")?;
     run_here(&["record".into(), storage::model_path(model), here.clone(), PathBuf::from(&board.name)])?;
-    let due = workspace::read(&here)?;
-    let file = flash.get(at..).and_then(|flash| flash.get(..due.len()));
-    let file = file.ok_or("the flash has no place for the recording")?;
+    let expected = workspace::read(&here)?;
+    let file = flash.get(at..).and_then(|flash| flash.get(..expected.len()));
+    let file = file.ok_or("the flash is too small for the recording")?;
     workspace::write(&path, file)?;
-    match file.iter().zip(&due).position(|(came, due)| came != due) {
+    match file.iter().zip(&expected).position(|(found, expected)| found != expected) {
         None => Ok(()),
-        Some(at) => Err(format!("byte {at} of the recording is not the one that is recorded here")),
+        Some(at) => Err(format!("byte {at} of the recording differs from this computer's")),
     }
 }
 
-/// The command finds nothing wrong with what boards have recorded in a case.
+/// Validates with the command the files that boards recorded in a case.
 pub fn check_recordings(
     boards: &[&'static Board],
     case: &str,
     command: Result<PathBuf, String>,
 ) -> Result<(), String> {
-    let records = |board: &&&Board| board.cases.get(case).is_some_and(|case| case.musts.records.is_some());
+    let records =
+        |board: &&&Board| board.cases.get(case).is_some_and(|case| case.conditions.records.is_some());
     let paths: Vec<PathBuf> =
         boards.iter().filter(records).map(|board| path_of_recording(board, case)).collect();
     if paths.is_empty() {
@@ -172,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bit_of_difference_and_a_byte_too_many_are_seen() {
+    fn lines_and_ram_are_checked_exactly() {
         let ended =
             |text: &str| Ended { lines: text.lines().map(str::to_owned).collect(), exit_code: Some(0) };
         let here = "model: A\ndigit 0: 1\ndigit 1: 2\n";
