@@ -7,9 +7,9 @@ use embedded_safetensors::{
     ErrorKind as Kind, Model, ReadAt, ReadError,
     io::{FileLen, NorError, NorFile, Seekable},
 };
-use support::doors::{Flash, Stream};
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Storage};
+use support::sources::{Flash, Stream};
 
 const HEADER: &str = r#"{"a":{"dtype":"U8","shape":[100],"data_offsets":[0,100]}}"#;
 

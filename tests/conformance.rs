@@ -7,9 +7,9 @@ use embedded_safetensors::{
     validate::{SortSlot, validate, validate_header},
 };
 use support::contents::tensor_of;
-use support::judge::{Reader, judge};
 use support::share;
 use support::split::Split;
+use support::verdict::{Reader, judge};
 use vectors::table::{Table, Tensor};
 use vectors::{Ours, Vector, sha256};
 

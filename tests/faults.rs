@@ -10,14 +10,14 @@ use embedded_safetensors::{
     io::{FileLen, Seekable},
 };
 use support::context::Context;
-use support::deeds::{Deed, LOOKING, OPENING, Outcome, READING, Scene, TENSOR, Trouble};
 #[cfg(feature = "std")]
 use support::disk::MeddledDisk;
-use support::doors::{Door, Nor, Own, SeekableStream};
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
+use support::operations::{Deed, LOOKING, OPENING, Outcome, READING, Scene, TENSOR, Trouble};
 use support::random::Random;
 use support::share;
+use support::sources::{Door, Nor, Own, SeekableStream};
 
 /// Tests at one door, each named by its fault.
 macro_rules! tests {

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Mutex;
 use support::file::with_header;
-use support::judge::{Reader, judge};
 use support::memory::Memory;
 use support::random::Random;
+use support::verdict::{Reader, judge};
 use vectors::Vector;
 use vectors::table::{Table, Tensor};
 

@@ -10,10 +10,10 @@ use embedded_safetensors::{
 use std::collections::BTreeMap;
 use std::ops::Range;
 use support::file::with_header;
-use support::judge::{Reader, judge};
 use support::memory::Memory;
 use support::share;
 use support::split::Split;
+use support::verdict::{Reader, judge};
 use vectors::{Ours, Vector, sha256};
 
 /// The vectors whose tensors are not in the order of their offsets, where that is not a fault of the file.

@@ -16,11 +16,11 @@ use support::contents::tensor_of;
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::Disk;
-use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
-use support::judge::judge;
 use support::memory::Memory;
 use support::mock::{Plan, Reads, Storage};
 use support::share;
+use support::sources::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
+use support::verdict::judge;
 use vectors::table;
 use vectors::{Ours, TensorRow, Vector, sha256};
 

@@ -13,10 +13,10 @@ use embedded_safetensors::{
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::Disk;
-use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use support::file::with_header;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
+use support::sources::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 
 /// Every test here leads through the door whose name it has.
 macro_rules! doors {

@@ -10,9 +10,9 @@ use embedded_safetensors::{
     validate::{SortSlot, Summary},
 };
 use support::context::Context;
-use support::doors::{self, SeekableStream};
 use support::executor::finish;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
+use support::sources::{self, SeekableStream};
 use support::waiting::{Door, Source, Waits};
 
 use crate::asynch::operations::{
@@ -64,7 +64,7 @@ macro_rules! doors {
 }
 
 doors! {
-    own: Door::Own, doors::Own;
+    own: Door::Own, sources::Own;
     seekable: Door::Seekable, SeekableStream;
 }
 
@@ -242,7 +242,7 @@ fn blocking_session(source: impl ReadAt<Error = Fault>) -> Session {
 /// error or right.
 fn each_plan_has_one_outcome<D>(door: Door, plans: &[Plan])
 where
-    D: doors::Door,
+    D: sources::Door,
     for<'s> D::Source<'s>: ReadAt<Error = Fault>,
 {
     let file = file();

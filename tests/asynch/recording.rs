@@ -6,11 +6,11 @@ use embedded_io::{ErrorType, Seek, SeekFrom, Write};
 use embedded_safetensors::asynch::{Model, NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::io;
 use embedded_safetensors::{Dtype, ErrorKind, WriteError, write::TensorSpec};
-use support::doors::Flash;
 use support::executor::{drop_at, finish};
 use support::flash::{Accident, Nor, Tear};
 use support::mock::{Fault, Plan, Storage};
 use support::random::Random;
+use support::sources::Flash;
 use support::waiting::{Waiting, Waits};
 
 use crate::recording::sample::Sample;

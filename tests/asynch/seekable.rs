@@ -4,9 +4,9 @@
 use embedded_safetensors::asynch::{ReadAt, Seekable};
 use embedded_safetensors::io::FileLen;
 use support::context::Context;
-use support::doors::Stream;
 use support::executor::{drop_at, finish};
 use support::mock::{Failure, Fault, Plan, Storage};
+use support::sources::Stream;
 use support::waiting::{Waiting, Waits};
 
 const FILE: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";

@@ -12,10 +12,10 @@ use embedded_safetensors::{
 };
 use support::context::Context;
 use support::executor::finish;
-use support::judge::slots_for;
 use support::memory::Memory;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::share;
+use support::verdict::slots_for;
 use support::waiting::{Door, Source, Waits};
 use vectors::{Ours, TensorRow, Vector, sha256};
 

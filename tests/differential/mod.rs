@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use support::agreement::verdicts;
 use support::file::with_header;
 use support::headers;
-use support::judge::Reader;
 use support::random::Random;
 use support::split::Split;
+use support::verdict::Reader;
 
 const SEED: u64 = 0x5AFE_7E45_0000_0001;
 const CASES: u64 = 300_000;

@@ -8,7 +8,7 @@ use embedded_safetensors::file::FileErrorKind;
 use safetensors_files::{EditErrorKind, ModelEditor};
 use support::file::with_header;
 
-use crate::files::folder::Folder;
+use crate::files::temp_dir::Folder;
 
 const HEADER: &str = r#"{"__metadata__":{"note":"0123456789"},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}"#;
 

@@ -18,8 +18,8 @@ use safetensors_files::{
     },
 };
 
-use crate::files::folder::{Folder, sentence};
 use crate::files::processes::kill_many_times;
+use crate::files::temp_dir::{Folder, sentence};
 
 /// A folder with a model and another file, of this byte.
 fn write(path: &Path, fill: u8) -> Result<(), EditError> {

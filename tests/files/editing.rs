@@ -11,7 +11,7 @@ use support::file::with_header;
 use support::random::Random;
 use vectors::Ours;
 
-use crate::files::folder::{Folder, names, read, sentence, write};
+use crate::files::temp_dir::{Folder, names, read, sentence, write};
 
 fn open(path: &Path) -> ModelEditor {
     ModelEditor::open(path).unwrap_or_else(|error| panic!("{error}"))

@@ -15,7 +15,7 @@ use support::file::with_header;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
 
-use crate::files::folder::{Folder, sentence};
+use crate::files::temp_dir::{Folder, sentence};
 
 /// Longer files have nothing that shorter ones do not have.
 const LONG: usize = 1 << 20;

@@ -2,18 +2,18 @@
 //! there. What needs a power cut or a fault at a certain call is tested beside the code, on a model of a disk.
 #![cfg(feature = "std")]
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod calls;
 mod changed;
 mod checkpoints;
 mod editing;
-pub mod folder;
 mod mapped;
 mod models;
 mod padding;
 #[cfg(unix)]
-mod places;
+mod paths;
 mod processes;
+mod progress;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod syscalls;
+pub mod temp_dir;
 mod torn;
-mod watched;
 mod writing;

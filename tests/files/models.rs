@@ -1,6 +1,6 @@
 //! Models in files, read by positioned reads.
 
-use crate::files::folder::Folder;
+use crate::files::temp_dir::Folder;
 use embedded_safetensors::{
     ErrorKind, FileModel,
     file::{FileError, FileErrorKind},

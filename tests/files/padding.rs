@@ -7,11 +7,11 @@ use embedded_safetensors::{FileModel, write::Placement};
 use safetensors_files::{ModelEditor, SaveMethod, padding_of, write_file};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
-use support::judge::judge;
 use support::random::Random;
+use support::verdict::judge;
 use support::writing::Description;
 
-use crate::files::folder::{Folder, names, read, sentence};
+use crate::files::temp_dir::{Folder, names, read, sentence};
 
 const UNIT: u64 = 64;
 

@@ -11,7 +11,7 @@ use embedded_safetensors::{file::FileErrorKind, validate::validate_header};
 use safetensors_files::{EditErrorKind, ModelEditor};
 use support::random::Random;
 
-use crate::files::folder::Folder;
+use crate::files::temp_dir::Folder;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_files");
 

@@ -10,7 +10,7 @@ use embedded_safetensors::{
 use safetensors_files::ModelEditor;
 use support::file::with_header;
 
-use crate::files::folder::{Folder, sentence};
+use crate::files::temp_dir::{Folder, sentence};
 
 const OLD: &str = r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
 const DATA: [u8; 3] = [1, 2, 3];

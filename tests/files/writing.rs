@@ -15,7 +15,7 @@ use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::Description;
 
-use crate::files::folder::{Folder, sentence, write};
+use crate::files::temp_dir::{Folder, sentence, write};
 
 /// Gives a tensor all of its bytes, by one of the ways there are.
 fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), EditError> {

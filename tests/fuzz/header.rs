@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use support::agreement::verdicts;
 use support::apis::compare_quickly;
 use support::headers::file_of;
-use support::judge::Reader;
+use support::verdict::Reader;
 use support::random::Random;
 
 /// Files whose tensors have more bytes than this are tried without data.

@@ -9,9 +9,9 @@ use embedded_safetensors::{
     io::{FileLen, Seekable},
     write::Writer,
 };
-use support::judge::judge;
 use support::mock::Fault;
 use support::random::Random;
+use support::verdict::judge;
 
 use crate::recording::sample::Sample;
 

@@ -8,7 +8,7 @@ use embedded_safetensors::{
     write::Placement,
 };
 use support::flash::{Call, Nor};
-use support::judge::judge;
+use support::verdict::judge;
 
 use crate::recording::sample::Sample;
 

@@ -6,8 +6,8 @@ use embedded_safetensors::{
     write::{FileSpec, TensorSpec, Writer},
 };
 use support::flash::{Accident, Nor, Tear};
-use support::judge::judge;
 use support::mock::Fault;
+use support::verdict::judge;
 
 use crate::recording::sample::Sample;
 

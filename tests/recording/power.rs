@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use embedded_safetensors::{Model, WriteError, io::NorFile};
 use support::flash::{Accident, Call, Nor, Tear};
-use support::judge::judge;
 use support::mock::Fault;
 use support::share;
+use support::verdict::judge;
 
 use crate::recording::sample::Sample;
 

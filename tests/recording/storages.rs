@@ -6,7 +6,7 @@ use embedded_safetensors::{
     Dtype, ErrorKind, WriteAt, WriteError,
     write::{FileSpec, Placement, Recording, TensorSpec, Writer},
 };
-use support::judge::judge;
+use support::verdict::judge;
 
 use crate::recording::sample::Sample;
 

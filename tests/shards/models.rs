@@ -13,7 +13,7 @@ use safetensors_files::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files::folder::Folder;
+use crate::files::temp_dir::Folder;
 
 const SHARDS: [&str; 2] = ["m-00001-of-00002.safetensors", "m-00002-of-00002.safetensors"];
 

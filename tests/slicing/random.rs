@@ -6,11 +6,11 @@ use embedded_safetensors::{
 };
 use std::fmt::Debug;
 use support::context::Context;
-use support::doors::{Door, Nor, Own, SeekableStream, Slice};
 use support::file::with_header;
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
 use support::share;
+use support::sources::{Door, Nor, Own, SeekableStream, Slice};
 
 use support::slices::Case;
 

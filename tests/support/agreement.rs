@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::judge::Reader;
 use crate::reference::{LATEST, Refusal};
+use crate::verdict::Reader;
 use embedded_safetensors::{Error, ErrorKind, error::Class, tensor::MAX_RANK, validate::validate_header};
 use vectors::table::Table;
 

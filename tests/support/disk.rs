@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use embedded_safetensors::{ReadAt, io::FileLen};
 
-use crate::doors::Door;
 use crate::mock::{Fault, Storage};
+use crate::sources::Door;
 
 /// A file as it is.
 pub struct Disk;

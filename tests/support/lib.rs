@@ -7,20 +7,18 @@ pub mod agreement;
 pub mod apis;
 pub mod contents;
 pub mod context;
-pub mod deeds;
 pub mod dictionary;
 #[cfg(feature = "std")]
 pub mod disk;
-pub mod doors;
 pub mod executor;
 pub mod file;
 pub mod flash;
 #[cfg(feature = "oracle")]
 mod forms;
 pub mod headers;
-pub mod judge;
 pub mod memory;
 pub mod mock;
+pub mod operations;
 pub mod random;
 #[cfg(feature = "oracle")]
 pub mod reference;
@@ -29,8 +27,10 @@ pub mod reference_writer;
 pub mod share;
 pub mod sink;
 pub mod slices;
+pub mod sources;
 pub mod split;
 pub mod texts;
 pub mod trace;
+pub mod verdict;
 pub mod waiting;
 pub mod writing;

@@ -97,7 +97,7 @@ pub enum Fault {
 
 /// A file, and what its storage does to whoever reads it. All doors to it share the plan and the counts.
 ///
-/// Itself it is a [`ReadAt`]; [`doors`](crate::doors) has the others.
+/// Itself it is a [`ReadAt`]; [`sources`](crate::sources) has the others.
 #[derive(Debug)]
 pub struct Storage<'f> {
     file: &'f [u8],

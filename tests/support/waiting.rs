@@ -6,9 +6,9 @@ use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
 use embedded_storage::nor_flash::{self, NorFlash, ReadNorFlash};
 use embedded_storage_async::nor_flash as waited;
 
-use crate::doors::Stream;
 use crate::executor::wait;
 use crate::mock::{Fault, Storage};
+use crate::sources::Stream;
 
 /// How often each call to a storage waits.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use embedded_safetensors::{
 };
 
 use crate::dictionary::{Dictionary, Named};
-use crate::judge::judge;
 use crate::sink::{Habits, Sink};
+use crate::verdict::judge;
 
 /// What the writer is told about a dictionary, borrowed from it.
 pub struct Description<'d> {

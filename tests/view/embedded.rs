@@ -1,6 +1,6 @@
 //! Models that the compiler reads: what it found is in the program before that runs.
 
-use crate::view::made::{MODEL, NET, NET_DATA, made};
+use crate::view::fixtures::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{
     Dtype, Error, Tensor, View, include_aligned, include_model,
     validate::SortSlot,

@@ -1,6 +1,6 @@
 //! Names and keys: found, missing, twice, too deep.
 
-use crate::view::made::MODEL;
+use crate::view::fixtures::MODEL;
 use embedded_safetensors::{Error, ErrorKind, View, validate::SortSlot};
 use support::file::with_header;
 

@@ -1,6 +1,6 @@
 //! Elements in place: at every address, of every type, and what is said where that cannot be.
 
-use crate::view::made::{MODEL, NET, NET_DATA};
+use crate::view::fixtures::{MODEL, NET, NET_DATA};
 use embedded_safetensors::{
     Dtype, ErrorKind, Tensor, View, include_aligned,
     values::{AlignedFile, Array, C64, Native},

@@ -8,10 +8,10 @@ use embedded_safetensors::{
     write::{SpecError, SpecErrorKind, SpecPart, Writer},
 };
 use support::dictionary::{Dictionary, Named};
-use support::judge::judge;
 use support::reference::LATEST;
 use support::reference_writer::{self as reference, write_claiming};
 use support::sink::{Habits, Sink};
+use support::verdict::judge;
 use support::writing::{Description, read, write};
 
 use crate::writing::order;
@@ -138,7 +138,7 @@ fn w8_other_orders_when_asked() {
     assert_eq!(reference::read(&file), Ok(dictionary.sorted()));
 }
 
-/// That this project's `write_file` leaves a file to those whom the system's settings say is in ways.rs.
+/// That this project's `write_file` leaves a file to those whom the system's settings say is in all_writers.rs.
 #[cfg(unix)]
 #[test]
 fn w9_who_may_read_a_new_file() {

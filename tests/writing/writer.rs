@@ -12,7 +12,7 @@ use support::random::Random;
 use support::sink::{Habits, Sink};
 use support::writing::{Description, as_planned};
 
-use crate::writing::doors::{Door, Writes};
+use crate::writing::forms::{Door, Writes};
 
 crate::through_both_doors! {
     every_sink_and_every_window

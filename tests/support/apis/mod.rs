@@ -8,9 +8,9 @@ mod viewed;
 
 use embedded_safetensors::{Error, ErrorKind, index::IndexMemory, tensor::MAX_RANK};
 
-use crate::judge::judge;
 use crate::memory::Memory;
 use crate::random::Random;
+use crate::verdict::judge;
 use vectors::table::{Table, Tensor};
 
 /// An API that reads files.

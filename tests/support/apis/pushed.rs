@@ -10,10 +10,10 @@ use embedded_safetensors::{
 
 use super::{Api, Case, Lack, lend};
 use crate::contents::{contents, tensor_of};
-use crate::judge::Reader;
 use crate::memory::Memory;
 use crate::random::Random;
 use crate::split::Split;
+use crate::verdict::Reader;
 
 /// What a reader of events does not see.
 const OF_EVENTS: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Tensors];

@@ -8,11 +8,11 @@ use embedded_safetensors::{
 use super::viewed::some_slots;
 use super::{Api, Case, Lack, lend};
 use crate::contents::tensor_of;
-use crate::doors::{Door, Nor, Own, SeekableStream, Slice};
 use crate::executor::finish;
 use crate::memory::Memory;
 use crate::mock::{Plan, Reads, Storage};
 use crate::random::Random;
+use crate::sources::{Door, Nor, Own, SeekableStream, Slice};
 use crate::waiting::{self, Waits};
 use vectors::table::Tensor;
 

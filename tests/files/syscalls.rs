@@ -10,7 +10,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use support::file::with_header;
 
-use crate::files::folder::Folder;
+use crate::files::temp_dir::Folder;
 
 /// The numbers of x86-64.
 const PREAD: u64 = 17;

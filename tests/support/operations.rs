@@ -14,8 +14,8 @@ use embedded_safetensors::{
 };
 use serde::Deserialize;
 
-use crate::doors::Door;
 use crate::mock::{Plan, Storage};
+use crate::sources::Door;
 
 /// Something that is done with a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ macro_rules! made {
     ($align:literal, $header:expr, $data:expr $(,)?) => {{
         const LEN: usize = 8 + $header.len() + $data.len();
         static FILE: AlignedFile<$align, LEN> =
-            AlignedFile::new(crate::view::made::file($header.as_bytes(), $data));
+            AlignedFile::new(crate::view::fixtures::file($header.as_bytes(), $data));
         &FILE
     }};
 }

@@ -10,7 +10,7 @@ use embedded_safetensors::{
 };
 use safetensors_files::{EditError, EditErrorKind, ModelEditor, SaveMethod};
 
-use crate::files::folder::{Folder, sentence};
+use crate::files::temp_dir::{Folder, sentence};
 
 const LEN: u64 = 600_000;
 const PIECE: u64 = 1 << 18;

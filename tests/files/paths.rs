@@ -10,7 +10,7 @@ use safetensors_files::{EditError, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 
-use crate::files::folder::{Folder, sentence, write};
+use crate::files::temp_dir::{Folder, sentence, write};
 
 fn model() -> Dictionary {
     Dictionary::of(3, Kinds::All, &mut Random::new(3))

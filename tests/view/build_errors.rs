@@ -1,6 +1,6 @@
 //! What a program reads that does not build. In a const these are build errors; here the same sentences are caught.
 
-use crate::view::made::{MODEL, NET, NET_DATA, made};
+use crate::view::fixtures::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{Dtype, ErrorKind, View, values::AlignedFile};
 use std::panic::catch_unwind;
 use support::file::with_header;

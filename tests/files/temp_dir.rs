@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use safetensors_files::{EditError, ModelEditor, write_file};
 use support::dictionary::Dictionary;
-use support::judge::judge;
+use support::verdict::judge;
 use support::writing::Description;
 
 pub struct Folder(PathBuf);

@@ -105,7 +105,7 @@ impl<'a> Writes<'a> for asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sin
 #[macro_export]
 macro_rules! through_both_doors {
     ($($test:ident)*) => {
-        mod blocking { $(#[test] fn $test() { super::$test::<$crate::writing::doors::Blocking>(); })* }
-        mod awaited { $(#[test] fn $test() { super::$test::<$crate::writing::doors::Awaited>(); })* }
+        mod blocking { $(#[test] fn $test() { super::$test::<$crate::writing::forms::Blocking>(); })* }
+        mod awaited { $(#[test] fn $test() { super::$test::<$crate::writing::forms::Awaited>(); })* }
     };
 }
