@@ -501,7 +501,7 @@ fn more_values_than_the_heap_has_room_for_are_an_error() {
     let storage = Storage::new(&file, Plan { claim: Some(FileLen::Unknown), ..Plan::default() });
     let mut model = Model::open(&storage, &mut [0; 128]).expect("its end was not looked at");
     let info = model.find("t", &mut [0; 128]).expect("it is sound").expect("it is there");
-    let mut reader = model.tensor(&info).expect("it is this file's").values();
+    let mut reader = model.reader(&info).expect("it is this file's").values();
     let no_room = ErrorKind::BufferLength { needed: len << 3, capacity: 0 };
     assert_eq!(usage(reader.read_to_vec::<f64>()), no_room.at(file.len() as u64));
     assert_eq!(reader.position(), 0);

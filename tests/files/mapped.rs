@@ -42,7 +42,7 @@ fn each_vector(check: impl Fn(&Vector, Result<MappedModel, FileError>)) {
 
 #[test]
 fn every_vector_gets_its_verdict() {
-    each_vector(|vector, outcome| match (vector.ours, outcome.as_ref().map_err(FileError::fault)) {
+    each_vector(|vector, outcome| match (vector.ours, outcome.as_ref().map_err(FileError::kind)) {
         (Ours::Accept, Ok(model)) => {
             assert_eq!(model.len(), vector.tensor_count.unwrap_or(model.len()), "{}", vector.id);
         }

@@ -68,7 +68,7 @@ fn what_would_be_enough_is_said() {
 }
 
 fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
-    match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("it is longer").fault() {
+    match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("it is longer").kind() {
         ShardErrorKind::Limit { limit, allowed, needed } => Some((*limit, *allowed, *needed)),
         _ => None,
     }

@@ -199,7 +199,7 @@ fn a_model_that_is_written_again_takes_the_place_of_the_old_one() {
     assert_eq!(ShardedModel::open(folder.path()).expect("it is sound").shards().len(), 4);
     assert_eq!(write(100).expect("there is room"), folder.join("m.safetensors"));
     assert!(matches!(
-        ShardedModel::open(folder.path()).expect_err("there is one file").fault(),
+        ShardedModel::open(folder.path()).expect_err("there is one file").kind(),
         ShardErrorKind::NoIndex
     ));
     assert!(folder.join("m.safetensors").exists());
@@ -217,7 +217,7 @@ fn shards_that_cannot_be_written_leave_nothing() {
     assert_eq!(error.to_string(), "cannot read what it is to hold: the third one fails");
     assert_eq!(folder.names(), [""; 0]);
     let unsafe_stem = ShardPlan::new("../m", [("a", 4)], 1).write(folder.path(), |_, _| Ok(()));
-    assert!(matches!(unsafe_stem.expect_err("it leads out").fault(), ShardErrorKind::UnsafeName { .. }));
+    assert!(matches!(unsafe_stem.expect_err("it leads out").kind(), ShardErrorKind::UnsafeName { .. }));
 }
 
 #[test]

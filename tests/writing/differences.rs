@@ -66,7 +66,7 @@ fn w3_a_tensor_called_metadata() {
     for others in [vec![], vec![bytes("a", &[1])]] {
         let dictionary = of([others, vec![bytes("__metadata__", &[1])]].concat());
         assert_broken(&reference::write(&dictionary).expect("it does not see it"));
-        assert_eq!(refusal(&dictionary).fault, SpecErrorKind::Reserved);
+        assert_eq!(refusal(&dictionary).kind, SpecErrorKind::Reserved);
     }
 }
 
@@ -88,7 +88,7 @@ fn w5_a_key_twice() {
     // It is given a map, which keeps the last one.
     let last = Dictionary { tensors: vec![], metadata: Some(vec![pair("2")]) };
     assert_eq!(reference::write(&dictionary), Ok(last.file()));
-    assert_eq!(refusal(&dictionary).fault, SpecErrorKind::KeyTwice { other: 0 });
+    assert_eq!(refusal(&dictionary).kind, SpecErrorKind::KeyTwice { other: 0 });
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn w7_tensors_too_large_together() {
             // Its sum wraps where overflow is not checked.
             Ok(file) => assert_broken(&file),
         }
-        assert_eq!(refusal(&dictionary).fault, SpecErrorKind::DataTooLong);
+        assert_eq!(refusal(&dictionary).kind, SpecErrorKind::DataTooLong);
     }
 }
 
