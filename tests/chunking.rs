@@ -1,11 +1,11 @@
-//! Chunks change nothing: however a file is cut, events, positions and errors are the same.
+//! Chunking does not matter: however a file is cut, events, positions and errors are the same.
 
 use support::share;
 use support::split::Split;
 use support::trace::Trace;
 use vectors::Vector;
 
-/// The vectors that are cut in every place: all but the recipes for longer files.
+/// The vectors that are cut at every byte: all but the recipes for longer files.
 fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
     let vectors = vectors::load().vectors.into_iter();
     vectors.filter(|vector| vector.length <= 4200).map(|vector| {
@@ -15,7 +15,7 @@ fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
 }
 
 fn same(vector: &Vector, file: &[u8], whole: &Trace, split: Split) {
-    assert!(Trace::of(file, split) == *whole, "{} is read otherwise when cut {split:?}", vector.id);
+    assert!(Trace::of(file, split) == *whole, "{} is read differently when cut {split:?}", vector.id);
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn one_byte_at_a_time() {
     }
 }
 
-/// Most recipes are too long for every split: pieces of one byte and of an odd size for all of them;
-/// for all but the longest also one cut each where the fault shows and where the file begins and ends.
+/// Most recipes are too long for every split. All of them are cut into pieces of one byte and of an odd size;
+/// all but the longest are also cut once at the error, at the file's start and at its end.
 #[test]
 fn long_files_in_pieces() {
     for (number, vector) in vectors::recipes().enumerate() {
@@ -58,7 +58,7 @@ fn long_files_in_pieces() {
         if vector.large {
             continue;
         }
-        let fault = whole.error.map_or(0, |error| usize::try_from(error.at).expect("in memory"));
+        let fault = whole.error.map_or(0, |error| usize::try_from(error.at).expect("fits in usize"));
         for cut in [1, 8, 9, fault, fault + 1, file.len() - 1] {
             same(&vector, &file, &whole, Split::Once(cut.min(file.len())));
         }

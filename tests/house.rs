@@ -1,4 +1,4 @@
-//! What every file of the project keeps to: short functions, short files, no loose ends.
+//! Rules for every file of the project: short functions, short files, no leftovers.
 
 mod source;
 
@@ -13,13 +13,14 @@ const MEDIAN_FUNCTION: usize = 8;
 const NINETIETH_PERCENTILE: usize = 30;
 const LONGEST_FUNCTION: usize = 60;
 
-/// Longer functions, and why each is one: `NAME in PATH`.
+/// Longer functions, and the reason for each: `NAME in PATH`.
 const LONG_FUNCTIONS: [(&str, &str); 1] = [(
     "advance in crates/embedded-safetensors/src/header/scanner.rs",
-    "one loop with a line or more for each state: with its text in a function of its own a header takes 2 % more instructions",
+    "one loop with a line or more for each state: with its text in a function of its own a header takes 2 % \
+        more instructions",
 )];
 
-/// Where `unsafe` stands, and why, in the order of the paths.
+/// The files with `unsafe`, and the reasons, sorted by path.
 const UNSAFE: [(&str, &str); 32] = [
     ("benches/cases/map.rs", "maps of files that nobody else knows of"),
     ("benches/formats/flat.rs", "what the compiler of FlatBuffers makes of a table"),
@@ -55,8 +56,8 @@ const UNSAFE: [(&str, &str); 32] = [
     ("tests/support/apis/path.rs", "maps of files that nobody else knows of"),
 ];
 
-/// Words that say the work is not done, or that only mean something on one machine. In two halves, for
-/// this file is judged too.
+/// Words that mark unfinished work or are specific to one computer. Each is split in two, because this file
+/// is tested too.
 const WORDS: [[&str; 2]; 13] = [
     ["TO", "DO"],
     ["FIX", "ME"],
@@ -91,15 +92,15 @@ fn functions_are_short() {
 }
 
 #[test]
-fn unsafe_stands_only_where_it_must() {
+fn unsafe_is_only_in_listed_files() {
     let files = rust_files();
     let found = files.iter().filter(|file| has_word(file.tokens(), "unsafe"));
     assert_eq!(found.map(|file| file.path.as_str()).collect::<Vec<_>>(), UNSAFE.map(|(path, _)| path));
 }
 
-/// The compiler's lints refuse casts that can lose something; this is where they are told to let one pass.
+/// The compiler's lints reject lossy casts; here they are allowed.
 #[test]
-fn narrowing_casts_stand_in_one_file() {
+fn narrowing_casts_are_in_one_file() {
     let core = source::files_below("crates/embedded-safetensors/src");
     let found = core.iter().filter(|file| file.text.contains("(clippy::cast_"));
     let found: Vec<_> = found.map(|file| file.path.rsplit('/').next().unwrap()).collect();
@@ -107,7 +108,7 @@ fn narrowing_casts_stand_in_one_file() {
 }
 
 #[test]
-fn the_core_denies_unsafe_code_but_in_one_file_and_what_maps_files() {
+fn core_denies_unsafe_code_except_two_modules() {
     let files = source::files_below("crates/embedded-safetensors/src");
     let root = files.iter().find(|file| file.path.ends_with("/lib.rs")).unwrap();
     assert!(root.text.contains("\n#![deny(unsafe_code)]\n"));
@@ -122,9 +123,9 @@ fn the_core_denies_unsafe_code_but_in_one_file_and_what_maps_files() {
     assert_eq!(files.iter().map(|file| file.text.matches("allow(unsafe_code)").count()).sum::<usize>(), 2);
 }
 
-/// Two programs have all tests but a few, by the files that their roots name: cargo finds none by itself.
+/// Two packages have all tests except a few, in the files that their roots name: cargo finds none by itself.
 #[test]
-fn every_file_of_tests_belongs_to_a_program() {
+fn every_test_file_is_in_a_target() {
     for (folder, manifest) in [("tests/", "Cargo.toml"), ("host/tests/", "host/Cargo.toml")] {
         let files = source::files_below(folder);
         let root = files.iter().find(|file| file.path == format!("{folder}main.rs")).unwrap();
@@ -133,26 +134,26 @@ fn every_file_of_tests_belongs_to_a_program() {
         let is_named = |module: &str| root.text.contains(&format!("\nmod {module};\n"));
         let of_both = |name: &&str| *name != "source/mod.rs";
         let names = files.iter().map(|file| &file.path[folder.len()..]).filter(of_both);
-        let lost = names.filter(|name| match (name.strip_suffix("/mod.rs"), name.strip_suffix(".rs")) {
+        let orphans = names.filter(|name| match (name.strip_suffix("/mod.rs"), name.strip_suffix(".rs")) {
             (Some(module), _) | (None, Some(module)) if !module.contains('/') => {
                 !is_named(module) && !has_program(name)
             }
             _ => false,
         });
-        assert_eq!(lost.collect::<Vec<_>>(), [""; 0], "no program has these files of {folder}");
+        assert_eq!(orphans.collect::<Vec<_>>(), [""; 0], "no program has these files of {folder}");
     }
 }
 
-/// `tests/support/Cargo.toml` says that it has none, so none would run.
+/// `tests/support/Cargo.toml` disables its tests, so none would run.
 #[test]
-fn the_support_has_no_tests() {
+fn support_has_no_tests() {
     let files = source::files_below("tests/support");
     let found = files.iter().filter(|file| file.is_rust() && file.text.contains("#[test]"));
     assert_eq!(found.map(|file| &file.path).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
-fn no_word_says_that_the_work_is_not_done() {
+fn no_unfinished_work_markers() {
     let files = source::files_below("");
     let found = files.iter().flat_map(|file| WORDS.map(|halves| (file, halves.concat())));
     let found = found.filter(|(file, word)| is_ours(file) && file.text.contains(word.as_str()));
@@ -160,18 +161,18 @@ fn no_word_says_that_the_work_is_not_done() {
 }
 
 #[test]
-fn no_page_has_a_gap_to_fill() {
+fn no_page_has_placeholders() {
     let files = source::files_below("");
     let pages = files.iter().filter(|file| file.path.ends_with(".md"));
     let found = pages.filter(|file| has_gap(&file.text)).map(|file| &file.path);
     assert_eq!(found.collect::<Vec<_>>(), [""; 0]);
 }
 
-/// `NAME` stands for what is new.
+/// `NAME` is a placeholder for a new file.
 #[test]
-fn contributors_are_sent_to_files_that_there_are() {
+fn contributing_names_existing_files() {
     let files = source::files_below("");
-    let page = files.iter().find(|file| file.path.ends_with("CONTRIBUTING.md")).expect("the page");
+    let page = files.iter().find(|file| file.path.ends_with("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
     let quoted = page.text.split('`').skip(1).step_by(2);
     let paths: Vec<&str> =
         quoted.filter(|text| text.contains('/') && !text.contains("NAME") && !text.contains(' ')).collect();
@@ -182,8 +183,9 @@ fn contributors_are_sent_to_files_that_there_are() {
 }
 
 #[test]
-fn the_measures_measure() {
-    let text = "fn short() {}\n\n// why\nconst fn long(\n    a: u8,\n) -> u8 {\n    a\n}\nmod tests {\n    fn not_counted() {}\n}\n";
+fn metrics_are_correct() {
+    let text = "fn short() {}\n\n// why\nconst fn long(\n    a: u8,\n) -> u8 {\n    a\n}\nmod tests {\n    \
+        fn not_counted() {}\n}\n";
     let file = File { path: "a.rs".to_owned(), text: text.to_owned() };
     let named = |name: &str| format!("{name} in a.rs");
     assert_eq!(functions(&file), [(1, named("short")), (5, named("long"))]);
@@ -200,7 +202,7 @@ fn read_files() -> Vec<File> {
     READ.iter().flat_map(|folder| source::files_below(folder)).filter(File::is_rust).collect()
 }
 
-/// Lockfiles name where cargo fetched from; vectors hold any bytes at all.
+/// Excludes lockfiles, which contain cargo's download addresses, and vectors, which contain any bytes.
 fn is_ours(file: &File) -> bool {
     let vector = ["valid/", "invalid/", "either/"]
         .iter()
@@ -208,7 +210,7 @@ fn is_ours(file: &File) -> bool {
     !vector && !file.path.ends_with(".lock")
 }
 
-/// Length in lines, from `fn` to the closing brace, and name of every function with a body.
+/// Returns the length in lines, from `fn` to the closing brace, and the name of every function with a body.
 fn functions(file: &File) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     collect_functions(&source::without_unit_tests(file.tokens()), &mut found);
@@ -228,7 +230,7 @@ fn collect_functions(tokens: &[TokenTree], found: &mut Vec<(usize, String)>) {
     }
 }
 
-/// The line of the brace that closes the body; nothing when there is only a signature.
+/// Returns the line of the brace that closes the body; `None` for a signature without one.
 fn body_end(tokens: &[TokenTree]) -> Option<usize> {
     tokens.iter().find_map(|token| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
@@ -239,15 +241,15 @@ fn body_end(tokens: &[TokenTree]) -> Option<usize> {
     })?
 }
 
-fn has_word(tokens: TokenStream, wanted: &str) -> bool {
+fn has_word(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == wanted,
-        TokenTree::Group(group) => has_word(group.stream(), wanted),
+        TokenTree::Ident(word) => word == word,
+        TokenTree::Group(group) => has_word(group.stream(), word),
         _ => false,
     })
 }
 
-/// A word in capitals between two `@`: where something is still to be put.
+/// Whether the text has a placeholder: a word in capitals between two `@`.
 fn has_gap(text: &str) -> bool {
     let between = text.split('@').skip(1);
     let mut closed = between.clone().zip(between.skip(1)).map(|(word, _)| word);

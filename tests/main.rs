@@ -1,7 +1,7 @@
-//! The suite, as one program: it is compiled and linked once. What counts allocations is a program of its own, and so is what judges
-//! the source.
+//! All tests of the suite in one program, which is compiled and linked once. Tests that count allocations and
+//! tests of the source are programs of their own.
 //!
-//! A new file needs its line here; a test of the house finds one that has none.
+//! A new file needs its line here; `tests/house.rs` finds a missing one.
 
 mod adapters;
 mod apis;

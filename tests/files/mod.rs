@@ -1,5 +1,5 @@
-//! Files of the operating system, written and edited: what is in them, what takes whose place, and that nothing is ever half
-//! there. What needs a power cut or a fault at a certain call is tested beside the code, on a model of a disk.
+//! Files of the operating system, written and edited: their content, what replaces what, and that no file is
+//! ever incomplete. Power cuts and faults at certain calls are tested beside the code, on a model of a disk.
 #![cfg(feature = "std")]
 
 mod changed;

@@ -1,4 +1,4 @@
-//! What takes whose place: permissions, links, and what is no file.
+//! Replacing files: permissions, links, and paths that are not files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use safetensors_files::{EditError, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 
-use crate::files::temp_dir::{Folder, sentence, write};
+use crate::files::temp_dir::{TempDir, sentence, write};
 
 fn model() -> Dictionary {
     Dictionary::of(3, Kinds::All, &mut Random::new(3))
@@ -21,184 +21,182 @@ fn put(path: &Path) -> Result<(), EditError> {
 }
 
 fn is_model(path: &Path) -> bool {
-    fs::read(path).expect("it is there") == model().file()
+    fs::read(path).expect("present") == model().file()
 }
 
 #[test]
-fn the_permissions_of_the_old_file_are_kept() {
-    let folder = Folder::new();
+fn replaced_file_keeps_its_permissions() {
+    let dir = TempDir::new();
     for mode in [0o600, 0o640, 0o666, 0o755, 0o444] {
-        let path = folder.put("m", b"old");
-        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("it is ours");
-        put(&path).expect("there is room");
-        assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o7777, mode);
-        let mut editor = ModelEditor::open(&path).expect("it is sound");
+        let path = dir.put("m", b"old");
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("owned by this test");
+        put(&path).expect("succeeds");
+        assert_eq!(fs::metadata(&path).expect("present").mode() & 0o7777, mode);
+        let mut editor = ModelEditor::open(&path).expect("valid file");
         editor.set_metadata("k", "a value that has no room in the header".repeat(3));
-        assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
-        assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o7777, mode);
-        fs::remove_file(&path).expect("it is there");
+        assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::Copied);
+        assert_eq!(fs::metadata(&path).expect("present").mode() & 0o7777, mode);
+        fs::remove_file(&path).expect("present");
     }
 }
 
 #[test]
-fn a_link_is_followed_and_stays() {
-    let folder = Folder::new();
-    fs::create_dir(folder.join("far")).expect("there is room");
-    let target = folder.put("far/target", b"old");
+fn link_is_followed_and_kept() {
+    let dir = TempDir::new();
+    fs::create_dir(dir.join("far")).expect("succeeds");
+    let target = dir.put("far/target", b"old");
     for (name, leads_to) in
         [("near", "far/target"), ("second", "near"), ("absolute", target.to_str().expect("plain"))]
     {
-        let link = folder.join(name);
-        symlink(leads_to, &link).expect("there is room");
-        fs::write(&target, b"old").expect("it is there");
-        put(&link).expect("there is room");
+        let link = dir.join(name);
+        symlink(leads_to, &link).expect("succeeds");
+        fs::write(&target, b"old").expect("present");
+        put(&link).expect("succeeds");
         assert!(is_model(&target));
-        assert_eq!(fs::read_link(&link).expect("it is a link"), Path::new(leads_to));
-        ModelEditor::open(&link).expect("it is sound").save(&link).expect("there is room");
+        assert_eq!(fs::read_link(&link).expect("a link"), Path::new(leads_to));
+        ModelEditor::open(&link).expect("valid file").save(&link).expect("succeeds");
     }
-    assert_eq!(folder.names(), ["absolute", "far", "near", "second"]);
-    assert_eq!(fs::read_dir(folder.join("far")).expect("it is there").count(), 1);
+    assert_eq!(dir.names(), ["absolute", "far", "near", "second"]);
+    assert_eq!(fs::read_dir(dir.join("far")).expect("present").count(), 1);
 }
 
 #[test]
-fn a_link_that_leads_nowhere_leads_to_the_new_file() {
-    let folder = Folder::new();
-    fs::create_dir(folder.join("far")).expect("there is room");
-    symlink("far/target", folder.join("link")).expect("there is room");
-    symlink("link", folder.join("second")).expect("there is room");
-    put(&folder.join("second")).expect("there is room");
-    assert!(is_model(&folder.join("far/target")) && folder.join("link").is_symlink());
-    symlink("no/target", folder.join("lost")).expect("there is room");
-    let outcome = put(&folder.join("lost"));
+fn dangling_link_points_to_the_new_file() {
+    let dir = TempDir::new();
+    fs::create_dir(dir.join("far")).expect("succeeds");
+    symlink("far/target", dir.join("link")).expect("succeeds");
+    symlink("link", dir.join("second")).expect("succeeds");
+    put(&dir.join("second")).expect("succeeds");
+    assert!(is_model(&dir.join("far/target")) && dir.join("link").is_symlink());
+    symlink("no/target", dir.join("lost")).expect("succeeds");
+    let outcome = put(&dir.join("lost"));
     let expected = "cannot find the folder of ./lost: No such file or directory (os error 2)";
-    assert_eq!(sentence(&folder, outcome), expected);
-    symlink("round", folder.join("round")).expect("there is room");
-    put(&folder.join("round")).expect_err("it leads to itself");
+    assert_eq!(sentence(&dir, outcome), expected);
+    symlink("round", dir.join("round")).expect("succeeds");
+    put(&dir.join("round")).expect_err("link to itself");
 }
 
 #[test]
-fn what_is_no_file_is_neither_replaced_nor_edited() {
-    let folder = Folder::new();
-    fs::create_dir(folder.join("folder")).expect("there is room");
-    let _socket = UnixListener::bind(folder.join("socket")).expect("there is room");
-    let made = Command::new("mkfifo").arg(folder.join("pipe")).status().expect("mkfifo runs");
+fn special_files_are_not_replaced_or_edited() {
+    let dir = TempDir::new();
+    fs::create_dir(dir.join("folder")).expect("succeeds");
+    let _socket = UnixListener::bind(dir.join("socket")).expect("succeeds");
+    let made = Command::new("mkfifo").arg(dir.join("pipe")).status().expect("mkfifo starts");
     assert!(made.success());
-    symlink("/dev/null", folder.join("link")).expect("there is room");
-    let before = folder.names();
+    symlink("/dev/null", dir.join("link")).expect("succeeds");
+    let before = dir.names();
     for (name, what) in
         [("folder", "a folder"), ("socket", "a socket"), ("pipe", "a named pipe"), ("link", "a device")]
     {
-        let path = folder.join(name);
+        let path = dir.join(name);
         let expected = format!("./{name}: it is {what}, not a file");
-        assert_eq!(sentence(&folder, put(&path)), expected);
-        assert_eq!(sentence(&folder, ModelEditor::open(&path)), expected);
+        assert_eq!(sentence(&dir, put(&path)), expected);
+        assert_eq!(sentence(&dir, ModelEditor::open(&path)), expected);
     }
-    let source = folder.join("model");
-    put(&source).expect("there is room");
-    let mut editor = ModelEditor::open(&source).expect("it is sound");
+    let source = dir.join("model");
+    put(&source).expect("succeeds");
+    let mut editor = ModelEditor::open(&source).expect("valid file");
     editor.retain(|_| false);
-    editor.save("/dev/null").expect_err("it is a device");
-    fs::remove_file(source).expect("it is there");
-    assert_eq!(folder.names(), before);
-    assert!(fs::metadata("/dev/null").expect("it is there").file_type().is_char_device());
+    editor.save("/dev/null").expect_err("a device");
+    fs::remove_file(source).expect("present");
+    assert_eq!(dir.names(), before);
+    assert!(fs::metadata("/dev/null").expect("present").file_type().is_char_device());
 }
 
 #[test]
-fn a_place_that_cannot_be_is_said() {
-    let folder = Folder::new();
-    let outcome = put(&folder.join("missing/m"));
+fn impossible_path_is_reported() {
+    let dir = TempDir::new();
+    let outcome = put(&dir.join("missing/m"));
     let expected = "cannot find the folder of ./missing/m: No such file or directory (os error 2)";
-    assert_eq!(sentence(&folder, outcome), expected);
-    folder.put("file", b"");
-    put(&folder.join("file/m")).expect_err("it is in no folder");
+    assert_eq!(sentence(&dir, outcome), expected);
+    dir.put("file", b"");
+    put(&dir.join("file/m")).expect_err("not in a directory");
     let of_folder = "cannot find the place of ./m/: the path is that of a folder";
-    assert_eq!(sentence(&folder, put(&folder.join("m/"))), of_folder);
-    put(&folder.join("..")).expect_err("it is a folder");
-    assert_eq!(sentence(&folder, put(Path::new(""))), "cannot find the place of it: the path is empty");
+    assert_eq!(sentence(&dir, put(&dir.join("m/"))), of_folder);
+    put(&dir.join("..")).expect_err("a directory");
+    assert_eq!(sentence(&dir, put(Path::new(""))), "cannot find the place of it: the path is empty");
     let long = "x".repeat(300);
     let expected = format!("cannot find the place of ./{long}: File name too long (os error 36)");
     if cfg!(target_os = "linux") {
-        assert_eq!(sentence(&folder, put(&folder.join(&long))), expected);
+        assert_eq!(sentence(&dir, put(&dir.join(&long))), expected);
     }
-    let refusal = sentence(&folder, put(&folder.join("x\0")));
+    let refusal = sentence(&dir, put(&dir.join("x\0")));
     assert!(
         refusal.starts_with("cannot find the place of ./x\0: ") && refusal.ends_with("NUL byte"),
         "{refusal}"
     );
-    put(Path::new("/")).expect_err("it is a folder");
-    ModelEditor::open("").expect_err("it is nowhere");
-    let outcome = ModelEditor::open(folder.join("m"));
-    assert_eq!(sentence(&folder, outcome), "cannot open ./m: No such file or directory (os error 2)");
-    assert_eq!(folder.names(), ["file"]);
+    put(Path::new("/")).expect_err("a directory");
+    ModelEditor::open("").expect_err("empty path");
+    let outcome = ModelEditor::open(dir.join("m"));
+    assert_eq!(sentence(&dir, outcome), "cannot open ./m: No such file or directory (os error 2)");
+    assert_eq!(dir.names(), ["file"]);
 }
 
 #[test]
-fn what_only_has_the_name_of_an_undo_file_is_left_alone() {
-    let folder = Folder::new();
-    let (path, notes) = (folder.join("m"), folder.put(".m.undo", b"my notes"));
-    put(&path).expect("there is room");
+fn unrelated_file_named_like_undo_is_kept() {
+    let dir = TempDir::new();
+    let (path, notes) = (dir.join("m"), dir.put(".m.undo", b"my notes"));
+    put(&path).expect("succeeds");
     let edit = || {
-        let mut editor = ModelEditor::open(&path).expect("it is sound");
-        editor.rename_all(|name| name.into()).expect("they stay");
-        assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
-        assert!(!ModelEditor::recover(&path).expect("there is nothing to put back"));
+        let mut editor = ModelEditor::open(&path).expect("valid file");
+        editor.rename_all(|name| name.into()).expect("unchanged names");
+        assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::Copied);
+        assert!(!ModelEditor::recover(&path).expect("nothing to recover"));
     };
     edit();
-    assert_eq!(fs::read(&notes).expect("it is there"), b"my notes");
-    fs::remove_file(&notes).expect("it is there");
-    fs::create_dir(&notes).expect("there is room");
+    assert_eq!(fs::read(&notes).expect("present"), b"my notes");
+    fs::remove_file(&notes).expect("present");
+    fs::create_dir(&notes).expect("succeeds");
     edit();
-    put(&path).expect("there is room");
-    assert_eq!(folder.names(), [".m.undo", "m"]);
+    put(&path).expect("succeeds");
+    assert_eq!(dir.names(), [".m.undo", "m"]);
 }
 
-/// Nor is as much memory taken as it claims to need.
+/// Nor is as much memory allocated as it claims to need.
 #[test]
-fn what_is_too_long_for_an_undo_file_is_not_read() {
-    let folder = Folder::new();
-    let path = folder.join("m");
-    put(&path).expect("there is room");
-    let long = folder.put(".m.undo", b"safetensors undo");
-    fs::File::options().write(true).open(&long).and_then(|file| file.set_len(1 << 43)).expect("it is empty");
-    ModelEditor::open(&path).expect("it is sound");
+fn too_long_undo_file_is_not_read() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
+    put(&path).expect("succeeds");
+    let long = dir.put(".m.undo", b"safetensors undo");
+    fs::File::options().write(true).open(&long).and_then(|file| file.set_len(1 << 43)).expect("empty file");
+    ModelEditor::open(&path).expect("valid file");
     let expected = "./m: ./.m.undo does not belong to what the file is now";
-    assert_eq!(sentence(&folder, ModelEditor::recover(&path)), expected);
-    put(&path).expect("there is room");
-    assert_eq!(folder.names(), ["m"]);
+    assert_eq!(sentence(&dir, ModelEditor::recover(&path)), expected);
+    put(&path).expect("succeeds");
+    assert_eq!(dir.names(), ["m"]);
 }
 
-/// The hidden names beside it must not be longer than names can be.
+/// The hidden names beside it must not exceed the limit for names.
 #[test]
-fn a_name_may_be_as_long_as_names_can_be() {
-    let folder = Folder::new();
+fn longest_file_name_works() {
+    let dir = TempDir::new();
     for (len, saved) in [(255, SaveMethod::Copied), (241, SaveMethod::Copied), (240, SaveMethod::InPlace)] {
-        let path = folder.join(&"n".repeat(len));
-        put(&path).expect("there is room");
-        let mut editor = ModelEditor::open(&path).expect("it is sound");
-        editor.rename_all(|name| name.into()).expect("they stay");
-        assert_eq!(editor.save(&path).expect("there is room"), saved);
+        let path = dir.join(&"n".repeat(len));
+        put(&path).expect("succeeds");
+        let mut editor = ModelEditor::open(&path).expect("valid file");
+        editor.rename_all(|name| name.into()).expect("unchanged names");
+        assert_eq!(editor.save(&path).expect("succeeds"), saved);
         assert!(is_model(&path));
-        fs::remove_file(path).expect("it is there");
+        fs::remove_file(path).expect("present");
     }
 }
 
 #[test]
-fn other_names_of_the_old_file_keep_it() {
-    let folder = Folder::new();
-    let path = folder.put("m", b"old");
-    fs::hard_link(&path, folder.join("other")).expect("there is room");
-    put(&path).expect("there is room");
-    assert!(is_model(&path) && fs::read(folder.join("other")).expect("it is there") == b"old");
+fn hard_links_keep_the_old_file() {
+    let dir = TempDir::new();
+    let path = dir.put("m", b"old");
+    fs::hard_link(&path, dir.join("other")).expect("succeeds");
+    put(&path).expect("succeeds");
+    assert!(is_model(&path) && fs::read(dir.join("other")).expect("present") == b"old");
 }
 
-/// From within the folder, as a program names it that was started there.
+/// From within the directory, as from a program started there.
 #[test]
-fn a_path_may_be_relative() {
-    let folder = Folder::new();
-    let status = Command::new(env!("CARGO_BIN_EXE_files"))
-        .args(["write", "m", "1"])
-        .current_dir(folder.path())
-        .status();
-    assert!(status.expect("it runs").success());
-    assert_eq!(folder.names(), ["m"]);
+fn path_may_be_relative() {
+    let dir = TempDir::new();
+    let status =
+        Command::new(env!("CARGO_BIN_EXE_files")).args(["write", "m", "1"]).current_dir(dir.path()).status();
+    assert!(status.expect("starts").success());
+    assert_eq!(dir.names(), ["m"]);
 }

@@ -1,4 +1,4 @@
-//! Copies that are watched, and stopped.
+//! Copies with a progress callback, and stopped copies.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -10,92 +10,89 @@ use embedded_safetensors::{
 };
 use safetensors_files::{EditError, EditErrorKind, ModelEditor, SaveMethod};
 
-use crate::files::temp_dir::{Folder, sentence};
+use crate::files::temp_dir::{TempDir, sentence};
 
 const LEN: u64 = 600_000;
 const PIECE: u64 = 1 << 18;
 
-/// Two tensors of [`LEN`] bytes, and one of none.
-fn editor(folder: &Folder) -> ModelEditor {
+/// Opens an editor with two tensors of [`LEN`] bytes, and one of none.
+fn editor(dir: &TempDir) -> ModelEditor {
     let tensors = ["a", "b", "none"]
         .map(|name| TensorSpec::new(name, Dtype::U8, if name == "none" { &[0] } else { &[LEN] }));
-    let path = folder.join("source");
+    let path = dir.join("source");
     let pieces = || (0..LEN / 100).map(|piece| [piece.to_le_bytes()[0]; 100]);
     let fill = |file: &mut safetensors_files::FileWriter<'_>| {
         file.write_chunks("a", pieces())?;
         file.write_chunks("b", pieces())
     };
-    safetensors_files::write_file(&path, FileSpec::new(&tensors), fill).expect("there is room");
-    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    safetensors_files::write_file(&path, FileSpec::new(&tensors), fill).expect("succeeds");
+    let mut editor = ModelEditor::open(&path).expect("valid file");
     editor.set_placement(Placement::Start(8));
     editor
 }
 
-/// Saves it, stopped when it has been asked so many times, and what it heard.
-fn watched(
+/// Saves it, stops at this call of the callback, and returns the reported progress.
+fn save_until(
     editor: &ModelEditor,
     path: &Path,
     stop: usize,
 ) -> (Result<SaveMethod, EditError>, Vec<(u64, u64)>) {
-    let mut heard = Vec::new();
+    let mut reports = Vec::new();
     let outcome = editor.save_watched(path, &mut |done, total| {
-        heard.push((done, total));
-        if heard.len() > stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        reports.push((done, total));
+        if reports.len() > stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    (outcome, heard)
+    (outcome, reports)
 }
 
 #[test]
-fn whoever_watches_hears_of_every_piece() {
-    let folder = Folder::new();
-    let (outcome, heard) = watched(&editor(&folder), &folder.join("copy"), usize::MAX);
-    assert_eq!(outcome.expect("nobody stops it"), SaveMethod::Copied);
+fn every_piece_is_reported() {
+    let dir = TempDir::new();
+    let (outcome, reports) = save_until(&editor(&dir), &dir.join("copy"), usize::MAX);
+    assert_eq!(outcome.expect("not stopped"), SaveMethod::Copied);
     let whole = [0, PIECE, 2 * PIECE, LEN, LEN + PIECE, LEN + 2 * PIECE, 2 * LEN];
-    assert_eq!(heard, whole.map(|done| (done, 2 * LEN)));
-    assert_eq!(
-        fs::read(folder.join("copy")).expect("it is there"),
-        fs::read(folder.join("source")).expect("it is there")
-    );
+    assert_eq!(reports, whole.map(|done| (done, 2 * LEN)));
+    assert_eq!(fs::read(dir.join("copy")).expect("present"), fs::read(dir.join("source")).expect("present"));
 }
 
 #[test]
-fn a_copy_that_is_stopped_leaves_all_as_it_was() {
-    let folder = Folder::new();
-    let editor = editor(&folder);
+fn stopped_copy_changes_nothing() {
+    let dir = TempDir::new();
+    let editor = editor(&dir);
     for stop in 0..7 {
-        let new = folder.join("new");
-        let (outcome, heard) = watched(&editor, &new, stop);
-        assert_eq!(heard.len(), stop + 1);
-        assert_eq!(sentence(&folder, outcome), "./new: it was stopped before it was whole");
-        assert_eq!(folder.names(), ["source"]);
+        let new = dir.join("new");
+        let (outcome, reports) = save_until(&editor, &new, stop);
+        assert_eq!(reports.len(), stop + 1);
+        assert_eq!(sentence(&dir, outcome), "./new: it was stopped before it was whole");
+        assert_eq!(dir.names(), ["source"]);
     }
-    let old = folder.put("old", b"old");
-    let (outcome, _) = watched(&editor, &old, 3);
-    let error = outcome.expect_err("it is stopped");
+    let old = dir.put("old", b"old");
+    let (outcome, _) = save_until(&editor, &old, 3);
+    let error = outcome.expect_err("stopped");
     assert!(matches!(error.kind(), EditErrorKind::Stopped));
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::Other);
-    assert_eq!(fs::read(&old).expect("it is there"), b"old");
-    assert_eq!(folder.names(), ["old", "source"]);
+    assert_eq!(fs::read(&old).expect("present"), b"old");
+    assert_eq!(dir.names(), ["old", "source"]);
 }
 
 #[test]
-fn what_is_saved_in_place_cannot_be_stopped() {
-    let folder = Folder::new();
-    drop(editor(&folder));
-    let path = folder.join("source");
-    let mut editor = ModelEditor::open(&path).expect("it is sound");
-    editor.rename("a", "c").expect("it is there");
-    let (outcome, heard) = watched(&editor, &path, 0);
-    assert_eq!(outcome.expect("there is nothing to stop"), SaveMethod::InPlace);
-    assert_eq!(heard, []);
+fn edit_in_place_cannot_be_stopped() {
+    let dir = TempDir::new();
+    drop(editor(&dir));
+    let path = dir.join("source");
+    let mut editor = ModelEditor::open(&path).expect("valid file");
+    editor.rename("a", "c").expect("present");
+    let (outcome, reports) = save_until(&editor, &path, 0);
+    assert_eq!(outcome.expect("nothing to stop"), SaveMethod::InPlace);
+    assert_eq!(reports, []);
 }
 
 #[test]
-fn of_a_model_without_bytes_is_heard_once() {
-    let folder = Folder::new();
-    let mut editor = editor(&folder);
+fn empty_model_reports_progress_once() {
+    let dir = TempDir::new();
+    let mut editor = editor(&dir);
     editor.retain(|name| name == "none");
-    let (outcome, heard) = watched(&editor, &folder.join("copy"), 1);
-    assert_eq!(outcome.expect("nobody stops it"), SaveMethod::Copied);
-    assert_eq!(heard, [(0, 0)]);
+    let (outcome, reports) = save_until(&editor, &dir.join("copy"), 1);
+    assert_eq!(outcome.expect("not stopped"), SaveMethod::Copied);
+    assert_eq!(reports, [(0, 0)]);
 }

@@ -1,10 +1,11 @@
-//! Writes the headers of the conformance vectors into a folder, as what a fuzzer begins with: `corpus FOLDER`.
+//! Writes the headers of the conformance vectors into a directory, as the initial corpus of a fuzzer: `corpus
+//! DIRECTORY`.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// Of longer files, the header is repetitive, and a fuzzer changes little of it.
+/// Longer headers are repetitive, and a fuzzer changes little of them.
 const LONGEST: usize = 4096;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// As far as it is there.
+/// Returns as much of it as exists.
 fn header(file: &[u8]) -> Option<&[u8]> {
     let (length, rest) = file.split_first_chunk()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);

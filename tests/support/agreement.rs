@@ -1,4 +1,4 @@
-//! Two verdicts on one file, and which differences between them are on the list.
+//! Two verdicts on one file, and which differences between them are allowed.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use vectors::table::Table;
 
 use crate::forms::{Forms, forms};
 
-/// What both readers say about a file.
+/// The verdicts of both readers.
 pub struct Verdicts {
-    /// This project.
+    /// This project's.
     pub ours: Result<Table, Error>,
-    /// The reference.
+    /// The reference's.
     pub theirs: Result<Table, Refusal>,
 }
 
-/// Asks both.
+/// Asks both readers.
 pub fn verdicts(file: &[u8], reader: &Reader) -> Verdicts {
-    Verdicts { ours: reader.judge(file), theirs: LATEST.read(file) }
+    Verdicts { ours: reader.verdict(file), theirs: LATEST.read(file) }
 }
 
 impl Verdicts {
-    /// How they agree, in a word to count by; or why they must not differ like this.
+    /// Returns the category of an agreement to count by, or why these verdicts must not differ.
     ///
     /// # Errors
     /// A sentence.
@@ -64,16 +64,16 @@ fn word_for(file: &[u8], table: &Table) -> &'static str {
         validate_header(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
     let has_many_dims = table.tensors.iter().any(|tensor| tensor.shape.len() > MAX_RANK);
     match (table.tensors.len(), &table.metadata) {
-        _ if is_out_of_order => "sound: not in the order of the offsets",
-        _ if has_many_dims => "sound: more dimensions than a shape in memory holds",
-        (0, None) => "sound: nothing",
-        (0, Some(_)) => "sound: metadata alone",
-        (_, None) => "sound: tensors alone",
-        (_, Some(_)) => "sound: tensors and metadata",
+        _ if is_out_of_order => "valid: not in the order of the offsets",
+        _ if has_many_dims => "valid: more dimensions than a shape holds",
+        (0, None) => "valid: nothing",
+        (0, Some(_)) => "valid: metadata alone",
+        (_, None) => "valid: tensors alone",
+        (_, Some(_)) => "valid: tensors and metadata",
     }
 }
 
-/// D1 to D4. Where a name stands twice, the earlier tensor counts for this project's other checks.
+/// D1 to D4. Of a duplicate name, the earlier tensor counts for this project's other checks.
 fn allow_rejection(forms: Forms, error: &Error) -> Result<&'static str, String> {
     match error.kind.code() {
         "name.duplicate" if forms.name_twice => Ok("D1"),

@@ -1,19 +1,19 @@
-//! What a JSON library that keeps every pair sees in a header: the forms on the list of deviations,
-//! without asking this project's parser.
+//! Finds the forms on the list of deviations in a header with a JSON library that keeps every pair,
+//! independently of this project's parser.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A JSON value in which equal keys all stay.
+/// A JSON value that keeps all equal keys.
 enum Json {
     Object(Vec<(String, Json)>),
     Array,
     Other,
 }
 
-/// Which of the listed forms stand in a header.
+/// The listed forms in a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forms {
     /// D1: two tensors of one name.
@@ -26,7 +26,7 @@ pub struct Forms {
     pub dtype_object: bool,
 }
 
-/// The forms in the header of a file; `None` where its JSON cannot be read.
+/// Returns the forms in the header of a file; `None` where its JSON cannot be read.
 pub fn forms(file: &[u8]) -> Option<Forms> {
     let (length, rest) = file.split_first_chunk()?;
     let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;

@@ -1,6 +1,6 @@
-//! What the tests share: ways to cut a file into pieces, this project's verdict on a file and its parse event by event, a storage with
-//! faults and the ways to read it, one file through every API, random headers, a naive model of slices, and (feature `oracle`) the verdicts
-//! of the reference.
+//! Shared code of the tests: ways to cut a file into pieces, this project's verdict on a file and its parse
+//! events, a storage with faults and the ways to read it, one file through every API, random headers, a naive
+//! model of slices, and (feature `oracle`) the verdicts of the reference.
 
 #[cfg(feature = "oracle")]
 pub mod agreement;

@@ -1,4 +1,4 @@
-//! A place to write to that does on demand whatever such a place may do to its writer.
+//! A sink that has the planned faults.
 
 use embedded_io::{ErrorType, Write};
 
@@ -7,14 +7,14 @@ use crate::random::Random;
 
 /// What a sink does to its writer. Calls are counted from 0: writes and flushes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Habits {
-    /// How much a write takes of what it is given.
+pub struct SinkPlan {
+    /// How many of the given bytes a write takes.
     pub takes: Reads,
     /// Each call whose index is a multiple of this is interrupted once.
     pub interrupted_every: Option<u64>,
-    /// Which calls fail.
+    /// The calls that fail.
     pub failure: Option<Failure>,
-    /// For how many bytes there is room; writes take none then.
+    /// How many bytes fit; then writes take none.
     pub room: Option<usize>,
 }
 
@@ -25,18 +25,18 @@ pub struct Sink {
     pub file: Vec<u8>,
     /// Calls that were not interrupted.
     pub calls: u64,
-    /// How many were interrupted.
+    /// Interrupted calls.
     pub interruptions: u64,
     /// Whether everything was flushed.
     pub is_flushed: bool,
-    habits: Habits,
+    habits: SinkPlan,
     random: Random,
     was_interrupted: bool,
 }
 
 impl Sink {
-    /// Nothing is written yet.
-    pub fn new(habits: Habits) -> Self {
+    /// Creates an empty sink.
+    pub fn new(habits: SinkPlan) -> Self {
         let random = Random::new(if let Reads::Random(seed) = habits.takes { seed } else { 0 });
         let (file, was_interrupted, is_flushed) = (vec![], false, false);
         Self { file, calls: 0, interruptions: 0, is_flushed, habits, random, was_interrupted }

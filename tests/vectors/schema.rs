@@ -1,5 +1,5 @@
-//! As much of JSON Schema 2020-12 as the manifest's schema uses; any other keyword is an error, so that
-//! the schema cannot ask for something that nobody checks.
+//! The part of JSON Schema 2020-12 that the manifest's schema uses; any other keyword is an error, so that
+//! the schema cannot require anything that is not checked.
 
 use serde_json::Value;
 
@@ -8,16 +8,16 @@ pub struct Schema {
     root: Value,
 }
 
-/// Where in the checked document, for messages.
+/// The path in the checked document, for messages.
 type Path<'a> = &'a str;
 
 impl Schema {
-    /// A schema that stands in this text.
+    /// Parses a schema.
     pub fn new(text: &str) -> Result<Self, String> {
         Ok(Self { root: serde_json::from_str(text).map_err(|error| error.to_string())? })
     }
 
-    /// The first place where the value is not as the schema says.
+    /// Returns the first violation of the schema.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.against(&self.root, value, "manifest")
     }
@@ -89,7 +89,7 @@ impl Schema {
     }
 }
 
-/// The keywords that look at one value alone.
+/// Checks the keywords that concern one value alone.
 fn simple(keyword: &str, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
     let holds = match keyword {
         "type" => has_type(wanted, value),
@@ -133,7 +133,7 @@ fn has_members(wanted: &Value, value: &Value) -> bool {
     keys.iter().all(|key| key.as_str().is_some_and(|key| members.contains_key(key)))
 }
 
-/// A length against its bound; a value that has no length is not the keyword's concern.
+/// Checks a length against its bound; the keyword does not apply to a value without a length.
 fn bounded(keyword: &str, wanted: &Value, length: Option<usize>) -> bool {
     let Some(length) = length.map(|length| length as u64) else { return true };
     let bound = wanted.as_u64();

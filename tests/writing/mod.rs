@@ -1,5 +1,5 @@
-//! What this project's writer writes: the reference's bytes, the same for every order and every machine, through any
-//! buffer and any sink, and nothing of what no reader could take.
+//! The files that this project's writer writes: the reference's bytes, the same for every order and every
+//! target, through any buffer and any sink, and never a file that no reader accepts.
 
 mod all_writers;
 #[cfg(feature = "oracle")]

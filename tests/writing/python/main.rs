@@ -1,9 +1,10 @@
-//! Writes random dictionaries of tensors for `identity.py`, and reads what that has written of the same.
+//! Writes random dictionaries of tensors for `identity.py`, and reads the files that it has written for the
+//! same dictionaries.
 //!
-//! `writes CASES SEED`. Everything said is a byte string after its length, a little-endian `u32`. Of each dictionary it
-//! says: the numbers of tensors and of pairs (`-` if there is no `__metadata__`), and whether the files must be `identical`
-//! or only mean the `same`; of each tensor name, dtype,
-//! dimensions and bytes; of each pair key and value; and the file. What it hears is the other's file.
+//! `writes CASES SEED`. Every message is a byte string after its length, a little-endian `u32`. The program
+//! sends, of each dictionary: the numbers of tensors and of pairs (`-` if there is no `__metadata__`), and
+//! whether the files must be `identical` or only mean the `same`; of each tensor name, dtype, dimensions and
+//! bytes; of each pair key and value; and the file. It receives the other's file.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -31,7 +32,7 @@ fn main() -> Outcome<()> {
             return Err(format!("case {case}: the other's file is read as {found:?}").into());
         }
         if is_identical && write(&found) != theirs {
-            return Err(format!("case {case}: what is read is not written as it was").into());
+            return Err(format!("case {case}: the read dictionary is not written as it was").into());
         }
     }
     Ok(())
@@ -45,7 +46,7 @@ struct Case {
 }
 
 impl Case {
-    /// One of twenty has many keys, and one of five places its tensors in a way of its own.
+    /// Returns a random case. One of twenty has many keys, and one of five another placement.
     fn random(random: &mut Random) -> Self {
         let mut dictionary = Dictionary::random(Kinds::Python, random);
         let has_many_keys = random.percent(5);
@@ -67,7 +68,7 @@ impl Case {
         let description = Description::new(&dictionary);
         let spec = description.spec().with_placement(placement(8 << random.below(10)));
         let mut memory = description.memory();
-        let plan = spec.plan_sorted(&mut memory).expect("it is sound");
+        let plan = spec.plan_sorted(&mut memory).expect("valid description");
         let file = write_planned(&dictionary, plan);
         Self { dictionary: as_planned(&dictionary, plan), file, is_identical: false }
     }
@@ -92,7 +93,7 @@ fn describe(dictionary: &Dictionary, is_identical: bool, output: &mut impl Write
 }
 
 fn say(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
-    output.write_all(&u32::try_from(bytes.len()).expect("it is small").to_le_bytes())?;
+    output.write_all(&u32::try_from(bytes.len()).expect("fits in usize").to_le_bytes())?;
     output.write_all(bytes)
 }
 
