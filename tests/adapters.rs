@@ -189,15 +189,15 @@ fn partly_written_file_is_detected() {
         flash[..written].copy_from_slice(&file[..written]);
         let storage = Storage::new(&flash, Plan::default());
         let source = || NorFile::new(Flash::<4>::new(&storage, 0));
-        let is_header_whole = written >= data_start;
-        assert_eq!(Model::open(source(), &mut window).is_ok(), is_header_whole, "{written}");
+        let is_header_complete = written >= data_start;
+        assert_eq!(Model::open(source(), &mut window).is_ok(), is_header_complete, "{written}");
         assert_eq!(
             Model::open(source().with_file_len(len), &mut window).is_ok(),
-            is_header_whole,
+            is_header_complete,
             "{written}"
         );
         let outcome = Model::open(source().with_file_len(written as u64), &mut window).map(drop);
-        match is_header_whole {
+        match is_header_complete {
             true => {
                 let present = (written - data_start) as u64;
                 let short = Kind::DataShort { needed: 100, present }.at(written as u64);
@@ -234,8 +234,8 @@ fn special_file_has_unknown_length() {
 #[cfg(all(feature = "std", unix))]
 #[test]
 fn unreadable_file_returns_the_system_error() {
-    let folder = std::fs::File::open(env!("CARGO_MANIFEST_DIR")).expect("project directory");
-    let error = Model::open(&folder, &mut [0; 8]).map(|_| ()).expect_err("a directory has no bytes");
+    let directory = std::fs::File::open(env!("CARGO_MANIFEST_DIR")).expect("project directory");
+    let error = Model::open(&directory, &mut [0; 8]).map(|_| ()).expect_err("a directory has no bytes");
     let ReadError::Source(error) = error else { panic!("{error}") };
     assert_eq!(error.kind(), std::io::ErrorKind::IsADirectory);
 }
@@ -244,8 +244,8 @@ fn unreadable_file_returns_the_system_error() {
 #[test]
 fn read_errors_convert_to_io_errors() {
     let kind = |error: ReadError<std::io::Error>| std::io::Error::from(error).kind();
-    let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-    assert_eq!(kind(ReadError::Source(refused)), std::io::ErrorKind::PermissionDenied);
+    let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    assert_eq!(kind(ReadError::Source(error)), std::io::ErrorKind::PermissionDenied);
     assert_eq!(kind(ReadError::UnexpectedEof { at: 7 }), std::io::ErrorKind::UnexpectedEof);
     assert_eq!(kind(Kind::Utf8.at(9).into()), std::io::ErrorKind::InvalidData);
     assert_eq!(kind(Kind::NoWindow.at(0).into()), std::io::ErrorKind::InvalidInput);

@@ -14,15 +14,15 @@ fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
     })
 }
 
-fn same(vector: &Vector, file: &[u8], whole: &Trace, split: Split) {
-    assert!(Trace::of(file, split) == *whole, "{} is read differently when cut {split:?}", vector.id);
+fn same(vector: &Vector, file: &[u8], expected: &Trace, split: Split) {
+    assert!(Trace::of(file, split) == *expected, "{} is read differently when cut {split:?}", vector.id);
 }
 
 #[test]
 fn every_split_in_two() {
     for (vector, file) in small() {
-        let whole = Trace::of(&file, Split::WHOLE);
-        (0..=file.len()).for_each(|cut| same(&vector, &file, &whole, Split::Once(cut)));
+        let expected = Trace::of(&file, Split::WHOLE);
+        (0..=file.len()).for_each(|cut| same(&vector, &file, &expected, Split::Once(cut)));
     }
 }
 
@@ -30,9 +30,10 @@ fn every_split_in_two() {
 fn every_split_in_three() {
     let short = small().filter(|(_, file)| file.len() <= 256).enumerate();
     for (_, (vector, file)) in short.filter(|(number, _)| share::takes(*number)) {
-        let whole = Trace::of(&file, Split::WHOLE);
+        let expected = Trace::of(&file, Split::WHOLE);
         for first in 0..=file.len() {
-            (first..=file.len()).for_each(|second| same(&vector, &file, &whole, Split::Twice(first, second)));
+            (first..=file.len())
+                .for_each(|second| same(&vector, &file, &expected, Split::Twice(first, second)));
         }
     }
 }
@@ -53,14 +54,14 @@ fn long_files_in_pieces() {
             continue;
         }
         let file = vector.bytes();
-        let whole = Trace::of(&file, Split::WHOLE);
-        [1, 4097].into_iter().for_each(|size| same(&vector, &file, &whole, Split::Every(size)));
+        let expected = Trace::of(&file, Split::WHOLE);
+        [1, 4097].into_iter().for_each(|size| same(&vector, &file, &expected, Split::Every(size)));
         if vector.large {
             continue;
         }
-        let fault = whole.error.map_or(0, |error| usize::try_from(error.at).expect("fits in usize"));
-        for cut in [1, 8, 9, fault, fault + 1, file.len() - 1] {
-            same(&vector, &file, &whole, Split::Once(cut.min(file.len())));
+        let error_at = expected.error.map_or(0, |error| usize::try_from(error.at).expect("fits in usize"));
+        for cut in [1, 8, 9, error_at, error_at + 1, file.len() - 1] {
+            same(&vector, &file, &expected, Split::Once(cut.min(file.len())));
         }
     }
 }

@@ -412,13 +412,13 @@ fn one_byte_replaced<D: SourceKind>() {
 struct OverReporting {
     file: Vec<u8>,
     more: usize,
-    lies: Cell<bool>,
+    overreports: Cell<bool>,
 }
 
 impl OverReporting {
     fn copy(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let len = Storage::new(&self.file, Plan::default()).copy(offset, buffer);
-        if self.lies.get() { buffer.len().saturating_add(self.more) } else { len }
+        if self.overreports.get() { buffer.len().saturating_add(self.more) } else { len }
     }
 }
 
@@ -467,14 +467,15 @@ fn overreporting_storage_causes_no_panic() {
     for operation in all_operations() {
         for more in [0, 1, 1000, usize::MAX] {
             let _context = Context(|| format!("{operation:?}, {more} more"));
-            let liar = OverReporting { file: model(operation, &ROWS, 1), more, lies: Cell::new(false) };
+            let liar =
+                OverReporting { file: model(operation, &ROWS, 1), more, overreports: Cell::new(false) };
             for window in [1, 16, 1000] {
                 let setup = Setup { operation, window, retries: 1 };
-                liar.lies.set(false);
-                let custom = setup.run_with(&liar, || liar.lies.set(true));
-                liar.lies.set(false);
+                liar.overreports.set(false);
+                let custom = setup.run_with(&liar, || liar.overreports.set(true));
+                liar.overreports.set(false);
                 let stream = Seekable::new(OverReportingStream { liar: &liar, position: 0 });
-                let stream = setup.run_with(stream, || liar.lies.set(true));
+                let stream = setup.run_with(stream, || liar.overreports.set(true));
                 assert!(
                     custom != Err(AnyReadError::Source) && stream != Err(AnyReadError::Source),
                     "the storage reports no error"

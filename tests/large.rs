@@ -115,8 +115,8 @@ fn read_everything<S: ReadAt<Error: Debug>>(source: S) {
     model.find_all(&mut queries, &mut [0; 64]).expect("present");
     let [huge, after, last] = &queries;
     read_across(model.reader(huge).expect("tensor of this file"));
-    read_whole(&mut model, after, HUGE);
-    read_whole(&mut model, last, HUGE + 16);
+    read_entire(&mut model, after, HUGE);
+    read_entire(&mut model, last, HUGE + 16);
     read_indexed(&mut model);
 }
 
@@ -143,7 +143,7 @@ fn read_end<S: ReadAt<Error: Debug>>(mut reader: TensorReader<'_, S>) {
     assert_eq!(reader.read_to_end(&mut buffer).expect("the storage works"), data(HUGE - 8, 8));
 }
 
-fn read_whole<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Located, begin: u64) {
+fn read_entire<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Located, begin: u64) {
     let mut buffer = [0; 64];
     let mut reader = model.reader(tensor).expect("tensor of this file");
     let bytes = reader.read_to_end(&mut buffer).expect("the storage works");
@@ -155,7 +155,7 @@ fn read_indexed<S: ReadAt<Error: Debug>>(model: &mut Model<S>) {
     let index = model.build_index(storage.memory(), &mut [0; 64]).expect("fits");
     let after = index.at_offset(HUGE + 15).expect("present");
     assert_eq!((after.name(), after.begin()), ("after", HUGE));
-    read_whole(model, &after, HUGE);
+    read_entire(model, &after, HUGE);
 }
 
 /// An offset is never truncated to the width of a pointer.

@@ -99,9 +99,9 @@ fn every_small_layout() {
 
 #[test]
 fn shuffled_tensors_are_valid_and_one_shift_is_found() {
-    let sound: Vec<(u64, u64)> = (0..40).map(|i| (i * 3 / 2, (i + 1) * 3 / 2)).collect();
+    let valid: Vec<(u64, u64)> = (0..40).map(|i| (i * 3 / 2, (i + 1) * 3 / 2)).collect();
     for seed in 0..20 {
-        let mut ranges = sound.clone();
+        let mut ranges = valid.clone();
         Random::new(seed).shuffle(&mut ranges);
         compare(&ranges);
         let victim = usize::try_from(seed).expect("fits in usize");

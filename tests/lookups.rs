@@ -95,15 +95,15 @@ fn metadata_is_not_a_tensor() {
 fn only_the_queried_name_must_be_unique() {
     for second in ["twice", r"tw\u0069ce"] {
         let file = with_header(&header_of(&["once", "twice", "other", second, "last"]), 0);
-        let twice = ErrorKind::NameTwice.at(offset_of(&file, second, usize::from(second == "twice")));
-        assert_eq!(find(&file, "twice"), Err(twice.into()));
+        let duplicate = ErrorKind::NameTwice.at(offset_of(&file, second, usize::from(second == "twice")));
+        assert_eq!(find(&file, "twice"), Err(duplicate.into()));
         for name in ["once", "other", "last"] {
             assert!(find(&file, name).expect("present once").is_some(), "{name}");
         }
         assert_eq!(find(&file, "twic"), Ok(None));
         through_windows(&file, |model, window| {
             let mut queries = [Query::required("once"), Query::required("twice")];
-            assert_eq!(model.find_all(&mut queries, window), Err(twice.into()));
+            assert_eq!(model.find_all(&mut queries, window), Err(duplicate.into()));
             assert!(queries.iter().all(|one| one.info().is_none()), "nothing is found");
             assert_eq!(model.find_all(&mut queries[..1], window), Ok(()));
         });
@@ -149,7 +149,7 @@ fn missing_tensor_is_reported_after_the_rest_is_found() {
 #[test]
 fn model_is_opened_and_queried_in_one_pass() {
     let file = with_header(&header_of(&["a", "b"]), 0);
-    let twice = with_header(&header_of(&["a", "b", "a"]), 0);
+    let duplicate = with_header(&header_of(&["a", "b", "a"]), 0);
     let broken = with_header(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":1}"#, 0);
     for len in [1, 7, 64, 4096] {
         let mut window = vec![0; len];
@@ -161,11 +161,14 @@ fn model_is_opened_and_queried_in_one_pass() {
         let mut queries = [Query::required("b"), Query::required("x")];
         assert_eq!(Model::open_with(&file[..], &mut queries, &mut window).map(|_| ()), Err(missing.into()));
         let mut queries = [Query::required("a")];
-        let second = ErrorKind::NameTwice.at(offset_of(&twice, "a", 1));
-        assert_eq!(Model::open_with(&twice[..], &mut queries, &mut window).map(|_| ()), Err(second.into()));
-        let fault = Model::open(&broken[..], &mut window).map(|_| ());
-        assert_eq!(fault.map_err(|_| ()), Err(()));
-        assert_eq!(Model::open_with(&broken[..], &mut queries, &mut window).map(|_| ()), fault);
+        let second = ErrorKind::NameTwice.at(offset_of(&duplicate, "a", 1));
+        assert_eq!(
+            Model::open_with(&duplicate[..], &mut queries, &mut window).map(|_| ()),
+            Err(second.into())
+        );
+        let verdict = Model::open(&broken[..], &mut window).map(|_| ());
+        assert_eq!(verdict.map_err(|_| ()), Err(()));
+        assert_eq!(Model::open_with(&broken[..], &mut queries, &mut window).map(|_| ()), verdict);
         assert!(queries[0].info().is_none(), "nothing is found in an invalid file");
     }
 }

@@ -55,7 +55,7 @@ fn tables_match_reference() {
         }
         let table = match LATEST.read(&vector.bytes()) {
             Ok(table) => table,
-            Err(refusal) => return vec![format!("the reference refuses it: {}", refusal.text)],
+            Err(rejection) => return vec![format!("the reference refuses it: {}", rejection.text)],
         };
         match (vector.table(), vector.tensor_count) {
             (Some(expected), None) if expected == table => vec![],

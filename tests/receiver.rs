@@ -190,9 +190,9 @@ fn invalid_vectors_get_the_same_verdict() {
 
 #[test]
 fn duplicate_name_of_a_target_is_detected() {
-    let twice =
+    let duplicate =
         vectors::load().vectors.into_iter().filter(|vector| vector.code.as_deref() == Some("name.duplicate"));
-    for vector in twice {
+    for vector in duplicate {
         let file = vector.bytes();
         let expected_outcome = full_verdict(&file).map(|_| ());
         let names = [name_at(&file, expected_outcome.expect_err("invalid file"))];

@@ -90,7 +90,7 @@ fn manifest_can_be_read_line_by_line() {
 #[test]
 fn broken_manifest_violates_the_schema() {
     let schema = the_schema();
-    let sound = raw();
+    let valid = raw();
     let breaks: [fn(&mut Value); 7] = [
         |manifest| manifest["version"] = 2.into(),
         |manifest| manifest["vectors"][0]["surplus"] = 1.into(),
@@ -101,7 +101,7 @@ fn broken_manifest_violates_the_schema() {
         |manifest| manifest["vectors"][0]["recipe"] = serde_json::json!({ "header": [], "data": [] }),
     ];
     for change in breaks {
-        let mut manifest = sound.clone();
+        let mut manifest = valid.clone();
         change(&mut manifest);
         assert!(schema.check(&manifest).is_err());
     }
@@ -277,12 +277,12 @@ fn codes_are_unique_and_start_with_their_class() {
     let mut seen = BTreeSet::new();
     for (class, code, _) in ErrorKind::ALL {
         let area = code.split('.').next().expect("a code has an area");
-        let told = match area {
+        let class_of_kind = match area {
             "limit" => Class::Limit,
             "usage" => Class::Usage,
             _ => Class::File,
         };
-        assert_eq!(told, *class, "{code}");
+        assert_eq!(class_of_kind, *class, "{code}");
         assert!(seen.insert(code), "{code}");
     }
 }

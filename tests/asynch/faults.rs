@@ -252,8 +252,8 @@ where
         }
     }
     assert!(plans.len() > 3, "{} plans", plans.len());
-    let are_faults = plans.iter().all(|plan| plan.reads == Reads::Whole);
-    assert_eq!(errors > 0, are_faults, "{errors} of {} plans led to an error", plans.len());
+    let expects_errors = plans.iter().all(|plan| plan.reads == Reads::Whole);
+    assert_eq!(errors > 0, expects_errors, "{errors} of {} plans led to an error", plans.len());
 }
 
 fn run<T>(file: &[u8], plan: &Plan, session: impl FnOnce(&Storage<'_>) -> T) -> (T, Counts) {

@@ -95,7 +95,7 @@ pub const OPENINGS: [(&str, MakeFile, Opening); 3] = [
 ];
 
 pub const LOOKUPS: [(&str, Lookup); 11] = [
-    ("find", |model| Box::pin(async move { words(model.find("long", &mut [0; 16]).await) })),
+    ("find", |model| Box::pin(async move { report_of(model.find("long", &mut [0; 16]).await) })),
     ("find_all", |model| {
         Box::pin(async move {
             let mut queries = [Query::required("ab"), Query::optional("b"), Query::required("long")];
@@ -111,7 +111,7 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
         })
     }),
     ("metadata", |model| {
-        Box::pin(async move { words(model.metadata_value("unit", &mut [0; 8], &mut [0; 16]).await) })
+        Box::pin(async move { report_of(model.metadata_value("unit", &mut [0; 8], &mut [0; 16]).await) })
     }),
     ("metadata", |model| {
         Box::pin(async move {
@@ -133,7 +133,7 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
         Box::pin(async move {
             let mut text = [0; 64];
             let count = model.metadata_value_as::<u8>("count", &mut text, &mut [0; 16]).await;
-            words(count.map_err(unread))
+            report_of(count.map_err(unread))
         })
     }),
     ("index", |model| {
@@ -143,19 +143,21 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
             Ok(index.by_offset().map(|tensor| tensor.name()).collect())
         })
     }),
-    ("index_size", |model| Box::pin(async move { words(model.index_size(&mut [0; 16]).await) })),
+    ("index_size", |model| Box::pin(async move { report_of(model.index_size(&mut [0; 16]).await) })),
     ("validate_names", |model| {
         Box::pin(async move {
             let mut slots = [SortSlot::EMPTY; 2];
-            words(model.validate_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
+            report_of(model.validate_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
         })
     }),
-    ("check_unchanged", |model| Box::pin(async move { words(model.check_unchanged(&mut [0; 16]).await) })),
+    ("check_unchanged", |model| {
+        Box::pin(async move { report_of(model.check_unchanged(&mut [0; 16]).await) })
+    }),
 ];
 
 pub const READINGS: [(&str, Reading); 5] = [
-    ("next_chunk", |reader| Box::pin(async move { words(reader.next_chunk(&mut [0; 9]).await) })),
-    ("read_to_end", |reader| Box::pin(async move { words(reader.read_to_end(&mut [0; 12]).await) })),
+    ("next_chunk", |reader| Box::pin(async move { report_of(reader.next_chunk(&mut [0; 9]).await) })),
+    ("read_to_end", |reader| Box::pin(async move { report_of(reader.read_to_end(&mut [0; 12]).await) })),
     ("read_at", |reader| {
         Box::pin(async move {
             let mut buffer = [0; 5];
@@ -182,8 +184,8 @@ pub const READINGS: [(&str, Reading); 5] = [
 /// As `f64`, elements are converted in place; as `f32`, they are unchanged.
 pub fn values<const ROUNDED: bool>() -> [(&'static str, OfValues<ROUNDED>); 5] {
     [
-        ("read f64", |reader| Box::pin(async move { words(reader.read(&mut [0f64; 2]).await) })),
-        ("read f32", |reader| Box::pin(async move { words(reader.read(&mut [0f32; 2]).await) })),
+        ("read f64", |reader| Box::pin(async move { report_of(reader.read(&mut [0f64; 2]).await) })),
+        ("read f32", |reader| Box::pin(async move { report_of(reader.read(&mut [0f32; 2]).await) })),
         ("read_exact one f64", |reader| Box::pin(exactly(reader, [0f64; 1]))),
         ("read_exact all f32", |reader| Box::pin(rest(reader, 0f32))),
         ("read_exact all f64", |reader| Box::pin(rest(reader, 0f64))),
@@ -194,7 +196,7 @@ async fn exactly<const ROUNDED: bool, T: Element + Debug, const N: usize>(
     reader: &mut Reader<'_, '_, ROUNDED>,
     mut values: [T; N],
 ) -> Report {
-    words(reader.read_exact(&mut values).await.map(|()| values))
+    report_of(reader.read_exact(&mut values).await.map(|()| values))
 }
 
 async fn rest<const ROUNDED: bool, T: Element + Debug>(
@@ -202,10 +204,10 @@ async fn rest<const ROUNDED: bool, T: Element + Debug>(
     zero: T,
 ) -> Report {
     let mut values = vec![zero; usize::try_from(reader.remaining()).expect("fits in usize")];
-    words(reader.read_exact(&mut values).await.map(|()| values))
+    report_of(reader.read_exact(&mut values).await.map(|()| values))
 }
 
-fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
+fn report_of(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
     outcome.map(|value| format!("{value:?}"))
 }
 

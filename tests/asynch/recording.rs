@@ -67,9 +67,9 @@ fn dropped_recording_continues() {
             let data: Vec<u8> = sample.pieces(&plan, 50).flatten().copied().collect();
             let (storage, mut buffer) = (Seekable::new(Waiting::new(&mut card, WAITS)), [0; 16]);
             let mut writer = finish(Writer::record(storage, plan, &mut buffer)).expect("succeeds");
-            while let Some(due) = writer.next_tensor() {
+            while let Some(next) = writer.next_tensor() {
                 let done = usize::try_from(writer.position() - plan.data_start()).expect("fits in usize");
-                let len = usize::try_from(due.remaining).expect("fits in usize").min(1 + random.below(60));
+                let len = usize::try_from(next.remaining).expect("fits in usize").min(1 + random.below(60));
                 match drop_at(random.below(6), writer.write_bytes(&data[done..done + len])) {
                     Some(outcome) => outcome.expect("next in order"),
                     None => drops += 1,

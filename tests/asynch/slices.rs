@@ -46,10 +46,10 @@ struct Reading {
 macro_rules! report {
     (read_exact $outcome:expr, $memory:ident) => {{
         let outcome = $outcome;
-        words(outcome.map(|()| $memory))
+        report_of(outcome.map(|()| $memory))
     }};
     ($call:ident $outcome:expr, $memory:ident) => {
-        words($outcome)
+        report_of($outcome)
     };
 }
 
@@ -129,7 +129,7 @@ impl Asynch<'_, '_> {
     }
 }
 
-fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
+fn report_of(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
     outcome.map(|value| format!("{value:?}"))
 }
 

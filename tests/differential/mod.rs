@@ -87,8 +87,8 @@ fn from_environment(name: &str) -> Option<u64> {
 #[test]
 fn verdict_matches_reference() {
     // A build with checks is slow.
-    let usual = if cfg!(debug_assertions) { CASES / 15 } else { CASES };
-    let cases = from_environment("DIFFERENTIAL_CASES").unwrap_or(usual);
+    let default = if cfg!(debug_assertions) { CASES / 15 } else { CASES };
+    let cases = from_environment("DIFFERENTIAL_CASES").unwrap_or(default);
     let seeds = [Some(SEED), from_environment("SUITE_SEED")];
     seeds.into_iter().flatten().for_each(|seed| compare_files_of(seed, cases));
 }

@@ -20,7 +20,7 @@ use safetensors_files::{
 };
 
 use crate::files::processes::kill_many_times;
-use crate::files::temp_dir::{TempDir, sentence};
+use crate::files::temp_dir::{TempDir, message};
 
 /// Writes a directory with a model and another file, filled with this byte.
 fn write(path: &Path, fill: u8) -> Result<(), EditError> {
@@ -76,7 +76,7 @@ fn parent_directories_are_created() {
     assert_eq!(verify_checkpoint(&path).expect("complete").files, 2);
     dir.put("file", b"x");
     let outcome = write(&dir.join("file/a/last"), b'1');
-    assert!(sentence(&dir, outcome).starts_with("cannot look at ./file/a/last: "));
+    assert!(message(&dir, outcome).starts_with("cannot look at ./file/a/last: "));
 }
 
 /// Private directories stay private.
@@ -156,12 +156,12 @@ fn failure_keeps_the_old_directory() {
         &|checkpoint| checkpoint.write_bytes("m", b"1").and_then(|()| checkpoint.write_bytes("m", b"2")),
         &|checkpoint| checkpoint.write_bytes("../m", b"1"),
     ];
-    let sentences = deeds.map(|deed| {
+    let sentences = deeds.map(|operation| {
         let outcome = write_checkpoint(&path, |checkpoint| {
             checkpoint.write_bytes("first", b"1")?;
-            deed(checkpoint)
+            operation(checkpoint)
         });
-        sentence(&dir, outcome)
+        message(&dir, outcome)
     });
     assert_eq!(sentences[0], "cannot read what ./last is to hold: enough");
     assert_eq!(sentences[1], "./last/m: the tensor \"a\" takes 1000 bytes, but 5 were given");
@@ -193,7 +193,7 @@ fn unsafe_names_are_rejected() {
 fn other_file_is_not_replaced() {
     let dir = TempDir::new();
     let path = dir.put("last", b"a file");
-    assert_eq!(sentence(&dir, write(&path, b'1')), "./last: it is a file, not a folder");
+    assert_eq!(message(&dir, write(&path, b'1')), "./last: it is a file, not a folder");
     assert_eq!(
         (dir.names(), fs::read(path).expect("present")),
         (vec!["last".to_owned()], b"a file".to_vec())
@@ -234,8 +234,8 @@ fn tampered(tamper: impl Fn(&Path)) -> String {
     let dir = TempDir::new();
     tamper(&put(&dir));
     let error = verify_checkpoint(dir.join("last")).expect_err("differs from the list");
-    let sentence = error.to_string().replace(dir.path().to_str().expect("a plain path"), ".");
-    sentence.strip_prefix("./last: ").map(str::to_owned).unwrap_or(sentence)
+    let message = error.to_string().replace(dir.path().to_str().expect("a plain path"), ".");
+    message.strip_prefix("./last: ").map(str::to_owned).unwrap_or(message)
 }
 
 fn with_list(change: impl Fn(String) -> Vec<u8>) -> impl Fn(&Path) {

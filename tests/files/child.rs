@@ -20,9 +20,9 @@ const LEN: usize = 100_000;
 const MIB: u64 = 1 << 20;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match run(&words) {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(words: &[&str]) -> Result<(), EditError> {
-    match *words {
+fn run(args: &[&str]) -> Result<(), EditError> {
+    match *args {
         ["write", path, fill] => return write(path, fill.parse().expect("a byte")),
         ["rewrite", path] => {
             return (0..).try_for_each(|round| write(path, low_byte(round)).map(|()| report(round)));
@@ -50,7 +50,7 @@ fn run(words: &[&str]) -> Result<(), EditError> {
         ["note", path] => note(path, SaveMethod::InPlace)?,
         ["note", path, "copied"] => note(path, SaveMethod::Copied)?,
         ["nothing"] => {}
-        _ => panic!("no such operation: {words:?}"),
+        _ => panic!("no such operation: {args:?}"),
     }
     println!("{}", own_peak());
     Ok(())

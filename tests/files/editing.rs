@@ -11,7 +11,7 @@ use support::file::with_header;
 use support::random::Random;
 use vectors::Ours;
 
-use crate::files::temp_dir::{TempDir, names, read, sentence, write};
+use crate::files::temp_dir::{TempDir, message, names, read, write};
 
 fn open(path: &Path) -> ModelEditor {
     ModelEditor::open(path).unwrap_or_else(|error| panic!("{error}"))
@@ -106,13 +106,18 @@ fn vectors_are_copied_or_rejected_by_verdict() {
             Err(error) => {
                 assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
                 let EditErrorKind::File(
-                    FileErrorKind::Format(fault) | FileErrorKind::Twice { error: fault, .. },
+                    FileErrorKind::Format(format_error) | FileErrorKind::Twice { error: format_error, .. },
                 ) = error.kind()
                 else {
                     panic!("{}: {error}", vector.id)
                 };
                 let expected = (vector.code.as_deref(), vector.at);
-                assert_eq!((Some(fault.kind.code()), Some(fault.at)), expected, "{}", vector.id);
+                assert_eq!(
+                    (Some(format_error.kind.code()), Some(format_error.at)),
+                    expected,
+                    "{}",
+                    vector.id
+                );
             }
         }
     }
@@ -266,7 +271,7 @@ fn mistake_is_reported_and_changes_nothing() {
     let (dir, mut editor) = three();
     for (edit, expected) in cases {
         let outcome = edit(&mut editor);
-        assert_eq!(sentence(&dir, outcome), expected);
+        assert_eq!(message(&dir, outcome), expected);
         assert_eq!(names(&editor), ["a", "b", "c"]);
     }
     editor.rename("a", "a").expect("its own name");
@@ -281,10 +286,10 @@ fn name_clash_reports_both_paths() {
     let header = r#"{"__metadata__":{"k":"2"},"c":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
     let other = dir.put("other", &with_header(header, 0));
     let outcome = editor.append(open(&other));
-    assert_eq!(sentence(&dir, outcome), r#"./other: there is a tensor "c" in ./m already"#);
+    assert_eq!(message(&dir, outcome), r#"./other: there is a tensor "c" in ./m already"#);
     editor.rename("c", "d").expect("present");
     let outcome = editor.append(open(&other));
-    assert_eq!(sentence(&dir, outcome), r#"./other: the key "k" has another value in ./m"#);
+    assert_eq!(message(&dir, outcome), r#"./other: the key "k" has another value in ./m"#);
     assert_eq!(names(&editor), ["a", "b", "d"]);
     editor.set_metadata("k", "2");
     editor.append(open(&other)).expect("nothing in common now");
@@ -293,7 +298,7 @@ fn name_clash_reports_both_paths() {
     // With a third file, the error names the file that has the tensor.
     let third = dir.put("third", &with_header(header, 0));
     let outcome = editor.append(open(&third));
-    assert_eq!(sentence(&dir, outcome), r#"./third: there is a tensor "c" in ./other already"#);
+    assert_eq!(message(&dir, outcome), r#"./third: there is a tensor "c" in ./other already"#);
 }
 
 #[test]
@@ -304,7 +309,7 @@ fn invalid_file_is_rejected() {
     let expected = format!(
         "./m: error[data.short] at byte {at}: the tensors need 5 bytes of data, but the file has only 4"
     );
-    assert_eq!(sentence(&dir, ModelEditor::open(&path)), expected);
+    assert_eq!(message(&dir, ModelEditor::open(&path)), expected);
 }
 
 #[test]
@@ -338,18 +343,18 @@ fn duplicate_names_and_keys_are_reported() {
         ),
     ] {
         let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-        assert_eq!(sentence(&dir, ModelEditor::open(dir.put("m", &file))), expected);
+        assert_eq!(message(&dir, ModelEditor::open(dir.put("m", &file))), expected);
     }
 }
 
 #[test]
 fn copy_with_header_space_is_edited_in_place() {
-    const ROOM: u32 = 1000;
+    const SPACE: u32 = 1000;
     let dir = TempDir::new();
     let dictionary = Dictionary::of(3, Kinds::All, &mut Random::new(3));
     let path = dir.join("m");
     write(&path, &dictionary).expect("succeeds");
-    let long = "x".repeat(ROOM as usize / 2);
+    let long = "x".repeat(SPACE as usize / 2);
     let note = |path: &Path| {
         let mut editor = ModelEditor::open(path).expect("valid file");
         editor.set_metadata("a note", long.as_str());
@@ -358,7 +363,7 @@ fn copy_with_header_space_is_edited_in_place() {
     fs::copy(&path, dir.join("without")).expect("succeeds");
     assert_eq!(note(&dir.join("without")), SaveMethod::Copied);
     let mut editor = ModelEditor::open(&path).expect("valid file");
-    editor.set_header_room(ROOM);
+    editor.set_header_room(SPACE);
     assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::Copied);
     let (copy, start) = read(&fs::read(&path).expect("present"));
     let tensors = dictionary.sorted().tensors;

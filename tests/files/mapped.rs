@@ -15,7 +15,7 @@ use support::file::with_header;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
 
-use crate::files::temp_dir::{TempDir, sentence};
+use crate::files::temp_dir::{TempDir, message};
 
 /// Longer files have nothing that shorter ones do not have.
 const LONG: usize = 1 << 20;
@@ -150,9 +150,9 @@ fn too_many_dimensions_is_an_error_of_that_tensor() {
 #[test]
 fn path_that_is_not_a_model_is_an_error() {
     let dir = TempDir::new();
-    let refused = |path: &Path| sentence(&dir, open(path).map(drop));
-    assert_eq!(refused(dir.path()), ".: it is a folder, not a file");
-    assert!(refused(&dir.join("nothing")).starts_with("cannot open ./nothing: "));
+    let open_error = |path: &Path| message(&dir, open(path).map(drop));
+    assert_eq!(open_error(dir.path()), ".: it is a folder, not a file");
+    assert!(open_error(&dir.join("nothing")).starts_with("cannot open ./nothing: "));
     let empty = open(&dir.put("empty", b"")).expect_err("no header");
     let FileErrorKind::Format(error) = empty.kind() else { panic!("{empty}") };
     assert_eq!((error.kind.code(), error.at), ("container.short", 0));
@@ -164,7 +164,7 @@ fn truncated_or_written_file_is_detected() {
     let path = put(&dir, &[100_000, 100_000]);
     let file = File::options().write(true).open(&path).expect("present");
     let before = File::metadata(&file).and_then(|metadata| metadata.modified()).expect("known");
-    let changed = |model: &MappedModel| sentence(&dir, model.check_unchanged());
+    let changed = |model: &MappedModel| message(&dir, model.check_unchanged());
     let model = open(&path).expect("valid file");
     model.check_unchanged().expect("unchanged");
     file.set_len(100_000).expect("can be truncated");
@@ -203,8 +203,8 @@ fn any_part_of_a_model_is_prefetched() {
     let error = model.prefetch(b"else").expect_err("not in the model");
     let FileErrorKind::System { error: reason, .. } = error.kind() else { panic!("{error}") };
     assert_eq!(reason.kind(), ErrorKind::InvalidInput);
-    let sentence = sentence::<()>(&dir, Err(error));
-    assert_eq!(sentence, "cannot read ahead in ./model: the bytes are of something else");
+    let message = message::<()>(&dir, Err(error));
+    assert_eq!(message, "cannot read ahead in ./model: the bytes are of something else");
     for advice in [Advice::Normal, Advice::Sequential, Advice::Random, Advice::WillNeed] {
         model.advise(advice).expect("supported advice");
     }

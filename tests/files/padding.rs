@@ -11,7 +11,7 @@ use support::random::Random;
 use support::verdict::full_verdict;
 use support::writing::Description;
 
-use crate::files::temp_dir::{TempDir, names, read, sentence};
+use crate::files::temp_dir::{TempDir, message, names, read};
 
 const UNIT: u64 = 64;
 
@@ -144,10 +144,10 @@ fn padded_model_is_split_by_its_listed_names() {
     let whole = FileModel::open(&path).expect("valid file");
     let tensors = whole.tensors().map(|tensor| (tensor.name(), tensor.byte_len()));
     let plan = ShardPlan::new("model", tensors, whole.summary().data_len / 2);
-    let outcome = plan.write(dir.path(), |shard, place| {
+    let outcome = plan.write(dir.path(), |shard, offset_of| {
         let mut part = ModelEditor::open(&path)?;
         part.select(shard.tensors())?;
-        part.save(place).map(drop)
+        part.save(offset_of).map(drop)
     });
     outcome.expect("every listed name can be selected");
     let sharded = ShardedModel::open(dir.path()).expect("index and shards match");
@@ -193,7 +193,7 @@ fn nothing_is_renamed_to_padding() {
     let path = dir.put("m", &with_header(header, 2));
     let mut editor = ModelEditor::open(&path).expect("valid file");
     let outcome = editor.rename("a", "__padding__.5");
-    assert_eq!(sentence(&dir, outcome), r#"./m: no tensor can be called "__padding__.5""#);
+    assert_eq!(message(&dir, outcome), r#"./m: no tensor can be called "__padding__.5""#);
     editor.rename_all(|name| name.into()).expect("an existing padding name is kept");
     assert_eq!(names(&editor), ["__padding__.9", "a"]);
 }

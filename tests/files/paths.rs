@@ -10,7 +10,7 @@ use safetensors_files::{EditError, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 
-use crate::files::temp_dir::{TempDir, sentence, write};
+use crate::files::temp_dir::{TempDir, message, write};
 
 fn model() -> Dictionary {
     Dictionary::of(3, Kinds::All, &mut Random::new(3))
@@ -71,7 +71,7 @@ fn dangling_link_points_to_the_new_file() {
     symlink("no/target", dir.join("lost")).expect("succeeds");
     let outcome = put(&dir.join("lost"));
     let expected = "cannot find the folder of ./lost: No such file or directory (os error 2)";
-    assert_eq!(sentence(&dir, outcome), expected);
+    assert_eq!(message(&dir, outcome), expected);
     symlink("round", dir.join("round")).expect("succeeds");
     put(&dir.join("round")).expect_err("link to itself");
 }
@@ -81,8 +81,8 @@ fn special_files_are_not_replaced_or_edited() {
     let dir = TempDir::new();
     fs::create_dir(dir.join("folder")).expect("succeeds");
     let _socket = UnixListener::bind(dir.join("socket")).expect("succeeds");
-    let made = Command::new("mkfifo").arg(dir.join("pipe")).status().expect("mkfifo starts");
-    assert!(made.success());
+    let status = Command::new("mkfifo").arg(dir.join("pipe")).status().expect("mkfifo starts");
+    assert!(status.success());
     symlink("/dev/null", dir.join("link")).expect("succeeds");
     let before = dir.names();
     for (name, what) in
@@ -90,8 +90,8 @@ fn special_files_are_not_replaced_or_edited() {
     {
         let path = dir.join(name);
         let expected = format!("./{name}: it is {what}, not a file");
-        assert_eq!(sentence(&dir, put(&path)), expected);
-        assert_eq!(sentence(&dir, ModelEditor::open(&path)), expected);
+        assert_eq!(message(&dir, put(&path)), expected);
+        assert_eq!(message(&dir, ModelEditor::open(&path)), expected);
     }
     let source = dir.join("model");
     put(&source).expect("succeeds");
@@ -108,27 +108,24 @@ fn impossible_path_is_reported() {
     let dir = TempDir::new();
     let outcome = put(&dir.join("missing/m"));
     let expected = "cannot find the folder of ./missing/m: No such file or directory (os error 2)";
-    assert_eq!(sentence(&dir, outcome), expected);
+    assert_eq!(message(&dir, outcome), expected);
     dir.put("file", b"");
     put(&dir.join("file/m")).expect_err("not in a directory");
-    let of_folder = "cannot find the place of ./m/: the path is that of a folder";
-    assert_eq!(sentence(&dir, put(&dir.join("m/"))), of_folder);
+    let expected = "cannot find the place of ./m/: the path is that of a folder";
+    assert_eq!(message(&dir, put(&dir.join("m/"))), expected);
     put(&dir.join("..")).expect_err("a directory");
-    assert_eq!(sentence(&dir, put(Path::new(""))), "cannot find the place of it: the path is empty");
+    assert_eq!(message(&dir, put(Path::new(""))), "cannot find the place of it: the path is empty");
     let long = "x".repeat(300);
     let expected = format!("cannot find the place of ./{long}: File name too long (os error 36)");
     if cfg!(target_os = "linux") {
-        assert_eq!(sentence(&dir, put(&dir.join(&long))), expected);
+        assert_eq!(message(&dir, put(&dir.join(&long))), expected);
     }
-    let refusal = sentence(&dir, put(&dir.join("x\0")));
-    assert!(
-        refusal.starts_with("cannot find the place of ./x\0: ") && refusal.ends_with("NUL byte"),
-        "{refusal}"
-    );
+    let error = message(&dir, put(&dir.join("x\0")));
+    assert!(error.starts_with("cannot find the place of ./x\0: ") && error.ends_with("NUL byte"), "{error}");
     put(Path::new("/")).expect_err("a directory");
     ModelEditor::open("").expect_err("empty path");
     let outcome = ModelEditor::open(dir.join("m"));
-    assert_eq!(sentence(&dir, outcome), "cannot open ./m: No such file or directory (os error 2)");
+    assert_eq!(message(&dir, outcome), "cannot open ./m: No such file or directory (os error 2)");
     assert_eq!(dir.names(), ["file"]);
 }
 
@@ -162,7 +159,7 @@ fn too_long_undo_file_is_not_read() {
     fs::File::options().write(true).open(&long).and_then(|file| file.set_len(1 << 43)).expect("empty file");
     ModelEditor::open(&path).expect("valid file");
     let expected = "./m: ./.m.undo does not belong to what the file is now";
-    assert_eq!(sentence(&dir, ModelEditor::recover(&path)), expected);
+    assert_eq!(message(&dir, ModelEditor::recover(&path)), expected);
     put(&path).expect("succeeds");
     assert_eq!(dir.names(), ["m"]);
 }

@@ -15,8 +15,8 @@ use crate::files::temp_dir::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_files");
 
-fn run(words: &[&str]) -> Output {
-    Command::new(PROGRAM).args(words).output().expect("starts")
+fn run(args: &[&str]) -> Output {
+    Command::new(PROGRAM).args(args).output().expect("starts")
 }
 
 fn text(path: &Path) -> &str {
@@ -24,7 +24,7 @@ fn text(path: &Path) -> &str {
 }
 
 /// Whether the file is one that the program writes, with all of its bytes.
-fn is_whole(path: &Path) -> bool {
+fn is_complete(path: &Path) -> bool {
     let file = fs::read(path).expect("present");
     let Ok(summary) = validate_header(&file, &mut []) else { return false };
     let start = usize::try_from(summary.data_start).expect("fits in usize");
@@ -58,7 +58,7 @@ fn wait_for_work(child: &mut Child) {
 fn killed_writer_leaves_old_or_new_file() {
     let dir = TempDir::new();
     let path = dir.join("m");
-    kill_many_times("rewrite", &path, || assert!(is_whole(&path)));
+    kill_many_times("rewrite", &path, || assert!(is_complete(&path)));
     let names = dir.names();
     let is_hidden = |name: &&String| name.starts_with(".safetensors-") && name.ends_with(".tmp");
     assert_eq!(names.iter().filter(is_hidden).count() + 1, names.len(), "{names:?}");
@@ -79,7 +79,7 @@ fn killed_editor_leaves_old_or_new_header() {
         assert!(dir.names().iter().all(|name| unix::is_hidden(&dir.join(name))));
         interrupted.fetch_or(dir.names().contains(&undo), Ordering::Relaxed);
         ModelEditor::recover(&path).expect("recoverable");
-        assert!(is_whole(&path) && !dir.names().contains(&undo));
+        assert!(is_complete(&path) && !dir.names().contains(&undo));
         let editor = ModelEditor::open(&path).expect("valid file");
         let numbers: Vec<_> = editor.tensors().map(|tensor| tensor.name().get(1..)).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] == pair[1]), "names of two edits: {numbers:?}");
@@ -108,7 +108,7 @@ fn file_can_be_opened_during_edits() {
         let output = start_reader.wait_with_output().expect("owned by this test");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    assert!(is_whole(&path));
+    assert!(is_complete(&path));
     assert_eq!(dir.names(), ["m"]);
 }
 
@@ -142,7 +142,7 @@ fn concurrent_writers_leave_one_complete_file() {
         });
         let reader = scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                assert!(is_whole(&path));
+                assert!(is_complete(&path));
             }
         });
         assert!(writers.into_iter().all(|writer| writer.join().expect("no panic")));
@@ -172,7 +172,7 @@ fn threads_edit_one_file_in_turn() {
     let editor = ModelEditor::open(&path).expect("valid file");
     let values: Vec<_> = editor.metadata().filter(|(key, _)| ["x", "y"].contains(key)).collect();
     assert_eq!(values, [("x", "29"), ("y", "29")]);
-    assert!(is_whole(&path));
+    assert!(is_complete(&path));
     assert_eq!(dir.names(), ["m"]);
 }
 
@@ -231,18 +231,18 @@ mod unix {
     }
 
     /// Returns the program's error when it is run by an unprivileged user; root may write everywhere.
-    fn error_of(dir: &TempDir, words: &[&str]) -> String {
-        let output = run_as_anybody(dir, words);
+    fn error_of(dir: &TempDir, args: &[&str]) -> String {
+        let output = run_as_anybody(dir, args);
         assert!(!output.status.success());
         let errors = String::from_utf8(output.stderr).expect("text");
         errors.replace(text(dir.path()), ".")
     }
 
-    fn run_as_anybody(dir: &TempDir, words: &[&str]) -> Output {
+    fn run_as_anybody(dir: &TempDir, args: &[&str]) -> Output {
         let program = dir.join("program");
         fs::copy(PROGRAM, &program).expect("succeeds");
         let mut command = Command::new(&program);
-        command.args(words);
+        command.args(args);
         if fs::metadata(&program).expect("present").uid() == 0 {
             command.uid(65_534);
         }
@@ -272,11 +272,11 @@ mod unix {
             let dir = TempDir::new();
             let path = put_model(&dir, 0o555, 0o666);
             let old = fs::read(&path).expect("present");
-            let words: &[&str] =
+            let args: &[&str] =
                 if word == "write" { &[word, text(&path), "2"] } else { &[word, text(&path)] };
             let expected =
                 "cannot create a temporary file beside ./place/m: Permission denied (os error 13)\n";
-            assert_eq!(error_of(&dir, words), expected);
+            assert_eq!(error_of(&dir, args), expected);
             assert!(fs::read(&path).expect("present") == old);
             fs::set_permissions(dir.join("place"), Permissions::from_mode(0o755))
                 .expect("owned by this test");
@@ -305,17 +305,17 @@ mod memory {
     const PATIENCE: Duration = Duration::from_secs(120);
 
     /// Returns the program's peak memory, as it reports it.
-    fn peak(words: &[&str]) -> u64 {
+    fn peak(args: &[&str]) -> u64 {
         let start = Instant::now();
-        let output = run(words);
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(start.elapsed() < PATIENCE, "{words:?} takes too long");
+        let output = run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(start.elapsed() < PATIENCE, "{args:?} takes too long");
         String::from_utf8(output.stdout).expect("text").trim().parse().expect("a number")
     }
 
     /// Returns the least of some runs: how much of the program itself is in memory varies.
-    fn least_peak(words: &[&str]) -> u64 {
-        (0..4).map(|_| peak(words)).min().unwrap_or(0)
+    fn least_peak(args: &[&str]) -> u64 {
+        (0..4).map(|_| peak(args)).min().unwrap_or(0)
     }
 
     /// 192 MiB of data, from an iterator and from a file, in less than 1 MiB.
@@ -324,7 +324,7 @@ mod memory {
         let dir = TempDir::new();
         let (path, copy) = (dir.join("m"), dir.join("copy"));
         let nothing = least_peak(&["nothing"]);
-        let above = |words: &[&str]| least_peak(words).saturating_sub(nothing);
+        let above = |args: &[&str]| least_peak(args).saturating_sub(nothing);
         let written = above(&["stream", text(&path), MANY]);
         assert_eq!(fs::metadata(&path).expect("present").len() / MIB, 192);
         let copied = above(&["copy", text(&path), text(&copy)]);

@@ -10,7 +10,7 @@ use embedded_safetensors::{
 };
 use safetensors_files::{EditError, EditErrorKind, ModelEditor, SaveMethod};
 
-use crate::files::temp_dir::{TempDir, sentence};
+use crate::files::temp_dir::{TempDir, message};
 
 const LEN: u64 = 600_000;
 const PIECE: u64 = 1 << 18;
@@ -63,7 +63,7 @@ fn stopped_copy_changes_nothing() {
         let new = dir.join("new");
         let (outcome, reports) = save_until(&editor, &new, stop);
         assert_eq!(reports.len(), stop + 1);
-        assert_eq!(sentence(&dir, outcome), "./new: it was stopped before it was whole");
+        assert_eq!(message(&dir, outcome), "./new: it was stopped before it was whole");
         assert_eq!(dir.names(), ["source"]);
     }
     let old = dir.put("old", b"old");

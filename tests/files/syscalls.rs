@@ -30,7 +30,7 @@ fn open_makes_no_more_calls_than_a_bare_program() {
 }
 
 /// Returns the calls that the program makes between two markers, except those unrelated to files.
-#[expect(unsafe_code, reason = "a child asks to be watched")]
+#[expect(unsafe_code, reason = "the child is traced")]
 #[expect(clippy::zombie_processes, reason = "`waitpid` waits for it")]
 fn calls(what: &str, path: &Path) -> Vec<u64> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_files"));

@@ -74,7 +74,7 @@ pub fn names(editor: &ModelEditor) -> Vec<&str> {
 }
 
 /// Returns the message of an error, with the directory's path as a dot.
-pub fn sentence<T>(dir: &TempDir, outcome: Result<T, impl Display>) -> String {
+pub fn message<T>(dir: &TempDir, outcome: Result<T, impl Display>) -> String {
     let error = outcome.map(drop).expect_err("fails");
     error.to_string().replace(dir.path().to_str().expect("a plain path"), ".")
 }

@@ -10,7 +10,7 @@ use embedded_safetensors::{
 use safetensors_files::ModelEditor;
 use support::file::with_header;
 
-use crate::files::temp_dir::{TempDir, sentence};
+use crate::files::temp_dir::{TempDir, message};
 
 const OLD: &str = concat!(
     r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"#,
@@ -104,7 +104,7 @@ fn half_written_header_is_an_error_until_recovered() {
         let outcome = open(&path);
         assert!(is_interrupted(&outcome));
         assert_eq!(
-            sentence(&dir, outcome),
+            message(&dir, outcome),
             "./m: its header is half written, by an edit that is under way or was interrupted; \
                 ModelEditor::recover repairs it"
         );

@@ -15,7 +15,7 @@ use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::Description;
 
-use crate::files::temp_dir::{TempDir, sentence, write};
+use crate::files::temp_dir::{TempDir, message, write};
 
 /// Writes all bytes of a tensor, in one of the possible ways.
 fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), EditError> {
@@ -173,7 +173,7 @@ fn mistake_is_reported_and_keeps_the_old_file() {
     let path = dir.put("m", b"old");
     for (fill, expected) in MISTAKES {
         let outcome = write_file(&path, FileSpec::new(&SPECS), fill);
-        assert_eq!(sentence(&dir, outcome), format!("./m: {expected}"));
+        assert_eq!(message(&dir, outcome), format!("./m: {expected}"));
         assert_eq!((fs::read(&path).expect("present"), dir.names()), (b"old".to_vec(), vec!["m".into()]));
     }
 }
@@ -197,31 +197,31 @@ fn writer_works_after_mistakes() {
 fn invalid_description_names_the_tensor() {
     let dir = TempDir::new();
     let path = dir.join("m");
-    let sentence_of = |spec: FileSpec<'_>| sentence(&dir, FileWriter::create(&path, spec));
-    let twice = [SPECS[0], SPECS[1], SPECS[0]];
+    let message_of = |spec: FileSpec<'_>| message(&dir, FileWriter::create(&path, spec));
+    let duplicate = [SPECS[0], SPECS[1], SPECS[0]];
     assert_eq!(
-        sentence_of(FileSpec::new(&twice)),
+        message_of(FileSpec::new(&duplicate)),
         r#"./m: "fc.weight": an earlier tensor has the same name"#
     );
     let reserved = [TensorSpec::new("__metadata__", Dtype::U8, &[])];
-    assert_eq!(sentence_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
+    assert_eq!(message_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
     let padding = [TensorSpec::new("__padding__.x", Dtype::U8, &[])];
     let padded = FileSpec::new(&padding).with_placement(Placement::Padded(64));
     let expected = r#"./m: no tensor can be called "__padding__.x" in a file that is padded"#;
-    assert_eq!(sentence_of(padded), expected);
+    assert_eq!(message_of(padded), expected);
     let half = [TensorSpec::new("half", Dtype::F4, &[3])];
     assert_eq!(
-        sentence_of(FileSpec::new(&half)),
+        message_of(FileSpec::new(&half)),
         r#"./m: "half": 3 elements of 4 bits do not fill whole bytes"#
     );
     let huge = [TensorSpec::new("huge", Dtype::F32, &[1 << 60])];
     assert_eq!(
-        sentence_of(FileSpec::new(&huge)),
+        message_of(FileSpec::new(&huge)),
         r#"./m: "huge": its size, counted in bits, does not fit into 64 bits"#
     );
     let keys = [("k", "1"), ("k", "1")];
     assert_eq!(
-        sentence_of(FileSpec::new(&[]).with_metadata(&keys)),
+        message_of(FileSpec::new(&[]).with_metadata(&keys)),
         r#"./m: "k": an earlier key is the same"#
     );
     assert_eq!(dir.names(), [""; 0]);
@@ -257,7 +257,7 @@ fn input_error_names_the_file() {
     );
     assert_eq!(error.path(), path);
     let outcome: Result<(), EditError> = Err(error);
-    assert_eq!(sentence(&dir, outcome), "cannot read what ./m is to hold: the line went dead");
+    assert_eq!(message(&dir, outcome), "cannot read what ./m is to hold: the line went dead");
 }
 
 /// An error of this crate that was wrapped in an `io::Error` is unwrapped again.

@@ -9,11 +9,11 @@ use std::{env, fs};
 const LONGEST: usize = 4096;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(env::args_os().nth(1).ok_or("usage: corpus FOLDER")?);
-    fs::create_dir_all(&folder)?;
+    let directory = PathBuf::from(env::args_os().nth(1).ok_or("usage: corpus FOLDER")?);
+    fs::create_dir_all(&directory)?;
     for vector in vectors::load().vectors.iter().filter(|vector| vector.length <= LONGEST) {
         if let Some(header) = header(&vector.bytes()) {
-            fs::write(folder.join(&vector.id), header)?;
+            fs::write(directory.join(&vector.id), header)?;
         }
     }
     Ok(())

@@ -7,8 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use support::agreement::verdicts;
 use support::apis::compare_quickly;
 use support::headers::file_of;
-use support::verdict::Reader;
 use support::random::Random;
+use support::verdict::Reader;
 
 /// Files whose tensors have more bytes than this are tested without data.
 const MOST_DATA: u64 = 4096;

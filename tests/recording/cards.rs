@@ -28,7 +28,7 @@ struct Card {
     /// How many bytes a call takes at most; `None`: all.
     most: Option<usize>,
     /// The bytes of the card.
-    room: Option<usize>,
+    capacity: Option<usize>,
     calls: usize,
     accident: Option<Accident>,
 }
@@ -105,8 +105,8 @@ impl Read for Card {
 impl Write for Card {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         let fails_late = self.admit()?;
-        let room = self.room.unwrap_or(usize::MAX) - self.position;
-        let len = bytes.len().min(self.most.unwrap_or(usize::MAX)).min(room);
+        let capacity = self.capacity.unwrap_or(usize::MAX) - self.position;
+        let len = bytes.len().min(self.most.unwrap_or(usize::MAX)).min(capacity);
         let bytes = &bytes[..if fails_late { len / 2 } else { len }];
         overwrite(&mut self.file, self.position, bytes);
         self.pending.push((self.position, bytes.to_vec()));
@@ -214,10 +214,10 @@ fn longer_file_is_rejected_and_unchanged() {
 #[test]
 fn full_card_is_an_error_and_leaves_no_file() {
     for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
-        for room in [0, 5, 8, 20, 71, 72, 100, sample.file().len() - 1] {
-            let mut card = Card { room: Some(room.max(card.file.len())), ..card.clone() };
+        for capacity in [0, 5, 8, 20, 71, 72, 100, sample.file().len() - 1] {
+            let mut card = Card { capacity: Some(capacity.max(card.file.len())), ..card.clone() };
             if let Err(error) = record(&mut card, &sample) {
-                assert_eq!(error, WriteError::Full { at: room.max(card.file.len()) as u64 });
+                assert_eq!(error, WriteError::Full { at: capacity.max(card.file.len()) as u64 });
                 assert_eq!(error.kind(), IoErrorKind::WriteZero);
             }
             assert!(full_verdict(&card.file).is_err() || card.file == sample.file());
@@ -311,7 +311,7 @@ fn recording_continues_after_a_failed_call() {
             };
             while recorder.position() < plan.file_len() {
                 let done = usize::try_from(recorder.position() - plan.data_start()).unwrap();
-                let left = recorder.next_tensor().map_or(50, |due| due.remaining.min(50));
+                let left = recorder.next_tensor().map_or(50, |next| next.remaining.min(50));
                 let piece = done + usize::try_from(left).unwrap();
                 failures += u32::from(recorder.write_bytes(&all[done..piece]).is_err());
             }

@@ -52,7 +52,7 @@ fn recorded_file_matches_plan() {
 }
 
 #[test]
-fn first_sector_is_erased_first_and_length_written_last() {
+fn first_sector_is_first_and_length_is_last() {
     let sample = Sample::short(); // data from byte 72 to byte 405
     let calls = recorded::<4>(&sample, 128, 333).calls().to_vec();
     let at_addresses = |range: Range<u32>| range.start + 2048..range.end + 2048;

@@ -147,9 +147,9 @@ fn unaligned_data_and_small_buffers_are_rejected() {
     let full = |needed, capacity| Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into());
     assert_eq!(record(8, Some(407), &sample, 64), full(408, 407), "the last unit is written completely");
     assert!(record(8, Some(408), &sample, 64).is_ok());
-    let said = record(8, Some(100), &sample, 64).unwrap_err().to_string();
+    let message = record(8, Some(100), &sample, 64).unwrap_err().to_string();
     assert_eq!(
-        said,
+        message,
         "error[limit.capacity] at byte 100: the file takes 408 bytes, but the storage has room for 100"
     );
 }

@@ -88,14 +88,14 @@ fn unknown_members_are_skipped() {
 fn read_error(text: &str) -> String {
     let error = read(text).expect_err(text);
     assert_eq!(error.kind().class(), Some(Class::File), "{error}");
-    let sentence = error.to_string();
+    let message = error.to_string();
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::InvalidData);
-    sentence.strip_prefix("index: ").expect("names the index").to_owned()
+    message.strip_prefix("index: ").expect("names the index").to_owned()
 }
 
 #[test]
 fn invalid_index_is_rejected_with_line_and_column() {
-    for (text, sentence) in [
+    for (text, message) in [
         ("", "it is no index, at line 1, column 0: EOF while parsing a value"),
         (
             "[]",
@@ -136,20 +136,20 @@ fn invalid_index_is_rejected_with_line_and_column() {
             "total_size is \"012345678901234567890123456789012345678, which is no number of bytes",
         ),
     ] {
-        assert_eq!(read_error(text), sentence, "{text}");
+        assert_eq!(read_error(text), message, "{text}");
     }
 }
 
 #[test]
 fn duplicates_are_rejected() {
-    for (text, sentence) in [
+    for (text, message) in [
         (r#"{"weight_map": {"a": "1", "b": "1", "a": "1"}}"#, "\"a\" is there twice"),
         (r#"{"weight_map": {"a": "1", "\u0061": "2"}}"#, "\"a\" is there twice"),
         (r#"{"weight_map": {}, "weight_map": {}}"#, "\"weight_map\" is there twice"),
         (r#"{"metadata": {}, "weight_map": {}, "metadata": {}}"#, "\"metadata\" is there twice"),
         (r#"{"metadata": {"a": 1, "a": 1}, "weight_map": {}}"#, "\"a\" is there twice"),
     ] {
-        assert_eq!(read_error(text), sentence, "{text}");
+        assert_eq!(read_error(text), message, "{text}");
     }
 }
 
@@ -161,8 +161,8 @@ fn null_metadata_is_none() {
         let index = ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL).expect(metadata);
         assert_eq!((index.metadata().len(), index.len(), index.total_size()), (0, 1, None));
     }
-    let twice = "{\"metadata\": null, \"metadata\": null, \"weight_map\": {}}";
-    assert_eq!(read_error(twice), "\"metadata\" is there twice");
+    let duplicate = "{\"metadata\": null, \"metadata\": null, \"weight_map\": {}}";
+    assert_eq!(read_error(duplicate), "\"metadata\" is there twice");
 }
 
 #[test]

@@ -96,9 +96,9 @@ fn error_after(change: impl Fn(&TempDir)) -> String {
     let dir = TempDir::new();
     put(dir.path());
     change(&dir);
-    let (sentence, class) = open_error(&dir, dir.path());
-    assert_eq!(class, Some(Class::File), "{sentence}");
-    sentence.strip_prefix("./m.safetensors.index.json: ").map(str::to_owned).unwrap_or(sentence)
+    let (message, class) = open_error(&dir, dir.path());
+    assert_eq!(class, Some(Class::File), "{message}");
+    message.strip_prefix("./m.safetensors.index.json: ").map(str::to_owned).unwrap_or(message)
 }
 
 fn with_shard(number: usize, names: &'static [&'static str]) -> impl Fn(&TempDir) {
@@ -164,8 +164,8 @@ fn mismatch_of_index_and_shards_is_reported() {
 
 #[test]
 fn invalid_shard_is_named() {
-    let sentence = error_after(|dir| drop(dir.put(SHARDS[1], b"\x10")));
-    assert!(sentence.starts_with(&format!("./{}: ", SHARDS[1])), "{sentence}");
+    let message = error_after(|dir| drop(dir.put(SHARDS[1], b"\x10")));
+    assert!(message.starts_with(&format!("./{}: ", SHARDS[1])), "{message}");
 }
 
 #[test]
@@ -192,8 +192,8 @@ fn dangling_index_link_is_not_replaced() {
     let dir = TempDir::new();
     put(dir.path());
     std::os::unix::fs::symlink("gone", dir.join("model.safetensors.index.json")).expect("a link");
-    let (sentence, _) = open_error(&dir, dir.path());
-    assert!(sentence.contains("./model.safetensors.index.json"), "{sentence}");
+    let (message, _) = open_error(&dir, dir.path());
+    assert!(message.contains("./model.safetensors.index.json"), "{message}");
 }
 
 #[test]

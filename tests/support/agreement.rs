@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::reference::{LATEST, Refusal};
+use crate::reference::{LATEST, Rejection};
 use crate::verdict::Reader;
 use embedded_safetensors::{Error, ErrorKind, error::Class, tensor::MAX_RANK, validate::validate_header};
 use vectors::table::Table;
@@ -14,7 +14,7 @@ pub struct Verdicts {
     /// This project's.
     pub ours: Result<Table, Error>,
     /// The reference's.
-    pub theirs: Result<Table, Refusal>,
+    pub theirs: Result<Table, Rejection>,
 }
 
 /// Asks both readers.
@@ -34,7 +34,7 @@ impl Verdicts {
             (Ok(ours), Ok(theirs)) => agree_on_tables(file, ours, theirs),
             (Err(error), Err(_)) => Ok(error.kind.code()),
             (Err(error), Ok(_)) => allow_rejection(forms(file).unwrap_or_default(), error),
-            (Ok(_), Err(refusal)) => allow_acceptance(refusal),
+            (Ok(_), Err(rejection)) => allow_acceptance(rejection),
         }
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Verdicts {
         }
         match &self.theirs {
             Ok(table) => write!(f, "  the reference accepts {table:?}"),
-            Err(refusal) => write!(f, "  the reference: {} ({})", refusal.class, refusal.text),
+            Err(rejection) => write!(f, "  the reference: {} ({})", rejection.class, rejection.text),
         }
     }
 }
@@ -76,11 +76,11 @@ fn word_for(file: &[u8], table: &Table) -> &'static str {
 /// D1 to D4. Of a duplicate name, the earlier tensor counts for this project's other checks.
 fn allow_rejection(forms: Forms, error: &Error) -> Result<&'static str, String> {
     match error.kind.code() {
-        "name.duplicate" if forms.name_twice => Ok("D1"),
-        "metadata.duplicate" if forms.key_twice => Ok("D2"),
+        "name.duplicate" if forms.duplicate_name => Ok("D1"),
+        "metadata.duplicate" if forms.duplicate_key => Ok("D2"),
         "entry.array" if forms.array_entry => Ok("D3"),
         "dtype.object" if forms.dtype_object => Ok("D4"),
-        code if forms.name_twice && is_of_tensors(code) => Ok("D1: the earlier tensor is at fault"),
+        code if forms.duplicate_name && is_of_tensors(code) => Ok("D1: the earlier tensor is at fault"),
         code => Err(format!("only the reference accepts; {code}, but the file holds {forms:?}")),
     }
 }
@@ -90,8 +90,8 @@ fn is_of_tensors(code: &str) -> bool {
 }
 
 /// D5.
-fn allow_acceptance(refusal: &Refusal) -> Result<&'static str, String> {
-    if refusal.class == "JSON" && refusal.text.contains("number out of range") {
+fn allow_acceptance(rejection: &Rejection) -> Result<&'static str, String> {
+    if rejection.class == "JSON" && rejection.text.contains("number out of range") {
         return Ok("D5");
     }
     Err("only the reference rejects".to_owned())

@@ -95,9 +95,9 @@ pub enum Fault {
     OutOfBounds,
 }
 
-/// A file, and what its storage does to whoever reads it. All doors to it share the plan and the counts.
+/// A file in mock storage. All sources over it share the plan and the counts.
 ///
-/// Itself it is a [`ReadAt`]; [`sources`](crate::sources) has the others.
+/// It is a [`ReadAt`] itself; [`sources`](crate::sources) has the others.
 #[derive(Debug)]
 pub struct Storage<'f> {
     file: &'f [u8],
@@ -149,7 +149,7 @@ impl<'f> Storage<'f> {
         self.with_file(<[u8]>::len)
     }
 
-    /// Reads as [`ReadAt`] says.
+    /// Reads as specified by [`ReadAt`].
     ///
     /// # Errors
     /// As planned.

@@ -7,7 +7,7 @@ use vectors::table::{Table, Tensor};
 
 /// Why the reference rejects a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Rejection {
     /// The class of the error, abbreviated as in the manifest.
     pub class: String,
     /// The reference's message.
@@ -19,7 +19,7 @@ pub struct Refusal {
 pub struct Release {
     /// Its version.
     pub version: &'static str,
-    read: fn(&[u8]) -> Result<Table, Refusal>,
+    read: fn(&[u8]) -> Result<Table, Rejection>,
 }
 
 /// The classes of the reference's errors: abbreviation, and the name in its source.
@@ -44,7 +44,7 @@ macro_rules! release {
             version: $version,
             read: |file| match $release::SafeTensors::read_metadata(file) {
                 Err(error) => {
-                    Err(Refusal { class: abbreviated(&format!("{error:?}")), text: error.to_string() })
+                    Err(Rejection { class: abbreviated(&format!("{error:?}")), text: error.to_string() })
                 }
                 Ok((_, header)) => {
                     let tensor = |(name, info): (String, &$release::tensor::TensorInfo)| Tensor {
@@ -79,16 +79,16 @@ impl Release {
     ///
     /// # Errors
     /// Why it rejects the file; the class is `panic` when it panics.
-    pub fn read(&self, file: &[u8]) -> Result<Table, Refusal> {
+    pub fn read(&self, file: &[u8]) -> Result<Table, Rejection> {
         match catch_unwind(|| (self.read)(file)) {
             Ok(outcome) => outcome,
-            Err(_) => Err(Refusal { class: "panic".to_owned(), text: "panicked".to_owned() }),
+            Err(_) => Err(Rejection { class: "panic".to_owned(), text: "panicked".to_owned() }),
         }
     }
 
     /// Returns `ok` or the class of the error, as in the manifest.
     pub fn answer(&self, file: &[u8]) -> String {
-        self.read(file).err().map_or_else(|| "ok".to_owned(), |refusal| refusal.class)
+        self.read(file).err().map_or_else(|| "ok".to_owned(), |rejection| rejection.class)
     }
 }
 

@@ -15,7 +15,7 @@ pub struct SinkPlan {
     /// The calls that fail.
     pub failure: Option<Failure>,
     /// How many bytes fit; then writes take none.
-    pub room: Option<usize>,
+    pub capacity: Option<usize>,
 }
 
 /// What was written.
@@ -44,8 +44,8 @@ impl Sink {
 
     fn admit(&mut self) -> Result<(), Fault> {
         let index = self.calls;
-        let is_due = self.habits.interrupted_every.is_some_and(|every| index.is_multiple_of(every));
-        if is_due && !self.was_interrupted {
+        let is_interrupted = self.habits.interrupted_every.is_some_and(|every| index.is_multiple_of(every));
+        if is_interrupted && !self.was_interrupted {
             self.was_interrupted = true;
             self.interruptions += 1;
             return Err(Fault::Interrupted);
@@ -60,7 +60,7 @@ impl Sink {
     }
 
     fn taken(&mut self, given: usize) -> usize {
-        let left = self.habits.room.map_or(given, |room| room - self.file.len());
+        let left = self.habits.capacity.map_or(given, |capacity| capacity - self.file.len());
         let taken = match self.habits.takes {
             Reads::Whole => given,
             Reads::AtMost(most) => most,

@@ -37,9 +37,9 @@ fn wrong_dtype_or_shape_is_reported() {
 #[test]
 fn missing_name_is_reported_with_existing_names() {
     let names = "\"conv.weight\", \"fc.weight\", \"odd\", \"late\", \"none\"";
-    let sentence = |name: &str| format!("the model has no tensor \"{name}\"; it has {names}");
-    assert_eq!(build_error(|| MODEL.expect("conv", Dtype::F32, &[2])), sentence("conv"));
-    assert_eq!(build_error(|| MODEL.expect_array::<u8>("\\u006fdd")), sentence("\\\\u006fdd"));
+    let message = |name: &str| format!("the model has no tensor \"{name}\"; it has {names}");
+    assert_eq!(build_error(|| MODEL.expect("conv", Dtype::F32, &[2])), message("conv"));
+    assert_eq!(build_error(|| MODEL.expect_array::<u8>("\\u006fdd")), message("\\\\u006fdd"));
 }
 
 #[test]
@@ -47,14 +47,14 @@ fn long_list_of_names_is_shortened() {
     let entries: Vec<String> = (0..100).map(|i| empty(&format!("layer.{i}"))).collect();
     let file = file_of(&entries);
     let view = View::parse(&file).unwrap();
-    let sentence = build_error(|| view.expect(&"ä".repeat(200), Dtype::U8, &[0]));
+    let message = build_error(|| view.expect(&"ä".repeat(200), Dtype::U8, &[0]));
     assert!(
-        sentence
+        message
             .starts_with(&format!("the model has no tensor \"{}…\"; it has \"layer.0\", ", "ä".repeat(100)))
     );
-    let (shown, rest) = sentence.rsplit_once(" and ").unwrap();
+    let (shown, rest) = message.rsplit_once(" and ").unwrap();
     let shown = shown.matches("\"layer.").count();
-    assert!(shown > 20, "{sentence}");
+    assert!(shown > 20, "{message}");
     assert_eq!(rest, format!("{} more", 100 - shown));
     let empty = with_header("{}", 0);
     let none = build_error(|| View::parse(&empty).unwrap().expect("a", Dtype::U8, &[]));
@@ -66,14 +66,14 @@ fn duplicate_name_is_reported() {
     let file = file_of(&[empty("a"), empty("twice"), empty("tw\\u0069ce")]);
     let view = View::parse(&file).unwrap();
     let at = view.tensors().last().unwrap().unwrap().name().at();
-    let sentence =
+    let message =
         format!("error[name.duplicate] at byte {at}: tensor \"twice\": an earlier tensor has the same name");
-    assert_eq!(build_error(|| view.expect("twice", Dtype::U8, &[0])), sentence);
-    assert_eq!(build_error(|| view.with_unique_names()), sentence);
+    assert_eq!(build_error(|| view.expect("twice", Dtype::U8, &[0])), message);
+    assert_eq!(build_error(|| view.with_unique_names()), message);
     let keys = with_header(r#"{"__metadata__":{"k":"1","l":"","k":"2"}}"#, 0);
-    let sentence =
+    let message =
         "error[metadata.duplicate] at byte 40: an earlier key of \"__metadata__\" is the same: \"k\"";
-    assert_eq!(build_error(|| View::parse(&keys).unwrap().with_unique_names()), sentence);
+    assert_eq!(build_error(|| View::parse(&keys).unwrap().with_unique_names()), message);
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn misaligned_elements_report_the_fix() {
 
 #[test]
 fn array_of_wrong_length_is_rejected() {
-    let sentence = |work: fn() -> usize| *catch_unwind(work).unwrap_err().downcast::<&str>().unwrap();
-    let short = sentence(|| MODEL.to_array::<4>().len());
+    let message = |work: fn() -> usize| *catch_unwind(work).unwrap_err().downcast::<&str>().unwrap();
+    let short = message(|| MODEL.to_array::<4>().len());
     assert_eq!(short, "the array is shorter than the model has tensors");
-    let long = sentence(|| MODEL.to_array::<6>().len());
+    let long = message(|| MODEL.to_array::<6>().len());
     assert_eq!(long, "the array is longer than the model has tensors");
 }

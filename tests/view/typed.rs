@@ -92,8 +92,9 @@ fn each_method_accepts_only_its_dtype() {
     for tensor in view.tensors().flatten() {
         for (asked, outcome) in by_name(&tensor) {
             let found = tensor.dtype();
-            let wanted = if asked == found { Ok(()) } else { Err(ErrorKind::DtypeMismatch { found, asked }) };
-            assert_eq!(outcome, wanted, "{tensor:?}");
+            let expected =
+                if asked == found { Ok(()) } else { Err(ErrorKind::DtypeMismatch { found, asked }) };
+            assert_eq!(outcome, expected, "{tensor:?}");
         }
     }
 }

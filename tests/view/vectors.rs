@@ -91,8 +91,8 @@ fn view_lists_all_tensors_and_metadata() {
         expect("the list", list(&view), expected)?;
         let of_any_rank = vector.tensors.iter().flatten().count();
         expect("the number of tensors", (view.len(), view.tensors().count()), (of_any_rank, of_any_rank))?;
-        let places: Vec<u64> = view.tensors().flatten().map(|tensor| tensor.name().at()).collect();
-        expect("the order", places.is_sorted(), true)
+        let offsets: Vec<u64> = view.tensors().flatten().map(|tensor| tensor.name().at()).collect();
+        expect("the order", offsets.is_sorted(), true)
     });
 }
 

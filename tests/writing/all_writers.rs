@@ -43,9 +43,9 @@ fn recorded_file_equals_written_file() {
 #[cfg(feature = "std")]
 #[test]
 fn system_file_equals_written_file() {
-    let folder = std::env::temp_dir().join(format!("embedded-safetensors-ways-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("temporary directory");
-    let path = folder.join("model.safetensors");
+    let directory = std::env::temp_dir().join(format!("embedded-safetensors-ways-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("temporary directory");
+    let path = directory.join("model.safetensors");
     each_plan(100, |dictionary, plan| {
         let written = safetensors_files::write_file(&path, plan.spec(), |file| {
             dictionary.tensors.iter().try_for_each(|tensor| file.write_tensor(&tensor.name, &tensor.bytes))
@@ -53,9 +53,9 @@ fn system_file_equals_written_file() {
         written.expect("succeeds");
         assert!(std::fs::read(&path).expect("present") == write_planned(dictionary, plan));
     });
-    let plain = folder.join("plain");
+    let plain = directory.join("plain");
     std::fs::write(&plain, []).expect("succeeds");
     let permissions = |path: &std::path::Path| path.metadata().expect("present").permissions();
     assert_eq!(permissions(&path), permissions(&plain));
-    std::fs::remove_dir_all(&folder).expect("owned by this test");
+    std::fs::remove_dir_all(&directory).expect("owned by this test");
 }

@@ -143,12 +143,12 @@ fn w8_requested_order() {
 #[test]
 fn w9_permissions_of_a_new_file() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = std::env::temp_dir().join(format!("embedded-safetensors-w9-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("temporary directory");
+    let directory = std::env::temp_dir().join(format!("embedded-safetensors-w9-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("temporary directory");
     let mode = |path: &std::path::Path| path.metadata().expect("present").permissions().mode() & 0o777;
-    let path = folder.join("model.safetensors");
+    let path = directory.join("model.safetensors");
     let dictionary = of(vec![bytes("a", &[1])]);
     reference::write_to(&path, &dictionary).expect("succeeds");
     assert_eq!((mode(&path), std::fs::read(&path).ok()), (0o600, Some(dictionary.file())));
-    std::fs::remove_dir_all(&folder).expect("owned by this test");
+    std::fs::remove_dir_all(&directory).expect("owned by this test");
 }

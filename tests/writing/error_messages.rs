@@ -60,8 +60,8 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
 
 #[test]
 fn each_mistake_has_its_message() {
-    for (kind, code, sentence) in MISTAKES {
-        assert_eq!(kind.at(7).to_string(), format!("error[{code}] at byte 7: {sentence}"));
+    for (kind, code, message) in MISTAKES {
+        assert_eq!(kind.at(7).to_string(), format!("error[{code}] at byte 7: {message}"));
         let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
         assert_eq!((kind.code(), kind.class()), (code, class));
     }

@@ -72,23 +72,23 @@ fn ordered_description_needs_no_memory() {
 #[test]
 fn out_of_order_is_reported_at_the_first() {
     let sorted = in_order(&dictionary(40, Some(20)));
-    let fault = |dictionary: &Dictionary| {
+    let error_of = |dictionary: &Dictionary| {
         let error = Description::new(dictionary).spec().plan().expect_err("out of order");
         (error.kind, error.part)
     };
     for index in 1..40 {
         let mut dictionary = sorted.clone();
         dictionary.tensors.swap(index - 1, index);
-        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
+        assert_eq!(error_of(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
         // The last one comes first, after none.
         let mut dictionary = sorted.clone();
         dictionary.tensors[index - 1..].rotate_right(1);
-        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
+        assert_eq!(error_of(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
     }
     for index in 1..20 {
         let mut dictionary = sorted.clone();
         dictionary.metadata.as_mut().expect("has keys").swap(index - 1, index);
-        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Key(index)));
+        assert_eq!(error_of(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Key(index)));
     }
 }
 
@@ -180,7 +180,7 @@ fn order_by_size_is_accepted_by_plan() {
         let tensors = plan.tensors().map(index).collect();
         let sorted = Dictionary { tensors, metadata: dictionary.clone().sorted().metadata };
         let spec = Description::new(&sorted);
-        let again = spec.spec().with_placement(placement).plan().expect("in order");
-        assert!(write_planned(&sorted, again) == write_planned(&dictionary, plan));
+        let replanned = spec.spec().with_placement(placement).plan().expect("in order");
+        assert!(write_planned(&sorted, replanned) == write_planned(&dictionary, plan));
     }
 }

@@ -27,20 +27,20 @@ fn errors(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
 }
 
 /// Asserts that all ways reject it with this error.
-fn assert_rejected(spec: FileSpec<'_>, fault: SpecErrorKind, part: SpecPart) {
-    assert_eq!(errors(spec), [Some(SpecError { kind: fault, part }); 3]);
+fn assert_rejected(spec: FileSpec<'_>, kind: SpecErrorKind, part: SpecPart) {
+    assert_eq!(errors(spec), [Some(SpecError { kind, part }); 3]);
 }
 
 /// Asserts that the ways that sort reject it with this error.
-fn assert_rejected_when_sorting(spec: FileSpec<'_>, fault: SpecErrorKind, part: SpecPart) {
-    assert_eq!(errors(spec)[1..], [Some(SpecError { kind: fault, part }); 2]);
+fn assert_rejected_when_sorting(spec: FileSpec<'_>, kind: SpecErrorKind, part: SpecPart) {
+    assert_eq!(errors(spec)[1..], [Some(SpecError { kind, part }); 2]);
 }
 
-fn assert_message(fault: SpecErrorKind, part: SpecPart, code: &str, sentence: &str) {
+fn assert_message(kind: SpecErrorKind, part: SpecPart, code: &str, message: &str) {
     let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
     assert_eq!(
-        (SpecError { kind: fault, part }.to_string().as_str(), fault.code(), fault.class()),
-        (sentence, code, class)
+        (SpecError { kind, part }.to_string().as_str(), kind.code(), kind.class()),
+        (message, code, class)
     );
 }
 
@@ -58,8 +58,8 @@ fn duplicate_name() {
     // If nothing is in order, the earlier one is the first in the slice.
     assert_rejected_when_sorting(FileSpec::new(&[b, c, a, wide]), duplicate(0), SpecPart::Tensor(3));
     assert_rejected_when_sorting(FileSpec::new(&[c, b, a, c]), duplicate(0), SpecPart::Tensor(3));
-    let sentence = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
-    assert_message(duplicate(0), SpecPart::Tensor(3), "usage.name", sentence);
+    let message = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
+    assert_message(duplicate(0), SpecPart::Tensor(3), "usage.name", message);
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn duplicate_key() {
         let pairs = [("b", "2"), ("a", "1"), ("b", "3")];
         assert_rejected_when_sorting(spec.with_metadata(&pairs), duplicate(0), SpecPart::Key(2));
     }
-    let sentence = "error[usage.key] in key 2, counted from 0: key 0 is the same";
-    assert_message(duplicate(0), SpecPart::Key(2), "usage.key", sentence);
+    let message = "error[usage.key] in key 2, counted from 0: key 0 is the same";
+    assert_message(duplicate(0), SpecPart::Key(2), "usage.key", message);
 }
 
 #[test]
@@ -177,9 +177,9 @@ fn reserved_name() {
             "{name}"
         );
     }
-    let sentence = "error[usage.reserved] in tensor 0, counted from 0: \
+    let message = "error[usage.reserved] in tensor 0, counted from 0: \
                     \"__metadata__\" is no name for a tensor, nor \"__padding__.…\" in a file that is padded";
-    assert_message(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", sentence);
+    assert_message(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", message);
 }
 
 #[test]
@@ -194,26 +194,26 @@ fn elements_must_fill_bytes() {
         (Dtype::F6_E3M2, &[2, 7], 14),
     ];
     for (dtype, dims, elements) in cases {
-        let fault = SpecErrorKind::SubByte { elements, bits: dtype.bits() };
+        let kind = SpecErrorKind::SubByte { elements, bits: dtype.bits() };
         let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!(tensor.byte_len(), Err(fault));
-        assert_rejected(FileSpec::new(&[named("a"), tensor]), fault, SpecPart::Tensor(1));
+        assert_eq!(tensor.byte_len(), Err(kind));
+        assert_rejected(FileSpec::new(&[named("a"), tensor]), kind, SpecPart::Tensor(1));
     }
     for (dtype, dims, len) in [(Dtype::F4, [3, 2], 3), (Dtype::F6_E2M3, [2, 2], 3), (Dtype::F4, [3, 0], 0)] {
         let tensor = TensorSpec::new("b", dtype, &dims);
         assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let fault = SpecErrorKind::SubByte { elements: 3, bits: 4 };
-    let sentence =
+    let kind = SpecErrorKind::SubByte { elements: 3, bits: 4 };
+    let message =
         "error[usage.bits] in tensor 1, counted from 0: 3 elements of 4 bits do not fill whole bytes";
-    assert_message(fault, SpecPart::Tensor(1), "usage.bits", sentence);
-    let sentence =
+    assert_message(kind, SpecPart::Tensor(1), "usage.bits", message);
+    let message =
         "error[usage.bits] in tensor 1, counted from 0: 1 element of 6 bits does not fill whole bytes";
     assert_message(
         SpecErrorKind::SubByte { elements: 1, bits: 6 },
         SpecPart::Tensor(1),
         "usage.bits",
-        sentence,
+        message,
     );
 }
 
@@ -244,9 +244,9 @@ fn too_large_tensor() {
         let tensor = TensorSpec::new("b", dtype, dims);
         assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let sentence = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not \
+    let message = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not \
         fit into 64 bits";
-    assert_message(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", sentence);
+    assert_message(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", message);
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn too_large_total() {
         assert_eq!(plan.file_len(), plan.data_start() + plan.data_len());
         assert!(plan.data_len() >= 7 * LONGEST);
     }
-    let sentence = "error[usage.data]: the length of the file does not fit into 64 bits";
-    assert_message(SpecErrorKind::DataTooLong, SpecPart::File, "usage.data", sentence);
+    let message = "error[usage.data]: the length of the file does not fit into 64 bits";
+    assert_message(SpecErrorKind::DataTooLong, SpecPart::File, "usage.data", message);
 }
 
 #[test]
@@ -285,8 +285,8 @@ fn longest_file_of_64_bits() {
     let (data_start, file_len) = plan_with(LONGEST / 2).expect("fits");
     let left = u64::MAX - file_len;
     assert_eq!(plan_with(LONGEST / 2 + left), Ok((data_start, u64::MAX)));
-    let fault = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
-    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(fault));
+    let kind = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
+    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(kind));
 }
 
 /// Plans a header of this many bytes of JSON, with one tensor of a long name, and passes the plan to `then`.
@@ -316,13 +316,13 @@ fn longest_header() {
     with_header_of(MAX_HEADER_LEN + 1, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
-    let sentence =
+    let message =
         "error[usage.header]: the header has 100000008 bytes, more than the 100000000 that are allowed";
     assert_message(
         SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
         SpecPart::File,
         "usage.header",
-        sentence,
+        message,
     );
 }
 
@@ -331,10 +331,10 @@ fn placement_spaces_count_as_header() {
     let tensors = [named("a")];
     let spec = |unit| FileSpec::new(&tensors).with_placement(Placement::Start(unit));
     assert_eq!(errors(spec(1 << 26)), [None; 3]);
-    let fault = SpecErrorKind::HeaderTooLarge { length: (1 << 27) - 8 };
-    assert_rejected(spec(1 << 27), fault, SpecPart::File);
-    let fault = SpecErrorKind::HeaderTooLarge { length: (1 << 31) - 8 };
-    assert_rejected(spec(1 << 31), fault, SpecPart::File);
+    let kind = SpecErrorKind::HeaderTooLarge { length: (1 << 27) - 8 };
+    assert_rejected(spec(1 << 27), kind, SpecPart::File);
+    let kind = SpecErrorKind::HeaderTooLarge { length: (1 << 31) - 8 };
+    assert_rejected(spec(1 << 31), kind, SpecPart::File);
 }
 
 #[test]
@@ -351,9 +351,9 @@ fn invalid_placement() {
             }
         }
     }
-    let sentence =
+    let message =
         "error[usage.placement]: tensors cannot begin at multiples of 12: not a power of two from 8 on";
-    assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", sentence);
+    assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 
 #[test]
@@ -371,24 +371,24 @@ fn too_little_memory_to_sort() {
                 spec.plan_sorted(&mut memory[..capacity]).err(),
                 spec.plan_as_given(&mut scratch[..capacity]).err(),
             ];
-            let fault =
+            let kind =
                 SpecError { kind: SpecErrorKind::OrderMemory { needed, capacity }, part: SpecPart::File };
-            assert_eq!(found, [(capacity < needed).then_some(fault); 2]);
+            assert_eq!(found, [(capacity < needed).then_some(kind); 2]);
         }
     }
     assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
-    let fault = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
-    let sentence = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but \
+    let kind = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
+    let message = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but \
         there is room for 4";
-    assert_message(fault, SpecPart::File, "limit.sort", sentence);
+    assert_message(kind, SpecPart::File, "limit.sort", message);
 }
 
 #[test]
 fn out_of_order() {
-    let sentence = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: \
+    let message = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: \
         sort them, or have them sorted";
-    assert_message(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", sentence);
+    assert_message(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", message);
     let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
-    let fault = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };
-    assert_eq!(errors(spec), [Some(fault), None, None]);
+    let kind = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };
+    assert_eq!(errors(spec), [Some(kind), None, None]);
 }

@@ -77,9 +77,9 @@ impl Case<'_> {
 
     /// Returns the offset in the file of a tensor of the description.
     fn begin(&self, tensor_index: usize) -> usize {
-        let is_wanted =
+        let is_requested =
             |content| matches!(content, PlannedContent::Tensor { index, .. } if index == tensor_index);
-        let planned = self.plan.tensors().find(|planned| is_wanted(planned.content)).expect("present");
+        let planned = self.plan.tensors().find(|planned| is_requested(planned.content)).expect("present");
         usize::try_from(self.plan.data_start() + planned.begin).expect("fits in usize")
     }
 
@@ -140,8 +140,8 @@ fn every_sink_and_every_window<D: Form>() {
 
 fn every_split<D: Form>() {
     each_case(|case| {
-        for (split, whole) in case.parts() {
-            for at in 0..=whole.len() {
+        for (split, complete) in case.parts() {
+            for at in 0..=complete.len() {
                 let mut sink = sink();
                 let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("succeeds");
                 for (index, bytes) in case.parts() {
@@ -230,17 +230,17 @@ fn fault_at_every_call<D: Form>() {
 
 fn full_sink_at_every_byte<D: Form>() {
     each_case(|case| {
-        for room in 0..case.file.len() {
-            let mut sink = Sink::new(SinkPlan { room: Some(room), ..SinkPlan::default() });
+        for capacity in 0..case.file.len() {
+            let mut sink = Sink::new(SinkPlan { capacity: Some(capacity), ..SinkPlan::default() });
             let begun = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]);
             let outcome = begun.and_then(|mut writer| {
                 write_rest(&mut writer, case)?;
                 writer.end()
             });
-            assert_eq!(outcome, Err(WriteError::Full { at: room as u64 }));
-            assert_eq!(sink.file, case.file[..room]);
+            assert_eq!(outcome, Err(WriteError::Full { at: capacity as u64 }));
+            assert_eq!(sink.file, case.file[..capacity]);
         }
-        let mut sink = Sink::new(SinkPlan { room: Some(case.file.len()), ..SinkPlan::default() });
+        let mut sink = Sink::new(SinkPlan { capacity: Some(case.file.len()), ..SinkPlan::default() });
         let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("fits");
         write_rest(&mut writer, case).expect("fits");
         writer.end().expect("fits");
@@ -287,10 +287,10 @@ fn missing_bytes<D: Form>() {
             for byte in &data[..written] {
                 writer.bytes(&[*byte]).expect("next in order");
             }
-            let (mut behind, position) = (written, writer.position());
+            let (mut after, position) = (written, writer.position());
             let lacking = parts.iter().find(|(_, bytes)| {
-                let is_lacking = behind < bytes.len();
-                behind = behind.saturating_sub(bytes.len());
+                let is_lacking = after < bytes.len();
+                after = after.saturating_sub(bytes.len());
                 is_lacking
             });
             let tensor = u32::try_from(lacking.expect("one lacks bytes").0).expect("fits in usize");
@@ -473,8 +473,8 @@ fn no_tensors<D: Form>() {
 fn no_window<D: Form>() {
     each_case(|case| {
         let mut sink = sink();
-        let refused = D::Writer::begin(&mut sink, case.plan, &mut []).map(|_| ());
-        assert_eq!(fault(refused), (ErrorKind::NoWindow, 0));
+        let outcome = D::Writer::begin(&mut sink, case.plan, &mut []).map(|_| ());
+        assert_eq!(fault(outcome), (ErrorKind::NoWindow, 0));
         assert_eq!((sink.calls, &sink.file[..]), (0, &[][..]));
     });
 }

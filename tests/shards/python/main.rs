@@ -70,11 +70,11 @@ fn write_shard(question: &Question, shard: PlannedShard<'_>, path: &Path) -> Res
     })
 }
 
-fn opened(folder: &Path) -> Outcome<Vec<Value>> {
-    if !folder.join("model.safetensors.index.json").exists() {
+fn opened(directory: &Path) -> Outcome<Vec<Value>> {
+    if !directory.join("model.safetensors.index.json").exists() {
         return Ok(Vec::new());
     }
-    let model = ShardedModel::open(folder)?;
+    let model = ShardedModel::open(directory)?;
     let mut tensors = Vec::new();
     for tensor in model.tensors() {
         let mut bytes = vec![0; usize::try_from(tensor.byte_len())?];

@@ -47,13 +47,13 @@ fn check_once(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Error> {
-    let mut room = vec![0; case.file.len()];
+    let mut buffer = vec![0; case.file.len()];
     let mut listed = Vec::new();
     for tensor in view.tensors() {
         match tensor {
             Ok(tensor) => listed.push(Tensor {
                 data_offsets: [tensor.info().begin(), tensor.info().end()],
-                name: decoded(tensor.name(), &mut room),
+                name: decoded(tensor.name(), &mut buffer),
                 dtype: tensor.dtype().to_string(),
                 shape: tensor.shape().dims().to_vec(),
             }),
@@ -74,14 +74,16 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
         }
     }
     assert!(matches!(view.find("no such name"), Ok(None)));
-    let pairs: Vec<(String, String)> =
-        view.metadata().map(|(key, value)| (decoded(key, &mut room), decoded(value, &mut room))).collect();
+    let pairs: Vec<(String, String)> = view
+        .metadata()
+        .map(|(key, value)| (decoded(key, &mut buffer), decoded(value, &mut buffer)))
+        .collect();
     // A view does not distinguish no metadata from empty metadata.
     let expected = case.expected.as_ref().ok().and_then(|table| table.metadata.clone()).unwrap_or_default();
     assert_eq!(pairs.into_iter().collect::<std::collections::BTreeMap<_, _>>(), expected);
     Ok(())
 }
 
-fn decoded(text: JsonStr<'_>, room: &mut [u8]) -> String {
-    text.decode(room).expect("the buffer has the length of the file").to_owned()
+fn decoded(text: JsonStr<'_>, buffer: &mut [u8]) -> String {
+    text.decode(buffer).expect("the buffer has the length of the file").to_owned()
 }

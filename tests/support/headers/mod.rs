@@ -10,7 +10,7 @@ use crate::random::Random;
 pub fn file(random: &mut Random) -> Vec<u8> {
     let damage = random.below(8);
     let times = random.pick(&[1, 1, 1, 2, 3]);
-    let mut model = model::sound(random);
+    let mut model = model::valid(random);
     if damage <= 1 {
         (0..times).for_each(|_| model::slip(random, &mut model));
     }

@@ -74,7 +74,7 @@ const WORDS: [&str; 16] = [
 ];
 
 /// Returns a valid file.
-pub fn sound(random: &mut Random) -> Model {
+pub fn valid(random: &mut Random) -> Model {
     let count = random.pick(&[0, 1, 1, 2, 2, 3, 4, 6, 12]);
     let mut data_len = 0;
     let mut members: Vec<Member> =
@@ -150,8 +150,8 @@ fn nudged(random: &mut Random, number: u64) -> u64 {
 
 fn repeat_member(random: &mut Random, model: &mut Model) {
     if let Some(place) = model.members.len().checked_sub(1) {
-        let again = model.members[random.below(place + 1)].clone();
-        model.members.insert(random.below(place + 1), again);
+        let copy = model.members[random.below(place + 1)].clone();
+        model.members.insert(random.below(place + 1), copy);
     }
 }
 

@@ -206,7 +206,7 @@ fn table(case: &Case, file: &[u8]) -> Result<Option<Table>, String> {
 }
 
 fn read(file: &[u8]) -> Result<Option<Table>, String> {
-    without_panic_output(|| LATEST.read(file)).map(Some).map_err(|refusal| refusal.text)
+    without_panic_output(|| LATEST.read(file)).map(Some).map_err(|rejection| rejection.text)
 }
 
 /// Asks the reference, and silences the panics of its releases, which are results. The generator's own panics

@@ -77,8 +77,8 @@ fn write(files: &Files) -> Result<usize, Vec<String>> {
     }
     for (path, bytes) in files {
         let full = root().join(path);
-        if let Some(folder) = full.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
+        if let Some(directory) = full.parent() {
+            std::fs::create_dir_all(directory).map_err(|error| about(directory, &error))?;
         }
         std::fs::write(&full, bytes).map_err(|error| about(path, &error))?;
     }
@@ -103,11 +103,11 @@ fn check(files: &Files) -> Result<usize, Vec<String>> {
 /// Returns files in the directories that no case makes.
 fn unexpected_files(files: &Files) -> Result<Vec<PathBuf>, Vec<String>> {
     let mut unexpected_files = Vec::new();
-    for folder in FOLDERS {
-        let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
+    for directory in FOLDERS {
+        let Ok(entries) = std::fs::read_dir(root().join(directory)) else { continue };
         for entry in entries {
-            let path =
-                Path::new(folder).join(entry.map_err(|error| about(folder.as_ref(), &error))?.file_name());
+            let path = Path::new(directory)
+                .join(entry.map_err(|error| about(directory.as_ref(), &error))?.file_name());
             if !files.contains_key(&path) {
                 unexpected_files.push(path);
             }

@@ -112,11 +112,11 @@ fn is_recipe(vector: &Vector<'_>) -> bool {
 }
 
 fn verdicts(vector: &Vector<'_>) -> Value {
-    let said = vector.reference.iter().map(|(version, classes)| match classes.as_slice() {
+    let classes = vector.reference.iter().map(|(version, classes)| match classes.as_slice() {
         [one] => ((*version).to_owned(), json!(one)),
         several => ((*version).to_owned(), json!(several)),
     });
-    Value::Object(said.collect())
+    Value::Object(classes.collect())
 }
 
 fn tensors(vector: &Vector<'_>, table: &Table) -> Value {

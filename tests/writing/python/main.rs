@@ -24,9 +24,9 @@ fn main() -> Outcome<()> {
     for case in 0..cases {
         let Case { dictionary, file, is_identical } = Case::random(&mut random);
         describe(&dictionary, is_identical, &mut output)?;
-        say(&file, &mut output)?;
+        send(&file, &mut output)?;
         output.flush()?;
-        let theirs = hear(&mut input)?;
+        let theirs = receive(&mut input)?;
         let found = read(&theirs);
         if found.clone().sorted() != dictionary.sorted() {
             return Err(format!("case {case}: the other's file is read as {found:?}").into());
@@ -77,27 +77,27 @@ impl Case {
 fn describe(dictionary: &Dictionary, is_identical: bool, output: &mut impl Write) -> io::Result<()> {
     let pairs = dictionary.metadata.as_ref().map_or_else(|| "-".to_owned(), |pairs| pairs.len().to_string());
     let files = if is_identical { "identical" } else { "same" };
-    say(format!("{} {pairs} {files}", dictionary.tensors.len()).as_bytes(), output)?;
+    send(format!("{} {pairs} {files}", dictionary.tensors.len()).as_bytes(), output)?;
     for tensor in &dictionary.tensors {
         let dims: Vec<_> = tensor.dims.iter().map(u64::to_string).collect();
         for text in [&tensor.name, &tensor.dtype, &dims.join(" ")] {
-            say(text.as_bytes(), output)?;
+            send(text.as_bytes(), output)?;
         }
-        say(&tensor.bytes, output)?;
+        send(&tensor.bytes, output)?;
     }
     for (key, value) in dictionary.metadata.iter().flatten() {
-        say(key.as_bytes(), output)?;
-        say(value.as_bytes(), output)?;
+        send(key.as_bytes(), output)?;
+        send(value.as_bytes(), output)?;
     }
     Ok(())
 }
 
-fn say(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
+fn send(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
     output.write_all(&u32::try_from(bytes.len()).expect("fits in usize").to_le_bytes())?;
     output.write_all(bytes)
 }
 
-fn hear(input: &mut impl Read) -> Outcome<Vec<u8>> {
+fn receive(input: &mut impl Read) -> Outcome<Vec<u8>> {
     let mut len = [0; 4];
     input.read_exact(&mut len)?;
     let mut bytes = vec![0; usize::try_from(u32::from_le_bytes(len))?];
