@@ -108,9 +108,8 @@ fn tensor_bytes_are_at_their_offsets() {
         let Some(tensors) = &vector.tensors else { return Ok(()) };
         let summary = validate_header(file, &mut [SortSlot::EMPTY; 64]).map_err(|error| error.to_string())?;
         tensors.iter().try_for_each(|tensor| {
-            let offset_of =
-                |offset: u64| usize::try_from(summary.data_start + offset).expect("fits in usize");
-            let bytes = &file[offset_of(tensor.data_offsets[0])..offset_of(tensor.data_offsets[1])];
+            let in_file = |offset: u64| usize::try_from(summary.data_start + offset).expect("fits in usize");
+            let bytes = &file[in_file(tensor.data_offsets[0])..in_file(tensor.data_offsets[1])];
             expect("the hash", sha256(bytes), tensor.sha256.clone())
         })
     });

@@ -106,10 +106,9 @@ fn compare_with(vector: &Vector, index: &mut Index<'_>) -> Result<(), String> {
 fn each_vector(limit: usize, window: usize) {
     let manifest = vectors::load();
     let chosen: Vec<&Vector> = manifest.vectors.iter().filter(|vector| vector.length <= limit).collect();
-    let verdict_of = chosen.iter().map(|vector| (vector, test_vector(vector, &vector.bytes(), window)));
-    let failures: Vec<String> = verdict_of
-        .filter_map(|(vector, outcome)| Some(format!("{}: {}", vector.id, outcome.err()?)))
-        .collect();
+    let outcomes = chosen.iter().map(|vector| (vector, test_vector(vector, &vector.bytes(), window)));
+    let failures: Vec<String> =
+        outcomes.filter_map(|(vector, outcome)| Some(format!("{}: {}", vector.id, outcome.err()?))).collect();
     assert!(chosen.len() > 450, "only {} vectors are left", chosen.len());
     assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));
 }

@@ -41,14 +41,14 @@ fn offset_of(file: &[u8], spelled: &str, occurrence: usize) -> u64 {
 #[test]
 fn name_is_found_among_similar_names() {
     let names = ["fc", "fc.weight", "fc.weight.1", "c.weight", "fc.weigh", "FC.WEIGHT", "weight"];
-    for queries in names {
+    for name in names {
         let header = header_of(&names).replace(
-            &format!(r#""{queries}":{{"dtype":"U8","shape":[0]"#),
-            &format!(r#""{queries}":{{"dtype":"F32","shape":[7,0]"#),
+            &format!(r#""{name}":{{"dtype":"U8","shape":[0]"#),
+            &format!(r#""{name}":{{"dtype":"F32","shape":[7,0]"#),
         );
         let file = with_header(&header, 0);
-        let info = find(&file, queries).expect("valid file").expect("present");
-        assert_eq!((info.dtype().name(), info.shape().dims()), ("F32", &[7, 0][..]), "{queries}");
+        let info = find(&file, name).expect("valid file").expect("present");
+        assert_eq!((info.dtype().name(), info.shape().dims()), ("F32", &[7, 0][..]), "{name}");
     }
     let file = with_header(&header_of(&names), 0);
     for absent in ["f", "fc.", "fc.weight.", "fc.weight.10", "", "Fc", "fc.weightx", "dtype", "U8"] {

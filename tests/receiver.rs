@@ -485,7 +485,7 @@ fn router_reports_tensor_and_offset_of_bytes() {
     let (file, data_start) = five_tensors();
     let mut storage = IndexStorage::<5, 6, 5>::new();
     let mut router = Router::new(storage.memory());
-    assert_eq!(router.remaining(), 8, "the length of the header");
+    assert_eq!(router.remaining(), 8, "the 8 bytes of the header's length");
     assert_eq!(router.next(&mut &file[..8]), Ok(RouterEvent::NeedInput));
     assert_eq!(router.remaining(), data_start as u64 - 8);
     let mut input = &file[8..data_start + 4];

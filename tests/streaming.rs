@@ -220,13 +220,13 @@ fn test_queries<S: ReadAt<Error: Debug>>(sample: &Sample, model: &mut Model<S>, 
     let rows: Vec<&TensorRow> = rows.iter().filter(|row| row.shape.len() <= MAX_RANK).collect();
     let mut queries: Vec<Query<'_>> = rows.iter().map(|row| Query::required(&row.name)).collect();
     model.find_all(&mut queries, window).expect("present");
-    for (row, queries) in rows.iter().zip(&queries) {
-        let info = queries.info().expect("found");
+    for (row, query) in rows.iter().zip(&queries) {
+        let info = query.info().expect("found");
         assert_eq!([info.begin(), info.end()], row.data_offsets);
         assert_eq!((info.dtype().name(), info.shape().dims()), (&row.dtype[..], &row.shape[..]));
         assert_eq!(model.find(&row.name, window).expect("present"), Some(info));
         let mut buffer = vec![0; sample.file.len()];
-        assert_eq!(sha256(model.reader(queries).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
+        assert_eq!(sha256(model.reader(query).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
     }
 }
 
@@ -259,8 +259,8 @@ fn test_buffers_of<D: SourceKind>(sample: &Sample, storage: &Storage<'_>) {
     let tensors = list(&mut model, sample.file.len(), &mut window).unwrap_or_default();
     for (number, (_, info)) in tensors.iter().take(100).enumerate() {
         let unit = unit(info);
-        let range_of = range_of(data_start, info);
-        let tensor = Tensor { at: range_of.start, bytes: &sample.file[range_of], unit };
+        let range = range_of(data_start, info);
+        let tensor = Tensor { at: range.start, bytes: &sample.file[range], unit };
         let sizes = [unit, 3, 17, 512, tensor.bytes.len()].into_iter().filter(|&size| size >= unit);
         for size in share::part(sizes, sample.number + number) {
             let _context = Context(|| format!("{info:?}, a buffer of {size}"));
@@ -389,11 +389,11 @@ fn verdict<S: ReadAt<Error: Debug>>(
     slots: &mut [SortSlot],
     window: &mut [u8],
 ) -> Result<(), Error> {
-    let full_verdict = |source, slots: &mut [SortSlot], window: &mut [u8]| {
+    let open_and_validate = |source, slots: &mut [SortSlot], window: &mut [u8]| {
         let mut model = Model::open_unordered(source, slots, window)?;
         model.validate_names([1, 2], &mut vec![SortSlot::EMPTY; slots.len().max(16)], &mut [0; 16], window)
     };
-    full_verdict(source, slots, window).map_err(error_of_the_file)
+    open_and_validate(source, slots, window).map_err(error_of_the_file)
 }
 
 fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {

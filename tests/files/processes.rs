@@ -97,15 +97,12 @@ fn file_can_be_opened_during_edits() {
     let start_reader = || Command::new(PROGRAM).args(["look", text(&path)]).stderr(Stdio::piped()).spawn();
     let mut readers = [(); 3].map(|()| start_reader().expect("starts"));
     let mut round = 0;
-    while readers
-        .iter_mut()
-        .any(|start_reader| start_reader.try_wait().expect("owned by this test").is_none())
-    {
+    while readers.iter_mut().any(|reader| reader.try_wait().expect("owned by this test").is_none()) {
         assert!(edit(&path, "room", round), "no other process changes it");
         round = (round + 1) % 10;
     }
-    for start_reader in readers {
-        let output = start_reader.wait_with_output().expect("owned by this test");
+    for reader in readers {
+        let output = reader.wait_with_output().expect("owned by this test");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert!(is_complete(&path));

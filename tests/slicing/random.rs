@@ -72,11 +72,11 @@ fn test_plan(case: &Case) {
     assert_eq!(plan.run_count(), runs.len() as u64);
     assert_eq!(plan.runs().map(|run| (run.first, run.elements)).collect::<Vec<_>>(), runs);
     let bits = u64::from(case.dtype.bits());
-    let is_buffer_error = ErrorKind::PartOfByte { bits: case.dtype.bits() };
+    let error = ErrorKind::PartOfByte { bits: case.dtype.bits() };
     match case.broken_byte() {
         Some(_) => {
-            assert_eq!(plan.byte_len(), Err(is_buffer_error));
-            assert_eq!(plan.byte_runs().map(|_| ()), Err(is_buffer_error));
+            assert_eq!(plan.byte_len(), Err(error));
+            assert_eq!(plan.byte_runs().map(|_| ()), Err(error));
         }
         None => {
             assert_eq!(plan.byte_len(), Ok(plan.elements() * bits / 8));

@@ -105,11 +105,8 @@ fn test_values<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Ra
     let mut long = vec![T::default(); expected.len() + 1 + random.below(3)];
     let (asked, len) = (long.len() as u64 - 1, expected.len() as u64);
     let outcome = sliced(file, case).read_exact(&mut long);
-    let is_conversion_error = |kind| kind == ErrorKind::OutsideElements { asked, len };
-    assert!(
-        matches!(outcome, Err(ReadError::Format(error)) if is_conversion_error(error.kind)),
-        "{outcome:?}"
-    );
+    let is_range_error = |kind| kind == ErrorKind::OutsideElements { asked, len };
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if is_range_error(error.kind)), "{outcome:?}");
     test_exact_values(case, file, &expected, &mut long);
 }
 

@@ -29,22 +29,22 @@ pub struct Sink {
     pub interruptions: u64,
     /// Whether everything was flushed.
     pub is_flushed: bool,
-    habits: SinkPlan,
+    plan: SinkPlan,
     random: Random,
     was_interrupted: bool,
 }
 
 impl Sink {
     /// Creates an empty sink.
-    pub fn new(habits: SinkPlan) -> Self {
-        let random = Random::new(if let Reads::Random(seed) = habits.takes { seed } else { 0 });
+    pub fn new(plan: SinkPlan) -> Self {
+        let random = Random::new(if let Reads::Random(seed) = plan.takes { seed } else { 0 });
         let (file, was_interrupted, is_flushed) = (vec![], false, false);
-        Self { file, calls: 0, interruptions: 0, is_flushed, habits, random, was_interrupted }
+        Self { file, calls: 0, interruptions: 0, is_flushed, plan, random, was_interrupted }
     }
 
     fn admit(&mut self) -> Result<(), Fault> {
         let index = self.calls;
-        let is_interrupted = self.habits.interrupted_every.is_some_and(|every| index.is_multiple_of(every));
+        let is_interrupted = self.plan.interrupted_every.is_some_and(|every| index.is_multiple_of(every));
         if is_interrupted && !self.was_interrupted {
             self.was_interrupted = true;
             self.interruptions += 1;
@@ -52,7 +52,7 @@ impl Sink {
         }
         self.was_interrupted = false;
         self.calls += 1;
-        match self.habits.failure {
+        match self.plan.failure {
             Some(Failure::Once(call)) if index == call => Err(Fault::Broken),
             Some(Failure::Since(call)) if index >= call => Err(Fault::Broken),
             _ => Ok(()),
@@ -60,8 +60,8 @@ impl Sink {
     }
 
     fn taken(&mut self, given: usize) -> usize {
-        let left = self.habits.capacity.map_or(given, |capacity| capacity - self.file.len());
-        let taken = match self.habits.takes {
+        let left = self.plan.capacity.map_or(given, |capacity| capacity - self.file.len());
+        let taken = match self.plan.takes {
             Reads::Whole => given,
             Reads::AtMost(most) => most,
             Reads::Random(_) => 1 + self.random.below(given.max(1)),

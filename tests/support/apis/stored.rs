@@ -130,8 +130,8 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     random.shuffle(&mut queries);
     model.find_all(&mut queries, window).expect("present");
     for tensor in case.flat() {
-        let queries = queries.iter().find(|queries| queries.name() == tensor.name).expect("requested");
-        let info = queries.info().expect("present");
+        let query = queries.iter().find(|query| query.name() == tensor.name).expect("requested");
+        let info = query.info().expect("present");
         assert_eq!([info.begin(), info.end()], tensor.data_offsets);
         assert_eq!(model.find(&tensor.name, window).expect("present"), Some(info));
     }
