@@ -1,4 +1,4 @@
-//! What the adapters ask of the storage that they wrap, and what they make of its errors.
+//! The calls that the adapters make to the storage they wrap, and how they map its errors.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use embedded_safetensors::{
     ErrorKind as Kind, Model, ReadAt, ReadError,
     io::{FileLen, NorError, NorFile, Seekable},
 };
-use support::doors::{Flash, Stream};
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Storage};
+use support::sources::{Flash, Stream};
 
 const HEADER: &str = r#"{"a":{"dtype":"U8","shape":[100],"data_offsets":[0,100]}}"#;
 
@@ -24,46 +24,46 @@ fn failing(call: u64) -> Plan {
 }
 
 #[test]
-fn a_stream_is_sought_only_where_the_next_read_does_not_go_on() {
+fn stream_seeks_only_for_non_sequential_reads() {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let mut window = [0; 16];
-    let mut model = Model::open(Seekable::new(Stream::new(&storage)), &mut window).expect("it is sound");
+    let mut model = Model::open(Seekable::new(Stream::new(&storage)), &mut window).expect("valid file");
     assert_eq!(storage.counts().seeks, 2, "to the end, for the length, and to the front");
-    let info = model.find("a", &mut window).expect("it is sound").expect("it is there");
+    let info = model.find("a", &mut window).expect("valid file").expect("present");
     assert_eq!(storage.counts().seeks, 3, "to the front");
-    let mut reader = model.reader(&info).expect("it is this file's");
-    while reader.next_chunk(&mut window).expect("it is sound").is_some() {}
+    let mut reader = model.reader(&info).expect("tensor of this file");
+    while reader.next_chunk(&mut window).expect("valid file").is_some() {}
     assert_eq!(storage.counts().seeks, 3, "the tensor follows the header");
-    reader.seek(50).expect("it is inside");
-    while reader.next_chunk(&mut window).expect("it is sound").is_some() {}
+    reader.seek(50).expect("in range");
+    while reader.next_chunk(&mut window).expect("valid file").is_some() {}
     assert_eq!(storage.counts().seeks, 4);
 }
 
 #[test]
-fn a_stream_that_failed_is_sought_again() {
+fn stream_seeks_again_after_an_error() {
     let file: Vec<u8> = (0..100).collect();
     let storage = Storage::new(&file, Plan::default());
     let mut source = Seekable::new(Stream::new(&storage));
     let mut buffer = [0; 10];
     assert_eq!(source.read_at(20, &mut buffer), Ok(10));
-    storage.follow(failing(0));
+    storage.set_plan(failing(0));
     assert_eq!(source.read_at(30, &mut buffer), Err(Fault::Broken));
-    assert_eq!((source.read_at(30, &mut buffer), buffer[0]), (Ok(10), 30), "the stream stood elsewhere");
+    assert_eq!((source.read_at(30, &mut buffer), buffer[0]), (Ok(10), 30), "the stream was elsewhere");
     assert_eq!(storage.counts().seeks, 1);
-    storage.follow(failing(0));
+    storage.set_plan(failing(0));
     assert_eq!(source.read_at(70, &mut buffer), Err(Fault::Broken), "the seek fails");
     assert_eq!((source.read_at(40, &mut buffer), buffer[0]), (Ok(10), 40));
     assert_eq!(source.file_len(), Ok(FileLen::Exactly(100)));
     assert_eq!(
         (source.read_at(50, &mut buffer), buffer[0]),
         (Ok(10), 50),
-        "the length was asked for between"
+        "the length was queried in between"
     );
 }
 
 #[test]
-fn the_end_of_a_stream_is_no_bytes() {
+fn read_at_end_of_stream_returns_zero() {
     let storage = Storage::new(b"abc", Plan::default());
     let mut source = Seekable::new(Stream::new(&storage));
     let mut buffer = [0; 2];
@@ -72,11 +72,11 @@ fn the_end_of_a_stream_is_no_bytes() {
     assert_eq!(source.read_at(u64::MAX, &mut buffer), Ok(0));
     let mut stream = source.into_inner();
     assert_eq!(embedded_io::Seek::seek(&mut stream, embedded_io::SeekFrom::Start(1)), Ok(1));
-    assert_eq!(embedded_io::Read::read(&mut stream, &mut buffer), Ok(2), "it came back");
+    assert_eq!(embedded_io::Read::read(&mut stream, &mut buffer), Ok(2), "the stream is returned");
 }
 
 #[test]
-fn errors_keep_their_kind_or_get_the_one_that_fits() {
+fn errors_map_to_io_error_kinds() {
     let kind = |error: ReadError<Fault>| error.kind();
     assert_eq!(kind(ReadError::Source(Fault::Interrupted)), ErrorKind::Interrupted);
     assert_eq!(kind(ReadError::Source(Fault::Broken)), ErrorKind::Other);
@@ -88,20 +88,24 @@ fn errors_keep_their_kind_or_get_the_one_that_fits() {
 }
 
 #[test]
-fn errors_are_sentences() {
-    let said = |error: ReadError<NorError<Fault>>| error.to_string();
-    let flash = |fault| said(ReadError::Source(NorError(fault)));
+fn error_messages() {
+    let message = |error: ReadError<NorError<Fault>>| error.to_string();
+    let flash = |fault| message(ReadError::Source(NorError(fault)));
     let unaligned = "the flash was read, written or erased at an address or in a length that it cannot do";
     assert_eq!(flash(Fault::NotAligned), format!("the storage cannot be read: {unaligned}"));
     let beyond = "the flash was read, written or erased beyond its end";
     assert_eq!(flash(Fault::OutOfBounds), format!("the storage cannot be read: {beyond}"));
     assert_eq!(flash(Fault::Broken), "the storage cannot be read: the flash failed");
-    assert_eq!(said(ReadError::UnexpectedEof { at: 7 }), "the file ends at byte 7, before its end was due");
+    assert_eq!(
+        message(ReadError::UnexpectedEof { at: 7 }),
+        "the file ends at byte 7, before its end was due"
+    );
     let format = Kind::FileTooShort.at(3);
-    assert_eq!(said(format.into()), format.to_string());
+    assert_eq!(message(format.into()), format.to_string());
 }
 
-/// The reads of flash with units of 16 bytes when these bytes of a partition are read that begins at 0x20.
+/// Returns the reads of flash with units of 16 bytes when these bytes of a partition that starts at 0x20 are
+/// read.
 fn units_of(offset: u64, len: usize) -> Vec<(u64, u64)> {
     let file: Vec<u8> = (0..100).collect();
     let storage = Storage::new(&file, Plan::default());
@@ -109,15 +113,15 @@ fn units_of(offset: u64, len: usize) -> Vec<(u64, u64)> {
     let mut buffer = vec![0; len];
     let mut filled = 0;
     while filled < len {
-        filled += source.read_at(offset + filled as u64, &mut buffer[filled..]).expect("it is sound");
+        filled += source.read_at(offset + filled as u64, &mut buffer[filled..]).expect("valid file");
     }
-    let offset = usize::try_from(offset).expect("it is small");
+    let offset = usize::try_from(offset).expect("fits in usize");
     assert_eq!(buffer, file[offset..offset + len]);
     storage.counts().ranges.iter().map(|range| (range.start, range.end)).collect()
 }
 
 #[test]
-fn whole_units_of_flash_are_read_at_once() {
+fn flash_reads_cover_whole_units() {
     assert_eq!(units_of(0, 96), [(0, 96)]);
     assert_eq!(units_of(16, 16), [(16, 32)]);
     assert_eq!(units_of(0, 40), [(0, 32), (32, 48)]);
@@ -128,7 +132,7 @@ fn whole_units_of_flash_are_read_at_once() {
 }
 
 #[test]
-fn a_partition_lies_in_the_flash() {
+fn partition_limits_reads() {
     let file: Vec<u8> = (0..64).collect();
     let storage = Storage::new(&file, Plan::default());
     let opened = |range: Range<u32>| NorFile::partition(Flash::<4>::new(&storage, 0), range);
@@ -160,22 +164,22 @@ fn a_partition_lies_in_the_flash() {
 }
 
 #[test]
-fn what_lies_behind_the_file_in_its_partition_is_not_looked_at() {
+fn bytes_after_the_file_in_a_partition_are_not_read() {
     let mut flash = file();
     let len = flash.len() as u64;
     flash.extend([0xFF; 50]);
     let storage = Storage::new(&flash, Plan::default());
     let mut window = [0; 64];
     let source = NorFile::new(Flash::<4>::new(&storage, 0));
-    let model = Model::open(source, &mut window).expect("it is sound");
+    let model = Model::open(source, &mut window).expect("valid file");
     let source = model.into_source().with_file_len(len + 1);
     let trailing = Kind::DataTrailing { needed: 100 }.at(len);
     assert_eq!(Model::open(source, &mut window).map(|_| ()), Err(trailing.into()));
 }
 
-/// What firmware/README.md and `with_file_len` say of it: flash does not tell which of its bytes were written.
+/// As firmware/README.md and `with_file_len` document: flash does not report which of its bytes were written.
 #[test]
-fn a_file_that_was_written_in_part_is_noticed_by_its_header_or_the_number_of_bytes() {
+fn partly_written_file_is_detected() {
     let file = file();
     let len = file.len() as u64;
     let data_start = file.len() - 100;
@@ -185,15 +189,15 @@ fn a_file_that_was_written_in_part_is_noticed_by_its_header_or_the_number_of_byt
         flash[..written].copy_from_slice(&file[..written]);
         let storage = Storage::new(&flash, Plan::default());
         let source = || NorFile::new(Flash::<4>::new(&storage, 0));
-        let is_header_whole = written >= data_start;
-        assert_eq!(Model::open(source(), &mut window).is_ok(), is_header_whole, "{written}");
+        let is_header_complete = written >= data_start;
+        assert_eq!(Model::open(source(), &mut window).is_ok(), is_header_complete, "{written}");
         assert_eq!(
             Model::open(source().with_file_len(len), &mut window).is_ok(),
-            is_header_whole,
+            is_header_complete,
             "{written}"
         );
         let outcome = Model::open(source().with_file_len(written as u64), &mut window).map(drop);
-        match is_header_whole {
+        match is_header_complete {
             true => {
                 let present = (written - data_start) as u64;
                 let short = Kind::DataShort { needed: 100, present }.at(written as u64);
@@ -205,7 +209,7 @@ fn a_file_that_was_written_in_part_is_noticed_by_its_header_or_the_number_of_byt
 }
 
 #[test]
-fn a_slice_is_a_file_that_ends_where_it_ends() {
+fn slice_is_a_file_of_its_length() {
     let mut source = &b"abc"[..];
     let mut buffer = [0; 2];
     assert_eq!(source.file_len(), Ok(FileLen::Exactly(3)));
@@ -220,28 +224,28 @@ fn a_slice_is_a_file_that_ends_where_it_ends() {
 
 #[cfg(all(feature = "std", unix))]
 #[test]
-fn what_is_no_regular_file_has_no_length() {
-    let mut null = std::fs::File::open("/dev/null").expect("every system has it");
-    assert_eq!(null.file_len().expect("it can be asked"), FileLen::Unknown);
-    let too_short = Model::open(&null, &mut [0; 8]).map(|_| ()).expect_err("it has no bytes");
+fn special_file_has_unknown_length() {
+    let mut null = std::fs::File::open("/dev/null").expect("exists on every system");
+    assert_eq!(null.file_len().expect("can be queried"), FileLen::Unknown);
+    let too_short = Model::open(&null, &mut [0; 8]).map(|_| ()).expect_err("empty file");
     assert!(matches!(too_short, ReadError::Format(error) if error == Kind::FileTooShort.at(0)));
 }
 
 #[cfg(all(feature = "std", unix))]
 #[test]
-fn what_the_system_cannot_read_is_its_error() {
-    let folder = std::fs::File::open(env!("CARGO_MANIFEST_DIR")).expect("the project has a folder");
-    let error = Model::open(&folder, &mut [0; 8]).map(|_| ()).expect_err("a folder has no bytes");
+fn unreadable_file_returns_the_system_error() {
+    let directory = std::fs::File::open(env!("CARGO_MANIFEST_DIR")).expect("project directory");
+    let error = Model::open(&directory, &mut [0; 8]).map(|_| ()).expect_err("a directory has no bytes");
     let ReadError::Source(error) = error else { panic!("{error}") };
     assert_eq!(error.kind(), std::io::ErrorKind::IsADirectory);
 }
 
 #[cfg(all(feature = "std", any(unix, windows)))]
 #[test]
-fn errors_of_reading_files_turn_into_errors_of_io() {
+fn read_errors_convert_to_io_errors() {
     let kind = |error: ReadError<std::io::Error>| std::io::Error::from(error).kind();
-    let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-    assert_eq!(kind(ReadError::Source(refused)), std::io::ErrorKind::PermissionDenied);
+    let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    assert_eq!(kind(ReadError::Source(error)), std::io::ErrorKind::PermissionDenied);
     assert_eq!(kind(ReadError::UnexpectedEof { at: 7 }), std::io::ErrorKind::UnexpectedEof);
     assert_eq!(kind(Kind::Utf8.at(9).into()), std::io::ErrorKind::InvalidData);
     assert_eq!(kind(Kind::NoWindow.at(0).into()), std::io::ErrorKind::InvalidInput);
@@ -249,30 +253,28 @@ fn errors_of_reading_files_turn_into_errors_of_io() {
     assert_eq!(ended.to_string(), "the file ends at byte 7, before its end was due");
 }
 
-/// How many reads of flash with units of 4 bytes it takes to stream 5120 bytes in chunks of 512, from the first
-/// byte of the file's data on, which begin at a unit, or the second.
+/// Returns how many reads of flash with units of 4 bytes it takes to stream 5120 bytes in chunks of 512. The
+/// data start at a unit; the stream starts with their first or second byte.
 fn reads_of_a_stream(begin: u64, block: u64) -> u64 {
-    let header = format!(
-        r#"{{"pad":{{"dtype":"U8","shape":[{begin}],"data_offsets":[0,{begin}]}},"a":{{"dtype":"U8","shape":[5120],"data_offsets":[{begin},{}]}}}}"#,
-        begin + 5120
-    );
+    let end = begin + 5120;
+    let pad = format!(r#""pad":{{"dtype":"U8","shape":[{begin}],"data_offsets":[0,{begin}]}}"#);
+    let header = format!(r#"{{{pad},"a":{{"dtype":"U8","shape":[5120],"data_offsets":[{begin},{end}]}}}}"#);
     let padding = " ".repeat(header.len().next_multiple_of(8) - header.len());
     let file = with_header(&(header + &padding), 5121);
     let storage = Storage::new(&file, Plan::default());
     let mut buffer = [0; 512];
-    let mut model =
-        Model::open(NorFile::new(Flash::<4>::new(&storage, 0)), &mut buffer).expect("it is sound");
-    let info = model.find("a", &mut buffer).expect("it is sound").expect("it is there");
+    let mut model = Model::open(NorFile::new(Flash::<4>::new(&storage, 0)), &mut buffer).expect("valid file");
+    let info = model.find("a", &mut buffer).expect("valid file").expect("present");
     let before = storage.counts().reads;
     let mut reader =
-        model.reader(&info).expect("it is this file's").aligned_to(block).expect("a power of two");
-    while reader.next_chunk(&mut buffer).expect("it is sound").is_some() {}
+        model.reader(&info).expect("tensor of this file").aligned_to(block).expect("a power of two");
+    while reader.next_chunk(&mut buffer).expect("valid file").is_some() {}
     storage.counts().reads - before
 }
 
-/// The readme says so.
+/// As documented in the readme.
 #[test]
-fn chunks_that_do_not_begin_at_a_unit_of_flash_take_two_reads_more() {
+fn unaligned_flash_chunks_take_two_more_reads() {
     assert_eq!(reads_of_a_stream(0, 1), 10);
     assert_eq!(reads_of_a_stream(1, 1), 10 + 2 * 10);
     assert_eq!(reads_of_a_stream(0, 4), 10);

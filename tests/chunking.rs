@@ -1,11 +1,11 @@
-//! Chunks change nothing: however a file is cut, events, positions and errors are the same.
+//! Chunking does not matter: however a file is cut, events, positions and errors are the same.
 
 use support::share;
 use support::split::Split;
 use support::trace::Trace;
 use vectors::Vector;
 
-/// The vectors that are cut in every place: all but the recipes for longer files.
+/// The vectors that are cut at every byte: all but the recipes for longer files.
 fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
     let vectors = vectors::load().vectors.into_iter();
     vectors.filter(|vector| vector.length <= 4200).map(|vector| {
@@ -14,15 +14,15 @@ fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
     })
 }
 
-fn same(vector: &Vector, file: &[u8], whole: &Trace, split: Split) {
-    assert!(Trace::of(file, split) == *whole, "{} is read otherwise when cut {split:?}", vector.id);
+fn same(vector: &Vector, file: &[u8], expected: &Trace, split: Split) {
+    assert!(Trace::of(file, split) == *expected, "{} is read differently when cut {split:?}", vector.id);
 }
 
 #[test]
 fn every_split_in_two() {
     for (vector, file) in small() {
-        let whole = Trace::of(&file, Split::WHOLE);
-        (0..=file.len()).for_each(|cut| same(&vector, &file, &whole, Split::Once(cut)));
+        let expected = Trace::of(&file, Split::WHOLE);
+        (0..=file.len()).for_each(|cut| same(&vector, &file, &expected, Split::Once(cut)));
     }
 }
 
@@ -30,9 +30,10 @@ fn every_split_in_two() {
 fn every_split_in_three() {
     let short = small().filter(|(_, file)| file.len() <= 256).enumerate();
     for (_, (vector, file)) in short.filter(|(number, _)| share::takes(*number)) {
-        let whole = Trace::of(&file, Split::WHOLE);
+        let expected = Trace::of(&file, Split::WHOLE);
         for first in 0..=file.len() {
-            (first..=file.len()).for_each(|second| same(&vector, &file, &whole, Split::Twice(first, second)));
+            (first..=file.len())
+                .for_each(|second| same(&vector, &file, &expected, Split::Twice(first, second)));
         }
     }
 }
@@ -44,8 +45,8 @@ fn one_byte_at_a_time() {
     }
 }
 
-/// Most recipes are too long for every split: pieces of one byte and of an odd size for all of them;
-/// for all but the longest also one cut each where the fault shows and where the file begins and ends.
+/// Most recipes are too long for every split. All of them are cut into pieces of one byte and of an odd size;
+/// all but the longest are also cut once at the error, at the file's start and at its end.
 #[test]
 fn long_files_in_pieces() {
     for (number, vector) in vectors::recipes().enumerate() {
@@ -53,14 +54,14 @@ fn long_files_in_pieces() {
             continue;
         }
         let file = vector.bytes();
-        let whole = Trace::of(&file, Split::WHOLE);
-        [1, 4097].into_iter().for_each(|size| same(&vector, &file, &whole, Split::Every(size)));
+        let expected = Trace::of(&file, Split::WHOLE);
+        [1, 4097].into_iter().for_each(|size| same(&vector, &file, &expected, Split::Every(size)));
         if vector.large {
             continue;
         }
-        let fault = whole.error.map_or(0, |error| usize::try_from(error.at).expect("in memory"));
-        for cut in [1, 8, 9, fault, fault + 1, file.len() - 1] {
-            same(&vector, &file, &whole, Split::Once(cut.min(file.len())));
+        let error_at = expected.error.map_or(0, |error| usize::try_from(error.at).expect("fits in usize"));
+        for cut in [1, 8, 9, error_at, error_at + 1, file.len() - 1] {
+            same(&vector, &file, &expected, Split::Once(cut.min(file.len())));
         }
     }
 }

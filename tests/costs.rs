@@ -1,4 +1,4 @@
-//! What each call reads of its source, counted. The readme's table says the same.
+//! Counts the bytes that each call reads from its source. The readme's table has the same numbers.
 
 use embedded_safetensors::{
     Model, ReadAt, ReadError,
@@ -14,21 +14,24 @@ use std::ops::Range;
 use support::file::with_header;
 
 const TENSORS: u64 = 40;
-/// Bytes of one tensor: a length that no block divides.
+/// Bytes of one tensor: no block size divides it.
 const TENSOR_LEN: u64 = 5204;
-/// From one byte to more than the whole header.
+/// From one byte to more than the entire header.
 const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 
-/// The rows of the readme's table, each proven by the test of its place.
+/// The rows of the readme's table. A test here verifies each of them.
 const README_ROWS: [&str; 5] = [
     "| `open`, `open_with` | `H`, once; `W` where that is more | `H / W`, rounded up |",
-    "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H / W`, rounded up |",
-    "| `open_unordered`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up; `W` in the first where that is more | `H / W` in each |",
+    "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H \
+        / W`, rounded up |",
+    "| `open_unordered`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / \
+        k` passes, rounded up; `W` in the first where that is more | `H / W` in each |",
     "| lookups in an `Index`, `reader`, `seek` | none | none |",
-    "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as reading it raw |",
+    "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as \
+        reading it raw |",
 ];
 
-/// Gives all that it is asked for, and keeps which bytes that were.
+/// Returns all bytes requested, and records their ranges.
 #[derive(Clone, Copy)]
 struct Source<'f> {
     file: &'f [u8],
@@ -58,18 +61,16 @@ type Outcome = Result<(), ReadError<Infallible>>;
 const BYTES: &str = "layers.39.weight";
 const FLOATS: &str = "layers.38.weight";
 
-/// A file with its tensors in this order, and how long its header is: an odd length, so that no tensor begins
-/// where anything wider than a byte would.
+/// Returns a file with its tensors in this order, and the length of its header: an odd one, so that no tensor
+/// is aligned to more than a byte.
 fn file(order: impl Iterator<Item = u64>) -> (Vec<u8>, u64) {
     let mut header = r#"{"__metadata__":{"unit":"seven"}"#.to_owned();
     for ordinal in order {
         let (begin, end) = (ordinal * TENSOR_LEN, (ordinal + 1) * TENSOR_LEN);
         let (dtype, elements) = if ordinal % 2 == 0 { ("F32", TENSOR_LEN / 4) } else { ("U8", TENSOR_LEN) };
-        write!(
-            header,
-            r#","layers.{ordinal}.weight":{{"dtype":"{dtype}","shape":[{elements}],"data_offsets":[{begin},{end}]}}"#
-        )
-        .expect("strings grow");
+        let shape_and_offsets = format!(r#""shape":[{elements}],"data_offsets":[{begin},{end}]"#);
+        write!(header, r#","layers.{ordinal}.weight":{{"dtype":"{dtype}",{shape_and_offsets}}}"#)
+            .expect("strings can grow");
     }
     header.push_str(if header.len().is_multiple_of(2) { "}" } else { "} " });
     let file = with_header(&header, usize::try_from(TENSORS * TENSOR_LEN).expect("a short file"));
@@ -80,29 +81,29 @@ fn window(len: u64) -> Vec<u8> {
     vec![0; usize::try_from(len).expect("a short window")]
 }
 
-/// The reads since the last time; they follow each other without gap or overlap.
-fn taken(reads: &Reads) -> Vec<Range<u64>> {
+/// Returns the reads since the last call and clears them. They follow each other without gap or overlap.
+fn take_reads(reads: &Reads) -> Vec<Range<u64>> {
     let reads = reads.take();
     let follow = |pair: &[Range<u64>]| pair[0].end == pair[1].start;
     assert!(reads.windows(2).all(follow), "gap or overlap: {reads:?}");
     reads
 }
 
-/// The bytes that reads covered, and how many reads that took.
+/// Returns the bytes that reads covered, and the number of reads.
 fn covered(reads: &Reads) -> (Range<u64>, u64) {
-    let reads = taken(reads);
+    let reads = take_reads(reads);
     let start = reads.first().map_or(0, |first| first.start);
     let end = reads.last().map_or(0, |last| last.end);
     (start..end, reads.len() as u64)
 }
 
-/// Opens the file with each window, and lends model, window and reads to `test`.
+/// Opens the file with each window, and passes model, window and reads to `test`.
 fn with_each_window(test: impl Fn(&mut Opened<'_>, &mut [u8], &Reads, u64)) {
     let (file, header_len) = file(0..TENSORS);
     for len in WINDOWS {
         let (reads, mut window) = (Reads::default(), window(len));
         let source = Source { file: &file, reads: &reads };
-        let mut model = Model::open(source, &mut window).expect("it is sound");
+        let mut model = Model::open(source, &mut window).expect("valid file");
         assert_eq!(model.summary().data_start, header_len);
         test(&mut model, &mut window, &reads, header_len);
     }
@@ -112,14 +113,14 @@ fn with_each_window(test: impl Fn(&mut Opened<'_>, &mut [u8], &Reads, u64)) {
 fn opening_reads_the_header_once() {
     with_each_window(|_, window, reads, header_len| {
         let window_len = window.len() as u64;
-        // Nobody knows how long the header is before its first window has come.
+        // The length of the header is unknown until the first window has been read.
         let read = 0..header_len.max(window_len);
         assert_eq!(covered(reads), (read, header_len.div_ceil(window_len)), "{window_len}");
     });
 }
 
 #[test]
-fn opening_in_slots_reads_an_ordered_header_once() {
+fn open_unordered_reads_ordered_header_once() {
     let (file, header_len) = file(0..TENSORS);
     for len in WINDOWS {
         let reads = Reads::default();
@@ -129,14 +130,14 @@ fn opening_in_slots_reads_an_ordered_header_once() {
     }
 }
 
-/// How many bytes were read in all, and in how many reads.
+/// Returns the number of bytes read and the number of reads.
 fn summed(reads: &Reads) -> (u64, u64) {
     let reads = reads.take();
     (reads.iter().map(|read| read.end - read.start).sum(), reads.len() as u64)
 }
 
 #[test]
-fn sorting_reads_the_header_once_more_for_every_so_many_slots() {
+fn sorting_passes_depend_on_slots() {
     let (file, header_len) = file((0..TENSORS).rev());
     for len in WINDOWS {
         for slots in [1, 3, 39, 40, 41] {
@@ -144,16 +145,16 @@ fn sorting_reads_the_header_once_more_for_every_so_many_slots() {
             let source = Source { file: &file, reads: &reads };
             assert!(Model::open_unordered(source, &mut slots, &mut window(len)).is_ok());
             let sorting = TENSORS.div_ceil(slots.len() as u64);
-            // Only the first pass does not know yet how long the header is.
+            // Only the first pass does not know the length of the header.
             let bytes = header_len.max(len) + sorting * header_len;
-            let due = (bytes, (1 + sorting) * header_len.div_ceil(len));
-            assert_eq!(summed(&reads), due, "{} slots, a window of {len}", slots.len());
+            let expected = (bytes, (1 + sorting) * header_len.div_ceil(len));
+            assert_eq!(summed(&reads), expected, "{} slots, a window of {len}", slots.len());
         }
     }
 }
 
 #[test]
-fn checking_names_reads_the_header_once_for_every_so_many_slots() {
+fn name_check_passes_depend_on_slots() {
     // All tensors, and one key of the metadata.
     const NAMES: u64 = TENSORS + 1;
     with_each_window(|model, window, reads, header_len| {
@@ -163,8 +164,8 @@ fn checking_names_reads_the_header_once_for_every_so_many_slots() {
             model.validate_names([1, 2], &mut memory, &mut [0], window).expect("all are distinct");
             // The last name of each pass is the first of the next.
             let passes = (NAMES - 1).div_ceil(slots - 1);
-            let due = (passes * header_len, passes * header_len.div_ceil(window.len() as u64));
-            assert_eq!(summed(reads), due, "{slots} slots, a window of {}", window.len());
+            let expected = (passes * header_len, passes * header_len.div_ceil(window.len() as u64));
+            assert_eq!(summed(reads), expected, "{slots} slots, a window of {}", window.len());
         }
     });
 }
@@ -187,39 +188,39 @@ const LOOKUPS: [Lookup; 10] = [
 
 fn find_first<const COUNT: usize>(model: &mut Opened<'_>, window: &mut [u8]) -> Outcome {
     let names: [String; COUNT] = std::array::from_fn(|ordinal| format!("layers.{ordinal}.weight"));
-    let mut wanted = names.each_ref().map(|name| Query::required(name));
-    model.find_all(&mut wanted, window)
+    let mut queries = names.each_ref().map(|name| Query::required(name));
+    model.find_all(&mut queries, window)
 }
 
 #[test]
 fn every_lookup_reads_the_header_once() {
     with_each_window(|model, window, reads, header_len| {
         reads.take();
-        let due = (0..header_len, header_len.div_ceil(window.len() as u64));
+        let expected = (0..header_len, header_len.div_ceil(window.len() as u64));
         for (name, look_up) in LOOKUPS {
             look_up(model, window).expect(name);
-            assert_eq!(covered(reads), due, "{name}, a window of {}", window.len());
+            assert_eq!(covered(reads), expected, "{name}, a window of {}", window.len());
         }
     });
 }
 
 #[test]
-fn an_index_reads_the_header_once_and_its_lookups_nothing() {
+fn index_reads_header_once_and_lookups_nothing() {
     with_each_window(|model, window, reads, header_len| {
         reads.take();
         let mut storage = IndexStorage::<40, 40, 640>::new();
-        let index = model.build_index(storage.memory(), window).expect("there is room");
+        let index = model.build_index(storage.memory(), window).expect("fits");
         assert_eq!(covered(reads), (0..header_len, header_len.div_ceil(window.len() as u64)));
-        let found = index.find(BYTES).expect("it is sound").expect("it is there");
+        let found = index.find(BYTES).expect("valid file").expect("present");
         assert_eq!(index.find("layers.40.weight"), Ok(None));
-        let mut reader = model.reader(&found).expect("it is this file's");
-        reader.seek(TENSOR_LEN / 2).expect("it is inside");
+        let mut reader = model.reader(&found).expect("tensor of this file");
+        reader.seek(TENSOR_LEN / 2).expect("in range");
         assert_eq!(covered(reads), (0..0, 0));
     });
 }
 
 #[test]
-fn opening_with_an_index_reads_a_header_in_any_order_once() {
+fn open_indexed_reads_any_header_once() {
     let (file, header_len) = file((0..TENSORS).rev());
     for len in WINDOWS {
         let reads = Reads::default();
@@ -231,32 +232,32 @@ fn opening_with_an_index_reads_a_header_in_any_order_once() {
 }
 
 #[test]
-fn opening_and_finding_together_reads_the_header_once() {
+fn open_with_queries_reads_header_once() {
     let (file, header_len) = file(0..TENSORS);
     for len in WINDOWS {
-        let (reads, mut wanted) = (Reads::default(), [Query::required(FLOATS), Query::optional("x")]);
+        let (reads, mut queries) = (Reads::default(), [Query::required(FLOATS), Query::optional("x")]);
         let source = Source { file: &file, reads: &reads };
-        assert!(Model::open_with(source, &mut wanted, &mut window(len)).is_ok());
-        assert!(wanted[0].info().is_some());
+        assert!(Model::open_with(source, &mut queries, &mut window(len)).is_ok());
+        assert!(queries[0].info().is_some());
         assert_eq!(covered(&reads), (0..header_len.max(len), header_len.div_ceil(len)), "{len}");
     }
 }
 
-/// Streams a tensor; gives the bytes of the file it lies in, and the reads.
+/// Streams a tensor; returns its bytes' range in the file, and the reads.
 fn stream(name: &str, block: u64, buffer_len: u64) -> (Range<u64>, Vec<Range<u64>>) {
     let (file, header_len) = file(0..TENSORS);
     let (reads, mut buffer) = (Reads::default(), window(buffer_len));
-    let mut model = Model::open(Source { file: &file, reads: &reads }, &mut [0; 64]).expect("it is sound");
-    let found = model.find(name, &mut [0; 64]).expect("it is sound").expect("it is there");
+    let mut model = Model::open(Source { file: &file, reads: &reads }, &mut [0; 64]).expect("valid file");
+    let found = model.find(name, &mut [0; 64]).expect("valid file").expect("present");
     reads.take();
     let mut reader =
-        model.reader(&found).and_then(|reader| reader.aligned_to(block)).expect("it is this file's");
-    while reader.next_chunk(&mut buffer).expect("memory does not fail").is_some() {}
-    (header_len + found.begin()..header_len + found.end(), taken(&reads))
+        model.reader(&found).and_then(|reader| reader.aligned_to(block)).expect("tensor of this file");
+    while reader.next_chunk(&mut buffer).expect("memory has no faults").is_some() {}
+    (header_len + found.begin()..header_len + found.end(), take_reads(&reads))
 }
 
 #[test]
-fn streaming_reads_as_often_as_reading_raw() {
+fn streaming_takes_as_many_reads_as_raw() {
     for buffer_len in [4, 8, 64, 512, 2048, 5200, TENSOR_LEN, 100_000] {
         let (tensor, reads) = stream(FLOATS, 1, buffer_len);
         let raw: Vec<_> = tensor
@@ -270,7 +271,7 @@ fn streaming_reads_as_often_as_reading_raw() {
 }
 
 #[test]
-fn a_buffer_of_broken_elements_is_read_as_one_of_whole_elements() {
+fn partial_element_of_the_buffer_is_unused() {
     for (odd, whole) in [(5, 4), (511, 508), (5203, 5200)] {
         assert_eq!(stream(FLOATS, 1, odd), stream(FLOATS, 1, whole));
     }
@@ -290,10 +291,10 @@ fn aligned_streaming_reads_each_block_once() {
 }
 
 #[test]
-fn one_piece_is_one_read() {
+fn read_at_is_one_read() {
     with_each_window(|model, window, reads, header_len| {
-        let found = model.find("layers.2.weight", window).expect("it is sound").expect("it is there");
-        let mut reader = model.reader(&found).expect("it is this file's");
+        let found = model.find("layers.2.weight", window).expect("valid file").expect("present");
+        let mut reader = model.reader(&found).expect("tensor of this file");
         reads.take();
         let start = header_len + found.begin();
         assert!(reader.read_at(1000, &mut [0; 100]).is_ok());
@@ -315,7 +316,7 @@ impl embedded_io::ErrorType for File<'_> {
 
 impl embedded_io::Read for File<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        Ok(std::io::Read::read(&mut self.cursor, buffer).expect("memory does not fail"))
+        Ok(std::io::Read::read(&mut self.cursor, buffer).expect("memory has no faults"))
     }
 }
 
@@ -332,22 +333,21 @@ impl embedded_io::Seek for File<'_> {
 }
 
 #[test]
-fn a_file_that_seeks_is_sought_once_for_each_pass_and_each_tensor() {
+fn seekable_file_seeks_once_per_pass_and_tensor() {
     let ((file, _), seeks) = (file(0..TENSORS), RefCell::new(0));
     let source = Seekable::new(File { cursor: std::io::Cursor::new(&file), seeks: &seeks });
-    let mut model = Model::open(source, &mut [0; 64]).expect("it is sound");
+    let mut model = Model::open(source, &mut [0; 64]).expect("valid file");
     assert_eq!(seeks.take(), 2, "to the end for the length, and back");
-    let found = model.find("layers.2.weight", &mut [0; 64]).expect("it is sound").expect("it is there");
+    let found = model.find("layers.2.weight", &mut [0; 64]).expect("valid file").expect("present");
     assert_eq!(seeks.take(), 1);
-    let mut reader = model.reader(&found).expect("it is this file's");
-    while reader.next_chunk(&mut [0; 64]).expect("memory does not fail").is_some() {}
+    let mut reader = model.reader(&found).expect("tensor of this file");
+    while reader.next_chunk(&mut [0; 64]).expect("memory has no faults").is_some() {}
     assert_eq!(seeks.take(), 1);
 }
 
 #[test]
-fn the_readme_says_so() {
-    let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the readme");
+fn readme_has_the_same_numbers() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md");
     for row in README_ROWS {
         assert!(page.contains(row), "README.md lacks the row {row}");
     }

@@ -1,4 +1,4 @@
-//! The index: the verdict it gives, what it holds, how it is found, and what it says when it does not fit.
+//! The index: its verdict, its content, its lookups, and its errors when memory is too small.
 
 use embedded_safetensors::{
     Error, ErrorKind, Model, ReadAt, ReadError,
@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Mutex;
 use support::file::with_header;
-use support::judge::{Reader, judge};
 use support::memory::Memory;
 use support::random::Random;
+use support::verdict::{Reader, full_verdict};
 use vectors::Vector;
 use vectors::table::{Table, Tensor};
 
@@ -31,7 +31,7 @@ fn open<'m>(file: &[u8], memory: IndexMemory<'m>, window: usize) -> Result<Index
 
 fn size_of_index(file: &[u8]) -> IndexSize {
     let (mut slots, mut window) = (vec![SortSlot::EMPTY; 1000], [0; 4096]);
-    let mut model = format(Model::open_unordered(file, &mut slots, &mut window)).expect("it is sound");
+    let mut model = format(Model::open_unordered(file, &mut slots, &mut window)).expect("valid file");
     format(model.index_size(&mut window)).expect("the header can be counted")
 }
 
@@ -48,26 +48,26 @@ fn rows(index: &Index<'_>) -> Vec<Tensor> {
     Table { tensors: index.by_offset().map(row).collect(), metadata: None }.sorted().tensors
 }
 
-/// Everything that can be asked of an index, compared with the tensors that the file has.
+/// Compares all queries of an index with the tensors of the file.
 fn compare(index: &mut Index<'_>, tensors: &[Tensor]) -> Result<(), String> {
     let expect = |what: &str, holds: bool| if holds { Ok(()) } else { Err(what.to_owned()) };
     expect("other tensors", rows(index) == tensors)?;
     expect("another length", index.len() == tensors.len() && index.is_empty() == tensors.is_empty())?;
     expect("another count in the summary", index.summary().tensors == tensors.len() as u64)?;
 
-    let places: Vec<_> = index.by_offset().map(|tensor| (tensor.begin(), tensor.end())).collect();
-    expect("not by offset", places.is_sorted())?;
+    let offsets: Vec<_> = index.by_offset().map(|tensor| (tensor.begin(), tensor.end())).collect();
+    expect("not by offset", offsets.is_sorted())?;
     let by_name: Vec<&str> = index.by_name().map(|tensor| tensor.name()).collect();
     let names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
     expect("not by name", by_name.iter().eq(&names))?;
-    expect("not by name again", index.by_name().map(|tensor| tensor.name()).eq(names.iter().copied()))?;
+    expect("still not by name", index.by_name().map(|tensor| tensor.name()).eq(names.iter().copied()))?;
     tensors.iter().try_for_each(|tensor| compare_one(index, tensor, &names))?;
-    expect("data behind the end", index.at_offset(index.summary().data_len).is_none())
+    expect("data after the end", index.at_offset(index.summary().data_len).is_none())
 }
 
 fn compare_one(index: &Index<'_>, tensor: &Tensor, names: &BTreeSet<&str>) -> Result<(), String> {
     let [begin, end] = tensor.data_offsets;
-    if index.find(&tensor.name).expect("it is sound").map(row).as_ref() != Some(tensor) {
+    if index.find(&tensor.name).expect("valid file").map(row).as_ref() != Some(tensor) {
         return Err(format!("{:?} is not found", tensor.name));
     }
     for offset in [begin, end.saturating_sub(1)] {
@@ -83,8 +83,8 @@ fn compare_one(index: &Index<'_>, tensor: &Tensor, names: &BTreeSet<&str>) -> Re
     Ok(())
 }
 
-/// What the manifest expects, except that an index does not look at keys of the metadata.
-fn judge_vector(vector: &Vector, file: &[u8], window: usize) -> Result<(), String> {
+/// Expects the manifest's verdict, except that an index does not compare metadata keys.
+fn test_vector(vector: &Vector, file: &[u8], window: usize) -> Result<(), String> {
     let mut memory = Memory::ample(file);
     match (open(file, memory.lend(), window), vector.code.as_deref()) {
         (Ok(_), Some("metadata.duplicate")) => Ok(()),
@@ -106,26 +106,26 @@ fn compare_with(vector: &Vector, index: &mut Index<'_>) -> Result<(), String> {
 fn each_vector(limit: usize, window: usize) {
     let manifest = vectors::load();
     let chosen: Vec<&Vector> = manifest.vectors.iter().filter(|vector| vector.length <= limit).collect();
-    let judged = chosen.iter().map(|vector| (vector, judge_vector(vector, &vector.bytes(), window)));
+    let outcomes = chosen.iter().map(|vector| (vector, test_vector(vector, &vector.bytes(), window)));
     let failures: Vec<String> =
-        judged.filter_map(|(vector, outcome)| Some(format!("{}: {}", vector.id, outcome.err()?))).collect();
+        outcomes.filter_map(|(vector, outcome)| Some(format!("{}: {}", vector.id, outcome.err()?))).collect();
     assert!(chosen.len() > 450, "only {} vectors are left", chosen.len());
     assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
-fn every_vector_gets_its_verdict_and_its_table() {
+fn every_vector_has_its_verdict_and_table() {
     each_vector(usize::MAX, 1 << 16);
 }
 
 #[test]
-fn small_windows_do_not_change_it() {
+fn small_windows_give_the_same_result() {
     each_vector(100_000, 1);
     each_vector(100_000, 13);
 }
 
 #[test]
-fn repeated_keys_of_the_metadata_are_the_only_difference() {
+fn only_duplicate_metadata_keys_are_ignored() {
     let is_different = |vector: &Vector| vector.code.as_deref() == Some("metadata.duplicate");
     let different: Vec<Vector> = vectors::load().vectors.into_iter().filter(is_different).collect();
     assert!(!different.is_empty());
@@ -135,12 +135,13 @@ fn repeated_keys_of_the_metadata_are_the_only_difference() {
     }
 }
 
-/// An entry of a header.
+/// Returns an entry of a header.
 fn entry(name: &str, dtype: &str, shape: &[u64], begin: u64, end: u64) -> String {
     format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#)
 }
 
-/// Twelve dimensions, three tensors, eleven bytes of names, and the metadata's longer name at the end.
+/// Returns a file with twelve dimensions, three tensors, eleven bytes of names, and metadata with a longer
+/// name at the end.
 fn example() -> Vec<u8> {
     let entries = [
         entry("weight", "F32", &[2, 1], 5, 13),
@@ -154,16 +155,16 @@ fn example() -> Vec<u8> {
 const EXAMPLE: IndexSize = IndexSize { tensors: 3, dims: 12, name_bytes: 11 };
 
 #[test]
-fn the_three_numbers_are_exactly_enough() {
+fn index_size_is_exactly_enough() {
     let file = example();
     assert_eq!(size_of_index(&file), EXAMPLE);
     let mut memory = Memory::of(EXAMPLE);
-    let index = open(&file, memory.lend(), 64).expect("it fits");
-    assert_eq!(rows(&index), judge(&file).expect("it is sound").tensors);
+    let index = open(&file, memory.lend(), 64).expect("fits");
+    assert_eq!(rows(&index), full_verdict(&file).expect("valid file").tensors);
 }
 
 #[test]
-fn one_too_few_of_anything_says_how_many_are_needed() {
+fn too_small_memory_reports_needed_size() {
     let file = example();
     let IndexSize { tensors, dims, name_bytes } = EXAMPLE;
     for (part, size, needed) in [
@@ -185,28 +186,28 @@ fn one_too_few_of_anything_says_how_many_are_needed() {
 }
 
 #[test]
-fn a_fault_of_the_file_goes_before_a_limit() {
+fn file_errors_precede_limits() {
     let none = || IndexMemory::new(&mut [], &mut [], &mut []);
     let hole = with_header(&format!("{{{}}}", entry("a", "U8", &[2], 1, 3)), 3);
-    assert_eq!(open(&hole, none(), 9).map(|_| ()), judge(&hole).map(|_| ()));
+    assert_eq!(open(&hole, none(), 9).map(|_| ()), full_verdict(&hole).map(|_| ()));
     let long = with_header(&format!("{{{}}}", entry("a", "U8", &[2], 0, 2)), 3);
-    assert_eq!(open(&long, none(), 9).map(|_| ()), judge(&long).map(|_| ()));
+    assert_eq!(open(&long, none(), 9).map(|_| ()), full_verdict(&long).map(|_| ()));
 
-    // Names and dimensions are not needed to see that the tensors overlap, whatever their order.
+    // Names and dimensions are not needed to detect that the tensors overlap, in any order.
     let (first, second) = (entry("a", "U8", &[2], 1, 3), entry("b", "U8", &[2], 0, 2));
     let overlap = with_header(&format!("{{{first},{second}}}"), 3);
     let records = IndexSize { tensors: 2, dims: 0, name_bytes: 0 };
     let verdict = open(&overlap, Memory::of(records).lend(), 9).map(|_| ());
-    assert_eq!(verdict, judge(&overlap).map(|_| ()));
+    assert_eq!(verdict, full_verdict(&overlap).map(|_| ()));
     assert_eq!(verdict.map_err(|error| error.kind.code()), Err("layout.overlap"));
 }
 
 #[test]
-fn shapes_of_any_rank_are_held_and_those_that_fit_are_given_away() {
+fn shapes_of_any_rank_are_indexed() {
     let file = example();
     let mut memory = Memory::of(EXAMPLE);
-    let index = open(&file, memory.lend(), 64).expect("it fits");
-    let get = |name| index.find(name).expect("it is sound").expect("it is there");
+    let index = open(&file, memory.lend(), 64).expect("fits");
+    let get = |name| index.find(name).expect("valid file").expect("present");
     assert_eq!(get("n").dims(), [1; 9]);
     assert_eq!(get("n").info(), Err(ErrorKind::Rank { limit: 8 }));
     let weight = get("weight").info().expect("two dimensions");
@@ -215,45 +216,42 @@ fn shapes_of_any_rank_are_held_and_those_that_fit_are_given_away() {
 }
 
 #[test]
-fn an_index_in_a_static_is_used_again_and_again() {
+fn index_in_a_static_is_reused() {
     static STORAGE: Mutex<IndexStorage<3, 12, 11>> = Mutex::new(IndexStorage::new());
-    let mut storage = STORAGE.lock().expect("nobody has failed with it");
+    let mut storage = STORAGE.lock().expect("not poisoned");
     let other = with_header(&format!("{{{}}}", entry("bias", "U8", &[], 0, 1)), 1);
     for file in [example(), other, with_header("{}", 0), example()] {
         let (mut model, mut index) =
-            Model::open_indexed(&file[..], storage.memory(), &mut [0; 32]).expect("it fits");
-        compare(&mut index, &judge(&file).expect("it is sound").tensors).expect("the same");
+            Model::open_indexed(&file[..], storage.memory(), &mut [0; 32]).expect("fits");
+        compare(&mut index, &full_verdict(&file).expect("valid file").tensors).expect("equal");
         for tensor in index.by_offset() {
-            let bytes = model.reader(&tensor).expect("it is in the file").byte_len();
+            let bytes = model.reader(&tensor).expect("in the file").byte_len();
             assert_eq!(bytes, tensor.byte_len());
         }
     }
 }
 
 #[test]
-fn what_was_found_outlives_the_index() {
+fn found_tensor_outlives_the_index() {
     let file = example();
     let mut memory = Memory::of(EXAMPLE);
-    let bias = open(&file, memory.lend(), 64)
-        .expect("it fits")
-        .find("bias")
-        .expect("it is sound")
-        .expect("it is there");
+    let bias =
+        open(&file, memory.lend(), 64).expect("fits").find("bias").expect("valid file").expect("present");
     assert_eq!((bias.name(), bias.dims()), ("bias", &[5][..]));
 }
 
 #[test]
-fn a_model_that_is_open_is_indexed_alike() {
+fn open_model_builds_the_same_index() {
     let file = example();
     let (mut slots, mut window) = ([SortSlot::EMPTY; 2], [0; 16]);
-    let mut model = Model::open_unordered(&file[..], &mut slots, &mut window).expect("it is sound");
+    let mut model = Model::open_unordered(&file[..], &mut slots, &mut window).expect("valid file");
     let (mut one, mut other) = (Memory::of(EXAMPLE), Memory::of(EXAMPLE));
-    let index = model.build_index(one.lend(), &mut window).expect("it fits");
+    let index = model.build_index(one.lend(), &mut window).expect("fits");
     assert_eq!(index.summary(), model.summary());
-    assert!(index.by_offset().eq(open(&file, other.lend(), 64).expect("it fits").by_offset()));
+    assert!(index.by_offset().eq(open(&file, other.lend(), 64).expect("fits").by_offset()));
 }
 
-/// A file that another one takes the place of after so many opened passes.
+/// A file that another one replaces after this number of passes.
 struct Replaced<'f> {
     files: [&'f [u8]; 2],
     passes: usize,
@@ -273,24 +271,23 @@ impl ReadAt for Replaced<'_> {
 }
 
 #[test]
-fn a_header_that_changed_is_not_indexed() {
+fn changed_header_is_not_indexed() {
     let named = |name: &str| with_header(&format!("{{{}}}", entry(name, "U8", &[], 0, 1)), 1);
     for other in [named("b"), named("aa"), named(""), with_header("{}", 0), with_header("{", 0)] {
         let file = named("ab");
         let mut window = [0; 8];
         let source = Replaced { files: [&file, &other], passes: 0 };
-        let mut model = Model::open(source, &mut window).expect("it is sound");
+        let mut model = Model::open(source, &mut window).expect("valid file");
         let mut memory = Memory::of(EXAMPLE);
-        let error =
-            format(model.build_index(memory.lend(), &mut window).map(|_| ())).expect_err("it changed");
+        let error = format(model.build_index(memory.lend(), &mut window).map(|_| ())).expect_err("changed");
         assert_eq!(error.kind, ErrorKind::Changed);
     }
 }
 
-/// A file that is said to be so long, or a partition.
-struct Said<'f>(&'f [u8], FileLen);
+/// A file that is reported with this length, or a partition.
+struct WithLen<'f>(&'f [u8], FileLen);
 
-impl ReadAt for Said<'_> {
+impl ReadAt for WithLen<'_> {
     type Error = Infallible;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
@@ -303,11 +300,11 @@ impl ReadAt for Said<'_> {
 }
 
 #[test]
-fn the_room_for_the_data_is_judged_before_the_names() {
+fn data_length_is_validated_before_names() {
     let entries = [entry("a", "U8", &[2], 0, 2), entry("a", "U8", &[2], 2, 4)];
     let file = with_header(&format!("{{{}}}", entries.join(",")), 4);
     let outcome = |len| {
-        let partition = Said(&file, FileLen::AtMost(len));
+        let partition = WithLen(&file, FileLen::AtMost(len));
         format(Model::open_indexed(partition, Memory::ample(&file).lend(), &mut [0; 32]).map(|_| ()))
     };
     let (whole, second_name) = (file.len() as u64, 8 + 2 + entries[0].len() as u64);
@@ -316,38 +313,40 @@ fn the_room_for_the_data_is_judged_before_the_names() {
 }
 
 #[test]
-fn a_length_that_is_not_true_is_judged_alike() {
+fn wrong_length_gives_the_same_verdict() {
     let file = example();
     for len in 0..=file.len() as u64 + 1 {
-        for said in [FileLen::Exactly(len), FileLen::AtMost(len), FileLen::Unknown] {
+        for reported in [FileLen::Exactly(len), FileLen::AtMost(len), FileLen::Unknown] {
             let (mut memory, mut window) = (Memory::of(EXAMPLE), [0; 32]);
-            let indexed = Model::open_indexed(Said(&file, said), memory.lend(), &mut window).map(|_| ());
+            let indexed =
+                Model::open_indexed(WithLen(&file, reported), memory.lend(), &mut window).map(|_| ());
             let mut slots = [SortSlot::EMPTY; 3];
-            let checked = Model::open_unordered(Said(&file, said), &mut slots, &mut window).map(|_| ());
-            assert_eq!(format(indexed), format(checked), "{said:?}");
+            let checked =
+                Model::open_unordered(WithLen(&file, reported), &mut slots, &mut window).map(|_| ());
+            assert_eq!(format(indexed), format(checked), "{reported:?}");
         }
     }
 }
 
 #[test]
-fn of_names_that_occur_twice_the_first_in_the_header_is_reported_whatever_lies_first() {
-    let places = [(4, "a"), (3, "b"), (1, "b"), (2, "c"), (0, "a"), (5, "b")];
-    let entries: Vec<String> = places.iter().map(|&(at, name)| entry(name, "U8", &[], at, at + 1)).collect();
+fn first_duplicate_in_the_header_is_reported() {
+    let offsets = [(4, "a"), (3, "b"), (1, "b"), (2, "c"), (0, "a"), (5, "b")];
+    let entries: Vec<String> = offsets.iter().map(|&(at, name)| entry(name, "U8", &[], at, at + 1)).collect();
     let file = with_header(&format!("{{{}}}", entries.join(",")), 6);
     let third = 8 + 1 + entries[0].len() as u64 + 1 + entries[1].len() as u64 + 1;
     let verdict = open(&file, Memory::ample(&file).lend(), 64).map(|_| ());
     assert_eq!(verdict, Err(ErrorKind::NameTwice.at(third)));
-    assert_eq!(verdict, judge(&file).map(|_| ()));
+    assert_eq!(verdict, full_verdict(&file).map(|_| ()));
 }
 
-/// A name that other names are like, as it is spelled in JSON.
+/// Returns a name that resembles others, in its JSON spelling.
 fn random_name(random: &mut Random) -> String {
     let letters = ["a", "b", ".", "é", "層", "\\u0061", "\\n", "\\\"", "weight", "__metadata__"];
     (0..random.below(4)).map(|_| random.pick(&letters)).collect()
 }
 
-/// A header of tensors that mostly lie end to end, some of them empty, in any order or in that of
-/// their offsets, some with the same name.
+/// Returns a header of tensors that are mostly contiguous, some of them empty, in any order or sorted by
+/// offset, some with the same name.
 fn random_file(random: &mut Random) -> Vec<u8> {
     let mut end = 0;
     let mut entries: Vec<String> = (0..random.below(40))
@@ -364,12 +363,12 @@ fn random_file(random: &mut Random) -> Vec<u8> {
     if random.percent(50) {
         random.shuffle(&mut entries);
     }
-    let data = usize::try_from(end).expect("it is small");
+    let data = usize::try_from(end).expect("fits in usize");
     with_header(&format!("{{{}}}", entries.join(",")), data)
 }
 
 #[test]
-fn random_headers_are_judged_and_held_as_by_a_map() {
+fn random_headers_match_a_map() {
     let mut random = Random::new(3);
     let mut verdicts = BTreeMap::new();
     for _ in 0..4000 {
@@ -377,38 +376,38 @@ fn random_headers_are_judged_and_held_as_by_a_map() {
         let key = [random.number(), random.number()];
         let mut memory = Memory::ample(&file);
         let window = 1 + random.below(200);
-        match (open(&file, memory.lend().with_key(key), window), judge(&file)) {
+        match (open(&file, memory.lend().with_key(key), window), full_verdict(&file)) {
             (Ok(mut index), Ok(table)) => {
-                compare(&mut index, &table.tensors).expect("the same");
-                *verdicts.entry("sound").or_insert(0) += 1;
+                compare(&mut index, &table.tensors).expect("equal");
+                *verdicts.entry("valid").or_insert(0) += 1;
             }
             (index, table) => {
-                let error = index.map(|_| ()).expect_err("one of them is not content");
+                let error = index.map(|_| ()).expect_err("one of them fails");
                 assert_eq!(Err(error), table.map(|_| ()));
                 *verdicts.entry(error.kind.code()).or_insert(0) += 1;
             }
         }
     }
-    let kinds = ["sound", "layout.hole", "name.duplicate"];
+    let kinds = ["valid", "layout.hole", "name.duplicate"];
     assert!(kinds.iter().all(|kind| verdicts.get(kind).is_some_and(|&count| count > 100)), "{verdicts:?}");
 }
 
 #[test]
-fn no_answer_depends_on_the_key() {
+fn results_do_not_depend_on_the_key() {
     let names: Vec<String> = (0..500).map(|number| format!("layer.{number}")).collect();
     let entries: Vec<String> = names.iter().map(|name| entry(name, "U8", &[0], 0, 0)).collect();
     let file = with_header(&format!("{{{}}}", entries.join(",")), 0);
-    let tensors = judge(&file).expect("it is sound").tensors;
+    let tensors = full_verdict(&file).expect("valid file").tensors;
     for key in [[0, 0], [u64::MAX, u64::MAX], [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d]] {
         let mut memory = Memory::ample(&file);
-        let mut index = open(&file, memory.lend().with_key(key), 512).expect("it fits");
-        compare(&mut index, &tensors).expect("the same");
+        let mut index = open(&file, memory.lend().with_key(key), 512).expect("fits");
+        compare(&mut index, &tensors).expect("equal");
     }
 }
 
-/// Bytes that are not a header at all, or almost one: no panic, and the verdict of the check.
+/// Bytes that are no header, or almost one: no panic, and the verdict of full validation.
 #[test]
-fn broken_headers_are_judged_alike() {
+fn broken_headers_give_the_same_verdict() {
     let mut random = Random::new(4);
     for _ in 0..4000 {
         let mut file = random_file(&mut random);
@@ -417,12 +416,17 @@ fn broken_headers_are_judged_alike() {
             file[at] = random.pick(b"\0\"{}[],:0179aF\\\xC3\xFF ");
         }
         let verdict = open(&file, Memory::ample(&file).lend(), 1 + random.below(100)).map(|_| ());
-        assert_eq!(verdict, Reader::default().judge(&file).map(|_| ()), "{}", String::from_utf8_lossy(&file));
+        assert_eq!(
+            verdict,
+            Reader::default().verdict(&file).map(|_| ()),
+            "{}",
+            String::from_utf8_lossy(&file)
+        );
     }
 }
 
-/// The figures in the items' documentation, which are those of machines with 64-bit pointers; with
-/// 32 bits some are smaller.
+/// The sizes in the documentation, which are those of targets with 64-bit pointers; with 32 bits some are
+/// smaller.
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<IndexRecord>() <= 48);
@@ -434,15 +438,18 @@ fn sizes_are_as_documented() {
 }
 
 #[test]
-fn one_of_them_is_not_said_to_be_many() {
+fn error_messages_use_singular_and_plural() {
     for (part, one, many) in [
         (IndexPart::Tensors, "1 tensor,", "2 tensors,"),
         (IndexPart::Dims, "1 dimension in its shapes,", "2 dimensions in its shapes,"),
         (IndexPart::Names, "1 byte of names,", "2 bytes of names,"),
     ] {
-        let said = |needed| ErrorKind::Index { part, needed, capacity: 0 }.to_string();
+        let reported = |needed| ErrorKind::Index { part, needed, capacity: 0 }.to_string();
         let but = "but the index has memory for 0";
-        assert_eq!([said(1), said(2)], [one, many].map(|what| format!("the header has {what} {but}")));
+        assert_eq!(
+            [reported(1), reported(2)],
+            [one, many].map(|what| format!("the header has {what} {but}"))
+        );
     }
     let slots = |capacity| ErrorKind::SlotCount { capacity }.to_string();
     let rest = "too few to tell the header's names apart";

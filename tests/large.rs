@@ -1,4 +1,4 @@
-//! A model of 6 GiB, more than 32 bits can count, on machines of any word size.
+//! A model of 6 GiB, more than 32 bits can count, on targets of any word size.
 
 use embedded_safetensors::{
     Model, ReadAt, TensorReader,
@@ -21,20 +21,23 @@ fn head() -> Vec<u8> {
     let rows = HUGE / 8;
     let last = HUGE + 16;
     with_header(
-        &format!(
-            r#"{{"huge":{{"dtype":"F32","shape":[{rows},2],"data_offsets":[0,{HUGE}]}},"behind":{{"dtype":"F64","shape":[2],"data_offsets":[{HUGE},{last}]}},"last":{{"dtype":"U8","shape":[8],"data_offsets":[{last},{DATA_LEN}]}}}}"#
-        ),
+        &[
+            format!(r#"{{"huge":{{"dtype":"F32","shape":[{rows},2],"data_offsets":[0,{HUGE}]}},"#),
+            format!(r#""after":{{"dtype":"F64","shape":[2],"data_offsets":[{HUGE},{last}]}},"#),
+            format!(r#""last":{{"dtype":"U8","shape":[8],"data_offsets":[{last},{DATA_LEN}]}}}}"#),
+        ]
+        .concat(),
         0,
     )
 }
 
-/// What stands at this byte of the synthetic file's data: nothing that any place 4 GiB away has too.
+/// Returns the byte at this offset of the data. Bytes that are 4 GiB apart differ.
 fn datum(offset: u64) -> u8 {
     let [.., byte] = offset.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
     byte
 }
 
-/// The data that begin at this byte of the data.
+/// Returns the data from this offset on.
 fn data(offset: u64, len: usize) -> Vec<u8> {
     (offset..).take(len).map(datum).collect()
 }
@@ -100,26 +103,26 @@ impl embedded_io::Seek for Synthetic {
     }
 }
 
-/// What is read of the huge tensor chunk by chunk, across the 4 GiB.
+/// The range of the huge tensor that is read in chunks, across 4 GiB.
 const ACROSS: u64 = 4 * GIB - 65_536 - 8;
 const ACROSS_LEN: usize = 2 * 65_536;
 
-/// Opens the model and reads all that lies across and above 4 GiB.
-fn read_all_doors<S: ReadAt<Error: Debug>>(source: S) {
-    let mut model = Model::open(source, &mut [0; 64]).expect("it is sound");
+/// Opens the model and reads everything across and above 4 GiB.
+fn read_everything<S: ReadAt<Error: Debug>>(source: S) {
+    let mut model = Model::open(source, &mut [0; 64]).expect("valid file");
     assert_eq!(model.summary().data_len, DATA_LEN);
-    let mut wanted = [Query::required("huge"), Query::required("behind"), Query::required("last")];
-    model.find_all(&mut wanted, &mut [0; 64]).expect("they are there");
-    let [huge, behind, last] = &wanted;
-    read_across(model.reader(huge).expect("it is this file's"));
-    read_whole(&mut model, behind, HUGE);
-    read_whole(&mut model, last, HUGE + 16);
+    let mut queries = [Query::required("huge"), Query::required("after"), Query::required("last")];
+    model.find_all(&mut queries, &mut [0; 64]).expect("present");
+    let [huge, after, last] = &queries;
+    read_across(model.reader(huge).expect("tensor of this file"));
+    read_entire(&mut model, after, HUGE);
+    read_entire(&mut model, last, HUGE + 16);
     read_indexed(&mut model);
 }
 
 fn read_across<S: ReadAt<Error: Debug>>(mut reader: TensorReader<'_, S>) {
     assert_eq!(reader.byte_len(), HUGE);
-    reader.seek(ACROSS).expect("it is inside");
+    reader.seek(ACROSS).expect("in range");
     let expected = data(ACROSS, ACROSS_LEN);
     for expected in expected.chunks(4096) {
         let mut buffer = [0; 4096];
@@ -131,33 +134,33 @@ fn read_across<S: ReadAt<Error: Debug>>(mut reader: TensorReader<'_, S>) {
     read_end(reader);
 }
 
-/// The last bytes of the huge tensor, from a place and by skipping there.
+/// Reads the last bytes of the huge tensor, at an offset and after a skip.
 fn read_end<S: ReadAt<Error: Debug>>(mut reader: TensorReader<'_, S>) {
     let mut buffer = [0; 16];
     assert_eq!(reader.read_at(HUGE - 16, &mut buffer).expect("the storage works"), 16);
     assert_eq!(buffer[..], data(HUGE - 16, 16));
-    reader.skip(reader.remaining() - 8).expect("it is inside");
+    reader.skip(reader.remaining() - 8).expect("in range");
     assert_eq!(reader.read_to_end(&mut buffer).expect("the storage works"), data(HUGE - 8, 8));
 }
 
-fn read_whole<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Located, begin: u64) {
+fn read_entire<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Located, begin: u64) {
     let mut buffer = [0; 64];
-    let mut reader = model.reader(tensor).expect("it is this file's");
+    let mut reader = model.reader(tensor).expect("tensor of this file");
     let bytes = reader.read_to_end(&mut buffer).expect("the storage works");
     assert_eq!(bytes, data(begin, bytes.len()));
 }
 
 fn read_indexed<S: ReadAt<Error: Debug>>(model: &mut Model<S>) {
     let mut storage = IndexStorage::<3, 4, 16>::new();
-    let index = model.build_index(storage.memory(), &mut [0; 64]).expect("there is room");
-    let behind = index.at_offset(HUGE + 15).expect("it lies there");
-    assert_eq!((behind.name(), behind.begin()), ("behind", HUGE));
-    read_whole(model, &behind, HUGE);
+    let index = model.build_index(storage.memory(), &mut [0; 64]).expect("fits");
+    let after = index.at_offset(HUGE + 15).expect("present");
+    assert_eq!((after.name(), after.begin()), ("after", HUGE));
+    read_entire(model, &after, HUGE);
 }
 
-/// An offset is never cut to the width of a pointer.
+/// An offset is never truncated to the width of a pointer.
 #[test]
-fn a_slice_has_nothing_above_4_gib() {
+fn slice_is_empty_above_4_gib() {
     let mut buffer = [0; 8];
     for offset in [8, 1 << 32, (1 << 32) + 4, u64::MAX] {
         assert_eq!((&[1; 8][..]).read_at(offset, &mut buffer), Ok(0), "at {offset}");
@@ -165,31 +168,31 @@ fn a_slice_has_nothing_above_4_gib() {
 }
 
 #[test]
-fn storage_of_our_own_is_read_above_4_gib() {
-    read_all_doors(Synthetic::new());
+fn custom_storage_is_read_above_4_gib() {
+    read_everything(Synthetic::new());
 }
 
 #[test]
-fn storage_that_seeks_is_read_above_4_gib() {
-    read_all_doors(Seekable::new(Synthetic::new()));
+fn seekable_storage_is_read_above_4_gib() {
+    read_everything(Seekable::new(Synthetic::new()));
 }
 
-/// A real file with holes: only what is read is written.
+/// A real, sparse file: only the bytes that are read are written.
 #[cfg(all(feature = "std", unix))]
 #[test]
-fn a_file_is_read_above_4_gib() {
+fn file_is_read_above_4_gib() {
     use std::os::unix::fs::FileExt;
     let path = std::env::temp_dir().join(format!("embedded-safetensors-large-{}", std::process::id()));
     let file =
         std::fs::File::options().read(true).write(true).create_new(true).open(&path).expect("a new file");
-    // It lives on until it is closed, and leaves nothing behind then.
+    // The file exists until it is closed.
     std::fs::remove_file(&path).expect("the file can be unlinked");
     let head = head();
     let start = head.len() as u64;
-    file.set_len(start + DATA_LEN).expect("the disk takes files with holes");
-    file.write_all_at(&head, 0).expect("there is room");
+    file.set_len(start + DATA_LEN).expect("sparse files are supported");
+    file.write_all_at(&head, 0).expect("fits");
     for (begin, len) in [(ACROSS, ACROSS_LEN), (HUGE - 16, 40)] {
-        file.write_all_at(&data(begin, len), start + begin).expect("there is room");
+        file.write_all_at(&data(begin, len), start + begin).expect("fits");
     }
-    read_all_doors(file);
+    read_everything(file);
 }

@@ -1,5 +1,5 @@
-//! The core is built in layers: a folder imports only from folders above it in this list. So the parser cannot come to know tensors, nor
-//! the verdict a file system.
+//! The core is built in layers: a directory imports only from those above it in this list. So the parser
+//! cannot depend on tensors, nor the verdict on a file system.
 
 mod source;
 
@@ -8,14 +8,15 @@ use source::File;
 
 const CORE: &str = "crates/embedded-safetensors/src/";
 
-/// A file at the root counts as a folder. `lib.rs` imports all.
-const ORDER: &str = "util dtype error shape io tensor header validate index query values slice reader model stream view metadata write file asynch";
+/// A file at the root counts as a directory. `lib.rs` imports all.
+const ORDER: &str = "util dtype error shape io tensor header validate index query values slice reader model \
+    stream view metadata write file asynch";
 
-/// What `model.rs` imports from its parent, which is the root or the module of the asynchronous form.
+/// The imports of `model.rs` from its parent, which is the root or the module of the asynchronous form.
 const OF_BOTH_FORMS: &str = "{ ReadAt , TensorReader , form }";
 
 #[test]
-fn no_folder_imports_from_a_lower_one() {
+fn no_directory_imports_from_a_lower_one() {
     let files = source::files_below(CORE);
     let files = files.iter().filter(|file| file.is_rust() && !file.path.ends_with("/src/lib.rs"));
     let found: Vec<String> = files.flat_map(wrong_imports).collect();
@@ -23,7 +24,7 @@ fn no_folder_imports_from_a_lower_one() {
 }
 
 #[test]
-fn an_import_from_a_lower_folder_is_found() {
+fn import_from_a_lower_directory_is_detected() {
     let found = |path: &str, text: &str| {
         wrong_imports(&File { path: format!("{CORE}{path}"), text: text.to_owned() }).len()
     };
@@ -42,23 +43,24 @@ fn an_import_from_a_lower_folder_is_found() {
     }
 }
 
-/// A sentence for each import of a file from a folder below its own.
+/// Returns a message for each import of a file from a directory below its own.
 fn wrong_imports(file: &File) -> Vec<String> {
     let path = file.path.strip_prefix(CORE).expect("a file of the core");
-    let own = path.split(['/', '.']).next().expect("a folder or a file");
-    let place = |folder: &str| ORDER.split(' ').position(|name| name == folder);
-    let Some(here) = place(own) else { return vec![format!("{path}: {own} is not in the list of folders")] };
-    // There, what is above is the root.
+    let own = path.split(['/', '.']).next().expect("a directory or a file");
+    let layer = |directory: &str| ORDER.split(' ').position(|name| name == directory);
+    let Some(here) = layer(own) else { return vec![format!("{path}: {own} is not in the list of folders")] };
+    // In a module's root file, `super` is the crate root.
     let is_at_root = path.ends_with("/mod.rs") && path.matches('/').count() == 1 || !path.contains('/');
     let tokens = source::without_unit_tests(file.tokens());
     let mut imported = Vec::new();
     collect(&tokens, if is_at_root { &["crate", "super"] } else { &["crate"] }, &mut imported);
     let is_wrong =
-        |folder: &String| folder != OF_BOTH_FORMS && place(folder).is_none_or(|place| place > here);
-    imported.into_iter().filter(is_wrong).map(|folder| format!("{path} imports {folder}")).collect()
+        |directory: &String| directory != OF_BOTH_FORMS && layer(directory).is_none_or(|layer| layer > here);
+    imported.into_iter().filter(is_wrong).map(|directory| format!("{path} imports {directory}")).collect()
 }
 
-/// What comes after one of these words and `::`, but not in what a macro says of its caller.
+/// Collects the names that follow one of these words and `::`, except in macro definitions that refer to
+/// `$crate`.
 fn collect(tokens: &[TokenTree], roots: &[&str], imported: &mut Vec<String>) {
     for (at, token) in tokens.iter().enumerate() {
         if let TokenTree::Group(group) = token {

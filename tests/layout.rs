@@ -1,4 +1,4 @@
-//! The layout proof against the obvious slow one, for every number of slots.
+//! Compares the layout check with a slow, obvious one, for every number of slots.
 
 use embedded_safetensors::{
     Error, ErrorKind,
@@ -7,7 +7,7 @@ use embedded_safetensors::{
 use support::file::with_header;
 use support::random::Random;
 
-/// A range and where its first offset stands in the header.
+/// A range and the byte of its first offset in the header.
 type Placed = (u64, u64, u64);
 
 /// A header of `U8` tensors with these ranges, in this order.
@@ -25,21 +25,21 @@ fn header_of(ranges: &[(u64, u64)]) -> (Vec<u8>, Vec<Placed>) {
     (with_header(&header, 0), placed)
 }
 
-/// Feeds the header as often as the check wants it; also says how often that was.
+/// Feeds the header as often as the validator requests it; also returns how often.
 fn passes(header: &[u8], slots: &mut [SortSlot]) -> (Result<Summary, Error>, usize) {
-    let mut check = Validator::new(None, slots);
+    let mut validator = Validator::new(None, slots);
     for pass in 1..1000 {
-        match check.push(&mut &header[..]) {
+        match validator.push(&mut &header[..]) {
             Ok(Progress::Rewind) => {}
-            Ok(Progress::Done) => return (Ok(check.summary().expect("proven")), pass),
+            Ok(Progress::Done) => return (Ok(validator.summary().expect("validated")), pass),
             Ok(Progress::NeedInput) => panic!("the header is complete"),
             Err(error) => return (Err(error), pass),
         }
     }
-    panic!("the check does not come to an end");
+    panic!("validation does not end");
 }
 
-/// Sort, then walk.
+/// Sorts, then walks.
 fn slow_verdict(placed: &[Placed]) -> Result<u64, Error> {
     let mut sorted = placed.to_vec();
     sorted.sort_unstable();
@@ -63,7 +63,7 @@ fn compare(ranges: &[(u64, u64)]) {
     let expected = slow_verdict(&placed);
     for count in 0..=ranges.len() + 1 {
         let mut slots = vec![SortSlot::EMPTY; count];
-        let (verdict, made) = passes(&header, &mut slots);
+        let (verdict, passes_made) = passes(&header, &mut slots);
         let needed = match (in_order(&placed), count) {
             (true, _) => 1,
             (false, 0) => {
@@ -73,12 +73,15 @@ fn compare(ranges: &[(u64, u64)]) {
             (false, _) => 1 + ranges.len().div_ceil(count),
         };
         assert_eq!(verdict.map(|summary| summary.data_len), expected, "{ranges:?} with {count} slots");
-        assert!(made <= needed, "{ranges:?} with {count} slots took {made} passes");
-        assert!(made == needed || expected.is_err(), "{ranges:?} with {count} slots took {made} passes");
+        assert!(passes_made <= needed, "{ranges:?} with {count} slots took {passes_made} passes");
+        assert!(
+            passes_made == needed || expected.is_err(),
+            "{ranges:?} with {count} slots took {passes_made} passes"
+        );
     }
 }
 
-/// Every sequence of up to three ranges over three bytes: each overlap, hole and empty tensor there is.
+/// Every sequence of up to three ranges over three bytes: each possible overlap, hole and empty tensor.
 #[test]
 fn every_small_layout() {
     let all: Vec<(u64, u64)> = (0..4).flat_map(|begin| (begin..4).map(move |end| (begin, end))).collect();
@@ -95,13 +98,13 @@ fn every_small_layout() {
 }
 
 #[test]
-fn shuffled_tensors_are_proven_and_a_single_shift_is_found() {
-    let sound: Vec<(u64, u64)> = (0..40).map(|i| (i * 3 / 2, (i + 1) * 3 / 2)).collect();
+fn shuffled_tensors_are_valid_and_one_shift_is_found() {
+    let valid: Vec<(u64, u64)> = (0..40).map(|i| (i * 3 / 2, (i + 1) * 3 / 2)).collect();
     for seed in 0..20 {
-        let mut ranges = sound.clone();
+        let mut ranges = valid.clone();
         Random::new(seed).shuffle(&mut ranges);
         compare(&ranges);
-        let victim = usize::try_from(seed).expect("small");
+        let victim = usize::try_from(seed).expect("fits in usize");
         ranges[victim].1 += 1;
         compare(&ranges);
         ranges[victim].0 += 1;
@@ -109,14 +112,14 @@ fn shuffled_tensors_are_proven_and_a_single_shift_is_found() {
     }
 }
 
-/// Feeds one header after the other, each as long as the check wants it from the start.
+/// Feeds one header after another, each from the start, as far as the validator requests.
 fn feed_in_turn(headers: &[&[u8]], slots: &mut [SortSlot]) -> Result<Progress, Error> {
-    let mut check = Validator::new(None, slots);
+    let mut validator = Validator::new(None, slots);
     let mut progress = Ok(Progress::NeedInput);
     for header in headers {
-        progress = check.push(&mut &header[..]);
+        progress = validator.push(&mut &header[..]);
         if progress != Ok(Progress::Rewind) {
-            assert_eq!(check.push(&mut &header[..]), progress, "the last word is repeated");
+            assert_eq!(validator.push(&mut &header[..]), progress, "the error is repeated");
             break;
         }
     }
@@ -124,23 +127,23 @@ fn feed_in_turn(headers: &[&[u8]], slots: &mut [SortSlot]) -> Result<Progress, E
 }
 
 #[test]
-fn a_header_that_changes_between_passes_is_not_proven() {
+fn header_changed_between_passes_is_rejected() {
     let (two, _) = header_of(&[(1, 2), (0, 1)]);
     let (one, _) = header_of(&[(0, 1)]);
     let (three, _) = header_of(&[(1, 2), (2, 3), (0, 1)]);
     for headers in [[&two[..], &one], [&two, &three]] {
-        let error = feed_in_turn(&headers, &mut [SortSlot::EMPTY; 4]).expect_err("it changed");
+        let error = feed_in_turn(&headers, &mut [SortSlot::EMPTY; 4]).expect_err("changed");
         assert_eq!(error.kind, ErrorKind::Changed);
     }
 }
 
 #[test]
-fn a_header_that_goes_on_changing_comes_to_an_end() {
+fn validation_ends_if_header_keeps_changing() {
     let moving: Vec<Vec<u8>> = (0..50_u64)
         .map(|i| i.saturating_sub(1))
         .map(|i| header_of(&[(i + 1, i + 2), (i, i + 1)]).0)
         .collect();
     let headers: Vec<&[u8]> = moving.iter().map(Vec::as_slice).collect();
-    let error = feed_in_turn(&headers, &mut [SortSlot::EMPTY; 1]).expect_err("it changed");
+    let error = feed_in_turn(&headers, &mut [SortSlot::EMPTY; 1]).expect_err("changed");
     assert_eq!(error.kind, ErrorKind::Changed);
 }

@@ -1,4 +1,4 @@
-//! What a search in a header finds, what it does not, and what it says then: through windows of every size.
+//! Lookups in a header: hits, misses and errors, through windows of every size.
 
 use std::convert::Infallible;
 
@@ -8,117 +8,121 @@ use embedded_safetensors::{
 use support::file::with_header;
 use support::mock::{Plan, Storage};
 
-/// The header of empty tensors with these names, as they are spelled in it.
+/// Returns the header of empty tensors with these names, in their JSON spelling.
 fn header_of(names: &[&str]) -> String {
     let entry = |name: &&str| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
     format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
-/// Looks at the model through windows that cut it everywhere.
-fn through_windows(file: &[u8], look: impl Fn(&mut Model<&[u8]>, &mut [u8])) {
+/// Opens the model with windows that cut it everywhere.
+fn through_windows(file: &[u8], query: impl Fn(&mut Model<&[u8]>, &mut [u8])) {
     for size in (1..40).chain([file.len(), 4096]) {
         let mut window = vec![0; size];
-        let mut model = Model::open(file, &mut window).expect("it is sound");
-        look(&mut model, &mut window);
+        let mut model = Model::open(file, &mut window).expect("valid file");
+        query(&mut model, &mut window);
     }
 }
 
-fn finds(file: &[u8], name: &str) -> Result<Option<TensorInfo>, ReadError<Infallible>> {
+fn find(file: &[u8], name: &str) -> Result<Option<TensorInfo>, ReadError<Infallible>> {
     let mut window = [0; 16];
-    let mut model = Model::open(file, &mut window).expect("it is sound");
+    let mut model = Model::open(file, &mut window).expect("valid file");
     let found = model.find(name, &mut window);
     through_windows(file, |model, window| assert_eq!(model.find(name, window), found));
     found
 }
 
-/// Where the name begins that is spelled so, quote and all, for the so many-th time.
-fn place_of(file: &[u8], spelled: &str, occurrence: usize) -> u64 {
+/// Returns the offset of this occurrence of a name's spelling, quote included.
+fn offset_of(file: &[u8], spelled: &str, occurrence: usize) -> u64 {
     let quoted = format!("\"{spelled}\"");
-    let mut places = file.windows(quoted.len()).enumerate().filter(|(_, part)| *part == quoted.as_bytes());
-    places.nth(occurrence).expect("it is there").0 as u64
+    let mut offsets = file.windows(quoted.len()).enumerate().filter(|(_, part)| *part == quoted.as_bytes());
+    offsets.nth(occurrence).expect("present").0 as u64
 }
 
 #[test]
-fn a_name_is_found_among_those_that_begin_or_end_like_it() {
+fn name_is_found_among_similar_names() {
     let names = ["fc", "fc.weight", "fc.weight.1", "c.weight", "fc.weigh", "FC.WEIGHT", "weight"];
-    for wanted in names {
+    for name in names {
         let header = header_of(&names).replace(
-            &format!(r#""{wanted}":{{"dtype":"U8","shape":[0]"#),
-            &format!(r#""{wanted}":{{"dtype":"F32","shape":[7,0]"#),
+            &format!(r#""{name}":{{"dtype":"U8","shape":[0]"#),
+            &format!(r#""{name}":{{"dtype":"F32","shape":[7,0]"#),
         );
         let file = with_header(&header, 0);
-        let info = finds(&file, wanted).expect("it is sound").expect("it is there");
-        assert_eq!((info.dtype().name(), info.shape().dims()), ("F32", &[7, 0][..]), "{wanted}");
+        let info = find(&file, name).expect("valid file").expect("present");
+        assert_eq!((info.dtype().name(), info.shape().dims()), ("F32", &[7, 0][..]), "{name}");
     }
     let file = with_header(&header_of(&names), 0);
     for absent in ["f", "fc.", "fc.weight.", "fc.weight.10", "", "Fc", "fc.weightx", "dtype", "U8"] {
-        assert_eq!(finds(&file, absent), Ok(None), "{absent}");
+        assert_eq!(find(&file, absent), Ok(None), "{absent}");
     }
 }
 
 #[test]
-fn a_name_is_found_however_it_is_spelled() {
+fn name_is_found_in_any_spelling() {
     let file = with_header(&header_of(&[r"\u0061b", r"\ud83d\ude00", "h\u{e9}", r"q\\\u0022", r"\u0000"]), 0);
     for name in ["ab", "\u{1f600}", "h\u{e9}", "q\\\"", "\0"] {
-        assert!(finds(&file, name).expect("it is sound").is_some(), "{name}");
+        assert!(find(&file, name).expect("valid file").is_some(), "{name}");
     }
     for absent in [r"\u0061b", "a", "b", "h", "he\u{301}", "\u{1f601}", "\0\0", r"q\\"] {
-        assert_eq!(finds(&file, absent), Ok(None), "{absent}");
+        assert_eq!(find(&file, absent), Ok(None), "{absent}");
     }
 }
 
 #[test]
-fn the_empty_name_is_a_name() {
-    assert!(finds(&with_header(&header_of(&["a", "", "b"]), 0), "").expect("it is sound").is_some());
-    assert!(finds(&with_header(&header_of(&[""]), 0), "").expect("it is sound").is_some());
-    assert_eq!(finds(&with_header("{}", 0), ""), Ok(None));
+fn empty_name_is_a_name() {
+    assert!(find(&with_header(&header_of(&["a", "", "b"]), 0), "").expect("valid file").is_some());
+    assert!(find(&with_header(&header_of(&[""]), 0), "").expect("valid file").is_some());
+    assert_eq!(find(&with_header("{}", 0), ""), Ok(None));
     let file = with_header(&header_of(&["a", "", "b", ""]), 0);
-    assert_eq!(finds(&file, ""), Err(ErrorKind::NameTwice.at(place_of(&file, "", 1)).into()));
+    assert_eq!(find(&file, ""), Err(ErrorKind::NameTwice.at(offset_of(&file, "", 1)).into()));
 }
 
 #[test]
-fn metadata_is_no_tensor() {
+fn metadata_is_not_a_tensor() {
     for metadata in [r#"{"a":"b"}"#, "{}", "null"] {
         let spelled = r#"{"__metadata__":M,"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
         let file = with_header(&spelled.replace('M', metadata), 0);
-        assert_eq!(finds(&file, "__metadata__"), Ok(None));
-        assert_eq!(finds(&file, "b"), Ok(None));
-        assert!(finds(&file, "a").expect("it is sound").is_some(), "{metadata}");
+        assert_eq!(find(&file, "__metadata__"), Ok(None));
+        assert_eq!(find(&file, "b"), Ok(None));
+        assert!(find(&file, "a").expect("valid file").is_some(), "{metadata}");
     }
     let file = with_header(&header_of(&["__metadata", "__metadata___", "_metadata_"]), 0);
-    assert_eq!(finds(&file, "__metadata__"), Ok(None));
-    assert!(finds(&file, "__metadata").expect("it is sound").is_some());
-    assert!(finds(&file, "__metadata___").expect("it is sound").is_some());
+    assert_eq!(find(&file, "__metadata__"), Ok(None));
+    assert!(find(&file, "__metadata").expect("valid file").is_some());
+    assert!(find(&file, "__metadata___").expect("valid file").is_some());
 }
 
 #[test]
-fn only_the_name_that_is_sought_must_not_occur_twice() {
+fn only_the_queried_name_must_be_unique() {
     for second in ["twice", r"tw\u0069ce"] {
         let file = with_header(&header_of(&["once", "twice", "other", second, "last"]), 0);
-        let twice = ErrorKind::NameTwice.at(place_of(&file, second, usize::from(second == "twice")));
-        assert_eq!(finds(&file, "twice"), Err(twice.into()));
+        let duplicate = ErrorKind::NameTwice.at(offset_of(&file, second, usize::from(second == "twice")));
+        assert_eq!(find(&file, "twice"), Err(duplicate.into()));
         for name in ["once", "other", "last"] {
-            assert!(finds(&file, name).expect("it is there once").is_some(), "{name}");
+            assert!(find(&file, name).expect("present once").is_some(), "{name}");
         }
-        assert_eq!(finds(&file, "twic"), Ok(None));
+        assert_eq!(find(&file, "twic"), Ok(None));
         through_windows(&file, |model, window| {
-            let mut wanted = [Query::required("once"), Query::required("twice")];
-            assert_eq!(model.find_all(&mut wanted, window), Err(twice.into()));
-            assert!(wanted.iter().all(|one| one.info().is_none()), "nothing is found");
-            assert_eq!(model.find_all(&mut wanted[..1], window), Ok(()));
+            let mut queries = [Query::required("once"), Query::required("twice")];
+            assert_eq!(model.find_all(&mut queries, window), Err(duplicate.into()));
+            assert!(queries.iter().all(|one| one.info().is_none()), "nothing is found");
+            assert_eq!(model.find_all(&mut queries[..1], window), Ok(()));
         });
     }
 }
 
 #[test]
-fn only_the_tensor_that_is_sought_must_not_have_too_many_dimensions() {
-    let header = r#"{"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,7],"data_offsets":[1,8]},"c":{"data_offsets":[8,9],"shape":[],"dtype":"U8"}}"#;
+fn only_the_queried_tensor_must_have_a_valid_rank() {
+    let header = concat!(
+        r#"{"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1],"data_offsets":[0,1]},"#,
+        r#""b":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,7],"data_offsets":[1,8]},"#,
+        r#""c":{"data_offsets":[8,9],"shape":[],"dtype":"U8"}}"#,
+    );
     let file = with_header(header, 9);
-    let ninth = header.find("7]").expect("it is there") as u64 + 8;
+    let ninth = header.find("7]").expect("present") as u64 + 8;
     let error = ReadError::Format(ErrorKind::Rank { limit: 8 }.at(ninth));
-    assert_eq!(finds(&file, "b"), Err(error));
-    assert_eq!(finds(&file, "a").map(|found| found.map(|info| info.shape().dims().len())), Ok(Some(8)));
-    assert_eq!(finds(&file, "c").map(|found| found.map(|info| info.begin())), Ok(Some(8)));
+    assert_eq!(find(&file, "b"), Err(error));
+    assert_eq!(find(&file, "a").map(|found| found.map(|info| info.shape().dims().len())), Ok(Some(8)));
+    assert_eq!(find(&file, "c").map(|found| found.map(|info| info.begin())), Ok(Some(8)));
     through_windows(&file, |model, window| {
         let mut seen = vec![];
         assert_eq!(model.for_each(&mut [0], window, |entry| seen.push(entry.name().to_owned())), Err(error));
@@ -127,111 +131,117 @@ fn only_the_tensor_that_is_sought_must_not_have_too_many_dimensions() {
 }
 
 #[test]
-fn what_is_missing_is_named_once_the_rest_is_found() {
+fn missing_tensor_is_reported_after_the_rest_is_found() {
     let file = with_header(&header_of(&["a", "b"]), 0);
     let end = file.len() as u64;
     through_windows(&file, |model, window| {
-        let mut wanted = ["a", "x", "b", "y"].map(Query::required);
+        let mut queries = ["a", "x", "b", "y"].map(Query::required);
         let missing = ErrorKind::NotFound { query: Some(1) }.at(end);
-        assert_eq!(model.find_all(&mut wanted, window), Err(missing.into()));
-        let found = wanted.map(|one| one.info().is_some());
+        assert_eq!(model.find_all(&mut queries, window), Err(missing.into()));
+        let found = queries.map(|one| one.info().is_some());
         assert_eq!(found, [true, false, true, false]);
-        let mut wanted = [Query::optional("x"), Query::required("b"), Query::optional("a")];
-        assert_eq!(model.find_all(&mut wanted, window), Ok(()));
-        assert_eq!(wanted.map(|one| one.info().is_some()), [false, true, true]);
+        let mut queries = [Query::optional("x"), Query::required("b"), Query::optional("a")];
+        assert_eq!(model.find_all(&mut queries, window), Ok(()));
+        assert_eq!(queries.map(|one| one.info().is_some()), [false, true, true]);
     });
 }
 
 #[test]
-fn a_model_is_opened_and_looked_into_in_one_pass() {
+fn model_is_opened_and_queried_in_one_pass() {
     let file = with_header(&header_of(&["a", "b"]), 0);
-    let twice = with_header(&header_of(&["a", "b", "a"]), 0);
+    let duplicate = with_header(&header_of(&["a", "b", "a"]), 0);
     let broken = with_header(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":1}"#, 0);
     for len in [1, 7, 64, 4096] {
         let mut window = vec![0; len];
-        let mut wanted = [Query::required("b"), Query::optional("x")];
-        let model = Model::open_with(&file[..], &mut wanted, &mut window).expect("it is sound");
+        let mut queries = [Query::required("b"), Query::optional("x")];
+        let model = Model::open_with(&file[..], &mut queries, &mut window).expect("valid file");
         assert_eq!(model.summary().tensors, 2);
-        assert_eq!(wanted.map(|one| one.info().is_some()), [true, false]);
+        assert_eq!(queries.map(|one| one.info().is_some()), [true, false]);
         let missing = ErrorKind::NotFound { query: Some(1) }.at(file.len() as u64);
-        let mut wanted = [Query::required("b"), Query::required("x")];
-        assert_eq!(Model::open_with(&file[..], &mut wanted, &mut window).map(|_| ()), Err(missing.into()));
-        let mut wanted = [Query::required("a")];
-        let second = ErrorKind::NameTwice.at(place_of(&twice, "a", 1));
-        assert_eq!(Model::open_with(&twice[..], &mut wanted, &mut window).map(|_| ()), Err(second.into()));
-        let fault = Model::open(&broken[..], &mut window).map(|_| ());
-        assert_eq!(fault.map_err(|_| ()), Err(()));
-        assert_eq!(Model::open_with(&broken[..], &mut wanted, &mut window).map(|_| ()), fault);
-        assert!(wanted[0].info().is_none(), "nothing is found in a file that is not sound");
+        let mut queries = [Query::required("b"), Query::required("x")];
+        assert_eq!(Model::open_with(&file[..], &mut queries, &mut window).map(|_| ()), Err(missing.into()));
+        let mut queries = [Query::required("a")];
+        let second = ErrorKind::NameTwice.at(offset_of(&duplicate, "a", 1));
+        assert_eq!(
+            Model::open_with(&duplicate[..], &mut queries, &mut window).map(|_| ()),
+            Err(second.into())
+        );
+        let verdict = Model::open(&broken[..], &mut window).map(|_| ());
+        assert_eq!(verdict.map_err(|_| ()), Err(()));
+        assert_eq!(Model::open_with(&broken[..], &mut queries, &mut window).map(|_| ()), verdict);
+        assert!(queries[0].info().is_none(), "nothing is found in an invalid file");
     }
 }
 
 #[test]
-fn a_name_may_be_wanted_twice() {
+fn name_may_be_queried_twice() {
     let file = with_header(&header_of(&["a", "b"]), 0);
     through_windows(&file, |model, window| {
-        let mut wanted = ["b", "b"].map(Query::required);
-        assert_eq!(model.find_all(&mut wanted, window), Ok(()));
-        let [first, second] = wanted.map(|one| one.info().expect("it is found"));
+        let mut queries = ["b", "b"].map(Query::required);
+        assert_eq!(model.find_all(&mut queries, window), Ok(()));
+        let [first, second] = queries.map(|one| one.info().expect("found"));
         assert_eq!(first, second);
     });
 }
 
 #[test]
-fn what_was_not_found_cannot_be_read() {
+fn unfound_query_cannot_be_read() {
     let file = with_header(&header_of(&["a"]), 0);
     let mut window = [0; 64];
-    let mut model = Model::open(&file[..], &mut window).expect("it is sound");
+    let mut model = Model::open(&file[..], &mut window).expect("valid file");
     let unfound = ErrorKind::NotFound { query: None }.at(0);
     assert_eq!(unfound.kind.code(), "usage.missing");
-    assert_eq!(model.reader(&Query::required("a")).map(|_| ()), Err(unfound), "not sought yet");
-    let mut wanted = [Query::optional("b")];
-    assert_eq!(model.find_all(&mut wanted, &mut window), Ok(()));
-    assert_eq!(model.reader(&wanted[0]).map(|_| ()), Err(unfound), "sought in vain");
+    assert_eq!(model.reader(&Query::required("a")).map(|_| ()), Err(unfound), "not looked up yet");
+    let mut queries = [Query::optional("b")];
+    assert_eq!(model.find_all(&mut queries, &mut window), Ok(()));
+    assert_eq!(model.reader(&queries[0]).map(|_| ()), Err(unfound), "not found");
 }
 
-/// Of several searches with the same memory, only the last counts.
+/// Of several lookups with the same queries, only the last counts.
 #[test]
-fn a_search_forgets_what_an_earlier_one_found() {
+fn find_all_clears_earlier_results() {
     let (one, other) = (with_header(&header_of(&["a", "b"]), 0), with_header(&header_of(&["b"]), 0));
     let mut window = [0; 64];
-    let mut wanted = ["a", "b"].map(Query::optional);
+    let mut queries = ["a", "b"].map(Query::optional);
     for (file, found) in [(&one, [true, true]), (&other, [false, true]), (&one, [true, true])] {
-        let mut model = Model::open(&file[..], &mut window).expect("it is sound");
-        assert_eq!(model.find_all(&mut wanted, &mut window), Ok(()));
-        assert_eq!(wanted.map(|one| one.info().is_some()), found);
-        assert_eq!(model.find_all(&mut wanted, &mut []), Err(ErrorKind::NoWindow.at(0).into()));
-        assert_eq!(wanted.map(|one| one.info().is_some()), [false, false]);
+        let mut model = Model::open(&file[..], &mut window).expect("valid file");
+        assert_eq!(model.find_all(&mut queries, &mut window), Ok(()));
+        assert_eq!(queries.map(|one| one.info().is_some()), found);
+        assert_eq!(model.find_all(&mut queries, &mut []), Err(ErrorKind::NoWindow.at(0).into()));
+        assert_eq!(queries.map(|one| one.info().is_some()), [false, false]);
     }
 }
 
 #[test]
-fn all_tensors_are_shown_in_the_headers_order() {
-    let header = r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"__metadata__":{"k":"v"},"":{"dtype":"I8","shape":[],"data_offsets":[0,1]}}"#;
+fn for_each_follows_header_order() {
+    let header = concat!(
+        r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"__metadata__":{"k":"v"},"#,
+        r#""":{"dtype":"I8","shape":[],"data_offsets":[0,1]}}"#,
+    );
     let file = with_header(header, 3);
     for size in 1..200 {
         let mut window = vec![0; size];
         let mut model =
-            Model::open_unordered(&file[..], &mut [SortSlot::EMPTY], &mut window).expect("it is sound");
+            Model::open_unordered(&file[..], &mut [SortSlot::EMPTY], &mut window).expect("valid file");
         let mut seen = vec![];
-        let shown = model.for_each(&mut [0; 1], &mut window, |entry| {
+        let outcome = model.for_each(&mut [0; 1], &mut window, |entry| {
             seen.push((
                 entry.name().to_owned(),
                 entry.info.dtype().name(),
                 entry.info.begin()..entry.info.end(),
             ));
         });
-        assert_eq!(shown, Ok(()));
+        assert_eq!(outcome, Ok(()));
         assert_eq!(seen, [("b".to_owned(), "U8", 1..3), (String::new(), "I8", 0..1)]);
     }
 }
 
 #[test]
-fn a_name_without_room_says_how_much_it_needs() {
+fn too_long_name_reports_needed_length() {
     let file = with_header(&header_of(&["a", "seven77", "b"]), 0);
     through_windows(&file, |model, window| {
         let mut count = 0;
-        let error = model.for_each(&mut [0; 6], window, |_| count += 1).expect_err("there is no room");
+        let error = model.for_each(&mut [0; 6], window, |_| count += 1).expect_err("does not fit");
         let ReadError::Format(Error { kind, .. }) = error else { panic!("{error}") };
         assert_eq!((kind, count), (ErrorKind::NameLength { needed: 7, capacity: 6 }, 1));
         assert_eq!(model.for_each(&mut [0; 7], window, |_| count += 1), Ok(()));
@@ -239,7 +249,12 @@ fn a_name_without_room_says_how_much_it_needs() {
     });
 }
 
-const WITH_METADATA: &str = r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"__metadata__":{"format":"pt","":"empty","empty":"","esc\u0061ped":"tab\t \u00e9\ud83d\ude00 \"end\"","formats":"other","long":"0123456789012345678901234567890123456789"}}"#;
+const WITH_METADATA: &str = concat!(
+    r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"#,
+    r#""__metadata__":{"format":"pt","":"empty","empty":"","#,
+    r#""esc\u0061ped":"tab\t \u00e9\ud83d\ude00 \"end\"","formats":"other","#,
+    r#""long":"0123456789012345678901234567890123456789"}}"#,
+);
 
 fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error> {
     let file = with_header(header, 0);
@@ -248,7 +263,7 @@ fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error
         model.metadata_value(key, &mut memory, window).map(|value| value.map(str::to_owned))
     };
     let mut window = [0; 16];
-    let first = ask(&mut Model::open(&file[..], &mut window).expect("it is sound"), &mut window);
+    let first = ask(&mut Model::open(&file[..], &mut window).expect("valid file"), &mut window);
     through_windows(&file, |model, window| assert_eq!(ask(model, window), first));
     first.map_err(|error| match error {
         ReadError::Format(error) => error,
@@ -257,7 +272,7 @@ fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error
 }
 
 #[test]
-fn a_value_is_found_by_its_key() {
+fn value_is_found_by_its_key() {
     for (key, expected) in [
         ("format", Some("pt")),
         ("formats", Some("other")),
@@ -277,7 +292,7 @@ fn a_value_is_found_by_its_key() {
 }
 
 #[test]
-fn no_metadata_has_no_values() {
+fn missing_metadata_has_no_values() {
     for header in ["{}", r#"{"__metadata__":null}"#, r#"{"__metadata__":{}}"#, &header_of(&["key"])] {
         assert_eq!(value(header, "key", 8), Ok(None), "{header}");
         assert_eq!(value(header, "", 0), Ok(None), "{header}");
@@ -285,13 +300,13 @@ fn no_metadata_has_no_values() {
 }
 
 #[test]
-fn a_value_without_room_says_how_much_it_needs() {
+fn too_long_value_reports_needed_length() {
     let at = |key: &str| {
         let quoted = format!("\"{key}\":");
-        8 + (WITH_METADATA.find(&quoted).expect("it is there") + quoted.len()) as u64
+        8 + (WITH_METADATA.find(&quoted).expect("present") + quoted.len()) as u64
     };
     for (key, needed) in [("format", 2), ("escaped", 17), ("long", 40)] {
-        let expected = value(WITH_METADATA, key, needed).expect("it fits").expect("it is there");
+        let expected = value(WITH_METADATA, key, needed).expect("fits").expect("present");
         assert_eq!(expected.len(), needed);
         for capacity in [0, 1, needed - 1] {
             let kind = ErrorKind::ValueLength { needed: needed as u64, capacity: capacity as u64 };
@@ -303,24 +318,24 @@ fn a_value_without_room_says_how_much_it_needs() {
 }
 
 #[test]
-fn only_the_key_that_is_sought_must_not_occur_twice() {
+fn only_the_queried_key_must_be_unique() {
     let header = r#"{"__metadata__":{"a":"1","twice":"2","b":"3","tw\u0069ce":"4","twice":"5"}}"#;
-    let at = 8 + header.find(r#""tw\u"#).expect("it is there") as u64;
+    let at = 8 + header.find(r#""tw\u"#).expect("present") as u64;
     assert_eq!(value(header, "twice", 8), Err(ErrorKind::KeyTwice.at(at)));
-    assert_eq!(value(header, "twice", 0), Err(ErrorKind::KeyTwice.at(at)), "also where it has no room");
+    assert_eq!(value(header, "twice", 0), Err(ErrorKind::KeyTwice.at(at)), "also without space");
     assert_eq!(value(header, "a", 8), Ok(Some("1".to_owned())));
     assert_eq!(value(header, "b", 8), Ok(Some("3".to_owned())));
     assert_eq!(value(header, "twic", 8), Ok(None));
 }
 
 #[test]
-fn a_window_needs_a_byte() {
+fn empty_window_is_an_error() {
     let file = with_header(&header_of(&["a"]), 0);
     let none = ErrorKind::NoWindow.at(0);
     assert_eq!(none.kind.code(), "usage.window");
     assert_eq!(Model::open(&file[..], &mut []).map(|_| ()), Err(none.into()));
     assert_eq!(Model::open_unordered(&file[..], &mut [], &mut []).map(|_| ()), Err(none.into()));
-    let mut model = Model::open(&file[..], &mut [0]).expect("it is sound");
+    let mut model = Model::open(&file[..], &mut [0]).expect("valid file");
     assert_eq!(model.find("a", &mut []), Err(none.into()));
     assert_eq!(model.find_all(&mut [], &mut []), Err(none.into()));
     assert_eq!(model.for_each(&mut [], &mut [], |_| {}), Err(none.into()));
@@ -332,7 +347,10 @@ fn a_window_needs_a_byte() {
 
 #[test]
 fn out_of_order_is_a_limit_only_without_slots() {
-    let header = r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}"#;
+    let header = concat!(
+        r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"#,
+        r#""a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}"#,
+    );
     let file = with_header(header, 3);
     let limit = |outcome: Result<Model<&[u8]>, ReadError<_>>| match outcome {
         Err(ReadError::Format(error)) => Some(error.kind),
@@ -342,29 +360,29 @@ fn out_of_order_is_a_limit_only_without_slots() {
     assert_eq!(limit(Model::open_unordered(&file[..], &mut [], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
     for slots in 1..4 {
         let model = Model::open_unordered(&file[..], &mut vec![SortSlot::EMPTY; slots], &mut [0; 8]);
-        assert_eq!(model.expect("it is sound").summary().tensors, 2);
+        assert_eq!(model.expect("valid file").summary().tensors, 2);
     }
 }
 
 #[test]
-fn the_source_comes_back() {
+fn into_source_returns_the_source() {
     let file = with_header(&header_of(&["a"]), 0);
     let storage = Storage::new(&file, Plan::default());
-    let model = Model::open(&storage, &mut [0; 8]).expect("it is sound");
+    let model = Model::open(&storage, &mut [0; 8]).expect("valid file");
     assert!(std::ptr::eq(model.into_source(), &raw const storage));
 }
 
 #[test]
-fn a_search_reads_the_header_once_and_no_byte_of_the_data() {
+fn lookup_reads_header_once_and_no_data() {
     let header = r#"{"a":{"dtype":"U8","shape":[99],"data_offsets":[0,99]}}"#;
     let file = with_header(header, 99);
     let end = header.len() as u64 + 8;
     for size in [1, 7, 8, 16, 64, 1000] {
         let mut window = vec![0; size];
         let storage = Storage::new(&file, Plan::default());
-        let mut model = Model::open(&storage, &mut window).expect("it is sound");
-        storage.follow(Plan::default());
-        assert!(model.find("a", &mut window).expect("it is sound").is_some());
+        let mut model = Model::open(&storage, &mut window).expect("valid file");
+        storage.set_plan(Plan::default());
+        assert!(model.find("a", &mut window).expect("valid file").is_some());
         let counts = storage.counts();
         assert_eq!((counts.bytes, counts.passes), (end, 1));
         assert_eq!((counts.calls, counts.reads), (end.div_ceil(size as u64), counts.calls));
@@ -373,11 +391,11 @@ fn a_search_reads_the_header_once_and_no_byte_of_the_data() {
 }
 
 #[test]
-fn a_storage_that_knows_only_a_bound_is_held_to_it() {
+fn length_bound_of_storage_is_enforced() {
     let file = with_header(r#"{"a":{"dtype":"U8","shape":[10],"data_offsets":[0,10]}}"#, 10);
     let len = file.len() as u64;
-    let opened = |claim| {
-        let storage = Storage::new(&file, Plan { claim: Some(claim), ..Plan::default() });
+    let opened = |reported_len| {
+        let storage = Storage::new(&file, Plan { reported_len: Some(reported_len), ..Plan::default() });
         Model::open(&storage, &mut [0; 64]).map(|model| model.summary().data_len)
     };
     assert_eq!(opened(FileLen::AtMost(len)), Ok(10));
@@ -390,7 +408,7 @@ fn a_storage_that_knows_only_a_bound_is_held_to_it() {
 }
 
 #[test]
-fn data_that_no_place_in_a_file_can_have_is_refused() {
+fn data_beyond_any_file_is_rejected() {
     let most = (1u64 << 61) - 1;
     let entry = |i: u64| {
         let (begin, end) = (most * i, most * (i + 1));
@@ -398,8 +416,8 @@ fn data_that_no_place_in_a_file_can_have_is_refused() {
     };
     let header = format!("{{{}}}", (0..8).map(entry).collect::<Vec<_>>().join(","));
     let file = with_header(&header, 0);
-    for claim in [FileLen::Unknown, FileLen::AtMost(u64::MAX)] {
-        let storage = Storage::new(&file, Plan { claim: Some(claim), ..Plan::default() });
+    for reported_len in [FileLen::Unknown, FileLen::AtMost(u64::MAX)] {
+        let storage = Storage::new(&file, Plan { reported_len: Some(reported_len), ..Plan::default() });
         let present = u64::MAX - file.len() as u64;
         let short = ErrorKind::DataShort { needed: most * 8, present }.at(u64::MAX);
         assert_eq!(Model::open(&storage, &mut [0; 64]).map(|_| ()), Err(short.into()));

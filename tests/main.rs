@@ -1,19 +1,20 @@
-//! The suite, as one program: it is compiled and linked once. What counts allocations is a program of its own, and so is what judges
-//! the source.
+//! All tests of the suite in one program, which is compiled and linked once. Tests that count allocations and
+//! tests of the source are programs of their own.
 //!
-//! A new file needs its line here; a test of the house finds one that has none.
+//! A new file needs its line here; `tests/house.rs` finds a missing one.
 
 mod adapters;
 mod apis;
 mod asynch;
+mod canonical;
 mod chunking;
 mod conformance;
 mod costs;
 mod differential;
-mod doors;
 mod elements;
 mod faults;
 mod files;
+mod incremental;
 mod index;
 mod large;
 mod layout;
@@ -26,7 +27,6 @@ mod recording;
 mod shards;
 mod slicing;
 mod streaming;
-mod usual;
 mod values;
 mod vectors_lint;
 mod view;

@@ -1,4 +1,4 @@
-//! What the core costs: sizes that are stated in its documentation, and no allocation at all.
+//! The memory that the core uses: the sizes in its documentation, and no allocation.
 
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, Shape, Tensor, TensorInfo, TensorReader, View, asynch,
@@ -48,8 +48,8 @@ fn allocations_of(work: impl FnOnce()) -> u64 {
     ALLOCATIONS.get() - before
 }
 
-/// 100 tensors in reverse order, so that every kind of pass is made.
-fn backwards() -> Vec<u8> {
+/// Returns 100 tensors in reverse order, so that every kind of pass is made.
+fn reversed_file() -> Vec<u8> {
     let entries: Vec<String> = (0..100)
         .rev()
         .map(|i| format!(r#""t{i}":{{"dtype":"F32","shape":[2],"data_offsets":[{},{}]}}"#, i * 8, i * 8 + 8))
@@ -58,13 +58,13 @@ fn backwards() -> Vec<u8> {
 }
 
 #[test]
-fn the_counter_counts() {
+fn counter_counts() {
     assert_eq!(allocations_of(|| drop(std::hint::black_box(Box::new(1)))), 1);
 }
 
 #[test]
-fn checking_allocates_nothing() {
-    let file = backwards();
+fn validation_allocates_nothing() {
+    let file = reversed_file();
     let mut slots = [SortSlot::EMPTY; 16];
     let mut text = [0; 4];
     let count = allocations_of(|| {
@@ -74,11 +74,11 @@ fn checking_allocates_nothing() {
 }
 
 #[test]
-fn viewing_a_model_allocates_nothing() {
-    let file = backwards();
+fn view_allocates_nothing() {
+    let file = reversed_file();
     let mut slots = [SortSlot::EMPTY; 16];
     let count = allocations_of(|| {
-        let view = View::parse_unordered(&file, &mut slots).expect("it is sound");
+        let view = View::parse_unordered(&file, &mut slots).expect("valid file");
         assert_eq!(view.tensors().flatten().map(|tensor| tensor.bytes().len()).sum::<usize>(), 800);
         assert!(view.tensor("t50").is_ok_and(|tensor| tensor.name() == "t50" && tensor.as_f64().is_err()));
         assert!(view.metadata().next().is_none() && view.tensor("no").is_err());
@@ -88,14 +88,14 @@ fn viewing_a_model_allocates_nothing() {
 }
 
 #[test]
-fn finding_a_fault_allocates_nothing() {
+fn error_allocates_nothing() {
     let file = with_header(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}}"#, 9);
     assert_eq!(allocations_of(|| assert!(validate(&file, &mut [], &mut []).is_err())), 0);
 }
 
 #[test]
-fn listing_tensors_allocates_nothing() {
-    let file = backwards();
+fn entries_allocate_nothing() {
+    let file = reversed_file();
     let mut name = [0; 8];
     let count = allocations_of(|| {
         let mut entries = Entries::new(&mut name);
@@ -110,8 +110,11 @@ fn listing_tensors_allocates_nothing() {
 }
 
 #[test]
-fn receiving_a_model_allocates_nothing() {
-    let header = r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}}"#;
+fn receiver_allocates_nothing() {
+    let header = concat!(
+        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"#,
+        r#""b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}}"#,
+    );
     let file = with_header(header, 7);
     let mut a = [1; 3];
     let count = allocations_of(|| {
@@ -123,8 +126,8 @@ fn receiving_a_model_allocates_nothing() {
 }
 
 #[test]
-fn routing_a_model_allocates_nothing() {
-    let file = backwards();
+fn router_allocates_nothing() {
+    let file = reversed_file();
     let mut storage = IndexStorage::<100, 100, 300>::new();
     let count = allocations_of(|| {
         let mut router = Router::new(storage.memory());
@@ -138,43 +141,43 @@ fn routing_a_model_allocates_nothing() {
 }
 
 #[test]
-fn reading_values_allocates_nothing() {
+fn values_allocate_nothing() {
     let header = r#"{"w":{"dtype":"F16","shape":[4,8],"data_offsets":[0,64]}}"#;
     let file = with_header(header, 64);
     let mut values = [1f32; 32];
     let count = allocations_of(|| {
-        let mut model = Model::open(Stored(&file), &mut [0; 64]).expect("it is sound");
-        let tensor = model.find("w", &mut [0; 64]).expect("it is sound").expect("it is there");
-        let mut reader = model.reader(&tensor).expect("it is this file's").values();
+        let mut model = Model::open(Stored(&file), &mut [0; 64]).expect("valid file");
+        let tensor = model.find("w", &mut [0; 64]).expect("valid file").expect("present");
+        let mut reader = model.reader(&tensor).expect("tensor of this file").values();
         assert_eq!(reader.read(&mut values[..5]), Ok(&[0.0; 5][..]));
         assert_eq!(reader.read_exact(&mut values[..7]), Ok(()));
         assert_eq!(reader.rounded().read(&mut values), Ok(&[0.0; 20][..]));
-        let mut rows = model.reader(&tensor).and_then(|reader| reader.rows(1..3)).expect("it has them");
+        let mut rows = model.reader(&tensor).and_then(|reader| reader.rows(1..3)).expect("in range");
         assert_eq!(rows.read_exact(&mut values[..8]), Ok(()));
     });
     assert_eq!(count, 0);
 }
 
 #[test]
-fn slicing_allocates_nothing() {
+fn slices_allocate_nothing() {
     let ranges = [AxisRange::ALL, AxisRange::index(2), (1..).into(), AxisRange::from(..).step_by(3)];
     let dims = [30, 4, 5, 7];
     let header = format!(r#"{{"t":{{"dtype":"F32","shape":{dims:?},"data_offsets":[0,16800]}}}}"#);
     let file = with_header(&header, 16800);
-    let mut model = Model::open(file.as_slice(), &mut [0; 128]).expect("it is sound");
-    let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
+    let mut model = Model::open(file.as_slice(), &mut [0; 128]).expect("valid file");
+    let tensor = model.find("t", &mut [0; 128]).expect("readable").expect("present");
     let mut buffer = [0; 100];
     let count = allocations_of(|| {
-        let plan = SlicePlan::new(Dtype::F32, &dims, &ranges).expect("it is inside");
+        let plan = SlicePlan::new(Dtype::F32, &dims, &ranges).expect("in range");
         assert_eq!(plan.runs().map(|run| run.elements).sum::<u64>(), plan.elements());
-        let bytes = plan.byte_runs().expect("they are whole").map(|run| run.end - run.start);
+        let bytes = plan.byte_runs().expect("whole bytes").map(|run| run.end - run.start);
         assert_eq!(bytes.sum::<u64>(), 30 * 4 * 3 * 4);
-        let mut reader = model.reader(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
+        let mut reader = model.reader(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("valid slice");
         while let Ok(Some(chunk)) = reader.next_chunk(&mut buffer) {
             assert!(chunk.len() >= 4);
         }
         assert_eq!(reader.remaining(), 0);
-        let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
+        let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("valid slice");
         let (mut values, mut reader) = ([0f64; 9], slice.values());
         assert_eq!(reader.read_exact(&mut values), Ok(()));
         while let Ok(part @ [_, ..]) = reader.read(&mut values) {
@@ -185,8 +188,8 @@ fn slicing_allocates_nothing() {
     assert_eq!(count, 0);
 }
 
-/// The figures in the items' documentation, which are those of machines with 64-bit pointers; with
-/// 32 bits some are smaller.
+/// The sizes in the documentation, which are those of targets with 64-bit pointers; with 32 bits some are
+/// smaller.
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<HeaderParser>() <= 128, "{}", size_of::<HeaderParser>());
@@ -252,8 +255,8 @@ fn sizes_are_as_documented() {
     assert!(size_of::<RouterEvent<'_, '_>>() <= 80, "{}", size_of::<RouterEvent<'_, '_>>());
 }
 
-/// The whole check is `const`: a sound file passes while the test is compiled.
-const CHECKED_BY_THE_COMPILER: u64 = {
+/// Validation is `const`: a valid file passes while the test is compiled.
+const VALIDATED_AT_COMPILE_TIME: u64 = {
     let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
     match validate(file, &mut [SortSlot::EMPTY; 4], &mut [0; 4]) {
         Ok(summary) => summary.data_len,
@@ -262,6 +265,6 @@ const CHECKED_BY_THE_COMPILER: u64 = {
 };
 
 #[test]
-fn the_compiler_can_check_a_file() {
-    assert_eq!(CHECKED_BY_THE_COMPILER, 2);
+fn file_is_validated_at_compile_time() {
+    assert_eq!(VALIDATED_AT_COMPILE_TIME, 2);
 }

@@ -1,4 +1,4 @@
-//! `__metadata__`: whole, and as types of one's own.
+//! `__metadata__`: complete, and as user-defined types.
 
 use embedded_safetensors::{
     ErrorKind, Model, ReadAt, ReadError,
@@ -15,12 +15,12 @@ fn file_of(metadata: &str) -> Vec<u8> {
     with_header(&format!(r#"{{"__metadata__":{metadata}}}"#), 0)
 }
 
-fn behind(file: &[u8], at: u64) -> &[u8] {
-    &file[usize::try_from(at).expect("it is in the file")..]
+fn after(file: &[u8], at: u64) -> &[u8] {
+    &file[usize::try_from(at).expect("in the file")..]
 }
 
 fn open<'f>(file: &'f [u8], window: &mut [u8]) -> Model<&'f [u8]> {
-    Model::open(file, window).expect("it is sound")
+    Model::open(file, window).expect("valid file")
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -51,10 +51,11 @@ struct Size {
 }
 
 const CARD: &str = r#"{"format":"pt","unknown":"\"x\"","layers":"12","scale":"-0.5e1","kind":"convolution",
-    "size":"{\"rows\": 3, \"columns\":4}","signed":"true","free text":"say \"hi\" \ud83d\ude00\n","labels":"[\"no\",\"yes\"]"}"#;
+    "size":"{\"rows\": 3, \"columns\":4}","signed":"true",
+    "free text":"say \"hi\" \ud83d\ude00\n","labels":"[\"no\",\"yes\"]"}"#;
 
 #[test]
-fn a_whole_map_becomes_a_structure_that_borrows_its_texts() {
+fn metadata_as_struct_borrows_strings() {
     let file = file_of(CARD);
     for window in WINDOWS {
         let (mut text, mut window) = ([0; 400], vec![0; window]);
@@ -74,7 +75,7 @@ fn a_whole_map_becomes_a_structure_that_borrows_its_texts() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_its_type_is_named_by_its_place() {
+fn wrong_value_is_reported_at_its_byte() {
     for (field, wrong) in [("12", "twelve"), ("12", "-1"), ("convolution", "transformer"), ("3, ", "3.5, ")] {
         let text = CARD.replacen(field, wrong, 1);
         let file = file_of(&text);
@@ -83,7 +84,7 @@ fn a_value_that_does_not_fit_its_type_is_named_by_its_place() {
         let Err(MetadataError::Decode(DecodeError { at: Some(at), .. })) = outcome else {
             panic!("{wrong}: {outcome:?}")
         };
-        let value = String::from_utf8_lossy(behind(&file, at));
+        let value = String::from_utf8_lossy(after(&file, at));
         assert!(
             value.starts_with('"') && value[..40].contains(wrong.trim_end_matches(", ")),
             "{wrong}: {value}"
@@ -92,7 +93,7 @@ fn a_value_that_does_not_fit_its_type_is_named_by_its_place() {
 }
 
 #[test]
-fn a_number_may_have_spaces_around_it_as_in_json() {
+fn number_may_have_spaces_around_it() {
     for spaced in ["12 ", " 12", " \\t12\\n"] {
         let file = file_of(&CARD.replacen("12", spaced, 1));
         let mut text = [0; 500];
@@ -102,7 +103,7 @@ fn a_number_may_have_spaces_around_it_as_in_json() {
 }
 
 #[test]
-fn a_field_that_is_missing_is_a_fault_of_the_map() {
+fn missing_field_is_an_error_without_offset() {
     let file = file_of(r#"{"format":"pt"}"#);
     let mut text = [0; 500];
     let outcome = open(&file, &mut [0; 64]).metadata_as::<Card<'_>>(&mut text, &mut [0; 64]);
@@ -110,7 +111,7 @@ fn a_field_that_is_missing_is_a_fault_of_the_map() {
 }
 
 #[test]
-fn the_json_in_one_value_becomes_a_structure() {
+fn value_as_struct() {
     let file = file_of(r#"{"size":"{\"rows\":1,\"columns\":2}","names":"[\"a\\u0021\",\"b\"]"}"#);
     let mut model = open(&file, &mut [0; 64]);
     let (mut text, mut window) = ([0; 64], [0; 64]);
@@ -126,7 +127,7 @@ fn the_json_in_one_value_becomes_a_structure() {
 }
 
 #[test]
-fn where_there_is_no_metadata_there_is_none() {
+fn missing_metadata_is_none() {
     for file in [with_header("{}", 0), file_of("null")] {
         let mut model = open(&file, &mut [0; 64]);
         assert!(model.metadata(&mut [], &mut [0; 8]).unwrap().is_none());
@@ -149,44 +150,47 @@ fn pairs<S: ReadAt>(
 }
 
 #[test]
-fn all_pairs_come_in_the_order_of_the_header() {
+fn pairs_are_in_header_order() {
     let file = file_of(r#"{"b":"1","":"","a":"\u00e9","bb":"two"}"#);
     let mut model = open(&file, &mut [0; 64]);
-    let due = [("b", "1"), ("", ""), ("a", "é"), ("bb", "two")];
-    let due: Vec<_> = due.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let expected = [("b", "1"), ("", ""), ("a", "é"), ("bb", "two")];
+    let expected: Vec<_> = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let enough = 4 * 12 + 4 + 6;
     for window in WINDOWS {
-        assert_eq!(pairs(&mut model, enough, window), Ok(due.clone()));
+        assert_eq!(pairs(&mut model, enough, window), Ok(expected.clone()));
         for memory in 0..enough {
             let kind = ErrorKind::MetadataLength { needed: enough as u64, capacity: memory as u64 };
-            let error = pairs(&mut model, memory, window).expect_err("there is too little memory");
+            let error = pairs(&mut model, memory, window).expect_err("too little memory");
             assert_eq!(error, ReadError::Format(kind.at(9)));
         }
     }
 }
 
 #[test]
-fn pairs_say_where_their_values_stand() {
+fn pairs_report_offsets_of_values() {
     let file = file_of(r#"{"key": "value"}"#);
     let mut text = [0; 64];
     let mut all = open(&file, &mut [0; 64]).metadata(&mut text, &mut [0; 64]).unwrap().unwrap();
-    let pair = all.next().expect("there is one");
-    assert!(behind(&file, pair.at).starts_with(br#""value""#));
+    let pair = all.next().expect("present");
+    assert!(after(&file, pair.at).starts_with(br#""value""#));
 }
 
 #[test]
-fn a_key_that_stands_twice_is_found_wherever_all_pairs_are_read() {
+fn duplicate_key_is_detected_by_all_pairs() {
     let file = file_of(r#"{"a":"1","b":"2","\u0061":"3"}"#);
     let mut model = open(&file, &mut [0; 64]);
     let at = file.windows(2).position(|two| two == br#""\"#).unwrap() as u64;
-    let twice: ReadError<Infallible> = ReadError::Format(ErrorKind::KeyTwice.at(at));
-    assert_eq!(pairs(&mut model, 200, 16), Err(twice));
-    assert_eq!(model.metadata_as::<Card<'_>>(&mut [0; 200], &mut [0; 16]), Err(MetadataError::Read(twice)));
+    let duplicate: ReadError<Infallible> = ReadError::Format(ErrorKind::KeyTwice.at(at));
+    assert_eq!(pairs(&mut model, 200, 16), Err(duplicate));
+    assert_eq!(
+        model.metadata_as::<Card<'_>>(&mut [0; 200], &mut [0; 16]),
+        Err(MetadataError::Read(duplicate))
+    );
 }
 
-/// Values are any text at all; decoding them must come to an end with one or the other outcome.
+/// Values are arbitrary text; decoding them must end with one or the other outcome.
 #[test]
-fn hostile_values_are_refused() {
+fn hostile_values_are_rejected() {
     let mut random = Random::new(7);
     let letters =
         [r#"\""#, r"\\", "{", "}", "[", "]", ":", ",", "1", "e", "-", ".", "t", "u", r"\u0000", " ", "é"];
@@ -202,7 +206,7 @@ fn hostile_values_are_refused() {
 }
 
 #[test]
-fn null_is_no_number() {
+fn null_is_not_a_number() {
     #[derive(Debug, Deserialize, PartialEq)]
     struct Scale {
         scale: Option<f32>,
@@ -223,7 +227,7 @@ struct Named {
 }
 
 #[test]
-fn too_little_memory_to_unescape_in_is_a_limit_that_says_how_much_is_enough() {
+fn too_little_memory_reports_enough() {
     let value = r#"{\"name\":\"one\\ntwo\"}"#;
     let len = r#"{"name":"one\ntwo"}"#.len();
     let file = file_of(&format!(r#"{{"text":"{value}"}}"#));
@@ -239,7 +243,7 @@ fn too_little_memory_to_unescape_in_is_a_limit_that_says_how_much_is_enough() {
 }
 
 #[test]
-fn too_little_memory_to_unescape_a_whole_map_in_is_a_limit_too() {
+fn too_little_memory_for_all_pairs_reports_enough() {
     #[derive(Debug, Deserialize, PartialEq)]
     struct Card {
         text: Named,
@@ -256,6 +260,6 @@ fn too_little_memory_to_unescape_a_whole_map_in_is_a_limit_too() {
     };
     let ErrorKind::MetadataLength { needed, capacity } = error.kind else { panic!("{error}") };
     assert_eq!(capacity, kept as u64 + 3);
-    let enough = usize::try_from(needed).expect("it is short");
+    let enough = usize::try_from(needed).expect("fits in usize");
     assert_eq!(read(enough).unwrap().unwrap().text.name, "one\ntwo");
 }

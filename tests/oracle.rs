@@ -1,5 +1,5 @@
-//! The reference in five releases, run over all conformance vectors: it says what the manifest says,
-//! and differs from this project only where the closed list allows it.
+//! Runs five releases of the reference over all conformance vectors: their answers are those of the manifest,
+//! and differ from this project only where the list of deviations allows it.
 #![cfg(feature = "oracle")]
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use support::reference::{LATEST, RELEASES};
 use support::share;
 use vectors::{Manifest, Ours, Vector, Verdict};
 
-/// What one vector has against it, in sentences.
+/// The problems of one vector, as sentences.
 type Problems = Vec<String>;
 
 fn assert_none(problems: &[String]) {
@@ -20,19 +20,19 @@ fn problems_of(manifest: &Manifest, check: impl Fn(&Manifest, &Vector) -> Proble
         let problems = check(manifest, vector);
         problems.into_iter().map(|problem| format!("{}: {problem}", vector.id)).collect::<Vec<_>>()
     };
-    // Of the vectors of many MiB a quick run takes a part.
+    // With a share, only some of the vectors of many MiB are run.
     let vectors = manifest.vectors.iter().enumerate();
     let vectors = vectors.filter(|(number, vector)| !vector.large || share::takes(*number));
     vectors.flat_map(|(_, vector)| of_one(vector)).collect()
 }
 
-/// Whether the latest release takes the file, according to the manifest.
+/// Whether the latest release accepts the file, according to the manifest.
 fn reference_accepts(vector: &Vector) -> bool {
     vector.reference.get(LATEST.version).is_some_and(|answers| answers.contain("ok"))
 }
 
 #[test]
-fn each_release_says_what_the_manifest_says() {
+fn each_release_matches_the_manifest() {
     assert_none(&problems_of(&vectors::load(), |_, vector| {
         let file = vector.bytes();
         RELEASES
@@ -48,14 +48,14 @@ fn each_release_says_what_the_manifest_says() {
 }
 
 #[test]
-fn the_tables_are_those_of_the_reference() {
+fn tables_match_reference() {
     assert_none(&problems_of(&vectors::load(), |_, vector| {
         if vector.ours == Ours::Reject || !reference_accepts(vector) {
             return vec![];
         }
         let table = match LATEST.read(&vector.bytes()) {
             Ok(table) => table,
-            Err(refusal) => return vec![format!("the reference refuses it: {}", refusal.text)],
+            Err(rejection) => return vec![format!("the reference refuses it: {}", rejection.text)],
         };
         match (vector.table(), vector.tensor_count) {
             (Some(expected), None) if expected == table => vec![],
@@ -68,7 +68,7 @@ fn the_tables_are_those_of_the_reference() {
 }
 
 #[test]
-fn only_listed_deviations_differ_from_the_reference() {
+fn only_listed_deviations_differ() {
     assert_none(&problems_of(&vectors::load(), |_, vector| {
         let expected = match vector.deviation.as_deref() {
             Some("D1" | "D2" | "D3" | "D4") => (Ours::Reject, true, Verdict::Either),
@@ -86,7 +86,7 @@ fn only_listed_deviations_differ_from_the_reference() {
 }
 
 #[test]
-fn a_single_fault_has_the_class_of_the_reference() {
+fn single_error_has_the_class_of_the_reference() {
     assert_none(&problems_of(&vectors::load(), |manifest, vector| {
         let Some(code) = &vector.code else { return vec![] };
         let Some(known) = manifest.codes.get(code) else { return vec![format!("{code} is no known code")] };
@@ -102,7 +102,7 @@ fn a_single_fault_has_the_class_of_the_reference() {
 }
 
 #[test]
-fn every_listed_deviation_is_a_vector() {
+fn every_listed_deviation_has_a_vector() {
     let manifest = vectors::load();
     let shown: BTreeSet<_> =
         manifest.vectors.iter().filter_map(|vector| vector.deviation.as_deref()).collect();

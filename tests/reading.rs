@@ -1,5 +1,5 @@
-//! What a tensor's reader promises besides the right bytes: where it stands after each call, what it refuses,
-//! and what it asks of the storage.
+//! The contract of a tensor reader besides the right bytes: its position after each call, its errors, and its
+//! calls of the storage.
 
 use embedded_io::Read;
 use embedded_safetensors::{
@@ -8,12 +8,15 @@ use embedded_safetensors::{
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Reads, Storage};
 
-/// Where the data of [`file`] begins, and its tensor `b`.
+/// The offset of the data of [`file`], and of its tensor `b`.
 const START: u64 = 128;
 
 /// Tensor `a` of 3 bytes, and `b` of 40 elements of 4 bytes that count up.
 fn file() -> Vec<u8> {
-    let header = r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"F32","shape":[40],"data_offsets":[3,163]}}"#;
+    let header = concat!(
+        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"#,
+        r#""b":{"dtype":"F32","shape":[40],"data_offsets":[3,163]}}"#,
+    );
     let mut file = with_header(&format!("{header:120}"), 0);
     assert_eq!(file.len() as u64, START);
     file.extend(b"abc");
@@ -21,15 +24,15 @@ fn file() -> Vec<u8> {
     file
 }
 
-/// Opens the model and hands over the reader of `b`, on a plan that begins there.
+/// Opens the model and passes the reader of `b`, on a plan that starts there.
 fn read_b(plan: Plan, read: impl FnOnce(TensorReader<'_, &mut &Storage<'_>>, &Storage<'_>)) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let mut window = [0; 64];
-    let mut model = Model::open(&storage, &mut window).expect("it is sound");
-    let info = model.find("b", &mut window).expect("it is sound").expect("it is there");
-    storage.follow(plan);
-    read(model.reader(&info).expect("it is this file's"), &storage);
+    let mut model = Model::open(&storage, &mut window).expect("valid file");
+    let info = model.find("b", &mut window).expect("valid file").expect("present");
+    storage.set_plan(plan);
+    read(model.reader(&info).expect("tensor of this file"), &storage);
 }
 
 fn bytes(range: std::ops::Range<u8>) -> Vec<u8> {
@@ -37,7 +40,7 @@ fn bytes(range: std::ops::Range<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_reader_says_what_it_reads() {
+fn reader_reports_dtype_length_and_position() {
     read_b(Plan::default(), |mut reader, _| {
         assert_eq!((reader.dtype(), reader.byte_len()), (Dtype::F32, 160));
         assert_eq!((reader.position(), reader.remaining()), (0, 160));
@@ -47,10 +50,10 @@ fn a_reader_says_what_it_reads() {
 }
 
 #[test]
-fn a_chunk_asks_the_storage_once_and_for_no_other_bytes() {
+fn chunk_is_one_read_of_its_bytes() {
     read_b(Plan::default(), |mut reader, storage| {
         let mut buffer = [0; 50];
-        while reader.next_chunk(&mut buffer).expect("it is sound").is_some() {}
+        while reader.next_chunk(&mut buffer).expect("valid file").is_some() {}
         let begin = START + 3;
         let expected = [(0, 48), (48, 96), (96, 144), (144, 160)].map(|(from, to)| begin + from..begin + to);
         assert_eq!(storage.counts().ranges, expected);
@@ -59,12 +62,12 @@ fn a_chunk_asks_the_storage_once_and_for_no_other_bytes() {
 }
 
 #[test]
-fn what_reads_nothing_asks_for_nothing() {
+fn empty_read_makes_no_call() {
     read_b(Plan::default(), |mut reader, storage| {
         assert_eq!(reader.read(&mut []), Ok(0));
         assert_eq!(reader.read_at(5, &mut []), Ok(0));
         assert_eq!(reader.read_at(160, &mut [0; 8]), Ok(0));
-        reader.seek(160).expect("it is the end");
+        reader.seek(160).expect("in range");
         assert_eq!(reader.next_chunk(&mut []), Ok(None));
         assert_eq!(reader.next_chunk(&mut [0; 8]), Ok(None));
         assert_eq!(reader.read_to_end(&mut []), Ok(&[][..]));
@@ -74,28 +77,28 @@ fn what_reads_nothing_asks_for_nothing() {
 }
 
 #[test]
-fn a_buffer_without_room_for_an_element_is_refused() {
+fn too_small_buffer_is_rejected() {
     read_b(Plan::default(), |mut reader, storage| {
         for capacity in 0..4u64 {
-            let mut buffer = vec![0; usize::try_from(capacity).expect("it is small")];
-            let refused = ErrorKind::BufferLength { needed: 4, capacity }.at(START + 3 + capacity);
-            assert_eq!(reader.next_chunk(&mut buffer), Err(refused.into()));
+            let mut buffer = vec![0; usize::try_from(capacity).expect("fits in usize")];
+            let rejected = ErrorKind::BufferLength { needed: 4, capacity }.at(START + 3 + capacity);
+            assert_eq!(reader.next_chunk(&mut buffer), Err(rejected.into()));
         }
-        reader.seek(6).expect("it is inside");
-        let refused = ErrorKind::BufferLength { needed: 2, capacity: 1 }.at(START + 3 + 6 + 1);
-        assert_eq!(reader.next_chunk(&mut [0; 1]), Err(refused.into()));
+        reader.seek(6).expect("in range");
+        let rejected = ErrorKind::BufferLength { needed: 2, capacity: 1 }.at(START + 3 + 6 + 1);
+        assert_eq!(reader.next_chunk(&mut [0; 1]), Err(rejected.into()));
         assert_eq!(reader.next_chunk(&mut [0; 2]), Ok(Some(&bytes(6..8)[..])), "the rest of the element");
-        assert_eq!(refused.kind.code(), "limit.buffer");
+        assert_eq!(rejected.kind.code(), "limit.buffer");
         assert_eq!((reader.position(), storage.counts().calls), (8, 1));
     });
 }
 
 #[test]
-fn a_buffer_without_room_for_the_rest_says_how_long_that_is() {
+fn too_small_buffer_reports_remaining_length() {
     read_b(Plan::default(), |mut reader, _| {
-        reader.seek(100).expect("it is inside");
-        let refused = ErrorKind::BufferLength { needed: 60, capacity: 59 }.at(START + 3 + 100 + 59);
-        assert_eq!(reader.read_to_end(&mut [0; 59]), Err(refused.into()));
+        reader.seek(100).expect("in range");
+        let rejected = ErrorKind::BufferLength { needed: 60, capacity: 59 }.at(START + 3 + 100 + 59);
+        assert_eq!(reader.read_to_end(&mut [0; 59]), Err(rejected.into()));
         assert_eq!(reader.position(), 100);
         assert_eq!(reader.read_to_end(&mut [0; 60]), Ok(&bytes(100..160)[..]));
         assert_eq!(reader.position(), 160);
@@ -103,11 +106,11 @@ fn a_buffer_without_room_for_the_rest_says_how_long_that_is() {
 }
 
 #[test]
-fn no_place_beyond_the_end_is_accepted() {
+fn offset_beyond_the_end_is_rejected() {
     read_b(Plan::default(), |mut reader, storage| {
         let outside = |asked| ErrorKind::OutsideTensor { asked, len: 160 }.at(START + 163);
         assert_eq!(outside(1).kind.code(), "usage.range");
-        reader.seek(7).expect("it is inside");
+        reader.seek(7).expect("in range");
         for asked in [161, 1 << 32, u64::MAX] {
             assert_eq!(reader.seek(asked), Err(outside(asked)));
             assert_eq!(reader.read_at(asked, &mut [0; 4]), Err(outside(asked).into()));
@@ -115,7 +118,7 @@ fn no_place_beyond_the_end_is_accepted() {
         }
         assert_eq!(reader.skip(154), Err(outside(161)));
         assert_eq!(reader.skip(u64::MAX), Err(outside(u64::MAX)));
-        assert_eq!((reader.position(), storage.counts().calls), (7, 0), "it stays where it was");
+        assert_eq!((reader.position(), storage.counts().calls), (7, 0), "the position is unchanged");
         assert_eq!(reader.skip(153), Ok(()));
         assert_eq!(reader.remaining(), 0);
         assert_eq!(reader.seek(0), Ok(()));
@@ -124,12 +127,12 @@ fn no_place_beyond_the_end_is_accepted() {
 }
 
 #[test]
-fn only_powers_of_two_are_blocks() {
+fn block_size_must_be_a_power_of_two() {
     for asked in [0, 3, 6, 511, u64::MAX] {
         read_b(Plan::default(), |reader, _| {
-            let refused = ErrorKind::Block { asked }.at(START + 3);
-            assert_eq!(refused.kind.code(), "usage.block");
-            assert_eq!(reader.aligned_to(asked).map(|_| ()), Err(refused));
+            let rejected = ErrorKind::Block { asked }.at(START + 3);
+            assert_eq!(rejected.kind.code(), "usage.block");
+            assert_eq!(reader.aligned_to(asked).map(|_| ()), Err(rejected));
         });
     }
     for block in [1, 2, 1 << 32, 1 << 63] {
@@ -137,26 +140,26 @@ fn only_powers_of_two_are_blocks() {
     }
 }
 
-/// The tensor begins at byte 131, so that no border of 32 bytes is one of its elements of 4.
+/// The tensor begins at byte 131, so that no 32-byte boundary is the boundary of a 4-byte element.
 #[test]
-fn blocks_that_share_no_border_with_the_elements_cost_no_reads() {
+fn unshared_block_boundaries_cost_no_reads() {
     read_b(Plan { reads: Reads::Whole, ..Plan::default() }, |reader, storage| {
         let mut reader = reader.aligned_to(32).expect("a power of two");
         let mut buffer = [0; 70];
-        while reader.next_chunk(&mut buffer).expect("it is sound").is_some() {}
+        while reader.next_chunk(&mut buffer).expect("valid file").is_some() {}
         let expected = [(0, 68), (68, 136), (136, 160)].map(|(from, to)| START + 3 + from..START + 3 + to);
         assert_eq!(storage.counts().ranges, expected);
     });
 }
 
 #[test]
-fn reads_that_are_short_are_gone_on_with() {
+fn short_reads_are_continued() {
     for most in [1, 2, 7] {
         read_b(Plan { reads: Reads::AtMost(most), ..Plan::default() }, |mut reader, storage| {
             assert_eq!(reader.next_chunk(&mut [0; 42]), Ok(Some(&bytes(0..40)[..])));
             assert_eq!(storage.counts().reads, 40u64.div_ceil(most as u64));
             let mut buffer = [0; 8];
-            assert_eq!(reader.read(&mut buffer), Ok(most), "one read gives what there is");
+            assert_eq!(reader.read(&mut buffer), Ok(most), "one read returns the available bytes");
             assert_eq!(buffer[..most], bytes(40..48)[..most]);
             assert_eq!(reader.position(), 40 + most as u64);
         });
@@ -164,7 +167,7 @@ fn reads_that_are_short_are_gone_on_with() {
 }
 
 #[test]
-fn a_reader_stands_where_it_stood_before_what_failed() {
+fn failed_read_leaves_position_unchanged() {
     let plan = |call| Plan { reads: Reads::AtMost(5), failure: Some(Failure::Once(call)), ..Plan::default() };
     let broken = ReadError::Source(Fault::Broken);
     for call in 0..4 {
@@ -174,14 +177,14 @@ fn a_reader_stands_where_it_stood_before_what_failed() {
             assert_eq!(reader.next_chunk(&mut [0; 20]), Ok(Some(&bytes(0..20)[..])));
         });
         read_b(plan(call), |mut reader, _| {
-            reader.seek(1).expect("it is inside");
+            reader.seek(1).expect("in range");
             assert_eq!(reader.read_to_end(&mut [0; 160]), Err(broken));
             assert_eq!(reader.read_at(50, &mut [0; 20]), Ok(20));
             assert_eq!(reader.position(), 1);
             assert_eq!(reader.read_to_end(&mut [0; 160]), Ok(&bytes(1..160)[..]));
         });
         read_b(plan(call), |mut reader, _| {
-            reader.seek(9).expect("it is inside");
+            reader.seek(9).expect("in range");
             assert_eq!(reader.read_at(50, &mut [0; 20]), Err(broken));
             assert_eq!(reader.position(), 9);
         });
@@ -194,16 +197,16 @@ fn a_reader_stands_where_it_stood_before_what_failed() {
 }
 
 #[test]
-fn a_tensor_of_another_model_is_refused_where_it_cannot_lie_in_this_one() {
+fn tensor_outside_the_model_is_rejected() {
     let (file, small) = (file(), with_header(r#"{"b":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}"#, 3));
     let mut window = [0; 64];
-    let mut wanted = [Query::required("b")];
-    let mut large = Model::open(&file[..], &mut window).expect("it is sound");
-    large.find_all(&mut wanted, &mut window).expect("it is there");
-    let mut model = Model::open(&small[..], &mut window).expect("it is sound");
+    let mut queries = [Query::required("b")];
+    let mut large = Model::open(&file[..], &mut window).expect("valid file");
+    large.find_all(&mut queries, &mut window).expect("present");
+    let mut model = Model::open(&small[..], &mut window).expect("valid file");
     let outside = ErrorKind::OutsideData { end: 163, data_len: 3 }.at(small.len() as u64);
     assert_eq!(outside.kind.code(), "usage.tensor");
-    assert_eq!(model.reader(&wanted[0]).map(|_| ()), Err(outside));
+    assert_eq!(model.reader(&queries[0]).map(|_| ()), Err(outside));
     let info =
         |begin, end| TensorInfo::new(Dtype::U8, Shape::new(&[end - begin]).unwrap(), begin, end).unwrap();
     assert!(model.reader(&info(0, 3)).is_ok());
@@ -215,21 +218,21 @@ fn a_tensor_of_another_model_is_refused_where_it_cannot_lie_in_this_one() {
 }
 
 #[test]
-fn the_end_of_the_storage_is_named_by_its_byte() {
+fn end_of_storage_is_reported_at_its_byte() {
     let file = file();
     let mut window = [0; 64];
     for cut in [START + 3, START + 4, START + 100, START + 162] {
-        let cut_file = &file[..usize::try_from(cut).expect("it is in memory")];
-        let claim = Some(FileLen::Exactly(file.len() as u64));
-        let storage = Storage::new(cut_file, Plan { claim, ..Plan::default() });
-        let mut model = Model::open(&storage, &mut window).expect("the header is sound");
-        let info = model.find("b", &mut window).expect("it is sound").expect("it is there");
-        let mut reader = model.reader(&info).expect("it is this file's");
+        let cut_file = &file[..usize::try_from(cut).expect("fits in usize")];
+        let reported_len = Some(FileLen::Exactly(file.len() as u64));
+        let storage = Storage::new(cut_file, Plan { reported_len, ..Plan::default() });
+        let mut model = Model::open(&storage, &mut window).expect("valid header");
+        let info = model.find("b", &mut window).expect("valid file").expect("present");
+        let mut reader = model.reader(&info).expect("tensor of this file");
         let ends = Err(ReadError::UnexpectedEof { at: cut });
         assert_eq!(reader.read_to_end(&mut [0; 160]), ends);
         assert_eq!(reader.read_at(0, &mut [0; 160]).map(|_| &[][..]), ends);
         assert_eq!(reader.position(), 0);
-        let present = usize::try_from(cut - START - 3).expect("it is in memory");
+        let present = usize::try_from(cut - START - 3).expect("fits in usize");
         assert_eq!(reader.read(&mut [0; 160]).ok(), Some(present).filter(|&len| len > 0));
         assert_eq!(reader.read(&mut [0; 160]).map(|_| &[][..]), ends);
     }

@@ -1,4 +1,4 @@
-//! Every conformance vector through every door to a storage, with windows and buffers of many sizes.
+//! Every conformance vector through every kind of source, with windows and buffers of many sizes.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -16,11 +16,11 @@ use support::contents::tensor_of;
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::Disk;
-use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
-use support::judge::judge;
 use support::memory::Memory;
 use support::mock::{Plan, Reads, Storage};
 use support::share;
+use support::sources::{Custom, Nor, NorOfUnknownLen, SeekableStream, Slice, SourceKind};
+use support::verdict::full_verdict;
 use vectors::table;
 use vectors::{Ours, TensorRow, Vector, sha256};
 
@@ -29,23 +29,25 @@ const WINDOWS: [usize; 9] = [1, 2, 15, 16, 17, 64, 512, 4096, 1 << 20];
 /// Longer files are read through the largest window alone.
 const LONG: usize = 3000;
 
-/// Files from here on take a test of their own.
+/// Files from this length on have a test of their own.
 const LONGEST: usize = 1 << 20;
 
-/// Every test here leads through the door whose name it has.
-macro_rules! doors {
-    ($($name:ident: $door:ty, $reads:expr;)+) => {
-        mod every_tensor_comes_out_of {
+/// Each test is named after its kind of source.
+macro_rules! sources {
+    ($($name:ident: $kind:ty, $reads:expr;)+) => {
+        mod every_tensor_is_read_from {
             use super::*;
-            $(#[test] fn $name() { each_sound_sample(|sample| every_tensor_comes_out::<$door>(sample, &$reads)); })+
+            $(#[test] fn $name() { each_valid_sample(|sample| test_tensors::<$kind>(sample, &$reads)); })+
         }
-        mod buffers_of_every_size_do_for {
+        mod every_buffer_size_works_for {
             use super::*;
-            $(#[test] fn $name() { each_sound_sample(|sample| every_buffer_does::<$door>(sample, &$reads)); })+
+            $(#[test] fn $name() { each_valid_sample(|sample| test_buffers::<$kind>(sample, &$reads)); })+
         }
-        mod the_verdict_is_the_same_for {
+        mod verdict_matches_for {
             use super::*;
-            $(#[test] fn $name() { samples().iter().for_each(|sample| is_judged_alike::<$door>(sample, &$reads)); })+
+            $(#[test] fn $name() {
+                samples().iter().for_each(|sample| test_verdict::<$kind>(sample, &$reads));
+            })+
         }
     };
 }
@@ -53,9 +55,9 @@ macro_rules! doors {
 const WHOLE: [Reads; 1] = [Reads::Whole];
 const SHORT: [Reads; 4] = [Reads::Whole, Reads::AtMost(1), Reads::AtMost(7), Reads::Random(1)];
 
-doors! {
+sources! {
     slice: Slice, WHOLE;
-    own: Own, SHORT;
+    custom: Custom, SHORT;
     seekable: SeekableStream, SHORT;
     nor_1: Nor<1, 0>, WHOLE;
     nor_1_at_an_odd_address: Nor<1, 13>, WHOLE;
@@ -68,10 +70,10 @@ doors! {
 }
 
 #[cfg(feature = "std")]
-mod of_the_system {
+mod on_disk {
     use super::*;
 
-    doors! {
+    sources! {
         file: Disk, WHOLE;
     }
 }
@@ -98,7 +100,7 @@ fn samples() -> &'static [Sample] {
 impl Sample {
     fn new((number, vector): (usize, Vector)) -> Self {
         let file = vector.bytes();
-        let verdict = judge(&file).map(|_| ());
+        let verdict = full_verdict(&file).map(|_| ());
         let in_order =
             validate_header(&file, &mut []).map_err(|error| error.kind) != Err(ErrorKind::OutOfOrder);
         Self { number, vector, file, verdict, in_order }
@@ -112,7 +114,7 @@ impl Sample {
         if self.is_long() { &WINDOWS[8..] } else { &WINDOWS }
     }
 
-    /// How many slots to try. Each costs a pass for every so many tensors.
+    /// The numbers of slots to try. Fewer slots need more passes.
     fn slots(&self) -> &[usize] {
         match (self.is_long(), self.in_order) {
             (true, _) => &[4096],
@@ -124,19 +126,20 @@ impl Sample {
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct ReadMethod {
     reads: Reads,
     window: usize,
     slots: usize,
 }
 
 impl Sample {
-    /// All ways; a quick run takes a part of them.
-    fn ways(&self, reads: &[Reads]) -> impl Iterator<Item = Way> {
+    /// All combinations, or a share of them.
+    fn read_methods(&self, reads: &[Reads]) -> impl Iterator<Item = ReadMethod> {
         let windows = self.windows().iter();
         let memories = windows.flat_map(|&window| self.slots().iter().map(move |&slots| (window, slots)));
-        let way = |(window, slots)| self.reads(reads).iter().map(move |&reads| Way { reads, window, slots });
-        share::part(memories.flat_map(way), self.number)
+        let method =
+            |(window, slots)| self.reads(reads).iter().map(move |&reads| ReadMethod { reads, window, slots });
+        share::part(memories.flat_map(method), self.number)
     }
 
     fn reads<'r>(&self, reads: &'r [Reads]) -> &'r [Reads] {
@@ -148,32 +151,32 @@ impl Sample {
     }
 }
 
-/// The place of a tensor in the file.
-fn place(data_start: u64, info: &TensorInfo) -> Range<usize> {
+/// Returns the range of a tensor in the file.
+fn range_of(data_start: u64, info: &TensorInfo) -> Range<usize> {
     let index = |at: u64| usize::try_from(data_start + at).expect("the file is in memory");
     index(info.begin())..index(info.end())
 }
 
-fn each_sound_sample(check: impl Fn(&Sample)) {
-    let sound: Vec<_> = samples().iter().filter(|sample| sample.vector.ours == Ours::Accept).collect();
-    assert!(sound.len() > 250, "only {} vectors are sound", sound.len());
-    sound.into_iter().for_each(check);
+fn each_valid_sample(check: impl Fn(&Sample)) {
+    let valid: Vec<_> = samples().iter().filter(|sample| sample.vector.ours == Ours::Accept).collect();
+    assert!(valid.len() > 250, "only {} vectors are valid", valid.len());
+    valid.into_iter().for_each(check);
 }
 
-fn every_tensor_comes_out<D: Door>(sample: &Sample, reads: &[Reads]) {
-    for way in sample.ways(reads) {
-        let _context = Context(|| format!("{}, {way:?}", sample.vector.id));
-        let storage = sample.storage(way.reads);
-        let (mut window, mut slots) = (vec![0; way.window], vec![SortSlot::EMPTY; way.slots]);
+fn test_tensors<D: SourceKind>(sample: &Sample, reads: &[Reads]) {
+    for method in sample.read_methods(reads) {
+        let _context = Context(|| format!("{}, {method:?}", sample.vector.id));
+        let storage = sample.storage(method.reads);
+        let (mut window, mut slots) = (vec![0; method.window], vec![SortSlot::EMPTY; method.slots]);
         let source = D::source(&storage);
-        let mut model = Model::open_unordered(source, &mut slots, &mut window).expect("it is sound");
-        what_is_listed_comes_out(&sample.vector, &sample.file, &mut model, &mut window);
-        what_is_wanted_comes_out(sample, &mut model, &mut window);
-        what_is_indexed_comes_out(sample, &mut model, &mut window);
+        let mut model = Model::open_unordered(source, &mut slots, &mut window).expect("valid file");
+        test_listed(&sample.vector, &sample.file, &mut model, &mut window);
+        test_queries(sample, &mut model, &mut window);
+        test_indexed(sample, &mut model, &mut window);
     }
 }
 
-fn what_is_listed_comes_out<S: ReadAt<Error: Debug>>(
+fn test_listed<S: ReadAt<Error: Debug>>(
     vector: &Vector,
     file: &[u8],
     model: &mut Model<S>,
@@ -184,7 +187,7 @@ fn what_is_listed_comes_out<S: ReadAt<Error: Debug>>(
     };
     assert_eq!(tensors.len() as u64, model.summary().tensors);
     for (_, info) in &tensors {
-        let expected = &file[place(model.summary().data_start, info)];
+        let expected = &file[range_of(model.summary().data_start, info)];
         let mut buffer = vec![0; expected.len()];
         assert_eq!(model.reader(info).unwrap().read_to_end(&mut buffer).unwrap(), expected);
     }
@@ -195,7 +198,7 @@ fn what_is_listed_comes_out<S: ReadAt<Error: Debug>>(
     }
 }
 
-/// Nothing where a tensor has more dimensions than can be held.
+/// Returns `None` where a tensor has more dimensions than can be held.
 fn list<S: ReadAt<Error: Debug>>(
     model: &mut Model<S>,
     name_len: usize,
@@ -206,42 +209,34 @@ fn list<S: ReadAt<Error: Debug>>(
     match model.for_each(&mut vec![0; name_len], window, take) {
         Err(ReadError::Format(Error { kind: ErrorKind::Rank { limit: 8 }, .. })) => None,
         outcome => {
-            outcome.expect("it is sound");
+            outcome.expect("valid file");
             Some(tensors)
         }
     }
 }
 
-fn what_is_wanted_comes_out<S: ReadAt<Error: Debug>>(
-    sample: &Sample,
-    model: &mut Model<S>,
-    window: &mut [u8],
-) {
+fn test_queries<S: ReadAt<Error: Debug>>(sample: &Sample, model: &mut Model<S>, window: &mut [u8]) {
     let rows = sample.vector.tensors.as_deref().unwrap_or(&[]);
     let rows: Vec<&TensorRow> = rows.iter().filter(|row| row.shape.len() <= MAX_RANK).collect();
-    let mut wanted: Vec<Query<'_>> = rows.iter().map(|row| Query::required(&row.name)).collect();
-    model.find_all(&mut wanted, window).expect("they are there");
-    for (row, wanted) in rows.iter().zip(&wanted) {
-        let info = wanted.info().expect("it is found");
+    let mut queries: Vec<Query<'_>> = rows.iter().map(|row| Query::required(&row.name)).collect();
+    model.find_all(&mut queries, window).expect("present");
+    for (row, query) in rows.iter().zip(&queries) {
+        let info = query.info().expect("found");
         assert_eq!([info.begin(), info.end()], row.data_offsets);
         assert_eq!((info.dtype().name(), info.shape().dims()), (&row.dtype[..], &row.shape[..]));
-        assert_eq!(model.find(&row.name, window).expect("it is there"), Some(info));
+        assert_eq!(model.find(&row.name, window).expect("present"), Some(info));
         let mut buffer = vec![0; sample.file.len()];
-        assert_eq!(sha256(model.reader(wanted).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
+        assert_eq!(sha256(model.reader(query).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
     }
 }
 
 /// Tensors of any rank, which only an index holds.
-fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
-    sample: &Sample,
-    model: &mut Model<S>,
-    window: &mut [u8],
-) {
-    let size = model.index_size(window).expect("it is sound");
+fn test_indexed<S: ReadAt<Error: Debug>>(sample: &Sample, model: &mut Model<S>, window: &mut [u8]) {
+    let size = model.index_size(window).expect("valid file");
     let mut memory = Memory::of(size);
-    let index = model.build_index(memory.lend(), window).expect("it is sound");
+    let index = model.build_index(memory.lend(), window).expect("valid file");
     for row in sample.vector.tensors.as_deref().unwrap_or(&[]) {
-        let tensor = index.find(&row.name).expect("it is sound").expect("it is there");
+        let tensor = index.find(&row.name).expect("valid file").expect("present");
         assert_eq!(tensor.dims(), row.shape);
         let mut buffer = vec![0; sample.file.len()];
         assert_eq!(sha256(model.reader(&tensor).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
@@ -249,36 +244,36 @@ fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
 }
 
 /// All ways to read a tensor, with all buffers.
-fn every_buffer_does<D: Door>(sample: &Sample, reads: &[Reads]) {
+fn test_buffers<D: SourceKind>(sample: &Sample, reads: &[Reads]) {
     for &reads in sample.reads(reads) {
         let _context = Context(|| format!("{}, {reads:?}", sample.vector.id));
-        every_buffer_does_for::<D>(sample, &sample.storage(reads));
+        test_buffers_of::<D>(sample, &sample.storage(reads));
     }
 }
 
-fn every_buffer_does_for<D: Door>(sample: &Sample, storage: &Storage<'_>) {
+fn test_buffers_of<D: SourceKind>(sample: &Sample, storage: &Storage<'_>) {
     let mut window = vec![0; 4096];
     let mut slots = [SortSlot::EMPTY; 64];
-    let mut model = Model::open_unordered(D::source(storage), &mut slots, &mut window).expect("it is sound");
+    let mut model = Model::open_unordered(D::source(storage), &mut slots, &mut window).expect("valid file");
     let data_start = model.summary().data_start;
     let tensors = list(&mut model, sample.file.len(), &mut window).unwrap_or_default();
     for (number, (_, info)) in tensors.iter().take(100).enumerate() {
         let unit = unit(info);
-        let place = place(data_start, info);
-        let tensor = Tensor { at: place.start, bytes: &sample.file[place], unit };
+        let range = range_of(data_start, info);
+        let tensor = Tensor { at: range.start, bytes: &sample.file[range], unit };
         let sizes = [unit, 3, 17, 512, tensor.bytes.len()].into_iter().filter(|&size| size >= unit);
         for size in share::part(sizes, sample.number + number) {
             let _context = Context(|| format!("{info:?}, a buffer of {size}"));
             tensor.in_chunks(model.reader(info).unwrap(), &mut vec![0; size]);
             tensor.in_blocks(model.reader(info).unwrap(), &mut vec![0; size]);
-            tensor.as_they_come(model.reader(info).unwrap(), &mut vec![0; size]);
+            tensor.with_read(model.reader(info).unwrap(), &mut vec![0; size]);
             tensor.anywhere(model.reader(info).unwrap(), &mut vec![0; size]);
             tensor.in_leaps(model.reader(info).unwrap(), &mut vec![0; size]);
         }
     }
 }
 
-/// In how many bytes elements come whole.
+/// Returns the number of bytes that holds whole elements.
 fn unit(info: &TensorInfo) -> usize {
     match info.dtype().name() {
         "F4" => 1,
@@ -287,10 +282,10 @@ fn unit(info: &TensorInfo) -> usize {
     }
 }
 
-/// What must come out.
+/// The expected tensor.
 struct Tensor<'f> {
     bytes: &'f [u8],
-    /// Where in the file.
+    /// Its offset in the file.
     at: usize,
     unit: usize,
 }
@@ -309,13 +304,13 @@ impl Tensor<'_> {
     }
 
     fn in_blocks<S: ReadAt<Error: Debug>>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8]) {
-        let room = buffer.len();
+        let capacity = buffer.len();
         for block in [1, 2, 16, 512] {
             reader = reader.aligned_to(block as u64).expect("a power of two");
-            reader.seek(0).expect("it is inside");
+            reader.seek(0).expect("in range");
             let mut left = self.bytes;
             while let Some(chunk) = reader.next_chunk(buffer).unwrap() {
-                assert_eq!(chunk.len(), self.chunk_len(left.len(), room, block), "blocks of {block}");
+                assert_eq!(chunk.len(), self.chunk_len(left.len(), capacity, block), "blocks of {block}");
                 assert_eq!(chunk, &left[..chunk.len()]);
                 left = &left[chunk.len()..];
             }
@@ -323,25 +318,25 @@ impl Tensor<'_> {
         }
     }
 
-    /// As long as can be; the first choice is the end of a block that ends with an element, the second are
-    /// whole elements.
-    fn chunk_len(&self, left: usize, room: usize, block: usize) -> usize {
-        if left <= room {
+    /// Returns the longest possible length. It ends at the end of a block that is also the end of an element,
+    /// or else after whole elements.
+    fn chunk_len(&self, left: usize, capacity: usize, block: usize) -> usize {
+        if left <= capacity {
             return left;
         }
         let read = self.bytes.len() - left;
         let begin = self.at + read;
-        let is_border = |len: &usize| (begin + len).is_multiple_of(block);
-        // Elements in threes end with a block once in three blocks.
-        let can_be = self.unit != 3 || room >= 3 * block;
-        let lens = || (1..=room).rev().filter(|len| (read + len).is_multiple_of(self.unit));
+        let is_boundary = |len: &usize| (begin + len).is_multiple_of(block);
+        // Elements of three bytes end with a block once in three blocks.
+        let is_possible = self.unit != 3 || capacity >= 3 * block;
+        let lens = || (1..=capacity).rev().filter(|len| (read + len).is_multiple_of(self.unit));
         lens()
-            .find(|len| can_be && is_border(len))
+            .find(|len| is_possible && is_boundary(len))
             .or_else(|| lens().next())
             .expect("there is room for an element")
     }
 
-    fn as_they_come<S>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8])
+    fn with_read<S>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8])
     where
         S: ReadAt<Error: embedded_io::Error>,
     {
@@ -366,25 +361,25 @@ impl Tensor<'_> {
         assert_eq!(reader.position(), 0);
     }
 
-    /// A piece, then nothing of the next, then the rest, then the last third again.
+    /// Reads a piece, skips the next, reads the rest, then the last third again.
     fn in_leaps<S: ReadAt<Error: Debug>>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8]) {
         let mut rest = vec![0; self.bytes.len()];
         let first = reader.next_chunk(buffer).unwrap().map_or(0, <[u8]>::len);
         let second = first.min(self.bytes.len() - first);
-        reader.skip(second as u64).expect("it is inside");
+        reader.skip(second as u64).expect("in range");
         assert_eq!(reader.read_to_end(&mut rest).unwrap(), &self.bytes[first + second..]);
         let third = self.bytes.len() - self.bytes.len() / 3;
-        reader.seek(third as u64).expect("it is inside");
+        reader.seek(third as u64).expect("in range");
         assert_eq!(reader.read_to_end(&mut rest).unwrap(), &self.bytes[third..]);
         assert_eq!(reader.read_to_end(&mut []).unwrap(), b"");
     }
 }
 
-fn is_judged_alike<D: Door>(sample: &Sample, reads: &[Reads]) {
-    for way in sample.ways(reads) {
-        let _context = Context(|| format!("{}, {way:?}", sample.vector.id));
-        let storage = sample.storage(way.reads);
-        let (mut window, mut slots) = (vec![0; way.window], vec![SortSlot::EMPTY; way.slots]);
+fn test_verdict<D: SourceKind>(sample: &Sample, reads: &[Reads]) {
+    for method in sample.read_methods(reads) {
+        let _context = Context(|| format!("{}, {method:?}", sample.vector.id));
+        let storage = sample.storage(method.reads);
+        let (mut window, mut slots) = (vec![0; method.window], vec![SortSlot::EMPTY; method.slots]);
         assert_eq!(verdict(D::source(&storage), &mut slots, &mut window), sample.verdict);
     }
 }
@@ -394,11 +389,11 @@ fn verdict<S: ReadAt<Error: Debug>>(
     slots: &mut [SortSlot],
     window: &mut [u8],
 ) -> Result<(), Error> {
-    let judge = |source, slots: &mut [SortSlot], window: &mut [u8]| {
+    let open_and_validate = |source, slots: &mut [SortSlot], window: &mut [u8]| {
         let mut model = Model::open_unordered(source, slots, window)?;
         model.validate_names([1, 2], &mut vec![SortSlot::EMPTY; slots.len().max(16)], &mut [0; 16], window)
     };
-    judge(source, slots, window).map_err(error_of_the_file)
+    open_and_validate(source, slots, window).map_err(error_of_the_file)
 }
 
 fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {
@@ -408,41 +403,41 @@ fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {
     }
 }
 
-/// Flash does not know where its file ends; what lies behind is not looked at.
+/// Flash does not know where its file ends; the bytes after it are not read.
 #[test]
-fn every_tensor_comes_out_of_flash_that_does_not_know_its_length() {
-    each_sound_sample(|sample| every_tensor_comes_out::<NorOfUnknownLen<4, 3>>(sample, &WHOLE));
+fn flash_of_unknown_length_is_read() {
+    each_valid_sample(|sample| test_tensors::<NorOfUnknownLen<4, 3>>(sample, &WHOLE));
 }
 
 /// They have up to 100 million bytes.
 #[test]
-fn the_longest_headers_come_through_every_door() {
+fn longest_headers_are_read_from_every_source() {
     let longest: Vec<_> = vectors::recipes().filter(|vector| vector.length >= LONGEST).collect();
     assert!(longest.len() > 10, "only {} are long", longest.len());
     for vector in &longest {
         let file = vector.bytes();
-        a_long_header_comes_through::<Slice>(vector, &file);
-        a_long_header_comes_through::<Own>(vector, &file);
-        a_long_header_comes_through::<SeekableStream>(vector, &file);
-        a_long_header_comes_through::<Nor<64, 63>>(vector, &file);
+        test_long_header::<Slice>(vector, &file);
+        test_long_header::<Custom>(vector, &file);
+        test_long_header::<SeekableStream>(vector, &file);
+        test_long_header::<Nor<64, 63>>(vector, &file);
         #[cfg(feature = "std")]
-        a_long_header_comes_through::<Disk>(vector, &file);
+        test_long_header::<Disk>(vector, &file);
     }
 }
 
-fn a_long_header_comes_through<D: Door>(vector: &Vector, file: &[u8]) {
+fn test_long_header<D: SourceKind>(vector: &Vector, file: &[u8]) {
     let _context = Context(|| format!("{} through {}", vector.id, std::any::type_name::<D>()));
     let storage = Storage::new(file, Plan::default());
     let mut window = vec![0; 1 << 16];
     match Model::open(D::source(&storage), &mut window).map_err(error_of_the_file) {
-        Ok(mut model) => a_long_model_is_listed(vector, file, &mut model, &mut window),
+        Ok(mut model) => test_long_model(vector, file, &mut model, &mut window),
         Err(error) => {
             assert_eq!((Some(error.kind.code()), Some(error.at)), (vector.code.as_deref(), vector.at));
         }
     }
 }
 
-fn a_long_model_is_listed<S: ReadAt<Error: Debug>>(
+fn test_long_model<S: ReadAt<Error: Debug>>(
     vector: &Vector,
     file: &[u8],
     model: &mut Model<S>,
@@ -451,6 +446,6 @@ fn a_long_model_is_listed<S: ReadAt<Error: Debug>>(
     assert_eq!(vector.ours, Ours::Accept);
     assert_eq!(Some(model.summary().tensors), vector.tensor_count.map(|count| count as u64));
     if file.len() < 20_000_000 {
-        what_is_listed_comes_out(vector, file, model, window);
+        test_listed(vector, file, model, window);
     }
 }

@@ -1,4 +1,5 @@
-//! Elements that are read as values: the same through every door, in pieces of every size, from every element on.
+//! Elements read as values: the same from every kind of source, in pieces of every size, from every element
+//! on.
 
 use std::fmt::Debug;
 
@@ -13,25 +14,25 @@ use embedded_safetensors::{
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::Disk;
-use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use support::file::with_header;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
+use support::sources::{Custom, Nor, NorOfUnknownLen, SeekableStream, Slice, SourceKind};
 
-/// Every test here leads through the door whose name it has.
-macro_rules! doors {
-    ($($name:ident: $door:ty, $reads:expr;)+) => {
-        mod pieces_of_every_size_come_out_of {
+/// Each test is named after its kind of source.
+macro_rules! sources {
+    ($($name:ident: $kind:ty, $reads:expr;)+) => {
+        mod pieces_of_every_size_are_read_from {
             use super::*;
-            $(#[test] fn $name() { each_tensor::<$door>(&$reads, Pieces); })+
+            $(#[test] fn $name() { each_tensor::<$kind>(&$reads, Pieces); })+
         }
-        mod every_element_is_found_in {
+        mod seek_to_every_element_of {
             use super::*;
-            $(#[test] fn $name() { each_tensor::<$door>(&$reads, Sought); })+
+            $(#[test] fn $name() { each_tensor::<$kind>(&$reads, SeekEach); })+
         }
-        mod rows_come_out_of {
+        mod rows_are_read_from {
             use super::*;
-            $(#[test] fn $name() { each_tensor::<$door>(&$reads, RowByRow); })+
+            $(#[test] fn $name() { each_tensor::<$kind>(&$reads, RowByRow); })+
         }
     };
 }
@@ -39,9 +40,9 @@ macro_rules! doors {
 const WHOLE: [Reads; 1] = [Reads::Whole];
 const SHORT: [Reads; 4] = [Reads::Whole, Reads::AtMost(1), Reads::AtMost(7), Reads::Random(1)];
 
-doors! {
+sources! {
     slice: Slice, WHOLE;
-    own: Own, SHORT;
+    custom: Custom, SHORT;
     seekable: SeekableStream, SHORT;
     nor_1: Nor<1, 0>, WHOLE;
     nor_3: Nor<3, 6>, WHOLE;
@@ -51,10 +52,10 @@ doors! {
 }
 
 #[cfg(feature = "std")]
-mod of_the_system {
+mod on_disk {
     use super::*;
 
-    doors! {
+    sources! {
         file: Disk, WHOLE;
     }
 }
@@ -63,7 +64,8 @@ mod of_the_system {
 const SHAPE: [u64; 2] = [16, 5];
 const CHUNKS: [usize; 6] = [1, 2, 3, 7, 64, 200];
 
-/// A tensor of each dtype, named like it, of random bytes; after a tensor of one byte, so that none is aligned.
+/// Returns a tensor of each dtype, named after it, with random bytes; a tensor of one byte precedes them, so
+/// that none is aligned.
 fn file() -> Vec<u8> {
     let mut end = 1;
     let mut entries = String::from(r#""_":{"dtype":"U8","shape":[],"data_offsets":[0,1]}"#);
@@ -79,7 +81,7 @@ fn file() -> Vec<u8> {
     file
 }
 
-/// Types of values, compared by their bits, for there are NaNs.
+/// Types of values, compared by their bits because of NaNs.
 trait Value: Element + Default + Debug + PartialEq {
     fn bits(self) -> u64;
 }
@@ -93,8 +95,13 @@ macro_rules! values {
             }
         })+
 
-        /// Shows `check` a tensor as values of every type.
-        fn as_every_type<S: ReadAt<Error: Debug>>(model: &mut Model<S>, info: &TensorInfo, file: &[u8], check: impl Check) {
+        /// Calls `check` with a tensor as values of every type.
+        fn as_every_type<S: ReadAt<Error: Debug>>(
+            model: &mut Model<S>,
+            info: &TensorInfo,
+            file: &[u8],
+            check: impl Check,
+        ) {
             $(as_type::<$type, S>(model, info, file, check);)+
         }
     };
@@ -115,17 +122,17 @@ values! {
     half::bf16: |value: half::bf16| u64::from(value.to_bits());
 }
 
-/// Something that is tried with each tensor, each type and each loss.
+/// A check that is run with each tensor, each type and each loss.
 trait Check: Copy {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, scene: Scene<'_, S, T>);
+    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, tensor_values: TypedTensor<'_, S, T>);
 }
 
 /// A tensor that can be read as values of a type.
-struct Scene<'a, S, T> {
+struct TypedTensor<'a, S, T> {
     model: &'a mut Model<S>,
     info: &'a TensorInfo,
     loss: Loss,
-    /// What comes out of memory in one go.
+    /// The values read from memory in one call.
     expected: &'a [T],
 }
 
@@ -141,7 +148,7 @@ enum Reader<S> {
     Rounding(Values<S, Contiguous, true>),
 }
 
-/// What it gives.
+/// The result of a read.
 type Outcome<T, S> = Result<T, ReadError<<S as ReadAt>::Error>>;
 
 impl<S: ReadAt> Reader<S> {
@@ -171,11 +178,11 @@ impl<S: ReadAt> Reader<S> {
             Self::Exact(values) => values.seek(position as u64),
             Self::Rounding(values) => values.seek(position as u64),
         };
-        outcome.expect("it is there");
+        outcome.expect("present");
     }
 
-    /// Where it stands, what is left, and what there is.
-    fn place(&self) -> [u64; 3] {
+    /// Returns position, remaining values and length.
+    fn counts(&self) -> [u64; 3] {
         match self {
             Self::Exact(values) => [values.position(), values.remaining(), values.len()],
             Self::Rounding(values) => [values.position(), values.remaining(), values.len()],
@@ -183,9 +190,9 @@ impl<S: ReadAt> Reader<S> {
     }
 }
 
-impl<S: ReadAt<Error: Debug>, T: Value> Scene<'_, S, T> {
+impl<S: ReadAt<Error: Debug>, T: Value> TypedTensor<'_, S, T> {
     fn tensor(&mut self) -> TensorReader<'_, &mut S> {
-        self.model.reader(self.info).expect("it is this file's")
+        self.model.reader(self.info).expect("tensor of this file")
     }
 
     fn values(&mut self) -> Reader<&mut S> {
@@ -193,11 +200,11 @@ impl<S: ReadAt<Error: Debug>, T: Value> Scene<'_, S, T> {
     }
 
     fn row(&mut self, row: usize) -> Reader<&mut S> {
-        Reader::new(self.loss, self.tensor().row(row as u64).expect("it is there"))
+        Reader::new(self.loss, self.tensor().row(row as u64).expect("present"))
     }
 
     fn rows(&mut self, first: usize) -> Reader<&mut S> {
-        Reader::new(self.loss, self.tensor().rows(first as u64..16).expect("they are there"))
+        Reader::new(self.loss, self.tensor().rows(first as u64..16).expect("present"))
     }
 
     /// Values of a row.
@@ -206,7 +213,7 @@ impl<S: ReadAt<Error: Debug>, T: Value> Scene<'_, S, T> {
     }
 }
 
-fn each_tensor<D: Door>(reads: &[Reads], check: impl Check)
+fn each_tensor<D: SourceKind>(reads: &[Reads], check: impl Check)
 where
     for<'s> D::Source<'s>: ReadAt<Error: Debug>,
 {
@@ -214,10 +221,10 @@ where
     for &reads in reads {
         let _context = Context(|| format!("{reads:?}"));
         let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
-        let mut model = Model::open(D::source(&storage), &mut [0; 512]).expect("it is sound");
+        let mut model = Model::open(D::source(&storage), &mut [0; 512]).expect("valid file");
         for dtype in Dtype::ALL {
             let _context = Context(|| dtype.to_string());
-            let info = model.find(dtype.name(), &mut [0; 512]).expect("it is sound").expect("it is there");
+            let info = model.find(dtype.name(), &mut [0; 512]).expect("valid file").expect("present");
             as_every_type(&mut model, &info, &file, check);
         }
     }
@@ -231,12 +238,12 @@ fn as_type<T: Value, S: ReadAt<Error: Debug>>(
 ) {
     for loss in [Loss::None, Loss::Rounded] {
         let _context = Context(|| format!("{:?}, {loss:?}", T::DTYPE));
-        let mut in_memory = Model::open(file, &mut [0; 512]).expect("it is sound");
-        let mut reader = Reader::new(loss, in_memory.reader(info).expect("it is this file's").values());
+        let mut in_memory = Model::open(file, &mut [0; 512]).expect("valid file");
+        let mut reader = Reader::new(loss, in_memory.reader(info).expect("tensor of this file").values());
         let mut expected = [T::default(); 160];
         let Ok(expected) = reader.read(&mut expected) else { continue };
         assert_eq!(expected.len() as u64, 80 * if info.dtype() == Dtype::C64 { 2 } else { 1 });
-        check.try_with(Scene { model: &mut *model, info, loss, expected });
+        check.try_with(TypedTensor { model: &mut *model, info, loss, expected });
     }
 }
 
@@ -249,47 +256,47 @@ fn assert_same<T: Value>(found: &[T], expected: &[T]) {
 struct Pieces;
 
 impl Check for Pieces {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut scene: Scene<'_, S, T>) {
+    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut tensor_values: TypedTensor<'_, S, T>) {
         for chunk in CHUNKS {
             let _context = Context(|| format!("in chunks of {chunk}"));
-            let (expected, mut found) = (scene.expected, vec![]);
-            let mut reader = scene.values();
+            let (expected, mut found) = (tensor_values.expected, vec![]);
+            let mut reader = tensor_values.values();
             let mut values = vec![T::default(); chunk];
-            while let piece @ [_, ..] = reader.read(&mut values).expect("it can be read") {
+            while let piece @ [_, ..] = reader.read(&mut values).expect("readable") {
                 assert_eq!(piece.len(), chunk.min(expected.len() - found.len()), "as many as fit");
                 found.extend_from_slice(piece);
                 let left = expected.len() - found.len();
-                assert_eq!(reader.place(), [found.len(), left, expected.len()].map(|count| count as u64));
+                assert_eq!(reader.counts(), [found.len(), left, expected.len()].map(|count| count as u64));
             }
             assert_same(&found, expected);
-            let mut reader = scene.values();
+            let mut reader = tensor_values.values();
             for expected in expected.chunks(chunk) {
-                reader.read_exact(&mut values[..expected.len()]).expect("they are left");
+                reader.read_exact(&mut values[..expected.len()]).expect("left");
                 assert_same(&values[..expected.len()], expected);
             }
-            assert_eq!(reader.place()[1], 0);
+            assert_eq!(reader.counts()[1], 0);
         }
     }
 }
 
 #[derive(Clone, Copy)]
-struct Sought;
+struct SeekEach;
 
-impl Check for Sought {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut scene: Scene<'_, S, T>) {
-        let expected = scene.expected;
-        let mut reader = scene.values();
+impl Check for SeekEach {
+    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut tensor_values: TypedTensor<'_, S, T>) {
+        let expected = tensor_values.expected;
+        let mut reader = tensor_values.values();
         for first in (0..=expected.len()).rev() {
             let _context = Context(|| format!("from element {first} on"));
             let (mut some, mut all) = ([T::default(); 3], [T::default(); 160]);
             reader.seek(first);
-            let found = reader.read(&mut some).expect("it can be read");
+            let found = reader.read(&mut some).expect("readable");
             assert_same(found, &expected[first..expected.len().min(first + 3)]);
             reader.seek(first);
-            assert_same(reader.read(&mut all).expect("it can be read"), &expected[first..]);
+            assert_same(reader.read(&mut all).expect("readable"), &expected[first..]);
             let all = &mut all[..expected.len() - first];
             reader.seek(first);
-            reader.read_exact(all).expect("it can be read");
+            reader.read_exact(all).expect("readable");
             assert_same(all, &expected[first..]);
         }
     }
@@ -299,60 +306,59 @@ impl Check for Sought {
 struct RowByRow;
 
 impl Check for RowByRow {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut scene: Scene<'_, S, T>) {
-        let (expected, row_len) = (scene.expected, scene.row_len());
+    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut tensor_values: TypedTensor<'_, S, T>) {
+        let (expected, row_len) = (tensor_values.expected, tensor_values.row_len());
         let mut values = vec![T::default(); row_len + 1];
         for (row, expected) in expected.chunks(row_len).enumerate() {
-            assert_same(scene.row(row).read(&mut values).expect("it can be read"), expected);
-            scene.row(row).read_exact(&mut values[..row_len]).expect("it can be read");
+            assert_same(tensor_values.row(row).read(&mut values).expect("readable"), expected);
+            tensor_values.row(row).read_exact(&mut values[..row_len]).expect("readable");
             assert_same(&values[..row_len], expected);
         }
         for first in 0..=16 {
             let _context = Context(|| format!("from row {first} on"));
-            let mut rows = scene.rows(first);
+            let mut rows = tensor_values.rows(first);
             let len = (16 - first) * row_len;
             for (row, expected) in expected.chunks(row_len).enumerate().skip(first) {
                 let read = (row - first) * row_len;
-                assert_eq!(rows.place(), [read, len - read, len].map(|count| count as u64));
-                rows.read_exact(&mut values[..row_len]).expect("it can be read");
+                assert_eq!(rows.counts(), [read, len - read, len].map(|count| count as u64));
+                rows.read_exact(&mut values[..row_len]).expect("readable");
                 assert_same(&values[..row_len], expected);
             }
-            assert!(rows.read(&mut values[..0]).expect("nothing can be wrong").is_empty());
+            assert!(rows.read(&mut values[..0]).expect("no error").is_empty());
             assert!(rows.read_exact(&mut values[..1]).is_err());
         }
-        let mut rows = scene.rows(0);
+        let mut rows = tensor_values.rows(0);
         for (row, expected) in expected.chunks(row_len).enumerate().rev() {
             rows.seek(row * row_len);
-            rows.read_exact(&mut values[..row_len]).expect("it can be read");
+            rows.read_exact(&mut values[..row_len]).expect("readable");
             assert_same(&values[..row_len], expected);
         }
     }
 }
 
-/// The file of one tensor `t` with these bytes, and a byte before it.
+/// Returns a file with one tensor `t` of these bytes, and a byte before it.
 fn of_tensor(dtype: &str, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
     let end = 1 + bytes.len();
-    let header = format!(
-        r#"{{"_":{{"dtype":"U8","shape":[],"data_offsets":[0,1]}},"t":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[1,{end}]}}}}"#
-    );
+    let entry = format!(r#""t":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[1,{end}]}}"#);
+    let header = format!(r#"{{"_":{{"dtype":"U8","shape":[],"data_offsets":[0,1]}},{entry}}}"#);
     let mut file = with_header(&format!("{header:150}"), 1);
     file.extend(bytes);
     file
 }
 
-/// Where the tensor `t` begins.
+/// The offset of the tensor `t`.
 const START: u64 = 8 + 150 + 1;
 
 type Tensor<'t, 's> = TensorReader<'t, &'t mut &'s Storage<'s>>;
 
-/// Reads the tensor of such a file from a storage, which counts from then on.
+/// Reads the tensor of such a file from a storage, which starts counting then.
 fn read_t(dtype: &str, shape: &[u64], bytes: &[u8], read: impl Fn(Tensor<'_, '_>, &Storage<'_>)) {
     let file = of_tensor(dtype, shape, bytes);
     let storage = Storage::new(&file, Plan::default());
-    let mut model = Model::open(&storage, &mut [0; 256]).expect("it is sound");
-    let info = model.find("t", &mut [0; 256]).expect("it is sound").expect("it is there");
-    storage.follow(Plan::default());
-    read(model.reader(&info).expect("it is this file's"), &storage);
+    let mut model = Model::open(&storage, &mut [0; 256]).expect("valid file");
+    let info = model.find("t", &mut [0; 256]).expect("valid file").expect("present");
+    storage.set_plan(Plan::default());
+    read(model.reader(&info).expect("tensor of this file"), &storage);
 }
 
 fn usage<T: Debug>(outcome: Result<T, ReadError<Fault>>) -> Error {
@@ -363,7 +369,7 @@ fn usage<T: Debug>(outcome: Result<T, ReadError<Fault>>) -> Error {
 }
 
 #[test]
-fn values_are_those_of_the_elements() {
+fn values_match_elements() {
     read_t("U8", &[3], &[0, 1, 255], |reader, _| {
         assert_eq!(reader.values().read(&mut [0f32; 3]), Ok(&[0.0, 1.0, 255.0][..]));
     });
@@ -381,76 +387,76 @@ fn values_are_those_of_the_elements() {
 }
 
 #[test]
-fn a_call_is_one_read_of_the_bytes_that_it_needs() {
+fn call_is_one_read_of_the_needed_bytes() {
     read_t("F16", &[8, 8], &[0; 128], |reader, storage| {
-        let mut rows = reader.rows(2..4).expect("it has them");
-        rows.read_exact(&mut [0f32; 8]).expect("it can be read");
+        let mut rows = reader.rows(2..4).expect("in range");
+        rows.read_exact(&mut [0f32; 8]).expect("readable");
         assert_eq!(rows.read(&mut [0f32; 9]).map(<[f32]>::len), Ok(8));
         assert_eq!(rows.read(&mut [0f32; 9]), Ok(&[][..]));
         let bytes = [(32, 48), (48, 64)].map(|(from, to)| START + from..START + to);
         assert_eq!((storage.counts().ranges, storage.counts().calls), (bytes.to_vec(), 2));
     });
     read_t("F6_E2M3", &[2, 10], &[0; 15], |reader, storage| {
-        reader.row(1).unwrap().read_exact(&mut [0f64; 10]).expect("it can be read");
+        reader.row(1).unwrap().read_exact(&mut [0f64; 10]).expect("readable");
         let bytes = START + 7..START + 15;
         assert_eq!(storage.counts().ranges, std::slice::from_ref(&bytes));
     });
     read_t("F64", &[5], &[0; 40], |reader, storage| {
-        reader.values().rounded().read_exact(&mut [0f32; 5]).expect("it can be read");
+        reader.values().rounded().read_exact(&mut [0f32; 5]).expect("readable");
         let halves = [(0, 16), (16, 24), (24, 32), (32, 40)].map(|(from, to)| START + from..START + to);
         assert_eq!(storage.counts().ranges, halves);
     });
 }
 
-/// Only what has to be turned comes in blocks.
+/// Only values that are converted are read in blocks.
 #[test]
-fn large_values_are_read_in_blocks_that_stay_in_the_cache() {
+fn large_conversions_are_read_in_blocks() {
     let bytes: Vec<u8> = (0..100_000u32).map(|index| index.to_le_bytes()[0]).collect();
     read_t("U8", &[100_000], &bytes, |reader, storage| {
         let mut values = vec![0f32; 100_000];
-        let values = reader.values().read(&mut values).expect("it can be read");
+        let values = reader.values().read(&mut values).expect("readable");
         assert!(values.iter().zip(&bytes).all(|(value, byte)| *value == f32::from(*byte)));
         let lens: Vec<u64> = storage.counts().ranges.iter().map(|range| range.end - range.start).collect();
         assert_eq!(lens, [16384, 16384, 16384, 16384, 16384, 16384, 1696]);
     });
     read_t("U8", &[100_000], &bytes, |reader, storage| {
-        reader.values().read_exact(&mut vec![0u8; 100_000]).expect("it can be read");
+        reader.values().read_exact(&mut vec![0u8; 100_000]).expect("readable");
         assert_eq!(storage.counts().calls, 1);
     });
 }
 
 #[test]
-fn what_cannot_be_filled_is_refused_before_anything_is_read() {
+fn too_few_values_are_rejected_before_reading() {
     read_t("F16", &[2, 3], &[0; 12], |reader, storage| {
         let mut reader = reader.values();
-        let no_room = ErrorKind::BufferLength { needed: 4, capacity: 0 };
-        assert_eq!(usage(reader.read::<f32>(&mut [])), no_room.at(START));
+        let no_space = ErrorKind::BufferLength { needed: 4, capacity: 0 };
+        assert_eq!(usage(reader.read::<f32>(&mut [])), no_space.at(START));
         let too_few = |asked| ErrorKind::OutsideElements { asked, len: 6 }.at(START + 12);
         assert_eq!(usage(reader.read_exact(&mut [0f32; 7])), too_few(6));
-        reader.seek(5).expect("it is there");
+        reader.seek(5).expect("present");
         assert_eq!(usage(reader.read::<f64>(&mut [])).at, START + 10);
         assert_eq!(usage(reader.read_exact(&mut [0f32; 4])), too_few(8));
         assert_eq!(too_few(8).kind.to_string(), "element 8 was asked for, and there are 6");
-        assert_eq!(reader.read_exact::<f32>(&mut []), Ok(()), "nothing is asked for");
-        reader.seek(6).expect("it is the end");
+        assert_eq!(reader.read_exact::<f32>(&mut []), Ok(()), "nothing is requested");
+        reader.seek(6).expect("in range");
         assert_eq!(reader.read::<f32>(&mut []), Ok(&[][..]));
         assert_eq!(reader.read_exact::<f32>(&mut []), Ok(()));
         assert_eq!(usage(reader.read_exact(&mut [0f32])), too_few(6));
         assert_eq!(storage.counts().calls, 0);
     });
     read_t("F16", &[2, 3], &[0; 12], |reader, storage| {
-        let mut rows = reader.rows(1..2).expect("it has one");
-        let refused = ErrorKind::OutsideElements { asked: 3, len: 3 }.at(START + 12);
-        assert_eq!(usage(rows.read_exact(&mut [0f64; 4])), refused);
+        let mut rows = reader.rows(1..2).expect("in range");
+        let error = ErrorKind::OutsideElements { asked: 3, len: 3 }.at(START + 12);
+        assert_eq!(usage(rows.read_exact(&mut [0f64; 4])), error);
         assert_eq!((rows.position(), storage.counts().calls), (0, 0));
     });
 }
 
 #[test]
-fn a_type_that_does_not_hold_the_values_is_refused_even_at_the_end() {
+fn lossy_type_is_rejected_even_at_the_end() {
     read_t("F64", &[1], &[0; 8], |reader, storage| {
         let mut reader = reader.values();
-        reader.skip(1).expect("it is the end");
+        reader.skip(1).expect("in range");
         let lossy = ErrorKind::Lossy { from: Dtype::F64, to: Dtype::F32 };
         assert_eq!(usage(reader.read::<f32>(&mut [])), lossy.at(START));
         assert_eq!(usage(reader.read_exact::<f32>(&mut [])), lossy.at(START));
@@ -461,10 +467,10 @@ fn a_type_that_does_not_hold_the_values_is_refused_even_at_the_end() {
 }
 
 #[test]
-fn a_reader_that_rounds_goes_on_where_it_stood() {
+fn rounded_continues_at_the_position() {
     read_t("F64", &[3], &[[0; 8], 0.1f64.to_le_bytes(), [0; 8]].concat(), |reader, _| {
         let mut exact = reader.values();
-        exact.skip(1).expect("it has three");
+        exact.skip(1).expect("in range");
         let mut rounding = exact.rounded();
         assert_eq!((rounding.position(), rounding.remaining()), (1, 2));
         assert_eq!(rounding.read(&mut [0f32]), Ok(&[0.1][..]));
@@ -475,10 +481,10 @@ fn a_reader_that_rounds_goes_on_where_it_stood() {
 
 #[cfg(feature = "std")]
 #[test]
-fn all_that_is_left_comes_in_memory_of_its_own() {
+fn read_to_vec_returns_the_rest() {
     read_t("U8", &[2, 2], &[7, 8, 9, 10], |reader, storage| {
         let mut reader = reader.values();
-        reader.skip(1).expect("it has four");
+        reader.skip(1).expect("in range");
         assert_eq!(reader.read_to_vec::<f32>(), Ok(vec![8.0, 9.0, 10.0]));
         assert_eq!(reader.read_to_vec::<f32>(), Ok(vec![]));
         assert_eq!((reader.remaining(), storage.counts().calls), (0, 1));
@@ -494,23 +500,23 @@ fn all_that_is_left_comes_in_memory_of_its_own() {
 
 #[cfg(feature = "std")]
 #[test]
-fn more_values_than_the_heap_has_room_for_are_an_error() {
+fn read_to_vec_reports_out_of_memory() {
     let len = 1u64 << 60;
     let header = format!(r#"{{"t":{{"dtype":"U8","shape":[{len}],"data_offsets":[0,{len}]}}}}"#);
     let file = with_header(&header, 0);
-    let storage = Storage::new(&file, Plan { claim: Some(FileLen::Unknown), ..Plan::default() });
-    let mut model = Model::open(&storage, &mut [0; 128]).expect("its end was not looked at");
-    let info = model.find("t", &mut [0; 128]).expect("it is sound").expect("it is there");
-    let mut reader = model.tensor(&info).expect("it is this file's").values();
-    let no_room = ErrorKind::BufferLength { needed: len << 3, capacity: 0 };
-    assert_eq!(usage(reader.read_to_vec::<f64>()), no_room.at(file.len() as u64));
+    let storage = Storage::new(&file, Plan { reported_len: Some(FileLen::Unknown), ..Plan::default() });
+    let mut model = Model::open(&storage, &mut [0; 128]).expect("the end is not checked");
+    let info = model.find("t", &mut [0; 128]).expect("valid file").expect("present");
+    let mut reader = model.reader(&info).expect("tensor of this file").values();
+    let no_space = ErrorKind::BufferLength { needed: len << 3, capacity: 0 };
+    assert_eq!(usage(reader.read_to_vec::<f64>()), no_space.at(file.len() as u64));
     assert_eq!(reader.position(), 0);
 }
 
 #[test]
-fn no_place_beyond_the_end_is_accepted() {
+fn position_beyond_the_end_is_rejected() {
     read_t("F4", &[2, 3], &[0; 3], |reader, _| {
-        let mut row = reader.row(0).expect("it is there");
+        let mut row = reader.row(0).expect("present");
         for asked in [4, u64::MAX] {
             let outside = ErrorKind::OutsideElements { asked, len: 3 };
             assert_eq!(row.seek(asked), Err(outside.at(START + 1)));
@@ -530,7 +536,7 @@ fn no_place_beyond_the_end_is_accepted() {
         });
     }
     read_t("F4", &[2, 3], &[0; 3], |reader, _| {
-        let mut rows = reader.rows(0..1).expect("it is there");
+        let mut rows = reader.rows(0..1).expect("present");
         let beyond = ErrorKind::OutsideElements { asked: 4, len: 3 }.at(START + 1);
         assert_eq!((rows.seek(4), rows.seek(3)), (Err(beyond), Ok(())));
         assert_eq!(rows.read(&mut [0f32; 3]), Ok(&[][..]));
@@ -541,38 +547,38 @@ fn no_place_beyond_the_end_is_accepted() {
 }
 
 #[test]
-fn rows_are_what_has_the_same_outermost_index() {
+fn rows_share_the_outermost_index() {
     read_t("U8", &[3], &[7, 8, 9], |reader, _| {
-        let mut rows = reader.rows(1..3).expect("they are there");
+        let mut rows = reader.rows(1..3).expect("present");
         assert_eq!((rows.len(), rows.read(&mut [0u16; 1])), (2, Ok(&[8][..])));
         assert_eq!(rows.read(&mut [0u16; 4]), Ok(&[9][..]));
     });
     let reversed = std::ops::Range { start: 2, end: 1 };
     read_t("U8", &[3], &[7, 8, 9], |reader, _| {
-        let mut rows = reader.rows(reversed.clone()).expect("it begins inside");
+        let mut rows = reader.rows(reversed.clone()).expect("begins in range");
         assert_eq!((rows.len(), rows.read(&mut [0u16; 1])), (0, Ok(&[][..])));
     });
     read_t("U8", &[3, 0], &[], |reader, storage| {
-        let mut rows = reader.rows(0..3).expect("they are there");
+        let mut rows = reader.rows(0..3).expect("present");
         for _ in 0..3 {
             assert_eq!(rows.read_exact::<u8>(&mut []), Ok(()));
         }
         assert_eq!((rows.read::<u8>(&mut []), storage.counts().calls), (Ok(&[][..]), 0));
     });
     read_t("U8", &[0, 1 << 40, 1 << 40], &[], |reader, _| {
-        let mut rows = reader.rows(0..0).expect("there are none");
+        let mut rows = reader.rows(0..0).expect("none");
         assert_eq!((rows.len(), rows.read(&mut [0u8; 1])), (0, Ok(&[][..])));
     });
     read_t("F32", &[], &[0; 4], |reader, _| {
-        let refused = ErrorKind::TooManyRanges { asked: 1, rank: 0 }.at(START);
-        assert_eq!(reader.rows(0..0).unwrap_err(), refused);
+        let error = ErrorKind::TooManyRanges { asked: 1, rank: 0 }.at(START);
+        assert_eq!(reader.rows(0..0).unwrap_err(), error);
     });
     read_t("F32", &[], &[0; 4], |reader, _| {
         assert_eq!(reader.values().read(&mut [1f32; 1]), Ok(&[0.0][..]), "a scalar has an element");
     });
 }
 
-/// Says that a tensor has the dimensions of another.
+/// Reports a tensor with the dimensions of another.
 struct Mixed(TensorInfo, Vec<u64>);
 
 impl Located for Mixed {
@@ -586,10 +592,10 @@ impl Located for Mixed {
 }
 
 #[test]
-fn dimensions_of_another_tensor_lead_to_no_other_bytes() {
+fn wrong_dimensions_stay_inside_the_tensor() {
     let file = of_tensor("F16", &[2, 3], &[0; 12]);
-    let mut model = Model::open(&file[..], &mut [0; 256]).expect("it is sound");
-    let info = model.find("t", &mut [0; 256]).expect("it is sound").expect("it is there");
+    let mut model = Model::open(&file[..], &mut [0; 256]).expect("valid file");
+    let info = model.find("t", &mut [0; 256]).expect("valid file").expect("present");
     for dims in [[3, 3], [2, 4], [u64::MAX, 2], [1 << 33, 1 << 33]] {
         let mixed = Mixed(info, dims.to_vec());
         for outcome in [
@@ -602,14 +608,14 @@ fn dimensions_of_another_tensor_lead_to_no_other_bytes() {
 }
 
 #[test]
-fn strides_count_elements_from_index_to_index() {
+fn strides_and_index_of() {
     let strides = |dims: &[u64]| Shape::new(dims).and_then(|shape| shape.strides());
-    let of = |dims| strides(dims).expect("they are small").as_slice().to_vec();
+    let of = |dims| strides(dims).expect("no overflow").as_slice().to_vec();
     assert_eq!((of(&[2, 3, 4]), of(&[7]), of(&[])), (vec![12, 4, 1], vec![1], vec![]));
     assert_eq!(of(&[3, 0, 2]), [2, 2, 1], "as numpy has it");
     assert_eq!(of(&[u64::MAX, 1 << 32, 1 << 31]), [1 << 63, 1 << 31, 1]);
     assert_eq!(strides(&[0, 1 << 32, 1 << 32]), Err(ErrorKind::Overflow));
-    let shape = Shape::new(&[2, 3, 4]).expect("it is short");
+    let shape = Shape::new(&[2, 3, 4]).expect("fits in usize");
     assert_eq!(
         (shape.rank(), shape.index_of(&[1, 2, 3]), shape.index_of(&[0, 0, 0])),
         (3, Some(23), Some(0))

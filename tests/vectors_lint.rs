@@ -1,5 +1,5 @@
-//! The vectors keep their own promises: to authors of other readers who trust the manifest, and to
-//! whoever adds a case.
+//! Checks the promises of the vectors: to authors of other readers who trust the manifest, and to those who
+//! add a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ const RULES: &str = include_str!("vectors/RULES.md");
 /// Fewer would not cover the rules from both sides.
 const LEAST_VECTORS: usize = 450;
 
-/// A file larger than this becomes a recipe.
+/// A larger file becomes a recipe.
 const LARGEST_FILE: usize = 4096;
 
-/// The differences after which readers may do one or the other.
+/// The deviations for which readers may accept or reject.
 const TOLERATED: [&str; 5] = ["D1", "D2", "D3", "D4", "D5"];
 
 fn each(problem: impl Fn(&Manifest, &Vector) -> Option<String>) {
@@ -37,7 +37,7 @@ fn unless(holds: bool, problem: &str) -> Option<String> {
     (!holds).then(|| problem.to_owned())
 }
 
-/// The manifest as it stands there, without the meaning that the tests give it.
+/// Returns the manifest as JSON, uninterpreted.
 fn raw() -> Value {
     let text = std::fs::read(vectors::folder().join("manifest.json")).expect("the manifest can be read");
     serde_json::from_slice(&text).expect("the manifest is JSON")
@@ -55,27 +55,27 @@ fn the_schema() -> Schema {
     Schema::new(include_str!("vectors/manifest.schema.json")).expect("the schema is JSON")
 }
 
-/// The values that stand more than once.
+/// Returns the values that occur more than once.
 fn repeated<'a>(values: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     values.filter(|value| !seen.insert(*value)).collect()
 }
 
 #[test]
-fn the_manifest_fits_its_schema() {
+fn manifest_matches_its_schema() {
     assert_eq!(the_schema().check(&raw()), Ok(()));
 }
 
-/// A device takes it so: README.md promises it the form, and that there are no more than these.
+/// For devices: README.md promises this format and these limits.
 #[test]
-fn the_manifest_can_be_read_line_by_line() {
+fn manifest_can_be_read_line_by_line() {
     const LONGEST_LINE: usize = 4095;
     let path = vectors::folder().join("manifest.json");
     let text = std::fs::read_to_string(path).expect("the manifest can be read");
-    let (_, behind) = text.split_once("\n\"vectors\":[\n").expect("a line begins the vectors");
-    let vectors = behind.strip_suffix("\n]}\n").expect("the last line ends the vectors and all");
+    let (_, rest) = text.split_once("\n\"vectors\":[\n").expect("a line begins the vectors");
+    let vectors = rest.strip_suffix("\n]}\n").expect("the last line ends the vectors and the manifest");
     let lines = vectors.split(",\n").map(|line| serde_json::from_str(line).expect("a line is a vector"));
-    assert_eq!(lines.collect::<Vec<Value>>(), *raw()["vectors"].as_array().expect("it is an array"));
+    assert_eq!(lines.collect::<Vec<Value>>(), *raw()["vectors"].as_array().expect("an array"));
     assert!(text.lines().all(|line| line.len() <= LONGEST_LINE), "a line is too long");
     assert!(!text.contains("\\ud"), "half a character is in escapes");
     each(|_, vector| {
@@ -86,11 +86,11 @@ fn the_manifest_can_be_read_line_by_line() {
     });
 }
 
-/// The check of the schema is no check if it lets everything pass.
+/// A schema that accepts everything checks nothing.
 #[test]
-fn a_broken_manifest_does_not_fit() {
+fn broken_manifest_violates_the_schema() {
     let schema = the_schema();
-    let sound = raw();
+    let valid = raw();
     let breaks: [fn(&mut Value); 7] = [
         |manifest| manifest["version"] = 2.into(),
         |manifest| manifest["vectors"][0]["surplus"] = 1.into(),
@@ -101,19 +101,19 @@ fn a_broken_manifest_does_not_fit() {
         |manifest| manifest["vectors"][0]["recipe"] = serde_json::json!({ "header": [], "data": [] }),
     ];
     for change in breaks {
-        let mut manifest = sound.clone();
+        let mut manifest = valid.clone();
         change(&mut manifest);
         assert!(schema.check(&manifest).is_err());
     }
 }
 
 #[test]
-fn there_are_enough() {
+fn enough_vectors() {
     assert!(vectors::load().vectors.len() >= LEAST_VECTORS);
 }
 
 #[test]
-fn ids_are_unique_and_reasons_too() {
+fn ids_and_reasons_are_unique() {
     let manifest = vectors::load();
     assert_eq!(repeated(manifest.vectors.iter().map(|vector| vector.id.as_str())), [""; 0]);
     assert_eq!(repeated(manifest.vectors.iter().map(|vector| vector.reason.as_str())), [""; 0]);
@@ -124,21 +124,21 @@ fn ids_are_unique_and_reasons_too() {
 fn ids_are_plain_words() {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     each(|_, vector| {
-        unless(vector.id.chars().all(plain) && vector.area() != vector.id, "the id is not area-what")
+        unless(vector.id.chars().all(plain) && vector.area() != vector.id, "the id is not area-subject")
     });
 }
 
 #[test]
-fn files_are_named_after_verdict_and_id_and_no_others_lie_about() {
+fn files_have_their_names_and_no_others_exist() {
     let files = files();
     each(|_, vector| {
-        let path = format!("{}/{}.safetensors", folder(vector.verdict), vector.id);
+        let path = format!("{}/{}.safetensors", directory_of(vector.verdict), vector.id);
         unless(files.get(&vector.id).is_none_or(|file| *file == path), "the file's path is not verdict/id")
     });
     assert_eq!(present(), files.into_values().collect());
 }
 
-fn folder(verdict: Verdict) -> &'static str {
+fn directory_of(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "valid",
         Verdict::Invalid => "invalid",
@@ -146,22 +146,22 @@ fn folder(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The files that are really there.
+/// Returns the files that exist.
 fn present() -> BTreeSet<String> {
-    let folders = [Verdict::Valid, Verdict::Invalid, Verdict::Either].map(folder);
-    let files = |folder: &'static str| {
-        let entries = std::fs::read_dir(vectors::folder().join(folder)).expect("the folder can be read");
+    let folders = [Verdict::Valid, Verdict::Invalid, Verdict::Either].map(directory_of);
+    let files = |directory_of: &'static str| {
+        let entries = std::fs::read_dir(vectors::folder().join(directory_of)).expect("readable directory");
         entries.map(move |entry| {
-            let name = entry.expect("the folder can be listed").file_name();
-            format!("{folder}/{}", name.to_string_lossy())
+            let name = entry.expect("readable directory").file_name();
+            format!("{directory_of}/{}", name.to_string_lossy())
         })
     };
     folders.into_iter().flat_map(files).collect()
 }
 
-/// Reading a vector compares its bytes with its length and its sum; recipes are made anew.
+/// Reading a vector checks its length and checksum; recipes are expanded.
 #[test]
-fn bytes_have_their_sums_and_no_two_files_are_equal() {
+fn checksums_match_and_files_are_distinct() {
     let manifest = vectors::load();
     let mut sums: BTreeMap<String, String> = BTreeMap::new();
     for vector in &manifest.vectors {
@@ -181,7 +181,7 @@ fn large_files_are_recipes() {
 }
 
 #[test]
-fn tensors_have_their_sums() {
+fn tensor_checksums_match() {
     each(|_, vector| {
         let tensors = vector.tensors.as_ref()?;
         let file = vector.bytes();
@@ -196,28 +196,28 @@ fn tensors_have_their_sums() {
 }
 
 #[test]
-fn what_is_said_of_a_vector_fits_together() {
+fn members_are_consistent() {
     each(|_, vector| unless((vector.ours == Ours::Reject) == vector.code.is_some(), "a refusal has a code"));
-    each(|_, vector| unless(vector.code.is_some() == vector.at.is_some(), "a code has a place"));
+    each(|_, vector| unless(vector.code.is_some() == vector.at.is_some(), "a code has an offset"));
     each(|_, vector| {
         unless(vector.code.is_some() == vector.faults.is_some(), "a code has a number of faults")
     });
     each(|_, vector| {
-        unless(vector.at.is_none_or(|at| at <= vector.length as u64), "the place is beyond the file")
+        unless(vector.at.is_none_or(|at| at <= vector.length as u64), "the offset is beyond the file")
     });
     each(|_, vector| {
         let listed = vector.tensors.is_some() || vector.tensor_count.is_some();
         unless(listed == (vector.ours == Ours::Accept), "an accepted file has a list or a number of tensors")
     });
     each(|_, vector| match vector.verdict {
-        Verdict::Valid => unless(vector.ours == Ours::Accept, "valid, but refused"),
+        Verdict::Valid => unless(vector.ours == Ours::Accept, "valid, but rejected"),
         Verdict::Invalid => unless(vector.ours == Ours::Reject, "invalid, but accepted"),
         Verdict::Either => None,
     });
 }
 
 #[test]
-fn readers_may_differ_exactly_where_the_list_says() {
+fn either_verdicts_match_the_deviations() {
     each(|_, vector| {
         let tolerated = vector.deviation.as_deref().is_some_and(|deviation| TOLERATED.contains(&deviation));
         unless(tolerated == (vector.verdict == Verdict::Either), "either does not fit the deviation")
@@ -225,7 +225,7 @@ fn readers_may_differ_exactly_where_the_list_says() {
 }
 
 #[test]
-fn every_release_has_its_answer_in_known_words() {
+fn every_release_has_a_known_answer() {
     each(|manifest, vector| {
         let asked: BTreeSet<&String> = manifest.references.iter().collect();
         unless(vector.reference.keys().collect::<BTreeSet<_>>() == asked, "not every release has an answer")
@@ -242,7 +242,7 @@ fn every_release_has_its_answer_in_known_words() {
 }
 
 #[test]
-fn the_last_release_agrees_outside_the_list() {
+fn latest_release_agrees_outside_the_list() {
     each(|manifest, vector| {
         let answer = manifest.references.last().and_then(|last| vector.reference.get(last))?;
         let accepts = answer.contain("ok");
@@ -251,9 +251,9 @@ fn the_last_release_agrees_outside_the_list() {
     });
 }
 
-/// The class of a single fault is that of its code, in the last release.
+/// The class of a single error is that of its code, in the last release.
 #[test]
-fn single_faults_have_the_class_of_their_code() {
+fn single_errors_have_the_class_of_their_code() {
     each(|manifest, vector| {
         let single = vector.verdict == Verdict::Invalid && vector.faults == Some(1);
         let code = manifest.codes.get(vector.code.as_ref()?);
@@ -266,29 +266,29 @@ fn single_faults_have_the_class_of_their_code() {
     });
 }
 
-/// The codes that a file can cause.
+/// Returns the codes of file errors.
 fn codes_of_the_core() -> BTreeSet<String> {
     let of_files = ErrorKind::ALL.iter().filter(|(class, ..)| *class == Class::File);
     of_files.map(|(_, code, _)| (*code).to_owned()).collect()
 }
 
 #[test]
-fn every_code_has_one_kind_and_begins_with_its_class() {
+fn codes_are_unique_and_start_with_their_class() {
     let mut seen = BTreeSet::new();
     for (class, code, _) in ErrorKind::ALL {
-        let area = code.split('.').next().expect("it has an area");
-        let told = match area {
+        let area = code.split('.').next().expect("a code has an area");
+        let class_of_kind = match area {
             "limit" => Class::Limit,
             "usage" => Class::Usage,
             _ => Class::File,
         };
-        assert_eq!(told, *class, "{code}");
+        assert_eq!(class_of_kind, *class, "{code}");
         assert!(seen.insert(code), "{code}");
     }
 }
 
 #[test]
-fn every_code_is_exercised() {
+fn every_code_has_a_vector() {
     let manifest = vectors::load();
     let listed: BTreeSet<String> = manifest.codes.keys().cloned().collect();
     let single = manifest.vectors.iter().filter(|vector| vector.faults == Some(1));
@@ -305,7 +305,7 @@ fn every_flag_is_known_and_used() {
     assert_eq!(known, used);
 }
 
-/// The rules of RULES.md: the id, and the sides on which there are vectors.
+/// Returns the rules of RULES.md: the id, and the sides on which there are vectors.
 fn rules() -> BTreeMap<String, BTreeSet<&'static str>> {
     let lines = RULES.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("** "));
     lines
@@ -321,7 +321,7 @@ fn rules() -> BTreeMap<String, BTreeSet<&'static str>> {
 }
 
 #[test]
-fn every_rule_has_vectors_on_both_sides_of_its_border() {
+fn every_rule_has_valid_and_invalid_vectors() {
     let mut shown: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for vector in vectors::load().vectors {
         let side = if vector.ours == Ours::Accept { "accept" } else { "reject" };
@@ -331,7 +331,7 @@ fn every_rule_has_vectors_on_both_sides_of_its_border() {
 }
 
 #[test]
-fn every_deviation_is_listed_and_shown() {
+fn every_deviation_is_listed_and_has_a_vector() {
     let rows = RULES.lines().filter_map(|line| line.strip_prefix("| D")?.split_once(' '));
     let listed: BTreeSet<String> = rows.map(|(number, _)| format!("D{number}")).collect();
     let shown: BTreeSet<String> =

@@ -1,4 +1,4 @@
-//! Futures that are dropped wherever they wait.
+//! Drops futures wherever they wait.
 
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, TensorReader};
@@ -7,7 +7,7 @@ use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
-use support::waiting::{Door, Source, Waits};
+use support::waiting::{Source, SourceKind, Waits};
 
 use crate::asynch::operations::{LONG, LOOKUPS, OPENINGS, READINGS, Reader, Report, file, values};
 
@@ -15,57 +15,56 @@ const BEFORE: Waits = Waits { before: 1, after: 0 };
 const AFTER: Waits = Waits { before: 0, after: 1 };
 const BOTH: Waits = Waits { before: 2, after: 1 };
 
-/// Every test here leads through the door whose name it has.
-macro_rules! doors {
-    ($($name:ident: $door:expr, $waits:expr;)+) => {
-        mod an_opening_that_was_dropped_can_be_made_again {
+/// Each test is named after its kind of source.
+macro_rules! sources {
+    ($($name:ident: $kind:expr, $waits:expr;)+) => {
+        mod dropped_opening_can_be_repeated {
             use super::*;
-            $(#[test] fn $name() { openings_can_be_made_again($door, $waits); })+
+            $(#[test] fn $name() { test_openings($kind, $waits); })+
         }
-        mod a_lookup_that_was_dropped_leaves_the_model_as_it_was {
+        mod dropped_lookup_leaves_model_unchanged {
             use super::*;
-            $(#[test] fn $name() { lookups_leave_the_model($door, $waits); })+
+            $(#[test] fn $name() { test_lookups($kind, $waits); })+
         }
-        mod a_search_that_was_dropped_has_found_nothing {
+        mod dropped_find_all_has_no_results {
             use super::*;
-            $(#[test] fn $name() { searches_find_nothing($door, $waits); })+
+            $(#[test] fn $name() { test_find_all($kind, $waits); })+
         }
-        mod a_reader_stands_where_it_stood_before_what_was_dropped {
+        mod dropped_read_leaves_position_unchanged {
             use super::*;
-            $(#[test] fn $name() { readers_stand($door, $waits); })+
+            $(#[test] fn $name() { test_readers($kind, $waits); })+
         }
-        mod values_that_were_dropped_can_be_read_again {
+        mod dropped_values_can_be_read_again {
             use super::*;
-            $(#[test] fn $name() { values_come_again($door, $waits); })+
+            $(#[test] fn $name() { test_values($kind, $waits); })+
         }
-        mod a_reader_that_is_interrupted_at_random_loses_no_byte {
+        mod randomly_dropped_reads_lose_no_byte {
             use super::*;
-            $(#[test] fn $name() { readers_lose_nothing($door, $waits); })+
+            $(#[test] fn $name() { test_random_drops($kind, $waits); })+
         }
     };
 }
 
-doors! {
-    own_before_it_has_read: Door::Own, BEFORE;
-    own_after_it_has_read: Door::Own, AFTER;
-    own_before_and_after: Door::Own, BOTH;
-    seekable_before_it_has_moved: Door::Seekable, BEFORE;
-    seekable_after_it_has_moved: Door::Seekable, AFTER;
-    seekable_before_and_after: Door::Seekable, BOTH;
+sources! {
+    custom_before_read: SourceKind::Custom, BEFORE;
+    custom_after_read: SourceKind::Custom, AFTER;
+    custom_before_and_after: SourceKind::Custom, BOTH;
+    seekable_before_move: SourceKind::Seekable, BEFORE;
+    seekable_after_move: SourceKind::Seekable, AFTER;
+    seekable_before_and_after: SourceKind::Seekable, BOTH;
 }
 
-/// Short reads, so that there are many places to wait at.
+/// Short reads, so that there are many waits.
 fn storage(file: &[u8]) -> Storage<'_> {
     Storage::new(file, Plan { reads: Reads::AtMost(11), ..Plan::default() })
 }
 
-fn opened<'s>(storage: &'s Storage<'s>, door: Door, waits: Waits) -> Model<Source<'s>> {
+fn opened<'s>(storage: &'s Storage<'s>, kind: SourceKind, waits: Waits) -> Model<Source<'s>> {
     let mut slots = [SortSlot::EMPTY; 3];
-    finish(Model::open_unordered(door.source(storage, waits), &mut slots, &mut [0; 64])).expect("it is sound")
+    finish(Model::open_unordered(kind.source(storage, waits), &mut slots, &mut [0; 64])).expect("valid file")
 }
 
-/// Drops what `attempt` does at its first wait, its second, …, until it comes to its end. `attempt` says
-/// whether it did.
+/// Drops `attempt` at its first wait, its second, …, until it completes. `attempt` returns whether it did.
 fn at_every_wait(mut attempt: impl FnMut(usize) -> bool) {
     let waits = (0..).find(|&wait| {
         let _context = Context(|| format!("dropped at wait {wait}"));
@@ -74,14 +73,14 @@ fn at_every_wait(mut attempt: impl FnMut(usize) -> bool) {
     assert!(waits > Some(0), "it never waited");
 }
 
-fn openings_can_be_made_again(door: Door, waits: Waits) {
+fn test_openings(kind: SourceKind, waits: Waits) {
     for (name, file, open) in OPENINGS {
         let _context = Context(|| name.to_owned());
         let file = file();
-        let expected = finish(open(&mut Door::Slice.source(&storage(&file), waits)));
+        let expected = finish(open(&mut SourceKind::Slice.source(&storage(&file), waits)));
         assert!(expected.is_ok(), "{expected:?}");
         let storage = storage(&file);
-        let mut source = door.source(&storage, waits);
+        let mut source = kind.source(&storage, waits);
         at_every_wait(|wait| {
             let outcome = drop_at(wait, open(&mut source));
             assert_eq!(finish(open(&mut source)), expected);
@@ -97,41 +96,41 @@ fn completed(outcome: Option<Report>, expected: &Report) -> bool {
     is_complete
 }
 
-fn lookups_leave_the_model(door: Door, waits: Waits) {
+fn test_lookups(kind: SourceKind, waits: Waits) {
     let file = file();
     let storage = storage(&file);
-    let mut model = opened(&storage, door, waits);
+    let mut model = opened(&storage, kind, waits);
     for (name, lookup) in LOOKUPS {
         let _context = Context(|| name.to_owned());
-        let expected = finish(lookup(&mut opened(&storage, Door::Slice, waits)));
+        let expected = finish(lookup(&mut opened(&storage, SourceKind::Slice, waits)));
         assert!(expected.is_ok(), "{expected:?}");
         at_every_wait(|wait| {
             let outcome = drop_at(wait, lookup(&mut model));
-            assert_eq!(finish(lookup(&mut model)), expected, "made again");
+            assert_eq!(finish(lookup(&mut model)), expected, "repeated");
             assert!(drop_at(wait / 2, lookup(&mut model)).is_none());
-            long_is_read_right(&mut model);
+            assert_long_is_read(&mut model);
             completed(outcome, &expected)
         });
     }
 }
 
-fn long_is_read_right(model: &mut Model<Source<'_>>) {
-    let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    let mut reader = model.reader(&long).expect("it is this file's");
+fn assert_long_is_read(model: &mut Model<Source<'_>>) {
+    let long = finish(model.find("long", &mut [0; 64])).expect("readable").expect("present");
+    let mut reader = model.reader(&long).expect("tensor of this file");
     assert_eq!(finish(reader.read_to_end(&mut [0; 12])), Ok(LONG));
 }
 
-fn searches_find_nothing(door: Door, waits: Waits) {
+fn test_find_all(kind: SourceKind, waits: Waits) {
     let file = file();
     let storage = storage(&file);
-    let mut model = opened(&storage, door, waits);
-    let mut wanted = [Query::required("long"), Query::optional("ab")];
+    let mut model = opened(&storage, kind, waits);
+    let mut queries = [Query::required("long"), Query::optional("ab")];
     at_every_wait(|wait| {
-        finish(model.find_all(&mut wanted, &mut [0; 16])).expect("they are there");
-        assert!(wanted.iter().all(|one| one.info().is_some()), "what was found before must go");
-        let outcome = drop_at(wait, model.find_all(&mut wanted, &mut [0; 16]));
+        finish(model.find_all(&mut queries, &mut [0; 16])).expect("present");
+        assert!(queries.iter().all(|one| one.info().is_some()), "earlier results are cleared");
+        let outcome = drop_at(wait, model.find_all(&mut queries, &mut [0; 16]));
         let is_complete = outcome.is_some();
-        for one in &wanted {
+        for one in &queries {
             assert_eq!(one.info().is_some(), is_complete, "{}", one.name());
             assert_eq!(one.locate().is_ok(), is_complete, "{}", one.name());
             let unknown = Err(ErrorKind::NotFound { query: None }.at(0));
@@ -142,104 +141,106 @@ fn searches_find_nothing(door: Door, waits: Waits) {
 }
 
 #[test]
-fn a_future_that_was_never_polled_has_done_nothing() {
+fn unpolled_future_does_nothing() {
     let file = file();
     let storage = storage(&file);
-    let mut model = opened(&storage, Door::Own, BOTH);
-    let mut wanted = [Query::required("long")];
-    finish(model.find_all(&mut wanted, &mut [0; 16])).expect("it is there");
-    let (found, counts) = (wanted[0].info(), storage.counts());
-    drop(model.find_all(&mut wanted, &mut [0; 16]));
+    let mut model = opened(&storage, SourceKind::Custom, BOTH);
+    let mut queries = [Query::required("long")];
+    finish(model.find_all(&mut queries, &mut [0; 16])).expect("present");
+    let (found, counts) = (queries[0].info(), storage.counts());
+    drop(model.find_all(&mut queries, &mut [0; 16]));
     assert!(found.is_some());
-    assert_eq!((wanted[0].info(), storage.counts()), (found, counts));
+    assert_eq!((queries[0].info(), storage.counts()), (found, counts));
 }
 
-fn readers_stand(door: Door, waits: Waits) {
+fn test_readers(kind: SourceKind, waits: Waits) {
     let file = file();
     let storage = storage(&file);
-    let (mut model, mut calm) = (opened(&storage, door, waits), opened(&storage, Door::Slice, waits));
-    let long = finish(calm.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    let mut reader = model.reader(&long).expect("it is this file's");
-    let mut calm = calm.reader(&long).expect("it is this file's");
+    let (mut model, mut undisturbed) =
+        (opened(&storage, kind, waits), opened(&storage, SourceKind::Slice, waits));
+    let long = finish(undisturbed.find("long", &mut [0; 64])).expect("readable").expect("present");
+    let mut reader = model.reader(&long).expect("tensor of this file");
+    let mut undisturbed = undisturbed.reader(&long).expect("tensor of this file");
     for (name, read) in READINGS {
         for position in 0..LONG.len() as u64 {
             let _context = Context(|| format!("{name} from byte {position}"));
-            calm.seek(position).expect("it is inside");
-            let expected = finish(read(&mut calm));
+            undisturbed.seek(position).expect("in range");
+            let expected = finish(read(&mut undisturbed));
             assert!(expected.is_ok(), "{expected:?}");
             at_every_wait(|wait| {
-                reader.seek(position).expect("it is inside");
+                reader.seek(position).expect("in range");
                 let mut outcome = drop_at(wait, read(&mut reader));
                 let is_complete = outcome.is_some();
                 if !is_complete {
                     assert_eq!(reader.position(), position);
                     outcome = Some(finish(read(&mut reader)));
                 }
-                assert_eq!((outcome, reader.position()), (Some(expected.clone()), calm.position()));
+                assert_eq!((outcome, reader.position()), (Some(expected.clone()), undisturbed.position()));
                 is_complete
             });
         }
     }
 }
 
-fn values_come_again(door: Door, waits: Waits) {
+fn test_values(kind: SourceKind, waits: Waits) {
     let file = file();
     let storage = storage(&file);
-    let (mut model, mut calm) = (opened(&storage, door, waits), opened(&storage, Door::Slice, waits));
-    let long = finish(calm.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    each_call_of_values_comes_again(
-        model.reader(&long).expect("it is this file's").values(),
-        calm.reader(&long).expect("it is this file's").values(),
+    let (mut model, mut undisturbed) =
+        (opened(&storage, kind, waits), opened(&storage, SourceKind::Slice, waits));
+    let long = finish(undisturbed.find("long", &mut [0; 64])).expect("readable").expect("present");
+    test_values_calls(
+        model.reader(&long).expect("tensor of this file").values(),
+        undisturbed.reader(&long).expect("tensor of this file").values(),
     );
-    each_call_of_values_comes_again(
-        model.reader(&long).expect("it is this file's").values().rounded(),
-        calm.reader(&long).expect("it is this file's").values().rounded(),
+    test_values_calls(
+        model.reader(&long).expect("tensor of this file").values().rounded(),
+        undisturbed.reader(&long).expect("tensor of this file").values().rounded(),
     );
-    each_call_of_values_comes_again(
-        model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
-        calm.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
+    test_values_calls(
+        model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("in range"),
+        undisturbed.reader(&long).and_then(|reader| reader.rows(0..3)).expect("in range"),
     );
 }
 
-/// Reads the values of the tensor `long`, from each on.
-fn each_call_of_values_comes_again<const ROUNDED: bool>(
+/// Reads the values of the tensor `long`, from each position on.
+fn test_values_calls<const ROUNDED: bool>(
     mut reader: Reader<'_, '_, ROUNDED>,
-    mut calm: Reader<'_, '_, ROUNDED>,
+    mut undisturbed: Reader<'_, '_, ROUNDED>,
 ) {
     for position in 0..3 {
         for (name, read) in values::<ROUNDED>() {
             let _context = Context(|| format!("{name} from element {position}"));
-            calm.seek(position).expect("it is inside");
-            let expected = finish(read(&mut calm));
+            undisturbed.seek(position).expect("in range");
+            let expected = finish(read(&mut undisturbed));
             assert!(expected.is_ok(), "{expected:?}");
             at_every_wait(|wait| {
-                reader.seek(position).expect("it is inside");
+                reader.seek(position).expect("in range");
                 let mut outcome = drop_at(wait, read(&mut reader));
                 let is_complete = outcome.is_some();
                 if !is_complete {
                     assert_eq!(reader.position(), position);
                     outcome = Some(finish(read(&mut reader)));
                 }
-                assert_eq!((outcome, reader.position()), (Some(expected.clone()), calm.position()));
+                assert_eq!((outcome, reader.position()), (Some(expected.clone()), undisturbed.position()));
                 is_complete
             });
         }
     }
 }
 
-fn readers_lose_nothing(door: Door, waits: Waits) {
+fn test_random_drops(kind: SourceKind, waits: Waits) {
     let file = file();
     for seed in 0..200 {
         let _context = Context(|| format!("seed {seed}"));
         let storage = Storage::new(&file, Plan { reads: Reads::Random(seed), ..Plan::default() });
-        let mut model = opened(&storage, door, waits);
-        let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-        let mut reader = model.reader(&long).expect("it is this file's");
+        let mut model = opened(&storage, kind, waits);
+        let long = finish(model.find("long", &mut [0; 64])).expect("readable").expect("present");
+        let mut reader = model.reader(&long).expect("tensor of this file");
         assert_eq!(read_with_interruptions(&mut reader, &mut Random::new(seed)), LONG);
     }
 }
 
-/// Goes on after each future that was dropped as if nothing had been.
+/// Continues after each dropped future as if it had never existed.
 fn read_with_interruptions(reader: &mut TensorReader<'_, &mut Source<'_>>, random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
     while reader.remaining() > 0 {
@@ -248,21 +249,21 @@ fn read_with_interruptions(reader: &mut TensorReader<'_, &mut Source<'_>>, rando
         let wait = random.below(8);
         match random.below(3) {
             0 => {
-                let len = drop_at(wait, reader.read(buffer)).unwrap_or(Ok(0)).expect("no fault is planned");
+                let len = drop_at(wait, reader.read(buffer)).unwrap_or(Ok(0)).expect("no fault planned");
                 bytes.extend(&buffer[..len]);
             }
             1 => {
                 let chunk = drop_at(wait, reader.next_chunk(buffer)).unwrap_or(Ok(None));
-                bytes.extend(chunk.expect("no fault is planned").unwrap_or(&[]));
+                bytes.extend(chunk.expect("no fault planned").unwrap_or(&[]));
             }
-            _ => bytes.extend(all_that_fits(drop_at(wait, reader.read_to_end(buffer)))),
+            _ => bytes.extend(unwrap_bytes(drop_at(wait, reader.read_to_end(buffer)))),
         }
         assert_eq!(reader.position(), bytes.len() as u64);
     }
     bytes
 }
 
-fn all_that_fits(outcome: Option<Result<&[u8], ReadError<Fault>>>) -> &[u8] {
+fn unwrap_bytes(outcome: Option<Result<&[u8], ReadError<Fault>>>) -> &[u8] {
     match outcome {
         Some(Ok(bytes)) => bytes,
         Some(Err(ReadError::Format(error))) if matches!(error.kind, ErrorKind::BufferLength { .. }) => &[],

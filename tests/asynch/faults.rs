@@ -1,5 +1,5 @@
-//! Storage that fails, ends early, lies or changes: always an error or the right bytes, and always what the
-//! blocking doors make of it.
+//! Storage that fails, ends early, reports a wrong length or changes: always an error or the right bytes, and
+//! always the outcome of the blocking API.
 
 use embedded_safetensors::asynch::{self, Model};
 use embedded_safetensors::{
@@ -10,10 +10,10 @@ use embedded_safetensors::{
     validate::{SortSlot, Summary},
 };
 use support::context::Context;
-use support::doors::{self, SeekableStream};
 use support::executor::finish;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
-use support::waiting::{Door, Source, Waits};
+use support::sources::{self, SeekableStream};
+use support::waiting::{Source, SourceKind, Waits};
 
 use crate::asynch::operations::{
     LONG, LOOKUPS, OPENINGS, READINGS, Reader, Report, file, file_in_order, values,
@@ -21,80 +21,80 @@ use crate::asynch::operations::{
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
-/// Every test here leads through the door whose name it has.
-macro_rules! doors {
-    ($($name:ident: $door:expr, $blocking:ty;)+) => {
-        mod an_error_at_any_call_is_reported_and_the_opening_can_be_made_again {
+/// Each test is named after its kind of source.
+macro_rules! sources {
+    ($($name:ident: $kind:expr, $blocking:ty;)+) => {
+        mod opening_can_be_repeated_after_any_error {
             use super::*;
-            $(#[test] fn $name() { openings_survive_errors($door); })+
+            $(#[test] fn $name() { test_openings($kind); })+
         }
-        mod an_error_at_any_call_is_reported_and_the_lookup_can_be_made_again {
+        mod lookup_can_be_repeated_after_any_error {
             use super::*;
-            $(#[test] fn $name() { lookups_survive_errors($door); })+
+            $(#[test] fn $name() { test_lookups($kind); })+
         }
-        mod an_error_at_any_call_is_reported_and_the_reader_stands_where_it_stood {
+        mod reader_position_is_unchanged_by_any_error {
             use super::*;
-            $(#[test] fn $name() { readings_survive_errors($door); })+
+            $(#[test] fn $name() { test_readings($kind); })+
         }
-        mod an_error_at_any_call_is_reported_and_the_same_values_can_be_read_again {
+        mod values_can_be_read_again_after_any_error {
             use super::*;
-            $(#[test] fn $name() { values_survive_errors($door); })+
+            $(#[test] fn $name() { test_values($kind); })+
         }
-        mod errors_are_those_of_the_blocking_door {
+        mod errors_match_blocking {
             use super::*;
-            $(#[test] fn $name() { each_plan_has_one_outcome::<$blocking>($door, &errors()); })+
+            $(#[test] fn $name() { compare_with_blocking::<$blocking>($kind, &errors()); })+
         }
-        mod a_file_that_ends_early_is_never_read_wrong {
+        mod truncated_file_matches_blocking {
             use super::*;
-            $(#[test] fn $name() { each_plan_has_one_outcome::<$blocking>($door, &early_ends(&file())); })+
+            $(#[test] fn $name() { compare_with_blocking::<$blocking>($kind, &early_ends(&file())); })+
         }
-        mod a_false_length_is_never_believed {
+        mod wrong_length_matches_blocking {
             use super::*;
-            $(#[test] fn $name() { each_plan_has_one_outcome::<$blocking>($door, &false_lengths(&file())); })+
+            $(#[test] fn $name() { compare_with_blocking::<$blocking>($kind, &false_lengths(&file())); })+
         }
-        mod a_file_that_is_replaced_is_never_read_wrong {
+        mod replaced_file_matches_blocking {
             use super::*;
-            $(#[test] fn $name() { each_plan_has_one_outcome::<$blocking>($door, &replacements()); })+
+            $(#[test] fn $name() { compare_with_blocking::<$blocking>($kind, &replacements()); })+
         }
-        mod a_short_read_is_gone_on_from {
+        mod short_reads_match_blocking {
             use super::*;
-            $(#[test] fn $name() { each_plan_has_one_outcome::<$blocking>($door, &short_reads()); })+
+            $(#[test] fn $name() { compare_with_blocking::<$blocking>($kind, &short_reads()); })+
         }
     };
 }
 
-doors! {
-    own: Door::Own, doors::Own;
-    seekable: Door::Seekable, SeekableStream;
+sources! {
+    custom: SourceKind::Custom, sources::Custom;
+    seekable: SourceKind::Seekable, SeekableStream;
 }
 
-fn openings_survive_errors(door: Door) {
+fn test_openings(kind: SourceKind) {
     for (name, file, open) in OPENINGS {
         let file = file();
         let storage = Storage::new(&file, Plan::default());
-        let mut source = door.source(&storage, WAITS);
+        let mut source = kind.source(&storage, WAITS);
         at_every_call(name, &storage, || finish(open(&mut source)));
     }
 }
 
-fn lookups_survive_errors(door: Door) {
+fn test_lookups(kind: SourceKind) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
-    let mut model = opened(door.source(&storage, WAITS)).expect("it is sound");
+    let mut model = opened(kind.source(&storage, WAITS)).expect("valid file");
     for (name, lookup) in LOOKUPS {
         at_every_call(name, &storage, || finish(lookup(&mut model)));
     }
 }
 
-fn readings_survive_errors(door: Door) {
+fn test_readings(kind: SourceKind) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
-    let mut model = opened(door.source(&storage, WAITS)).expect("it is sound");
-    let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    let mut reader = model.reader(&long).expect("it is this file's");
+    let mut model = opened(kind.source(&storage, WAITS)).expect("valid file");
+    let long = finish(model.find("long", &mut [0; 64])).expect("readable").expect("present");
+    let mut reader = model.reader(&long).expect("tensor of this file");
     for (name, read) in READINGS {
         at_every_call(name, &storage, || {
-            reader.seek(2).expect("it is inside");
+            reader.seek(2).expect("in range");
             let outcome = finish(read(&mut reader));
             assert!(outcome.is_ok() || reader.position() == 2, "an error must not move it");
             outcome
@@ -102,27 +102,21 @@ fn readings_survive_errors(door: Door) {
     }
 }
 
-fn values_survive_errors(door: Door) {
+fn test_values(kind: SourceKind) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
-    let mut model = opened(door.source(&storage, WAITS)).expect("it is sound");
-    let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    each_call_of_values_survives(&storage, model.reader(&long).expect("it is this file's").values());
-    each_call_of_values_survives(
-        &storage,
-        model.reader(&long).expect("it is this file's").values().rounded(),
-    );
-    let rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
-    each_call_of_values_survives(&storage, rows);
+    let mut model = opened(kind.source(&storage, WAITS)).expect("valid file");
+    let long = finish(model.find("long", &mut [0; 64])).expect("readable").expect("present");
+    test_values_calls(&storage, model.reader(&long).expect("tensor of this file").values());
+    test_values_calls(&storage, model.reader(&long).expect("tensor of this file").values().rounded());
+    let rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("in range");
+    test_values_calls(&storage, rows);
 }
 
-fn each_call_of_values_survives<const ROUNDED: bool>(
-    storage: &Storage<'_>,
-    mut reader: Reader<'_, '_, ROUNDED>,
-) {
+fn test_values_calls<const ROUNDED: bool>(storage: &Storage<'_>, mut reader: Reader<'_, '_, ROUNDED>) {
     for (name, read) in values::<ROUNDED>() {
         at_every_call(name, storage, || {
-            reader.seek(1).expect("it is inside");
+            reader.seek(1).expect("in range");
             let outcome = finish(read(&mut reader));
             assert!(outcome.is_ok() || reader.position() == 1, "an error must not move it");
             outcome
@@ -134,32 +128,32 @@ fn opened<S: asynch::ReadAt>(source: S) -> Result<Model<S>, ReadError<S::Error>>
     finish(Model::open_unordered(source, &mut [SortSlot::EMPTY; 3], &mut [0; 64]))
 }
 
-/// Lets the first call of the storage fail, the second, …, until none is left to fail; each time, does it
-/// again on a sound storage.
+/// Makes the first call of the storage fail, then the second, …, until no call is left to fail; each time,
+/// repeats the attempt without faults.
 fn at_every_call(name: &str, storage: &Storage<'_>, mut attempt: impl FnMut() -> Report) {
     let _context = Context(|| name.to_owned());
     let short = Plan { reads: Reads::AtMost(11), ..Plan::default() };
-    storage.follow(short.clone());
+    storage.set_plan(short.clone());
     let expected = attempt();
     assert!(expected.is_ok(), "{expected:?}");
     let failures = (0..).find(|&call| {
         let _context = Context(|| format!("call {call} fails"));
-        storage.follow(Plan { failure: Some(Failure::Once(call)), ..short.clone() });
+        storage.set_plan(Plan { failure: Some(Failure::Once(call)), ..short.clone() });
         let outcome = attempt();
         let was_asked = storage.counts().calls > call;
-        storage.follow(short.clone());
+        storage.set_plan(short.clone());
         match was_asked {
             true => assert_eq!(outcome, Err(ReadError::Source(Fault::Broken))),
             false => assert_eq!(outcome, expected),
         }
-        assert_eq!(attempt(), expected, "once more");
+        assert_eq!(attempt(), expected, "repeated");
         !was_asked
     });
-    assert!(failures > Some(0), "it never asked the storage");
+    assert!(failures > Some(0), "it never called the storage");
 }
 
 #[test]
-fn openings_say_what_the_blocking_ones_say() {
+fn opening_matches_blocking() {
     for file in [file(), file_in_order()] {
         for plan in [errors(), early_ends(&file), false_lengths(&file)].into_iter().flatten() {
             let _context = Context(|| format!("{plan:?}"));
@@ -174,8 +168,8 @@ type Verdicts = [Result<Summary, ReadError<Fault>>; 3];
 fn verdicts(storage: &Storage<'_>, plan: &Plan) -> Verdicts {
     let (mut index, mut window) = (IndexStorage::<3, 2, 7>::new(), [0; 64]);
     let source = || {
-        storage.follow(plan.clone());
-        Door::Own.source(storage, WAITS)
+        storage.set_plan(plan.clone());
+        SourceKind::Custom.source(storage, WAITS)
     };
     [
         finish(Model::open(source(), &mut window)).map(|model| model.summary()),
@@ -187,7 +181,7 @@ fn verdicts(storage: &Storage<'_>, plan: &Plan) -> Verdicts {
 fn blocking_verdicts(storage: &Storage<'_>, plan: &Plan) -> Verdicts {
     let (mut index, mut window) = (IndexStorage::<3, 2, 7>::new(), [0; 64]);
     let source = || {
-        storage.follow(plan.clone());
+        storage.set_plan(plan.clone());
         storage
     };
     let sorting = blocking::Model::open_unordered(source(), &mut [SortSlot::EMPTY; 3], &mut window);
@@ -200,18 +194,18 @@ fn blocking_verdicts(storage: &Storage<'_>, plan: &Plan) -> Verdicts {
     ]
 }
 
-/// The tensors that a whole session reads: opening, two searches, and the data.
+/// The tensors that a complete session reads: opening, two lookups, and the data.
 type Session = Result<Vec<(&'static str, Vec<u8>)>, ReadError<Fault>>;
 
 const NAMES: [&str; 3] = ["a", "long", "ab"];
 
 fn session(source: Source<'_>) -> Session {
     let mut model = opened(source)?;
-    let mut wanted = NAMES.map(Query::required);
-    finish(model.find_all(&mut wanted, &mut [0; 48]))?;
+    let mut queries = NAMES.map(Query::required);
+    finish(model.find_all(&mut queries, &mut [0; 48]))?;
     finish(model.validate_names([3, 4], &mut [SortSlot::EMPTY; 2], &mut [0; 8], &mut [0; 64]))?;
     let mut tensors = Vec::new();
-    for one in &wanted {
+    for one in &queries {
         let (mut reader, mut buffer, mut bytes) = (model.reader(one)?, [0; 5], Vec::new());
         while let Some(chunk) = finish(reader.next_chunk(&mut buffer))? {
             bytes.extend(chunk);
@@ -224,11 +218,11 @@ fn session(source: Source<'_>) -> Session {
 fn blocking_session(source: impl ReadAt<Error = Fault>) -> Session {
     let mut model =
         embedded_safetensors::Model::open_unordered(source, &mut [SortSlot::EMPTY; 3], &mut [0; 64])?;
-    let mut wanted = NAMES.map(Query::required);
-    model.find_all(&mut wanted, &mut [0; 48])?;
+    let mut queries = NAMES.map(Query::required);
+    model.find_all(&mut queries, &mut [0; 48])?;
     model.validate_names([3, 4], &mut [SortSlot::EMPTY; 2], &mut [0; 8], &mut [0; 64])?;
     let mut tensors = Vec::new();
-    for one in &wanted {
+    for one in &queries {
         let (mut reader, mut buffer, mut bytes) = (model.reader(one)?, [0; 5], Vec::new());
         while let Some(chunk) = reader.next_chunk(&mut buffer)? {
             bytes.extend(chunk);
@@ -238,28 +232,28 @@ fn blocking_session(source: impl ReadAt<Error = Fault>) -> Session {
     Ok(tensors)
 }
 
-/// Whatever the storage does, the outcome is that of the blocking door, after the same calls, and it is an
-/// error or right.
-fn each_plan_has_one_outcome<D>(door: Door, plans: &[Plan])
+/// With each plan, the outcome is that of the blocking API, after the same calls, and it is an error or
+/// right.
+fn compare_with_blocking<D>(kind: SourceKind, plans: &[Plan])
 where
-    D: doors::Door,
+    D: sources::SourceKind,
     for<'s> D::Source<'s>: ReadAt<Error = Fault>,
 {
     let file = file();
     let mut errors = 0;
     for plan in plans {
         let _context = Context(|| format!("{plan:?}"));
-        let (outcome, counts) = run(&file, plan, |storage| session(door.source(storage, WAITS)));
+        let (outcome, counts) = run(&file, plan, |storage| session(kind.source(storage, WAITS)));
         let expected = run(&file, plan, |storage| blocking_session(D::source(storage)));
         assert_eq!((&outcome, &counts), (&expected.0, &expected.1));
         match outcome {
-            Ok(tensors) => assert_eq!(tensors, right()),
+            Ok(tensors) => assert_eq!(tensors, expected_tensors()),
             Err(_) => errors += 1,
         }
     }
     assert!(plans.len() > 3, "{} plans", plans.len());
-    let are_faults = plans.iter().all(|plan| plan.reads == Reads::Whole);
-    assert_eq!(errors > 0, are_faults, "{errors} of {} plans led to an error", plans.len());
+    let expects_errors = plans.iter().all(|plan| plan.reads == Reads::Whole);
+    assert_eq!(errors > 0, expects_errors, "{errors} of {} plans led to an error", plans.len());
 }
 
 fn run<T>(file: &[u8], plan: &Plan, session: impl FnOnce(&Storage<'_>) -> T) -> (T, Counts) {
@@ -268,7 +262,7 @@ fn run<T>(file: &[u8], plan: &Plan, session: impl FnOnce(&Storage<'_>) -> T) -> 
     (outcome, storage.counts())
 }
 
-fn right() -> Vec<(&'static str, Vec<u8>)> {
+fn expected_tensors() -> Vec<(&'static str, Vec<u8>)> {
     vec![("a", b"xy".to_vec()), ("long", LONG.to_vec()), ("ab", b"!".to_vec())]
 }
 
@@ -283,8 +277,8 @@ fn errors() -> Vec<Plan> {
 fn early_ends(file: &[u8]) -> Vec<Plan> {
     let len = file.len() as u64;
     let claims = [None, Some(FileLen::Exactly(len)), Some(FileLen::AtMost(len)), Some(FileLen::Unknown)];
-    let plan = |end: usize, claim| Plan { claim, ..replacement(Since::Call(0), &file[..end]) };
-    (0..file.len()).flat_map(|end| claims.map(|claim| plan(end, claim))).collect()
+    let plan = |end: usize, reported_len| Plan { reported_len, ..replacement(Since::Call(0), &file[..end]) };
+    (0..file.len()).flat_map(|end| claims.map(|reported_len| plan(end, reported_len))).collect()
 }
 
 fn replacement(since: Since, file: &[u8]) -> Plan {
@@ -295,7 +289,7 @@ fn false_lengths(file: &[u8]) -> Vec<Plan> {
     let len = file.len() as u64;
     let claims = (0..len + 20).chain([u64::MAX - 8, u64::MAX]);
     let claims = claims.flat_map(|len| [FileLen::Exactly(len), FileLen::AtMost(len)]);
-    claims.map(|claim| Plan { claim: Some(claim), ..Plan::default() }).collect()
+    claims.map(|reported_len| Plan { reported_len: Some(reported_len), ..Plan::default() }).collect()
 }
 
 /// Other files, with the same data, from every call on.
@@ -313,7 +307,7 @@ fn replacements() -> Vec<Plan> {
 }
 
 fn replaced(file: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
-    let at = file.windows(old.len()).position(|window| window == old).expect("it is there");
+    let at = file.windows(old.len()).position(|window| window == old).expect("present");
     [&file[..at], new, &file[at + old.len()..]].concat()
 }
 
@@ -322,12 +316,12 @@ fn short_reads() -> Vec<Plan> {
     reads.map(|reads| Plan { reads, ..Plan::default() }).collect()
 }
 
-/// Only what stands between makes interrupted calls again; a source of one's own sees to that itself.
+/// Only the adapters repeat interrupted calls; a user-defined source must do it itself.
 #[test]
-fn interrupted_calls_are_made_again() {
+fn interrupted_calls_are_repeated() {
     let interruptions = [1, 2, 7].map(Some);
     let plans = interruptions.into_iter().flat_map(|interrupted_every| {
         short_reads().into_iter().map(move |plan| Plan { interrupted_every, ..plan })
     });
-    each_plan_has_one_outcome::<SeekableStream>(Door::Seekable, &plans.collect::<Vec<_>>());
+    compare_with_blocking::<SeekableStream>(SourceKind::Seekable, &plans.collect::<Vec<_>>());
 }

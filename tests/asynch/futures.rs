@@ -1,4 +1,4 @@
-//! The futures themselves: how large they are, and that threads may share them where the storage allows it.
+//! Sizes of the futures, and that they are `Send` where the storage's futures are.
 
 use std::io::Cursor;
 
@@ -29,11 +29,11 @@ impl embedded_io::Read for Memory<'_> {
 
 impl Seek for Memory<'_> {
     fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
-        std::io::Seek::seek(&mut self.0, in_std(to)).map_err(|_| Fault::Broken)
+        std::io::Seek::seek(&mut self.0, to_std(to)).map_err(|_| Fault::Broken)
     }
 }
 
-fn in_std(to: SeekFrom) -> std::io::SeekFrom {
+fn to_std(to: SeekFrom) -> std::io::SeekFrom {
     match to {
         SeekFrom::Start(offset) => std::io::SeekFrom::Start(offset),
         SeekFrom::End(offset) => std::io::SeekFrom::End(offset),
@@ -41,19 +41,19 @@ fn in_std(to: SeekFrom) -> std::io::SeekFrom {
     }
 }
 
-/// How many bytes the documentation allows to a future of a model, besides those of the storage's futures.
+/// The documented size of a model's futures, besides the storage's futures.
 const OF_A_MODEL: usize = if cfg!(target_pointer_width = "32") { 600 } else { 800 };
 
-/// And to one of a reader.
+/// The same of a reader's futures.
 const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 100 } else { 160 };
 
-/// And to one of a reader of slices.
+/// The same of a slice reader's futures.
 const OF_A_SLICE: usize = 440;
 
-/// And to one that reads values.
+/// The same of futures that read values.
 const OF_VALUES: usize = if cfg!(target_pointer_width = "32") { 176 } else { 256 };
 
-/// Takes a future only if it may move between threads, and sees to its size.
+/// Requires a `Send` future of at most this size.
 fn small<F: Future + Send>(most: usize, future: F) -> F {
     let storage = size_of_val(&storage(&[]).read_at(0, &mut []));
     assert!(size_of::<F>() <= most + storage, "it has {} bytes, {storage} of the storage", size_of::<F>());
@@ -65,7 +65,7 @@ fn storage(file: &[u8]) -> Seekable<Waiting<Memory<'_>>> {
 }
 
 #[test]
-fn futures_of_a_model_are_small_and_as_free_to_move_as_those_of_the_storage() {
+fn model_futures_are_small_and_send() {
     let file = file();
     let (mut slots, mut window, mut text) = ([SortSlot::EMPTY; 3], [0; 64], [0; 64]);
     let mut memory = IndexStorage::<3, 2, 7>::new();
@@ -73,7 +73,7 @@ fn futures_of_a_model_are_small_and_as_free_to_move_as_those_of_the_storage() {
     drop(small(OF_A_MODEL, Model::open_indexed(&mut storage(&file), memory.memory(), &mut window)));
     let mut source = storage(&file);
     let opening = small(OF_A_MODEL, Model::open_unordered(&mut source, &mut slots, &mut window));
-    let mut model = finish(opening).expect("it is sound");
+    let mut model = finish(opening).expect("valid file");
     drop(small(OF_A_MODEL, model.find("a", &mut window)));
     drop(small(OF_A_MODEL, model.find_all(&mut [Query::required("a")], &mut window)));
     drop(small(OF_A_MODEL, model.for_each(&mut text, &mut window, |_| {})));
@@ -88,18 +88,18 @@ fn futures_of_a_model_are_small_and_as_free_to_move_as_those_of_the_storage() {
 }
 
 #[test]
-fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
+fn reader_futures_are_small_and_send() {
     let file = file();
     let (mut slots, mut window, mut buffer) = ([SortSlot::EMPTY; 3], [0; 64], [0; 64]);
     let opening = Model::open_unordered(storage(&file), &mut slots, &mut window);
-    let mut model = finish(opening).expect("it is sound");
-    let a = finish(model.find("a", &mut window)).expect("it can be read").expect("it is there");
-    let mut reader = model.reader(&a).expect("it is this file's");
+    let mut model = finish(opening).expect("valid file");
+    let a = finish(model.find("a", &mut window)).expect("readable").expect("present");
+    let mut reader = model.reader(&a).expect("tensor of this file");
     drop(small(OF_A_READER, reader.next_chunk(&mut buffer)));
     drop(small(OF_A_READER, reader.read_at(0, &mut buffer)));
     drop(small(OF_A_READER, reader.read(&mut buffer)));
     assert_eq!(finish(small(OF_A_READER, reader.read_to_end(&mut buffer))), Ok(&b"xy"[..]));
-    let mut slice = reader.slice(&[AxisRange::ALL]).expect("it is inside");
+    let mut slice = reader.slice(&[AxisRange::ALL]).expect("in range");
     let (mut floats, mut doubles) = ([0f32; 4], [0f64; 4]);
     drop(small(OF_A_SLICE, slice.next_chunk(&mut buffer)));
     drop(small(OF_A_SLICE, slice.read_to_end(&mut buffer)));
@@ -112,20 +112,20 @@ fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
 }
 
 #[test]
-fn futures_of_values_are_small_and_as_free_to_move_as_those_of_the_storage() {
+fn values_futures_are_small_and_send() {
     let file = file();
     let (mut slots, mut window) = ([SortSlot::EMPTY; 3], [0; 64]);
     let opening = Model::open_unordered(storage(&file), &mut slots, &mut window);
-    let mut model = finish(opening).expect("it is sound");
-    let long = finish(model.find("long", &mut window)).expect("it can be read").expect("it is there");
-    let mut reader = model.reader(&long).expect("it is this file's").values();
+    let mut model = finish(opening).expect("valid file");
+    let long = finish(model.find("long", &mut window)).expect("readable").expect("present");
+    let mut reader = model.reader(&long).expect("tensor of this file").values();
     drop(small(OF_VALUES, reader.read(&mut [0f32; 2])));
     drop(small(OF_VALUES, reader.read_exact(&mut [0f64; 2])));
     let mut rounded = reader.rounded();
     drop(small(OF_VALUES, rounded.read_exact(&mut [0f32; 3])));
     let mut values = [0f64; 3];
     assert_eq!(finish(small(OF_VALUES, rounded.read(&mut values))).map(<[f64]>::len), Ok(3));
-    let mut rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
+    let mut rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("in range");
     drop(small(OF_VALUES, rows.read(&mut [0f32; 1])));
     assert_eq!(finish(small(OF_VALUES, rows.read_exact(&mut [0f64; 1]))), Ok(()));
 }

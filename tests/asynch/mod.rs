@@ -1,5 +1,5 @@
-//! Models in storage that is waited for: the same verdicts and bytes as everywhere else, and futures that may
-//! be dropped wherever they wait.
+//! Models in storage that is awaited: the same verdicts and bytes as with the blocking API, and futures that
+//! may be dropped wherever they wait.
 
 mod dropped;
 mod faults;

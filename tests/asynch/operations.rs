@@ -1,4 +1,4 @@
-//! What can be done with a model, as tables: each operation says what came out of it.
+//! Tables of the operations on a model; each reports its result.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -15,40 +15,49 @@ use support::file::with_header;
 use support::mock::Fault;
 use support::waiting::Source;
 
-/// What came out, in words.
+/// The result, as text.
 pub type Report = Result<String, ReadError<Fault>>;
 
-/// Makes the file that an operation is for.
+/// Makes the file for an operation.
 pub type MakeFile = fn() -> Vec<u8>;
 
-type Doing<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
+type BoxedReport<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
 
-/// Opens a model in a source that is only lent.
-pub type Opening = for<'a, 's> fn(&'a mut Source<'s>) -> Doing<'a>;
-/// Asks a model for something.
-pub type Lookup = for<'a, 's> fn(&'a mut Model<Source<'s>>) -> Doing<'a>;
-/// Reads something of a tensor.
-pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, &'m mut Source<'s>>) -> Doing<'a>;
+/// Opens a model in a borrowed source.
+pub type Opening = for<'a, 's> fn(&'a mut Source<'s>) -> BoxedReport<'a>;
+/// Queries a model.
+pub type Lookup = for<'a, 's> fn(&'a mut Model<Source<'s>>) -> BoxedReport<'a>;
+/// Reads from a tensor.
+pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, &'m mut Source<'s>>) -> BoxedReport<'a>;
 
 /// The values of a tensor, exact or rounded.
 pub type Reader<'m, 's, const ROUNDED: bool> = Values<&'m mut Source<'s>, Contiguous, ROUNDED>;
 /// Reads values of a tensor.
-pub type OfValues<const ROUNDED: bool> = for<'a, 'm, 's> fn(&'a mut Reader<'m, 's, ROUNDED>) -> Doing<'a>;
+pub type OfValues<const ROUNDED: bool> =
+    for<'a, 'm, 's> fn(&'a mut Reader<'m, 's, ROUNDED>) -> BoxedReport<'a>;
 
-/// What the tensor `long` holds.
+/// The bytes of the tensor `long`.
 pub const LONG: &[u8] = b"ABCDabcd1234";
 
-/// Three tensors out of order, and metadata.
+/// Returns a file with three tensors out of order, and metadata.
 pub fn file() -> Vec<u8> {
-    let header = r#"{"__metadata__":{"unit":"seven","count":"12"},"ab":{"dtype":"U8","shape":[],"data_offsets":[14,15]},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"long":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
+    let header = concat!(
+        r#"{"__metadata__":{"unit":"seven","count":"12"},"#,
+        r#""ab":{"dtype":"U8","shape":[],"data_offsets":[14,15]},"#,
+        r#""a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"#,
+        r#""long":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#,
+    );
     let mut file = with_header(header, 0);
     file.extend([b"xy", LONG, b"!"].concat());
     file
 }
 
-/// Two tensors in the order of their offsets.
+/// Returns a file with two tensors in the order of their offsets.
 pub fn file_in_order() -> Vec<u8> {
-    let header = r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
+    let header = concat!(
+        r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"#,
+        r#""b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#,
+    );
     let mut file = with_header(header, 0);
     file.extend(b"xyz");
     file
@@ -80,18 +89,18 @@ pub const OPENINGS: [(&str, MakeFile, Opening); 3] = [
         Box::pin(async move {
             let mut storage = IndexStorage::<3, 2, 7>::new();
             let (model, index) = Model::open_indexed(source, storage.memory(), &mut [0; 32]).await?;
-            Ok(format!("{:?} {:?}", model.summary(), index.find("a").expect("it is sound")))
+            Ok(format!("{:?} {:?}", model.summary(), index.find("a").expect("valid file")))
         })
     }),
 ];
 
 pub const LOOKUPS: [(&str, Lookup); 11] = [
-    ("find", |model| Box::pin(async move { words(model.find("long", &mut [0; 16]).await) })),
+    ("find", |model| Box::pin(async move { report_of(model.find("long", &mut [0; 16]).await) })),
     ("find_all", |model| {
         Box::pin(async move {
-            let mut wanted = [Query::required("ab"), Query::optional("b"), Query::required("long")];
-            model.find_all(&mut wanted, &mut [0; 16]).await?;
-            Ok(format!("{:?}", wanted.map(|one| one.info())))
+            let mut queries = [Query::required("ab"), Query::optional("b"), Query::required("long")];
+            model.find_all(&mut queries, &mut [0; 16]).await?;
+            Ok(format!("{:?}", queries.map(|one| one.info())))
         })
     }),
     ("visit", |model| {
@@ -102,7 +111,7 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
         })
     }),
     ("metadata", |model| {
-        Box::pin(async move { words(model.metadata_value("unit", &mut [0; 8], &mut [0; 16]).await) })
+        Box::pin(async move { report_of(model.metadata_value("unit", &mut [0; 8], &mut [0; 16]).await) })
     }),
     ("metadata", |model| {
         Box::pin(async move {
@@ -124,7 +133,7 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
         Box::pin(async move {
             let mut text = [0; 64];
             let count = model.metadata_value_as::<u8>("count", &mut text, &mut [0; 16]).await;
-            words(count.map_err(unread))
+            report_of(count.map_err(unread))
         })
     }),
     ("index", |model| {
@@ -134,19 +143,21 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
             Ok(index.by_offset().map(|tensor| tensor.name()).collect())
         })
     }),
-    ("index_size", |model| Box::pin(async move { words(model.index_size(&mut [0; 16]).await) })),
+    ("index_size", |model| Box::pin(async move { report_of(model.index_size(&mut [0; 16]).await) })),
     ("validate_names", |model| {
         Box::pin(async move {
             let mut slots = [SortSlot::EMPTY; 2];
-            words(model.validate_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
+            report_of(model.validate_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
         })
     }),
-    ("check_unchanged", |model| Box::pin(async move { words(model.check_unchanged(&mut [0; 16]).await) })),
+    ("check_unchanged", |model| {
+        Box::pin(async move { report_of(model.check_unchanged(&mut [0; 16]).await) })
+    }),
 ];
 
 pub const READINGS: [(&str, Reading); 5] = [
-    ("next_chunk", |reader| Box::pin(async move { words(reader.next_chunk(&mut [0; 9]).await) })),
-    ("read_to_end", |reader| Box::pin(async move { words(reader.read_to_end(&mut [0; 12]).await) })),
+    ("next_chunk", |reader| Box::pin(async move { report_of(reader.next_chunk(&mut [0; 9]).await) })),
+    ("read_to_end", |reader| Box::pin(async move { report_of(reader.read_to_end(&mut [0; 12]).await) })),
     ("read_at", |reader| {
         Box::pin(async move {
             let mut buffer = [0; 5];
@@ -170,11 +181,11 @@ pub const READINGS: [(&str, Reading); 5] = [
     }),
 ];
 
-/// As `f64`, so that elements are turned in place; as `f32`, they stay what they are.
+/// As `f64`, elements are converted in place; as `f32`, they are unchanged.
 pub fn values<const ROUNDED: bool>() -> [(&'static str, OfValues<ROUNDED>); 5] {
     [
-        ("read f64", |reader| Box::pin(async move { words(reader.read(&mut [0f64; 2]).await) })),
-        ("read f32", |reader| Box::pin(async move { words(reader.read(&mut [0f32; 2]).await) })),
+        ("read f64", |reader| Box::pin(async move { report_of(reader.read(&mut [0f64; 2]).await) })),
+        ("read f32", |reader| Box::pin(async move { report_of(reader.read(&mut [0f32; 2]).await) })),
         ("read_exact one f64", |reader| Box::pin(exactly(reader, [0f64; 1]))),
         ("read_exact all f32", |reader| Box::pin(rest(reader, 0f32))),
         ("read_exact all f64", |reader| Box::pin(rest(reader, 0f64))),
@@ -185,18 +196,18 @@ async fn exactly<const ROUNDED: bool, T: Element + Debug, const N: usize>(
     reader: &mut Reader<'_, '_, ROUNDED>,
     mut values: [T; N],
 ) -> Report {
-    words(reader.read_exact(&mut values).await.map(|()| values))
+    report_of(reader.read_exact(&mut values).await.map(|()| values))
 }
 
 async fn rest<const ROUNDED: bool, T: Element + Debug>(
     reader: &mut Reader<'_, '_, ROUNDED>,
     zero: T,
 ) -> Report {
-    let mut values = vec![zero; usize::try_from(reader.remaining()).expect("they are few")];
-    words(reader.read_exact(&mut values).await.map(|()| values))
+    let mut values = vec![zero; usize::try_from(reader.remaining()).expect("fits in usize")];
+    report_of(reader.read_exact(&mut values).await.map(|()| values))
 }
 
-fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
+fn report_of(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
     outcome.map(|value| format!("{value:?}"))
 }
 

@@ -1,4 +1,4 @@
-//! Flash that is waited for, read and recorded: what is done to it is what the blocking form does.
+//! Flash that is awaited, read and recorded: it gets the same calls as from the blocking API.
 
 use std::convert::Infallible;
 
@@ -6,11 +6,11 @@ use embedded_io::{ErrorType, Seek, SeekFrom, Write};
 use embedded_safetensors::asynch::{Model, NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::io;
 use embedded_safetensors::{Dtype, ErrorKind, WriteError, write::TensorSpec};
-use support::doors::Flash;
 use support::executor::{drop_at, finish};
 use support::flash::{Accident, Nor, Tear};
 use support::mock::{Fault, Plan, Storage};
 use support::random::Random;
+use support::sources::Flash;
 use support::waiting::{Waiting, Waits};
 
 use crate::recording::sample::Sample;
@@ -23,16 +23,16 @@ fn waiting<const UNIT: usize>(flash: &mut Nor<UNIT, SECTOR>) -> NorFile<Waiting<
     NorFile::partition(Waiting::new(flash, WAITS), START..6144)
 }
 
-/// In units of this size: the same calls, and the same bytes.
-fn is_recorded_as_by_the_blocking_form<const UNIT: usize>() {
+/// With units of this size: the same calls, and the same bytes.
+fn compare_with_blocking<const UNIT: usize>() {
     for sample in [Sample::short(), Sample::long()] {
-        let sample = sample.for_unit(UNIT);
+        let sample = sample.with_data_unit(UNIT);
         for (buffer, piece) in [(0, 1), (7, 3), (UNIT, 100), (1000, 7), (5000, 5000)] {
             let buffer = UNIT.max(8) + buffer;
             let (mut blocking, mut flash) = (Nor::<UNIT, SECTOR>::new(8), Nor::<UNIT, SECTOR>::new(8));
             let partition = io::NorFile::partition(&mut blocking, START..6144);
-            sample.record(partition, buffer, piece).expect("it goes well");
-            sample.record_waiting(waiting(&mut flash), buffer, piece).expect("it goes well");
+            sample.record(partition, buffer, piece).expect("succeeds");
+            sample.record_waiting(waiting(&mut flash), buffer, piece).expect("succeeds");
             assert_eq!(flash.calls(), blocking.calls(), "{UNIT}: {buffer}, {piece}");
             assert!(flash.memory() == blocking.memory(), "{UNIT}: {buffer}, {piece}");
         }
@@ -40,42 +40,42 @@ fn is_recorded_as_by_the_blocking_form<const UNIT: usize>() {
 }
 
 #[test]
-fn flash_is_recorded_as_by_the_blocking_form() {
-    is_recorded_as_by_the_blocking_form::<1>();
-    is_recorded_as_by_the_blocking_form::<4>();
-    is_recorded_as_by_the_blocking_form::<32>();
-    is_recorded_as_by_the_blocking_form::<256>();
+fn flash_recording_matches_blocking() {
+    compare_with_blocking::<1>();
+    compare_with_blocking::<4>();
+    compare_with_blocking::<32>();
+    compare_with_blocking::<256>();
 }
 
 #[test]
-fn files_are_recorded_as_by_the_blocking_form() {
+fn file_recording_matches_blocking() {
     for sample in [Sample::short(), Sample::long()] {
         for (buffer, piece) in [(8, 1), (64, 20), (1000, 50)] {
             let card = Seekable::new(Waiting::new(Card::default(), WAITS));
-            let card = sample.record_waiting(card, buffer, piece).expect("it goes well");
+            let card = sample.record_waiting(card, buffer, piece).expect("succeeds");
             assert_eq!(card.into_inner().into_inner().file, sample.file());
         }
     }
 }
 
 #[test]
-fn a_recording_goes_on_where_it_was_dropped() {
+fn dropped_recording_continues() {
     let sample = Sample::long();
     for seed in 0..200 {
         let (mut random, mut card, mut drops) = (Random::new(seed), Card::default(), 0);
         sample.with_plan(|plan| {
             let data: Vec<u8> = sample.pieces(&plan, 50).flatten().copied().collect();
             let (storage, mut buffer) = (Seekable::new(Waiting::new(&mut card, WAITS)), [0; 16]);
-            let mut writer = finish(Writer::record(storage, plan, &mut buffer)).expect("it goes well");
-            while let Some(due) = writer.next_tensor() {
-                let done = usize::try_from(writer.position() - plan.data_start()).expect("it is short");
-                let len = usize::try_from(due.remaining).expect("it is short").min(1 + random.below(60));
+            let mut writer = finish(Writer::record(storage, plan, &mut buffer)).expect("succeeds");
+            while let Some(next) = writer.next_tensor() {
+                let done = usize::try_from(writer.position() - plan.data_start()).expect("fits in usize");
+                let len = usize::try_from(next.remaining).expect("fits in usize").min(1 + random.below(60));
                 match drop_at(random.below(6), writer.write_bytes(&data[done..done + len])) {
-                    Some(outcome) => outcome.expect("they are due"),
+                    Some(outcome) => outcome.expect("next in order"),
                     None => drops += 1,
                 }
             }
-            finish(writer.finish()).expect("all is there");
+            finish(writer.finish()).expect("complete");
         });
         assert!(drops > 5, "{drops}");
         assert_eq!(card.file, sample.file());
@@ -83,20 +83,20 @@ fn a_recording_goes_on_where_it_was_dropped() {
 }
 
 #[test]
-fn errors_are_those_of_the_blocking_form() {
+fn errors_match_blocking() {
     let sample = Sample::short(); // the data from byte 72 on
     let mut flash = Nor::<256, SECTOR>::new(8);
     let outcome = sample.record_waiting(waiting(&mut flash), 512, 50).map(drop);
     assert_eq!(outcome, Err(ErrorKind::Unit { unit: 256 }.at(72).into()));
-    assert!(flash.calls().is_empty(), "nothing is lost");
+    assert!(flash.calls().is_empty(), "nothing was erased");
     let mut flash = Nor::<4, SECTOR>::new(8);
     flash.plan(Accident { call: 2, tear: Tear::Front(0), cuts_power: false });
     let outcome = sample.record_waiting(waiting(&mut flash), 64, 50).map(drop);
     assert_eq!(outcome, Err(WriteError::Sink(io::NorError(Fault::Broken))));
 }
 
-/// Chips read in units of any size; what is wanted begins and ends anywhere.
-fn is_read<const READ_SIZE: usize>() {
+/// Chips read in units of any size; reads begin and end anywhere.
+fn test_reads<const READ_SIZE: usize>() {
     let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
     let storage = Storage::new(&bytes, Plan::default());
     let flash = Waiting::new(Flash::<READ_SIZE>::new(&storage, START), WAITS);
@@ -109,37 +109,37 @@ fn is_read<const READ_SIZE: usize>() {
         let mut filled = 0;
         while filled < len {
             let at = offset + filled as u64;
-            match finish(file.read_at(at, &mut buffer[filled..])).expect("it goes well") {
+            match finish(file.read_at(at, &mut buffer[filled..])).expect("succeeds") {
                 0 => break,
                 read => filled += read,
             }
         }
-        let start = usize::try_from(offset).expect("it is short");
+        let start = usize::try_from(offset).expect("fits in usize");
         let there = &bytes[start..bytes.len().min(start + len)];
         assert_eq!(buffer[..filled], *there, "{READ_SIZE}: {len} from {offset} on");
     }
 }
 
 #[test]
-fn flash_of_any_unit_is_read_from_anywhere() {
-    is_read::<1>();
-    is_read::<4>();
-    is_read::<16>();
-    is_read::<64>();
+fn flash_with_any_unit_reads_at_any_offset() {
+    test_reads::<1>();
+    test_reads::<4>();
+    test_reads::<16>();
+    test_reads::<64>();
 }
 
 #[test]
-fn what_was_recorded_is_read() {
-    let sample = Sample::long().for_unit(4);
+fn recorded_file_is_read() {
+    let sample = Sample::long().with_data_unit(4);
     let mut flash = Nor::<4, SECTOR>::new(8);
-    sample.record_waiting(waiting(&mut flash), 64, 50).expect("it goes well");
+    sample.record_waiting(waiting(&mut flash), 64, 50).expect("succeeds");
     let mut window = [0; 64];
-    let mut model = finish(Model::open(waiting(&mut flash), &mut window)).expect("it is sound");
-    let weight = finish(model.find("weight", &mut window)).expect("it is sound").expect("it is there");
+    let mut model = finish(Model::open(waiting(&mut flash), &mut window)).expect("valid file");
+    let weight = finish(model.find("weight", &mut window)).expect("valid file").expect("present");
     assert_eq!((weight.dtype(), weight.shape().dims()), (Dtype::F32, &[9, 20][..]));
     let mut bytes = vec![0; 9 * 20 * 4];
-    let read = finish(model.reader(&weight).expect("it is this file's").read_to_end(&mut bytes))
-        .expect("it is there");
+    let read =
+        finish(model.reader(&weight).expect("tensor of this file").read_to_end(&mut bytes)).expect("present");
     let file = sample.file();
     assert!(file.windows(read.len()).any(|part| part == read));
     assert_eq!(TensorSpec::new("weight", Dtype::F32, &[9, 20]).byte_len(), Ok(read.len() as u64));
@@ -173,7 +173,7 @@ impl Write for Card {
 impl Seek for Card {
     fn seek(&mut self, to: SeekFrom) -> Result<u64, Infallible> {
         self.position = match to {
-            SeekFrom::Start(at) => usize::try_from(at).expect("it is short"),
+            SeekFrom::Start(at) => usize::try_from(at).expect("fits in usize"),
             SeekFrom::End(0) => self.file.len(),
             _ => panic!("{to:?}"),
         };

@@ -1,12 +1,11 @@
-//! What reads and seeks, as a source: it is moved as rarely as can be, and never believed to stand where it
-//! may not.
+//! A stream as a source: it seeks as rarely as possible, and never relies on an uncertain position.
 
 use embedded_safetensors::asynch::{ReadAt, Seekable};
 use embedded_safetensors::io::FileLen;
 use support::context::Context;
-use support::doors::Stream;
 use support::executor::{drop_at, finish};
 use support::mock::{Failure, Fault, Plan, Storage};
+use support::sources::Stream;
 use support::waiting::{Waiting, Waits};
 
 const FILE: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -32,7 +31,7 @@ fn assert_reads(source: &mut Source<'_>, offset: usize) {
 }
 
 #[test]
-fn it_seeks_only_where_a_read_does_not_go_on_from_the_one_before() {
+fn seeks_only_for_non_sequential_reads() {
     let storage = Storage::new(FILE, Plan::default());
     let mut source = source(&storage, BEFORE);
     for (offset, seeks) in [(0, 1), (4, 1), (8, 1), (8, 2), (12, 2), (2, 3), (6, 3), (34, 4), (36, 4)] {
@@ -42,7 +41,7 @@ fn it_seeks_only_where_a_read_does_not_go_on_from_the_one_before() {
 }
 
 #[test]
-fn the_length_is_where_the_end_is() {
+fn length_is_the_end_position() {
     let storage = Storage::new(FILE, Plan::default());
     let mut source = source(&storage, BEFORE);
     assert_eq!(finish(source.file_len()), Ok(FileLen::Exactly(36)));
@@ -50,7 +49,7 @@ fn the_length_is_where_the_end_is() {
 }
 
 #[test]
-fn a_stream_is_given_back() {
+fn into_inner_returns_the_stream() {
     let storage = Storage::new(FILE, Plan::default());
     let mut source = source(&storage, BEFORE);
     assert_reads(&mut source, 8);
@@ -61,7 +60,7 @@ fn a_stream_is_given_back() {
 }
 
 #[test]
-fn interrupted_calls_are_made_again() {
+fn interrupted_calls_are_repeated() {
     let storage = Storage::new(FILE, Plan { interrupted_every: Some(1), ..Plan::default() });
     let mut source = source(&storage, BEFORE);
     assert_eq!(finish(source.file_len()), Ok(FileLen::Exactly(36)));
@@ -73,9 +72,9 @@ fn interrupted_calls_are_made_again() {
     assert_eq!(counts.interruptions, counts.calls);
 }
 
-/// The stream stands elsewhere after a read that failed.
+/// After a failed read, the position of the stream is unspecified.
 #[test]
-fn after_a_call_that_failed_it_seeks() {
+fn seeks_after_a_failed_call() {
     for call in 0..4 {
         let _context = Context(|| format!("call {call} fails"));
         let storage = Storage::new(FILE, Plan { failure: Some(Failure::Once(call)), ..Plan::default() });
@@ -83,24 +82,24 @@ fn after_a_call_that_failed_it_seeks() {
         let outcomes = [0, 4, 20].map(|offset| read(&mut source, offset).map_err(|error| (offset, error)));
         let failed: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
         let [(offset, Fault::Broken)] = failed[..] else { panic!("{failed:?}") };
-        storage.follow(Plan::default());
+        storage.set_plan(Plan::default());
         assert_reads(&mut source, offset);
         assert_eq!(storage.counts().seeks, 1);
     }
 }
 
 #[test]
-fn after_a_read_that_was_dropped_before_the_stream_moved_it_seeks() {
-    a_dropped_read_is_made_again(BEFORE);
+fn seeks_after_a_read_dropped_before_the_move() {
+    test_dropped_read(BEFORE);
 }
 
 #[test]
-fn after_a_read_that_was_dropped_after_the_stream_moved_it_seeks() {
-    a_dropped_read_is_made_again(AFTER);
+fn seeks_after_a_read_dropped_after_the_move() {
+    test_dropped_read(AFTER);
 }
 
-/// Where the read goes on from the one before, and where it needs a seek first.
-fn a_dropped_read_is_made_again(waits: Waits) {
+/// After the drop, the next read may continue from the one before, or need a seek first.
+fn test_dropped_read(waits: Waits) {
     for (offset, waits_of_read) in [(4, 1), (20, 2)] {
         for next in [0, 4, 8, 20, 24] {
             for wait in 0..waits_of_read {
@@ -109,16 +108,16 @@ fn a_dropped_read_is_made_again(waits: Waits) {
                 let mut source = source(&storage, waits);
                 assert_reads(&mut source, 0);
                 assert!(drop_at(wait, source.read_at(offset, &mut [0; 4])).is_none());
-                storage.follow(Plan::default());
+                storage.set_plan(Plan::default());
                 assert_reads(&mut source, next);
-                assert_eq!(storage.counts().seeks, 1, "nobody knows where it stood");
+                assert_eq!(storage.counts().seeks, 1, "the position was unspecified");
             }
         }
     }
 }
 
 #[test]
-fn after_a_question_for_the_length_that_was_dropped_it_seeks() {
+fn seeks_after_a_dropped_length_query() {
     for waits in [BEFORE, AFTER] {
         let storage = Storage::new(FILE, Plan::default());
         let mut source = source(&storage, waits);

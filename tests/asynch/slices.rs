@@ -1,4 +1,4 @@
-//! Slices from storage that is waited for, dropped, or fails: what the blocking reader makes of them.
+//! Slices from storage that is awaited, dropped, or fails: the same results as from the blocking reader.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -10,12 +10,12 @@ use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::file::with_header;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Storage};
-use support::waiting::{Door, Source, Waits};
+use support::waiting::{Source, SourceKind, Waits};
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
 type Report = Result<String, ReadError<Fault>>;
-type Doing<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
+type BoxedReport<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
 
 /// A slice as bytes, as exact values, or as rounded ones.
 enum Reader<B, E, R> {
@@ -39,21 +39,21 @@ type Blocking<'m, 's> = Reader<
 struct Reading {
     name: &'static str,
     kind: Reader<(), (), ()>,
-    asynch: for<'a, 'm, 's> fn(&'a mut Asynch<'m, 's>) -> Doing<'a>,
+    asynch: for<'a, 'm, 's> fn(&'a mut Asynch<'m, 's>) -> BoxedReport<'a>,
     blocking: for<'a, 'm, 's> fn(&'a mut Blocking<'m, 's>) -> Report,
 }
 
 macro_rules! report {
     (read_exact $outcome:expr, $memory:ident) => {{
         let outcome = $outcome;
-        words(outcome.map(|()| $memory))
+        report_of(outcome.map(|()| $memory))
     }};
     ($call:ident $outcome:expr, $memory:ident) => {
-        words($outcome)
+        report_of($outcome)
     };
 }
 
-/// Each with memory that is made for it, of as many elements as are left.
+/// Each call gets new memory, for as many elements as are left.
 macro_rules! readings {
     ($($kind:ident $call:ident $memory:expr;)+) => {
         [$(Reading {
@@ -61,12 +61,12 @@ macro_rules! readings {
             kind: Reader::$kind(()),
             asynch: |reader| Box::pin(async move {
                 let Reader::$kind(reader) = reader else { panic!("it is of another kind") };
-                let mut memory = room(reader.remaining(), $memory);
+                let mut memory = buffer_for(reader.remaining(), $memory);
                 report!($call reader.$call(&mut memory).await, memory)
             }),
             blocking: |reader| {
                 let Reader::$kind(reader) = reader else { panic!("it is of another kind") };
-                let mut memory = room(reader.remaining(), $memory);
+                let mut memory = buffer_for(reader.remaining(), $memory);
                 report!($call reader.$call(&mut memory), memory)
             },
         }),+]
@@ -85,8 +85,8 @@ const READINGS: [Reading; 9] = readings! {
     Rounded read_exact |left| vec![0f64; left];
 };
 
-fn room<T>(left: u64, memory: fn(usize) -> Vec<T>) -> Vec<T> {
-    memory(usize::try_from(left).expect("it is small"))
+fn buffer_for<T>(left: u64, memory: fn(usize) -> Vec<T>) -> Vec<T> {
+    memory(usize::try_from(left).expect("fits in usize"))
 }
 
 impl Reading {
@@ -125,11 +125,11 @@ impl Asynch<'_, '_> {
             Self::Exact(reader) => finish(reader.read_exact(&mut [0f32; 2])),
             Self::Rounded(reader) => finish(reader.read_exact(&mut [0f32; 2])),
         }
-        .expect("nothing is planned yet");
+        .expect("no faults yet");
     }
 }
 
-fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
+fn report_of(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
     outcome.map(|value| format!("{value:?}"))
 }
 
@@ -146,22 +146,23 @@ fn file() -> Vec<u8> {
     file
 }
 
-/// A model, and what it knows of its tensor.
+/// A model, and the description of its tensor.
 type Opened<'s> = (Model<Source<'s>>, TensorInfo);
 
 fn opened<'s>(storage: &'s Storage<'s>) -> Opened<'s> {
-    let mut model = finish(Model::open(Door::Own.source(storage, WAITS), &mut [0; 64])).expect("it is sound");
-    let tensor = finish(model.find("t", &mut [0; 64])).expect("it can be read").expect("it is there");
+    let mut model =
+        finish(Model::open(SourceKind::Custom.source(storage, WAITS), &mut [0; 64])).expect("valid file");
+    let tensor = finish(model.find("t", &mut [0; 64])).expect("readable").expect("present");
     (model, tensor)
 }
 
-/// A reader that has read some of the slice already; where it stands.
+/// Returns a reader that has already read some of the slice, and its remaining elements.
 fn started<'m, 's>(
     reading: &Reading,
     (model, tensor): &'m mut Opened<'s>,
     ranges: &[AxisRange],
 ) -> Asynch<'m, 's> {
-    let slice = model.reader(tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.reader(tensor).and_then(|tensor| tensor.slice(ranges)).expect("in range");
     let mut reader = reading.asynch(slice);
     reader.read_some();
     reader
@@ -171,7 +172,7 @@ fn short() -> Plan {
     Plan { reads: Reads::AtMost(11), ..Plan::default() }
 }
 
-/// What comes out when nothing happens, and where the reader stands then.
+/// Returns the outcome without faults, and the remaining elements.
 fn undisturbed(reading: &Reading, ranges: &[AxisRange]) -> (Report, u64) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
@@ -192,14 +193,14 @@ fn each_reading(check: impl Fn(&Reading, &[AxisRange], &(Report, u64))) {
 }
 
 #[test]
-fn a_slice_stands_where_it_stood_before_what_was_dropped() {
+fn dropped_read_leaves_slice_position_unchanged() {
     each_reading(|reading, ranges, expected| {
         let waits = (0..).find(|&wait| {
             let file = file();
             let storage = Storage::new(&file, Plan::default());
             let mut model = opened(&storage);
             let mut reader = started(reading, &mut model, ranges);
-            storage.follow(short());
+            storage.set_plan(short());
             let left = reader.remaining();
             let mut outcome = drop_at(wait, (reading.asynch)(&mut reader));
             let is_complete = outcome.is_some();
@@ -215,14 +216,14 @@ fn a_slice_stands_where_it_stood_before_what_was_dropped() {
 }
 
 #[test]
-fn a_slice_stands_where_it_stood_before_an_error() {
+fn error_leaves_slice_position_unchanged() {
     each_reading(|reading, ranges, expected| {
         let failures = (0..).find(|&call| {
             let file = file();
             let storage = Storage::new(&file, Plan::default());
             let mut model = opened(&storage);
             let mut reader = started(reading, &mut model, ranges);
-            storage.follow(Plan { failure: Some(Failure::Once(call)), ..short() });
+            storage.set_plan(Plan { failure: Some(Failure::Once(call)), ..short() });
             let left = reader.remaining();
             let outcome = finish((reading.asynch)(&mut reader));
             let was_asked = storage.counts().calls > call;
@@ -234,12 +235,12 @@ fn a_slice_stands_where_it_stood_before_an_error() {
             assert_eq!(reader.remaining(), expected.1);
             !was_asked
         });
-        assert!(failures > Some(0), "it never asked the storage");
+        assert!(failures > Some(0), "it never called the storage");
     });
 }
 
 #[test]
-fn slices_are_what_the_blocking_reader_makes_of_them_after_the_same_reads() {
+fn slices_and_reads_match_blocking() {
     let plans = (0..20).map(|call| Plan { failure: Some(Failure::Since(call)), ..Plan::default() });
     for plan in plans.chain([Plan::default(), short()]) {
         each_reading(|reading, ranges, _| {
@@ -253,9 +254,9 @@ fn to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Repo
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let (mut model, tensor) = opened(&storage);
-    let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("in range");
     let mut reader = reading.asynch(slice);
-    storage.follow(plan.clone());
+    storage.set_plan(plan.clone());
     let mut reports = vec![];
     for _ in 0..40 {
         reports.push(finish((reading.asynch)(&mut reader)));
@@ -266,11 +267,11 @@ fn to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Repo
 fn blocking_to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Report>, Counts) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
-    let mut model = blocking::Model::open(&storage, &mut [0; 64]).expect("it is sound");
-    let tensor = model.find("t", &mut [0; 64]).expect("it can be read").expect("it is there");
-    let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let mut model = blocking::Model::open(&storage, &mut [0; 64]).expect("valid file");
+    let tensor = model.find("t", &mut [0; 64]).expect("readable").expect("present");
+    let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("in range");
     let mut reader = reading.blocking(slice);
-    storage.follow(plan.clone());
+    storage.set_plan(plan.clone());
     let mut reports = vec![];
     for _ in 0..40 {
         reports.push((reading.blocking)(&mut reader));

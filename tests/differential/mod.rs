@@ -1,8 +1,8 @@
-//! Hundreds of thousands of headers, sound, nearly sound and broken: this project's verdict, tensors
-//! and metadata are those of the reference, except where the closed list of deviations says otherwise.
+//! Hundreds of thousands of headers, valid, nearly valid and broken: this project's verdict, tensors and
+//! metadata are those of the reference, except where the list of deviations says otherwise.
 //!
-//! Each run makes the same files, and those of `SUITE_SEED` if it is set, as xtask sets
-//! it from the commit. `DIFFERENTIAL_CASES` makes more or fewer.
+//! Each run generates the same files, or those of `SUITE_SEED` if it is set; xtask sets it from the commit.
+//! `DIFFERENTIAL_CASES` sets their number.
 #![cfg(feature = "oracle")]
 
 mod shrink;
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use support::agreement::verdicts;
 use support::file::with_header;
 use support::headers;
-use support::judge::Reader;
 use support::random::Random;
 use support::split::Split;
+use support::verdict::Reader;
 
 const SEED: u64 = 0x5AFE_7E45_0000_0001;
 const CASES: u64 = 300_000;
 
-/// What must have come up, and in how many of a hundred thousand cases at least: otherwise the files
-/// have become too tame or too wild to prove anything.
+/// Outcomes that must occur, and their least number in a hundred thousand cases. Otherwise the generated
+/// files are too uniform or too broken to prove anything.
 const REACHED: &[(&str, u64)] = &[
     ("D1", 100),
     ("D1: the earlier tensor is at fault", 600),
@@ -64,19 +64,19 @@ const REACHED: &[(&str, u64)] = &[
     ("shape.integer", 250),
     ("shape.range", 20),
     ("shape.type", 90),
-    ("sound: metadata alone", 900),
-    ("sound: more dimensions than a shape in memory holds", 5000),
-    ("sound: not in the order of the offsets", 3000),
-    ("sound: nothing", 2000),
-    ("sound: tensors alone", 5000),
-    ("sound: tensors and metadata", 2500),
+    ("valid: metadata alone", 900),
+    ("valid: more dimensions than a shape holds", 5000),
+    ("valid: not in the order of the offsets", 3000),
+    ("valid: nothing", 2000),
+    ("valid: tensors alone", 5000),
+    ("valid: tensors and metadata", 2500),
     ("tensor.overflow", 500),
     ("tensor.size", 3000),
     ("tensor.subbyte", 70),
     ("text.utf8", 900),
 ];
 
-/// How often each outcome came up.
+/// The number of cases with each outcome.
 type Tally = BTreeMap<&'static str, u64>;
 
 fn from_environment(name: &str) -> Option<u64> {
@@ -85,17 +85,17 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn the_verdict_is_that_of_the_reference() {
+fn verdict_matches_reference() {
     // A build with checks is slow.
-    let usual = if cfg!(debug_assertions) { CASES / 15 } else { CASES };
-    let cases = from_environment("DIFFERENTIAL_CASES").unwrap_or(usual);
+    let default = if cfg!(debug_assertions) { CASES / 15 } else { CASES };
+    let cases = from_environment("DIFFERENTIAL_CASES").unwrap_or(default);
     let seeds = [Some(SEED), from_environment("SUITE_SEED")];
     seeds.into_iter().flatten().for_each(|seed| compare_files_of(seed, cases));
 }
 
-/// Every text of up to four of these characters where a number is skipped, where it is a dimension and where it is an offset.
+/// Every text of up to four of these characters as a skipped number, as a dimension and as an offset.
 #[test]
-fn every_short_number_is_what_it_is_to_the_reference() {
+fn short_numbers_match_reference() {
     const CHARACTERS: [char; 8] = ['0', '1', '9', '-', '+', '.', 'e', 'E'];
     const HEADERS: [&str; 3] = [
         r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":NUMBER}}"#,
@@ -143,7 +143,7 @@ struct Example {
     reader: Reader,
 }
 
-/// The shortest file for each problem: it is nearly as small as it can be before any shrinking.
+/// The shortest file for each problem, nearly minimal before any shrinking.
 type Problems = BTreeMap<String, Example>;
 
 fn keep_smallest(problems: &mut Problems, problem: String, example: Example) {
@@ -158,7 +158,7 @@ fn agreement(file: &[u8], reader: &Reader) -> Result<&'static str, String> {
     outcome.unwrap_or_else(|_| Err("a reader panics".to_owned()))
 }
 
-/// A way to read the file; the verdict must not depend on it.
+/// Returns a way to read the file; the verdict must not depend on it.
 fn reader(random: &mut Random, len: usize) -> Reader {
     let first = random.below(len + 1);
     let split = match random.below(3) {
@@ -170,7 +170,7 @@ fn reader(random: &mut Random, len: usize) -> Reader {
     Reader { split, slots, text: 1 + random.below(40), length_known: random.percent(50) }
 }
 
-/// The problem, and the smallest file that shows the same one.
+/// Returns the problem, and the smallest file that shows the same one.
 fn report(problem: &str, example: &Example) -> String {
     let shows = |file: &[u8], reader: &Reader| agreement(file, reader).is_err_and(|other| other == problem);
     let whole = Reader { split: Split::WHOLE, ..example.reader };
@@ -182,7 +182,7 @@ fn report(problem: &str, example: &Example) -> String {
     let text = String::from_utf8_lossy(small.get(8..).unwrap_or_default());
     let verdicts = std::panic::catch_unwind(|| verdicts(&small, &whole).to_string());
     format!(
-        "case {}: {problem}\n  behind the length: {}\n  hex: {}\n  {}",
+        "case {}: {problem}\n  after the length: {}\n  hex: {}\n  {}",
         example.case,
         text.escape_debug(),
         hex(&small),
@@ -195,7 +195,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn assert_reached(tally: &Tally, cases: u64) {
-    // Of fewer, what is rare may come up less often, or not at all.
+    // With fewer cases, rare outcomes may occur less often, or not at all.
     let share = if cases < 100_000 { 4 } else { 1 };
     for (outcome, least) in REACHED {
         let found = tally.get(outcome).copied().unwrap_or(0);

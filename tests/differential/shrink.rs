@@ -1,7 +1,7 @@
-//! The smallest file that still shows a difference, by leaving out what is not needed.
+//! Shrinks a file to the smallest that still shows a difference.
 
-/// Leaves bytes out of the file as long as it stays `interesting`. Where the header's length is true,
-/// it is kept true, so that the text can shrink too.
+/// Removes bytes from the file as long as it stays `interesting`. A true header length is kept true, so that
+/// the text can shrink too.
 pub fn shrink(file: &[u8], interesting: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut smallest = file.to_vec();
     let mut size = smallest.len();
@@ -15,7 +15,7 @@ pub fn shrink(file: &[u8], interesting: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     smallest
 }
 
-/// The file without `size` bytes, from every place behind the length.
+/// Returns the file without `size` bytes, at every offset after the length.
 fn shorter(file: &[u8], size: usize) -> impl Iterator<Item = Vec<u8>> {
     let last = file.len().checked_sub(size).map_or(0, |last| last + 1);
     (8..last.max(8)).map(move |from| {
@@ -26,7 +26,7 @@ fn shorter(file: &[u8], size: usize) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Takes from the header's length what was taken from the header.
+/// Subtracts the removed bytes from the header's length.
 fn keep_length(file: &[u8], shorter: &mut [u8], from: usize, size: usize) {
     let (Some(&bytes), Some(target)) = (file.first_chunk(), shorter.first_chunk_mut()) else { return };
     let length = u64::from_le_bytes(bytes);

@@ -1,19 +1,19 @@
-"""Writes tables.safetensors: what the elements of every dtype are as values of every type.
+"""Writes tables.safetensors: the elements of every dtype as values of every type.
 
     python3 make.py            writes it
     python3 make.py --check    compares it with what it would write
 
-numpy and ml_dtypes say what a number is; nothing of the project is asked. All elements of dtypes of up to 16 bits are
-there; of wider ones the borders, the numbers half way between two values, and 4096 random ones.
+The values come from numpy and ml_dtypes, not from this project. The tables have all elements of dtypes of up to 16
+bits; of wider ones the limits, the numbers half way between two values, and 4096 random ones.
 
 For a pair of dtype and type the file has a tensor `F16.lossless.f32` or `I64.rounded.f32` with the values of the
 elements `F16.elements`, or, where that would be large, the SHA-256 of their bytes under this name in `__metadata__`.
-Elements of 8 and 16 bits are all there are in their order, and not written down. A pair without either has no
-conversion. Whether one is lossless is found out: when every element comes back from its value.
+Elements of 8 and 16 bits are all possible ones in order, and not stored. A pair without either has no conversion. A
+conversion is lossless if every element is recovered from its value.
 
-NaNs never depend on the machine that runs this: processors make signalling ones quiet, and ml_dtypes forgets
-payloads. Their values are worked out from the bits, as `nan` says, and the libraries are only asked whether they see a NaN
-there too, with that sign and, where they keep it, that payload but for the bit that makes it quiet.
+NaNs never depend on the computer that runs this: processors make signalling ones quiet, and ml_dtypes drops
+payloads. `nan` computes their values from the bits. The libraries only confirm that the value is a NaN with that
+sign and, where they keep it, that payload, except for the quiet bit.
 """
 
 import hashlib
@@ -28,11 +28,11 @@ import numpy as np
 
 FILE = pathlib.Path(__file__).with_name("tables.safetensors")
 RANDOM_ELEMENTS = 4096
-# Longer tables are written down as digests, but for these; and those whose values are the elements.
+# Longer tables are stored as digests, except these and those whose values are the elements.
 LONGEST = 8192
 ALWAYS = ["F16.lossless.f32", "BF16.lossless.f32"]
 
-# How numpy and ml_dtypes call the dtypes.
+# The names of the dtypes in numpy and ml_dtypes.
 NUMPY = {
     "F4": ml_dtypes.float4_e2m1fn, "F6_E2M3": ml_dtypes.float6_e2m3fn, "F6_E3M2": ml_dtypes.float6_e3m2fn,
     "F8_E5M2": ml_dtypes.float8_e5m2, "F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E8M0": ml_dtypes.float8_e8m0fnu,
@@ -44,11 +44,11 @@ NUMPY = {
 }
 BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
 UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
-# The types of values, and the dtypes that they are.
+# The types of values, and their dtypes.
 FLOATS = {"f32": "F32", "f64": "F64"}
 INTEGERS = {"u8": "U8", "i8": "I8", "u16": "U16", "i16": "I16", "u32": "U32", "i32": "I32", "u64": "U64", "i64": "I64"}
 HALVES = {"f16": "F16", "bf16": "BF16"}
-# Where the bits of a NaN's payload are, and of how many bits an element is. Those without a row have a single NaN,
+# The bits of a NaN's payload, and the bits of an element. Dtypes without a row have a single NaN,
 # with or without a sign, which is the quiet one without a payload.
 PAYLOAD = {"F8_E5M2": (2, 8), "F16": (10, 16), "BF16": (7, 16), "F32": (23, 32), "C64": (23, 32), "F64": (52, 64)}
 SIGNED_NAN = ["F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2FNUZ"]
@@ -59,12 +59,12 @@ def bits_of(dtype):
 
 
 def elements(dtype):
-    """The elements as unsigned numbers."""
+    """Returns the elements as unsigned numbers."""
     bits = bits_of(dtype)
     if bits == 4:
         return np.arange(256, dtype=np.uint8).repeat(2) >> np.tile([0, 4], 256).astype(np.uint8) & 15
     if bits == 6:
-        # Each at each of the four places that one has in three bytes.
+        # Each at each of the four positions in three bytes.
         return np.array([(i + turn) % 64 for turn in range(4) for i in range(64)], dtype=np.uint8)
     if bits <= 16:
         return np.arange(1 << bits, dtype=UNSIGNED[bits])
@@ -72,14 +72,14 @@ def elements(dtype):
     found = float_borders(bits) if kind == "f" else integer_borders(bits, kind == "i")
     dice = random.Random(f"elements of {dtype}")
     found += [dice.getrandbits(bits) for _ in range(RANDOM_ELEMENTS)]
-    # Random integers of all lengths, for most of 64 bits are as long.
+    # Random integers of all lengths, because most random 64-bit numbers are long.
     if kind != "f":
         found += [dice.getrandbits(bits) >> dice.randrange(bits) for _ in range(RANDOM_ELEMENTS // 8)]
     return np.array(found + found[: len(found) % 2], dtype=UNSIGNED[bits])
 
 
 def integer_borders(bits, signed):
-    """Ends, powers of two, and what lies half way between two floats, with their neighbours and negatives."""
+    """Returns limits, powers of two, and values half way between two floats, with their neighbours and negatives."""
     top = bits - signed
     found = {0, (1 << top) - 1}
     found |= {(1 << power) + near for power in range(top) for near in (-2, -1, 0, 1, 2)}
@@ -105,7 +105,7 @@ def float_borders(bits):
 
 
 def around_f32s():
-    """Half way between two neighbours that are F32, and its own neighbours; also to the left of infinity."""
+    """Returns values half way between two neighbours that are F32, with their own neighbours; also below infinity."""
     dice = random.Random("around")
     lower = [0, 1, 2, 0x007FFFFE, 0x007FFFFF, 0x00800000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x7F7FFFFE, 0x7F7FFFFF]
     lower += [dice.randrange(0x7F800000) for _ in range(200)] + [dice.randrange(0x00800000) for _ in range(100)]
@@ -127,12 +127,12 @@ def f64_nans():
 
 
 def numbers(dtype, raw):
-    """The elements as numpy understands them."""
+    """Returns the elements as numpy values."""
     return raw != 0 if dtype == "BOOL" else raw.view(NUMPY[dtype])
 
 
 def nan(dtype, element, to):
-    """The bits of the value of a NaN."""
+    """Returns the bits of the value of a NaN."""
     mantissa, bits = (23, 32) if to == "F32" else (52, 64)
     exponent = ((1 << (bits - 1 - mantissa)) - 1) << mantissa
     sign = element >> (bits_of(dtype) - 1) & 1 if dtype in PAYLOAD or dtype in SIGNED_NAN else 0
@@ -148,7 +148,7 @@ def nan(dtype, element, to):
 
 
 def as_floats(dtype, raw, to):
-    """The bits of the values, and whether every element comes back from its value."""
+    """Returns the bits of the values, and whether every element is recovered from its value."""
     source = numbers(dtype, raw)
     if source.dtype.kind in "iub":
         values = source.astype(NUMPY[to])
@@ -170,18 +170,18 @@ def exact(integers, values):
 
 
 def checked_nan(dtype, element, to, seen):
-    """The NaN that it must become; numpy has seen the same but for what is said above."""
+    """Returns the expected NaN, and checks that numpy has the same, except as described above."""
     expected = nan(dtype, element, to)
     quiet = 1 << (22 if to == "F32" else 51)
     sign = 1 << (31 if to == "F32" else 63)
     forgets = dtype == "F8_E5M2"
     differ = (expected ^ seen) & (sign if forgets else ~quiet)
-    assert differ == 0, f"{dtype} {element:#x} is {seen:#x} to the libraries, not {expected:#x}"
+    assert differ == 0, f"{dtype} {element:#x} is {seen:#x} in the libraries, not {expected:#x}"
     return expected
 
 
 def as_integers(dtype, raw, to):
-    """The values, if the type has all of them."""
+    """Returns the values, if the type has all of them."""
     source = numbers(dtype, raw)
     if source.dtype.kind not in "iub":
         return None
@@ -191,7 +191,7 @@ def as_integers(dtype, raw, to):
 
 
 def conversions(dtype, raw):
-    """Name and bits of each conversion that there is."""
+    """Yields name and bits of each existing conversion."""
     for name, to in FLOATS.items():
         if to == dtype or (dtype == "C64" and to == "F32"):
             yield f"{dtype}.lossless.{name}", raw
@@ -208,7 +208,7 @@ def conversions(dtype, raw):
 
 
 def pack(dtype, raw):
-    """The bytes of the elements, the lowest bit of each byte first."""
+    """Returns the bytes of the elements, the lowest bit of each byte first."""
     bits = bits_of(dtype)
     if bits >= 8:
         return raw.tobytes()

@@ -1,4 +1,4 @@
-//! Every dtype as values of every type, against tables that numpy and ml_dtypes made; see `make.py`.
+//! Compares every dtype as values of every type with tables that numpy and ml_dtypes made; see `make.py`.
 
 mod tables;
 
@@ -9,11 +9,11 @@ use half::{bf16, f16};
 use support::file::{Stored, with_header};
 use tables::{Expected, Pair, Tables};
 
-/// A type of values, as the tables call it.
+/// A type of values, and its name in the tables.
 trait Value: Element + Default {
     const NAME: &str;
 
-    /// Adds its bytes, as they are in a file.
+    /// Appends its bytes, as they are in a file.
     fn put(&self, bytes: &mut Vec<u8>);
 }
 
@@ -31,7 +31,7 @@ macro_rules! values {
 
 values!(f32, f64, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16);
 
-/// What is to be true of a dtype and a type.
+/// A check of a dtype and a type.
 trait Check {
     fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>);
 }
@@ -49,7 +49,7 @@ fn each_pair(mut check: impl Check) {
     }
 }
 
-/// A file with one tensor, and how many values it has.
+/// A file with one tensor, and its number of values.
 struct Source {
     dtype: Dtype,
     file: Vec<u8>,
@@ -66,13 +66,13 @@ impl Source {
         Self { dtype, file, len: if dtype == Dtype::C64 { 2 * count } else { count } }
     }
 
-    /// The bytes of all values.
+    /// Returns the bytes of all values.
     fn all<T: Value>(&self, loss: Loss) -> Result<Vec<u8>, ErrorKind> {
         self.part::<T>(loss, 0, self.len)
     }
 
-    /// The bytes of the values of `len` elements from the one at `first` on: the same, made straight from memory and in
-    /// the place where what was read lay.
+    /// Returns the bytes of the values of `len` elements from `first` on. They are the same when they are
+    /// converted directly from memory and when they are converted in place.
     fn part<T: Value>(&self, loss: Loss, first: usize, len: usize) -> Result<Vec<u8>, ErrorKind> {
         let values = read::<T, _>(self.file.as_slice(), loss, first, len);
         assert_eq!(
@@ -116,21 +116,21 @@ where
     }
 }
 
-/// Says which pair it is when something is not as expected.
+/// Names the pair if the values are not the expected ones.
 fn assert_matches<T: Value>(source: &Source, expected: &Expected<'_>, found: Result<Vec<u8>, ErrorKind>) {
     let found = found.unwrap_or_else(|kind| panic!("{} as {}: {kind:?}", source.dtype, T::NAME));
     let difference = || expected.difference(&found, size_of::<T>());
     assert!(expected.matches(&found), "{} as {}: {}", source.dtype, T::NAME, difference());
 }
 
-/// Counts the conversions that there are.
+/// Counts the existing conversions.
 #[derive(Debug, Default)]
-struct AsInTheTables {
+struct MatchesTables {
     lossless: usize,
     rounded: usize,
 }
 
-impl Check for &mut AsInTheTables {
+impl Check for &mut MatchesTables {
     fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>) {
         let lossless = source.all::<T>(Loss::None);
         let rounded = source.all::<T>(Loss::Rounded);
@@ -155,14 +155,15 @@ impl Check for &mut AsInTheTables {
 }
 
 #[test]
-fn every_element_becomes_what_the_tables_say() {
-    let mut counted = AsInTheTables::default();
+fn every_element_matches_the_tables() {
+    let mut counted = MatchesTables::default();
     each_pair(&mut counted);
-    // At least f32 and f64 from all dtypes of today, the integers from 34 in all, f16 and bf16 from themselves.
+    // At least f32 and f64 from all current dtypes, the integers from 34 in all, f16 and bf16 from
+    // themselves.
     assert!(counted.lossless >= 17 + 20 + 34 + 2 && counted.rounded >= 5 + 2, "{counted:?}");
 }
 
-/// Every start within the bytes and the groups that elements are turned in, and every end.
+/// Every start within the bytes and the groups in which elements are converted, and every end.
 struct Parts;
 
 impl Check for Parts {
@@ -182,11 +183,11 @@ impl Check for Parts {
 }
 
 #[test]
-fn parts_of_the_elements_become_the_same() {
+fn every_range_of_elements_matches() {
     each_pair(Parts);
 }
 
-/// More values than what is read is turned in at a time, from each place within a byte on.
+/// More values than are converted at a time, from each offset within a byte on.
 struct Blocks;
 
 impl Check for Blocks {
@@ -207,7 +208,7 @@ impl Check for Blocks {
 }
 
 #[test]
-fn elements_of_many_blocks_become_the_same() {
+fn many_blocks_of_elements_match() {
     each_pair(Blocks);
 }
 
@@ -215,7 +216,7 @@ fn elements_of_many_blocks_become_the_same() {
 const QUIET: u32 = 1 << 22;
 
 #[test]
-fn elements_of_16_bits_become_what_the_crate_half_makes_of_them() {
+fn elements_of_16_bits_match_half() {
     let tables = Tables::load();
     let compare = |dtype: Dtype, theirs: fn(u16) -> f32| {
         let source = Source::new(dtype, &tables.elements(dtype));

@@ -1,17 +1,17 @@
-//! The tables, read as any other file.
+//! The tables, read as a safetensors file.
 
 use embedded_safetensors::{Dtype, View};
 use sha2::{Digest, Sha256};
 
-/// What elements are as values of one type.
+/// The expected values of one type.
 pub enum Expected<'a> {
     /// The bytes of all values.
     Bytes(&'a [u8]),
-    /// The SHA-256 of them, in hexadecimal digits.
+    /// Their SHA-256, in hexadecimal digits.
     Digest(String),
 }
 
-/// What becomes of elements of one dtype as values of one type.
+/// The expected conversion of one dtype to one type.
 pub enum Pair<'a> {
     Lossless(Expected<'a>),
     Rounded(Expected<'a>),
@@ -36,7 +36,7 @@ impl Tables {
         Some(self.view().find(name).unwrap()?.bytes())
     }
 
-    /// The elements that the tables are about: all there are in their order, where they are whole bytes and few.
+    /// Returns the elements of the tables: all possible ones in order, where they are whole bytes and few.
     pub fn elements(&self, dtype: Dtype) -> Vec<u8> {
         match dtype.bits() {
             8 => (0..=u8::MAX).collect(),
@@ -74,7 +74,7 @@ impl Expected<'_> {
         }
     }
 
-    /// The first place where values of `width` bytes are not these.
+    /// Describes the first difference of values of `width` bytes.
     pub fn difference(&self, values: &[u8], width: usize) -> String {
         let Self::Bytes(expected) = self else { return "the digest differs".to_owned() };
         let pairs = expected.chunks(width).zip(values.chunks(width)).enumerate();

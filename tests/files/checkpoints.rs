@@ -1,4 +1,5 @@
-//! Folders that are there whole or not at all, and what is wrong with those that were tampered with.
+//! Checkpoint directories that are written completely or not at all, and what is reported when they are
+//! tampered with.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,10 +19,10 @@ use safetensors_files::{
     },
 };
 
-use crate::files::folder::{Folder, sentence};
 use crate::files::processes::kill_many_times;
+use crate::files::temp_dir::{TempDir, message};
 
-/// A folder with a model and another file, of this byte.
+/// Writes a directory with a model and another file, filled with this byte.
 fn write(path: &Path, fill: u8) -> Result<(), EditError> {
     write_checkpoint(path, |checkpoint| {
         let tensors = [TensorSpec::new("a", Dtype::U8, &[1000])];
@@ -32,16 +33,16 @@ fn write(path: &Path, fill: u8) -> Result<(), EditError> {
     })
 }
 
-fn put(folder: &Folder) -> std::path::PathBuf {
-    let path = folder.join("last");
-    write(&path, b'1').expect("there is room");
+fn put(dir: &TempDir) -> std::path::PathBuf {
+    let path = dir.join("last");
+    write(&path, b'1').expect("succeeds");
     path
 }
 
 fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(path)
-        .expect("it is there")
-        .map(|entry| entry.expect("it can be read").file_name().into_string().expect("a plain name"))
+        .expect("present")
+        .map(|entry| entry.expect("readable").file_name().into_string().expect("a plain name"))
         .collect();
     names.sort();
     names
@@ -50,82 +51,82 @@ fn names(path: &Path) -> Vec<String> {
 const NAMES: [&str; 3] = ["SHA256SUMS", "model.safetensors", "step.json"];
 
 #[test]
-fn what_is_written_is_verified() {
-    let folder = Folder::new();
-    let path = put(&folder);
+fn written_checkpoint_is_verified() {
+    let dir = TempDir::new();
+    let path = put(&dir);
     assert_eq!(names(&path), NAMES);
-    assert_eq!(folder.names(), ["last"]);
-    let model = fs::metadata(path.join("model.safetensors")).expect("it is there").len();
-    assert_eq!(verify_checkpoint(&path).expect("it is whole"), Verified { files: 2, bytes: model + 3 });
-    let list = fs::read_to_string(path.join("SHA256SUMS")).expect("it is text");
-    // Of the bytes "111".
+    assert_eq!(dir.names(), ["last"]);
+    let model = fs::metadata(path.join("model.safetensors")).expect("present").len();
+    assert_eq!(verify_checkpoint(&path).expect("complete"), Verified { files: 2, bytes: model + 3 });
+    let list = fs::read_to_string(path.join("SHA256SUMS")).expect("UTF-8");
+    // The sum of the bytes "111".
     let step = "f6e0a1e2ac41945a9aa7ff8a8aaa0cebc12a3bcc981a929ad5cf810a090e11ae  step.json\n";
     assert!(list.ends_with(step) && list.lines().count() == 2, "{list}");
 }
 
-/// As a training loop expects it.
+/// As training loops expect.
 #[test]
-fn folders_on_the_way_are_made() {
-    let folder = Folder::new();
-    let path = folder.join("runs/7/last");
-    write(&path, b'1').expect("there is room");
-    assert_eq!((names(&path), folder.names()), (NAMES.map(String::from).to_vec(), vec!["runs".to_owned()]));
-    assert_eq!(names(&folder.join("runs/7")), ["last"]);
-    write(&path, b'2').expect("it is there");
-    assert_eq!(verify_checkpoint(&path).expect("it is whole").files, 2);
-    folder.put("file", b"x");
-    let outcome = write(&folder.join("file/a/last"), b'1');
-    assert!(sentence(&folder, outcome).starts_with("cannot look at ./file/a/last: "));
+fn parent_directories_are_created() {
+    let dir = TempDir::new();
+    let path = dir.join("runs/7/last");
+    write(&path, b'1').expect("succeeds");
+    assert_eq!((names(&path), dir.names()), (NAMES.map(String::from).to_vec(), vec!["runs".to_owned()]));
+    assert_eq!(names(&dir.join("runs/7")), ["last"]);
+    write(&path, b'2').expect("present");
+    assert_eq!(verify_checkpoint(&path).expect("complete").files, 2);
+    dir.put("file", b"x");
+    let outcome = write(&dir.join("file/a/last"), b'1');
+    assert!(message(&dir, outcome).starts_with("cannot look at ./file/a/last: "));
 }
 
-/// What others may not see, they may not see afterwards.
+/// Private directories stay private.
 #[cfg(unix)]
 #[test]
-fn the_permissions_of_the_folder_stay() {
+fn directory_keeps_its_permissions() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new();
-    let path = put(&folder);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o710)).expect("it is ours");
-    write(&path, b'2').expect("there is room");
-    assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o710);
+    let dir = TempDir::new();
+    let path = put(&dir);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o710)).expect("owned by this test");
+    write(&path, b'2').expect("succeeds");
+    assert_eq!(fs::metadata(&path).expect("present").permissions().mode() & 0o777, 0o710);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_list_is_that_of_sha256sum() {
-    let folder = Folder::new();
-    let path = put(&folder);
+fn list_matches_sha256sum() {
+    let dir = TempDir::new();
+    let path = put(&dir);
     let run =
-        |script: &str| Command::new("sh").args(["-c", script]).current_dir(&path).output().expect("it runs");
+        |script: &str| Command::new("sh").args(["-c", script]).current_dir(&path).output().expect("starts");
     let checked = run("sha256sum -c --strict SHA256SUMS");
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
     assert_eq!(String::from_utf8_lossy(&checked.stdout), "model.safetensors: OK\nstep.json: OK\n");
-    let ours = fs::read(path.join("SHA256SUMS")).expect("it is there");
+    let ours = fs::read(path.join("SHA256SUMS")).expect("present");
     assert_eq!(run("sha256sum model.safetensors step.json").stdout, ours);
     assert!(
         run("sha256sum --binary * | grep -v SHA256SUMS > ../sums; mv ../sums SHA256SUMS").status.success()
     );
-    assert_eq!(verify_checkpoint(&path).expect("it is whole").files, 2);
+    assert_eq!(verify_checkpoint(&path).expect("complete").files, 2);
 }
 
 #[test]
-fn a_folder_takes_the_place_of_another() {
-    let folder = Folder::new();
-    let path = put(&folder);
-    fs::create_dir(path.join("more")).expect("there is room");
-    fs::write(path.join("more/old"), b"old").expect("there is room");
+fn directory_replaces_another() {
+    let dir = TempDir::new();
+    let path = put(&dir);
+    fs::create_dir(path.join("more")).expect("succeeds");
+    fs::write(path.join("more/old"), b"old").expect("succeeds");
     let with_slash = format!("{}/", path.display());
-    write(Path::new(&with_slash), b'2').expect("there is room");
-    assert_eq!((names(&path), folder.names()), (NAMES.map(String::from).to_vec(), vec!["last".to_owned()]));
-    assert_eq!(fs::read(path.join("step.json")).expect("it is there"), b"222");
-    verify_checkpoint(&path).expect("it is whole");
-    assert!(!recover_checkpoint(&path).expect("there is nothing to do"));
+    write(Path::new(&with_slash), b'2').expect("succeeds");
+    assert_eq!((names(&path), dir.names()), (NAMES.map(String::from).to_vec(), vec!["last".to_owned()]));
+    assert_eq!(fs::read(path.join("step.json")).expect("present"), b"222");
+    verify_checkpoint(&path).expect("complete");
+    assert!(!recover_checkpoint(&path).expect("nothing to do"));
 }
 
 #[test]
-fn what_is_put_into_the_folder_belongs_to_it() {
-    let folder = Folder::new();
-    let (source, path) = (put(&folder).join("model.safetensors"), folder.join("next"));
+fn added_files_are_listed() {
+    let dir = TempDir::new();
+    let (source, path) = (put(&dir).join("model.safetensors"), dir.join("next"));
     let outcome = write_checkpoint(&path, |checkpoint| {
         let mut editor = ModelEditor::open(&source)?;
         editor.set_placement(Placement::Start(64));
@@ -134,20 +135,20 @@ fn what_is_put_into_the_folder_belongs_to_it() {
         fs::write(checkpoint.path().join("a/b/note"), b"note")?;
         checkpoint.write_bytes("a/step", b"7")
     });
-    outcome.expect("there is room");
-    assert_eq!(verify_checkpoint(&path).expect("it is whole").files, 3);
-    let list = fs::read_to_string(path.join("SHA256SUMS")).expect("it is text");
+    outcome.expect("succeeds");
+    assert_eq!(verify_checkpoint(&path).expect("complete").files, 3);
+    let list = fs::read_to_string(path.join("SHA256SUMS")).expect("UTF-8");
     let listed: Vec<_> = list.lines().map(|line| &line[66..]).collect();
     assert_eq!(listed, ["a/b/note", "a/step", "model.safetensors"]);
 }
 
 #[test]
-fn where_anything_fails_the_old_folder_stays_and_nothing_else() {
-    let folder = Folder::new();
-    let path = put(&folder);
+fn failure_keeps_the_old_directory() {
+    let dir = TempDir::new();
+    let path = put(&dir);
     let tensors = [TensorSpec::new("a", Dtype::U8, &[1000])];
-    type Deed<'a> = &'a dyn Fn(&mut Checkpoint<'_>) -> Result<(), EditError>;
-    let deeds: [Deed<'_>; 4] = [
+    type Operation<'a> = &'a dyn Fn(&mut Checkpoint<'_>) -> Result<(), EditError>;
+    let deeds: [Operation<'_>; 4] = [
         &|_| Err(std::io::Error::other("enough").into()),
         &|checkpoint| {
             checkpoint.write_file("m", FileSpec::new(&tensors), |file| file.write_tensor("a", b"short"))
@@ -155,12 +156,12 @@ fn where_anything_fails_the_old_folder_stays_and_nothing_else() {
         &|checkpoint| checkpoint.write_bytes("m", b"1").and_then(|()| checkpoint.write_bytes("m", b"2")),
         &|checkpoint| checkpoint.write_bytes("../m", b"1"),
     ];
-    let sentences = deeds.map(|deed| {
+    let sentences = deeds.map(|operation| {
         let outcome = write_checkpoint(&path, |checkpoint| {
             checkpoint.write_bytes("first", b"1")?;
-            deed(checkpoint)
+            operation(checkpoint)
         });
-        sentence(&folder, outcome)
+        message(&dir, outcome)
     });
     assert_eq!(sentences[0], "cannot read what ./last is to hold: enough");
     assert_eq!(sentences[1], "./last/m: the tensor \"a\" takes 1000 bytes, but 5 were given");
@@ -170,51 +171,51 @@ fn where_anything_fails_the_old_folder_stays_and_nothing_else() {
         "{}",
         sentences[3]
     );
-    assert_eq!((folder.names(), names(&path)), (vec!["last".to_owned()], NAMES.map(String::from).to_vec()));
-    verify_checkpoint(&path).expect("it is whole");
+    assert_eq!((dir.names(), names(&path)), (vec!["last".to_owned()], NAMES.map(String::from).to_vec()));
+    verify_checkpoint(&path).expect("complete");
     let panics = || write_checkpoint(&path, |_| panic!("on purpose"));
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-    assert_eq!(folder.names(), ["last"]);
+    assert_eq!(dir.names(), ["last"]);
 }
 
 #[test]
-fn names_that_no_file_may_have_are_refused() {
-    let folder = Folder::new();
+fn unsafe_names_are_rejected() {
+    let dir = TempDir::new();
     for name in ["", "SHA256SUMS", "/m", "a//b", "a\\b", "a\nb", "c:m", "."] {
-        let outcome = write_checkpoint(folder.join("last"), |checkpoint| checkpoint.write_bytes(name, b""));
+        let outcome = write_checkpoint(dir.join("last"), |checkpoint| checkpoint.write_bytes(name, b""));
         let error = outcome.expect_err(name);
         assert!(matches!(error.kind(), EditErrorKind::UnsafeName { .. }), "{name:?}: {error}");
     }
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(dir.names(), [""; 0]);
 }
 
 #[test]
-fn where_something_else_is_it_stays() {
-    let folder = Folder::new();
-    let path = folder.put("last", b"a file");
-    assert_eq!(sentence(&folder, write(&path, b'1')), "./last: it is a file, not a folder");
+fn other_file_is_not_replaced() {
+    let dir = TempDir::new();
+    let path = dir.put("last", b"a file");
+    assert_eq!(message(&dir, write(&path, b'1')), "./last: it is a file, not a folder");
     assert_eq!(
-        (folder.names(), fs::read(path).expect("it is there")),
+        (dir.names(), fs::read(path).expect("present")),
         (vec!["last".to_owned()], b"a file".to_vec())
     );
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_followed_to_the_folder_and_refused_in_it() {
-    let folder = Folder::new();
-    put(&folder);
-    let link = folder.join("link");
-    std::os::unix::fs::symlink("last", &link).expect("there is room");
-    write(&link, b'2').expect("there is room");
-    assert_eq!(fs::read(folder.join("last/step.json")).expect("it is there"), b"222");
+fn link_is_followed_to_but_rejected_in_directory() {
+    let dir = TempDir::new();
+    put(&dir);
+    let link = dir.join("link");
+    std::os::unix::fs::symlink("last", &link).expect("succeeds");
+    write(&link, b'2').expect("succeeds");
+    assert_eq!(fs::read(dir.join("last/step.json")).expect("present"), b"222");
     assert!(link.is_symlink());
-    std::os::unix::fs::symlink("step.json", folder.join("last/other")).expect("there is room");
-    assert_eq!(refused(&folder), "./last/other: it is a link, not a file");
+    std::os::unix::fs::symlink("step.json", dir.join("last/other")).expect("succeeds");
+    assert_eq!(verify_error(&dir), "./last/other: it is a link, not a file");
     let outcome = write_checkpoint(&link, |checkpoint| {
         Ok(std::os::unix::fs::symlink("/", checkpoint.path().join("root"))?)
     });
-    let error = outcome.expect_err("a link is no file");
+    let error = outcome.expect_err("links are rejected");
     assert!(
         matches!(error.kind(), EditErrorKind::File(FileErrorKind::NotAFile { .. }))
             && error.path().ends_with("root"),
@@ -222,33 +223,30 @@ fn a_link_is_followed_to_the_folder_and_refused_in_it() {
     );
 }
 
-fn refused(folder: &Folder) -> String {
-    let error = verify_checkpoint(folder.join("last")).expect_err("it is not what is listed");
-    assert_ne!(
-        matches!(error.kind(), CheckpointErrorKind::File(_)),
-        error.path() == folder.join("last/other")
-    );
-    error.to_string().replace(folder.path().to_str().expect("a plain path"), ".")
+fn verify_error(dir: &TempDir) -> String {
+    let error = verify_checkpoint(dir.join("last")).expect_err("differs from the list");
+    assert_ne!(matches!(error.kind(), CheckpointErrorKind::File(_)), error.path() == dir.join("last/other"));
+    error.to_string().replace(dir.path().to_str().expect("a plain path"), ".")
 }
 
-/// What is said once something has been done to a folder that was whole.
+/// Returns the error after a change to a valid directory.
 fn tampered(tamper: impl Fn(&Path)) -> String {
-    let folder = Folder::new();
-    tamper(&put(&folder));
-    let error = verify_checkpoint(folder.join("last")).expect_err("it is not what is listed");
-    let sentence = error.to_string().replace(folder.path().to_str().expect("a plain path"), ".");
-    sentence.strip_prefix("./last: ").map(str::to_owned).unwrap_or(sentence)
+    let dir = TempDir::new();
+    tamper(&put(&dir));
+    let error = verify_checkpoint(dir.join("last")).expect_err("differs from the list");
+    let message = error.to_string().replace(dir.path().to_str().expect("a plain path"), ".");
+    message.strip_prefix("./last: ").map(str::to_owned).unwrap_or(message)
 }
 
 fn with_list(change: impl Fn(String) -> Vec<u8>) -> impl Fn(&Path) {
     move |path| {
-        let list = fs::read_to_string(path.join("SHA256SUMS")).expect("it is text");
-        fs::write(path.join("SHA256SUMS"), change(list)).expect("there is room");
+        let list = fs::read_to_string(path.join("SHA256SUMS")).expect("UTF-8");
+        fs::write(path.join("SHA256SUMS"), change(list)).expect("succeeds");
     }
 }
 
 #[test]
-fn what_was_tampered_with_is_named() {
+fn tampered_file_is_named() {
     let (one, two) = (
         "f6e0a1e2ac41945a9aa7ff8a8aaa0cebc12a3bcc981a929ad5cf810a090e11ae",
         "9b871512327c09ce91dd649b3f96a63b7408ef267c8cc5710114e629730cb61f",
@@ -258,19 +256,19 @@ fn what_was_tampered_with_is_named() {
     let added = |text: String| with_list(move |list| format!("{list}{text}").into_bytes());
     for (found, expected) in [
         (
-            tampered(|path| fs::write(path.join("step.json"), "222").expect("there is room")),
+            tampered(|path| fs::write(path.join("step.json"), "222").expect("succeeds")),
             format!("\"step.json\" has the SHA-256 {two}, but {one} is listed"),
         ),
         (
-            tampered(|path| fs::remove_file(path.join("step.json")).expect("it is there")),
+            tampered(|path| fs::remove_file(path.join("step.json")).expect("present")),
             "\"step.json\" is listed and not there".into(),
         ),
         (
-            tampered(|path| fs::write(path.join("x"), "").expect("there is room")),
+            tampered(|path| fs::write(path.join("x"), "").expect("succeeds")),
             "\"x\" is there and not listed".into(),
         ),
         (
-            tampered(|path| fs::remove_file(path.join("SHA256SUMS")).expect("it is there")),
+            tampered(|path| fs::remove_file(path.join("SHA256SUMS")).expect("present")),
             "there is no SHA256SUMS in it".into(),
         ),
         (tampered(added(line("step.json"))), "\"step.json\" is listed twice".into()),
@@ -294,53 +292,51 @@ fn what_was_tampered_with_is_named() {
     ] {
         assert_eq!(found, expected);
     }
-    assert!(
-        tampered(|path| fs::remove_dir_all(path).expect("it is there")).contains("there is no SHA256SUMS")
-    );
+    assert!(tampered(|path| fs::remove_dir_all(path).expect("present")).contains("there is no SHA256SUMS"));
 }
 
 #[test]
-fn a_list_of_any_length_is_not_read() {
+fn list_length_is_limited() {
     let reason = tampered(|path| {
-        let file = fs::File::options().write(true).open(path.join("SHA256SUMS")).expect("it is there");
-        file.set_len((1 << 24) + 1).expect("there is room for a hole");
+        let file = fs::File::options().write(true).open(path.join("SHA256SUMS")).expect("present");
+        file.set_len((1 << 24) + 1).expect("sparse files are supported");
     });
     assert_eq!(reason, "SHA256SUMS has 16777217 bytes, and only 16777216 are allowed");
 }
 
 #[test]
-fn a_writer_that_is_killed_leaves_a_whole_folder() {
-    let folder = Folder::new();
-    let path = folder.join("last");
+fn killed_writer_leaves_complete_directory() {
+    let dir = TempDir::new();
+    let path = dir.join("last");
     kill_many_times("checkpoint", &path, || {
-        let bytes = |name: &str| fs::read(path.join(name)).expect("it is there");
-        verify_checkpoint(&path).expect("it is whole");
+        let bytes = |name: &str| fs::read(path.join(name)).expect("present");
+        verify_checkpoint(&path).expect("complete");
         assert!(bytes("m").last() == bytes("step").last());
     });
     let is_hidden = |name: &&String| name.starts_with(".safetensors-") && name.ends_with(".tmp");
-    let names = folder.names();
+    let names = dir.names();
     assert_eq!(names.iter().filter(is_hidden).count() + 1, names.len(), "{names:?}");
     assert!(names.len() > 1, "it was never killed while it wrote");
 }
 
-/// As a power cut leaves it where names cannot be exchanged.
+/// As after a power cut where names cannot be exchanged.
 #[test]
-fn an_old_folder_is_put_back() {
-    let folder = Folder::new();
-    let path = put(&folder);
-    fs::rename(&path, folder.join(".safetensors-last.old")).expect("it is there");
-    assert!(recover_checkpoint(&path).expect("it can be put back"));
-    verify_checkpoint(&path).expect("it is whole");
-    fs::rename(&path, folder.join(".safetensors-last.old")).expect("it is there");
-    write(&path, b'2').expect("there is room");
+fn old_directory_is_recovered() {
+    let dir = TempDir::new();
+    let path = put(&dir);
+    fs::rename(&path, dir.join(".safetensors-last.old")).expect("present");
+    assert!(recover_checkpoint(&path).expect("recoverable"));
+    verify_checkpoint(&path).expect("complete");
+    fs::rename(&path, dir.join(".safetensors-last.old")).expect("present");
+    write(&path, b'2').expect("succeeds");
     assert_eq!(
-        (folder.names(), verify_checkpoint(&path).expect("it is whole").files),
+        (dir.names(), verify_checkpoint(&path).expect("complete").files),
         (vec!["last".to_owned()], 2)
     );
 }
 
 #[test]
-fn values_take_the_memory_that_is_documented() {
+fn sizes_are_as_documented() {
     assert!(size_of::<CheckpointError>() <= 144 && size_of::<CheckpointErrorKind>() <= 120);
     assert!(size_of::<EditError>() <= 112 && size_of::<EditErrorKind>() <= 88);
     assert_eq!(size_of::<Verified>(), 16);

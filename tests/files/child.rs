@@ -1,4 +1,4 @@
-//! Programs that write and edit files, for tests that kill them, forbid them things, or ask what they took.
+//! Operations on files in a process of their own, for tests that kill it, restrict it, or measure it.
 
 use std::collections::BTreeSet;
 #[cfg(unix)]
@@ -15,14 +15,14 @@ use embedded_safetensors::{
 };
 use safetensors_files::{EditError, ModelEditor, SaveMethod, checkpoint::write_checkpoint, write_file};
 
-/// Of each tensor that `write` writes.
+/// The bytes of each tensor that `write` writes.
 const LEN: usize = 100_000;
 const MIB: u64 = 1 << 20;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match run(&words) {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(words: &[&str]) -> Result<(), EditError> {
-    match *words {
+fn run(args: &[&str]) -> Result<(), EditError> {
+    match *args {
         ["write", path, fill] => return write(path, fill.parse().expect("a byte")),
         ["rewrite", path] => {
             return (0..).try_for_each(|round| write(path, low_byte(round)).map(|()| report(round)));
@@ -43,20 +43,20 @@ fn run(words: &[&str]) -> Result<(), EditError> {
         ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
         ["read", path] => return (0..3000).try_for_each(|_| read(path)),
         #[cfg(unix)]
-        ["calls", what, path] => calls(what, path),
+        ["calls", what, path] => mark_calls(what, path),
         ["look", path] => return (0..3000).try_for_each(|_| look(path)),
         ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
         ["copy", from, to] => copy(from, to)?,
         ["note", path] => note(path, SaveMethod::InPlace)?,
         ["note", path, "copied"] => note(path, SaveMethod::Copied)?,
         ["nothing"] => {}
-        _ => panic!("no such deed: {words:?}"),
+        _ => panic!("no such operation: {args:?}"),
     }
     println!("{}", own_peak());
     Ok(())
 }
 
-/// A file whose data are all of one byte, with room in the header.
+/// Writes a file whose data are all of one byte, with space in the header.
 fn write(path: &str, fill: u8) -> Result<(), EditError> {
     let dims = [LEN as u64];
     let tensors = ["a0", "b0", "c0"].map(|name| TensorSpec::new(name, Dtype::U8, &dims));
@@ -68,7 +68,7 @@ fn write(path: &str, fill: u8) -> Result<(), EditError> {
     })
 }
 
-/// A folder with such a file, and another file of as many of the same byte.
+/// Writes a directory with such a file, and another file of the same number of the same byte.
 fn checkpoint(path: &str, fill: u8) -> Result<(), EditError> {
     let dims = [LEN as u64];
     let tensors = ["a0"].map(|name| TensorSpec::new(name, Dtype::U8, &dims));
@@ -78,7 +78,7 @@ fn checkpoint(path: &str, fill: u8) -> Result<(), EditError> {
     })
 }
 
-/// Gives all tensors new names, in place, each with the same number.
+/// Renames all tensors in place; the new names have the same number.
 fn edit(path: &str, round: u32) -> Result<(), EditError> {
     let mut editor = ModelEditor::open(path)?;
     editor.set_metadata("room", "");
@@ -87,14 +87,14 @@ fn edit(path: &str, round: u32) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Opens a file that someone else edits.
+/// Opens a file that another process edits.
 fn look(path: &str) -> Result<(), EditError> {
     let editor = ModelEditor::open(path)?;
     assert_eq!(editor.tensors().count(), 3);
     Ok(())
 }
 
-/// Reads a file that someone else edits: finds the header from before or after an edit, or is told that it is neither.
+/// Reads a file that another process edits: finds the header from before or after an edit, or gets an error.
 fn read(path: &str) -> Result<(), EditError> {
     match FileModel::open(path) {
         Ok(model) => {
@@ -107,22 +107,23 @@ fn read(path: &str) -> Result<(), EditError> {
     }
 }
 
-/// Opens a file between two calls of the system that nothing else makes, for a program that watches the calls.
+/// Opens a file between two markers: system calls that nothing else makes, for a program that watches the
+/// calls.
 #[cfg(unix)]
-fn calls(what: &str, path: &str) {
+fn mark_calls(what: &str, path: &str) {
     let _ = parent_id();
     match what {
         "bare" => {
-            let file = File::open(path).expect("it is there");
-            file.metadata().expect("it is known");
+            let file = File::open(path).expect("present");
+            file.metadata().expect("known");
             let mut length = [0; 8];
-            file.read_exact_at(&mut length, 0).expect("it is there");
-            let mut header = vec![0; usize::try_from(u64::from_le_bytes(length)).expect("it is short")];
-            file.read_exact_at(&mut header, 8).expect("it is there");
+            file.read_exact_at(&mut length, 0).expect("present");
+            let mut header = vec![0; usize::try_from(u64::from_le_bytes(length)).expect("fits in usize")];
+            file.read_exact_at(&mut header, 8).expect("present");
             drop(file);
         }
-        "model" => drop(FileModel::open(path).expect("it is sound")),
-        _ => panic!("no such way: {what}"),
+        "model" => drop(FileModel::open(path).expect("valid file")),
+        _ => panic!("no such way to open: {what}"),
     }
     let _ = parent_id();
 }
@@ -131,10 +132,10 @@ fn low_byte(number: u32) -> u8 {
     number.to_le_bytes()[0]
 }
 
-/// Says that it works.
+/// Reports progress.
 fn report(round: u32) {
     if round == 0 {
-        // Nobody may listen any more.
+        // The reader may be gone.
         let _ = std::io::stdout().write_all(b".").and_then(|()| std::io::stdout().flush());
     }
 }
@@ -153,14 +154,14 @@ fn copy(from: &str, to: &str) -> Result<(), EditError> {
     Ok(())
 }
 
-fn note(path: &str, how: Saved) -> Result<(), EditError> {
+fn note(path: &str, how: SaveMethod) -> Result<(), EditError> {
     let mut editor = ModelEditor::open(path)?;
     editor.set_metadata("room", "taken");
     assert_eq!(editor.save(path)?, how);
     Ok(())
 }
 
-/// The most memory that this process has had, where the system says it.
+/// Returns the peak memory of this process, where the system reports it.
 fn own_peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");

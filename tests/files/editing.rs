@@ -1,4 +1,4 @@
-//! What becomes of models that are edited, taken apart and joined.
+//! Models that are edited, split and joined.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,24 +11,24 @@ use support::file::with_header;
 use support::random::Random;
 use vectors::Ours;
 
-use crate::files::folder::{Folder, names, read, sentence, write};
+use crate::files::temp_dir::{TempDir, message, names, read, write};
 
 fn open(path: &Path) -> ModelEditor {
     ModelEditor::open(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn bytes(path: &Path) -> Vec<u8> {
-    fs::read(path).expect("it is there")
+    fs::read(path).expect("present")
 }
 
-/// The copy that the reference would have written.
+/// Returns the saved copy, which must be the file that the reference would write.
 fn copied(mut editor: ModelEditor, path: &Path) -> Vec<u8> {
     editor.set_placement(Placement::Start(8));
-    assert_eq!(editor.save(path).expect("there is room"), SaveMethod::Copied);
+    assert_eq!(editor.save(path).expect("succeeds"), SaveMethod::Copied);
     bytes(path)
 }
 
-/// With names that no dictionary has by chance.
+/// Returns a dictionary with a prefix that no other dictionary has by chance.
 fn random(seed: u64, prefix: &str) -> Dictionary {
     let mut dictionary = Dictionary::random(Kinds::All, &mut Random::new(seed));
     dictionary.tensors.iter_mut().for_each(|tensor| tensor.name.insert_str(0, prefix));
@@ -37,18 +37,18 @@ fn random(seed: u64, prefix: &str) -> Dictionary {
 }
 
 #[test]
-fn edits_make_the_file_that_the_reference_makes_of_what_is_left() {
-    let folder = Folder::new();
+fn edited_file_matches_reference() {
+    let dir = TempDir::new();
     for seed in 0..150 {
         let mut dictionary = random(seed, "");
-        let path = folder.put("m", &dictionary.file());
+        let path = dir.put("m", &dictionary.file());
         let mut editor = open(&path);
         let keep = |name: &str| name.len() % 3 != 1;
         editor.retain(keep);
         dictionary.tensors.retain(|tensor| keep(&tensor.name));
         for (number, tensor) in dictionary.tensors.iter_mut().enumerate().step_by(2) {
             let new = format!("renamed \u{e9} {number}");
-            editor.rename(&tensor.name, new.as_str()).expect("it is there");
+            editor.rename(&tensor.name, new.as_str()).expect("present");
             tensor.name = new;
         }
         editor.set_metadata("b", "2");
@@ -56,104 +56,117 @@ fn edits_make_the_file_that_the_reference_makes_of_what_is_left() {
         let pairs = dictionary.metadata.get_or_insert_default();
         pairs.retain(|(key, _)| key != "a" && key != "b");
         pairs.extend([("a".into(), "\"1\"".into()), ("b".into(), "2".into())]);
-        assert!(copied(editor, &folder.join("copy")) == dictionary.file(), "seed {seed}");
+        assert!(copied(editor, &dir.join("copy")) == dictionary.file(), "seed {seed}");
     }
 }
 
 #[test]
-fn models_are_joined_and_taken_apart_again() {
-    let folder = Folder::new();
+fn models_are_joined_and_split() {
+    let dir = TempDir::new();
     for seed in 0..100 {
         let (first, second) = (random(seed, "1"), random(seed + 1000, "2"));
-        let paths = [folder.put("a", &first.file()), folder.put("b", &second.file())];
+        let paths = [dir.put("a", &first.file()), dir.put("b", &second.file())];
         let mut editor = open(&paths[0]);
-        editor.append(open(&paths[1])).expect("they have no name in common");
+        editor.append(open(&paths[1])).expect("no common names");
         let tensors = [&first.tensors[..], &second.tensors[..]].concat();
         let metadata = match (first.metadata.clone(), second.metadata.clone()) {
             (Some(first), Some(second)) => Some([first, second].concat()),
             (first, second) => first.or(second),
         };
         let both = Dictionary { tensors, metadata };
-        let joined = folder.join("joined");
+        let joined = dir.join("joined");
         assert!(copied(editor, &joined) == both.file(), "seed {seed}");
         let mut part = open(&joined);
-        part.select(second.tensors.iter().map(|tensor| &tensor.name)).expect("they are there");
+        part.select(second.tensors.iter().map(|tensor| &tensor.name)).expect("present");
         first.metadata.iter().flatten().for_each(|(key, _)| drop(part.remove_metadata(key)));
-        let wanted = Dictionary { metadata: second.metadata.filter(|pairs| !pairs.is_empty()), ..second };
+        let expected = Dictionary { metadata: second.metadata.filter(|pairs| !pairs.is_empty()), ..second };
         if part.metadata().next().is_none() {
             part.clear_metadata();
         }
-        assert!(copied(part, &joined) == wanted.file(), "seed {seed}");
+        assert!(copied(part, &joined) == expected.file(), "seed {seed}");
     }
 }
 
-/// Whatever this project takes can be edited; names that occur twice it takes only where it has no memory to see them.
+/// Every file that this project accepts can be edited. Duplicate names are accepted only where they cannot be
+/// detected for lack of memory.
 #[test]
-fn vectors_are_opened_and_copied_or_refused_as_they_are_judged() {
-    let folder = Folder::new();
+fn vectors_are_copied_or_rejected_by_verdict() {
+    let dir = TempDir::new();
     let manifest = vectors::load();
     let short = manifest.vectors.iter().filter(|vector| vector.length <= 1 << 20);
     for vector in short {
         let file = vector.bytes();
-        let path = folder.put("m", &file);
+        let path = dir.put("m", &file);
         match ModelEditor::open(&path) {
             Ok(editor) => {
                 assert_eq!(vector.ours, Ours::Accept, "{}", vector.id);
-                let (copy, _) = read(&copied(editor, &folder.join("copy")));
+                let (copy, _) = read(&copied(editor, &dir.join("copy")));
                 assert!(copy.sorted() == read(&file).0.sorted(), "{}", vector.id);
             }
             Err(error) => {
                 assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
                 let EditErrorKind::File(
-                    FileErrorKind::Format(fault) | FileErrorKind::Twice { error: fault, .. },
+                    FileErrorKind::Format(format_error) | FileErrorKind::Twice { error: format_error, .. },
                 ) = error.kind()
                 else {
                     panic!("{}: {error}", vector.id)
                 };
                 let expected = (vector.code.as_deref(), vector.at);
-                assert_eq!((Some(fault.kind.code()), Some(fault.at)), expected, "{}", vector.id);
+                assert_eq!(
+                    (Some(format_error.kind.code()), Some(format_error.at)),
+                    expected,
+                    "{}",
+                    vector.id
+                );
             }
         }
     }
 }
 
-const HEADER: &str = r#"{"__metadata__":{"note":"0123456789"},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]},"a":{"shape":[2],"dtype":"U8","data_offsets":[0,2],"other":{"of":"another program"}}}"#;
+const HEADER: &str = concat!(
+    r#"{"__metadata__":{"note":"0123456789"},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]},"#,
+    r#""a":{"shape":[2],"dtype":"U8","data_offsets":[0,2],"other":{"of":"another program"}}}"#,
+);
 
-/// Out of order, not padded, with a field that nobody knows.
-fn unusual() -> Vec<u8> {
+/// Out of order, not padded, with an unknown field.
+fn non_canonical() -> Vec<u8> {
     let mut file = with_header(HEADER, 0);
     file.extend(b"abcde");
     file
 }
 
 #[test]
-fn an_edit_in_place_touches_nothing_but_the_header() {
-    let folder = Folder::new();
-    let path = folder.put("m", &unusual());
+fn edit_in_place_writes_only_the_header() {
+    let dir = TempDir::new();
+    let path = dir.put("m", &non_canonical());
     let mut editor = open(&path);
-    editor.rename("a", "a longer name than it was").expect("it is there");
+    editor.rename("a", "a longer name than it was").expect("present");
     editor.set_metadata("note", "short");
-    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::InPlace);
-    let header = r#"{"__metadata__":{"note":"short"},"a longer name than it was":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}}"#;
+    assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::InPlace);
+    let header = concat!(
+        r#"{"__metadata__":{"note":"short"},"#,
+        r#""a longer name than it was":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"#,
+        r#""b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}}"#,
+    );
     let mut expected = with_header(&format!("{header:0$}", HEADER.len()), 0);
     expected.extend(b"abcde");
     assert_eq!(String::from_utf8(bytes(&path)), String::from_utf8(expected));
-    assert_eq!(folder.names(), ["m"]);
+    assert_eq!(dir.names(), ["m"]);
 }
 
-/// The last byte of room, and one more.
+/// One value that fills the last byte of space, and one that is longer.
 #[test]
-fn an_edit_is_in_place_as_long_as_there_is_room() {
-    let folder = Folder::new();
+fn edit_is_in_place_while_the_header_fits() {
+    let dir = TempDir::new();
     let spaces = 4 + HEADER.len() - HEADER.replace(r#","other":{"of":"another program"}"#, "").len();
     for (more, saved) in
         [(0, SaveMethod::InPlace), (spaces - 4, SaveMethod::InPlace), (spaces - 3, SaveMethod::Copied)]
     {
-        let path = folder.put("m", &unusual());
+        let path = dir.put("m", &non_canonical());
         let mut editor = open(&path);
         let value = "x".repeat(10 + more);
         editor.set_metadata("note", value.as_str());
-        assert_eq!(editor.save(&path).expect("there is room"), saved, "{more} bytes more");
+        assert_eq!(editor.save(&path).expect("succeeds"), saved, "{more} bytes more");
         let found = open(&path);
         assert_eq!(found.metadata().collect::<Vec<_>>(), [("note", value.as_str())]);
         let (dictionary, start) = read(&bytes(&path));
@@ -168,36 +181,36 @@ fn an_edit_is_in_place_as_long_as_there_is_room() {
 }
 
 #[test]
-fn what_is_not_changed_is_not_written() {
-    let folder = Folder::new();
+fn unchanged_file_is_not_written() {
+    let dir = TempDir::new();
     for seed in 0..50 {
         let dictionary = random(seed, "");
-        let path = folder.join("m");
-        write(&path, &dictionary).expect("there is room");
-        let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
-        assert_eq!(open(&path).save(&path).expect("there is room"), SaveMethod::InPlace);
+        let path = dir.join("m");
+        write(&path, &dictionary).expect("succeeds");
+        let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("present");
+        assert_eq!(open(&path).save(&path).expect("succeeds"), SaveMethod::InPlace);
         assert!(bytes(&path) == dictionary.file(), "seed {seed}");
-        let after = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
+        let after = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("present");
         assert_eq!(before, after);
     }
 }
 
 #[test]
-fn a_model_is_copied_onto_itself() {
-    let folder = Folder::new();
+fn model_is_copied_onto_itself() {
+    let dir = TempDir::new();
     let mut dictionary = random(7, "");
-    let path = folder.put("m", &dictionary.file());
+    let path = dir.put("m", &dictionary.file());
     let mut editor = open(&path);
-    let last = dictionary.tensors.pop().expect("it has some");
-    editor.remove(&last.name).expect("it is there");
-    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
+    let last = dictionary.tensors.pop().expect("not empty");
+    editor.remove(&last.name).expect("present");
+    assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::Copied);
     assert!(bytes(&path) == dictionary.file());
-    assert_eq!(folder.names(), ["m"]);
+    assert_eq!(dir.names(), ["m"]);
 }
 
 #[test]
 fn metadata_are_set_removed_and_cleared() {
-    let folder = Folder::new();
+    let dir = TempDir::new();
     let file = |metadata: &str| with_header(&format!("{{{metadata}}}"), 0);
     let none = with_header("{}      ", 0);
     let empty = with_header(r#"{"__metadata__":{}}     "#, 0);
@@ -215,29 +228,29 @@ fn metadata_are_set_removed_and_cleared() {
         (file(r#""__metadata__":null"#), |_| (), &none),
     ];
     for (file, edit, expected) in cases {
-        let path = folder.put("m", &file);
+        let path = dir.put("m", &file);
         let mut editor = open(&path);
         edit(&mut editor);
-        assert_eq!(copied(editor, &folder.join("copy")), expected);
+        assert_eq!(copied(editor, &dir.join("copy")), expected);
     }
-    let path = folder.put("m", &file(r#""__metadata__":{"b":"2","a":"1"}"#));
+    let path = dir.put("m", &file(r#""__metadata__":{"b":"2","a":"1"}"#));
     assert_eq!(open(&path).metadata().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
 }
 
-fn three() -> (Folder, ModelEditor) {
-    let folder = Folder::new();
+fn three() -> (TempDir, ModelEditor) {
+    let dir = TempDir::new();
     let tensor = |name: &str, at: u8| {
         format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{at},{}]}}"#, at + 1)
     };
     let header =
         format!(r#"{{"__metadata__":{{"k":"1"}},{},{},{}}}"#, tensor("a", 0), tensor("b", 1), tensor("c", 2));
-    let editor = open(&folder.put("m", &with_header(&header, 3)));
-    (folder, editor)
+    let editor = open(&dir.put("m", &with_header(&header, 3)));
+    (dir, editor)
 }
 
-/// Each mistake, what is said of it, and that nothing is changed by it.
+/// Each mistake and its message; the mistake changes nothing.
 #[test]
-fn a_mistake_is_one_sentence_and_changes_nothing() {
+fn mistake_is_reported_and_changes_nothing() {
     type Edit = fn(&mut ModelEditor) -> Result<(), EditError>;
     let cases: [(Edit, &str); 8] = [
         (|editor| editor.rename("d", "e"), r#"./m: it has no tensor "d""#),
@@ -255,67 +268,67 @@ fn a_mistake_is_one_sentence_and_changes_nothing() {
         (|editor| editor.remove("d"), r#"./m: it has no tensor "d""#),
         (|editor| editor.select(["a", "d"]), r#"./m: it has no tensor "d""#),
     ];
-    let (folder, mut editor) = three();
+    let (dir, mut editor) = three();
     for (edit, expected) in cases {
         let outcome = edit(&mut editor);
-        assert_eq!(sentence(&folder, outcome), expected);
+        assert_eq!(message(&dir, outcome), expected);
         assert_eq!(names(&editor), ["a", "b", "c"]);
     }
-    editor.rename("a", "a").expect("that is its name");
-    editor.rename_all(|name| format!("p.{name}")).expect("they differ");
+    editor.rename("a", "a").expect("its own name");
+    editor.rename_all(|name| format!("p.{name}")).expect("distinct names");
     assert_eq!(names(&editor), ["p.a", "p.b", "p.c"]);
     assert!(editor.tensor("p.b").is_some_and(|tensor| tensor.dims() == [1]) && editor.tensor("b").is_none());
 }
 
 #[test]
-fn what_two_models_have_in_common_is_refused_with_both_paths() {
-    let (folder, mut editor) = three();
+fn name_clash_reports_both_paths() {
+    let (dir, mut editor) = three();
     let header = r#"{"__metadata__":{"k":"2"},"c":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
-    let other = folder.put("other", &with_header(header, 0));
+    let other = dir.put("other", &with_header(header, 0));
     let outcome = editor.append(open(&other));
-    assert_eq!(sentence(&folder, outcome), r#"./other: there is a tensor "c" in ./m already"#);
-    editor.rename("c", "d").expect("it is there");
+    assert_eq!(message(&dir, outcome), r#"./other: there is a tensor "c" in ./m already"#);
+    editor.rename("c", "d").expect("present");
     let outcome = editor.append(open(&other));
-    assert_eq!(sentence(&folder, outcome), r#"./other: the key "k" has another value in ./m"#);
+    assert_eq!(message(&dir, outcome), r#"./other: the key "k" has another value in ./m"#);
     assert_eq!(names(&editor), ["a", "b", "d"]);
     editor.set_metadata("k", "2");
-    editor.append(open(&other)).expect("they have nothing in common now");
+    editor.append(open(&other)).expect("nothing in common now");
     assert_eq!(names(&editor), ["a", "b", "c", "d"]);
     assert_eq!(editor.metadata().collect::<Vec<_>>(), [("k", "2")]);
-    // A third one, of which the error names the file that has the tensor.
-    let third = folder.put("third", &with_header(header, 0));
+    // With a third file, the error names the file that has the tensor.
+    let third = dir.put("third", &with_header(header, 0));
     let outcome = editor.append(open(&third));
-    assert_eq!(sentence(&folder, outcome), r#"./third: there is a tensor "c" in ./other already"#);
+    assert_eq!(message(&dir, outcome), r#"./third: there is a tensor "c" in ./other already"#);
 }
 
 #[test]
-fn an_unsound_file_is_said_to_be_so() {
-    let folder = Folder::new();
-    let path = folder.put("m", &with_header(HEADER, 4));
+fn invalid_file_is_rejected() {
+    let dir = TempDir::new();
+    let path = dir.put("m", &with_header(HEADER, 4));
     let at = 12 + HEADER.len();
     let expected = format!(
         "./m: error[data.short] at byte {at}: the tensors need 5 bytes of data, but the file has only 4"
     );
-    assert_eq!(sentence(&folder, ModelEditor::open(&path)), expected);
+    assert_eq!(message(&dir, ModelEditor::open(&path)), expected);
 }
 
 #[test]
-fn errors_of_the_system_say_whose_mistake_it_is() {
-    let (folder, mut editor) = three();
+fn errors_convert_to_io_error_kinds() {
+    let (dir, mut editor) = three();
     let kind = |error: EditError| std::io::Error::from(error).kind();
-    let of = |outcome: Result<ModelEditor, EditError>| kind(outcome.expect_err("it cannot be opened"));
-    assert_eq!(of(ModelEditor::open(folder.join("missing"))), ErrorKind::NotFound);
-    assert_eq!(of(ModelEditor::open(folder.path())), ErrorKind::InvalidInput);
-    assert_eq!(of(ModelEditor::open(folder.put("unsound", b"{}"))), ErrorKind::InvalidData);
-    assert_eq!(kind(editor.remove("d").expect_err("there is none")), ErrorKind::InvalidInput);
-    fs::write(folder.join("m"), with_header("{}", 0)).expect("it is there");
-    assert_eq!(kind(editor.save(folder.join("m")).expect_err("it was changed")), ErrorKind::InvalidData);
+    let of = |outcome: Result<ModelEditor, EditError>| kind(outcome.expect_err("cannot be opened"));
+    assert_eq!(of(ModelEditor::open(dir.join("missing"))), ErrorKind::NotFound);
+    assert_eq!(of(ModelEditor::open(dir.path())), ErrorKind::InvalidInput);
+    assert_eq!(of(ModelEditor::open(dir.put("unsound", b"{}"))), ErrorKind::InvalidData);
+    assert_eq!(kind(editor.remove("d").expect_err("missing")), ErrorKind::InvalidInput);
+    fs::write(dir.join("m"), with_header("{}", 0)).expect("present");
+    assert_eq!(kind(editor.save(dir.join("m")).expect_err("changed")), ErrorKind::InvalidData);
 }
 
 #[test]
-fn a_name_that_occurs_twice_is_said() {
+fn duplicate_names_and_keys_are_reported() {
     const ENTRY: &str = r#"{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#;
-    let folder = Folder::new();
+    let dir = TempDir::new();
     for (header, expected) in [
         (
             format!(r#"{{"a":{ENTRY},"b\"c":{ENTRY},"b\u0022c":{ENTRY}}}"#),
@@ -323,36 +336,39 @@ fn a_name_that_occurs_twice_is_said() {
         ),
         (
             r#"{"__metadata__":{"key":"1","key":"2"}}"#.into(),
-            r#"./m: "key": error[metadata.duplicate] at byte 35: an earlier key of "__metadata__" is the same"#,
+            concat!(
+                r#"./m: "key": error[metadata.duplicate] at byte 35: an earlier key of "__metadata__" is th"#,
+                r#"e same"#,
+            ),
         ),
     ] {
         let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-        assert_eq!(sentence(&folder, ModelEditor::open(folder.put("m", &file))), expected);
+        assert_eq!(message(&dir, ModelEditor::open(dir.put("m", &file))), expected);
     }
 }
 
 #[test]
-fn a_copy_with_room_in_its_header_is_edited_in_place_later() {
-    const ROOM: u32 = 1000;
-    let folder = Folder::new();
+fn copy_with_header_space_is_edited_in_place() {
+    const SPACE: u32 = 1000;
+    let dir = TempDir::new();
     let dictionary = Dictionary::of(3, Kinds::All, &mut Random::new(3));
-    let path = folder.join("m");
-    write(&path, &dictionary).expect("there is room");
-    let long = "x".repeat(ROOM as usize / 2);
+    let path = dir.join("m");
+    write(&path, &dictionary).expect("succeeds");
+    let long = "x".repeat(SPACE as usize / 2);
     let note = |path: &Path| {
-        let mut editor = ModelEditor::open(path).expect("it is sound");
+        let mut editor = ModelEditor::open(path).expect("valid file");
         editor.set_metadata("a note", long.as_str());
-        editor.save(path).expect("there is room")
+        editor.save(path).expect("succeeds")
     };
-    fs::copy(&path, folder.join("without")).expect("there is room");
-    assert_eq!(note(&folder.join("without")), SaveMethod::Copied);
-    let mut editor = ModelEditor::open(&path).expect("it is sound");
-    editor.set_header_room(ROOM);
-    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
-    let (copy, start) = read(&fs::read(&path).expect("it is there"));
+    fs::copy(&path, dir.join("without")).expect("succeeds");
+    assert_eq!(note(&dir.join("without")), SaveMethod::Copied);
+    let mut editor = ModelEditor::open(&path).expect("valid file");
+    editor.set_header_room(SPACE);
+    assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::Copied);
+    let (copy, start) = read(&fs::read(&path).expect("present"));
     let tensors = dictionary.sorted().tensors;
     assert!(copy.sorted().tensors == tensors);
     assert_eq!(note(&path), SaveMethod::InPlace);
-    let (noted, same_start) = read(&fs::read(&path).expect("it is there"));
+    let (noted, same_start) = read(&fs::read(&path).expect("present"));
     assert!(start == same_start && noted.sorted().tensors == tensors);
 }

@@ -1,4 +1,4 @@
-//! Files whose tensors are placed apart, written and edited.
+//! Files with padding between tensors, written and edited.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use embedded_safetensors::{FileModel, write::Placement};
 use safetensors_files::{ModelEditor, SaveMethod, padding_of, write_file};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
-use support::judge::judge;
 use support::random::Random;
+use support::verdict::full_verdict;
 use support::writing::Description;
 
-use crate::files::folder::{Folder, names, read, sentence};
+use crate::files::temp_dir::{TempDir, message, names, read};
 
 const UNIT: u64 = 64;
 
@@ -26,14 +26,14 @@ fn write(path: &Path, dictionary: &Dictionary) {
     let outcome = write_file(path, spec.spec().with_placement(Placement::Padded(64)), |file| {
         dictionary.tensors.iter().try_for_each(|tensor| file.write_tensor(&tensor.name, &tensor.bytes))
     });
-    outcome.expect("there is room");
+    outcome.expect("succeeds");
 }
 
-/// All tensors of the dictionary, each at a multiple; all else is zeros.
+/// Whether all tensors of the dictionary are at a multiple of [`UNIT`], and all other bytes are zeros.
 fn is_padded(path: &Path, dictionary: &Dictionary) -> bool {
-    let file = fs::read(path).expect("it is there");
+    let file = fs::read(path).expect("present");
     let (found, start) = read(&file);
-    let offsets = judge(&file).expect("it is sound").tensors;
+    let offsets = full_verdict(&file).expect("valid file").tensors;
     let is_padding = |name: &str| name.starts_with("__padding__.");
     let zeros = found.tensors.iter().filter(|tensor| is_padding(&tensor.name));
     assert!(zeros.flat_map(|tensor| &tensor.bytes).all(|&byte| byte == 0));
@@ -46,68 +46,68 @@ fn is_padded(path: &Path, dictionary: &Dictionary) -> bool {
 }
 
 fn has_padding(path: &Path) -> bool {
-    fs::read(path).expect("it is there").windows(11).any(|window| window == b"__padding__")
+    fs::read(path).expect("present").windows(11).any(|window| window == b"__padding__")
 }
 
 #[test]
-fn padding_is_zeros_and_not_the_draft_s() {
-    let folder = Folder::new();
-    let path = folder.join("m");
+fn padding_is_zeros_and_hidden_from_the_editor() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
     for seed in 0..20 {
         let dictionary = model(seed);
         write(&path, &dictionary);
         assert!(is_padded(&path, &dictionary) && has_padding(&path));
         let mut expected: Vec<_> = dictionary.tensors.iter().map(|tensor| &tensor.name).collect();
         expected.sort();
-        assert_eq!(names(&ModelEditor::open(&path).expect("it is sound")), expected);
+        assert_eq!(names(&ModelEditor::open(&path).expect("valid file")), expected);
     }
 }
 
 #[test]
-fn it_stays_in_place_and_is_left_out_of_copies() {
-    let folder = Folder::new();
-    let path = folder.join("m");
+fn padding_stays_in_place_and_is_not_copied() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
     let mut dictionary = model(1);
     write(&path, &dictionary);
-    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    let mut editor = ModelEditor::open(&path).expect("valid file");
     let tensor = &mut dictionary.tensors[0];
-    editor.rename(&tensor.name, "n").expect("it is there");
+    editor.rename(&tensor.name, "n").expect("present");
     tensor.name = "n".into();
-    editor.rename("n", "__padding__.0").expect_err("it is the name of padding");
-    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::InPlace);
+    editor.rename("n", "__padding__.0").expect_err("a padding name");
+    assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::InPlace);
     assert!(is_padded(&path, &dictionary));
-    let copy = folder.join("copy");
-    let mut editor = ModelEditor::open(&path).expect("it is sound");
-    assert_eq!(editor.save(&copy).expect("there is room"), SaveMethod::Copied);
-    assert!(fs::read(&copy).expect("it is there") == dictionary.file());
+    let copy = dir.join("copy");
+    let mut editor = ModelEditor::open(&path).expect("valid file");
+    assert_eq!(editor.save(&copy).expect("succeeds"), SaveMethod::Copied);
+    assert!(fs::read(&copy).expect("present") == dictionary.file());
     editor.set_placement(Placement::Padded(64));
-    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
+    assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::Copied);
     assert!(is_padded(&path, &dictionary));
 }
 
 #[test]
 fn padded_models_are_joined() {
-    let folder = Folder::new();
+    let dir = TempDir::new();
     let (first, second) = (model(1), model(2));
-    write(&folder.join("a"), &first);
-    write(&folder.join("b"), &second);
-    let mut editor = ModelEditor::open(folder.join("a")).expect("it is sound");
-    editor.append(ModelEditor::open(folder.join("b")).expect("it is sound")).expect("padding has no name");
+    write(&dir.join("a"), &first);
+    write(&dir.join("b"), &second);
+    let mut editor = ModelEditor::open(dir.join("a")).expect("valid file");
+    editor.append(ModelEditor::open(dir.join("b")).expect("valid file")).expect("padding names do not clash");
     editor.set_placement(Placement::Padded(64));
-    editor.save(folder.join("both")).expect("there is room");
+    editor.save(dir.join("both")).expect("succeeds");
     let tensors = [first.tensors, second.tensors].concat();
-    assert!(is_padded(&folder.join("both"), &Dictionary { tensors, metadata: None }));
+    assert!(is_padded(&dir.join("both"), &Dictionary { tensors, metadata: None }));
 }
 
-/// Data of somebody who calls a tensor so, or moved it there.
+/// User data whose tensor has such a name, or was moved there.
 #[test]
-fn what_is_only_called_padding_is_not_lost() {
-    let folder = Folder::new();
+fn tensors_named_like_padding_are_kept() {
+    let dir = TempDir::new();
     let tensor = |name: &str, dims: &str, begin: u32, end: u32| {
         format!(r#""{name}":{{"dtype":"U8","shape":{dims},"data_offsets":[{begin},{end}]}}"#)
     };
-    // The last tensor; one whose end is at no multiple; one of two dimensions; one whose number is not the next; one whose last byte is not zero. All
-    // else is as it would be.
+    // The last tensor; one whose end is not at a multiple; one of two dimensions; one whose number is not the
+    // next; one whose last byte is not zero. Otherwise each would be padding.
     let cases = [
         (0, vec![tensor("a", "[8]", 0, 8), tensor("__padding__.0", "[24]", 8, 32)]),
         (0, vec![tensor("__padding__.0", "[17]", 0, 17), tensor("a", "[15]", 17, 32)]),
@@ -122,77 +122,78 @@ fn what_is_only_called_padding_is_not_lost() {
         assert_eq!((file.len() % 32, len >= 8 + header.len()), (start, true));
         file.extend([0; 23]);
         file.extend(1..10);
-        let path = folder.put("m", &file);
-        let editor = ModelEditor::open(&path).expect("it is sound");
+        let path = dir.put("m", &file);
+        let editor = ModelEditor::open(&path).expect("valid file");
         assert_eq!(names(&editor).len(), tensors.len(), "{header}");
-        assert_eq!(
-            padding_of(&FileModel::open(&path).expect("it is sound")).expect("it can be read").len(),
-            0
-        );
-        editor.save(folder.join("copy")).expect("there is room");
-        let copy = fs::read(folder.join("copy")).expect("it is there");
+        assert_eq!(padding_of(&FileModel::open(&path).expect("valid file")).expect("readable").len(), 0);
+        editor.save(dir.join("copy")).expect("succeeds");
+        let copy = fs::read(dir.join("copy")).expect("present");
         assert!(read(&copy).0.sorted() == read(&file).0.sorted());
     }
 }
 
-/// What a program lists by `FileModel::tensors` it can name to a editor, padding too: no shard lacks what the index says of it.
+/// An editor accepts every name that `FileModel::tensors` lists, padding included: no shard lacks a tensor of
+/// the index.
 #[test]
-fn a_padded_model_is_split_by_what_it_lists() {
+fn padded_model_is_split_by_its_listed_names() {
     use safetensors_files::shards::{ShardPlan, ShardedModel};
-    let folder = Folder::new();
-    let path = folder.join("m");
+    let dir = TempDir::new();
+    let path = dir.join("m");
     let dictionary = model(3);
     write(&path, &dictionary);
-    let whole = FileModel::open(&path).expect("it is sound");
+    let whole = FileModel::open(&path).expect("valid file");
     let tensors = whole.tensors().map(|tensor| (tensor.name(), tensor.byte_len()));
     let plan = ShardPlan::new("model", tensors, whole.summary().data_len / 2);
-    let outcome = plan.write(folder.path(), |shard, place| {
+    let outcome = plan.write(dir.path(), |shard, offset_of| {
         let mut part = ModelEditor::open(&path)?;
         part.select(shard.tensors())?;
-        part.save(place).map(drop)
+        part.save(offset_of).map(drop)
     });
-    outcome.expect("all that is listed can be selected");
-    let sharded = ShardedModel::open(folder.path()).expect("index and shards agree");
+    outcome.expect("every listed name can be selected");
+    let sharded = ShardedModel::open(dir.path()).expect("index and shards match");
     assert_eq!(sharded.len(), whole.len());
     for tensor in &dictionary.tensors {
-        let found = sharded.find(&tensor.name).expect("it is sound").expect("it is there");
+        let found = sharded.find(&tensor.name).expect("valid file").expect("present");
         let mut bytes = vec![0; tensor.bytes.len()];
-        found.reader().read_to_end(&mut bytes).expect("it can be read");
+        found.reader().read_to_end(&mut bytes).expect("readable");
         assert!(bytes == tensor.bytes);
     }
 }
 
-/// Padding that is named is a tensor like any other, and the rest stays apart.
+/// Padding that is named becomes an ordinary tensor, and the rest stays separate.
 #[test]
-fn padding_that_is_named_is_kept_or_removed() {
-    let folder = Folder::new();
-    let path = folder.join("m");
+fn padding_can_be_renamed_or_removed() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
     write(&path, &model(1));
-    let open = || ModelEditor::open(&path).expect("it is sound");
+    let open = || ModelEditor::open(&path).expect("valid file");
     let count = open().padding().count();
     assert!(count > 1 && open().tensors().all(|tensor| !tensor.name().starts_with("__padding__.")));
     let mut editor = open();
-    editor.rename("__padding__.0", "zeros").expect("it is there");
-    editor.remove("__padding__.1").expect("it is there");
+    editor.rename("__padding__.0", "zeros").expect("present");
+    editor.remove("__padding__.1").expect("present");
     assert_eq!(editor.padding().count(), count - 2);
-    assert_eq!(editor.save(folder.join("copy")).expect("there is room"), SaveMethod::Copied);
-    let copy = FileModel::open(folder.join("copy")).expect("it is sound");
-    assert!(copy.find("zeros").is_ok_and(|found| found.is_some()) && !has_padding(&folder.join("copy")));
+    assert_eq!(editor.save(dir.join("copy")).expect("succeeds"), SaveMethod::Copied);
+    let copy = FileModel::open(dir.join("copy")).expect("valid file");
+    assert!(copy.find("zeros").is_ok_and(|found| found.is_some()) && !has_padding(&dir.join("copy")));
     assert_eq!(copy.len(), model(1).tensors.len() + 1);
     let mut editor = open();
-    editor.rename("__padding__.0", "zeros").expect("it is there");
-    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::InPlace);
+    editor.rename("__padding__.0", "zeros").expect("present");
+    assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::InPlace);
     assert!(open().tensor("zeros").is_some());
 }
 
 #[test]
 fn nothing_is_renamed_to_padding() {
-    let folder = Folder::new();
-    let header = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"__padding__.9":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#;
-    let path = folder.put("m", &with_header(header, 2));
-    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    let dir = TempDir::new();
+    let header = concat!(
+        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"#,
+        r#""__padding__.9":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#,
+    );
+    let path = dir.put("m", &with_header(header, 2));
+    let mut editor = ModelEditor::open(&path).expect("valid file");
     let outcome = editor.rename("a", "__padding__.5");
-    assert_eq!(sentence(&folder, outcome), r#"./m: no tensor can be called "__padding__.5""#);
-    editor.rename_all(|name| name.into()).expect("what is called so stays so");
+    assert_eq!(message(&dir, outcome), r#"./m: no tensor can be called "__padding__.5""#);
+    editor.rename_all(|name| name.into()).expect("an existing padding name is kept");
     assert_eq!(names(&editor), ["__padding__.9", "a"]);
 }

@@ -1,4 +1,4 @@
-//! What is in a file that was written, and what keeps one from being written.
+//! The content of written files, and the mistakes that prevent one.
 
 use std::cell::Cell;
 use std::fs;
@@ -15,9 +15,9 @@ use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::Description;
 
-use crate::files::folder::{Folder, sentence, write};
+use crate::files::temp_dir::{TempDir, message, write};
 
-/// Gives a tensor all of its bytes, by one of the ways there are.
+/// Writes all bytes of a tensor, in one of the possible ways.
 fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), EditError> {
     let Named { name, bytes, .. } = tensor;
     let piece = 1 + random.below(40);
@@ -34,9 +34,9 @@ fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Resul
 }
 
 #[test]
-fn random_dictionaries_become_the_reference_s_files_in_any_order() {
-    let folder = Folder::new();
-    let path = folder.join("m");
+fn written_file_matches_reference_in_any_order() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let mut dictionary = Dictionary::random(Kinds::All, &mut random);
@@ -47,34 +47,34 @@ fn random_dictionaries_become_the_reference_s_files_in_any_order() {
             random.shuffle(&mut order);
             order.into_iter().try_for_each(|tensor| fill(file, tensor, &mut random))
         });
-        outcome.expect("there is room");
-        assert!(fs::read(&path).expect("it is there") == file, "seed {seed}");
+        outcome.expect("succeeds");
+        assert!(fs::read(&path).expect("present") == file, "seed {seed}");
     }
-    assert_eq!(folder.names(), ["m"]);
+    assert_eq!(dir.names(), ["m"]);
 }
 
 #[test]
 fn many_keys_are_sorted() {
-    let folder = Folder::new();
+    let dir = TempDir::new();
     let mut random = Random::new(5);
     let mut dictionary = Dictionary::of_pairs(50, &mut random);
     for _ in 0..3 {
         dictionary.shuffle(&mut random);
-        write(&folder.join("m"), &dictionary).expect("there is room");
-        assert!(fs::read(folder.join("m")).expect("it is there") == dictionary.file());
+        write(&dir.join("m"), &dictionary).expect("succeeds");
+        assert!(fs::read(dir.join("m")).expect("present") == dictionary.file());
     }
 }
 
 /// Interleaved, in pieces of all lengths around that of the buffer.
 #[test]
-fn tensors_can_grow_side_by_side() {
-    let folder = Folder::new();
+fn tensors_can_be_written_interleaved() {
+    let dir = TempDir::new();
     const LEN: usize = 1 << 20;
     let mut random = Random::new(9);
     let bytes: [Vec<u8>; 3] = [251, 241, 239].map(|prime| (0..prime).cycle().take(LEN).collect());
     let names = ["a", "b", "c"];
     let tensors = names.map(|name| TensorSpec::new(name, Dtype::U8, &[LEN as u64]));
-    let outcome = write_file(folder.join("m"), FileSpec::new(&tensors), |file| {
+    let outcome = write_file(dir.join("m"), FileSpec::new(&tensors), |file| {
         let mut done = [0; 3];
         while done != [LEN; 3] {
             let which = random.below(3);
@@ -86,21 +86,21 @@ fn tensors_can_grow_side_by_side() {
         }
         Ok(())
     });
-    outcome.expect("there is room");
-    let file = fs::read(folder.join("m")).expect("it is there");
+    outcome.expect("succeeds");
+    let file = fs::read(dir.join("m")).expect("present");
     assert!(file[file.len() - 3 * LEN..] == bytes.concat());
 }
 
 #[test]
-fn values_are_written_with_the_low_byte_first() {
-    let folder = Folder::new();
+fn values_are_written_little_endian() {
+    let dir = TempDir::new();
     let tensors = [TensorSpec::new("f", Dtype::F32, &[2]), TensorSpec::new("i", Dtype::I16, &[2])];
-    let mut file = FileWriter::create(folder.join("m"), FileSpec::new(&tensors)).expect("there is room");
-    file.write_values("i", &[-2_i16, 0x0102]).expect("they fit");
-    file.tensor("f").and_then(|mut f| f.write_values(&[1.0_f32])).expect("it fits");
-    file.tensor("f").and_then(|mut f| f.write_values(&[-2.0_f32])).expect("it fits");
-    file.finish().expect("it is whole");
-    let bytes = fs::read(folder.join("m")).expect("it is there");
+    let mut file = FileWriter::create(dir.join("m"), FileSpec::new(&tensors)).expect("succeeds");
+    file.write_values("i", &[-2_i16, 0x0102]).expect("fits");
+    file.tensor("f").and_then(|mut f| f.write_values(&[1.0_f32])).expect("fits");
+    file.tensor("f").and_then(|mut f| f.write_values(&[-2.0_f32])).expect("fits");
+    file.finish().expect("complete");
+    let bytes = fs::read(dir.join("m")).expect("present");
     assert_eq!(bytes[bytes.len() - 12..], [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0xfe, 0xff, 2, 1]);
 }
 
@@ -112,7 +112,7 @@ const SPECS: [TensorSpec<'_>; 3] = [
 
 type Fill = fn(&mut FileWriter<'_>) -> Result<(), EditError>;
 
-/// Each mistake, and what is said of it.
+/// Each mistake and its message.
 const MISTAKES: [(Fill, &str); 16] = [
     (|_| Ok(()), r#"the tensor "fc.weight" takes 24 bytes, but 0 were given"#),
     (
@@ -168,69 +168,66 @@ const MISTAKES: [(Fill, &str); 16] = [
 ];
 
 #[test]
-fn a_mistake_is_one_sentence_and_leaves_the_old_file() {
-    let folder = Folder::new();
-    let path = folder.put("m", b"old");
+fn mistake_is_reported_and_keeps_the_old_file() {
+    let dir = TempDir::new();
+    let path = dir.put("m", b"old");
     for (fill, expected) in MISTAKES {
         let outcome = write_file(&path, FileSpec::new(&SPECS), fill);
-        assert_eq!(sentence(&folder, outcome), format!("./m: {expected}"));
-        assert_eq!(
-            (fs::read(&path).expect("it is there"), folder.names()),
-            (b"old".to_vec(), vec!["m".into()])
-        );
+        assert_eq!(message(&dir, outcome), format!("./m: {expected}"));
+        assert_eq!((fs::read(&path).expect("present"), dir.names()), (b"old".to_vec(), vec!["m".into()]));
     }
 }
 
 #[test]
-fn what_is_refused_can_be_tried_again() {
-    let folder = Folder::new();
-    let mut file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
-    file.write_tensor("fc.bias", &[7; 9]).expect_err("it is too long");
-    file.write_values("fc.bias", &[7_u8; 8]).expect_err("it is another type");
-    file.write_values("fc.bias", &[7_f32]).expect_err("it is too short");
-    file.write_tensor("fc.bias", &[7; 8]).expect("it fits");
-    file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 20])).expect("it fits");
-    file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 5])).expect_err("it is too long");
-    file.tensor("fc.weight").and_then(|mut weight| weight.write_values(&[0.0_f32])).expect("it fits");
-    file.finish().expect("it is whole");
-    assert_eq!(folder.names(), ["m"]);
+fn writer_works_after_mistakes() {
+    let dir = TempDir::new();
+    let mut file = FileWriter::create(dir.join("m"), FileSpec::new(&SPECS)).expect("succeeds");
+    file.write_tensor("fc.bias", &[7; 9]).expect_err("too long");
+    file.write_values("fc.bias", &[7_u8; 8]).expect_err("another type");
+    file.write_values("fc.bias", &[7_f32]).expect_err("too short");
+    file.write_tensor("fc.bias", &[7; 8]).expect("fits");
+    file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 20])).expect("fits");
+    file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 5])).expect_err("too long");
+    file.tensor("fc.weight").and_then(|mut weight| weight.write_values(&[0.0_f32])).expect("fits");
+    file.finish().expect("complete");
+    assert_eq!(dir.names(), ["m"]);
 }
 
 #[test]
-fn what_can_be_no_file_is_refused_by_name() {
-    let folder = Folder::new();
-    let path = folder.join("m");
-    let sentence_of = |spec: FileSpec<'_>| sentence(&folder, FileWriter::create(&path, spec));
-    let twice = [SPECS[0], SPECS[1], SPECS[0]];
+fn invalid_description_names_the_tensor() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
+    let message_of = |spec: FileSpec<'_>| message(&dir, FileWriter::create(&path, spec));
+    let duplicate = [SPECS[0], SPECS[1], SPECS[0]];
     assert_eq!(
-        sentence_of(FileSpec::new(&twice)),
+        message_of(FileSpec::new(&duplicate)),
         r#"./m: "fc.weight": an earlier tensor has the same name"#
     );
     let reserved = [TensorSpec::new("__metadata__", Dtype::U8, &[])];
-    assert_eq!(sentence_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
+    assert_eq!(message_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
     let padding = [TensorSpec::new("__padding__.x", Dtype::U8, &[])];
     let padded = FileSpec::new(&padding).with_placement(Placement::Padded(64));
     let expected = r#"./m: no tensor can be called "__padding__.x" in a file that is padded"#;
-    assert_eq!(sentence_of(padded), expected);
+    assert_eq!(message_of(padded), expected);
     let half = [TensorSpec::new("half", Dtype::F4, &[3])];
     assert_eq!(
-        sentence_of(FileSpec::new(&half)),
+        message_of(FileSpec::new(&half)),
         r#"./m: "half": 3 elements of 4 bits do not fill whole bytes"#
     );
     let huge = [TensorSpec::new("huge", Dtype::F32, &[1 << 60])];
     assert_eq!(
-        sentence_of(FileSpec::new(&huge)),
+        message_of(FileSpec::new(&huge)),
         r#"./m: "huge": its size, counted in bits, does not fit into 64 bits"#
     );
     let keys = [("k", "1"), ("k", "1")];
     assert_eq!(
-        sentence_of(FileSpec::new(&[]).with_metadata(&keys)),
+        message_of(FileSpec::new(&[]).with_metadata(&keys)),
         r#"./m: "k": an earlier key is the same"#
     );
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(dir.names(), [""; 0]);
 }
 
-/// Gives three bytes, then fails.
+/// Returns three bytes, then fails.
 struct Broken(usize);
 
 impl Read for Broken {
@@ -247,9 +244,9 @@ impl Read for Broken {
 }
 
 #[test]
-fn what_is_wrong_with_the_input_is_said_of_the_file() {
-    let folder = Folder::new();
-    let path = folder.join("m");
+fn input_error_names_the_file() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
     let outcome = write_file(&path, FileSpec::new(&SPECS), |file| {
         io::copy(&mut Broken(3), &mut file.tensor("fc.weight")?)?;
         Ok(())
@@ -260,31 +257,31 @@ fn what_is_wrong_with_the_input_is_said_of_the_file() {
     );
     assert_eq!(error.path(), path);
     let outcome: Result<(), EditError> = Err(error);
-    assert_eq!(sentence(&folder, outcome), "cannot read what ./m is to hold: the line went dead");
+    assert_eq!(message(&dir, outcome), "cannot read what ./m is to hold: the line went dead");
 }
 
-/// An error of this crate that was an `io::Error` on its way is itself again.
+/// An error of this crate that was wrapped in an `io::Error` is unwrapped again.
 #[test]
-fn a_reader_that_gives_too_much_is_told_so() {
-    let folder = Folder::new();
-    let path = folder.join("m");
+fn too_many_bytes_from_reader_are_reported() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
     let outcome = write_file(&path, FileSpec::new(&SPECS), |file| {
         io::copy(&mut Broken(30), &mut file.tensor("fc.weight")?)?;
         Ok(())
     });
-    let error = outcome.expect_err("it is too much");
+    let error = outcome.expect_err("too many bytes");
     assert!(matches!(error.kind(), EditErrorKind::TooManyBytes { left: 24, given: 30, .. }), "{error}");
     let error = io::Error::from(error);
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(dir.names(), [""; 0]);
 }
 
 #[test]
-fn a_writer_that_is_dropped_leaves_nothing_behind() {
-    let folder = Folder::new();
-    let path = folder.put("m", b"old");
-    let file = FileWriter::create(&path, FileSpec::new(&SPECS)).expect("there is room");
-    assert_eq!(folder.names().len(), 2, "the new file is beside the old one");
+fn dropped_writer_leaves_no_file() {
+    let dir = TempDir::new();
+    let path = dir.put("m", b"old");
+    let file = FileWriter::create(&path, FileSpec::new(&SPECS)).expect("succeeds");
+    assert_eq!(dir.names().len(), 2, "the new file is beside the old one");
     drop(file);
     let has_panicked = Cell::new(false);
     let panic = catch_unwind(AssertUnwindSafe(|| {
@@ -295,42 +292,42 @@ fn a_writer_that_is_dropped_leaves_nothing_behind() {
         })
     }));
     assert!(panic.is_err() && has_panicked.get());
-    assert_eq!((fs::read(&path).expect("it is there"), folder.names()), (b"old".to_vec(), vec!["m".into()]));
+    assert_eq!((fs::read(&path).expect("present"), dir.names()), (b"old".to_vec(), vec!["m".into()]));
 }
 
-/// Nobody finds a file that has only a part of its bytes.
+/// Nobody finds an incomplete file.
 #[test]
-fn the_new_file_is_there_when_it_is_finished_and_not_before() {
-    let folder = Folder::new();
-    let path = folder.join("m");
-    let mut file = FileWriter::create(&path, FileSpec::new(&SPECS)).expect("there is room");
-    file.write_tensor("fc.bias", &[1; 8]).expect("it fits");
-    file.tensor("fc.weight").expect("it is there").write_all(&[2; 24]).expect("it fits");
-    file.tensor("fc.weight").expect("it is there").flush().expect("there is room");
+fn new_file_appears_when_finished() {
+    let dir = TempDir::new();
+    let path = dir.join("m");
+    let mut file = FileWriter::create(&path, FileSpec::new(&SPECS)).expect("succeeds");
+    file.write_tensor("fc.bias", &[1; 8]).expect("fits");
+    file.tensor("fc.weight").expect("present").write_all(&[2; 24]).expect("fits");
+    file.tensor("fc.weight").expect("present").flush().expect("succeeds");
     assert!(!path.exists());
-    file.finish().expect("it is whole");
+    file.finish().expect("complete");
     assert!(path.exists());
 }
 
 #[test]
-fn a_writer_can_go_to_another_thread() {
+fn writer_can_move_to_another_thread() {
     fn is_send<T: Send>(value: T) -> T {
         value
     }
-    let folder = Folder::new();
-    let file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
+    let dir = TempDir::new();
+    let file = FileWriter::create(dir.join("m"), FileSpec::new(&SPECS)).expect("succeeds");
     drop(is_send(file));
     is_send(EditErrorKind::File(FileErrorKind::Changed));
 }
 
-/// As in a function of the caller's that has no file at hand.
+/// As in a caller's function that does not know the path.
 #[test]
-fn an_error_without_a_path_is_a_sentence_too() {
+fn error_without_path_has_a_message() {
     let error = EditError::from(io::Error::from(io::ErrorKind::ConnectionReset));
     assert_eq!(error.to_string(), "cannot read what it is to hold: connection reset");
 }
 
-/// The figures in the documentation.
+/// The sizes in the documentation.
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<EditError>() <= 112, "{}", size_of::<EditError>());

@@ -1,24 +1,25 @@
-//! Writes the headers of the conformance vectors into a folder, as what a fuzzer begins with: `corpus FOLDER`.
+//! Writes the headers of the conformance vectors into a directory, as the initial corpus of a fuzzer: `corpus
+//! DIRECTORY`.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// Of longer files, the header is repetitive, and a fuzzer changes little of it.
+/// Longer headers are repetitive, and a fuzzer changes little of them.
 const LONGEST: usize = 4096;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(env::args_os().nth(1).ok_or("usage: corpus FOLDER")?);
-    fs::create_dir_all(&folder)?;
+    let directory = PathBuf::from(env::args_os().nth(1).ok_or("usage: corpus FOLDER")?);
+    fs::create_dir_all(&directory)?;
     for vector in vectors::load().vectors.iter().filter(|vector| vector.length <= LONGEST) {
         if let Some(header) = header(&vector.bytes()) {
-            fs::write(folder.join(&vector.id), header)?;
+            fs::write(directory.join(&vector.id), header)?;
         }
     }
     Ok(())
 }
 
-/// As far as it is there.
+/// Returns as much of it as exists.
 fn header(file: &[u8]) -> Option<&[u8]> {
     let (length, rest) = file.split_first_chunk()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! Any bytes as the header of a file: every API gives the verdict, the tensors and the bytes that all others give, and the
-//! reference agrees.
+//! Any bytes as the header of a file: all APIs give the same verdict, tensors and bytes, and the reference
+//! agrees.
 #![no_main]
 
 use embedded_safetensors::header::{Event, HeaderParser};
@@ -7,10 +7,10 @@ use libfuzzer_sys::fuzz_target;
 use support::agreement::verdicts;
 use support::apis::compare_quickly;
 use support::headers::file_of;
-use support::judge::Reader;
 use support::random::Random;
+use support::verdict::Reader;
 
-/// Files whose tensors have more bytes than this are tried without data.
+/// Files whose tensors have more bytes than this are tested without data.
 const MOST_DATA: u64 = 4096;
 
 fuzz_target!(|header: &[u8]| {
@@ -22,13 +22,13 @@ fuzz_target!(|header: &[u8]| {
     }
 });
 
-/// The file with this header, and with as many bytes after it as its tensors have.
+/// Returns the file with this header, and with as many bytes after it as its tensors have.
 fn with_data(header: &[u8]) -> Vec<u8> {
     let len = data_len(&file_of(header, 0));
     file_of(header, if len <= MOST_DATA { len } else { 0 })
 }
 
-/// The largest offset up to the first fault of the header.
+/// Returns the largest offset up to the first error of the header.
 fn data_len(mut file: &[u8]) -> u64 {
     let mut parser = HeaderParser::new();
     let mut len = 0;

@@ -1,4 +1,4 @@
-//! Files on a card that cannot be sought beyond their end, whose system keeps what is written for itself until it is told otherwise.
+//! Files on a card that cannot seek beyond their end, whose file system buffers writes until a flush.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -9,35 +9,35 @@ use embedded_safetensors::{
     io::{FileLen, Seekable},
     write::Writer,
 };
-use support::judge::judge;
 use support::mock::Fault;
 use support::random::Random;
+use support::verdict::full_verdict;
 
 use crate::recording::sample::Sample;
 
 /// A file of a file system.
 #[derive(Clone, Default)]
 struct Card {
-    /// What the program sees.
+    /// The content that the program sees.
     file: Vec<u8>,
-    /// What is on the card.
+    /// The content on the card.
     durable: Vec<u8>,
-    /// What is not there yet, in the order of the writes.
+    /// Writes that are not on the card yet, in order.
     pending: Vec<(usize, Vec<u8>)>,
     position: usize,
-    /// A call takes so many bytes at most; none: all.
+    /// How many bytes a call takes at most; `None`: all.
     most: Option<usize>,
-    /// How many bytes the card has.
-    room: Option<usize>,
+    /// The bytes of the card.
+    capacity: Option<usize>,
     calls: usize,
     accident: Option<Accident>,
 }
 
-/// What goes wrong, at which of the calls.
+/// A fault, and the call at which it happens.
 #[derive(Clone, Copy, Debug)]
 enum Accident {
     Fails(usize),
-    /// After a part of it is done.
+    /// After part of it is done.
     FailsLate(usize),
     PowerCut(usize),
     /// Every call but each third.
@@ -53,7 +53,7 @@ impl Card {
         Self { accident: Some(accident), calls: 0, ..self.clone() }
     }
 
-    /// Whether a call is done, and whether it is said to have failed all the same.
+    /// Returns whether a call is done, or an error even if it is.
     fn admit(&mut self) -> Result<bool, Fault> {
         let call = self.calls;
         self.calls += 1;
@@ -66,8 +66,9 @@ impl Card {
         }
     }
 
-    /// What may be on the card when the power goes: of what was written since the last flush any of the writes, and any bytes of them.
-    fn remains(&self, seed: u64) -> Vec<u8> {
+    /// Returns what may be on the card after a power cut: of the writes since the last flush, any subset, and
+    /// any bytes of them.
+    fn content_after_power_cut(&self, seed: u64) -> Vec<u8> {
         let mut random = Random::new(seed);
         let mut file = self.durable.clone();
         for (at, bytes) in &self.pending {
@@ -95,7 +96,7 @@ impl ErrorType for Card {
 
 impl Read for Card {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
-        let len = (&self.file[self.position..]).read(buffer).expect("a slice can be read");
+        let len = (&self.file[self.position..]).read(buffer).expect("slices have no faults");
         self.position += len;
         Ok(len)
     }
@@ -104,8 +105,8 @@ impl Read for Card {
 impl Write for Card {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         let fails_late = self.admit()?;
-        let room = self.room.unwrap_or(usize::MAX) - self.position;
-        let len = bytes.len().min(self.most.unwrap_or(usize::MAX)).min(room);
+        let capacity = self.capacity.unwrap_or(usize::MAX) - self.position;
+        let len = bytes.len().min(self.most.unwrap_or(usize::MAX)).min(capacity);
         let bytes = &bytes[..if fails_late { len / 2 } else { len }];
         overwrite(&mut self.file, self.position, bytes);
         self.pending.push((self.position, bytes.to_vec()));
@@ -128,9 +129,9 @@ impl Seek for Card {
         let place = match to {
             SeekFrom::Start(place) => usize::try_from(place).unwrap(),
             SeekFrom::End(0) => self.file.len(),
-            _ => panic!("it is never done"),
+            _ => panic!("unexpected seek"),
         };
-        assert!(place <= self.file.len(), "sought beyond the end: {place}");
+        assert!(place <= self.file.len(), "seek beyond the end: {place}");
         self.position = place;
         if fails_late { Err(Fault::Broken) } else { Ok(place as u64) }
     }
@@ -140,24 +141,25 @@ fn record(card: &mut Card, sample: &Sample) -> Result<(), WriteError<Fault>> {
     sample.record(Seekable::new(card), 64, 50).map(drop)
 }
 
-/// Cards with nothing on them, with a part of a file, with an old file.
+/// Cards that are empty, with part of a file, and with an old file.
 fn cards() -> [Card; 5] {
-    let old = Sample::short().again(7).file();
-    let files = [vec![], vec![3; 5], old[..30].to_vec(), old, Sample::short().again(7).blank().file()];
+    let old = Sample::short().with_seed(7).file();
+    let files =
+        [vec![], vec![3; 5], old[..30].to_vec(), old, Sample::short().with_seed(7).with_blank_data().file()];
     files.map(Card::holding)
 }
 
 fn samples() -> [Sample; 3] {
-    [Sample::short(), Sample::long(), Sample::short().blank()]
+    [Sample::short(), Sample::long(), Sample::short().with_blank_data()]
 }
 
 #[test]
-fn files_are_recorded_without_seeking_beyond_their_end() {
+fn recording_never_seeks_beyond_the_end() {
     for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
         for most in [None, Some(1), Some(5)] {
             for accident in [None, Some(Accident::Interrupts)] {
                 let mut card = Card { most, accident, ..card.clone() };
-                record(&mut card, &sample).expect("it goes well");
+                record(&mut card, &sample).expect("succeeds");
                 assert!(
                     card.file == sample.file() && card.durable == sample.file() && card.pending.is_empty()
                 );
@@ -167,12 +169,12 @@ fn files_are_recorded_without_seeking_beyond_their_end() {
 }
 
 #[test]
-fn it_is_sought_only_to_the_front_and_back() {
-    struct Sought<'c>(&'c RefCell<Vec<SeekFrom>>, Card);
-    impl ErrorType for Sought<'_> {
+fn recording_seeks_only_to_the_start_and_back() {
+    struct SeekLog<'c>(&'c RefCell<Vec<SeekFrom>>, Card);
+    impl ErrorType for SeekLog<'_> {
         type Error = Fault;
     }
-    impl Write for Sought<'_> {
+    impl Write for SeekLog<'_> {
         fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
             self.1.write(bytes)
         }
@@ -180,14 +182,14 @@ fn it_is_sought_only_to_the_front_and_back() {
             self.1.flush()
         }
     }
-    impl Seek for Sought<'_> {
+    impl Seek for SeekLog<'_> {
         fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
             self.0.borrow_mut().push(to);
             self.1.seek(to)
         }
     }
     let seeks = RefCell::default();
-    Sample::short().record(Seekable::new(Sought(&seeks, Card::default())), 64, 50).expect("it goes well");
+    Sample::short().record(Seekable::new(SeekLog(&seeks, Card::default())), 64, 50).expect("succeeds");
     assert_eq!(
         *seeks.borrow(),
         [SeekFrom::End(0), SeekFrom::Start(0), SeekFrom::Start(8), SeekFrom::Start(0)]
@@ -195,47 +197,49 @@ fn it_is_sought_only_to_the_front_and_back() {
 }
 
 #[test]
-fn a_longer_file_is_refused_and_left_alone() {
+fn longer_file_is_rejected_and_unchanged() {
     let sample = Sample::short();
     let mut card = Card::holding(vec![1; sample.file().len() + 1]);
     let outcome = record(&mut card, &sample);
     assert_eq!(outcome, Err(ErrorKind::Longer { len: 406, file_len: 405 }.at(405).into()));
-    let said = "error[usage.longer] at byte 405: the storage holds 406 bytes, but the file only 405: make it shorter first";
-    assert_eq!(outcome.unwrap_err().to_string(), said);
+    let message = "error[usage.longer] at byte 405: the storage holds 406 bytes, but the file only 405: \
+        make it shorter first";
+    assert_eq!(outcome.unwrap_err().to_string(), message);
     assert_eq!(card.file, vec![1; 406]);
     let mut card = Card::holding(vec![1; 405]);
-    record(&mut card, &sample).expect("it is as long");
+    record(&mut card, &sample).expect("same length");
     assert_eq!(card.file, sample.file());
 }
 
 #[test]
-fn a_full_card_is_an_error_and_no_file() {
+fn full_card_is_an_error_and_leaves_no_file() {
     for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
-        for room in [0, 5, 8, 20, 71, 72, 100, sample.file().len() - 1] {
-            let mut card = Card { room: Some(room.max(card.file.len())), ..card.clone() };
+        for capacity in [0, 5, 8, 20, 71, 72, 100, sample.file().len() - 1] {
+            let mut card = Card { capacity: Some(capacity.max(card.file.len())), ..card.clone() };
             if let Err(error) = record(&mut card, &sample) {
-                assert_eq!(error, WriteError::Full { at: room.max(card.file.len()) as u64 });
+                assert_eq!(error, WriteError::Full { at: capacity.max(card.file.len()) as u64 });
                 assert_eq!(error.kind(), IoErrorKind::WriteZero);
             }
-            assert!(judge(&card.file).is_err() || card.file == sample.file());
+            assert!(full_verdict(&card.file).is_err() || card.file == sample.file());
         }
     }
 }
 
-/// How many calls it takes.
+/// Returns the number of calls.
 fn calls(card: &Card, sample: &Sample) -> usize {
     let mut rehearsal = card.clone();
-    record(&mut rehearsal, sample).expect("it goes well");
+    record(&mut rehearsal, sample).expect("succeeds");
     rehearsal.calls
 }
 
-/// The file that a reader finds on a device that does not say where files end, and is blank behind this one.
-fn found(remains: &[u8]) -> Option<Vec<u8>> {
-    let mut device = remains.to_vec();
+/// Returns the file that a reader finds on a device that does not report the end of files, and is blank after
+/// this one.
+fn found(content_after_power_cut: &[u8]) -> Option<Vec<u8>> {
+    let mut device = content_after_power_cut.to_vec();
     device.resize(device.len() + 1000, b' ');
     let summary = Model::open(Device(&device), &mut [0; 64]).ok()?.summary();
     device.truncate(usize::try_from(summary.data_start + summary.data_len).unwrap());
-    judge(&device).ok().map(|_| device)
+    full_verdict(&device).ok().map(|_| device)
 }
 
 struct Device<'d>(&'d [u8]);
@@ -253,48 +257,48 @@ impl ReadAt for Device<'_> {
 }
 
 #[test]
-fn when_the_power_goes_there_is_the_whole_file_or_none() {
+fn power_cut_leaves_complete_file_or_none() {
     let mut ends = [0; 3];
     for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
         let old = card.file.clone();
         for call in 0..calls(card, &sample) {
             let mut card = card.with(Accident::PowerCut(call));
-            record(&mut card, &sample).expect_err("the power goes");
+            record(&mut card, &sample).expect_err("power is cut");
             for seed in 0..50 {
-                let remains = card.remains(seed);
-                let end = match found(&remains) {
+                let content_after_power_cut = card.content_after_power_cut(seed);
+                let end = match found(&content_after_power_cut) {
                     None => 0,
                     Some(file) if file == old => 1,
                     Some(file) if file == sample.file() => 2,
-                    Some(_) => panic!("call {call}, seed {seed}: a file that is not whole"),
+                    Some(_) => panic!("call {call}, seed {seed}: an incomplete file"),
                 };
                 ends[end] += 1;
             }
         }
     }
-    assert!(ends.iter().all(|times| *times > 0), "each end is met with: {ends:?}");
+    assert!(ends.iter().all(|times| *times > 0), "each outcome occurs: {ends:?}");
 }
 
 #[test]
-fn when_a_call_fails_there_is_the_whole_file_or_none() {
+fn failed_call_leaves_complete_file_or_none() {
     for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
         let old = card.file.clone();
         for call in 0..calls(card, &sample) {
             for accident in [Accident::Fails(call), Accident::FailsLate(call)] {
                 let mut card = card.with(accident);
                 assert_eq!(record(&mut card, &sample), Err(WriteError::Sink(Fault::Broken)), "{accident:?}");
-                let is_whole = [&old, &sample.file()].contains(&&card.file);
-                assert!(judge(&card.file).is_err() || is_whole, "{accident:?}");
-                record(&mut card, &sample).expect("it can be done again");
+                let is_complete = [&old, &sample.file()].contains(&&card.file);
+                assert!(full_verdict(&card.file).is_err() || is_complete, "{accident:?}");
+                record(&mut card, &sample).expect("succeeds when repeated");
                 assert_eq!(card.file, sample.file());
             }
         }
     }
 }
 
-/// Up to [`Writer::finish`], which comes once.
+/// [`Writer::finish`] can be called only once.
 #[test]
-fn a_recording_goes_on_where_a_call_failed() {
+fn recording_continues_after_a_failed_call() {
     let sample = Sample::long();
     let all: Vec<u8> = sample.with_plan(|plan| sample.pieces(&plan, 1).flatten().copied().collect());
     let mut failures = 0;
@@ -307,7 +311,7 @@ fn a_recording_goes_on_where_a_call_failed() {
             };
             while recorder.position() < plan.file_len() {
                 let done = usize::try_from(recorder.position() - plan.data_start()).unwrap();
-                let left = recorder.next_tensor().map_or(50, |due| due.remaining.min(50));
+                let left = recorder.next_tensor().map_or(50, |next| next.remaining.min(50));
                 let piece = done + usize::try_from(left).unwrap();
                 failures += u32::from(recorder.write_bytes(&all[done..piece]).is_err());
             }

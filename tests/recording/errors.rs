@@ -1,4 +1,4 @@
-//! Mistakes of the caller, which the next call can mend, and calls of flash that fail.
+//! Mistakes of the caller, which the next call can correct, and flash calls that fail.
 
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
@@ -6,8 +6,8 @@ use embedded_safetensors::{
     write::{FileSpec, TensorSpec, Writer},
 };
 use support::flash::{Accident, Nor, Tear};
-use support::judge::judge;
 use support::mock::Fault;
+use support::verdict::full_verdict;
 
 use crate::recording::sample::Sample;
 
@@ -18,12 +18,12 @@ const TENSORS: [TensorSpec<'_>; 3] = [
 ];
 
 #[test]
-fn mistakes_are_told_and_can_be_mended() {
-    let plan = FileSpec::new(&TENSORS).plan().expect("it is in order");
+fn mistakes_are_reported_and_can_be_corrected() {
+    let plan = FileSpec::new(&TENSORS).plan().expect("in order");
     let (start, end) = (plan.data_start(), plan.file_len());
     let mut memory = vec![0; usize::try_from(end).unwrap()];
     let mut buffer = [0; 8];
-    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
+    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("fits");
     let at = |kind: ErrorKind, at| Err(WriteError::Format(kind.at(at)));
     let too_many = ErrorKind::TooManyBytes { tensor: 0, given: 9, left: 8 };
     assert_eq!(recorder.write_bytes(&[0; 9]), at(too_many, start));
@@ -33,9 +33,9 @@ fn mistakes_are_told_and_can_be_mended() {
     let length = ErrorKind::TensorLength { tensor: 0, given: 4, needed: 8 };
     assert_eq!(recorder.write_tensor("gain", &[0; 4]), at(length, start));
     assert_eq!(recorder.write(&[0.5f32]), Ok(()));
-    let due = recorder.next_tensor().expect("something is");
+    let next = recorder.next_tensor().expect("a next tensor");
     assert_eq!(
-        (due.tensor.name(), due.position, due.remaining, recorder.position()),
+        (next.tensor.name(), next.position, next.remaining, recorder.position()),
         ("gain", 4, 4, start + 4)
     );
     assert_eq!(recorder.write(&[0.25f32]), Ok(()));
@@ -43,30 +43,30 @@ fn mistakes_are_told_and_can_be_mended() {
     assert_eq!(recorder.write_bytes(&[4]), at(ErrorKind::NothingDue, end));
     assert_eq!(recorder.write_bytes(&[]), Ok(()));
     assert_eq!((recorder.next_tensor(), recorder.position()), (None, end));
-    recorder.finish().expect("it is complete");
-    judge(&memory).expect("it is sound");
+    recorder.finish().expect("complete");
+    full_verdict(&memory).expect("valid file");
     assert!(memory.ends_with(&[0, 0, 0, 0x3F, 0, 0, 0x80, 0x3E, 1, 2, 3]));
 }
 
 #[test]
-fn what_is_not_complete_is_no_file() {
-    let plan = FileSpec::new(&TENSORS).plan().expect("it is in order");
+fn incomplete_recording_is_not_a_file() {
+    let plan = FileSpec::new(&TENSORS).plan().expect("in order");
     let mut memory = vec![0; usize::try_from(plan.file_len()).unwrap()];
     let mut buffer = [0; 8];
-    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
-    recorder.write(&[0.5f32, 0.25]).expect("it is due");
-    recorder.write_bytes(&[1]).expect("it is due");
+    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("fits");
+    recorder.write(&[0.5f32, 0.25]).expect("next in order");
+    recorder.write_bytes(&[1]).expect("next in order");
     let missing = ErrorKind::Incomplete { tensor: 2, missing: 2 }.at(plan.file_len() - 2);
     assert_eq!(recorder.finish().map(drop), Err(missing.into()));
-    assert_eq!(judge(&memory).expect_err("it is not finished").kind.code(), "container.header-too-large");
+    assert_eq!(full_verdict(&memory).expect_err("not finished").kind.code(), "container.header-too-large");
 }
 
-/// Each call that changes the flash fails once, after it has done nothing, a part or all.
-fn calls_fail<const UNIT: usize>() {
+/// Each call that changes the flash fails once, after nothing, part or all of it is done.
+fn test_failing_calls<const UNIT: usize>() {
     for sample in [Sample::short(), Sample::long()] {
-        let sample = sample.for_unit(UNIT);
+        let sample = sample.with_data_unit(UNIT);
         let mut flash = Nor::<UNIT, 1024>::new(4);
-        sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("it goes well");
+        sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("succeeds");
         let calls = flash.calls().to_vec();
         for call in 0..calls.len() {
             for tear in [Tear::Front(0), Tear::Front(1), Tear::Front(9), Tear::Picked(1), Tear::WHOLE] {
@@ -74,15 +74,15 @@ fn calls_fail<const UNIT: usize>() {
                 flash.restart();
                 flash.plan(accident);
                 let outcome =
-                    sample.clone().again(9).record(NorFile::new(&mut flash), UNIT.max(64), 50).map(drop);
+                    sample.clone().with_seed(9).record(NorFile::new(&mut flash), UNIT.max(64), 50).map(drop);
                 assert_eq!(outcome, Err(WriteError::Sink(NorError(Fault::Broken))), "{accident:?}");
-                assert_eq!(flash.calls().len(), call + 1, "nothing is tried behind a failure");
+                assert_eq!(flash.calls().len(), call + 1, "no calls after a failure");
                 let found = &flash.memory()[..sample.file().len()];
-                let is_whole =
-                    [sample.file(), sample.clone().again(9).file()].iter().any(|file| file == found);
-                assert!(judge(found).is_err() || is_whole, "{UNIT}, {accident:?}");
+                let is_complete =
+                    [sample.file(), sample.clone().with_seed(9).file()].iter().any(|file| file == found);
+                assert!(full_verdict(found).is_err() || is_complete, "{UNIT}, {accident:?}");
                 flash.restart();
-                sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("it can be done again");
+                sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("succeeds when repeated");
                 assert_eq!(flash.memory()[..sample.file().len()], sample.file());
             }
         }
@@ -90,10 +90,10 @@ fn calls_fail<const UNIT: usize>() {
 }
 
 #[test]
-fn when_a_call_fails_there_is_the_whole_file_or_none() {
-    calls_fail::<1>();
-    calls_fail::<4>();
-    calls_fail::<8>();
-    calls_fail::<32>();
-    calls_fail::<256>();
+fn failed_call_leaves_complete_file_or_none() {
+    test_failing_calls::<1>();
+    test_failing_calls::<4>();
+    test_failing_calls::<8>();
+    test_failing_calls::<32>();
+    test_failing_calls::<256>();
 }

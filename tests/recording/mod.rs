@@ -1,5 +1,5 @@
-//! Files that are recorded in storage: what is there when it goes well, when a call fails, and when the power goes in the middle
-//! of one.
+//! Files that are recorded in storage: their content after success, after a failed call, and after a power
+//! cut in the middle of one.
 
 mod cards;
 mod chips;

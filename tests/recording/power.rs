@@ -1,12 +1,12 @@
-//! The power goes at every call that changes flash, also in the middle of it.
+//! Power cuts at every call that changes flash, also in the middle of it.
 
 use std::ops::Range;
 
 use embedded_safetensors::{Model, WriteError, io::NorFile};
 use support::flash::{Accident, Call, Nor, Tear};
-use support::judge::judge;
 use support::mock::Fault;
 use support::share;
+use support::verdict::full_verdict;
 
 use crate::recording::sample::Sample;
 
@@ -18,18 +18,18 @@ const SECOND: Range<u32> = 4096..7168;
 
 type Flash<const UNIT: usize> = Nor<UNIT, SECTOR>;
 
-/// The file that a reader takes for one in this partition, judged in full.
+/// Returns the file that a reader finds in this partition, fully validated.
 fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> Option<Vec<u8>> {
     let source = NorFile::partition(&mut *flash, partition.clone());
     let summary = Model::open(source, &mut [0; 64]).ok()?.summary();
     let end = summary.data_start + summary.data_len;
     let start = usize::try_from(partition.start).unwrap();
     let file = &flash.memory()[start..start + usize::try_from(end).unwrap()];
-    judge(file).ok().map(|_| file.to_vec())
+    full_verdict(file).ok().map(|_| file.to_vec())
 }
 
-/// Ways to stop the call of this number.
-fn tears(number: usize, call: &Call, units_may_fray: bool) -> Vec<Tear> {
+/// Returns ways to stop the call of this number.
+fn tears(number: usize, call: &Call, units_may_tear: bool) -> Vec<Tear> {
     let picked = share::part(0..8, number).map(Tear::Picked);
     let parts = |parts: &[usize]| {
         let tears = parts.iter().flat_map(|done| [Tear::Front(*done), Tear::Back(*done)]);
@@ -40,16 +40,16 @@ fn tears(number: usize, call: &Call, units_may_fray: bool) -> Vec<Tear> {
         Call::Write(range) => {
             let len = range.len();
             let mut tears = parts(&[0, 1, 4, 7, 8, len / 2, len.saturating_sub(1), len]);
-            tears.extend(share::part(0..if units_may_fray { 32 } else { 0 }, number).map(Tear::Frayed));
+            tears.extend(share::part(0..if units_may_tear { 32 } else { 0 }, number).map(Tear::TornBits));
             tears
         }
     }
 }
 
-/// Every accident that can happen to these calls; of those that are drawn by lot, a quick run takes a part.
-fn accidents(calls: &[Call], units_may_fray: bool) -> Vec<Accident> {
+/// Returns every accident that can happen to these calls; of the random ones, a share.
+fn accidents(calls: &[Call], units_may_tear: bool) -> Vec<Accident> {
     let all = calls.iter().enumerate().flat_map(|(call, what)| {
-        tears(call, what, units_may_fray).into_iter().map(move |tear| Accident {
+        tears(call, what, units_may_tear).into_iter().map(move |tear| Accident {
             call,
             tear,
             cuts_power: true,
@@ -71,7 +71,8 @@ fn record<const UNIT: usize>(
     })
 }
 
-/// A flash with these files recorded in its two partitions, and the calls that it takes to record another one.
+/// Returns a flash with these files recorded in its two partitions, and the calls that recording another one
+/// takes.
 fn stage<const UNIT: usize>(
     old: [&Sample; 2],
     new: &Sample,
@@ -80,26 +81,26 @@ fn stage<const UNIT: usize>(
 ) -> (Flash<UNIT>, Vec<Call>) {
     let mut flash = Flash::<UNIT>::new(SECTORS);
     for (sample, partition) in old.into_iter().zip([FIRST, SECOND]) {
-        record(&mut flash, &partition, sample, 0).expect("it goes well");
+        record(&mut flash, &partition, sample, 0).expect("succeeds");
     }
     flash.restart();
     let mut rehearsal = flash.clone();
-    record(&mut rehearsal, into, new, buffer).expect("it goes well");
+    record(&mut rehearsal, into, new, buffer).expect("succeeds");
     assert_eq!(found(&mut rehearsal, into.clone()), Some(new.file()));
     (flash, rehearsal.calls().to_vec())
 }
 
-/// In one partition there is the new file, whole, or none; the old one only when nothing was erased.
+/// In one partition there is the new file, completely, or none; the old one only when nothing was erased.
 fn one_partition<const UNIT: usize>(
     old: &Sample,
     new: &Sample,
     buffer: usize,
-    units_may_fray: bool,
+    units_may_tear: bool,
 ) -> [usize; 3] {
-    let (old, new) = (&old.clone().for_unit(UNIT), &new.clone().for_unit(UNIT));
+    let (old, new) = (&old.clone().with_data_unit(UNIT), &new.clone().with_data_unit(UNIT));
     let (flash, calls) = stage::<UNIT>([old; 2], new, &FIRST, buffer);
     let mut ends = [0; 3];
-    for accident in accidents(&calls, units_may_fray) {
+    for accident in accidents(&calls, units_may_tear) {
         let mut flash = flash.clone();
         flash.plan(accident);
         let outcome = record(&mut flash, &FIRST, new, buffer);
@@ -109,45 +110,45 @@ fn one_partition<const UNIT: usize>(
             None => 0,
             Some(file) if file == old.file() && accident.call == 0 => 1,
             Some(file) if file == new.file() && accident.call == calls.len() - 1 => 2,
-            Some(_) => panic!("{UNIT}, {buffer}, {accident:?}: a file that is not whole"),
+            Some(_) => panic!("{UNIT}, {buffer}, {accident:?}: an incomplete file"),
         };
         ends[end] += 1;
-        record(&mut flash, &FIRST, new, buffer).expect("it can be done again");
+        record(&mut flash, &FIRST, new, buffer).expect("succeeds when repeated");
         assert_eq!(found(&mut flash, FIRST), Some(new.file()));
     }
     ends
 }
 
-fn one_partition_in_all_ways<const UNIT: usize>() {
+fn test_one_partition<const UNIT: usize>() {
     let (short, long) = (Sample::short(), Sample::long());
     assert!(long.file().len() > SECTOR, "it takes two sectors");
     let pairs = [
         (&short, &long),
         (&long, &short),
-        (&short.clone().again(9), &short),
-        (&long.clone().again(9), &long),
+        (&short.clone().with_seed(9), &short),
+        (&long.clone().with_seed(9), &long),
     ];
     for (old, new) in pairs {
         for buffer in [0, 300] {
             let ends = one_partition::<UNIT>(old, new, buffer, UNIT <= 8);
-            assert!(ends.iter().all(|times| *times > 0), "each end is met with: {ends:?}");
+            assert!(ends.iter().all(|times| *times > 0), "each outcome occurs: {ends:?}");
         }
     }
 }
 
 #[test]
-fn in_one_partition_there_is_no_file_that_is_not_whole() {
-    one_partition_in_all_ways::<1>();
-    one_partition_in_all_ways::<4>();
-    one_partition_in_all_ways::<8>();
-    one_partition_in_all_ways::<32>();
-    one_partition_in_all_ways::<256>();
+fn one_partition_never_has_an_incomplete_file() {
+    test_one_partition::<1>();
+    test_one_partition::<4>();
+    test_one_partition::<8>();
+    test_one_partition::<32>();
+    test_one_partition::<256>();
 }
 
-/// A length that is torn takes in data, and these are such as a header may end with.
+/// A torn length includes data in the header, and these data could end a header.
 #[test]
-fn in_units_of_four_bytes_and_fewer_it_does_not_matter_what_is_torn() {
-    let (old, new) = (Sample::long(), Sample::short().blank());
+fn small_units_may_be_torn() {
+    let (old, new) = (Sample::long(), Sample::short().with_blank_data());
     for buffer in [0, 300] {
         one_partition::<1>(&old, &new, buffer, true);
         one_partition::<2>(&old, &new, buffer, true);
@@ -155,32 +156,36 @@ fn in_units_of_four_bytes_and_fewer_it_does_not_matter_what_is_torn() {
     }
 }
 
-/// Which of the partitions the program takes after it has started: the newer one that is whole.
+/// Returns the partition that the program uses after a restart: the newer valid one.
 fn newest<const UNIT: usize>(flash: &mut Flash<UNIT>) -> Option<(u64, Vec<u8>)> {
     let files = [FIRST, SECOND].map(|partition| {
         let file = found(flash, partition)?;
         let (mut text, mut window) = ([0; 8], [0; 64]);
-        let mut model = Model::open(&file[..], &mut window).expect("it was judged");
-        let number =
-            model.metadata_value("number", &mut text, &mut window).expect("it was judged")?.parse().ok()?;
+        let mut model = Model::open(&file[..], &mut window).expect("already validated");
+        let number = model
+            .metadata_value("number", &mut text, &mut window)
+            .expect("already validated")?
+            .parse()
+            .ok()?;
         Some((number, file))
     });
     files.into_iter().flatten().max_by_key(|(number, _)| *number)
 }
 
 fn two_partitions<const UNIT: usize>(buffer: usize) {
-    let numbered = |sample: Sample, seed, number| sample.again(seed).saying(number).for_unit(UNIT);
+    let numbered =
+        |sample: Sample, seed, number| sample.with_seed(seed).with_metadata(number).with_data_unit(UNIT);
     let oldest = numbered(Sample::long(), 20, &[("number", "6")]);
     let old = numbered(Sample::short(), 30, &[("number", "7")]);
     let new = numbered(Sample::long(), 40, &[("number", "8")]);
     let (flash, calls) = stage::<UNIT>([&oldest, &old], &new, &FIRST, buffer);
     let mut ends = [0; 2];
     let frayed_erasures =
-        (0..64).map(|seed| Accident { call: 0, tear: Tear::Frayed(seed), cuts_power: true });
+        (0..64).map(|seed| Accident { call: 0, tear: Tear::TornBits(seed), cuts_power: true });
     for accident in accidents(&calls, UNIT <= 8).into_iter().chain(frayed_erasures) {
         let mut flash = flash.clone();
         flash.plan(accident);
-        record(&mut flash, &FIRST, &new, buffer).expect_err("the power goes");
+        record(&mut flash, &FIRST, &new, buffer).expect_err("power is cut");
         flash.restart();
         let end = match newest(&mut flash) {
             Some((7, file)) if file == old.file() => 0,
@@ -189,11 +194,11 @@ fn two_partitions<const UNIT: usize>(buffer: usize) {
         };
         ends[end] += 1;
     }
-    assert!(ends.iter().all(|times| *times > 0), "each end is met with: {ends:?}");
+    assert!(ends.iter().all(|times| *times > 0), "each outcome occurs: {ends:?}");
 }
 
 #[test]
-fn in_two_partitions_there_is_the_old_file_or_the_new_one() {
+fn two_partitions_have_the_old_or_the_new_file() {
     for buffer in [0, 300] {
         two_partitions::<1>(buffer);
         two_partitions::<4>(buffer);

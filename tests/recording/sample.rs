@@ -1,4 +1,4 @@
-//! Files to record, and what their bytes are.
+//! Files to record, and their bytes.
 
 use embedded_safetensors::{
     Dtype, WriteAt, WriteError, asynch,
@@ -32,7 +32,7 @@ const TEXT: &[(&str, &str)] = &[(
     that is longer than a unit of flash; a header that is longer than a unit of flash",
 )];
 
-/// Bytes that no header ends with.
+/// Returns bytes that no header ends with.
 fn bytes(seed: u64, len: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     (0..len).map(|_| random.number().to_le_bytes()[0] | 0x80).collect()
@@ -48,48 +48,48 @@ impl Sample {
         Self { tensors, metadata: None, placement: Placement::Start(8), data }
     }
 
-    /// With a header as short as any.
+    /// Returns a sample with the shortest header.
     pub fn short() -> Self {
         Self::new(ONE, 1)
     }
 
-    /// With a header longer than 256 bytes.
+    /// Returns a sample with a header longer than 256 bytes.
     pub fn long() -> Self {
         Self { metadata: Some(TEXT), ..Self::new(MANY, 2) }
     }
 
-    /// With other data.
-    pub fn again(self, seed: u64) -> Self {
+    /// Replaces the data.
+    pub fn with_seed(self, seed: u64) -> Self {
         Self { metadata: self.metadata, placement: self.placement, ..Self::new(self.tensors, seed) }
     }
 
-    /// With this in its `__metadata__`.
-    pub fn saying(self, metadata: &'static [(&'static str, &'static str)]) -> Self {
+    /// Replaces the `__metadata__`.
+    pub fn with_metadata(self, metadata: &'static [(&'static str, &'static str)]) -> Self {
         Self { metadata: Some(metadata), ..self }
     }
 
-    /// With nothing but spaces as its data, which a header may end with.
-    pub fn blank(mut self) -> Self {
+    /// Replaces the data with spaces, which a header may end with.
+    pub fn with_blank_data(mut self) -> Self {
         self.data.iter_mut().for_each(|data| data.fill(b' '));
         self
     }
 
-    pub fn placed(self, placement: Placement) -> Self {
+    pub fn with_placement(self, placement: Placement) -> Self {
         Self { placement, ..self }
     }
 
-    /// With data that begin at a unit.
-    pub fn for_unit(self, unit: usize) -> Self {
-        self.placed(Placement::Start(u32::try_from(unit.max(8)).unwrap()))
+    /// Places the data at a multiple of this unit.
+    pub fn with_data_unit(self, unit: usize) -> Self {
+        self.with_placement(Placement::Start(u32::try_from(unit.max(8)).unwrap()))
     }
 
     pub fn with_plan<T>(&self, act: impl FnOnce(FilePlan<'_>) -> T) -> T {
         let spec = FileSpec::new(self.tensors).with_placement(self.placement);
         let spec = self.metadata.map_or(spec, |metadata| spec.with_metadata(metadata));
-        act(spec.plan_sorted(&mut [0; 8]).expect("there can be such a file"))
+        act(spec.plan_sorted(&mut [0; 8]).expect("valid description"))
     }
 
-    /// The whole file: the header as its encoder spells it, and the data.
+    /// Returns the entire file: the header as its encoder spells it, and the data.
     pub fn file(&self) -> Vec<u8> {
         self.with_plan(|plan| {
             let mut file = vec![0; usize::try_from(plan.data_start()).unwrap()];
@@ -104,7 +104,7 @@ impl Sample {
         })
     }
 
-    /// Records it in pieces of at most so many bytes.
+    /// Records it in pieces of at most `piece` bytes.
     pub fn record<S: WriteAt>(
         &self,
         storage: S,
@@ -119,7 +119,7 @@ impl Sample {
         })
     }
 
-    /// The same in storage that is waited for.
+    /// The same in storage that is awaited.
     pub fn record_waiting<S: asynch::WriteAt>(
         &self,
         storage: S,
@@ -138,7 +138,7 @@ impl Sample {
         })
     }
 
-    /// The data in the order of the file.
+    /// Returns the data in the order of the file.
     pub fn pieces<'a>(&'a self, plan: &FilePlan<'_>, piece: usize) -> impl Iterator<Item = &'a [u8]> {
         let order: Vec<usize> = plan
             .tensors()

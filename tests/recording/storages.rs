@@ -1,4 +1,4 @@
-//! Memory, files of the system, and storage of one's own.
+//! Memory, files of the system, and user-defined storage.
 
 use std::convert::Infallible;
 
@@ -6,18 +6,18 @@ use embedded_safetensors::{
     Dtype, ErrorKind, WriteAt, WriteError,
     write::{FileSpec, Placement, Recording, TensorSpec, Writer},
 };
-use support::judge::judge;
+use support::verdict::full_verdict;
 
 use crate::recording::sample::Sample;
 
 #[test]
-fn memory_is_as_long_as_the_file() {
+fn memory_has_the_length_of_the_file() {
     for sample in [Sample::short(), Sample::long()] {
         let file = sample.file();
         let mut memory = vec![7; file.len()];
         for (buffer, piece) in [(8, 1), (9, 1000), (64, 20), (1000, 50)] {
             memory.fill(7);
-            sample.record(&mut memory[..], buffer, piece).expect("it goes well");
+            sample.record(&mut memory[..], buffer, piece).expect("succeeds");
             assert_eq!(memory, file);
         }
         let needed = file.len() as u64;
@@ -26,54 +26,55 @@ fn memory_is_as_long_as_the_file() {
         memory.push(7);
         let outcome = sample.record(&mut memory[..], 64, 50).map(drop);
         assert_eq!(outcome, Err(ErrorKind::Longer { len: needed + 1, file_len: needed }.at(needed).into()));
-        assert_eq!(memory[..file.len()], file, "and left alone");
+        assert_eq!(memory[..file.len()], file, "unchanged");
     }
 }
 
 #[test]
 fn padding_between_tensors_is_recorded() {
     for placement in [Placement::Padded(16), Placement::Padded(512), Placement::BySize(64)] {
-        let sample = Sample::long().placed(placement);
+        let sample = Sample::long().with_placement(placement);
         let file = sample.file();
-        judge(&file).expect("it is sound");
+        full_verdict(&file).expect("valid file");
         for (buffer, piece) in [(8, 1), (64, 20), (100, 1000), (5000, 7)] {
             let mut memory = vec![7; file.len()];
-            sample.record(&mut memory[..], buffer, piece).expect("it goes well");
+            sample.record(&mut memory[..], buffer, piece).expect("succeeds");
             assert_eq!(memory, file, "{placement:?}, {buffer}, {piece}");
         }
     }
 }
 
-/// The last tensor has no bytes, and must begin at a multiple all the same.
+/// The last tensor has no bytes, but must begin at a multiple.
 #[test]
 fn padding_at_the_end_is_recorded() {
     let tensors = [TensorSpec::new("a", Dtype::U16, &[3]), TensorSpec::new("b", Dtype::U8, &[0])];
-    let plan = FileSpec::new(&tensors).with_placement(Placement::Padded(16)).plan().expect("it can be");
+    let plan =
+        FileSpec::new(&tensors).with_placement(Placement::Padded(16)).plan().expect("valid description");
     let mut memory = vec![7; usize::try_from(plan.file_len()).unwrap()];
     let mut buffer = [0; 8];
-    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
-    recorder.write(&[1u16, 2, 3]).expect("it is due");
-    recorder.finish().expect("it is complete");
-    judge(&memory).expect("it is sound");
+    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("fits");
+    recorder.write(&[1u16, 2, 3]).expect("next in order");
+    recorder.finish().expect("complete");
+    full_verdict(&memory).expect("valid file");
     assert!(memory.ends_with(&[3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), "{memory:?}");
 }
 
 #[test]
-fn until_it_is_finished_there_is_no_file() {
+fn unfinished_recording_is_not_a_file() {
     let sample = Sample::short();
     let mut memory = sample.file();
     sample.with_plan(|plan| {
         let mut buffer = [0; 8];
-        let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
-        sample.pieces(&plan, 50).for_each(|piece| recorder.write_bytes(piece).expect("it is due"));
+        let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("fits");
+        sample.pieces(&plan, 50).for_each(|piece| recorder.write_bytes(piece).expect("next in order"));
     });
     assert_eq!(
-        judge(&memory).expect_err("it is not finished"),
+        full_verdict(&memory).expect_err("not finished"),
         ErrorKind::HeaderTooLarge { length: u64::MAX }.at(0)
     );
 }
 
-/// Memory in units of a size that no compiler knows, which takes one unit at a time.
+/// Memory in units of a size known only at run time, which takes one unit at a time.
 struct Units {
     unit: usize,
     memory: Vec<u8>,
@@ -121,18 +122,18 @@ fn record(
 #[test]
 fn storage_may_take_one_unit_at_a_time() {
     for unit in [1, 2, 4, 8, 16, 32, 64, 128, 256, 4096] {
-        let sample = Sample::long().for_unit(unit);
+        let sample = Sample::long().with_data_unit(unit);
         for buffer in [unit.max(8), 3 * unit + 8, 10_000] {
-            let memory = record(unit, None, &sample, buffer).expect("it goes well");
-            let (file, behind) = memory.split_at(sample.file().len());
+            let memory = record(unit, None, &sample, buffer).expect("succeeds");
+            let (file, after) = memory.split_at(sample.file().len());
             assert_eq!(file, sample.file());
-            assert!(behind.len() < unit && behind.iter().all(|byte| *byte == 0xFF));
+            assert!(after.len() < unit && after.iter().all(|byte| *byte == 0xFF));
         }
     }
 }
 
 #[test]
-fn what_does_not_fit_the_units_is_refused() {
+fn unaligned_data_and_small_buffers_are_rejected() {
     let sample = Sample::short(); // 405 bytes, the data from byte 72 on
     let inside = |unit| Err(ErrorKind::Unit { unit }.at(72).into());
     assert_eq!(record(16, None, &sample, 64), inside(16));
@@ -142,19 +143,19 @@ fn what_does_not_fit_the_units_is_refused() {
     let small = |needed, capacity| Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
     assert_eq!(record(8, None, &sample, 7), small(8, 7));
     assert_eq!(record(1, None, &sample, 0), small(8, 0));
-    assert_eq!(record(256, None, &sample.clone().for_unit(256), 255), small(256, 255));
+    assert_eq!(record(256, None, &sample.clone().with_data_unit(256), 255), small(256, 255));
     let full = |needed, capacity| Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into());
-    assert_eq!(record(8, Some(407), &sample, 64), full(408, 407), "the last unit is written whole");
+    assert_eq!(record(8, Some(407), &sample, 64), full(408, 407), "the last unit is written completely");
     assert!(record(8, Some(408), &sample, 64).is_ok());
-    let said = record(8, Some(100), &sample, 64).unwrap_err().to_string();
+    let message = record(8, Some(100), &sample, 64).unwrap_err().to_string();
     assert_eq!(
-        said,
+        message,
         "error[limit.capacity] at byte 100: the file takes 408 bytes, but the storage has room for 100"
     );
 }
 
 #[test]
-fn a_recorder_takes_what_its_documentation_says() {
+fn recorder_size_is_as_documented() {
     let (most, least) = if size_of::<usize>() == 8 { (240, 240) } else { (160, 148) };
     assert!((least..=most).contains(&size_of::<Writer<'_, Recording<'_, ()>>>()));
 }
@@ -165,53 +166,52 @@ mod files {
     use std::fs::File;
 
     #[test]
-    fn files_are_cut_to_their_length() {
+    fn files_are_truncated_to_their_length() {
         let path = std::env::temp_dir().join(format!("recording-{}", std::process::id()));
         for old in [vec![], vec![1; 20], vec![1; 10_000]] {
             for sample in [Sample::short(), Sample::long()] {
-                std::fs::write(&path, &old).expect("a file can be made");
-                let file = File::options().write(true).open(&path).expect("it is there");
-                sample.record(&file, 64, 50).expect("it goes well");
-                assert_eq!(std::fs::read(&path).expect("it is there"), sample.file());
-                sample.record(file, 1000, 7).expect("it goes well");
-                assert_eq!(std::fs::read(&path).expect("it is there"), sample.file());
+                std::fs::write(&path, &old).expect("creatable");
+                let file = File::options().write(true).open(&path).expect("present");
+                sample.record(&file, 64, 50).expect("succeeds");
+                assert_eq!(std::fs::read(&path).expect("present"), sample.file());
+                sample.record(file, 1000, 7).expect("succeeds");
+                assert_eq!(std::fs::read(&path).expect("present"), sample.file());
             }
         }
         sample_begun_only(&path);
-        std::fs::remove_file(&path).expect("it is there");
+        std::fs::remove_file(&path).expect("present");
     }
 
     fn sample_begun_only(path: &std::path::Path) {
-        let file = File::options().write(true).open(path).expect("it is there");
+        let file = File::options().write(true).open(path).expect("present");
         Sample::short().with_plan(|plan| {
-            Writer::record(&file, plan, &mut [0; 8]).expect("it has room");
+            Writer::record(&file, plan, &mut [0; 8]).expect("fits");
         });
-        assert!(std::fs::read(path).expect("it is there").starts_with(&[0xFF; 8]));
+        assert!(std::fs::read(path).expect("present").starts_with(&[0xFF; 8]));
     }
 
     #[test]
-    fn a_file_that_only_grows_is_refused() {
+    fn append_only_file_is_rejected() {
         let path = std::env::temp_dir().join(format!("recording-growing-{}", std::process::id()));
-        let file = File::options().append(true).create_new(true).open(&path).expect("a file can be made");
-        let error =
-            Sample::short().record(&file, 64, 50).map(drop).expect_err("it cannot be written in place");
+        let file = File::options().append(true).create_new(true).open(&path).expect("creatable");
+        let error = Sample::short().record(&file, 64, 50).map(drop).expect_err("only opened for appending");
         assert_eq!(error.to_string(), "the file cannot be written: the file is open for appending");
-        std::fs::remove_file(&path).expect("it is there");
+        std::fs::remove_file(&path).expect("present");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_device_that_is_full_says_so() {
-        let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
+    fn full_device_is_reported() {
+        let full = File::options().write(true).open("/dev/full").expect("exists on Linux");
         let outcome = Sample::short().record(&full, 64, 50).map(drop);
         let Err(WriteError::Sink(error)) = outcome else { panic!("{outcome:?}") };
         assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     }
 
     #[test]
-    fn what_cannot_be_written_is_the_error_of_the_system() {
-        let file = File::open(std::env::current_exe().expect("this runs")).expect("it can be read");
-        let error = Sample::short().record(&file, 64, 50).map(drop).expect_err("it cannot be written");
+    fn read_only_file_returns_the_system_error() {
+        let file = File::open(std::env::current_exe().expect("path of this program")).expect("readable");
+        let error = Sample::short().record(&file, 64, 50).map(drop).expect_err("not writable");
         assert!(matches!(error, WriteError::Sink(_)), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What an index says, how it is spelled, and what is none.
+//! Indexes: content, spelling, and invalid ones.
 
 use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardError, ShardErrorKind, ShardIndex, ShardLimits};
@@ -9,8 +9,8 @@ fn read(text: &str) -> Result<ShardIndex, ShardError> {
 
 fn written(index: &ShardIndex) -> String {
     let mut text = Vec::new();
-    index.write(&mut text).expect("there is room");
-    String::from_utf8(text).expect("it is ASCII")
+    index.write(&mut text).expect("succeeds");
+    String::from_utf8(text).expect("ASCII")
 }
 
 /// As Python's `json.dumps(…, indent=2)` prints it.
@@ -38,10 +38,10 @@ const SPELLED: &str = r#"{
 }"#;
 
 #[test]
-fn what_is_read_is_written_as_python_writes_it() {
-    let index = read(SPELLED).expect("it is an index");
+fn index_is_written_like_python() {
+    let index = read(SPELLED).expect("valid index");
     assert_eq!(written(&index), SPELLED);
-    assert_eq!(written(&read(&written(&index)).expect("it is an index")), SPELLED);
+    assert_eq!(written(&read(&written(&index)).expect("valid index")), SPELLED);
     assert_eq!(index.total_size(), Some(24));
     let tensors: Vec<_> = index.tensors().map(|(tensor, shard)| (tensor, &shard[..7])).collect();
     assert_eq!(tensors, [("z", "m-00001"), ("a", "m-00002"), ("\u{fc}", "m-00001")]);
@@ -54,49 +54,53 @@ fn what_is_read_is_written_as_python_writes_it() {
 }
 
 #[test]
-fn one_that_is_put_together_is_written_in_its_order() {
+fn new_index_keeps_insertion_order() {
     let mut index = ShardIndex::new();
     assert_eq!(written(&index), "{\n  \"metadata\": {},\n  \"weight_map\": {}\n}");
-    index.set_metadata("total_size", 3).expect("it is a number");
-    index.set_metadata("format", "pt").expect("it says nothing of sizes");
-    index.set_metadata("total_size", 4).expect("it is a number");
+    index.set_metadata("total_size", 3).expect("a number");
+    index.set_metadata("format", "pt").expect("not a size");
+    index.set_metadata("total_size", 4).expect("a number");
     for (tensor, shard) in [("b", "1.safetensors"), ("a", "sub/2.safetensors")] {
-        index.insert(tensor, shard).expect("it is safe");
+        index.insert(tensor, shard).expect("a safe name");
     }
-    let text = r#"{"metadata": {"total_size": 4, "format": "pt"}, "weight_map": {"b": "1.safetensors", "a": "sub/2.safetensors"}}"#;
-    assert_eq!(written(&index), written(&read(text).expect("it is an index")));
+    let text = concat!(
+        r#"{"metadata": {"total_size": 4, "format": "pt"},"#,
+        r#" "weight_map": {"b": "1.safetensors", "a": "sub/2.safetensors"}}"#,
+    );
+    assert_eq!(written(&index), written(&read(text).expect("valid index")));
     assert_eq!(index.total_size(), Some(4));
-    let error = index.insert("a", "3.safetensors").expect_err("it is there");
+    let error = index.insert("a", "3.safetensors").expect_err("present");
     assert!(matches!(error.kind(), ShardErrorKind::Twice { name } if name == "a"), "{error}");
     assert_eq!((index.len(), index.shards().len()), (2, 2));
 }
 
 #[test]
-fn other_members_are_passed_over_and_neither_is_needed_but_the_map() {
+fn unknown_members_are_skipped() {
     let text = r#" {"dtype": {"a": [1, {"b": null}]}, "weight_map": {"a": "1"}, "x": 1e999, "x": 2} "#;
-    let index = read(text).expect("it is an index");
+    let index = read(text).expect("valid index");
     assert_eq!((index.len(), index.total_size()), (1, None));
     let floating =
-        read(r#"{"metadata": {"total_size": 13476839424.0}, "weight_map": {}}"#).expect("it is one");
+        read(r#"{"metadata": {"total_size": 13476839424.0}, "weight_map": {}}"#).expect("valid index");
     assert_eq!((floating.total_size(), floating.is_empty()), (Some(13_476_839_424), true));
 }
 
-/// The sentence, and whose mistake it is.
-fn refused(text: &str) -> String {
+/// Returns the message, and checks the class.
+fn read_error(text: &str) -> String {
     let error = read(text).expect_err(text);
     assert_eq!(error.kind().class(), Some(Class::File), "{error}");
-    let sentence = error.to_string();
+    let message = error.to_string();
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::InvalidData);
-    sentence.strip_prefix("index: ").expect("it says of what").to_owned()
+    message.strip_prefix("index: ").expect("names the index").to_owned()
 }
 
 #[test]
-fn what_is_no_index_is_refused_with_its_place() {
-    for (text, sentence) in [
+fn invalid_index_is_rejected_with_line_and_column() {
+    for (text, message) in [
         ("", "it is no index, at line 1, column 0: EOF while parsing a value"),
         (
             "[]",
-            "it is no index, at line 1, column 1: invalid type: sequence, expected an object with \"weight_map\"",
+            "it is no index, at line 1, column 1: invalid type: sequence, expected an object with \
+                \"weight_map\"",
         ),
         ("{}", "it is no index, at line 1, column 2: it has no \"weight_map\""),
         (
@@ -107,11 +111,13 @@ fn what_is_no_index_is_refused_with_its_place() {
         ("{\"weight_map\": {}", "it is no index, at line 1, column 17: EOF while parsing an object"),
         (
             "{\"weight_map\": null}",
-            "it is no index, at line 1, column 19: invalid type: null, expected an object of the names of tensors and shards",
+            "it is no index, at line 1, column 19: invalid type: null, expected an object of the names of \
+                tensors and shards",
         ),
         (
             "{\"metadata\": 1, \"weight_map\": {}}",
-            "it is no index, at line 1, column 15: invalid type: integer `1`, expected an object of what is known of the model",
+            "it is no index, at line 1, column 15: invalid type: integer `1`, expected an object of what is \
+                known of the model",
         ),
         (
             r#"{"metadata": {"total_size": -1}, "weight_map": {}}"#,
@@ -130,37 +136,37 @@ fn what_is_no_index_is_refused_with_its_place() {
             "total_size is \"012345678901234567890123456789012345678, which is no number of bytes",
         ),
     ] {
-        assert_eq!(refused(text), sentence, "{text}");
+        assert_eq!(read_error(text), message, "{text}");
     }
 }
 
 #[test]
-fn nothing_may_be_there_twice() {
-    for (text, sentence) in [
+fn duplicates_are_rejected() {
+    for (text, message) in [
         (r#"{"weight_map": {"a": "1", "b": "1", "a": "1"}}"#, "\"a\" is there twice"),
         (r#"{"weight_map": {"a": "1", "\u0061": "2"}}"#, "\"a\" is there twice"),
         (r#"{"weight_map": {}, "weight_map": {}}"#, "\"weight_map\" is there twice"),
         (r#"{"metadata": {}, "weight_map": {}, "metadata": {}}"#, "\"metadata\" is there twice"),
         (r#"{"metadata": {"a": 1, "a": 1}, "weight_map": {}}"#, "\"a\" is there twice"),
     ] {
-        assert_eq!(refused(text), sentence, "{text}");
+        assert_eq!(read_error(text), message, "{text}");
     }
 }
 
-/// It says nothing, and does no harm.
+/// It is accepted, and has no entries.
 #[test]
-fn metadata_of_null_is_none() {
+fn null_metadata_is_none() {
     for metadata in ["null", "{}"] {
         let text = format!("{{\"metadata\": {metadata}, \"weight_map\": {{\"a\": \"1\"}}}}");
         let index = ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL).expect(metadata);
         assert_eq!((index.metadata().len(), index.len(), index.total_size()), (0, 1, None));
     }
-    let twice = "{\"metadata\": null, \"metadata\": null, \"weight_map\": {}}";
-    assert_eq!(refused(twice), "\"metadata\" is there twice");
+    let duplicate = "{\"metadata\": null, \"metadata\": null, \"weight_map\": {}}";
+    assert_eq!(read_error(duplicate), "\"metadata\" is there twice");
 }
 
 #[test]
-fn names_that_lead_elsewhere_are_refused() {
+fn unsafe_names_are_rejected() {
     for (name, reason) in [
         ("", "it is empty"),
         ("/etc/passwd", "it is absolute"),
@@ -193,7 +199,7 @@ fn names_that_lead_elsewhere_are_refused() {
         ("conout$", "a part of it is the name of a device on some systems"),
     ] {
         let text = format!("{{\"weight_map\": {{\"fine\": \"m\", \"a\": {}}}}}", serde_json::json!(name));
-        assert_eq!(refused(&text), format!("no shard may be called {name:?}: {reason}"));
+        assert_eq!(read_error(&text), format!("no shard may be called {name:?}: {reason}"));
         let error = ShardIndex::new().insert("a", name).expect_err(name);
         assert!(matches!(error.kind(), ShardErrorKind::UnsafeName { .. }), "{error}");
     }

@@ -1,4 +1,5 @@
-//! Indexes that are longer, wider or deeper than is allowed: what would be enough is said, and no more is held.
+//! Indexes that are longer, wider or deeper than allowed: the error reports what would be enough, and no more
+//! is held in memory.
 
 use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardErrorKind, ShardIndex, ShardLimit, ShardLimits};
@@ -6,7 +7,7 @@ use std::io::{self, Read};
 
 const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2, values: 4 };
 
-/// What would be enough, in pieces of any size.
+/// Returns the exceeded limit and what would be enough, read in pieces of any size.
 fn exceeded(text: &str) -> Option<(ShardLimit, u64, u64)> {
     let outcomes =
         [1, 2, 7, usize::MAX].map(|piece| match ShardIndex::read(Pieces(text.as_bytes(), piece), &SMALL) {
@@ -39,7 +40,7 @@ fn map(tensors: usize, shards: usize) -> String {
 }
 
 #[test]
-fn what_is_just_allowed_is_read() {
+fn index_at_the_limits_is_read() {
     assert_eq!(exceeded(&map(3, 2)), None);
     assert_eq!(exceeded(r#"{"a": [[{}]], "weight_map": {"0123456789": "x"}}"#), None);
     assert_eq!(exceeded(r#"{"metadata": {"a": [1, {"b": 2}]}, "weight_map": {}}"#), None);
@@ -47,7 +48,7 @@ fn what_is_just_allowed_is_read() {
 }
 
 #[test]
-fn what_would_be_enough_is_said() {
+fn error_reports_what_would_be_enough() {
     assert_eq!(exceeded(&map(9, 2)), Some((ShardLimit::Tensors, 3, 9)));
     assert_eq!(exceeded(&map(3, 3)), Some((ShardLimit::Shards, 2, 3)));
     assert_eq!(
@@ -62,13 +63,13 @@ fn what_would_be_enough_is_said() {
     let long = format!("{}{}", map(1, 1), " ".repeat(301));
     let Some((ShardLimit::Bytes, 300, needed)) = exceeded_once(&long) else { panic!("it is longer") };
     assert!(needed > 300);
-    let error = ShardIndex::read(map(9, 2).as_bytes(), &SMALL).expect_err("it is longer");
+    let error = ShardIndex::read(map(9, 2).as_bytes(), &SMALL).expect_err("exceeds a limit");
     assert_eq!(error.to_string(), "index: it has 9 tensors or more, and only 3 are allowed");
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::FileTooLarge);
 }
 
 fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
-    match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("it is longer").fault() {
+    match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("exceeds a limit").kind() {
         ShardErrorKind::Limit { limit, allowed, needed } => Some((*limit, *allowed, *needed)),
         _ => None,
     }
@@ -76,30 +77,30 @@ fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
 
 /// A reader that never ends.
 #[test]
-fn no_more_is_read_than_is_allowed() {
+fn reading_stops_at_the_limit() {
     let endless = b"{\"a\": \"".chain(io::repeat(b'x'));
-    let error = ShardIndex::read(endless, &SMALL).expect_err("it does not end");
+    let error = ShardIndex::read(endless, &SMALL).expect_err("endless");
     assert!(matches!(error.kind(), ShardErrorKind::Limit { .. }), "{error}");
     let deep = io::repeat(b'[');
-    let error = ShardIndex::read(deep, &ShardLimits::USUAL).expect_err("it does not end");
+    let error = ShardIndex::read(deep, &ShardLimits::USUAL).expect_err("endless");
     assert!(matches!(error.kind(), ShardErrorKind::Limit { .. }), "{error}");
 }
 
 #[test]
-fn an_error_of_the_reader_is_told() {
+fn reader_error_is_reported() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
             Err(io::ErrorKind::ConnectionReset.into())
         }
     }
-    let error = ShardIndex::read(b"{\"weight_map\"".chain(Broken), &SMALL).expect_err("it cannot be read");
+    let error = ShardIndex::read(b"{\"weight_map\"".chain(Broken), &SMALL).expect_err("not readable");
     assert_eq!(error.kind().class(), None);
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::ConnectionReset);
 }
 
 #[test]
-fn a_hundred_thousand_tensors_are_read() {
-    let index = ShardIndex::read(map(100_000, 500).as_bytes(), &ShardLimits::USUAL).expect("it is an index");
+fn hundred_thousand_tensors_are_read() {
+    let index = ShardIndex::read(map(100_000, 500).as_bytes(), &ShardLimits::USUAL).expect("valid index");
     assert_eq!((index.len(), index.shards().len(), index.shard_of("99999")), (100_000, 500, Some("s499")));
 }

@@ -1,5 +1,5 @@
-//! Models in several files: indexes that are read and written, and what is proven of them against their shards. What needs a power cut is tested
-//! beside the code, on a model of a disk.
+//! Models in several files: indexes that are read and written, and their validation against the shards. Power
+//! cuts are tested beside the code, on a model of a disk.
 #![cfg(feature = "std")]
 
 mod index;

@@ -1,9 +1,9 @@
-//! Which tensor goes into which shard.
+//! The distribution of tensors among shards.
 
 use safetensors_files::shards::{ShardPlan, parse_shard_size};
 
-/// The tensors of each shard, by their numbers.
-fn divided(sizes: &[u64], max: u64) -> Vec<Vec<usize>> {
+/// Returns the tensors of each shard, by their numbers.
+fn shard_numbers(sizes: &[u64], max: u64) -> Vec<Vec<usize>> {
     let plan =
         ShardPlan::new("m", sizes.iter().enumerate().map(|(number, &size)| (number.to_string(), size)), max);
     let numbers = |names: &[String]| names.iter().map(|name| name.parse().expect("a number")).collect();
@@ -11,24 +11,24 @@ fn divided(sizes: &[u64], max: u64) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn tensors_go_into_the_shard_that_is_being_filled_or_the_next() {
-    assert_eq!(divided(&[6, 6, 2, 6, 2, 2], 10), [vec![0], vec![1, 2], vec![3, 4, 5]]);
-    assert_eq!(divided(&[5, 5, 1], 10), [vec![0, 1], vec![2]]);
-    assert_eq!(divided(&[0, 10, 0, 0], 10), [vec![0, 1, 2, 3]]);
-    assert_eq!(divided(&[1, 2, 3], 6), [[0, 1, 2]]);
-    assert_eq!(divided(&[], 6), [[0; 0]]);
+fn tensors_fill_shards_in_order() {
+    assert_eq!(shard_numbers(&[6, 6, 2, 6, 2, 2], 10), [vec![0], vec![1, 2], vec![3, 4, 5]]);
+    assert_eq!(shard_numbers(&[5, 5, 1], 10), [vec![0, 1], vec![2]]);
+    assert_eq!(shard_numbers(&[0, 10, 0, 0], 10), [vec![0, 1, 2, 3]]);
+    assert_eq!(shard_numbers(&[1, 2, 3], 6), [[0, 1, 2]]);
+    assert_eq!(shard_numbers(&[], 6), [[0; 0]]);
 }
 
-/// It comes before the shard that is being filled.
+/// Its shard comes before the one that is being filled.
 #[test]
-fn a_tensor_that_is_too_large_has_a_shard_of_its_own() {
-    assert_eq!(divided(&[1, 11, 1, 12, 9], 10), [vec![1], vec![3], vec![0, 2], vec![4]]);
-    assert_eq!(divided(&[11], 10), [[0]]);
-    assert_eq!(divided(&[u64::MAX, u64::MAX], u64::MAX), [[0], [1]]);
+fn too_large_tensor_has_its_own_shard() {
+    assert_eq!(shard_numbers(&[1, 11, 1, 12, 9], 10), [vec![1], vec![3], vec![0, 2], vec![4]]);
+    assert_eq!(shard_numbers(&[11], 10), [[0]]);
+    assert_eq!(shard_numbers(&[u64::MAX, u64::MAX], u64::MAX), [[0], [1]]);
 }
 
 #[test]
-fn files_are_called_as_usual() {
+fn shards_have_conventional_names() {
     let names = |plan: &ShardPlan| plan.shards().map(|shard| shard.file_name()).collect::<Vec<_>>();
     let plan = ShardPlan::new("model", (0..3).map(|number| (number.to_string(), 5)), 5);
     let expected = [

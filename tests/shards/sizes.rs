@@ -1,4 +1,4 @@
-//! The sizes that the documentation tells of, on a machine of 64 bits.
+//! The documented sizes, on 64-bit targets.
 
 #![cfg(target_pointer_width = "64")]
 

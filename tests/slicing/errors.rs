@@ -1,4 +1,4 @@
-//! What cannot be sliced, and why.
+//! Slices that are errors, and which errors.
 
 use embedded_safetensors::{
     Dtype, ErrorKind, View,
@@ -7,16 +7,16 @@ use embedded_safetensors::{
 };
 use support::file::with_header;
 
-fn refused(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> ErrorKind {
-    SlicePlan::new(dtype, dims, ranges).expect_err("it cannot be")
+fn error_of(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> ErrorKind {
+    SlicePlan::new(dtype, dims, ranges).expect_err("invalid slice")
 }
 
 fn shape(dims: &[u64], ranges: &[AxisRange]) -> Vec<u64> {
-    SlicePlan::new(Dtype::U8, dims, ranges).expect("it is inside").shape().dims().to_vec()
+    SlicePlan::new(Dtype::U8, dims, ranges).expect("in range").shape().dims().to_vec()
 }
 
 #[test]
-fn what_lies_beyond_an_axis_is_named() {
+fn range_beyond_an_axis_is_reported() {
     let cases: [(AxisRange, u64); 10] = [
         (AxisRange::index(5), 5),
         (AxisRange::index(u64::MAX), u64::MAX),
@@ -31,63 +31,63 @@ fn what_lies_beyond_an_axis_is_named() {
     ];
     for (range, asked) in cases {
         let expected = ErrorKind::OutsideAxis { axis: 1, asked, size: 5 };
-        assert_eq!(refused(Dtype::F32, &[3, 5, 2], &[AxisRange::ALL, range]), expected, "{range:?}");
+        assert_eq!(error_of(Dtype::F32, &[3, 5, 2], &[AxisRange::ALL, range]), expected, "{range:?}");
         assert_eq!(expected.class(), Class::Usage);
     }
 }
 
 #[test]
-fn of_two_wrong_ranges_the_outermost_is_named() {
+fn outermost_of_two_wrong_ranges_is_reported() {
     let ranges = [(..4).into(), AxisRange::ALL, AxisRange::index(2)];
     let expected = ErrorKind::OutsideAxis { axis: 0, asked: 3, size: 3 };
-    assert_eq!(refused(Dtype::F32, &[3, 5, 2], &ranges), expected);
+    assert_eq!(error_of(Dtype::F32, &[3, 5, 2], &ranges), expected);
 }
 
 #[test]
-fn axes_that_a_byte_cannot_count_are_called_the_last_that_it_can() {
+fn axis_numbers_saturate_at_255() {
     let mut dims = vec![1; 300];
     dims[299] = 4;
     let mut ranges = vec![AxisRange::index(0); 299];
     ranges.push(AxisRange::index(4));
     let expected = ErrorKind::OutsideAxis { axis: 255, asked: 4, size: 4 };
-    assert_eq!(refused(Dtype::F32, &dims, &ranges), expected);
+    assert_eq!(error_of(Dtype::F32, &dims, &ranges), expected);
 }
 
 #[test]
-fn the_sentence_has_all_three_numbers() {
-    let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL, (..8).into()]);
+fn error_message_has_all_three_numbers() {
+    let kind = error_of(Dtype::F32, &[3, 5], &[AxisRange::ALL, (..8).into()]);
     assert_eq!(kind.to_string(), "index 7 was asked for of axis 1, whose size is 5");
     assert_eq!(kind.code(), "usage.slice");
 }
 
 #[test]
-fn a_step_of_0_is_refused() {
-    let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL, AxisRange::ALL.step_by(0)]);
+fn zero_step_is_rejected() {
+    let kind = error_of(Dtype::F32, &[3, 5], &[AxisRange::ALL, AxisRange::ALL.step_by(0)]);
     assert_eq!(kind, ErrorKind::ZeroStep { axis: 1 });
     assert_eq!((kind.code(), kind.class()), ("usage.step", Class::Usage));
     assert_eq!(kind.to_string(), "the range of axis 1 has a step of 0");
 }
 
 #[test]
-fn a_step_changes_nothing_of_an_index() {
+fn step_does_not_change_an_index() {
     let plan = |index| SlicePlan::new(Dtype::U8, &[5, 2], &[index]);
     assert_eq!(plan(AxisRange::index(3).step_by(0)), plan(AxisRange::index(3)));
     assert_eq!(plan(AxisRange::index(3).step_by(7)), plan(AxisRange::index(3)));
 }
 
 #[test]
-fn more_ranges_than_axes_are_refused() {
-    let kind = refused(Dtype::F32, &[], &[AxisRange::ALL]);
+fn more_ranges_than_axes_are_rejected() {
+    let kind = error_of(Dtype::F32, &[], &[AxisRange::ALL]);
     assert_eq!(kind, ErrorKind::TooManyRanges { asked: 1, rank: 0 });
     assert_eq!(kind.to_string(), "the tensor has 0 axes, but 1 was asked for");
-    let kind = refused(Dtype::F32, &[3], &[AxisRange::ALL; 2]);
+    let kind = error_of(Dtype::F32, &[3], &[AxisRange::ALL; 2]);
     assert_eq!(kind.to_string(), "the tensor has 1 axis, but 2 were asked for");
-    let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL; 3]);
+    let kind = error_of(Dtype::F32, &[3, 5], &[AxisRange::ALL; 3]);
     assert_eq!(kind, ErrorKind::TooManyRanges { asked: 3, rank: 2 });
 }
 
 #[test]
-fn the_kind_of_an_error_is_an_error() {
+fn error_kind_is_an_error() {
     fn rows(size: u64) -> Result<u64, Box<dyn std::error::Error>> {
         Ok(SlicePlan::new(Dtype::F32, &[size], &[AxisRange::new(1, 3)])?.elements())
     }
@@ -99,33 +99,33 @@ fn the_kind_of_an_error_is_an_error() {
 }
 
 #[test]
-fn ranges_made_in_a_const_are_the_same() {
-    const MADE: [AxisRange; 2] = [AxisRange::new(1, 3), AxisRange::starting_at(4)];
-    assert_eq!(MADE, [AxisRange::from(1..3), (4..).into()]);
+fn const_ranges_are_equal() {
+    const RANGES: [AxisRange; 2] = [AxisRange::new(1, 3), AxisRange::starting_at(4)];
+    assert_eq!(RANGES, [AxisRange::from(1..3), (4..).into()]);
     assert_eq!(AxisRange::from(..3), AxisRange::new(0, 3));
 }
 
 #[test]
-fn what_is_no_tensor_has_no_slices() {
-    assert_eq!(refused(Dtype::F4, &[3], &[]), ErrorKind::SubByte { elements: 3, bits: 4 });
-    let one = refused(Dtype::F4, &[1], &[]).to_string();
+fn invalid_tensor_has_no_slices() {
+    assert_eq!(error_of(Dtype::F4, &[3], &[]), ErrorKind::SubByte { elements: 3, bits: 4 });
+    let one = error_of(Dtype::F4, &[1], &[]).to_string();
     assert_eq!(one, "1 element of 4 bits does not fill whole bytes");
-    assert_eq!(refused(Dtype::U8, &[1 << 32, 1 << 32, 0], &[]), ErrorKind::Overflow);
-    assert_eq!(refused(Dtype::F64, &[1 << 59], &[]), ErrorKind::Overflow);
+    assert_eq!(error_of(Dtype::U8, &[1 << 32, 1 << 32, 0], &[]), ErrorKind::Overflow);
+    assert_eq!(error_of(Dtype::F64, &[1 << 59], &[]), ErrorKind::Overflow);
 }
 
 #[test]
-fn the_reader_says_it_at_the_tensors_first_byte() {
+fn reader_reports_errors_at_the_first_byte() {
     let header = r#"{"t":{"dtype":"F4","shape":[2,3],"data_offsets":[0,3]}}"#;
     let file = with_header(header, 3);
     let start = 8 + header.len() as u64;
-    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let outside = ErrorKind::OutsideAxis { axis: 0, asked: 2, size: 2 }.at(start);
     assert_eq!(tensor.reader().slice(&[AxisRange::index(2)]).map(|_| ()), Err(outside));
     assert_eq!(tensor.slice_runs(&[AxisRange::index(2)]).map(|_| ()), Err(outside));
     let half = ErrorKind::PartOfByte { bits: 4 }.at(start + 1);
     assert_eq!(tensor.slice_runs(&[AxisRange::index(1)]).map(|_| ()), Err(half));
-    let reader = tensor.reader().slice(&[AxisRange::index(1)]).expect("as values it can be read");
+    let reader = tensor.reader().slice(&[AxisRange::index(1)]).expect("readable as values");
     assert_eq!(reader.byte_len(), Err(half));
     let (mut values, mut zeros) = (reader.values(), [1f32; 3]);
     let beyond = ErrorKind::OutsideElements { asked: 3, len: 3 }.at(start + 3);
@@ -134,9 +134,9 @@ fn the_reader_says_it_at_the_tensors_first_byte() {
     assert_eq!(values.read_exact(&mut [1f32]), Err(beyond.into()));
 }
 
-/// What numpy takes for empty, and what it keeps of an axis.
+/// Ranges that are empty in numpy, and what it keeps of an axis.
 #[test]
-fn empty_and_full_ranges_are_those_of_numpy() {
+fn empty_and_full_ranges_match_numpy() {
     assert_eq!(shape(&[2, 3], &[(2..2).into()]), [0, 3]);
     assert_eq!(shape(&[10], &[(10..).into()]), [0]);
     assert_eq!(shape(&[0, 3], &[(..).into()]), [0, 3]);
@@ -150,15 +150,15 @@ fn empty_and_full_ranges_are_those_of_numpy() {
     assert_eq!(shape(&[1, 6], &[AxisRange::index(0), AxisRange::index(5)]), [0; 0]);
 }
 
-/// Where they begin does not depend on how far the bytes were read.
+/// The first value does not depend on how many bytes were read.
 #[test]
-fn values_begin_with_the_first_element() {
+fn values_start_at_the_first_element() {
     let header = r#"{"t":{"dtype":"F4","shape":[4,2],"data_offsets":[0,4]}}"#;
     let mut file = with_header(header, 0);
     file.extend([0x10, 0x32, 0x54, 0x76]);
     let start = 8 + header.len() as u64;
-    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
-    let mut reader = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("it is inside");
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
+    let mut reader = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("in range");
     assert_eq!(reader.next_chunk(&mut [0; 1]), Ok(Some(&[0x10][..])));
     let mut values = reader.values();
     assert_eq!((values.position(), values.remaining(), values.len()), (0, 4, 4));
@@ -172,17 +172,17 @@ fn values_begin_with_the_first_element() {
     let mut rest = [0f32; 2];
     assert_eq!((values.read_exact(&mut rest), rest), (Ok(()), [2.0, 3.0]));
     assert_eq!(values.read::<f32>(&mut []), Ok(&[][..]));
-    let mut bytes = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("it is inside");
+    let mut bytes = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("in range");
     assert_eq!(bytes.read_to_end(&mut [0; 2]), Ok(&[0x10, 0x54][..]));
 }
 
-/// The end of a slice is that of its last element, whatever of the tensor comes after it.
+/// The end of a slice is that of its last element, whatever follows it in the tensor.
 #[test]
-fn the_end_of_a_slice_is_named() {
+fn end_of_slice_is_reported() {
     let header = r#"{"t":{"dtype":"C64","shape":[4,3,5],"data_offsets":[0,480]}}"#;
     let file = with_header(header, 480);
     let start = 8 + header.len() as u64;
-    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let (all, step) = (AxisRange::ALL, AxisRange::ALL.step_by(2));
     let cases: [(&[AxisRange], u64, u64); 5] = [
         (&[], 120, 480),
@@ -192,9 +192,9 @@ fn the_end_of_a_slice_is_named() {
         (&[(2..2).into()], 0, 0),
     ];
     for (ranges, len, end) in cases {
-        let mut values = tensor.reader().slice(ranges).expect("it is inside").values();
+        let mut values = tensor.reader().slice(ranges).expect("in range").values();
         let beyond = ErrorKind::OutsideElements { asked: len, len }.at(start + end);
-        let asked = usize::try_from(len + 1).expect("it is small");
+        let asked = usize::try_from(len + 1).expect("fits in usize");
         assert_eq!(values.read_exact(&mut vec![0f32; asked]), Err(beyond.into()), "{ranges:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Shapes whose numbers are as large as they can be.
+//! Shapes with the largest possible numbers.
 
 use embedded_safetensors::{
     Dtype, ErrorKind,
@@ -6,16 +6,16 @@ use embedded_safetensors::{
 };
 
 fn plan(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> SlicePlan {
-    SlicePlan::new(dtype, dims, ranges).expect("it is inside")
+    SlicePlan::new(dtype, dims, ranges).expect("in range")
 }
 
-/// First and last runs, where there are too many to list.
+/// Returns the first run and the number of runs, where there are too many to list.
 fn ends(plan: &SlicePlan) -> (Option<Run>, u64) {
     (plan.runs().next(), plan.run_count())
 }
 
 #[test]
-fn the_largest_tensor_can_be_sliced() {
+fn largest_tensor_can_be_sliced() {
     // 2^64 - 8 bits, and the last two elements of them.
     let size = (1 << 61) - 1;
     let last = plan(Dtype::U8, &[size], &[(size - 2..).into()]);
@@ -48,9 +48,9 @@ fn products_of_large_dimensions_do_not_overflow() {
     assert_eq!(half.run_count(), half.elements());
 }
 
-/// The strides of the outer axes do not fit into 64 bits, and nobody needs them.
+/// The strides of the outer axes do not fit into 64 bits, and are not needed.
 #[test]
-fn tensors_without_elements_may_have_dimensions_of_any_size() {
+fn empty_tensor_may_have_any_dimensions() {
     let huge = u64::MAX;
     for dims in [[0, huge, huge, huge], [huge, 0, huge, huge], [2, 0, huge, huge]] {
         for ranges in [
@@ -70,14 +70,14 @@ fn tensors_without_elements_may_have_dimensions_of_any_size() {
 }
 
 #[test]
-fn an_empty_range_ends_a_slice_of_a_large_tensor() {
+fn empty_range_of_a_large_tensor_has_no_runs() {
     let plan = plan(Dtype::U8, &[1 << 30, 1 << 30], &[(5..5).into(), AxisRange::ALL.step_by(7)]);
     assert_eq!((plan.elements(), plan.run_count(), plan.runs().next()), (0, 0, None));
 }
 
 /// The result must fit into a shape, the tensor need not.
 #[test]
-fn tensors_of_any_rank_are_sliced_if_the_result_can_be_held() {
+fn only_the_rank_of_the_result_is_limited() {
     let dims: Vec<u64> = [1; 1000].into_iter().chain([2; 12]).collect();
     let kept = |count: usize| {
         let indices = vec![AxisRange::index(0); dims.len() - count];
@@ -93,7 +93,7 @@ fn tensors_of_any_rank_are_sliced_if_the_result_can_be_held() {
     assert_eq!((firsts.len(), firsts[0], firsts[15]), (16, 0b0101_0101, 0b1111_1111));
 }
 
-/// The compiler can work a slice out.
+/// A slice can be computed at compile time.
 const IN_A_CONST: u64 = match SlicePlan::new(Dtype::F32, &[4, 6], &[AxisRange::index(1), AxisRange::ALL]) {
     Ok(plan) => plan.elements(),
     Err(_) => 0,

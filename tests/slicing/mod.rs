@@ -1,6 +1,6 @@
-//! Slices: the right elements in the right order, whatever is asked for, wherever the tensor lies.
+//! Slices: the right elements in the right order, for any ranges and any offset of the tensor.
 
-// What they mean is the very question.
+// Their meaning is under test.
 #![allow(clippy::reversed_empty_ranges)]
 
 mod errors;

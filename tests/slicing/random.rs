@@ -1,4 +1,5 @@
-//! Any slice of any tensor, through every door, against the model that looks up each element alone.
+//! Random slices of random tensors, through every kind of source, against a model that looks up each element
+//! alone.
 
 use embedded_safetensors::{
     ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader, View, reader::SliceReader,
@@ -6,64 +7,64 @@ use embedded_safetensors::{
 };
 use std::fmt::Debug;
 use support::context::Context;
-use support::doors::{Door, Nor, Own, SeekableStream, Slice};
 use support::file::with_header;
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
 use support::share;
+use support::sources::{Custom, Nor, SeekableStream, Slice, SourceKind};
 
 use support::slices::Case;
 
-/// How many cases each test looks at, and a quick run at a part of them; four tests share the work.
+/// The number of cases; four tests share them, and a quick run tests a share.
 const CASES: u64 = 30_000;
 
 #[test]
-fn slices_are_those_of_the_naive_model_1() {
-    slices_are_those_of_the_naive_model(1);
+fn slices_match_naive_model_1() {
+    slices_match_naive_model(1);
 }
 
 #[test]
-fn slices_are_those_of_the_naive_model_2() {
-    slices_are_those_of_the_naive_model(2);
+fn slices_match_naive_model_2() {
+    slices_match_naive_model(2);
 }
 
 #[test]
-fn slices_are_those_of_the_naive_model_3() {
-    slices_are_those_of_the_naive_model(3);
+fn slices_match_naive_model_3() {
+    slices_match_naive_model(3);
 }
 
 #[test]
-fn slices_are_those_of_the_naive_model_4() {
-    slices_are_those_of_the_naive_model(4);
+fn slices_match_naive_model_4() {
+    slices_match_naive_model(4);
 }
 
-fn slices_are_those_of_the_naive_model(part: u64) {
+fn slices_match_naive_model(part: u64) {
     for number in 0..share::of(CASES) {
         let seed = part * CASES + number;
         let mut random = Random::new(seed);
         let case = Case::random(&mut random);
         let _context = Context(|| format!("seed {seed}, {case:?}"));
-        plans_are_right(&case);
+        test_plan(&case);
         let file = file(&case, &mut random);
         let reads = random.pick(&[Reads::Whole, Reads::AtMost(7), Reads::Random(seed)]);
         let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
         match random.below(5) {
-            0 => is_read_right::<Slice>(&case, &storage, &mut random),
-            1 => is_read_right::<Own>(&case, &storage, &mut random),
-            2 => is_read_right::<SeekableStream>(&case, &storage, &mut random),
-            3 => is_read_right::<Nor<4, 1>>(&case, &whole(&file), &mut random),
-            _ => is_read_right::<Nor<64, 0>>(&case, &whole(&file), &mut random),
+            0 => test_reads::<Slice>(&case, &storage, &mut random),
+            1 => test_reads::<Custom>(&case, &storage, &mut random),
+            2 => test_reads::<SeekableStream>(&case, &storage, &mut random),
+            3 => test_reads::<Nor<4, 1>>(&case, &whole(&file), &mut random),
+            _ => test_reads::<Nor<64, 0>>(&case, &whole(&file), &mut random),
         }
     }
 }
 
-/// Flash gives all that it is asked for.
+/// Flash returns all bytes requested.
 fn whole(file: &[u8]) -> Storage<'_> {
     Storage::new(file, Plan::default())
 }
 
-fn plans_are_right(case: &Case) {
-    let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("it is inside");
+fn test_plan(case: &Case) {
+    let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("in range");
     let runs = case.runs();
     assert_eq!(plan.shape().dims(), case.shape());
     assert_eq!(plan.dtype(), case.dtype);
@@ -71,50 +72,50 @@ fn plans_are_right(case: &Case) {
     assert_eq!(plan.run_count(), runs.len() as u64);
     assert_eq!(plan.runs().map(|run| (run.first, run.elements)).collect::<Vec<_>>(), runs);
     let bits = u64::from(case.dtype.bits());
-    let refused = ErrorKind::PartOfByte { bits: case.dtype.bits() };
+    let error = ErrorKind::PartOfByte { bits: case.dtype.bits() };
     match case.broken_byte() {
         Some(_) => {
-            assert_eq!(plan.byte_len(), Err(refused));
-            assert_eq!(plan.byte_runs().map(|_| ()), Err(refused));
+            assert_eq!(plan.byte_len(), Err(error));
+            assert_eq!(plan.byte_runs().map(|_| ()), Err(error));
         }
         None => {
             assert_eq!(plan.byte_len(), Ok(plan.elements() * bits / 8));
-            let ranges = plan.byte_runs().expect("they are whole bytes");
+            let ranges = plan.byte_runs().expect("whole bytes");
             let expected = runs.iter().map(|(first, count)| first * bits / 8..(first + count) * bits / 8);
             assert!(ranges.eq(expected));
         }
     }
 }
 
-/// A file in which the tensor has another before and another behind it.
+/// Returns a file in which another tensor precedes the tensor and another follows.
 fn file(case: &Case, random: &mut Random) -> Vec<u8> {
     let (before, len) = (random.number() % 9, case.byte_len());
-    let header = format!(
-        r#"{{"before":{{"dtype":"U8","shape":[{before}],"data_offsets":[0,{before}]}},"t":{{"dtype":"{}","shape":{:?},"data_offsets":[{before},{}]}},"behind":{{"dtype":"U8","shape":[3],"data_offsets":[{},{}]}}}}"#,
-        case.dtype,
-        case.dims,
-        before + len,
-        before + len,
-        before + len + 3,
-    );
+    let (dtype, dims) = (case.dtype, &case.dims);
+    let (end, after_end) = (before + len, before + len + 3);
+    let header = [
+        format!(r#"{{"before":{{"dtype":"U8","shape":[{before}],"data_offsets":[0,{before}]}},"#),
+        format!(r#""t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[{before},{end}]}},"#),
+        format!(r#""after":{{"dtype":"U8","shape":[3],"data_offsets":[{end},{after_end}]}}}}"#),
+    ]
+    .concat();
     let mut file = with_header(&header, 0);
     file.extend((0..before + len + 3).map(|_| random.number().to_le_bytes()[0]));
     file
 }
 
-fn is_read_right<D: Door>(case: &Case, storage: &Storage<'_>, random: &mut Random)
+fn test_reads<D: SourceKind>(case: &Case, storage: &Storage<'_>, random: &mut Random)
 where
     for<'s> D::Source<'s>: ReadAt<Error: Debug>,
 {
-    let mut model = Model::open(D::source(storage), &mut [0; 300]).expect("it is sound");
-    let info = model.find("t", &mut [0; 300]).expect("it can be read").expect("it is there");
+    let mut model = Model::open(D::source(storage), &mut [0; 300]).expect("valid file");
+    let info = model.find("t", &mut [0; 300]).expect("readable").expect("present");
     let place = model.summary().data_start;
     let tensor = tensor_of(storage.first_file(), place, &info);
     let expected = case.bytes(tensor);
-    let view = View::parse(storage.first_file()).and_then(|view| view.tensor("t")).expect("it is there");
+    let view = View::parse(storage.first_file()).and_then(|view| view.tensor("t")).expect("present");
     let in_place = view.slice_runs(&case.ranges());
-    let reader = model.reader(&info).expect("it is this file's");
-    let mut reader = reader.slice(&case.ranges()).expect("it is inside");
+    let reader = model.reader(&info).expect("tensor of this file");
+    let mut reader = reader.slice(&case.ranges()).expect("in range");
     assert_eq!((reader.shape().dims(), reader.dtype()), (&case.shape()[..], case.dtype));
     if let Some(byte) = case.broken_byte() {
         let error = ErrorKind::PartOfByte { bits: case.dtype.bits() }.at(place + info.begin() + byte);
@@ -125,14 +126,14 @@ where
         return;
     }
     assert_eq!(reader.byte_len(), Ok(expected.len() as u64));
-    assert_eq!(in_place.expect("they are whole bytes").collect::<Vec<_>>().concat(), expected);
+    assert_eq!(in_place.expect("whole bytes").collect::<Vec<_>>().concat(), expected);
     assert_eq!(chunks(&mut reader, random), expected);
-    assert_eq!(reader.next_chunk(&mut []).expect("it is at its end"), None);
-    let mut reader = model.reader(&info).expect("it is this file's").slice(&case.ranges()).unwrap();
+    assert_eq!(reader.next_chunk(&mut []).expect("at the end"), None);
+    let mut reader = model.reader(&info).expect("tensor of this file").slice(&case.ranges()).unwrap();
     let mut buffer = vec![0; expected.len() + random.below(100)];
-    assert_eq!(reader.read_to_end(&mut buffer).expect("it fits"), expected);
+    assert_eq!(reader.read_to_end(&mut buffer).expect("fits"), expected);
     assert_eq!(reader.remaining(), 0);
-    too_small_a_buffer_is_refused(model.reader(&info).unwrap(), case, &expected);
+    test_too_small_buffers(model.reader(&info).unwrap(), case, &expected);
 }
 
 fn tensor_of<'f>(file: &'f [u8], data_start: u64, info: &TensorInfo) -> &'f [u8] {
@@ -140,7 +141,7 @@ fn tensor_of<'f>(file: &'f [u8], data_start: u64, info: &TensorInfo) -> &'f [u8]
     &file[index(info.begin())..index(info.end())]
 }
 
-/// In buffers of any length that have room for one element, and sometimes all of the rest at once.
+/// Reads with buffers of any length that have space for one element, and sometimes all of the rest at once.
 fn chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, random: &mut Random) -> Vec<u8> {
     let mut bytes = vec![];
     let bits = usize::from(reader.dtype().bits());
@@ -149,34 +150,38 @@ fn chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, random: &mut Ran
     loop {
         let mut buffer = vec![0; unit + random.below(largest - unit + 1)];
         let left = reader.remaining();
-        let Some(chunk) = reader.next_chunk(&mut buffer).expect("there is room") else { break };
+        let Some(chunk) = reader.next_chunk(&mut buffer).expect("fits") else { break };
         assert!(!chunk.is_empty() && chunk.len() % unit == 0);
         assert_eq!((left - reader.remaining()) * bits as u64, chunk.len() as u64 * 8);
         bytes.extend(chunk);
         if random.percent(5) {
             let left = reader.remaining() * bits as u64 / 8;
             let mut rest = vec![0; usize::try_from(left).unwrap()];
-            bytes.extend(reader.read_to_end(&mut rest).expect("it fits"));
+            bytes.extend(reader.read_to_end(&mut rest).expect("fits"));
         }
     }
     assert_eq!(reader.remaining(), 0);
     bytes
 }
 
-fn too_small_a_buffer_is_refused<S: ReadAt<Error: Debug>>(
+fn test_too_small_buffers<S: ReadAt<Error: Debug>>(
     tensor: TensorReader<'_, S>,
     case: &Case,
     expected: &[u8],
 ) {
-    let mut reader = tensor.slice(&case.ranges()).expect("it is inside");
+    let mut reader = tensor.slice(&case.ranges()).expect("in range");
     let Some(short) = expected.len().checked_sub(1) else { return };
     let needed = expected.len() as u64;
-    let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed: n, capacity } if (n, capacity) == (needed, short as u64));
+    let is_buffer_error = |kind| match kind {
+        ErrorKind::BufferLength { needed: n, capacity } => (n, capacity) == (needed, short as u64),
+        _ => false,
+    };
     let outcome = reader.read_to_end(&mut vec![0; short]).map(<[u8]>::len);
-    assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if is_buffer_error(error.kind)), "{outcome:?}");
     let unit = if case.dtype.bits() == 6 { 3 } else { usize::from(case.dtype.bits().div_ceil(8)) };
     let outcome = reader.next_chunk(&mut vec![0; unit - 1]).map(|_| ());
-    let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed, .. } if needed == unit as u64);
-    assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    let is_buffer_error =
+        |kind| matches!(kind, ErrorKind::BufferLength { needed, .. } if needed == unit as u64);
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if is_buffer_error(error.kind)), "{outcome:?}");
     assert_eq!(reader.remaining() * u64::from(case.dtype.bits()), needed * 8);
 }

@@ -1,4 +1,4 @@
-//! The reference beside us: the same slices where it is right, and a list of where it is not.
+//! Compares slices with the reference: the same where it is right, and a list of where it is not.
 
 use std::num::NonZeroUsize;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -17,7 +17,7 @@ use support::slices::{Asked, Case};
 
 const CASES: u64 = 100_000;
 
-/// Byte ranges and shape, or the error in words.
+/// Byte ranges and shape, or the error in text.
 type Answer = Result<(Vec<(usize, usize)>, Vec<usize>), String>;
 
 fn index(number: u64) -> usize {
@@ -28,7 +28,7 @@ fn narrow(start: Bound<usize>, end: Bound<usize>, step: u64) -> TensorIndexer {
     TensorIndexer::Narrow(start, end, NonZeroUsize::new(index(step)).expect("a step"))
 }
 
-fn asked_of_reference(asked: &Asked) -> TensorIndexer {
+fn reference_range(asked: &Asked) -> TensorIndexer {
     let (included, excluded) = (|at| Included(index(at)), |at| Excluded(index(at)));
     match *asked {
         Asked::All => narrow(Unbounded, Unbounded, 1),
@@ -42,7 +42,7 @@ fn asked_of_reference(asked: &Asked) -> TensorIndexer {
 }
 
 fn reference(dtype: Dtype, dims: &[u64], ranges: &[TensorIndexer]) -> Answer {
-    let dtype = serde_json::from_value(dtype.name().into()).expect("it has all dtypes");
+    let dtype = serde_json::from_value(dtype.name().into()).expect("all dtypes are known");
     let dims: Vec<usize> = dims.iter().map(|&dim| index(dim)).collect();
     slice_byte_ranges(dtype, &dims, ranges).map_err(|error| match error {
         InvalidSlice::MisalignedSlice => "misaligned".to_owned(),
@@ -54,9 +54,9 @@ fn bytes_of(tensor: &[u8], ranges: &[(usize, usize)]) -> Vec<u8> {
     ranges.iter().flat_map(|&(begin, end)| tensor[begin..end].to_vec()).collect()
 }
 
-/// Empty results aside, see below.
+/// Except for empty results, see below.
 #[test]
-fn slices_with_elements_are_those_of_the_reference() {
+fn slices_with_elements_match_reference() {
     let (mut compared, mut misaligned) = (0, 0);
     for seed in 1_000_000.. {
         let mut random = Random::new(seed);
@@ -66,8 +66,8 @@ fn slices_with_elements_are_those_of_the_reference() {
         }
         let _context = Context(|| format!("seed {seed}, {case:?}"));
         let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
-        let asked: Vec<_> = case.asked.iter().map(asked_of_reference).collect();
-        let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("it is inside");
+        let asked: Vec<_> = case.asked.iter().map(reference_range).collect();
+        let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("in range");
         match (reference(case.dtype, &case.dims, &asked), plan.byte_runs()) {
             (Ok((ranges, shape)), Ok(runs)) => {
                 assert_eq!(plan.shape().dims(), shape.iter().map(|&dim| dim as u64).collect::<Vec<_>>());
@@ -79,7 +79,7 @@ fn slices_with_elements_are_those_of_the_reference() {
                 assert_eq!(error, "misaligned");
                 misaligned += 1;
             }
-            // It looks at each index of a range with a step alone.
+            // It treats each index of a range with a step alone.
             (Err(error), Ok(_)) if error == "misaligned" => assert!(case.dtype.bits() < 8),
             (theirs, ours) => panic!("{theirs:?}, but ours is {ours:?}"),
         }
@@ -91,7 +91,7 @@ fn slices_with_elements_are_those_of_the_reference() {
     assert!(misaligned > 100, "{misaligned}");
 }
 
-/// A row of the list in README.md: what is asked, what the reference answers, what we do.
+/// A row of the list in README.md: the request, the reference's answer, ours.
 struct Difference {
     id: &'static str,
     dims: &'static [u64],
@@ -105,12 +105,12 @@ fn all() -> TensorIndexer {
     narrow(Unbounded, Unbounded, 1)
 }
 
-fn refuses(answer: &Answer) -> bool {
+fn rejects(answer: &Answer) -> bool {
     matches!(answer, Err(error) if error.starts_with("SliceOutOfRange"))
 }
 
-/// Whether it promises no elements and gives bytes.
-fn gives_too_much(answer: &Answer) -> bool {
+/// Whether it promises no elements but returns bytes.
+fn returns_too_much(answer: &Answer) -> bool {
     let Ok((ranges, shape)) = answer else { return false };
     shape.contains(&0) && ranges.iter().any(|(begin, end)| begin < end)
 }
@@ -137,7 +137,7 @@ const DIFFERENCES: [Difference; 9] = [
         id: "S1",
         dims: &[2, 3],
         theirs: || vec![narrow(Included(2), Excluded(2), 1)],
-        is_theirs: refuses,
+        is_theirs: rejects,
         ours: || vec![(2..2).into()],
         is_ours: is_empty,
     },
@@ -145,7 +145,7 @@ const DIFFERENCES: [Difference; 9] = [
         id: "S1",
         dims: &[10],
         theirs: || vec![narrow(Included(10), Unbounded, 1)],
-        is_theirs: refuses,
+        is_theirs: rejects,
         ours: || vec![(10..).into()],
         is_ours: is_empty,
     },
@@ -153,7 +153,7 @@ const DIFFERENCES: [Difference; 9] = [
         id: "S2",
         dims: &[0, 3],
         theirs: || vec![all()],
-        is_theirs: refuses,
+        is_theirs: rejects,
         ours: || vec![(..).into()],
         is_ours: is_empty,
     },
@@ -161,7 +161,7 @@ const DIFFERENCES: [Difference; 9] = [
         id: "S3",
         dims: &[10],
         theirs: || vec![narrow(Included(3), Excluded(3), 2)],
-        is_theirs: gives_too_much,
+        is_theirs: returns_too_much,
         ours: || vec![AxisRange::from(3..3).step_by(2)],
         is_ours: is_empty,
     },
@@ -172,7 +172,7 @@ const DIFFERENCES: [Difference; 9] = [
             let part = || narrow(Included(0), Excluded(1), 1);
             vec![part(), narrow(Included(1), Excluded(1), 1), part()]
         },
-        is_theirs: gives_too_much,
+        is_theirs: returns_too_much,
         ours: || vec![(0..1).into(), (1..1).into(), (0..1).into()],
         is_ours: is_empty,
     },
@@ -196,7 +196,7 @@ const DIFFERENCES: [Difference; 9] = [
         id: "S6",
         dims: &[6],
         theirs: || vec![TensorIndexer::Select(usize::MAX)],
-        is_theirs: |answer| refuses(answer) || is_garbage(answer),
+        is_theirs: |answer| rejects(answer) || is_garbage(answer),
         ours: || vec![AxisRange::index(u64::MAX)],
         is_ours: |plan| names(plan, 0, u64::MAX),
     },
@@ -211,7 +211,7 @@ const DIFFERENCES: [Difference; 9] = [
 ];
 
 #[test]
-fn each_listed_difference_is_one() {
+fn every_listed_difference_exists() {
     for difference in DIFFERENCES {
         let Difference { id, dims, theirs, is_theirs, ours, is_ours } = difference;
         let answer = catch_unwind(|| reference(Dtype::I32, dims, &theirs()));
@@ -222,22 +222,22 @@ fn each_listed_difference_is_one() {
     }
 }
 
-/// The reference refuses to slice inside bytes; here it is a matter of bytes alone.
+/// The reference rejects slices inside bytes; here only reading them as bytes is an error.
 #[test]
-fn s8_parts_of_bytes_can_be_read_as_values() {
+fn s8_partial_bytes_are_read_as_values() {
     let odd_row = || vec![TensorIndexer::Select(1)];
     assert_eq!(reference(Dtype::F4, &[2, 3], &odd_row()), Err("misaligned".to_owned()));
     let header = r#"{"t":{"dtype":"F4","shape":[2,3],"data_offsets":[0,3]}}"#;
     let mut file = with_header(header, 0);
     file.extend([0x10, 0x42, 0x75]);
-    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
-    let row = tensor.reader().slice(&[AxisRange::index(1)]).expect("it is inside");
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
+    let row = tensor.reader().slice(&[AxisRange::index(1)]).expect("in range");
     let mut values = [0f32; 3];
     assert_eq!((row.values().read_exact(&mut values), values), (Ok(()), [2.0, 3.0, 6.0]));
 }
 
 #[test]
-fn the_list_names_what_is_tested() {
+fn list_matches_the_tests() {
     let page = include_str!("README.md");
     let listed = page.lines().filter_map(|line| line.strip_prefix("| S")?.split(' ').next());
     let mut tested = DIFFERENCES.map(|difference| &difference.id[1..]).to_vec();

@@ -1,4 +1,4 @@
-//! How often a slice calls its storage, and how much it reads there.
+//! How often a slice calls its storage, and how much it reads.
 
 use embedded_safetensors::{
     Dtype, Model, ReadAt, ReadError,
@@ -12,22 +12,22 @@ use support::mock::{Counts, Failure, Fault, Plan, Storage};
 
 type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
 
-/// What reading this part of a tensor of zeros asks of the storage.
+/// Returns the storage's counts for reading this part of a tensor of zeros.
 fn counts(dtype: Dtype, dims: &[u64], ranges: &[AxisRange], read: impl FnOnce(Slice<'_, '_>)) -> Counts {
     let len = dims.iter().product::<u64>() * u64::from(dtype.bits()) / 8;
     let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{len}]}}}}"#);
     let file = with_header(&header, usize::try_from(len).unwrap());
     let storage = Storage::new(&file, Plan::default());
-    let mut model = Model::open(&storage, &mut [0; 128]).expect("it is sound");
-    let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
-    let reader = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
-    storage.follow(Plan::default());
+    let mut model = Model::open(&storage, &mut [0; 128]).expect("valid file");
+    let tensor = model.find("t", &mut [0; 128]).expect("readable").expect("present");
+    let reader = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("in range");
+    storage.set_plan(Plan::default());
     read(reader);
     storage.counts()
 }
 
 fn in_chunks<S: ReadAt<Error: Debug>>(mut reader: SliceReader<S>, buffer: usize) {
-    while reader.next_chunk(&mut vec![0; buffer]).expect("there is room").is_some() {}
+    while reader.next_chunk(&mut vec![0; buffer]).expect("fits").is_some() {}
     assert_eq!(reader.remaining(), 0);
 }
 
@@ -35,7 +35,7 @@ fn in_values<T: Element + Default>(
     mut reader: Values<impl ReadAt<Error: Debug>, impl Region>,
     buffer: usize,
 ) {
-    while !reader.read(&mut vec![T::default(); buffer]).expect("there is room").is_empty() {}
+    while !reader.read(&mut vec![T::default(); buffer]).expect("fits").is_empty() {}
     assert_eq!(reader.remaining(), 0);
 }
 
@@ -44,27 +44,27 @@ fn step(step: u64) -> AxisRange {
 }
 
 #[test]
-fn what_is_contiguous_is_one_read() {
+fn contiguous_slice_is_one_read() {
     for ranges in [&[][..], &[(3..9).into()], &[AxisRange::index(7), (1..3).into()]] {
         let counts = counts(Dtype::F32, &[10, 5, 4], ranges, |reader| in_chunks(reader, 4000));
         assert_eq!(counts.calls, 1);
-        let wanted = counts.ranges[0].end - counts.ranges[0].start;
-        assert_eq!(counts.bytes, wanted);
+        let needed = counts.ranges[0].end - counts.ranges[0].start;
+        assert_eq!(counts.bytes, needed);
     }
 }
 
 #[test]
-fn every_second_element_is_read_in_as_many_calls_as_the_gaps_and_all_take_buffers() {
+fn every_second_element_is_read_with_its_gaps() {
     let read = |buffer| counts(Dtype::F32, &[4096], &[step(2)], |reader| in_chunks(reader, buffer));
     // 2,048 elements, in 16,380 bytes from the first to the last.
     assert_eq!((read(512).calls, read(512).bytes), (32, 32 * 508));
     assert_eq!(read(4096).calls, 4);
     assert_eq!((read(1 << 15).calls, read(1 << 15).bytes), (1, 16_380));
-    assert_eq!(read(4).calls, 2048, "there is room for one element");
+    assert_eq!(read(4).calls, 2048, "one element fits");
 }
 
 #[test]
-fn a_column_of_a_matrix_is_joined_up_to_gaps_of_64_bytes() {
+fn gaps_of_up_to_64_bytes_are_read() {
     let read = |columns: u64| {
         let ranges = [AxisRange::ALL, AxisRange::index(1)];
         counts(Dtype::F32, &[1000, columns], &ranges, |reader| in_chunks(reader, 4096))
@@ -74,7 +74,7 @@ fn a_column_of_a_matrix_is_joined_up_to_gaps_of_64_bytes() {
 }
 
 #[test]
-fn runs_are_joined_across_rows_that_are_close() {
+fn runs_are_joined_across_rows() {
     let ranges = [AxisRange::ALL, step(2), (..3).into()];
     let counts = counts(Dtype::U8, &[100, 3, 5], &ranges, |reader| in_chunks(reader, 4096));
     assert_eq!((counts.calls, counts.bytes), (1, 1498));
@@ -89,9 +89,9 @@ fn long_runs_are_read_alone() {
     assert_eq!((read(256), read(257)), (1, 10));
 }
 
-/// The memory of the values that are not there yet has room for gaps.
+/// Gaps are read into the memory of the values that are not filled yet.
 #[test]
-fn narrow_elements_are_joined_in_the_memory_of_their_values() {
+fn narrow_elements_are_joined_in_value_memory() {
     let read =
         |buffer| counts(Dtype::U8, &[4096], &[step(4)], |reader| in_values::<f32>(reader.values(), buffer));
     assert_eq!((read(1024).calls, read(1024).bytes), (1, 4093));
@@ -101,43 +101,42 @@ fn narrow_elements_are_joined_in_the_memory_of_their_values() {
 }
 
 #[test]
-fn what_must_be_filled_to_the_end_takes_a_few_reads_more() {
+fn filling_a_buffer_takes_a_few_more_reads() {
     let all = counts(Dtype::F32, &[4096], &[step(2)], |mut reader| {
-        reader.read_to_end(&mut [0; 8192]).expect("it fits");
+        reader.read_to_end(&mut [0; 8192]).expect("fits");
         assert_eq!(reader.remaining(), 0);
     });
     assert_eq!((all.calls, all.bytes), (12, 16_336));
     let all = counts(Dtype::F32, &[4096], &[step(2)], |reader| {
         let mut values = reader.values();
-        values.read_exact(&mut [0f32; 2048]).expect("it has so many");
+        values.read_exact(&mut [0f32; 2048]).expect("in range");
         assert_eq!(values.remaining(), 0);
     });
     assert_eq!((all.calls, all.bytes), (12, 16_336));
 }
 
 #[test]
-fn a_slice_reads_nothing_in_front_of_itself_nor_behind() {
+fn slice_reads_nothing_outside_itself() {
     let ranges = [AxisRange::from(2..5), AxisRange::from(1..6).step_by(2)];
     let counts = counts(Dtype::U16, &[9, 8], &ranges, |reader| in_chunks(reader, 1000));
     let [read] = &counts.ranges[..] else { panic!("{counts:?}") };
     assert_eq!(read.end - read.start, (2 * 8 + 4 + 1) * 2);
 }
 
-/// Of the five runs that a call reads one by one, any may fail.
+/// Any of the five runs that a call reads one by one may fail.
 #[test]
-fn a_call_that_fails_in_its_middle_has_read_nothing() {
+fn failed_call_leaves_position_unchanged() {
     let header = r#"{"t":{"dtype":"U16","shape":[5,50],"data_offsets":[0,500]}}"#;
     let mut file = with_header(header, 0);
     file.extend((0..250u16).flat_map(u16::to_le_bytes));
     let expected = [3u16, 53, 103, 153, 203];
     for call in 0..5 {
         let storage = Storage::new(&file, Plan::default());
-        let mut model = Model::open(&storage, &mut [0; 128]).expect("it is sound");
-        let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
+        let mut model = Model::open(&storage, &mut [0; 128]).expect("valid file");
+        let tensor = model.find("t", &mut [0; 128]).expect("readable").expect("present");
         let column = [AxisRange::ALL, AxisRange::index(3)];
-        let mut reader =
-            model.reader(&tensor).and_then(|tensor| tensor.slice(&column)).expect("it is inside");
-        let fails = || storage.follow(Plan { failure: Some(Failure::Once(call)), ..Plan::default() });
+        let mut reader = model.reader(&tensor).and_then(|tensor| tensor.slice(&column)).expect("in range");
+        let fails = || storage.set_plan(Plan { failure: Some(Failure::Once(call)), ..Plan::default() });
         fails();
         assert_eq!(reader.next_chunk(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
         fails();

@@ -1,4 +1,4 @@
-//! Slices as values: those that the same elements have when they are read alone.
+//! Slices as values: the same as those of the elements read alone.
 
 use embedded_safetensors::{
     Dtype, ErrorKind, ReadError, View,
@@ -18,7 +18,7 @@ const CASES: u64 = 30_000;
 type Rounding<'f> = Values<&'f [u8], Sliced, true>;
 
 #[test]
-fn slices_have_the_values_of_their_elements() {
+fn slice_values_match_elements() {
     for seed in 0..share::of(CASES) {
         let mut random = Random::new(seed);
         let case = Case::random(&mut random);
@@ -27,17 +27,17 @@ fn slices_have_the_values_of_their_elements() {
         let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
         let file = file_of(case.dtype, dims, &tensor);
         match random.below(4) {
-            0 => each_value_is_right::<f64>(&case, &file, &tensor, &mut random),
-            1 => each_value_is_right::<i16>(&case, &file, &tensor, &mut random),
-            2 => each_value_is_right::<u64>(&case, &file, &tensor, &mut random),
-            _ => each_value_is_right::<f32>(&case, &file, &tensor, &mut random),
+            0 => test_values::<f64>(&case, &file, &tensor, &mut random),
+            1 => test_values::<i16>(&case, &file, &tensor, &mut random),
+            2 => test_values::<u64>(&case, &file, &tensor, &mut random),
+            _ => test_values::<f32>(&case, &file, &tensor, &mut random),
         }
     }
 }
 
-/// Values are turned in blocks of 64 KiB; these take several. A quick run does so with some dtypes.
+/// Values are converted in blocks of 64 KiB; these slices take several. A quick run tests some dtypes.
 #[test]
-fn large_slices_have_the_values_of_their_elements() {
+fn large_slice_values_match_elements() {
     let mut random = Random::new(1);
     let dtypes = Dtype::ALL.iter().enumerate().filter(|(number, _)| share::takes(*number));
     for (_, &dtype) in dtypes {
@@ -49,8 +49,8 @@ fn large_slices_have_the_values_of_their_elements() {
             let _context = Context(|| format!("{case:?}"));
             let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
             let file = file_of(dtype, &case.dims, &tensor);
-            each_value_is_right::<f32>(&case, &file, &tensor, &mut random);
-            each_value_is_right::<f64>(&case, &file, &tensor, &mut random);
+            test_values::<f32>(&case, &file, &tensor, &mut random);
+            test_values::<f64>(&case, &file, &tensor, &mut random);
         }
     }
 }
@@ -63,7 +63,7 @@ fn file_of(dtype: Dtype, dims: &[u64], bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Bits of values, for no NaN equals itself.
+/// Bits of values, because NaN is not equal to itself.
 trait Bits: Element + Default + Debug {
     fn bits(self) -> u64;
 }
@@ -78,34 +78,42 @@ macro_rules! bits {
     )*};
 }
 
-bits!(f32: |value: f32| value.to_bits().into(), f64: f64::to_bits, i16: |value: i16| u64::from(value.cast_unsigned()), u64: |value| value);
+bits!(
+    f32: |value: f32| value.to_bits().into(),
+    f64: f64::to_bits,
+    i16: |value: i16| u64::from(value.cast_unsigned()),
+    u64: |value| value
+);
 
-fn each_value_is_right<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Random) {
+fn test_values<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Random) {
     let Some(expected) = expected::<T>(case, tensor) else {
         let mut reader = sliced(file, case);
-        let refused = |kind| matches!(kind, ErrorKind::NoConversion { from, to } if from == case.dtype && to == T::DTYPE);
+        let is_conversion_error = |kind| kind == ErrorKind::NoConversion { from: case.dtype, to: T::DTYPE };
         let outcome = reader.read(&mut [T::default()]).map(|_| ());
-        assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(ReadError::Format(error)) if is_conversion_error(error.kind)),
+            "{outcome:?}"
+        );
         return;
     };
     let found = in_pieces::<T>(sliced(file, case), random);
     assert_eq!(found.len(), expected.len());
     assert_eq!(found, expected);
     let mut all = vec![T::default(); expected.len()];
-    sliced(file, case).read_exact(&mut all).expect("there are so many");
+    sliced(file, case).read_exact(&mut all).expect("enough elements");
     assert_eq!(all.into_iter().map(T::bits).collect::<Vec<_>>(), expected);
     let mut long = vec![T::default(); expected.len() + 1 + random.below(3)];
     let (asked, len) = (long.len() as u64 - 1, expected.len() as u64);
     let outcome = sliced(file, case).read_exact(&mut long);
-    let refused = |kind| kind == ErrorKind::OutsideElements { asked, len };
-    assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
-    exact_values_are_the_rounded_ones(case, file, &expected, &mut long);
+    let is_range_error = |kind| kind == ErrorKind::OutsideElements { asked, len };
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if is_range_error(error.kind)), "{outcome:?}");
+    test_exact_values(case, file, &expected, &mut long);
 }
 
-/// Where each is exact, in one call; otherwise there are none.
-fn exact_values_are_the_rounded_ones<T: Bits>(case: &Case, file: &[u8], expected: &[u64], values: &mut [T]) {
-    let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
-    let mut reader = tensor.reader().slice(&case.ranges()).expect("it is inside").values();
+/// Reads in one call; if a value is not exact, there is an error.
+fn test_exact_values<T: Bits>(case: &Case, file: &[u8], expected: &[u64], values: &mut [T]) {
+    let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("present");
+    let mut reader = tensor.reader().slice(&case.ranges()).expect("in range").values();
     let values = &mut values[..expected.len()];
     match reader.read_exact(values) {
         Ok(()) => assert_eq!(values.iter().map(|value| value.bits()).collect::<Vec<_>>(), expected),
@@ -117,12 +125,12 @@ fn exact_values_are_the_rounded_ones<T: Bits>(case: &Case, file: &[u8], expected
 }
 
 fn sliced<'f>(file: &'f [u8], case: &Case) -> Rounding<'f> {
-    let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
-    tensor.reader().slice(&case.ranges()).expect("it is inside").values().rounded()
+    let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("present");
+    tensor.reader().slice(&case.ranges()).expect("in range").values().rounded()
 }
 
-/// What the elements are as values when they lie beside each other in a tensor of their own; nothing where they
-/// are none.
+/// Returns the values of the elements when they are adjacent in a tensor of their own; `None` where the type
+/// cannot hold them.
 fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
     let mut bytes = case.bytes(tensor);
     let count = case.listed().len() * if case.dtype == Dtype::C64 { 2 } else { 1 };
@@ -134,13 +142,13 @@ fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
         bytes.truncate(elements * bits / 8);
     }
     let file = file_of(case.dtype, &[elements as u64], &bytes);
-    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let mut values = vec![T::default(); 2 * elements];
     let values = tensor.reader().values().rounded().read(&mut values).ok()?;
     Some(values[..count].iter().map(|value| value.bits()).collect())
 }
 
-/// In any mix of lengths, by either call.
+/// Reads in pieces of random lengths, by either call.
 fn in_pieces<T: Bits>(mut reader: Rounding<'_>, random: &mut Random) -> Vec<u64> {
     let mut found = vec![];
     let largest = random.pick(&[1, 3, 20, 200]);
@@ -151,7 +159,7 @@ fn in_pieces<T: Bits>(mut reader: Rounding<'_>, random: &mut Random) -> Vec<u64>
             true => reader.read_exact(&mut values).map(|()| &values[..]),
             false => reader.read(&mut values),
         };
-        let next = next.expect("there is room");
+        let next = next.expect("fits");
         assert_eq!(next.len() as u64, left - reader.remaining());
         assert_eq!(reader.position() + reader.remaining(), reader.len());
         assert!(!next.is_empty());

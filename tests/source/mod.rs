@@ -1,4 +1,4 @@
-//! The project's own source, as files and tokens, for the tests that judge it.
+//! The project's own source, as files and tokens, for the tests that check it.
 #![allow(dead_code, reason = "each test that includes this module uses a part of it")]
 
 use proc_macro2::{Group, TokenStream, TokenTree};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file by its path from the repository's root, with `/` between the folders.
+/// A file by its path from the repository's root, with `/` between the directories.
 pub struct File {
     pub path: String,
     pub text: String,
@@ -22,30 +22,30 @@ impl File {
     }
 }
 
-/// All files of UTF-8 text below a folder of the repository, in the order of their paths.
-pub fn files_below(folder: &str) -> Vec<File> {
+/// Returns all files of UTF-8 text below a directory of the repository, sorted by path.
+pub fn files_below(directory: &str) -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut paths = tracked(root, folder).unwrap_or_else(|| found(root, folder));
+    let mut paths = tracked(root, directory).unwrap_or_else(|| found(root, directory));
     paths.sort();
     let read = |path: String| Some(File { text: fs::read_to_string(root.join(&path)).ok()?, path });
     paths.into_iter().filter_map(read).collect()
 }
 
-/// The files that git tracks: what else lies around is not the project's. Nothing without git.
-fn tracked(root: &Path, folder: &str) -> Option<Vec<String>> {
-    let folder = if folder.is_empty() { "." } else { folder };
-    let list = Command::new("git").current_dir(root).args(["ls-files", "-z", "--", folder]).output();
+/// Returns the files that git tracks; other files are not the project's. `None` without git.
+fn tracked(root: &Path, directory: &str) -> Option<Vec<String>> {
+    let directory = if directory.is_empty() { "." } else { directory };
+    let list = Command::new("git").current_dir(root).args(["ls-files", "-z", "--", directory]).output();
     let list = list.ok().filter(|output| output.status.success() && !output.stdout.is_empty())?;
     let list = String::from_utf8(list.stdout).ok()?;
     Some(list.split_terminator('\0').map(str::to_owned).collect())
 }
 
-/// The files of a tree without git, but for what is built or belongs to tools.
-fn found(root: &Path, folder: &str) -> Vec<String> {
+/// Returns the files of a tree without git, except build output and files of tools.
+fn found(root: &Path, directory: &str) -> Vec<String> {
     let mut files = Vec::new();
-    let mut folders = vec![root.join(folder)];
-    while let Some(folder) = folders.pop() {
-        for path in entries(&folder) {
+    let mut folders = vec![root.join(directory)];
+    while let Some(directory) = folders.pop() {
+        for path in entries(&directory) {
             if path.is_dir() {
                 folders.push(path);
             } else {
@@ -56,8 +56,8 @@ fn found(root: &Path, folder: &str) -> Vec<String> {
     files
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let entries = entries.map(|entry| entry.unwrap()).filter(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         !name.starts_with('.') && name != "target" && name != "__pycache__"
@@ -69,7 +69,7 @@ fn relative(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/")
 }
 
-/// The tokens with every `mod tests { … }` taken out, at all depths.
+/// Returns the tokens with every `mod tests { … }` removed, at all depths.
 pub fn without_unit_tests(tokens: TokenStream) -> Vec<TokenTree> {
     let mut kept: Vec<TokenTree> = Vec::new();
     for token in tokens {

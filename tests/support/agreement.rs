@@ -1,29 +1,29 @@
-//! Two verdicts on one file, and which differences between them are on the list.
+//! Two verdicts on one file, and which differences between them are allowed.
 
 use std::fmt;
 
-use crate::judge::Reader;
-use crate::reference::{LATEST, Refusal};
+use crate::reference::{LATEST, Rejection};
+use crate::verdict::Reader;
 use embedded_safetensors::{Error, ErrorKind, error::Class, tensor::MAX_RANK, validate::validate_header};
 use vectors::table::Table;
 
 use crate::forms::{Forms, forms};
 
-/// What both readers say about a file.
+/// The verdicts of both readers.
 pub struct Verdicts {
-    /// This project.
+    /// This project's.
     pub ours: Result<Table, Error>,
-    /// The reference.
-    pub theirs: Result<Table, Refusal>,
+    /// The reference's.
+    pub theirs: Result<Table, Rejection>,
 }
 
-/// Asks both.
+/// Asks both readers.
 pub fn verdicts(file: &[u8], reader: &Reader) -> Verdicts {
-    Verdicts { ours: reader.judge(file), theirs: LATEST.read(file) }
+    Verdicts { ours: reader.verdict(file), theirs: LATEST.read(file) }
 }
 
 impl Verdicts {
-    /// How they agree, in a word to count by; or why they must not differ like this.
+    /// Returns the category of an agreement to count by, or why these verdicts must not differ.
     ///
     /// # Errors
     /// A sentence.
@@ -34,7 +34,7 @@ impl Verdicts {
             (Ok(ours), Ok(theirs)) => agree_on_tables(file, ours, theirs),
             (Err(error), Err(_)) => Ok(error.kind.code()),
             (Err(error), Ok(_)) => allow_rejection(forms(file).unwrap_or_default(), error),
-            (Ok(_), Err(refusal)) => allow_acceptance(refusal),
+            (Ok(_), Err(rejection)) => allow_acceptance(rejection),
         }
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Verdicts {
         }
         match &self.theirs {
             Ok(table) => write!(f, "  the reference accepts {table:?}"),
-            Err(refusal) => write!(f, "  the reference: {} ({})", refusal.class, refusal.text),
+            Err(rejection) => write!(f, "  the reference: {} ({})", rejection.class, rejection.text),
         }
     }
 }
@@ -64,23 +64,23 @@ fn word_for(file: &[u8], table: &Table) -> &'static str {
         validate_header(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
     let has_many_dims = table.tensors.iter().any(|tensor| tensor.shape.len() > MAX_RANK);
     match (table.tensors.len(), &table.metadata) {
-        _ if is_out_of_order => "sound: not in the order of the offsets",
-        _ if has_many_dims => "sound: more dimensions than a shape in memory holds",
-        (0, None) => "sound: nothing",
-        (0, Some(_)) => "sound: metadata alone",
-        (_, None) => "sound: tensors alone",
-        (_, Some(_)) => "sound: tensors and metadata",
+        _ if is_out_of_order => "valid: not in the order of the offsets",
+        _ if has_many_dims => "valid: more dimensions than a shape holds",
+        (0, None) => "valid: nothing",
+        (0, Some(_)) => "valid: metadata alone",
+        (_, None) => "valid: tensors alone",
+        (_, Some(_)) => "valid: tensors and metadata",
     }
 }
 
-/// D1 to D4. Where a name stands twice, the earlier tensor counts for this project's other checks.
+/// D1 to D4. Of a duplicate name, the earlier tensor counts for this project's other checks.
 fn allow_rejection(forms: Forms, error: &Error) -> Result<&'static str, String> {
     match error.kind.code() {
-        "name.duplicate" if forms.name_twice => Ok("D1"),
-        "metadata.duplicate" if forms.key_twice => Ok("D2"),
+        "name.duplicate" if forms.duplicate_name => Ok("D1"),
+        "metadata.duplicate" if forms.duplicate_key => Ok("D2"),
         "entry.array" if forms.array_entry => Ok("D3"),
         "dtype.object" if forms.dtype_object => Ok("D4"),
-        code if forms.name_twice && is_of_tensors(code) => Ok("D1: the earlier tensor is at fault"),
+        code if forms.duplicate_name && is_of_tensors(code) => Ok("D1: the earlier tensor is at fault"),
         code => Err(format!("only the reference accepts; {code}, but the file holds {forms:?}")),
     }
 }
@@ -90,8 +90,8 @@ fn is_of_tensors(code: &str) -> bool {
 }
 
 /// D5.
-fn allow_acceptance(refusal: &Refusal) -> Result<&'static str, String> {
-    if refusal.class == "JSON" && refusal.text.contains("number out of range") {
+fn allow_acceptance(rejection: &Rejection) -> Result<&'static str, String> {
+    if rejection.class == "JSON" && rejection.text.contains("number out of range") {
         return Ok("D5");
     }
     Err("only the reference rejects".to_owned())

@@ -1,4 +1,4 @@
-//! What the header parser reports of a file, gathered into a table.
+//! Gathers the header parser's events into a table.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -11,10 +11,11 @@ use embedded_safetensors::{
 use crate::split::Split;
 use vectors::table::{Table, Tensor};
 
-/// The tensors and the metadata of a file that arrives like this. Of equal names the last one wins.
+/// Returns the tensors and the metadata of a file that arrives like this. Of equal names the last one is
+/// kept.
 ///
 /// # Errors
-/// The first fault of the header; how the tensors lie is not checked here.
+/// The first error of the header; the layout of the tensors is not checked here.
 pub fn contents(file: &[u8], split: Split) -> Result<Table, Error> {
     let mut parser = HeaderParser::new();
     let mut gathered = Gathered::default();
@@ -24,7 +25,7 @@ pub fn contents(file: &[u8], split: Split) -> Result<Table, Error> {
     Ok(Table { tensors, metadata: gathered.metadata }.sorted())
 }
 
-/// What an entry says.
+/// Returns the tensor of an entry.
 pub fn tensor_of(entry: &Entry<'_>) -> Tensor {
     Tensor {
         data_offsets: [entry.info.begin(), entry.info.end()],

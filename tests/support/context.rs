@@ -1,6 +1,6 @@
-//! Where a test was when it failed.
+//! Reports what a test was doing when it failed.
 
-/// Prints its sentence when a panic passes by.
+/// Prints its message during a panic.
 pub struct Context<F: Fn() -> String>(pub F);
 
 impl<F: Fn() -> String> Drop for Context<F> {

@@ -1,4 +1,4 @@
-//! Dictionaries of tensors, to be written: random ones, and the file that each must become.
+//! Dictionaries of tensors to write: random ones, and the file that each must become.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::texts::{names, text};
 use vectors::table::{Table, Tensor};
 
-/// Tensors by name, and the pairs of `__metadata__` if there is one; each in any order.
+/// Tensors by name, and the pairs of `__metadata__` if it exists; each in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dictionary {
     /// The tensors.
@@ -31,37 +31,39 @@ pub struct Named {
     pub bytes: Vec<u8>,
 }
 
-/// What random dictionaries may have.
+/// What random dictionaries may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     /// Everything.
     All,
-    /// What can be written from Python: no `F6_*`, and of `F4` only pairs.
+    /// Everything that can be written from Python: no `F6_*`, and `F4` only in pairs.
     Python,
-    /// Two dtypes of each width, where there are two. What is made of them stays the same when a dtype is added.
+    /// Two dtypes of each width, where there are two. The resulting files stay the same when a dtype is
+    /// added.
     Fixed,
 }
 
 impl Named {
     /// Its dtype.
     pub fn dtype(&self) -> Dtype {
-        Dtype::from_name(self.dtype.as_bytes()).expect("it is a dtype")
+        Dtype::from_name(self.dtype.as_bytes()).expect("a dtype")
     }
 
-    /// A tensor of this dtype and shape, with any bytes.
+    /// Returns a tensor of this dtype and shape, with random bytes.
     pub fn random(name: String, dtype: Dtype, dims: Vec<u64>, random: &mut Random) -> Self {
         let bits = dims.iter().fold(u64::from(dtype.bits()), |product, &dim| product.saturating_mul(dim));
-        // A zero comes before whatever would be too much.
+        // A zero precedes any dimension that would overflow.
         let len = if dims.contains(&0) { 0 } else { bits / 8 };
         let bytes = (0..len.div_ceil(8)).flat_map(|_| random.number().to_le_bytes());
-        let bytes = bytes.take(usize::try_from(len).expect("it is small")).collect();
+        let bytes = bytes.take(usize::try_from(len).expect("fits in usize")).collect();
         Self { name, dtype: dtype.to_string(), dims, bytes }
     }
 }
 
 impl Dictionary {
-    /// Any dictionary with at most one key in its `__metadata__`: of more the reference writes one of many files. One
-    /// without tensors has no empty `__metadata__`: there the reference writes no file.
+    /// Returns a random dictionary with at most one key in its `__metadata__`: with more, the reference
+    /// writes one of many files. If it has no tensors, its `__metadata__` is not empty: for that the
+    /// reference writes no valid file.
     pub fn random(kinds: Kinds, random: &mut Random) -> Self {
         let count = match random.below(1000) {
             0..50 => 0,
@@ -78,33 +80,33 @@ impl Dictionary {
         Self { metadata, ..Self::of(count, kinds, random) }
     }
 
-    /// So many tensors and no `__metadata__`.
+    /// Returns a dictionary of `count` tensors and no `__metadata__`.
     pub fn of(count: usize, kinds: Kinds, random: &mut Random) -> Self {
         let names = names(count, random);
         let tensors = names.into_iter().map(|name| kinds.tensor(name, random)).collect();
         Self { tensors, metadata: None }
     }
 
-    /// So many pairs of `__metadata__` and no tensors.
+    /// Returns a dictionary of `count` pairs of `__metadata__` and no tensors.
     pub fn of_pairs(count: usize, random: &mut Random) -> Self {
         let pairs = names(count, random).into_iter().map(|key| (key, text(random)));
         Self { tensors: vec![], metadata: Some(pairs.collect()) }
     }
 
-    /// The tensors as the file has them.
+    /// Returns the tensors in the order of the file.
     pub fn in_order(&self) -> Vec<&Named> {
         let mut tensors: Vec<_> = self.tensors.iter().collect();
         tensors.sort_by(|a, b| (Reverse(a.dtype()), &a.name).cmp(&(Reverse(b.dtype()), &b.name)));
         tensors
     }
 
-    /// The data of all tensors, one after another as the file has them.
+    /// Returns the data of all tensors in the order of the file.
     pub fn data(&self) -> Vec<u8> {
         self.in_order().iter().flat_map(|tensor| &tensor.bytes).copied().collect()
     }
 
-    /// The file, written in the shortest way that the rules allow, with the keys of the `__metadata__` in the order of
-    /// their bytes.
+    /// Returns the file, written in the shortest form that the rules allow, with the keys of the
+    /// `__metadata__` sorted by their bytes.
     pub fn file(&self) -> Vec<u8> {
         let mut header = self.header();
         header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
@@ -112,15 +114,15 @@ impl Dictionary {
         [&len[..], header.as_bytes(), &self.data()].concat()
     }
 
-    /// The header of that file, without the spaces at its end.
+    /// Returns the header of that file, without the spaces at its end.
     pub fn header(&self) -> String {
         let metadata = self.metadata.iter().map(|pairs| {
             let pairs: BTreeMap<_, _> = pairs.iter().cloned().collect();
-            format!("\"__metadata__\":{}", serde_json::to_string(&pairs).expect("these are texts"))
+            format!("\"__metadata__\":{}", serde_json::to_string(&pairs).expect("valid strings"))
         });
         let tensors = self.table().tensors.into_iter().map(|tensor| {
             let [name, dtype] = [tensor.name, tensor.dtype].map(|text| serde_json::to_string(&text));
-            let [name, dtype] = [name, dtype].map(|text| text.expect("it is a text"));
+            let [name, dtype] = [name, dtype].map(|text| text.expect("a valid string"));
             let shape = list(&tensor.shape);
             let offsets = list(&tensor.data_offsets);
             format!(r#"{name}:{{"dtype":{dtype},"shape":{shape},"data_offsets":{offsets}}}"#)
@@ -128,7 +130,7 @@ impl Dictionary {
         format!("{{{}}}", metadata.chain(tensors).collect::<Vec<_>>().join(","))
     }
 
-    /// What a reader says of the file; the tensors in the file's order.
+    /// Returns the table that a reader reports for the file; tensors in the file's order.
     pub fn table(&self) -> Table {
         let mut end = 0;
         let tensors = self.in_order().into_iter().map(|tensor| {
@@ -141,11 +143,11 @@ impl Dictionary {
         Table { tensors, metadata: self.metadata.clone().map(|pairs| pairs.into_iter().collect()) }
     }
 
-    /// What a reader has found in a file.
+    /// Returns the dictionary of a table and its data.
     pub fn from_table(table: &Table, data: &[u8]) -> Self {
         let tensors = table.tensors.iter().map(|tensor| {
             let [begin, end] =
-                tensor.data_offsets.map(|offset| usize::try_from(offset).expect("it is small"));
+                tensor.data_offsets.map(|offset| usize::try_from(offset).expect("fits in usize"));
             let (name, dtype, dims) = (tensor.name.clone(), tensor.dtype.clone(), tensor.shape.clone());
             Named { name, dtype, dims, bytes: data[begin..end].to_vec() }
         });
@@ -153,13 +155,13 @@ impl Dictionary {
         Self { tensors: tensors.collect(), metadata }
     }
 
-    /// The same in another order.
+    /// Shuffles tensors and keys.
     pub fn shuffle(&mut self, random: &mut Random) {
         random.shuffle(&mut self.tensors);
         self.metadata.iter_mut().for_each(|pairs| random.shuffle(pairs));
     }
 
-    /// The same, in the order of the names and of the keys, to be compared.
+    /// Sorts by names and by keys, to compare.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         self.tensors.sort_by(|a, b| a.name.cmp(&b.name));
@@ -178,7 +180,7 @@ impl Kinds {
         }
     }
 
-    /// A tensor of any dtype and shape.
+    /// Returns a tensor of any dtype and shape.
     pub fn tensor(self, name: String, random: &mut Random) -> Named {
         let dtype = random.pick(&self.dtypes());
         Named::random(name, dtype, self.dims(dtype, random), random)
@@ -200,7 +202,7 @@ impl Kinds {
         dims
     }
 
-    /// Elements narrower than a byte come in whole bytes.
+    /// Extends the shape until the elements fill whole bytes.
     fn whole_bytes(self, dtype: Dtype, mut dims: Vec<u64>, random: &mut Random) -> Vec<u64> {
         let bits = dims.iter().product::<u64>() * u64::from(dtype.bits());
         let is_halved = |last: &u64| self != Self::Python || dtype.bits() != 4 || last.is_multiple_of(2);
@@ -216,7 +218,7 @@ impl Kinds {
     }
 }
 
-/// Makes a tensor empty, in some cases with more elements behind the zero than could ever be.
+/// Makes a tensor empty, in some cases with dimensions after the zero that would overflow.
 fn empty(dims: &mut [u64], random: &mut Random) {
     let zero = random.below(dims.len());
     dims[zero] = 0;

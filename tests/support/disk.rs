@@ -1,4 +1,4 @@
-//! Files of the operating system, that leave nothing behind.
+//! Files of the operating system, which are removed automatically.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -6,45 +6,44 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use embedded_safetensors::{ReadAt, io::FileLen};
 
-use crate::doors::Door;
 use crate::mock::{Fault, Storage};
+use crate::sources::SourceKind;
 
-/// A file as it is.
+/// A file without faults.
 pub struct Disk;
 
-/// A file that fails, is cut and is overwritten as planned. Where the plan is silent, it is the system
-/// that reads.
-pub struct MeddledDisk;
+/// A file that fails, is cut and is overwritten as planned. Otherwise the system reads it.
+pub struct FaultyDisk;
 
-impl Door for Disk {
+impl SourceKind for Disk {
     type Source<'s> = File;
 
     fn source<'s>(storage: &'s Storage<'s>) -> File {
-        temporary_file(storage.first_file()).expect("a temporary file can be made")
+        temporary_file(storage.first_file()).expect("a temporary file")
     }
 }
 
-impl Door for MeddledDisk {
-    type Source<'s> = OnDisk<'s>;
+impl SourceKind for FaultyDisk {
+    type Source<'s> = FaultyFile<'s>;
 
-    fn source<'s>(storage: &'s Storage<'s>) -> OnDisk<'s> {
+    fn source<'s>(storage: &'s Storage<'s>) -> FaultyFile<'s> {
         let written = storage.first_file().to_vec();
-        OnDisk { storage, file: Disk::source(storage), written }
+        FaultyFile { storage, file: Disk::source(storage), written }
     }
 }
 
 /// A copy of a storage's file on the disk.
 #[derive(Debug)]
-pub struct OnDisk<'s> {
+pub struct FaultyFile<'s> {
     storage: &'s Storage<'s>,
     file: File,
     written: Vec<u8>,
 }
 
-impl OnDisk<'_> {
+impl FaultyFile<'_> {
     /// Does to the file what the plan says happens to it.
-    fn meddle(&mut self) -> io::Result<()> {
-        self.storage.look(|now| {
+    fn apply_plan(&mut self) -> io::Result<()> {
+        self.storage.with_file(|now| {
             if now == &self.written[..] {
                 return Ok(());
             }
@@ -54,22 +53,22 @@ impl OnDisk<'_> {
     }
 }
 
-impl ReadAt for OnDisk<'_> {
+impl ReadAt for FaultyFile<'_> {
     type Error = io::Error;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let allowed = self.storage.admit_read(offset, buffer.len())?;
-        self.meddle()?;
+        self.apply_plan()?;
         let len = self.file.read_at(offset, &mut buffer[..allowed])?;
-        self.storage.note_read(offset, len);
+        self.storage.record_read(offset, len);
         Ok(len)
     }
 
     fn file_len(&mut self) -> io::Result<FileLen> {
         self.storage.admit()?;
-        self.meddle()?;
-        match self.storage.lie() {
-            Some(lie) => Ok(lie),
+        self.apply_plan()?;
+        match self.storage.planned_len() {
+            Some(planned_len) => Ok(planned_len),
             None => self.file.file_len(),
         }
     }
@@ -81,14 +80,14 @@ fn overwrite(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// A file that nobody else can find.
+/// Creates a file that no other process can find.
 fn temporary_file(bytes: &[u8]) -> io::Result<File> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("embedded-safetensors-{}-{number}", std::process::id());
     let path = std::env::temp_dir().join(name);
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
-    // It lives on until it is closed, and leaves nothing behind then.
+    // The file exists until it is closed.
     std::fs::remove_file(&path)?;
     overwrite(&file, bytes)?;
     Ok(file)

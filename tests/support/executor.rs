@@ -1,4 +1,4 @@
-//! Futures polled by hand, so that a test decides how far they come.
+//! Futures polled by hand, so that a test decides how far they get.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -10,12 +10,12 @@ const TOO_MANY: usize = 1 << 28;
 /// Polls a future to its end.
 ///
 /// # Panics
-/// When it does not come to one.
+/// If it never ends.
 pub fn finish<T>(future: impl Future<Output = T>) -> T {
-    drop_at(TOO_MANY, future).expect("the future comes to its end")
+    drop_at(TOO_MANY, future).expect("the future ends")
 }
 
-/// Drops a future at one of the places where it waits, counted from 0. Its outcome, if it does not wait so often.
+/// Drops a future at one of its waits, counted from 0. Returns its outcome if it waits less often.
 pub fn drop_at<T>(wait: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -27,7 +27,7 @@ pub fn drop_at<T>(wait: usize, future: impl Future<Output = T>) -> Option<T> {
     None
 }
 
-/// Waits so many times.
+/// Waits `times` times.
 pub async fn wait(times: usize) {
     let mut left = times;
     poll_fn(|_| match left {

@@ -1,5 +1,5 @@
-//! NOR flash in memory that is as strict as a chip is, counts, and fails or loses its power on demand, also in the middle
-//! of a call.
+//! NOR flash in memory that is as strict as a chip. It counts calls, and fails or loses power on demand, also
+//! in the middle of a call.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use crate::random::Random;
 
 /// Flash that is written in units of `UNIT` bytes and erased in sectors of `SECTOR` bytes.
 ///
-/// What a chip may not do is a panic: a write to a unit that was written since it was erased, and an access that is out of bounds
-/// or not aligned.
+/// An operation that a chip does not allow is a panic: a write to a unit that was written since it was
+/// erased, and an access that is out of bounds or not aligned.
 #[derive(Clone, Debug)]
 pub struct Nor<const UNIT: usize, const SECTOR: usize> {
     memory: Vec<u8>,
-    /// Which units were written since they were erased.
+    /// The units that were written since they were erased.
     is_written: Vec<bool>,
     calls: Vec<Call>,
     accident: Option<Accident>,
@@ -27,34 +27,34 @@ pub struct Nor<const UNIT: usize, const SECTOR: usize> {
 /// A call that changes the flash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// These addresses were written.
+    /// A write to these addresses.
     Write(Range<u32>),
-    /// These addresses were erased.
+    /// An erasure of these addresses.
     Erase(Range<u32>),
 }
 
-/// What goes wrong.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accident {
-    /// At which of the calls that change the flash, counted from 0.
+    /// The call at which it happens, counted from 0 among those that change the flash.
     pub call: usize,
     /// How much of the call is done.
     pub tear: Tear,
-    /// Whether the power is gone from then on; otherwise the call alone fails.
+    /// Whether the power is gone from then on; otherwise only this call fails.
     pub cuts_power: bool,
 }
 
 /// How much of a call is done when it stops in the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tear {
-    /// So many bytes of a write, so many sectors of an erasure: nothing, a part from the front on, or all.
+    /// This many bytes of a write or sectors of an erasure: none, a part from the start, or all.
     Front(usize),
-    /// So many bytes or sectors at the end.
+    /// This many bytes or sectors at the end.
     Back(usize),
-    /// Bytes of a write, or sectors of an erasure, picked by the numbers of this seed.
+    /// Bytes of a write, or sectors of an erasure, picked with this seed.
     Picked(u64),
-    /// Bits, picked by the numbers of this seed.
-    Frayed(u64),
+    /// Bits, picked with this seed.
+    TornBits(u64),
 }
 
 impl Tear {
@@ -63,7 +63,7 @@ impl Tear {
 }
 
 impl<const UNIT: usize, const SECTOR: usize> Nor<UNIT, SECTOR> {
-    /// So many sectors, with anything in them.
+    /// Creates flash of `sectors` sectors with arbitrary content.
     pub fn new(sectors: usize) -> Self {
         let bytes = sectors * SECTOR;
         let memory = (0..=u8::MAX).cycle().take(bytes).collect();
@@ -71,29 +71,29 @@ impl<const UNIT: usize, const SECTOR: usize> Nor<UNIT, SECTOR> {
         Self { memory, is_written, calls: Vec::new(), accident: None, has_power: true }
     }
 
-    /// What goes wrong from now on. Calls are counted anew.
+    /// Plans a fault and resets the count of calls.
     pub fn plan(&mut self, accident: Accident) {
         self.calls.clear();
         self.accident = Some(accident);
     }
 
-    /// The power is there, also if it was cut, and nothing goes wrong any more. Calls are counted anew.
+    /// Restores power, removes the planned fault and resets the count of calls.
     pub fn restart(&mut self) {
         self.calls.clear();
         (self.accident, self.has_power) = (None, true);
     }
 
-    /// The calls so far.
+    /// Returns the calls so far.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// What the flash holds.
+    /// Returns the content of the flash.
     pub fn memory(&self) -> &[u8] {
         &self.memory
     }
 
-    /// Notes a call, and says how much of it is done.
+    /// Records a call, and returns the fault that happens in it.
     fn admit(&mut self, call: Call) -> Result<Option<Accident>, Fault> {
         if !self.has_power {
             return Err(Fault::Broken);
@@ -105,34 +105,35 @@ impl<const UNIT: usize, const SECTOR: usize> Nor<UNIT, SECTOR> {
     }
 }
 
-/// What bits become of `before` and `after` that differ, some of them.
-fn frayed(random: &mut Random, before: u8, after: u8) -> u8 {
+/// Returns a mix of the bits of `before` and `after`, where they differ.
+fn mix_bits(random: &mut Random, before: u8, after: u8) -> u8 {
     let mask = u8::try_from(random.below(256)).expect("a byte");
     before & !mask | after & mask
 }
 
-/// What bytes become when a call that changes them from one to the other stops. Blocks are those that are done or not.
+/// Returns the bytes after a call that changes them from `before` to `after` stops early. Each block is
+/// changed or not.
 fn torn(tear: Tear, block: usize, before: &[u8], after: &[u8]) -> Vec<u8> {
-    let mut random = Random::new(if let Tear::Picked(seed) | Tear::Frayed(seed) = tear { seed } else { 0 });
+    let mut random = Random::new(if let Tear::Picked(seed) | Tear::TornBits(seed) = tear { seed } else { 0 });
     let count = before.len().div_ceil(block);
     let blocks = before.chunks(block).zip(after.chunks(block)).enumerate();
     let left = blocks.map(|(index, (before, after))| match tear {
         Tear::Front(done) => if index < done { after } else { before }.to_vec(),
         Tear::Back(done) => if count - index <= done { after } else { before }.to_vec(),
         Tear::Picked(_) => if random.below(2) == 0 { after } else { before }.to_vec(),
-        Tear::Frayed(_) => {
-            before.iter().zip(after).map(|(before, after)| frayed(&mut random, *before, *after)).collect()
+        Tear::TornBits(_) => {
+            before.iter().zip(after).map(|(before, after)| mix_bits(&mut random, *before, *after)).collect()
         }
     });
     left.collect::<Vec<_>>().concat()
 }
 
 fn range(from: u32, to: u32) -> Range<usize> {
-    usize::try_from(from).expect("it is inside")..usize::try_from(to).expect("it is inside")
+    usize::try_from(from).expect("in range")..usize::try_from(to).expect("in range")
 }
 
 fn strictly(outcome: Result<(), NorFlashErrorKind>) {
-    outcome.expect("a chip is used as it must be");
+    outcome.expect("valid use of a chip");
 }
 
 impl<const UNIT: usize, const SECTOR: usize> ErrorType for Nor<UNIT, SECTOR> {
@@ -147,7 +148,7 @@ impl<const UNIT: usize, const SECTOR: usize> ReadNorFlash for Nor<UNIT, SECTOR> 
         if !self.has_power {
             return Err(Fault::Broken);
         }
-        let start = usize::try_from(offset).expect("it is inside");
+        let start = usize::try_from(offset).expect("in range");
         bytes.copy_from_slice(&self.memory[start..start + bytes.len()]);
         Ok(())
     }
@@ -182,11 +183,11 @@ impl<const UNIT: usize, const SECTOR: usize> NorFlash for Nor<UNIT, SECTOR> {
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Fault> {
         strictly(check_write(self, offset, bytes.len()));
-        let end = offset + u32::try_from(bytes.len()).expect("it is inside");
+        let end = offset + u32::try_from(bytes.len()).expect("in range");
         let accident = self.admit(Call::Write(offset..end))?;
         let place = range(offset, end);
         let units = &mut self.is_written[place.start / UNIT..place.end / UNIT];
-        assert!(units.iter().all(|is_written| !is_written), "{place:?} is written twice");
+        assert!(units.iter().all(|is_written| !is_written), "{place:?} was not erased");
         units.fill(true);
         let left = accident.map(|accident| torn(accident.tear, 1, &self.memory[place.clone()], bytes));
         self.memory[place].copy_from_slice(left.as_deref().unwrap_or(bytes));

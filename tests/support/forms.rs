@@ -1,32 +1,32 @@
-//! What a JSON library that keeps every pair sees in a header: the forms on the list of deviations,
-//! without asking this project's parser.
+//! Finds the forms on the list of deviations in a header with a JSON library that keeps every pair,
+//! independently of this project's parser.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A JSON value in which equal keys all stay.
+/// A JSON value that keeps all equal keys.
 enum Json {
     Object(Vec<(String, Json)>),
     Array,
     Other,
 }
 
-/// Which of the listed forms stand in a header.
+/// The listed forms in a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forms {
     /// D1: two tensors of one name.
-    pub name_twice: bool,
+    pub duplicate_name: bool,
     /// D2: two equal keys in the metadata.
-    pub key_twice: bool,
+    pub duplicate_key: bool,
     /// D3: an entry that is an array.
     pub array_entry: bool,
     /// D4: a dtype that is an object.
     pub dtype_object: bool,
 }
 
-/// The forms in the header of a file; `None` where its JSON cannot be read.
+/// Returns the forms in the header of a file; `None` where its JSON cannot be read.
 pub fn forms(file: &[u8]) -> Option<Forms> {
     let (length, rest) = file.split_first_chunk()?;
     let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
@@ -34,14 +34,14 @@ pub fn forms(file: &[u8]) -> Option<Forms> {
     let is_metadata = |(name, _): &&(String, Json)| name == "__metadata__";
     let entries = || members.iter().filter(|member| !is_metadata(member)).map(|(_, entry)| entry);
     Some(Forms {
-        name_twice: has_twice(&members),
-        key_twice: members.iter().filter(is_metadata).any(|(_, pairs)| has_twice(pairs.members())),
+        duplicate_name: has_duplicates(&members),
+        duplicate_key: members.iter().filter(is_metadata).any(|(_, pairs)| has_duplicates(pairs.members())),
         array_entry: entries().any(|entry| matches!(entry, Json::Array)),
         dtype_object: entries().any(|entry| entry.members().iter().any(is_dtype_object)),
     })
 }
 
-fn has_twice(members: &[(String, Json)]) -> bool {
+fn has_duplicates(members: &[(String, Json)]) -> bool {
     let mut seen = HashSet::new();
     !members.iter().all(|(key, _)| seen.insert(key))
 }

@@ -1,26 +1,24 @@
-//! What the tests share: ways to cut a file into pieces, this project's verdict on a file and its parse event by event, a storage with
-//! faults and the ways to read it, one file through every API, random headers, a naive model of slices, and (feature `oracle`) the verdicts
-//! of the reference.
+//! Shared code of the tests: ways to cut a file into pieces, this project's verdict on a file and its parse
+//! events, a storage with faults and the ways to read it, one file through every API, random headers, a naive
+//! model of slices, and (feature `oracle`) the verdicts of the reference.
 
 #[cfg(feature = "oracle")]
 pub mod agreement;
 pub mod apis;
 pub mod contents;
 pub mod context;
-pub mod deeds;
 pub mod dictionary;
 #[cfg(feature = "std")]
 pub mod disk;
-pub mod doors;
 pub mod executor;
 pub mod file;
 pub mod flash;
 #[cfg(feature = "oracle")]
 mod forms;
 pub mod headers;
-pub mod judge;
 pub mod memory;
 pub mod mock;
+pub mod operations;
 pub mod random;
 #[cfg(feature = "oracle")]
 pub mod reference;
@@ -29,8 +27,10 @@ pub mod reference_writer;
 pub mod share;
 pub mod sink;
 pub mod slices;
+pub mod sources;
 pub mod split;
 pub mod texts;
 pub mod trace;
+pub mod verdict;
 pub mod waiting;
 pub mod writing;

@@ -1,4 +1,4 @@
-//! A storage that does on demand whatever a storage may do to its reader, and counts.
+//! A storage that has the planned faults, and counts calls.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,95 +9,95 @@ use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
 
 use crate::random::Random;
 
-/// What a storage does to its reader. Calls are counted from 0: reads, seeks and questions for the length.
+/// What a storage does to its reader. Calls are counted from 0: reads, seeks and queries for the length.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// How much a read gives of what it is asked for.
+    /// How many of the requested bytes a read returns.
     pub reads: Reads,
     /// Each call whose index is a multiple of this is interrupted once.
     pub interrupted_every: Option<u64>,
-    /// Which calls fail.
+    /// The calls that fail.
     pub failure: Option<Failure>,
-    /// The length that is claimed; the true one if there is none.
-    pub claim: Option<FileLen>,
-    /// Another file that takes the place of this one.
+    /// The length that is reported; `None`: the true one.
+    pub reported_len: Option<FileLen>,
+    /// Another file that replaces this one.
     pub replacement: Option<Replacement>,
 }
 
-/// How much a read gives of what it is asked for.
+/// How many of the requested bytes a read returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
-    /// All that there is.
+    /// All that are available.
     #[default]
     Whole,
-    /// At most so many bytes.
+    /// At most this many bytes.
     AtMost(usize),
-    /// One byte or more, by the numbers of this seed.
+    /// One byte or more, picked with this seed.
     Random(u64),
 }
 
-/// Which calls fail.
+/// The calls that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// This one alone.
     Once(u64),
-    /// This one and all behind it.
+    /// This one and all after it.
     Since(u64),
 }
 
-/// Another file that takes the place of the first one; a part of the first one, where that is cut.
+/// Another file that replaces the first one; or a part of the first one, to cut it.
 #[derive(Clone, Debug)]
 pub struct Replacement {
-    /// From when on it is read.
+    /// When it starts to be read.
     pub since: Since,
     /// Its bytes.
     pub file: Vec<u8>,
 }
 
-/// From when on the other file is read.
+/// When the other file starts to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// The call of this index.
     Call(u64),
-    /// The read of byte 0 that is the so many-th, counted from 0: a pass over the header begins there.
+    /// The read of byte 0 of this index: a pass over the header begins there.
     Pass(u64),
 }
 
-/// What was asked of a storage.
+/// The calls that a storage has had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All calls; one that was interrupted and made again counts once.
+    /// All calls; one that was interrupted and repeated counts once.
     pub calls: u64,
-    /// How many were interrupted.
+    /// Interrupted calls.
     pub interruptions: u64,
-    /// How many were reads.
+    /// Reads.
     pub reads: u64,
-    /// How many were seeks.
+    /// Seeks.
     pub seeks: u64,
-    /// How many reads began at byte 0.
+    /// Reads that began at byte 0.
     pub passes: u64,
-    /// How many bytes were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// The bytes of the file that each read gave, in order.
+    /// The range of bytes that each read returned, in order.
     pub ranges: Vec<Range<u64>>,
 }
 
-/// What goes wrong with a storage.
+/// A fault of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The call failed, as planned.
     Broken,
     /// The call was interrupted, as planned.
     Interrupted,
-    /// An address or a length that is no multiple of the unit.
+    /// An address or a length that is not a multiple of the unit.
     NotAligned,
-    /// A place beyond the end.
+    /// An address beyond the end.
     OutOfBounds,
 }
 
-/// A file, and what its storage does to whoever reads it. All doors to it share the plan and the counts.
+/// A file in mock storage. All sources over it share the plan and the counts.
 ///
-/// Itself it is a [`ReadAt`]; [`doors`](crate::doors) has the others.
+/// It is a [`ReadAt`] itself; [`sources`](crate::sources) has the others.
 #[derive(Debug)]
 pub struct Storage<'f> {
     file: &'f [u8],
@@ -109,58 +109,58 @@ pub struct Storage<'f> {
 struct State {
     counts: Counts,
     random: Random,
-    /// Whether the call that comes next was interrupted already.
+    /// Whether the next call was interrupted already.
     was_interrupted: bool,
 }
 
 impl<'f> Storage<'f> {
-    /// A storage of this file, with nothing asked of it yet.
+    /// Creates a storage of this file, with all counts at zero.
     pub fn new(file: &'f [u8], plan: Plan) -> Self {
         let state = State::new(&plan);
         Self { file, plan: RefCell::new(plan), state: RefCell::new(state) }
     }
 
-    /// Goes on by another plan, and counts anew.
-    pub fn follow(&self, plan: Plan) {
+    /// Continues with another plan, and resets the counts.
+    pub fn set_plan(&self, plan: Plan) {
         *self.state.borrow_mut() = State::new(&plan);
         *self.plan.borrow_mut() = plan;
     }
 
-    /// What was asked so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.state.borrow().counts.clone()
     }
 
-    /// The file as it was at first.
+    /// Returns the original file.
     pub fn first_file(&self) -> &'f [u8] {
         self.file
     }
 
-    /// Looks at the file as it is now.
-    pub fn look<T>(&self, at: impl FnOnce(&[u8]) -> T) -> T {
+    /// Calls `at` with the current file.
+    pub fn with_file<T>(&self, at: impl FnOnce(&[u8]) -> T) -> T {
         match &self.plan.borrow().replacement {
             Some(other) if self.state.borrow().has_reached(other.since) => at(&other.file),
             _ => at(self.file),
         }
     }
 
-    /// How long the file is now.
-    pub fn true_len(&self) -> usize {
-        self.look(<[u8]>::len)
+    /// Returns the current length of the file.
+    pub fn current_len(&self) -> usize {
+        self.with_file(<[u8]>::len)
     }
 
-    /// Reads as [`ReadAt`] says.
+    /// Reads as specified by [`ReadAt`].
     ///
     /// # Errors
     /// As planned.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
         let allowed = self.admit_read(offset, buffer.len())?;
         let len = self.copy(offset, &mut buffer[..allowed]);
-        self.note_read(offset, len);
+        self.record_read(offset, len);
         Ok(len)
     }
 
-    /// Whether a read may go on, and how many bytes it may give.
+    /// Counts a read, and returns how many bytes it may return.
     ///
     /// # Errors
     /// As planned.
@@ -172,9 +172,9 @@ impl<'f> Storage<'f> {
         Ok(state.allow(self.plan.borrow().reads, asked))
     }
 
-    /// Copies what the file has from this byte on.
+    /// Copies bytes of the current file from this offset on.
     pub fn copy(&self, offset: u64, buffer: &mut [u8]) -> usize {
-        self.look(|file| {
+        self.with_file(|file| {
             let present = usize::try_from(offset).ok().and_then(|offset| file.get(offset..)).unwrap_or(&[]);
             let len = present.len().min(buffer.len());
             buffer[..len].copy_from_slice(&present[..len]);
@@ -182,31 +182,31 @@ impl<'f> Storage<'f> {
         })
     }
 
-    /// Notes what a read gave.
-    pub fn note_read(&self, offset: u64, len: usize) {
+    /// Records the range that a read returned.
+    pub fn record_read(&self, offset: u64, len: usize) {
         let counts = &mut self.state.borrow_mut().counts;
         counts.bytes += len as u64;
         counts.ranges.push(offset..offset + len as u64);
     }
 
-    /// Notes a seek.
+    /// Records a seek.
     ///
     /// # Errors
     /// As planned.
-    pub fn note_seek(&self) -> Result<(), Fault> {
+    pub fn record_seek(&self) -> Result<(), Fault> {
         self.admit()?;
         self.state.borrow_mut().counts.seeks += 1;
         Ok(())
     }
 
-    /// The length that is claimed.
-    pub fn claim(&self) -> FileLen {
-        self.lie().unwrap_or_else(|| FileLen::Exactly(self.true_len() as u64))
+    /// Returns the reported length.
+    pub fn reported_len(&self) -> FileLen {
+        self.planned_len().unwrap_or_else(|| FileLen::Exactly(self.current_len() as u64))
     }
 
-    /// The length that is claimed as planned.
-    pub fn lie(&self) -> Option<FileLen> {
-        self.plan.borrow().claim
+    /// Returns the planned length.
+    pub fn planned_len(&self) -> Option<FileLen> {
+        self.plan.borrow().reported_len
     }
 
     /// Counts a call.
@@ -248,7 +248,7 @@ impl State {
         }
     }
 
-    /// Whether the call that is being answered lies there or behind.
+    /// Whether the current call is at this point or later.
     fn has_reached(&self, since: Since) -> bool {
         match since {
             Since::Call(call) => self.counts.calls > call,
@@ -266,7 +266,7 @@ impl ReadAt for &Storage<'_> {
 
     fn file_len(&mut self) -> Result<FileLen, Fault> {
         self.admit()?;
-        Ok(self.claim())
+        Ok(self.reported_len())
     }
 }
 

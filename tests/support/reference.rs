@@ -1,16 +1,16 @@
-//! The reference in five releases. One of its sums overflows, which a debug build answers with a panic
-//! and a release build with an error: the manifest allows both there.
+//! The reference in five releases. One of its sums overflows: a debug build panics there, and a release build
+//! returns an error. The manifest allows both.
 
 use std::panic::catch_unwind;
 
 use vectors::table::{Table, Tensor};
 
-/// Why the reference refuses a file.
+/// Why the reference rejects a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Rejection {
     /// The class of the error, abbreviated as in the manifest.
     pub class: String,
-    /// The reference's own words.
+    /// The reference's message.
     pub text: String,
 }
 
@@ -19,7 +19,7 @@ pub struct Refusal {
 pub struct Release {
     /// Its version.
     pub version: &'static str,
-    read: fn(&[u8]) -> Result<Table, Refusal>,
+    read: fn(&[u8]) -> Result<Table, Rejection>,
 }
 
 /// The classes of the reference's errors: abbreviation, and the name in its source.
@@ -36,15 +36,15 @@ pub const CLASSES: &[(&str, &str)] = &[
     ("INCOMPLETE", "MetadataIncompleteBuffer"),
 ];
 
-/// Reads a file with one release and brings what it says into one form: the releases have the same
-/// names for the same things, but their types are strangers to each other.
+/// Reads a file with one release and converts the result: the releases have the same names for the same
+/// things, but distinct types.
 macro_rules! release {
     ($version:literal, $release:ident) => {
         Release {
             version: $version,
             read: |file| match $release::SafeTensors::read_metadata(file) {
                 Err(error) => {
-                    Err(Refusal { class: abbreviated(&format!("{error:?}")), text: error.to_string() })
+                    Err(Rejection { class: abbreviated(&format!("{error:?}")), text: error.to_string() })
                 }
                 Ok((_, header)) => {
                     let tensor = |(name, info): (String, &$release::tensor::TensorInfo)| Tensor {
@@ -62,7 +62,7 @@ macro_rules! release {
     };
 }
 
-/// The reference proper.
+/// The latest release.
 pub const LATEST: Release = release!("0.8.0", safetensors_0_8);
 
 /// All releases, oldest first.
@@ -75,24 +75,24 @@ pub const RELEASES: [Release; 5] = [
 ];
 
 impl Release {
-    /// What it reads from the file.
+    /// Returns the table that it reads from the file.
     ///
     /// # Errors
-    /// Why it refuses the file; the class is `panic` when it panics.
-    pub fn read(&self, file: &[u8]) -> Result<Table, Refusal> {
+    /// Why it rejects the file; the class is `panic` when it panics.
+    pub fn read(&self, file: &[u8]) -> Result<Table, Rejection> {
         match catch_unwind(|| (self.read)(file)) {
             Ok(outcome) => outcome,
-            Err(_) => Err(Refusal { class: "panic".to_owned(), text: "panicked".to_owned() }),
+            Err(_) => Err(Rejection { class: "panic".to_owned(), text: "panicked".to_owned() }),
         }
     }
 
-    /// `ok` or the class of the error, as the manifest has it.
+    /// Returns `ok` or the class of the error, as in the manifest.
     pub fn answer(&self, file: &[u8]) -> String {
-        self.read(file).err().map_or_else(|| "ok".to_owned(), |refusal| refusal.class)
+        self.read(file).err().map_or_else(|| "ok".to_owned(), |rejection| rejection.class)
     }
 }
 
-/// The class from the error's debug form, which begins with the name of the variant in all releases.
+/// Returns the class from the error's debug form, which begins with the name of the variant in all releases.
 fn abbreviated(debug: &str) -> String {
     let name: String = debug.chars().take_while(char::is_ascii_alphanumeric).collect();
     let class = CLASSES.iter().find(|(_, full)| *full == name);

@@ -1,4 +1,4 @@
-//! The reference's writer, and its reader where it gives tensors away.
+//! The reference's writer, and its reader as a dictionary.
 
 use std::collections::HashMap;
 use std::panic::catch_unwind;
@@ -10,7 +10,7 @@ use crate::dictionary::{Dictionary, Named};
 
 type Metadata = Option<HashMap<String, String>>;
 
-/// A tensor that claims to have so many bytes, which nothing checks.
+/// A tensor that claims to have a certain number of bytes, which nothing checks.
 struct Claim<'a> {
     tensor: &'a Named,
     dtype: tensor::Dtype,
@@ -38,22 +38,22 @@ impl View for Claim<'_> {
 
 impl<'a> Claim<'a> {
     fn new(tensor: &'a Named, len: usize) -> Self {
-        let dtype = serde_json::from_str(&format!("\"{}\"", tensor.dtype)).expect("the reference knows it");
+        let dtype = serde_json::from_str(&format!("\"{}\"", tensor.dtype)).expect("a dtype of the reference");
         let shape = tensor.dims.iter().map(|&dim| usize::try_from(dim).expect("64 bits")).collect();
         Self { tensor, dtype, shape, len }
     }
 }
 
-/// The file that the reference makes of a dictionary: one of many, if there are several keys.
+/// Returns the file that the reference writes for a dictionary: one of many, if there are several keys.
 ///
 /// # Errors
-/// Why it refuses; `panic` when it panics.
+/// The reference's error; `panic` when it panics.
 pub fn write(dictionary: &Dictionary) -> Result<Vec<u8>, String> {
     let lens: Vec<_> = dictionary.tensors.iter().map(|tensor| tensor.bytes.len()).collect();
     write_claiming(dictionary, &lens)
 }
 
-/// The file when the tensors claim to have so many bytes each.
+/// Returns the file when each tensor claims to have this number of bytes.
 ///
 /// # Errors
 /// As [`write`].
@@ -66,10 +66,10 @@ pub fn write_claiming(dictionary: &Dictionary, lens: &[usize]) -> Result<Vec<u8>
     written.map_err(|_| "panic".to_owned())?.map_err(|error| error.to_string())
 }
 
-/// Writes it into a file of the system.
+/// Writes the file to the file system.
 ///
 /// # Errors
-/// Why it refuses.
+/// The reference's error.
 pub fn write_to(path: &Path, dictionary: &Dictionary) -> Result<(), String> {
     let tensors = dictionary.tensors.iter();
     let claims = tensors.map(|tensor| (tensor.name.as_str(), Claim::new(tensor, tensor.bytes.len())));
@@ -77,10 +77,10 @@ pub fn write_to(path: &Path, dictionary: &Dictionary) -> Result<(), String> {
     serialize_to_file(claims, metadata, path).map_err(|error| error.to_string())
 }
 
-/// What the reference reads from a file.
+/// Returns the dictionary that the reference reads from a file.
 ///
 /// # Errors
-/// Why it refuses.
+/// The reference's error.
 pub fn read(file: &[u8]) -> Result<Dictionary, String> {
     let (_, header) = SafeTensors::read_metadata(file).map_err(|error| error.to_string())?;
     let tensors = SafeTensors::deserialize(file).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! A place to write to that does on demand whatever such a place may do to its writer.
+//! A sink that has the planned faults.
 
 use embedded_io::{ErrorType, Write};
 
@@ -7,15 +7,15 @@ use crate::random::Random;
 
 /// What a sink does to its writer. Calls are counted from 0: writes and flushes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Habits {
-    /// How much a write takes of what it is given.
+pub struct SinkPlan {
+    /// How many of the given bytes a write takes.
     pub takes: Reads,
     /// Each call whose index is a multiple of this is interrupted once.
     pub interrupted_every: Option<u64>,
-    /// Which calls fail.
+    /// The calls that fail.
     pub failure: Option<Failure>,
-    /// For how many bytes there is room; writes take none then.
-    pub room: Option<usize>,
+    /// How many bytes fit; then writes take none.
+    pub capacity: Option<usize>,
 }
 
 /// What was written.
@@ -25,34 +25,34 @@ pub struct Sink {
     pub file: Vec<u8>,
     /// Calls that were not interrupted.
     pub calls: u64,
-    /// How many were interrupted.
+    /// Interrupted calls.
     pub interruptions: u64,
     /// Whether everything was flushed.
     pub is_flushed: bool,
-    habits: Habits,
+    plan: SinkPlan,
     random: Random,
     was_interrupted: bool,
 }
 
 impl Sink {
-    /// Nothing is written yet.
-    pub fn new(habits: Habits) -> Self {
-        let random = Random::new(if let Reads::Random(seed) = habits.takes { seed } else { 0 });
+    /// Creates an empty sink.
+    pub fn new(plan: SinkPlan) -> Self {
+        let random = Random::new(if let Reads::Random(seed) = plan.takes { seed } else { 0 });
         let (file, was_interrupted, is_flushed) = (vec![], false, false);
-        Self { file, calls: 0, interruptions: 0, is_flushed, habits, random, was_interrupted }
+        Self { file, calls: 0, interruptions: 0, is_flushed, plan, random, was_interrupted }
     }
 
     fn admit(&mut self) -> Result<(), Fault> {
         let index = self.calls;
-        let is_due = self.habits.interrupted_every.is_some_and(|every| index.is_multiple_of(every));
-        if is_due && !self.was_interrupted {
+        let is_interrupted = self.plan.interrupted_every.is_some_and(|every| index.is_multiple_of(every));
+        if is_interrupted && !self.was_interrupted {
             self.was_interrupted = true;
             self.interruptions += 1;
             return Err(Fault::Interrupted);
         }
         self.was_interrupted = false;
         self.calls += 1;
-        match self.habits.failure {
+        match self.plan.failure {
             Some(Failure::Once(call)) if index == call => Err(Fault::Broken),
             Some(Failure::Since(call)) if index >= call => Err(Fault::Broken),
             _ => Ok(()),
@@ -60,8 +60,8 @@ impl Sink {
     }
 
     fn taken(&mut self, given: usize) -> usize {
-        let left = self.habits.room.map_or(given, |room| room - self.file.len());
-        let taken = match self.habits.takes {
+        let left = self.plan.capacity.map_or(given, |capacity| capacity - self.file.len());
+        let taken = match self.plan.takes {
             Reads::Whole => given,
             Reads::AtMost(most) => most,
             Reads::Random(_) => 1 + self.random.below(given.max(1)),

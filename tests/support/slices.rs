@@ -1,14 +1,14 @@
-//! A slice the slow way: every index of every axis is listed, and every element is looked up alone.
+//! A naive model of slices: it lists every index of every axis, and looks up each element alone.
 
 use crate::random::Random;
 use embedded_safetensors::{Dtype, slice::AxisRange};
 
-/// What is asked for of one axis, so that the model need not look into an [`AxisRange`].
+/// The range of one axis, so that the model need not look into an [`AxisRange`].
 #[derive(Clone, Copy, Debug)]
 pub enum Asked {
-    /// The whole axis.
+    /// The entire axis.
     All,
-    /// One index, which takes the axis away.
+    /// One index, which removes the axis.
     Index(u64),
     /// `start..end` with a step.
     Half(u64, u64, u64),
@@ -23,7 +23,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// As the library takes it.
+    /// Returns the range in the library's form.
     #[must_use]
     pub fn range(self) -> AxisRange {
         match self {
@@ -37,7 +37,7 @@ impl Asked {
         }
     }
 
-    /// The indices that it is of an axis of this size, in order.
+    /// Returns the selected indices of an axis of this size, in order.
     fn indices(self, size: u64) -> Vec<u64> {
         let (start, end, step) = match self {
             Self::All => (0, size, 1),
@@ -51,7 +51,7 @@ impl Asked {
         (start..end).filter(|index| (index - start).is_multiple_of(step)).collect()
     }
 
-    /// Something that an axis of this size has.
+    /// Returns a random range of an axis of this size.
     pub fn random(random: &mut Random, size: u64) -> Self {
         let below = |random: &mut Random, bound: u64| random.number() % bound;
         let step = if random.percent(60) { 1 } else { 1 + below(random, size + 2) };
@@ -70,19 +70,19 @@ impl Asked {
     }
 }
 
-/// A tensor, and a part of it.
+/// A tensor, and a slice of it.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The dtype of the tensor.
     pub dtype: Dtype,
     /// Its dimensions.
     pub dims: Vec<u64>,
-    /// What is asked for of the first axes.
+    /// The ranges of the first axes.
     pub asked: Vec<Asked>,
 }
 
 impl Case {
-    /// Any small one.
+    /// Returns a small random case.
     pub fn random(random: &mut Random) -> Self {
         let dtype = random.pick(Dtype::ALL);
         let rank = random.below(9);
@@ -107,29 +107,29 @@ impl Case {
         Self { dtype, dims, asked }
     }
 
-    /// What is asked for, as the library takes it.
+    /// Returns the ranges in the library's form.
     pub fn ranges(&self) -> Vec<AxisRange> {
         self.asked.iter().map(|asked| asked.range()).collect()
     }
 
-    /// How many elements the tensor has.
+    /// Returns the number of elements of the tensor.
     pub fn elements(&self) -> u64 {
         self.dims.iter().product()
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes of the tensor.
     pub fn byte_len(&self) -> u64 {
         self.elements() * u64::from(self.dtype.bits()) / 8
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     pub fn shape(&self) -> Vec<u64> {
         let axes = self.dims.iter().enumerate();
         let kept = axes.filter(|(axis, _)| !matches!(self.asked.get(*axis), Some(Asked::Index(_))));
         kept.map(|(axis, &size)| self.of_axis(axis).indices(size).len() as u64).collect()
     }
 
-    /// Which elements of the tensor the result has, in order.
+    /// Returns the indices of the result's elements in the tensor, in order.
     pub fn listed(&self) -> Vec<u64> {
         let mut listed = vec![0];
         for (axis, &size) in self.dims.iter().enumerate() {
@@ -145,10 +145,11 @@ impl Case {
         self.asked.get(axis).copied().unwrap_or(Asked::All)
     }
 
-    /// First element and number of elements of its runs: all as long as the first one is until the first gap.
+    /// Returns first element and number of elements of the runs: all have the length of the first one, up to
+    /// the first gap.
     ///
     /// # Panics
-    /// When they are not.
+    /// If they do not.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let listed = self.listed();
         let Some(&first) = listed.first() else { return vec![] };
@@ -158,21 +159,21 @@ impl Case {
         runs
     }
 
-    /// The first byte of the tensor that a run has only a part of.
+    /// Returns the first byte of the tensor that a run covers only in part.
     pub fn broken_byte(&self) -> Option<u64> {
         let bits = u64::from(self.dtype.bits());
         let borders = self.runs().into_iter().flat_map(|(first, count)| [first, first + count]);
         borders.map(|element| element * bits).find(|bit| bit % 8 != 0).map(|bit| bit / 8)
     }
 
-    /// The bits of the result, one after the other, of a tensor with these bytes; each as a byte.
+    /// Returns the bits of the result, in order, of a tensor with these bytes; each as a byte.
     pub fn bits(&self, tensor: &[u8]) -> Vec<u8> {
         let width = u64::from(self.dtype.bits());
         let bit = |at: u64| tensor[usize::try_from(at / 8).unwrap()] >> (at % 8) & 1;
         self.listed().iter().flat_map(|element| (element * width..(element + 1) * width).map(bit)).collect()
     }
 
-    /// The bytes of the result; the last one is filled up with zeros.
+    /// Returns the bytes of the result; the last one is filled up with zeros.
     pub fn bytes(&self, tensor: &[u8]) -> Vec<u8> {
         let byte = |bits: &[u8]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit);
         self.bits(tensor).chunks(8).map(byte).collect()

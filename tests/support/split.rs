@@ -3,19 +3,19 @@
 /// How a file arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// In pieces of so many bytes; the last one may be shorter. At least one byte.
+    /// In pieces of this many bytes, at least one; the last piece may be shorter.
     Every(usize),
-    /// In two pieces, the second one beginning at this byte.
+    /// In two pieces; the second begins at this byte.
     Once(usize),
-    /// In three pieces, the second and the third one beginning at these bytes.
+    /// In three pieces; the second and the third begin at these bytes.
     Twice(usize, usize),
 }
 
 impl Split {
-    /// The whole file at once.
+    /// The entire file at once.
     pub const WHOLE: Self = Self::Once(0);
 
-    /// The pieces of the file, some of them empty where a cut is at an end.
+    /// Returns the pieces of the file; some are empty where a cut is at an end.
     pub fn pieces(self, file: &[u8]) -> impl Iterator<Item = &[u8]> {
         let (first, second, size) = match self {
             Self::Every(size) => (0, 0, size),

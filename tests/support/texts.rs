@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::random::Random;
 
-/// What JSON or UTF-8 treat in ways of their own, and what people take for a name.
+/// Texts that JSON or UTF-8 treat specially, and common names.
 const MARKED: [&str; 40] = [
     "\"",
     "\\",
@@ -48,10 +48,10 @@ const MARKED: [&str; 40] = [
     "0",
 ];
 
-/// The one name that a tensor may not have.
+/// The only name that a tensor may not have.
 pub const RESERVED: &str = "__metadata__";
 
-/// Any text: none at all, a plain one, one of every kind of character, or one that is very long.
+/// Returns a random text: empty, plain, with every kind of character, or very long.
 pub fn text(random: &mut Random) -> String {
     match random.below(40) {
         0 => String::new(),
@@ -67,23 +67,23 @@ pub fn text(random: &mut Random) -> String {
     }
 }
 
-/// A character, or a few.
+/// Returns a character, or a few.
 fn piece(random: &mut Random) -> String {
     match random.below(4) {
         0 => random.pick(&MARKED).to_owned(),
-        1 => char::from(0x20 + u8::try_from(random.below(0x5f)).expect("it is ASCII")).to_string(),
+        1 => char::from(0x20 + u8::try_from(random.below(0x5f)).expect("ASCII")).to_string(),
         2 => any_char(0x80, random).to_string(),
         _ => any_char(0x11_0000, random).to_string(),
     }
 }
 
 fn any_char(end: usize, random: &mut Random) -> char {
-    let number = u32::try_from(random.below(end)).expect("it is small");
+    let number = u32::try_from(random.below(end)).expect("fits in usize");
     char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// So many names, each another, none of them reserved: also some that begin with one another, or differ only in the
-/// last character.
+/// Returns distinct names, none of them reserved. Some are prefixes of others, or differ only in the last
+/// character.
 pub fn names(count: usize, random: &mut Random) -> Vec<String> {
     let (mut names, mut taken) = (Vec::<String>::new(), BTreeSet::from([RESERVED.to_owned()]));
     while names.len() < count {
@@ -91,7 +91,7 @@ pub fn names(count: usize, random: &mut Random) -> Vec<String> {
             other if other < names.len() && random.percent(30) => relative(&names[other], random),
             _ => text(random),
         };
-        // Else there is no end to it when all short ones are taken.
+        // Otherwise the loop would not end when all short ones are taken.
         let name = if taken.contains(&name) { format!("{name}{}", random.below(10_000)) } else { name };
         if taken.insert(name.clone()) {
             names.push(name);
@@ -100,7 +100,7 @@ pub fn names(count: usize, random: &mut Random) -> Vec<String> {
     names
 }
 
-/// Begins as this one does.
+/// Returns a name with a common prefix.
 fn relative(name: &str, random: &mut Random) -> String {
     let mut chars: Vec<char> = name.chars().collect();
     match random.below(3) {

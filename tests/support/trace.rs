@@ -1,4 +1,4 @@
-//! What the header's parser says of a file, event by event.
+//! The header parser's events for a file.
 
 use embedded_safetensors::{
     Dtype, Error,
@@ -7,7 +7,7 @@ use embedded_safetensors::{
 
 use crate::split::Split;
 
-/// An event that owns its text; pieces of one string are joined, as only their borders may differ.
+/// An event that owns its text. Pieces of one string are joined, because only their boundaries may differ.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Text(&'static str, Vec<u8>, u64),
@@ -40,7 +40,7 @@ impl Seen {
         }
     }
 
-    /// Takes in a piece of the same string, without a copy of its own: strings of 100 MB come in pieces of one byte.
+    /// Appends a piece of the same string, without a copy: strings of 100 MB arrive in pieces of one byte.
     fn joins(&mut self, next: &Event<'_>, next_at: u64) -> bool {
         let (next_kind, piece) = match next {
             Event::Name(piece) => ("name", piece),
@@ -58,11 +58,11 @@ impl Seen {
     }
 }
 
-/// All that can be observed of a parse.
+/// Everything that can be observed of a parse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     seen: Vec<Seen>,
-    /// The error, if the header was refused.
+    /// The error, if the header was rejected.
     pub error: Option<Error>,
     position: u64,
 }
@@ -74,12 +74,12 @@ impl Trace {
         }
     }
 
-    /// Feeds one chunk. `false` once nothing more is to be expected.
+    /// Feeds one chunk. Returns `false` once the parse has ended.
     fn feed(&mut self, parser: &mut HeaderParser, mut chunk: &[u8]) -> bool {
         loop {
             let event = match parser.next(&mut chunk) {
                 Ok(Event::NeedInput) => {
-                    assert!(chunk.is_empty(), "input is left, but more is wanted");
+                    assert!(chunk.is_empty(), "needs input, but has not consumed all");
                     return true;
                 }
                 Ok(event) => event,
@@ -94,13 +94,13 @@ impl Trace {
             if event == Event::HeaderEnd {
                 let rest = chunk;
                 assert_eq!(parser.next(&mut chunk), Ok(Event::HeaderEnd), "the end is repeated");
-                assert_eq!(chunk, rest, "the bytes after the header are left alone");
+                assert_eq!(chunk, rest, "the bytes after the header are not consumed");
                 return false;
             }
         }
     }
 
-    /// The parse of a file that arrives like this.
+    /// Parses a file that arrives like this.
     pub fn of(file: &[u8], split: Split) -> Self {
         let mut parser = HeaderParser::new();
         let mut trace = Self::default();

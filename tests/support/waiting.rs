@@ -1,4 +1,4 @@
-//! Storage that is waited for, and the doors to it.
+//! Storage that is awaited, and the kinds of source over it.
 
 use embedded_io_async::{ErrorType, SeekFrom};
 use embedded_safetensors::asynch::{self, Seekable};
@@ -6,20 +6,20 @@ use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
 use embedded_storage::nor_flash::{self, NorFlash, ReadNorFlash};
 use embedded_storage_async::nor_flash as waited;
 
-use crate::doors::Stream;
 use crate::executor::wait;
 use crate::mock::{Fault, Storage};
+use crate::sources::Stream;
 
 /// How often each call to a storage waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Waits {
     /// Before it has an effect.
     pub before: usize,
-    /// After the bytes are read and the place is moved, before the caller gets to know.
+    /// After the bytes are read and the position is moved, before the caller gets the result.
     pub after: usize,
 }
 
-/// Makes whatever blocks wait instead.
+/// Makes calls wait that would block.
 #[derive(Debug)]
 pub struct Waiting<T> {
     inner: T,
@@ -27,12 +27,12 @@ pub struct Waiting<T> {
 }
 
 impl<T> Waiting<T> {
-    /// Each call waits so often.
+    /// Makes each call wait this often.
     pub const fn new(inner: T, waits: Waits) -> Self {
         Self { inner, waits }
     }
 
-    /// What waits no more.
+    /// Returns the wrapped value.
     pub fn into_inner(self) -> T {
         self.inner
     }
@@ -138,12 +138,12 @@ impl<T: embedded_io::Write> embedded_io_async::Write for Waiting<T> {
 
 /// A kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// The file in memory. It never waits, and can do nothing that is planned.
+pub enum SourceKind {
+    /// The file in memory. It never waits, and ignores the plan.
     Slice,
     /// A source that implements the core's own trait.
-    Own,
-    /// What can read and seek, behind [`Seekable`].
+    Custom,
+    /// A stream that can read and seek, in [`Seekable`].
     Seekable,
 }
 
@@ -153,17 +153,17 @@ pub enum Source<'s> {
     /// [`Door::Slice`].
     Slice(&'s [u8]),
     /// [`Door::Own`].
-    Own(Waiting<&'s Storage<'s>>),
+    Custom(Waiting<&'s Storage<'s>>),
     /// [`Door::Seekable`].
     Seekable(Seekable<Waiting<Stream<'s>>>),
 }
 
-impl Door {
-    /// A source that reads this storage.
+impl SourceKind {
+    /// Returns a source that reads this storage.
     pub fn source<'s>(self, storage: &'s Storage<'s>, waits: Waits) -> Source<'s> {
         match self {
             Self::Slice => Source::Slice(storage.first_file()),
-            Self::Own => Source::Own(Waiting::new(storage, waits)),
+            Self::Custom => Source::Custom(Waiting::new(storage, waits)),
             Self::Seekable => Source::Seekable(Seekable::new(Waiting::new(Stream::new(storage), waits))),
         }
     }
@@ -177,7 +177,7 @@ impl asynch::ReadAt for Source<'_> {
             Self::Slice(source) => {
                 asynch::ReadAt::read_at(source, offset, buffer).await.map_err(|never| match never {})
             }
-            Self::Own(source) => source.read_at(offset, buffer).await,
+            Self::Custom(source) => source.read_at(offset, buffer).await,
             Self::Seekable(source) => source.read_at(offset, buffer).await,
         }
     }
@@ -185,7 +185,7 @@ impl asynch::ReadAt for Source<'_> {
     async fn file_len(&mut self) -> Result<FileLen, Fault> {
         match self {
             Self::Slice(source) => asynch::ReadAt::file_len(source).await.map_err(|never| match never {}),
-            Self::Own(source) => source.file_len().await,
+            Self::Custom(source) => source.file_len().await,
             Self::Seekable(source) => source.file_len().await,
         }
     }

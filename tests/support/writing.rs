@@ -1,4 +1,4 @@
-//! Dictionaries written by this project's writer, and read back.
+//! Dictionaries written by this project's writer, and read again.
 
 use embedded_safetensors::{
     View,
@@ -6,19 +6,19 @@ use embedded_safetensors::{
 };
 
 use crate::dictionary::{Dictionary, Named};
-use crate::judge::judge;
-use crate::sink::{Habits, Sink};
+use crate::sink::{Sink, SinkPlan};
+use crate::verdict::full_verdict;
 
-/// What the writer is told about a dictionary, borrowed from it.
+/// The writer's description of a dictionary, borrowed from it.
 pub struct Description<'d> {
-    /// The tensors, as they stand in the dictionary.
+    /// The tensors, in the dictionary's order.
     pub tensors: Vec<TensorSpec<'d>>,
-    /// The pairs of `__metadata__`, as they stand there.
+    /// The pairs of `__metadata__`, in the dictionary's order.
     pub metadata: Option<Vec<(&'d str, &'d str)>>,
 }
 
 impl<'d> Description<'d> {
-    /// Of this dictionary.
+    /// Describes this dictionary.
     pub fn new(dictionary: &'d Dictionary) -> Self {
         let tensors = dictionary.tensors.iter();
         let tensors =
@@ -28,7 +28,7 @@ impl<'d> Description<'d> {
         Self { tensors, metadata: pairs.map(|pairs| pairs.iter().map(pair).collect()) }
     }
 
-    /// In the writer's own form.
+    /// Returns the writer's own form.
     pub fn spec(&self) -> FileSpec<'_> {
         match &self.metadata {
             Some(pairs) => FileSpec::new(&self.tensors).with_metadata(pairs),
@@ -36,16 +36,16 @@ impl<'d> Description<'d> {
         }
     }
 
-    /// Memory to sort in, just enough.
+    /// Returns exactly enough memory to sort in.
     pub fn memory(&self) -> Vec<u32> {
         vec![0; self.tensors.len() + self.metadata.as_ref().map_or(0, Vec::len)]
     }
 }
 
-/// The file of a dictionary whose tensors and keys come in any order.
+/// Returns the file of a dictionary whose tensors and keys are in any order.
 ///
 /// # Panics
-/// When it is refused.
+/// If it is rejected.
 pub fn write(dictionary: &Dictionary) -> Vec<u8> {
     let description = Description::new(dictionary);
     let mut memory = description.memory();
@@ -53,25 +53,25 @@ pub fn write(dictionary: &Dictionary) -> Vec<u8> {
     write_planned(dictionary, plan)
 }
 
-/// The file that was planned, of this dictionary.
+/// Returns the planned file of this dictionary.
 ///
 /// # Panics
-/// When it is refused, or is not as long as was planned.
+/// If it is rejected, or does not have the planned length.
 pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
-    let mut writer =
-        Writer::new(Sink::new(Habits::default()), plan, &mut [0; 100]).expect("there is a window");
+    let mut writer = Writer::new(Sink::new(SinkPlan::default()), plan, &mut [0; 100]).expect("a window");
     for planned in plan.tensors() {
         if let PlannedContent::Tensor { index, spec } = planned.content {
-            writer.write_tensor(spec.name(), &dictionary.tensors[index].bytes).expect("it is due");
+            writer.write_tensor(spec.name(), &dictionary.tensors[index].bytes).expect("next in order");
         }
     }
-    let sink = writer.finish().expect("all is there");
+    let sink = writer.finish().expect("complete");
     assert!(sink.is_flushed);
     assert_eq!(sink.file.len() as u64, plan.file_len());
     sink.file
 }
 
-/// What every reader must find in a file that was planned: its tensors as they lie, with those of padding.
+/// Returns the dictionary that every reader must find in a planned file: its tensors in order, including
+/// those of padding.
 pub fn as_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Dictionary {
     let tensor = |planned: PlannedTensor<'_>| match planned.content {
         PlannedContent::Tensor { index, .. } => dictionary.tensors[index].clone(),
@@ -80,23 +80,23 @@ pub fn as_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Dictionary {
     Dictionary { tensors: plan.tensors().map(tensor).collect(), metadata: dictionary.metadata.clone() }
 }
 
-/// A tensor of padding.
+/// Returns a tensor of padding.
 pub fn padding(number: u32, len: u64) -> Named {
-    let bytes = vec![0; usize::try_from(len).expect("it is small")];
+    let bytes = vec![0; usize::try_from(len).expect("fits in usize")];
     Named { name: format!("__padding__.{number}"), dtype: "U8".to_owned(), dims: vec![len], bytes }
 }
 
-/// Whether a tensor is one of padding, if the file has some.
+/// Whether a tensor is padding, in a file that has some.
 pub fn is_padding(tensor: &Named) -> bool {
     tensor.name.starts_with("__padding__.")
 }
 
-/// What stands in a sound file.
+/// Returns the dictionary of a valid file.
 ///
 /// # Panics
-/// When it is refused.
+/// If it is rejected.
 pub fn read(file: &[u8]) -> Dictionary {
-    let table = judge(file).unwrap_or_else(|error| panic!("{error}"));
+    let table = full_verdict(file).unwrap_or_else(|error| panic!("{error}"));
     let view = View::parse(file).unwrap_or_else(|error| panic!("{error}"));
     Dictionary::from_table(&table, view.data())
 }

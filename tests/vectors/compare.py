@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares `run.py` with `safetensors conform`: both score the same readers, and must say the same of every vector.
+"""Compares `run.py` with `safetensors conform`: both score the same readers, with the same result for every vector.
 
 python3 compare.py PROGRAM
 
@@ -23,7 +23,7 @@ READERS = {
     "right": 'exec "$0" decode',
     "accepts all": """echo '{"tensors":{},"metadata":null}'""",
     "refuses all": "echo 'error[json.syntax] at byte 8: so it goes' >&2; exit 1",
-    # What it does follows from the checksum of the file.
+    # Its answer depends on the checksum of the file.
     "wrong in turns": """
         file=$(mktemp); trap 'rm "$file"' EXIT; cat > "$file"
         read_it() { "$0" decode "$file"; }
@@ -44,7 +44,7 @@ READERS = {
         esac""",
 }
 
-#: SpecPart are scored, and how.
+#: The readers that are scored, with options.
 SCORED = [
     ("right", "--strict"),
     ("accepts all",),
@@ -70,7 +70,7 @@ def main():
 
 
 def ours(program, command):
-    """What the program says."""
+    """Returns the program's results."""
     conform = [program, "conform", "--json", "--vectors", str(HERE), *command]
     scored = subprocess.run(conform, capture_output=True, text=True, check=False)
     score = json.loads(scored.stdout)
@@ -82,7 +82,7 @@ def ours(program, command):
 
 
 def theirs(command):
-    """What the script says."""
+    """Returns the script's results."""
     with tempfile.NamedTemporaryFile() as file:
         ask = [sys.executable, "-B", str(HERE / "run.py"), "--json", file.name, *command]
         shown = subprocess.run(ask, capture_output=True, text=True, check=False)
@@ -90,7 +90,7 @@ def theirs(command):
 
 
 def numbers(text):
-    """An area, how many are right, and of how many; in the end three counts of errors, and one of tables that leave something out."""
+    """Returns the right answers and the total of an area; then three counts of errors, one of incomplete tables."""
     lines = [line.replace(" of ", " ").split() for line in text.splitlines()]
     end = next(index for index, line in enumerate(lines) if line[0] == "all")
     left_out = re.search(r"^(\d+) of \d+ tables leave out", text, re.MULTILINE)
@@ -98,7 +98,7 @@ def numbers(text):
 
 
 def answers(score):
-    """Of every vector: what was said, and whether that is right."""
+    """Returns for every vector the answer and whether it is right."""
     return {
         vector: (answer["verdict"], answer["code"], answer["at"], answer["problem"] is None)
         for vector, answer in score["answers"].items()
@@ -106,7 +106,7 @@ def answers(score):
 
 
 def differences(reader, mine, other):
-    """How many there are; says each."""
+    """Reports each difference, and returns their number."""
     found = [name for name in mine | other if mine.get(name) != other.get(name)]
     for name in found:
         print(f"{reader}: {name}: {mine.get(name)}, {other.get(name)}")

@@ -1,9 +1,9 @@
-//! `pack OUT`: the files of all vectors up to the length that a device can be asked for, one behind the other in the
-//! manifest's order. Those that are recipes are made.
+//! `pack OUT`: writes the files of all vectors up to the length that a device can handle, one after another
+//! in the manifest's order. Recipes are expanded.
 
 use std::process::ExitCode;
 
-/// A file that is longer is not packed.
+/// A longer file is not packed.
 const LONGEST: usize = 65_536;
 
 fn main() -> ExitCode {

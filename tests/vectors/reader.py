@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks a reader in Python about the vectors: `python3 reader.py NAME FOLDER [--large]`.
+"""Runs a Python reader on the vectors: `python3 reader.py NAME DIRECTORY [--large]`.
 
-For each vector, the folder gets a file that is named after the vector's checksum: the table that the runner protocol asks
-for, or nothing at all if the reader refuses the vector. There is no file if it crashes.
+For each vector, the directory gets a file named after the vector's checksum: the table of the runner protocol, or an
+empty file if the reader rejects the vector. There is no file if it crashes.
 
 deserialize and safe_open are functions of the reference's package. gguf (the converter of llama.cpp) and tinygrad share
-no code with it: they are pure Python, on Python's own JSON library. They are asked for what a user of theirs would ask
-for: open the file, name the tensors.
+no code with it: they are pure Python, on Python's own JSON library. They do what their users
+would do: open the file, name the tensors.
 
 Needs the package of the reader in the release of requirements.txt, and no other. Public domain (CC0-1.0).
 """
@@ -24,7 +24,7 @@ from runner import vectors
 
 
 def deserialize():
-    """The tensors of a whole file in memory. This function reports neither offsets nor metadata."""
+    """Reads the tensors of a file in memory. This function reports neither offsets nor metadata."""
     import safetensors
 
     def read(path):
@@ -37,7 +37,7 @@ def deserialize():
 
 
 def safe_open():
-    """The tensors and the metadata of a file on disk. This function reports neither offsets nor bytes."""
+    """Reads the tensors and the metadata of a file on disk. This function reports neither offsets nor bytes."""
     import safetensors
 
     def read(path):
@@ -59,7 +59,7 @@ def gguf():
 
     def read(path):
         with utility.SafetensorsLocal(path) as tensors:
-            # It takes NaN for a dimension; JSON has none.
+            # It accepts NaN as a dimension; JSON has none.
             shapes = {name: [size if size == size else None for size in tensor.shape] for name, tensor in tensors.items()}
             return {"tensors": {name: {"dtype": tensors[name].dtype, "shape": shapes[name]} for name in shapes}}
 
@@ -78,13 +78,13 @@ def tinygrad():
     return read, Exception
 
 
-#: What loads each reader: the function that reads, and the exception with which it refuses a file.
+#: Loads each reader: the function that reads, and the exception with which it rejects a file.
 READERS = {load.__name__: load for load in (deserialize, safe_open, gguf, tinygrad)}
 
 
 def main():
-    """Asks a reader about every vector."""
-    name, folder, *large = sys.argv[1:]
+    """Runs a reader on every vector."""
+    name, directory, *large = sys.argv[1:]
     # Readers import numpy at once, but use it only for values, which are not read here.
     if importlib.util.find_spec("numpy") is None:
         sys.modules["numpy"] = types.ModuleType("numpy")
@@ -92,11 +92,11 @@ def main():
     load_all(read)
     for vector in vectors.load()["vectors"]:
         if large or not vector.get("large"):
-            ask(read, refusal, vectors.content(vector), pathlib.Path(folder, vector["sha256"]))
+            ask(read, refusal, vectors.content(vector), pathlib.Path(directory, vector["sha256"]))
 
 
 def load_all(read):
-    """What a reader loads only when it reads, it has loaded when it has read a file; else, each process would."""
+    """Reads a file first, so that lazily loaded modules are not loaded again in each process."""
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         header = b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
         file.write(len(header).to_bytes(8, "little") + header + b"\1")
@@ -105,7 +105,7 @@ def load_all(read):
 
 
 def ask(read, refusal, data, answer):
-    """Asks about one file, in a process of its own: a reader may crash, and tinygrad keeps every file open."""
+    """Runs the reader on one file, in a process of its own: it may crash, and tinygrad keeps every file open."""
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         file.write(data)
         file.flush()
@@ -115,7 +115,7 @@ def ask(read, refusal, data, answer):
             except refusal:
                 answer.touch()
             else:
-                # Half a character in a name is no UTF-8.
+                # A lone surrogate in a name is not UTF-8.
                 answer.write_bytes(json.dumps(table, ensure_ascii=False).encode(errors="replace"))
             finally:
                 os._exit(0)

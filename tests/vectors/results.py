@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes RESULTS.md: which reader says what about the vectors, and who disagrees where.
+"""Writes RESULTS.md: the answers of all readers about the vectors, and where they differ.
 
-What the Rust releases of the reference say is in the manifest, where a test compares it with the crates themselves. The
-others are asked by `safetensors conform`, which says what is wrong with their answers; the Python package and this
+The answers of the Rust releases of the reference are in the manifest; a test compares them with the crates. The other
+readers are run by `safetensors conform`, which scores their answers. The Python package must match the Rust crate, and this
 project's decoder must be right about every vector. Public domain (CC0-1.0).
 """
 
@@ -21,19 +21,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE / "RESULTS.md"
 OURS = "safetensors decode"
 PYTHON = ("deserialize", "safe_open")
-#: These are not asked about large files: one takes minutes for them.
+#: These are not run on large files, each of which takes them minutes.
 OTHERS = ("gguf", "tinygrad")
-#: A reader that answers from a folder of reader.py.
+#: A reader that answers from a directory of reader.py.
 REPLAY = 'answer=$0/$(sha256sum | cut -c1-64); test -e "$answer" || exit 70; test -s "$answer" && exec cat "$answer"'
 UNASKED = {"verdict": None, "problem": None}
 INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
-#: The page in the repository says only this about how to make it anew.
+#: The only hint on the page about how to generate it.
 HOW = "python3 tests/vectors/results.py --decoder target/release/safetensors"
 RIGHT = {"valid": ("accept",), "invalid": ("reject",), "either": ("accept", "reject")}
 
 
 def main():
-    """Writes the page, or compares it with the one that is there."""
+    """Writes the page, or compares it with the existing one."""
     options = arguments()
     manifest = json.loads((HERE / "manifest.json").read_bytes())
     versions = installed_versions()
@@ -49,7 +49,7 @@ def main():
 
 
 def arguments():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description="Writes RESULTS.md from the answers of all readers.")
     parser.add_argument("--decoder", required=True, type=pathlib.Path, help="this project's program `safetensors`")
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
@@ -57,7 +57,7 @@ def arguments():
 
 
 def installed_versions():
-    """The packages of requirements.txt, with their versions, which must be the ones that are installed."""
+    """Returns the packages of requirements.txt with their versions, which must be installed."""
     lines = (HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = dict(line.split("==") for line in lines if "==" in line)
     for name, version in wanted.items():
@@ -71,7 +71,7 @@ def installed_versions():
 
 
 def ask_all(manifest, versions, program):
-    """For each reader, in the order of the columns, the answer to each vector by id."""
+    """Returns for each reader, in the order of the columns, the answer to each vector by id."""
     unasked = dict.fromkeys((vector["id"] for vector in manifest["vectors"]), UNASKED)
     readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
@@ -85,14 +85,14 @@ def ask_all(manifest, versions, program):
 
 
 def ask_python(program, name, *large):
-    """The answers of a reader in Python, which takes long to start: it answers into a folder, from which it is asked."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-B", str(HERE / "reader.py"), name, folder, *large], check=True)
-        return ask(program, *large, "--", "sh", "-c", REPLAY, folder)
+    """Returns the answers of a Python reader, which starts slowly: it writes all answers to a directory first."""
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([sys.executable, "-B", str(HERE / "reader.py"), name, directory, *large], check=True)
+        return ask(program, *large, "--", "sh", "-c", REPLAY, directory)
 
 
 def ask(program, *options):
-    """The answers of a reader: `safetensors conform` asks it and judges them."""
+    """Returns the answers of a reader; `safetensors conform` runs and scores it."""
     conform = [program, "conform", "--json", "--vectors", str(HERE), *options]
     try:
         score = json.loads(subprocess.run(conform, stdout=subprocess.PIPE, check=False).stdout)
@@ -104,24 +104,24 @@ def ask(program, *options):
 
 
 def python_name(versions, function):
-    """The column of a function of the Python package."""
+    """Returns the column of a function of the Python package."""
     return f"Python {versions['safetensors']} {function}"
 
 
 def released(manifest, version):
-    """What the manifest says that a Rust release says."""
+    """Returns the answers of a Rust release, as listed in the manifest."""
     return {vector["id"]: from_manifest(vector, vector["reference"][version]) for vector in manifest["vectors"]}
 
 
 def from_manifest(vector, said):
-    """`ok`, `panic`, a class, or a list of classes that come at random. What was read is not in the manifest."""
+    """Converts `ok`, `panic`, a class, or a list of random classes. The manifest does not have the table."""
     verdict = {"ok": "accept", "panic": "crash"}.get(str(said), "reject")
     return {"verdict": verdict, "problem": None if verdict in RIGHT[vector["verdict"]] else verdict}
 
 
 def surprises(all_vectors, readers, versions):
-    """What must not be: the Python package that differs from the Rust crate of the same release, or this
-    project's decoder that is not strictly right."""
+    """Returns unexpected results: the Python package differs from the Rust crate of the same release, or this
+    project's decoder is not strictly right."""
     wrong = [f"{name} takes no sound file at all: it was not asked properly" for name in useless(all_vectors, readers)]
     for vector in all_vectors:
         crate = readers[f"Rust {versions['safetensors']}"][vector["id"]]
@@ -137,13 +137,13 @@ def surprises(all_vectors, readers, versions):
 
 
 def useless(all_vectors, readers):
-    """Readers that are right about no sound file."""
+    """Returns the readers that are right about no valid file."""
     sound = [vector["id"] for vector in all_vectors if vector["verdict"] == "valid"]
     return [name for name, said in readers.items() if all(said[vector]["verdict"] != "accept" for vector in sound)]
 
 
 def page_lines(manifest, readers):
-    """The whole page."""
+    """Yields the entire page."""
     every = manifest["vectors"]
     large = sum(bool(vector.get("large")) for vector in every)
     yield "# Who says what about the vectors"
@@ -162,17 +162,17 @@ def page_lines(manifest, readers):
 
 
 def row(*cells):
-    """A row of a table."""
+    """Returns a row of a table."""
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
 def head(*cells):
-    """The first two rows of a table."""
+    """Returns the first two rows of a table."""
     return [row(*cells), "|" + " --- |" * len(cells)]
 
 
 def counts(every, readers):
-    """How often each reader is right."""
+    """Yields how often each reader is right."""
     total = collections.Counter(vector["verdict"] for vector in every)
     yield "## Right answers"
     yield ""
@@ -193,14 +193,14 @@ def counts(every, readers):
 
 
 def score(asked, answers, verdict, total):
-    """How many answers about the vectors with this verdict are right; of how many, if not all were asked."""
+    """Returns how many answers to the vectors with this verdict are right, and of how many if not all were asked."""
     asked = [vector for vector in asked if vector["verdict"] == verdict]
     right = sum(not answers[vector["id"]]["problem"] for vector in asked)
     return right if len(asked) == total else f"{right} of {len(asked)}"
 
 
 def by_flag(manifest, readers):
-    """How often each reader falls for each known class of bugs."""
+    """Yields how often each reader is wrong, by known class of bugs."""
     flags = {}
     for flag in manifest["flags"]:
         flagged = [v for v in manifest["vectors"] if flag in v["flags"]]
@@ -215,7 +215,7 @@ def by_flag(manifest, readers):
 
 
 def disagreements(every, readers):
-    """Every vector about which a reader is wrong."""
+    """Yields every vector about which a reader is wrong."""
     yield "## Where a reader is wrong"
     yield ""
     yield "An empty cell is a right answer, or none."
@@ -229,19 +229,19 @@ def disagreements(every, readers):
 
 
 def wrong_word(vector, answer):
-    """What is wrong with the answer, in a word or two."""
+    """Returns the error in a word or two."""
     if not answer["problem"]:
         return ""
     return "wrong table" if answer["verdict"] in RIGHT[vector["verdict"]] else word(answer)
 
 
 def word(answer):
-    """The answer in a word."""
+    """Returns the answer in a word."""
     return {"accept": "accepts", "reject": "refuses", "crash": "crashes", None: ""}[answer["verdict"]]
 
 
 def either(every, readers):
-    """The listed deviations, where readers may differ."""
+    """Yields the listed deviations, where readers may differ."""
     yield "## Where readers may differ"
     yield ""
     yield "The deviations are listed in [RULES.md](RULES.md)."
@@ -254,7 +254,7 @@ def either(every, readers):
 
 
 def link(vector):
-    """The vector's id, with the file behind it if it is kept."""
+    """Returns the vector's id, with a link to the file if it is stored."""
     return f"[{vector['id']}]({vector['file']})" if "file" in vector else vector["id"]
 
 

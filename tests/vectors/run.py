@@ -3,15 +3,15 @@
 
 The reader is a command. It gets one file on its standard input and answers with its exit code:
 
-  0  The file is sound. On standard output, one JSON object:
+  0  The file is valid. On standard output, one JSON object:
      {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
       "metadata": {KEY: VALUE} or null}. data_offsets, sha256 (of the tensor's bytes) and metadata may
-     be left out; they are not compared then, and but for sha256 that is wrong if --strict is given.
-  1  The file is not sound. A line `error[CODE] at byte N: …` on standard error or output is counted, if
+     be omitted; then they are not compared. With --strict, only sha256 may be omitted.
+  1  The file is not valid. A line `error[CODE] at byte N: …` on standard error or output is counted, if
      there is one, but does not matter unless --strict is given.
 
 Any other exit code, a signal, or no answer in time is a crash. Exit code of this script: 0 when the
-reader is right about all vectors, 1 when it is not, 2 when it could not be asked.
+reader is right about all vectors, 1 when it is not, 2 when it could not be run.
 
 Standard library only. Public domain (CC0-1.0).
 """
@@ -28,7 +28,7 @@ from runner import command, scoring, vectors
 
 
 def main():
-    """Runs the command over all vectors and prints what it got wrong."""
+    """Runs the command over all vectors and prints its errors."""
     options = arguments()
     chosen = choose(vectors.load()["vectors"], options)
     try:
@@ -46,7 +46,7 @@ def main():
 
 
 def arguments():
-    """The command line, checked."""
+    """Parses and checks the command line."""
     parser = argparse.ArgumentParser(
         description="Scores a reader of safetensors files against the conformance vectors.",
         epilog="The reader gets a file on stdin; it exits with 0 and prints the tensors as JSON, or with 1.",
@@ -70,7 +70,7 @@ def arguments():
 
 
 def positive(text):
-    """A whole number above 0."""
+    """Parses a whole number above 0."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not above 0")
@@ -78,7 +78,7 @@ def positive(text):
 
 
 def choose(all_vectors, options):
-    """The vectors that were asked for."""
+    """Returns the selected vectors."""
     chosen = [
         vector
         for vector in all_vectors
@@ -90,13 +90,13 @@ def choose(all_vectors, options):
 
 
 def fail(sentence):
-    """Ends the script: the reader could not be asked."""
+    """Ends the script: the reader could not be run."""
     print(f"run.py: {sentence}", file=sys.stderr)
     sys.exit(2)
 
 
 def print_summary(results):
-    """A line for each area, then one for each wrong answer."""
+    """Prints a line for each area, then one for each wrong answer."""
     areas = collections.defaultdict(list)
     for vector, _, problem in results:
         areas[vectors.area(vector)].append(problem is None)
@@ -112,7 +112,7 @@ def print_summary(results):
 
 
 def print_errors(results):
-    """How many errors have the code and the place of the manifest; for information."""
+    """Prints how many errors have the code and the offset of the manifest, for information."""
     refused = [
         (vector, answer)
         for vector, answer, _ in results
@@ -124,7 +124,7 @@ def print_errors(results):
 
 
 def print_left_out(results):
-    """How many tables had less than the manifest lists."""
+    """Prints how many tables were incomplete."""
     tables = [(vector, answer.table) for vector, answer, _ in results if answer.table is not None]
     count = sum(scoring.left_out(*pair) is not None for pair in tables)
     if count:
@@ -132,7 +132,7 @@ def print_left_out(results):
 
 
 def write_json(options, results):
-    """Every answer, for other programs."""
+    """Writes every answer, for other programs."""
     answers = {
         vector["id"]: {
             "verdict": answer.verdict,

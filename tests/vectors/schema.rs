@@ -1,5 +1,5 @@
-//! As much of JSON Schema 2020-12 as the manifest's schema uses; any other keyword is an error, so that
-//! the schema cannot ask for something that nobody checks.
+//! The part of JSON Schema 2020-12 that the manifest's schema uses; any other keyword is an error, so that
+//! the schema cannot require anything that is not checked.
 
 use serde_json::Value;
 
@@ -8,41 +8,43 @@ pub struct Schema {
     root: Value,
 }
 
-/// Where in the checked document, for messages.
+/// The path in the checked document, for messages.
 type Path<'a> = &'a str;
 
 impl Schema {
-    /// A schema that stands in this text.
+    /// Parses a schema.
     pub fn new(text: &str) -> Result<Self, String> {
         Ok(Self { root: serde_json::from_str(text).map_err(|error| error.to_string())? })
     }
 
-    /// The first place where the value is not as the schema says.
+    /// Returns the first violation of the schema.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.against(&self.root, value, "manifest")
     }
 
     fn against(&self, schema: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
         let keywords = schema.as_object().ok_or("a schema is an object")?;
-        keywords.iter().try_for_each(|(keyword, wanted)| self.keyword(keyword, wanted, schema, value, path))
+        keywords
+            .iter()
+            .try_for_each(|(keyword, expected)| self.keyword(keyword, expected, schema, value, path))
     }
 
     fn keyword(
         &self,
         keyword: &str,
-        wanted: &Value,
+        expected: &Value,
         schema: &Value,
         value: &Value,
         path: Path<'_>,
     ) -> Result<(), String> {
         match keyword {
             "$schema" | "title" | "description" | "$defs" => Ok(()),
-            "$ref" => self.against(self.definition(wanted)?, value, path),
-            "oneOf" => self.one_of(wanted, value, path),
-            "properties" => self.properties(wanted, value, path),
-            "additionalProperties" => self.additional(wanted, schema, value, path),
-            "items" => self.items(wanted, value, path),
-            _ => simple(keyword, wanted, value, path),
+            "$ref" => self.against(self.definition(expected)?, value, path),
+            "oneOf" => self.one_of(expected, value, path),
+            "properties" => self.properties(expected, value, path),
+            "additionalProperties" => self.additional(expected, schema, value, path),
+            "items" => self.items(expected, value, path),
+            _ => simple(keyword, expected, value, path),
         }
     }
 
@@ -53,14 +55,14 @@ impl Schema {
             .ok_or_else(|| format!("no such definition: {reference}"))
     }
 
-    fn one_of(&self, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
-        let choices = wanted.as_array().ok_or("oneOf is an array")?;
+    fn one_of(&self, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let choices = expected.as_array().ok_or("oneOf is an array")?;
         let fitting = choices.iter().filter(|choice| self.against(choice, value, path).is_ok()).count();
         ensure(fitting == 1, || format!("{path}: fits {fitting} of the choices, not one"))
     }
 
-    fn properties(&self, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
-        let (Some(known), Some(members)) = (wanted.as_object(), value.as_object()) else { return Ok(()) };
+    fn properties(&self, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let (Some(known), Some(members)) = (expected.as_object(), value.as_object()) else { return Ok(()) };
         members.iter().try_for_each(|(key, member)| match known.get(key) {
             Some(schema) => self.against(schema, member, &format!("{path}.{key}")),
             None => Ok(()),
@@ -69,46 +71,46 @@ impl Schema {
 
     fn additional(
         &self,
-        wanted: &Value,
+        expected: &Value,
         schema: &Value,
         value: &Value,
         path: Path<'_>,
     ) -> Result<(), String> {
         let Some(members) = value.as_object() else { return Ok(()) };
         let mut unknown = members.iter().filter(|(key, _)| schema["properties"].get(key).is_none());
-        unknown.try_for_each(|(key, member)| match wanted {
+        unknown.try_for_each(|(key, member)| match expected {
             Value::Bool(false) => Err(format!("{path}: has an unknown member {key:?}")),
-            _ => self.against(wanted, member, &format!("{path}.{key}")),
+            _ => self.against(expected, member, &format!("{path}.{key}")),
         })
     }
 
-    fn items(&self, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+    fn items(&self, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
         let Some(items) = value.as_array() else { return Ok(()) };
         let mut numbered = items.iter().enumerate();
-        numbered.try_for_each(|(index, item)| self.against(wanted, item, &format!("{path}[{index}]")))
+        numbered.try_for_each(|(index, item)| self.against(expected, item, &format!("{path}[{index}]")))
     }
 }
 
-/// The keywords that look at one value alone.
-fn simple(keyword: &str, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+/// Checks the keywords that concern one value alone.
+fn simple(keyword: &str, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
     let holds = match keyword {
-        "type" => has_type(wanted, value),
-        "const" => value == wanted,
-        "enum" => wanted.as_array().is_some_and(|choices| choices.contains(value)),
-        "required" => has_members(wanted, value),
-        "minimum" => !value.is_number() || ordered(wanted, value),
-        "maximum" => !value.is_number() || ordered(value, wanted),
+        "type" => has_type(expected, value),
+        "const" => value == expected,
+        "enum" => expected.as_array().is_some_and(|choices| choices.contains(value)),
+        "required" => has_members(expected, value),
+        "minimum" => !value.is_number() || ordered(expected, value),
+        "maximum" => !value.is_number() || ordered(value, expected),
         "minLength" | "maxLength" => {
-            bounded(keyword, wanted, value.as_str().map(|text| text.chars().count()))
+            bounded(keyword, expected, value.as_str().map(|text| text.chars().count()))
         }
-        "minItems" | "maxItems" => bounded(keyword, wanted, value.as_array().map(Vec::len)),
+        "minItems" | "maxItems" => bounded(keyword, expected, value.as_array().map(Vec::len)),
         _ => return Err(format!("the schema uses {keyword:?}, which nothing here checks")),
     };
-    ensure(holds, || format!("{path}: {keyword} is not {wanted}"))
+    ensure(holds, || format!("{path}: {keyword} is not {expected}"))
 }
 
-fn has_type(wanted: &Value, value: &Value) -> bool {
-    match wanted {
+fn has_type(expected: &Value, value: &Value) -> bool {
+    match expected {
         Value::Array(choices) => choices.iter().any(|choice| has_type(choice, value)),
         Value::String(name) => match name.as_str() {
             "object" => value.is_object(),
@@ -128,15 +130,15 @@ fn ordered(low: &Value, high: &Value) -> bool {
     low.as_u64().zip(high.as_u64()).is_some_and(|(low, high)| low <= high)
 }
 
-fn has_members(wanted: &Value, value: &Value) -> bool {
-    let (Some(keys), Some(members)) = (wanted.as_array(), value.as_object()) else { return true };
+fn has_members(expected: &Value, value: &Value) -> bool {
+    let (Some(keys), Some(members)) = (expected.as_array(), value.as_object()) else { return true };
     keys.iter().all(|key| key.as_str().is_some_and(|key| members.contains_key(key)))
 }
 
-/// A length against its bound; a value that has no length is not the keyword's concern.
-fn bounded(keyword: &str, wanted: &Value, length: Option<usize>) -> bool {
+/// Checks a length against its bound; the keyword does not apply to a value without a length.
+fn bounded(keyword: &str, expected: &Value, length: Option<usize>) -> bool {
     let Some(length) = length.map(|length| length as u64) else { return true };
-    let bound = wanted.as_u64();
+    let bound = expected.as_u64();
     bound.is_some_and(|bound| if keyword.starts_with("min") { length >= bound } else { length <= bound })
 }
 

@@ -1,13 +1,13 @@
-//! Models that the compiler reads: what it found is in the program before that runs.
+//! Models that are read at compile time: the results are constants of the program.
 
-use crate::view::made::{MODEL, NET, NET_DATA, made};
+use crate::view::fixtures::{MODEL, NET, NET_DATA, aligned_file};
 use embedded_safetensors::{
     Dtype, Error, Tensor, View, include_aligned, include_model,
     validate::SortSlot,
     values::{AlignedFile, C64},
 };
 
-/// The path is relative to this file, which is in a folder of its own.
+/// The path is relative to this file.
 const EVERY_DTYPE: View<'_> = include_model!("../vectors/valid/dtype-all.safetensors", 16);
 const BY_MANIFEST: View<'_> =
     include_model!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/valid/dtype-all.safetensors"), 4096);
@@ -25,7 +25,7 @@ const TENSORS: [Tensor<'_>; MODEL.len()] = MODEL.to_array();
 const IN_TABLE: View<'_> = MODEL.with_tensors(&TENSORS).with_unique_names();
 
 #[test]
-fn the_compiler_finds_what_a_program_expects() {
+fn expected_tensors_are_found_at_compile_time() {
     assert_eq!(CONV, &[[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]);
     assert_eq!(FC, &[1, 2, 3, 4].map(i16::from_le));
     assert_eq!(NONE, &[[0.0; 0]; 2]);
@@ -34,7 +34,7 @@ fn the_compiler_finds_what_a_program_expects() {
 }
 
 #[test]
-fn what_it_found_is_a_part_of_the_file() {
+fn found_tensors_are_in_the_file() {
     let file = MODEL.file().as_ptr_range();
     assert_eq!(file.start.addr() % 64, 0);
     assert!(file.contains(&CONV.as_ptr().cast()) && file.contains(&FC.as_ptr().cast()));
@@ -44,16 +44,16 @@ fn what_it_found_is_a_part_of_the_file() {
 }
 
 #[test]
-fn a_file_is_there_once_and_lies_where_it_was_asked_to() {
-    let places = [EVERY_DTYPE, EVERY_DTYPE].map(|view| view.file().as_ptr());
-    assert_eq!(places[0], places[1]);
+fn included_file_is_aligned_and_stored_once() {
+    let addresses = [EVERY_DTYPE, EVERY_DTYPE].map(|view| view.file().as_ptr());
+    assert_eq!(addresses[0], addresses[1]);
     assert_eq!(BY_MANIFEST.file().as_ptr().addr() % 4096, 0);
     assert_eq!(BYTES.as_ptr().addr() % 256, 0);
     assert_eq!(&BYTES[..], include_bytes!("../vectors/valid/dtype-all.safetensors"));
     assert_eq!(BYTES.bytes(), BY_MANIFEST.file());
 }
 
-/// Two views of the same file list the same, in the same order.
+/// Asserts that two views of the same file list the same, in the same order.
 fn assert_same(a: &View<'_>, b: &View<'_>) {
     assert_eq!((a.summary(), a.data(), a.is_empty()), (b.summary(), b.data(), b.is_empty()));
     assert!(a.metadata().eq(b.metadata()));
@@ -72,7 +72,7 @@ fn assert_same(a: &View<'_>, b: &View<'_>) {
 }
 
 #[test]
-fn the_compiler_sees_what_the_program_would() {
+fn const_and_run_time_views_are_equal() {
     for view in [EVERY_DTYPE, BY_MANIFEST, SHUFFLED, EMPTY, MODEL, IN_TABLE] {
         let parsed = View::parse_unordered(view.file(), &mut [SortSlot::EMPTY; 2]).unwrap();
         assert_same(&view, &parsed);
@@ -82,17 +82,17 @@ fn the_compiler_sees_what_the_program_would() {
 }
 
 #[test]
-fn a_table_of_another_model_is_not_used() {
+fn table_of_another_model_is_not_used() {
     let view = EMPTY.with_tensors(&TENSORS);
     assert!(view.find("odd").unwrap().is_none());
     assert_eq!(view.tensors().len(), 1);
 }
 
-/// All that a view can do, done by the compiler.
+/// Everything that a view can do, at compile time.
 const READ: (usize, bool, [u8; 2], Option<char>) = {
     let model = match View::parse(MODEL.file()) {
         Ok(model) => model,
-        Err(_) => panic!("it is sound"),
+        Err(_) => panic!("valid file"),
     };
     let Ok(Some(value)) = model.metadata_value("archA") else { panic!("it has that key") };
     let Ok(tensor) = model.tensor("late") else { panic!("it has that tensor") };
@@ -104,7 +104,7 @@ const READ: (usize, bool, [u8; 2], Option<char>) = {
 };
 
 #[test]
-fn the_compiler_can_do_it_all() {
+fn all_view_functions_are_const() {
     assert_eq!(READ, (5, true, [8, 9], Some('"')));
 }
 
@@ -112,12 +112,12 @@ fn the_compiler_can_do_it_all() {
 fn complex_numbers_are_arrays_of_pairs() {
     const HEADER: &str = r#"{"c":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}}         "#;
     const DATA: &[u8] = b"\0\0\x80\x3F\0\0\0\xC0\0\0\x40\x40\0\0\x80\xC0";
-    static PAIRS: &[C64; 2] = View::embed(made!(16, HEADER, DATA)).expect_array("c");
+    static PAIRS: &[C64; 2] = View::embed(aligned_file!(16, HEADER, DATA)).expect_array("c");
     assert_eq!(PAIRS, &[C64 { re: 1.0, im: -2.0 }, C64 { re: 3.0, im: -4.0 }]);
 }
 
 #[test]
-fn a_made_file_is_what_was_asked_for() {
+fn fixture_has_the_requested_bytes() {
     assert_eq!(MODEL.file().len(), 8 + NET.len() + NET_DATA.len());
     assert_eq!(MODEL.summary().data_start % 64, 0);
 }

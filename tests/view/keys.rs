@@ -1,4 +1,4 @@
-//! Keys of `__metadata__` that differ, and that do not, as a compiler tells them apart.
+//! Equal and distinct keys of `__metadata__`, as told apart at compile time.
 
 use embedded_safetensors::{ErrorKind, View, validate::SortSlot};
 use std::panic::catch_unwind;
@@ -13,31 +13,31 @@ fn metadata(pairs: &[String]) -> String {
     format!(r#""__metadata__":{{{}}}"#, pairs.join(","))
 }
 
-/// What stops a compiler, but at run time; and whether that is what [`View::validate_names`] says.
-fn is_refused(file: &[u8]) -> bool {
-    let view = View::parse(file).expect("it is sound");
-    let refused = catch_unwind(|| view.with_unique_names()).is_err();
+/// Returns whether the build would stop, tested at run time; and checks that [`View::validate_names`] agrees.
+fn is_rejected(file: &[u8]) -> bool {
+    let view = View::parse(file).expect("valid file");
+    let rejected = catch_unwind(|| view.with_unique_names()).is_err();
     let verdict = view.validate_names([1, 2], &mut [SortSlot::EMPTY; 64], &mut [0; 4096]);
-    assert_eq!(refused, verdict.is_err(), "{}", String::from_utf8_lossy(file));
+    assert_eq!(rejected, verdict.is_err(), "{}", String::from_utf8_lossy(file));
     if let Err(error) = verdict {
         assert_eq!(error.kind, ErrorKind::KeyTwice);
     }
-    refused
+    rejected
 }
 
 #[test]
-fn of_thousands_each_is_found_again() {
+fn duplicate_among_thousands_is_detected() {
     let mut pairs: Vec<String> = (0..5000).map(|i| format!(r#""key.{i}":"{i}""#)).collect();
-    assert!(!is_refused(&file_of(&[metadata(&pairs)])));
+    assert!(!is_rejected(&file_of(&[metadata(&pairs)])));
     for (first, second) in [(0, 4999), (0, 1), (2500, 2501), (4998, 4999), (17, 3000)] {
         let kept = std::mem::replace(&mut pairs[second], format!(r#""key.{first}":"other""#));
-        assert!(is_refused(&file_of(&[metadata(&pairs)])), "{first} {second}");
+        assert!(is_rejected(&file_of(&[metadata(&pairs)])), "{first} {second}");
         pairs[second] = kept;
     }
 }
 
 #[test]
-fn however_it_is_spelled() {
+fn duplicates_are_detected_in_any_spelling() {
     for (first, second, is_same) in [
         ("a", "a", true),
         ("", "", true),
@@ -56,25 +56,25 @@ fn however_it_is_spelled() {
         (r#"\""#, r#"\\\""#, false),
     ] {
         let pairs = [first, "between", second].map(|key| format!(r#""{key}":"v\"}}""#));
-        assert_eq!(is_refused(&file_of(&[metadata(&pairs)])), is_same, "{first} {second}");
+        assert_eq!(is_rejected(&file_of(&[metadata(&pairs)])), is_same, "{first} {second}");
         let spaced = metadata(&pairs).replace(',', "\n , ").replace(':', "\t: ").replace('{', "\r{ ");
         let tensor = |name| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
         let file = file_of(&[tensor("s"), spaced, tensor("t")]);
-        assert_eq!(is_refused(&file), is_same, "{first} {second} with spaces");
+        assert_eq!(is_rejected(&file), is_same, "{first} {second} with spaces");
     }
 }
 
 #[test]
-fn a_value_is_no_key() {
+fn value_is_not_a_key() {
     let pairs = [r#""a":"b""#, r#""b":"a""#, r#""c":"\"a\":\"b\"""#, r#""d":"a""#].map(str::to_owned);
-    assert!(!is_refused(&file_of(&[metadata(&pairs)])));
-    assert!(!is_refused(&file_of(&[r#""__metadata__":null"#.to_owned()])));
-    assert!(!is_refused(&file_of(&[r#""__metadata__":{}"#.to_owned()])));
+    assert!(!is_rejected(&file_of(&[metadata(&pairs)])));
+    assert!(!is_rejected(&file_of(&[r#""__metadata__":null"#.to_owned()])));
+    assert!(!is_rejected(&file_of(&[r#""__metadata__":{}"#.to_owned()])));
 }
 
-/// What is read between proven quotes is what was written there.
+/// Text between validated quotes is read as it was written.
 #[test]
-fn keys_and_values_of_any_spelling() {
+fn keys_and_values_of_any_spelling_are_decoded() {
     const PIECES: [(&str, &str); 12] = [
         ("a", "a"),
         ("model.", "model."),
@@ -98,20 +98,20 @@ fn keys_and_values_of_any_spelling() {
             .map(|((key, _), (value, _))| format!(r#""{}":"{}""#, key.concat(), value.concat()))
             .collect();
         let file = file_of(&[metadata(&spelled)]);
-        let view = View::parse(&file).expect("it is sound");
+        let view = View::parse(&file).expect("valid file");
         let read: Vec<_> = view.metadata().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let meant: Vec<_> =
+        let expected: Vec<_> =
             pairs.iter().map(|((_, key), (_, value))| (key.concat(), value.concat())).collect();
-        assert_eq!(read, meant);
+        assert_eq!(read, expected);
         for (key, _) in view.metadata() {
-            let at = usize::try_from(key.at()).expect("it is short");
-            assert_eq!((file[at], key.as_str().is_some()), (b'"', !file_has_escape(&file[at + 1..])));
+            let at = usize::try_from(key.at()).expect("fits in usize");
+            assert_eq!((file[at], key.as_str().is_some()), (b'"', !has_escape(&file[at + 1..])));
         }
-        let _ = is_refused(&file);
+        let _ = is_rejected(&file);
     }
 }
 
 /// Whether there is a backslash before the next quote.
-fn file_has_escape(text: &[u8]) -> bool {
+fn has_escape(text: &[u8]) -> bool {
     text.iter().find(|byte| matches!(byte, b'"' | b'\\')) == Some(&b'\\')
 }

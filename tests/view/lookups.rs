@@ -1,6 +1,6 @@
-//! Names and keys: found, missing, twice, too deep.
+//! Names and keys: found, missing, duplicate, too many dimensions.
 
-use crate::view::made::MODEL;
+use crate::view::fixtures::MODEL;
 use embedded_safetensors::{Error, ErrorKind, View, validate::SortSlot};
 use support::file::with_header;
 
@@ -9,53 +9,53 @@ fn vector(id: &str) -> Vec<u8> {
     vectors.iter().find(|vector| vector.id == id).unwrap_or_else(|| panic!("no vector {id}")).bytes()
 }
 
-/// D1: the view does not see it, a lookup of that name does, at the same place as the check of all names.
+/// D1: the view does not detect it, a lookup of that name does, at the same byte as the check of all names.
 #[test]
-fn a_name_that_stands_twice_shows_when_it_is_asked_for() {
+fn duplicate_name_is_reported_by_its_lookup() {
     for vector in vectors::load().vectors.iter().filter(|vector| vector.id.starts_with("d1-")) {
         let file = vector.bytes();
         let Ok(view) = View::parse_unordered(&file, &mut [SortSlot::EMPTY; 4]) else { continue };
         let Some(at) = vector.at else { continue };
-        let twice = ErrorKind::NameTwice.at(at);
+        let duplicate = ErrorKind::NameTwice.at(at);
         assert_eq!(
             view.validate_names([7, 8], &mut [SortSlot::EMPTY; 4], &mut [0; 8]),
-            Err(twice),
+            Err(duplicate),
             "{}",
             vector.id
         );
         let name =
             view.tensors().flatten().find(|tensor| tensor.name().at() == at).unwrap().name().to_string();
-        assert_eq!(view.find(&name).map(|_| ()), Err(twice), "{}", vector.id);
-        assert_eq!(view.tensor(&name).map(|_| ()), Err(twice), "{}", vector.id);
+        assert_eq!(view.find(&name).map(|_| ()), Err(duplicate), "{}", vector.id);
+        assert_eq!(view.tensor(&name).map(|_| ()), Err(duplicate), "{}", vector.id);
         let others = view.tensors().flatten().filter(|tensor| tensor.name() != *name);
         let found = others.map(|tensor| view.tensor(&tensor.name().to_string()));
-        assert!(found.into_iter().all(|other| other.is_ok() || other.map(|_| ()) != Err(twice)));
+        assert!(found.into_iter().all(|other| other.is_ok() || other.map(|_| ()) != Err(duplicate)));
     }
 }
 
-/// D2: the same of keys.
+/// D2: the same for keys.
 #[test]
-fn a_key_that_stands_twice_shows_when_it_is_asked_for() {
+fn duplicate_key_is_reported_by_its_lookup() {
     let mut seen = 0;
     for vector in vectors::load().vectors.iter().filter(|vector| vector.deviation.as_deref() == Some("D2")) {
         let (file, at) = (vector.bytes(), vector.at.unwrap());
         let view = View::parse(&file).unwrap();
-        let twice = ErrorKind::KeyTwice.at(at);
+        let duplicate = ErrorKind::KeyTwice.at(at);
         assert_eq!(
             view.validate_names([7, 8], &mut [SortSlot::EMPTY; 4], &mut [0; 8]),
-            Err(twice),
+            Err(duplicate),
             "{}",
             vector.id
         );
         let key = view.metadata().find(|(key, _)| key.at() == at).unwrap().0.to_string();
-        assert_eq!(view.metadata_value(&key), Err(twice), "{}", vector.id);
+        assert_eq!(view.metadata_value(&key), Err(duplicate), "{}", vector.id);
         seen += 1;
     }
     assert!(seen > 3, "{seen}");
 }
 
 #[test]
-fn metadata_are_found_by_their_keys() {
+fn metadata_is_found_by_key() {
     let value = |key| MODEL.metadata_value(key).unwrap().map(|value| value.to_string());
     assert_eq!((value("arch"), value("archA")), (Some("tiny".into()), Some("\"x\"".into())));
     assert_eq!((value("tiny"), value("")), (None, None));
@@ -64,7 +64,7 @@ fn metadata_are_found_by_their_keys() {
 }
 
 #[test]
-fn a_value_of_metadata_can_be_had_as_one_text() {
+fn metadata_value_can_be_decoded() {
     let value = MODEL.metadata_value("archA").unwrap().unwrap();
     assert_eq!((value.as_str(), value.decoded_len()), (None, 3));
     assert_eq!(value.decode(&mut [0; 3]), Ok("\"x\""));
@@ -75,7 +75,7 @@ fn a_value_of_metadata_can_be_had_as_one_text() {
 }
 
 #[test]
-fn a_missing_tensor_is_none_or_an_error() {
+fn missing_tensor_is_none_or_an_error() {
     let error: Error = MODEL.tensor("conv").unwrap_err();
     assert_eq!(error, ErrorKind::NotFound { query: None }.at(MODEL.summary().data_start));
     assert_eq!(error.kind.to_string(), "the file has no such tensor, or it was not looked for");
@@ -84,9 +84,9 @@ fn a_missing_tensor_is_none_or_an_error() {
     }
 }
 
-/// A tensor too deep to be held, between two others.
+/// A tensor with too many dimensions to be held, between two others.
 #[test]
-fn a_tensor_of_too_many_dimensions_stands_in_nobodys_way() {
+fn too_many_dimensions_affects_only_that_tensor() {
     for spaces in ["", " "] {
         let entry = |name: &str, shape: &str| {
             format!(r#""{name}":{spaces}{{"dtype":"U8","shape":[{shape}],"data_offsets":[0,0]}}"#)
@@ -106,7 +106,7 @@ fn a_tensor_of_too_many_dimensions_stands_in_nobodys_way() {
 }
 
 #[test]
-fn the_iterator_knows_how_many_are_left() {
+fn iterator_length_is_exact() {
     let mut tensors = MODEL.tensors();
     for left in (0..5).rev() {
         assert!(tensors.next().is_some());

@@ -1,10 +1,10 @@
-//! Models in memory: every vector as a view, lookups in the header and in a table, typed elements, and all of it
-//! inside the compiler.
+//! Models in memory: every vector as a view, lookups in the header and in a table, typed elements, and all of
+//! it at compile time.
 
+mod build_errors;
 mod embedded;
+mod fixtures;
 mod keys;
 mod lookups;
-mod made;
-mod refused;
 mod typed;
 mod vectors;

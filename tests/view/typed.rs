@@ -1,6 +1,6 @@
-//! Elements in place: at every address, of every type, and what is said where that cannot be.
+//! Elements in place: at every address, of every type, and the errors where that is impossible.
 
-use crate::view::made::{MODEL, NET, NET_DATA};
+use crate::view::fixtures::{MODEL, NET, NET_DATA};
 use embedded_safetensors::{
     Dtype, ErrorKind, Tensor, View, include_aligned,
     values::{AlignedFile, Array, C64, Native},
@@ -9,7 +9,7 @@ use support::file::with_header;
 
 static FILE: &AlignedFile<64, 1376> = include_aligned!("../vectors/valid/dtype-all.safetensors", 64);
 
-/// The same file at `shift` bytes behind a multiple of 64.
+/// Returns the same file at `shift` bytes after a multiple of 64.
 fn shifted(file: &[u8], shift: usize) -> (Vec<u8>, usize) {
     let mut memory = vec![0; file.len() + 128];
     let begin = memory.as_ptr().addr().next_multiple_of(64) - memory.as_ptr().addr() + shift;
@@ -21,7 +21,8 @@ fn kind<T>(outcome: Result<T, embedded_safetensors::Error>) -> Result<(), ErrorK
     outcome.map(|_| ()).map_err(|error| error.kind)
 }
 
-/// At each of 64 addresses: elements that are the tensor's bytes, or by how much they lie wrong and whose fault it is.
+/// Tests each of 64 addresses: the elements are the tensor's bytes, or the error reports the misalignment and
+/// its cause.
 fn at_every_address<T: Native>(name: &str) {
     let unit = align_of::<T>();
     for shift in 0..64 {
@@ -48,7 +49,7 @@ fn at_every_address<T: Native>(name: &str) {
 }
 
 #[test]
-fn typed_access_looks_at_the_address() {
+fn typed_access_checks_the_address() {
     at_every_address::<u64>("u64");
     at_every_address::<i64>("i64");
     at_every_address::<f64>("f64");
@@ -64,7 +65,7 @@ fn typed_access_looks_at_the_address() {
     at_every_address::<u8>("u8");
 }
 
-/// What each method by name says of each tensor.
+/// Returns the result of each typed method.
 fn by_name(tensor: &Tensor<'_>) -> [(Dtype, Result<(), ErrorKind>); 13] {
     [
         (Dtype::U8, kind(tensor.as_u8())),
@@ -84,21 +85,22 @@ fn by_name(tensor: &Tensor<'_>) -> [(Dtype, Result<(), ErrorKind>); 13] {
 }
 
 #[test]
-fn each_type_is_its_own_and_no_other() {
-    // The data begin at byte 1309, so that at 3 behind a multiple of 64 all of them lie right.
+fn each_method_accepts_only_its_dtype() {
+    // The data begin at byte 1309, so that at 3 after a multiple of 64 all of them are aligned.
     let (memory, begin) = shifted(FILE, 3);
     let view = View::parse(&memory[begin..begin + FILE.len()]).unwrap();
     for tensor in view.tensors().flatten() {
         for (asked, outcome) in by_name(&tensor) {
             let found = tensor.dtype();
-            let wanted = if asked == found { Ok(()) } else { Err(ErrorKind::DtypeMismatch { found, asked }) };
-            assert_eq!(outcome, wanted, "{tensor:?}");
+            let expected =
+                if asked == found { Ok(()) } else { Err(ErrorKind::DtypeMismatch { found, asked }) };
+            assert_eq!(outcome, expected, "{tensor:?}");
         }
     }
 }
 
 #[test]
-fn elements_are_those_of_the_file() {
+fn elements_match_the_file() {
     let tensor = |name| MODEL.tensor(name).unwrap();
     assert_eq!(tensor("conv.weight").as_f32(), Ok(&[1.0, -2.0, 3.0, -4.0, 5.0, -6.0][..]));
     assert_eq!(tensor("conv.weight").as_array(), Ok(&[[1.0_f32, -2.0, 3.0], [-4.0, 5.0, -6.0]]));
@@ -110,16 +112,16 @@ fn elements_are_those_of_the_file() {
 }
 
 #[test]
-fn the_advice_fits_any_memory() {
-    let said = |over_in_file| ErrorKind::Misaligned { unit: 4, over: 1, over_in_file }.to_string();
+fn misalignment_messages() {
+    let message = |over_in_file| ErrorKind::Misaligned { unit: 4, over: 1, over_in_file }.to_string();
     let late = "the elements begin 1 byte behind a multiple of 4, because of";
-    assert!(said(1).starts_with(&format!("{late} their place in the file: ")), "{}", said(1));
+    assert!(message(1).starts_with(&format!("{late} their place in the file: ")), "{}", message(1));
     let elsewhere = "the file does not begin at one: place it at one, as include_aligned! does";
-    assert_eq!(said(0), format!("the elements begin 1 byte behind a multiple of 4, because {elsewhere}"));
+    assert_eq!(message(0), format!("the elements begin 1 byte behind a multiple of 4, because {elsewhere}"));
 }
 
 #[test]
-fn an_array_has_the_tensors_shape() {
+fn array_must_have_the_tensors_shape() {
     fn shape_of<T: Array>(name: &str) -> Result<(), ErrorKind> {
         kind(MODEL.tensor(name).unwrap().as_array::<T>())
     }
@@ -140,7 +142,7 @@ fn an_array_has_the_tensors_shape() {
 }
 
 #[test]
-fn tensors_without_elements_lie_right_everywhere() {
+fn empty_tensors_are_always_aligned() {
     let header = r#"{"a":{"dtype":"F64","shape":[0,3],"data_offsets":[0,0]}}"#;
     for spaces in 0..8 {
         let file = with_header(&format!("{header}{}", " ".repeat(spaces)), 0);
@@ -151,7 +153,7 @@ fn tensors_without_elements_lie_right_everywhere() {
 }
 
 #[test]
-fn a_reader_reads_the_file_and_knows_its_places() {
+fn reader_reads_the_file_with_offsets() {
     let file = with_header(NET, 0);
     let file = [&file, NET_DATA].concat();
     let view = View::parse(&file).unwrap();

@@ -18,11 +18,11 @@ fn each_vector(check: impl Fn(&Vector, &[u8]) -> Result<(), String>) {
     assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
-    if got == wanted { Ok(()) } else { Err(format!("{what} is {got:?}, not {wanted:?}")) }
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Result<(), String> {
+    if got == expected { Ok(()) } else { Err(format!("{what} is {got:?}, not {expected:?}")) }
 }
 
-/// The view of a file in any order, whose names are not looked at.
+/// Returns the view of a file in any order, whose names are not checked.
 fn parse(file: &[u8]) -> Result<View<'_>, Error> {
     match View::parse(file) {
         Err(Error { kind: ErrorKind::OutOfOrder, .. }) => {
@@ -41,7 +41,7 @@ fn row(tensor: &Tensor<'_>) -> table::Tensor {
     }
 }
 
-/// All tensors that a shape can hold, and the pairs of `__metadata__`.
+/// Returns all tensors that a shape can hold, and the pairs of `__metadata__`.
 fn list(view: &View<'_>) -> Table {
     let tensors = view.tensors().filter_map(|tensor| Some(row(&tensor.ok()?))).collect();
     let metadata: BTreeMap<_, _> =
@@ -49,7 +49,7 @@ fn list(view: &View<'_>) -> Table {
     Table { tensors, metadata: Some(metadata) }.sorted()
 }
 
-/// What the manifest says that there is to list.
+/// Returns the table that the manifest lists.
 fn listed(vector: &Vector) -> Option<Table> {
     let mut table = vector.table()?;
     table.tensors.retain(|tensor| tensor.shape.len() <= MAX_RANK);
@@ -58,9 +58,9 @@ fn listed(vector: &Vector) -> Option<Table> {
 }
 
 #[test]
-fn every_vector_gets_its_verdict() {
+fn every_vector_has_its_verdict() {
     each_vector(|vector, file| {
-        // Names that occur twice are all that a parse does not look for.
+        // Parsing detects everything except duplicate names.
         let is_for_parse = !vector.code.as_deref().unwrap_or("").ends_with(".duplicate");
         if matches!(vector.ours, Ours::Reject) && is_for_parse && parse(file).is_ok() {
             return Err("must be rejected without a look at the names".to_owned());
@@ -84,26 +84,26 @@ fn every_vector_gets_its_verdict() {
 }
 
 #[test]
-fn a_view_lists_what_is_there() {
+fn view_lists_all_tensors_and_metadata() {
     each_vector(|vector, file| {
-        let Some(wanted) = listed(vector) else { return Ok(()) };
+        let Some(expected) = listed(vector) else { return Ok(()) };
         let view = parse(file).map_err(|error| error.to_string())?;
-        expect("the list", list(&view), wanted)?;
+        expect("the list", list(&view), expected)?;
         let of_any_rank = vector.tensors.iter().flatten().count();
         expect("the number of tensors", (view.len(), view.tensors().count()), (of_any_rank, of_any_rank))?;
-        let places: Vec<u64> = view.tensors().flatten().map(|tensor| tensor.name().at()).collect();
-        expect("the order", places.is_sorted(), true)
+        let offsets: Vec<u64> = view.tensors().flatten().map(|tensor| tensor.name().at()).collect();
+        expect("the order", offsets.is_sorted(), true)
     });
 }
 
 #[test]
-fn a_view_has_the_bytes_of_each_tensor() {
+fn view_has_the_bytes_of_each_tensor() {
     each_vector(|vector, file| {
         let Some(tensors) = &vector.tensors else { return Ok(()) };
         let view = parse(file).map_err(|error| error.to_string())?;
-        tensors.iter().filter(|tensor| tensor.shape.len() <= MAX_RANK).try_for_each(|wanted| {
-            let tensor = view.tensor(&wanted.name).map_err(|error| error.to_string())?;
-            expect("the hash", sha256(tensor.bytes()), wanted.sha256.clone())?;
+        tensors.iter().filter(|tensor| tensor.shape.len() <= MAX_RANK).try_for_each(|expected| {
+            let tensor = view.tensor(&expected.name).map_err(|error| error.to_string())?;
+            expect("the hash", sha256(tensor.bytes()), expected.sha256.clone())?;
             let mut read = vec![0; tensor.bytes().len()];
             let read = tensor.reader().read_to_end(&mut read).map_err(|error| error.to_string())?;
             expect("what a reader reads", read, tensor.bytes())

@@ -1,5 +1,5 @@
-//! The rows of the list in README.md, beside this file: where this project's writer and the reference's differ. Each says
-//! what both do.
+//! The rows of the list in README.md, beside this file: where this project's writer and the reference's
+//! differ. Each test shows what both do.
 
 use std::iter::repeat_with;
 
@@ -8,15 +8,15 @@ use embedded_safetensors::{
     write::{SpecError, SpecErrorKind, SpecPart, Writer},
 };
 use support::dictionary::{Dictionary, Named};
-use support::judge::judge;
 use support::reference::LATEST;
 use support::reference_writer::{self as reference, write_claiming};
-use support::sink::{Habits, Sink};
+use support::sink::{Sink, SinkPlan};
+use support::verdict::full_verdict;
 use support::writing::{Description, read, write};
 
 use crate::writing::order;
 
-/// A tensor of U8.
+/// Returns a tensor of U8.
 fn bytes(name: &str, bytes: &[u8]) -> Named {
     let dims = vec![bytes.len() as u64];
     Named { name: name.to_owned(), dtype: "U8".to_owned(), dims, bytes: bytes.to_vec() }
@@ -26,15 +26,15 @@ fn of(tensors: Vec<Named>) -> Dictionary {
     Dictionary { tensors, metadata: None }
 }
 
-/// Why this project writes no such file.
-fn refusal(dictionary: &Dictionary) -> SpecError {
+/// Returns why this project writes no such file.
+fn spec_error(dictionary: &Dictionary) -> SpecError {
     let description = Description::new(dictionary);
-    description.spec().plan_sorted(&mut description.memory()).expect_err("it is refused")
+    description.spec().plan_sorted(&mut description.memory()).expect_err("rejected")
 }
 
-/// Neither reader takes the file.
+/// Asserts that neither reader accepts the file.
 fn assert_broken(file: &[u8]) {
-    assert!(judge(file).is_err() && View::parse(file).is_err() && LATEST.read(file).is_err());
+    assert!(full_verdict(file).is_err() && View::parse(file).is_err() && LATEST.read(file).is_err());
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn w1_several_keys() {
 }
 
 #[test]
-fn w2_an_empty_metadata_and_no_tensors() {
+fn w2_empty_metadata_and_no_tensors() {
     let dictionary = Dictionary { tensors: vec![], metadata: Some(vec![]) };
-    assert_broken(&reference::write(&dictionary).expect("it does not see it"));
+    assert_broken(&reference::write(&dictionary).expect("not detected"));
     let ours = write(&dictionary);
     assert_eq!(ours, b"\x18\0\0\0\0\0\0\0{\"__metadata__\":{}}     ");
     assert_eq!((read(&ours), reference::read(&ours)), (dictionary.clone(), Ok(dictionary)));
@@ -62,45 +62,45 @@ fn w2_an_empty_metadata_and_no_tensors() {
 }
 
 #[test]
-fn w3_a_tensor_called_metadata() {
+fn w3_tensor_named_metadata() {
     for others in [vec![], vec![bytes("a", &[1])]] {
         let dictionary = of([others, vec![bytes("__metadata__", &[1])]].concat());
-        assert_broken(&reference::write(&dictionary).expect("it does not see it"));
-        assert_eq!(refusal(&dictionary).fault, SpecErrorKind::Reserved);
+        assert_broken(&reference::write(&dictionary).expect("not detected"));
+        assert_eq!(spec_error(&dictionary).kind, SpecErrorKind::Reserved);
     }
 }
 
 #[test]
-fn w4_a_name_twice() {
+fn w4_duplicate_name() {
     for other in [bytes("a", &[1]), bytes("a", &[2, 3]), Named { dtype: "I8".to_owned(), ..bytes("a", &[1]) }]
     {
         let dictionary = of(vec![bytes("a", &[1]), bytes("b", &[1]), other]);
         assert_eq!(reference::write(&dictionary), Err("panic".to_owned()));
         let expected = SpecError { kind: SpecErrorKind::NameTwice { other: 0 }, part: SpecPart::Tensor(2) };
-        assert_eq!(refusal(&dictionary), expected);
+        assert_eq!(spec_error(&dictionary), expected);
     }
 }
 
 #[test]
-fn w5_a_key_twice() {
+fn w5_duplicate_key() {
     let pair = |value: &str| ("key".to_owned(), value.to_owned());
     let dictionary = Dictionary { tensors: vec![], metadata: Some(vec![pair("1"), pair("2")]) };
-    // It is given a map, which keeps the last one.
+    // The reference takes a map, which keeps the last one.
     let last = Dictionary { tensors: vec![], metadata: Some(vec![pair("2")]) };
     assert_eq!(reference::write(&dictionary), Ok(last.file()));
-    assert_eq!(refusal(&dictionary).fault, SpecErrorKind::KeyTwice { other: 0 });
+    assert_eq!(spec_error(&dictionary).kind, SpecErrorKind::KeyTwice { other: 0 });
 }
 
 #[test]
-fn w6_other_bytes_than_announced() {
+fn w6_wrong_number_of_bytes() {
     for (given, announced) in [(3, 4), (5, 4), (0, 1), (1, 0)] {
         let mut tensor = bytes("a", &vec![7; given]);
         tensor.dims = vec![announced as u64];
         let dictionary = of(vec![tensor]);
-        assert_broken(&write_claiming(&dictionary, &[announced]).expect("it does not see it"));
+        assert_broken(&write_claiming(&dictionary, &[announced]).expect("not detected"));
         let description = Description::new(&dictionary);
-        let plan = description.spec().plan().expect("it is sound");
-        let mut writer = Writer::new(Sink::new(Habits::default()), plan, &mut [0; 64]).expect("it works");
+        let plan = description.spec().plan().expect("valid description");
+        let mut writer = Writer::new(Sink::new(SinkPlan::default()), plan, &mut [0; 64]).expect("succeeds");
         let whole = writer.write_tensor("a", &dictionary.tensors[0].bytes);
         let Err(WriteError::Format(error)) = whole else { panic!("{whole:?}") };
         let [given, needed] = [given, announced].map(|len| len as u64);
@@ -122,15 +122,15 @@ fn w7_tensors_too_large_together() {
             // Its sum wraps where overflow is not checked.
             Ok(file) => assert_broken(&file),
         }
-        assert_eq!(refusal(&dictionary).fault, SpecErrorKind::DataTooLong);
+        assert_eq!(spec_error(&dictionary).kind, SpecErrorKind::DataTooLong);
     }
 }
 
 #[test]
-fn w8_other_orders_when_asked() {
+fn w8_requested_order() {
     let dictionary = of(vec![bytes("b", &[1]), bytes("a", &[2])]);
     let description = Description::new(&dictionary);
-    let plan = description.spec().plan_as_given(&mut description.memory()).expect("it is sound");
+    let plan = description.spec().plan_as_given(&mut description.memory()).expect("valid description");
     let file = support::writing::write_planned(&dictionary, plan);
     assert!(
         file.ends_with(&[1, 2]) && reference::write(&dictionary).is_ok_and(|file| file.ends_with(&[2, 1]))
@@ -138,17 +138,17 @@ fn w8_other_orders_when_asked() {
     assert_eq!(reference::read(&file), Ok(dictionary.sorted()));
 }
 
-/// That this project's `write_file` leaves a file to those whom the system's settings say is in ways.rs.
+/// `all_writers.rs` tests that this project's `write_file` follows the system's settings.
 #[cfg(unix)]
 #[test]
-fn w9_who_may_read_a_new_file() {
+fn w9_permissions_of_a_new_file() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = std::env::temp_dir().join(format!("embedded-safetensors-w9-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("there is a place for temporary files");
-    let mode = |path: &std::path::Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
-    let path = folder.join("model.safetensors");
+    let directory = std::env::temp_dir().join(format!("embedded-safetensors-w9-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("temporary directory");
+    let mode = |path: &std::path::Path| path.metadata().expect("present").permissions().mode() & 0o777;
+    let path = directory.join("model.safetensors");
     let dictionary = of(vec![bytes("a", &[1])]);
-    reference::write_to(&path, &dictionary).expect("it works");
+    reference::write_to(&path, &dictionary).expect("succeeds");
     assert_eq!((mode(&path), std::fs::read(&path).ok()), (0o600, Some(dictionary.file())));
-    std::fs::remove_dir_all(&folder).expect("it is ours");
+    std::fs::remove_dir_all(&directory).expect("owned by this test");
 }

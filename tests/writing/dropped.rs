@@ -1,4 +1,5 @@
-//! A future that is dropped where it waits for a sink that has taken nothing yet: the writer goes on from there.
+//! A future that is dropped while it waits for a sink that has taken nothing yet: the writer continues from
+//! there.
 
 use embedded_safetensors::{
     Dtype, asynch,
@@ -7,7 +8,7 @@ use embedded_safetensors::{
 use support::executor::{drop_at, finish};
 use support::mock::Reads;
 use support::random::Random;
-use support::sink::{Habits, Sink};
+use support::sink::{Sink, SinkPlan};
 use support::waiting::{Waiting, Waits};
 
 const WAITS: Waits = Waits { before: 1, after: 0 };
@@ -19,14 +20,14 @@ const TENSORS: [TensorSpec<'_>; 3] = [
 ];
 
 fn sink() -> Sink {
-    Sink::new(Habits { takes: Reads::AtMost(5), ..Habits::default() })
+    Sink::new(SinkPlan { takes: Reads::AtMost(5), ..SinkPlan::default() })
 }
 
 fn gain() -> Vec<f32> {
     (0..50u16).map(f32::from).collect()
 }
 
-/// The data of all tensors, one after another.
+/// Returns the data of all tensors.
 fn data() -> [Vec<u8>; 3] {
     let code = (1..8_u16).flat_map(u16::to_le_bytes).collect();
     [gain().iter().flat_map(|value| value.to_le_bytes()).collect(), code, vec![1, 2, 3]]
@@ -34,24 +35,24 @@ fn data() -> [Vec<u8>; 3] {
 
 fn plans() -> [FilePlan<'static>; 2] {
     let spec = FileSpec::new(&TENSORS);
-    [spec, spec.with_placement(Placement::Padded(32))].map(|spec| spec.plan().expect("it is in order"))
+    [spec, spec.with_placement(Placement::Padded(32))].map(|spec| spec.plan().expect("in order"))
 }
 
-/// The file that is written without a pause.
+/// Returns the file, written without interruption.
 fn file(plan: FilePlan<'_>) -> Vec<u8> {
     let mut sink = sink();
     let mut writer =
-        finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32])).expect("it works");
-    finish(writer.write(&gain())).expect("they are due");
+        finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32])).expect("succeeds");
+    finish(writer.write(&gain())).expect("next in order");
     for (tensor, bytes) in TENSORS.iter().zip(data()).skip(1) {
-        finish(writer.write_tensor(tensor.name(), &bytes)).expect("it is due");
+        finish(writer.write_tensor(tensor.name(), &bytes)).expect("next in order");
     }
-    finish(writer.finish()).expect("all is there");
+    finish(writer.finish()).expect("complete");
     sink.file
 }
 
 #[test]
-fn a_dropped_beginning_is_no_file() {
+fn dropped_new_is_not_a_file() {
     for plan in plans() {
         let file = file(plan);
         for wait in 0.. {
@@ -70,39 +71,39 @@ fn a_dropped_beginning_is_no_file() {
 }
 
 #[test]
-fn a_writer_goes_on_where_it_was_dropped() {
+fn dropped_write_continues() {
     for plan in plans() {
         for seed in 0..200 {
             let (mut random, mut sink, mut drops) = (Random::new(seed), sink(), 0);
-            let begun = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
-            let mut writer = begun.expect("it works");
-            while let Some(due) = writer.next_tensor() {
-                let rest = &data()[due.index][usize::try_from(due.position).expect("it is small")..];
+            let created = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
+            let mut writer = created.expect("succeeds");
+            while let Some(next) = writer.next_tensor() {
+                let rest = &data()[next.index][usize::try_from(next.position).expect("fits in usize")..];
                 match drop_at(random.below(6), writer.write_bytes(rest)) {
-                    Some(outcome) => outcome.expect("they are due"),
+                    Some(outcome) => outcome.expect("next in order"),
                     None => drops += 1,
                 }
             }
-            finish(writer.finish()).expect("all is there");
+            finish(writer.finish()).expect("complete");
             assert!(drops > 5 && sink.file == file(plan));
         }
     }
 }
 
 #[test]
-fn values_go_on_where_they_were_dropped() {
+fn dropped_values_continue() {
     for plan in plans() {
         for wait in 0..45 {
             let mut sink = sink();
-            let begun = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
-            let mut writer = begun.expect("it works");
+            let created = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
+            let mut writer = created.expect("succeeds");
             let outcome = drop_at(wait, writer.write(&gain()));
             assert_eq!(outcome.is_some(), wait >= 40);
-            while let Some(due) = writer.next_tensor() {
-                let rest = &data()[due.index][usize::try_from(due.position).expect("it is small")..];
-                finish(writer.write_bytes(rest)).expect("they are due");
+            while let Some(next) = writer.next_tensor() {
+                let rest = &data()[next.index][usize::try_from(next.position).expect("fits in usize")..];
+                finish(writer.write_bytes(rest)).expect("next in order");
             }
-            finish(writer.finish()).expect("all is there");
+            finish(writer.finish()).expect("complete");
             assert!(sink.file == file(plan));
         }
     }

@@ -1,4 +1,4 @@
-//! The header comes in pieces of any size, and is the same.
+//! The header is the same in pieces of any size.
 
 use embedded_safetensors::{
     Dtype,
@@ -8,7 +8,7 @@ use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, write_planned};
 
-/// Small ones with everything in them, and one that is mostly keys.
+/// Returns small ones with everything in them, and one that is mostly keys.
 fn dictionaries() -> Vec<Dictionary> {
     let mut random = Random::new(0);
     let any = std::iter::repeat_with(|| Dictionary::random(Kinds::All, &mut random));
@@ -19,30 +19,33 @@ fn dictionaries() -> Vec<Dictionary> {
     dictionaries
 }
 
-/// Hands each plan to `test`, with the file that it is the plan of.
+/// Passes each plan to `test`, with the file of that plan.
 fn each_plan(test: impl Fn(FilePlan<'_>, &[u8])) {
     for dictionary in dictionaries() {
         for placement in [Placement::Start(8), Placement::Start(256), Placement::Padded(64)] {
             let description = Description::new(&dictionary);
             let mut memory = description.memory();
-            let plan =
-                description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
+            let plan = description
+                .spec()
+                .with_placement(placement)
+                .plan_sorted(&mut memory)
+                .expect("valid description");
             test(plan, &write_planned(&dictionary, plan));
         }
     }
 }
 
 fn header<'f>(plan: &FilePlan<'_>, file: &'f [u8]) -> &'f [u8] {
-    &file[..usize::try_from(plan.data_start()).expect("it is small")]
+    &file[..usize::try_from(plan.data_start()).expect("fits in usize")]
 }
 
-/// Where it is, and how much is left.
-fn place(encoder: &HeaderEncoder<'_>) -> [u64; 2] {
+/// Returns the encoder's position and the remaining bytes.
+fn position_and_remaining(encoder: &HeaderEncoder<'_>) -> [u64; 2] {
     [encoder.position(), encoder.remaining()]
 }
 
-/// What it says when so many bytes of so many are made.
-fn place_at(position: usize, header: &[u8]) -> [u64; 2] {
+/// Returns the expected result of [`place`] at this position.
+fn expected_at(position: usize, header: &[u8]) -> [u64; 2] {
     [position as u64, (header.len() - position) as u64]
 }
 
@@ -53,12 +56,12 @@ fn buffers_of_every_size_give_the_same_bytes() {
         for size in (1..=130).chain([header.len() - 1, header.len(), header.len() + 1]) {
             let (mut encoder, mut position) = (plan.encoder(), 0);
             for expected in header.chunks(size) {
-                assert_eq!(place(&encoder), place_at(position, header));
+                assert_eq!(position_and_remaining(&encoder), expected_at(position, header));
                 assert_eq!(encoder.encode(&mut vec![0xAA; size]), expected, "buffers of {size} bytes");
                 position += expected.len();
             }
             for _ in 0..2 {
-                assert_eq!(place(&encoder), place_at(header.len(), header));
+                assert_eq!(position_and_remaining(&encoder), expected_at(header.len(), header));
                 assert_eq!(encoder.encode(&mut [0xAA; 3]), b"");
             }
         }
@@ -66,21 +69,21 @@ fn buffers_of_every_size_give_the_same_bytes() {
 }
 
 #[test]
-fn buffers_of_any_sizes_one_after_another_give_the_same_bytes() {
+fn mixed_buffer_sizes_give_the_same_bytes() {
     each_plan(|plan, file| {
         let (header, mut encoder, mut random) = (header(&plan, file), plan.encoder(), Random::new(2));
         let mut found: Vec<u8> = vec![];
         while found.len() < header.len() {
-            // An empty one takes nothing.
+            // An empty buffer takes nothing.
             found.extend(encoder.encode(&mut vec![0xAA; random.below(9)]));
-            assert_eq!(place(&encoder), place_at(found.len(), header));
+            assert_eq!(position_and_remaining(&encoder), expected_at(found.len(), header));
         }
         assert_eq!(found, header);
     });
 }
 
 #[test]
-fn a_buffer_keeps_what_is_behind_the_last_byte() {
+fn bytes_after_the_header_are_unchanged() {
     each_plan(|plan, file| {
         let header = header(&plan, file);
         let mut buffer = vec![0xAA; header.len() + 5];
@@ -90,7 +93,7 @@ fn a_buffer_keeps_what_is_behind_the_last_byte() {
 }
 
 #[test]
-fn any_number_of_bytes_is_passed_over_from_anywhere() {
+fn any_number_of_bytes_can_be_skipped() {
     each_plan(|plan, file| {
         let header = header(&plan, file);
         for begin in (0..=header.len()).step_by(1 + header.len() / 40) {
@@ -99,18 +102,18 @@ fn any_number_of_bytes_is_passed_over_from_anywhere() {
                 encoder.encode(&mut vec![0; begin]);
                 encoder.skip(skipped as u64);
                 let end = header.len().min(begin + skipped);
-                assert_eq!(place(&encoder), place_at(end, header));
+                assert_eq!(position_and_remaining(&encoder), expected_at(end, header));
                 assert_eq!(encoder.encode(&mut vec![0; header.len()]), &header[end..]);
             }
         }
         let mut encoder = plan.encoder();
         encoder.skip(u64::MAX);
-        assert_eq!(place(&encoder), place_at(header.len(), header));
+        assert_eq!(position_and_remaining(&encoder), expected_at(header.len(), header));
     });
 }
 
 #[test]
-fn a_copy_goes_on_by_itself() {
+fn copied_encoder_is_independent() {
     each_plan(|plan, file| {
         let header = header(&plan, file);
         let mut encoder = plan.encoder();
@@ -123,9 +126,9 @@ fn a_copy_goes_on_by_itself() {
 }
 
 #[test]
-fn a_plan_knows_the_lengths() {
+fn plan_has_the_lengths() {
     each_plan(|plan, file| {
-        let len = u64::from_le_bytes(file[..8].try_into().expect("there are 8"));
+        let len = u64::from_le_bytes(file[..8].try_into().expect("8 bytes"));
         assert_eq!((plan.header_len(), plan.data_start()), (len, 8 + len));
         assert_eq!(
             (plan.data_start() + plan.data_len(), plan.file_len()),
@@ -142,23 +145,28 @@ const TENSORS: [TensorSpec<'_>; 3] = [
 ];
 
 fn spelled(spec: FileSpec<'_>) -> String {
-    let plan = spec.plan_sorted(vec![0; 100].leak()).expect("it can be written");
+    let plan = spec.plan_sorted(vec![0; 100].leak()).expect("writable");
     let mut encoder = plan.encoder();
     let mut bytes = vec![0; 1000];
     let bytes = encoder.encode(&mut bytes);
     assert_eq!((bytes.len() as u64, encoder.remaining()), (plan.data_start(), 0));
     let (length, json) = bytes.split_at(8);
     assert_eq!(length, (json.len() as u64).to_le_bytes());
-    String::from_utf8(json.to_vec()).expect("it is UTF-8")
+    String::from_utf8(json.to_vec()).expect("UTF-8")
 }
 
 #[test]
-fn headers_are_spelled_as_the_reference_spells_them() {
+fn header_spelling_matches_reference() {
     assert_eq!(spelled(FileSpec::new(&[])), "{}      ");
     assert_eq!(spelled(FileSpec::new(&[]).with_metadata(&[])), "{\"__metadata__\":{}}     ");
     assert_eq!(
         spelled(FileSpec::new(&TENSORS).with_metadata(&[("k\\", "\u{1f}"), ("", "v")])).trim_end(),
-        r#"{"__metadata__":{"":"v","k\\":"\u001f"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[24,25]},"b":{"dtype":"U8","shape":[0],"data_offsets":[25,25]}}"#
+        concat!(
+            r#"{"__metadata__":{"":"v","k\\":"\u001f"},"#,
+            r#""w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"#,
+            r#""a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[24,25]},"#,
+            r#""b":{"dtype":"U8","shape":[0],"data_offsets":[25,25]}}"#,
+        )
     );
 }
 
@@ -166,6 +174,12 @@ fn headers_are_spelled_as_the_reference_spells_them() {
 fn padding_is_spelled_as_tensors() {
     assert_eq!(
         spelled(FileSpec::new(&TENSORS).with_placement(Placement::Padded(64))).trim_end(),
-        r#"{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"__padding__.0":{"dtype":"U8","shape":[40],"data_offsets":[24,64]},"a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[64,65]},"__padding__.1":{"dtype":"U8","shape":[63],"data_offsets":[65,128]},"b":{"dtype":"U8","shape":[0],"data_offsets":[128,128]}}"#
+        concat!(
+            r#"{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"#,
+            r#""__padding__.0":{"dtype":"U8","shape":[40],"data_offsets":[24,64]},"#,
+            r#""a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[64,65]},"#,
+            r#""__padding__.1":{"dtype":"U8","shape":[63],"data_offsets":[65,128]},"#,
+            r#""b":{"dtype":"U8","shape":[0],"data_offsets":[128,128]}}"#,
+        )
     );
 }

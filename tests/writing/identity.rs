@@ -8,16 +8,16 @@ use support::writing::{read, write};
 /// More with the environment variable `DICTIONARIES`, fewer with `SUITE_SHARE`.
 fn count() -> u64 {
     let all = std::env::var("DICTIONARIES").map_or(12_000, |text| text.parse().expect("a number"));
-    // As many as have something of every kind in them.
+    // Enough to have something of every kind.
     share::of(all).max(3000)
 }
 
-/// Other dictionaries with `SUITE_SEED`.
+/// `SUITE_SEED` selects other dictionaries.
 fn first_seed() -> u64 {
     std::env::var("SUITE_SEED").map_or(0, |text| text.parse().expect("a number"))
 }
 
-/// Each with its seed, which is said when something is wrong with it.
+/// Returns each with its seed, which failures report.
 fn dictionaries() -> impl Iterator<Item = (u64, Dictionary)> {
     (0..count()).map(|number| {
         let seed = first_seed().wrapping_add(number);
@@ -26,7 +26,7 @@ fn dictionaries() -> impl Iterator<Item = (u64, Dictionary)> {
 }
 
 #[test]
-fn random_dictionaries_have_everything() {
+fn random_dictionaries_cover_everything() {
     let tensors: Vec<Named> =
         dictionaries().take(3000).flat_map(|(_, dictionary)| dictionary.tensors).collect();
     let has = |what: &dyn Fn(&Named) -> bool| tensors.iter().any(what);
@@ -44,7 +44,7 @@ fn random_dictionaries_have_everything() {
 }
 
 #[test]
-fn random_dictionaries_become_what_the_format_says() {
+fn random_dictionaries_follow_the_format() {
     let mut spaces = [0u64; 8];
     for (seed, dictionary) in dictionaries() {
         let file = write(&dictionary);
@@ -53,7 +53,7 @@ fn random_dictionaries_become_what_the_format_says() {
         assert!(write(&found) == file, "seed {seed}: {dictionary:?} is read, but not written again");
         assert!(
             found.sorted() == dictionary.clone().sorted(),
-            "seed {seed}: {dictionary:?} is read otherwise"
+            "seed {seed}: {dictionary:?} is read differently"
         );
         spaces[dictionary.header().len().next_multiple_of(8) - dictionary.header().len()] += 1;
     }
@@ -61,7 +61,7 @@ fn random_dictionaries_become_what_the_format_says() {
 }
 
 #[test]
-fn headers_of_every_length_are_filled_to_a_multiple_of_eight() {
+fn headers_are_padded_to_a_multiple_of_eight() {
     for len in 0..64 {
         let tensor = Named { name: "n".repeat(len), dtype: "U8".to_owned(), dims: vec![1], bytes: vec![7] };
         let dictionary = Dictionary { tensors: vec![tensor], metadata: None };
@@ -79,18 +79,17 @@ mod reference {
     use support::writing::{read, write};
 
     #[test]
-    fn random_dictionaries_become_the_files_of_the_reference() {
+    fn random_dictionaries_match_reference() {
         for (seed, dictionary) in dictionaries() {
             let ours = write(&dictionary);
-            let theirs =
-                reference::write(&dictionary).unwrap_or_else(|refused| panic!("seed {seed}: {refused}"));
+            let theirs = reference::write(&dictionary).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             assert!(ours == theirs, "seed {seed}: {dictionary:?} becomes another file");
             let sorted = dictionary.sorted();
             let found = reference::read(&ours);
             assert!(found.as_ref() == Ok(&sorted), "seed {seed}: the reference reads {found:?}");
             let found = read(&theirs);
-            assert!(write(&found) == theirs, "seed {seed}: what is read is not written as it was");
-            assert!(found.sorted() == sorted, "seed {seed}: {sorted:?} is read otherwise");
+            assert!(write(&found) == theirs, "seed {seed}: the read dictionary is not written as it was");
+            assert!(found.sorted() == sorted, "seed {seed}: {sorted:?} is read differently");
         }
     }
 }

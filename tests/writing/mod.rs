@@ -1,16 +1,16 @@
-//! What this project's writer writes: the reference's bytes, the same for every order and every machine, through any
-//! buffer and any sink, and nothing of what no reader could take.
+//! The files that this project's writer writes: the reference's bytes, the same for every order and every
+//! target, through any buffer and any sink, and never a file that no reader accepts.
 
+mod all_writers;
 #[cfg(feature = "oracle")]
 mod differences;
-mod doors;
 mod dropped;
 mod encoder;
-mod faults;
+mod error_messages;
+mod forms;
 mod identity;
 mod order;
 mod placement;
-mod sentences;
 mod sizes;
-mod ways;
+mod spec_errors;
 mod writer;

@@ -1,4 +1,4 @@
-//! The order of what is given makes no difference, nor the run, nor the machine.
+//! The file does not depend on the order of the description, nor on the run, nor on the target.
 
 use std::mem::take;
 use std::time::Instant;
@@ -13,8 +13,8 @@ use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, read, write, write_planned};
 
-/// How many tensors, how many keys, and the sum of the file, which is the same on every machine.
-const SUMS: [(usize, Option<usize>, &str); 9] = [
+/// Number of tensors, number of keys, and the checksum of the file, which is the same on every target.
+const CHECKSUMS: [(usize, Option<usize>, &str); 9] = [
     (0, Some(2), "4d00c0959122e0bf614884bf75e85b38d7d3bdb95858b76a2732d946f613bbdf"),
     (3, Some(2), "f0210292b4db178e0447e97e8e8c8b2bd9ac2ee03df078aa58ad5f01cae7bf04"),
     (1, Some(3), "bf6a81a1f06b9fb11feba20be3d0e59827223f38a33f7588dcff16e686261b0e"),
@@ -32,23 +32,23 @@ pub fn dictionary(tensors: usize, keys: Option<usize>) -> Dictionary {
     Dictionary { metadata, ..Dictionary::of(tensors, Kinds::Fixed, &mut random) }
 }
 
-/// The same, as the file has it.
+/// Returns the same in the file's order.
 fn in_order(dictionary: &Dictionary) -> Dictionary {
     let tensors = dictionary.in_order().into_iter().cloned().collect();
     Dictionary { tensors, metadata: dictionary.clone().sorted().metadata }
 }
 
 #[test]
-fn files_with_many_keys_or_tensors_have_the_committed_sums() {
+fn large_files_have_the_committed_checksums() {
     let sum = |file: &[u8]| Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let found = SUMS.map(|(tensors, keys, _)| (tensors, keys, sum(&write(&dictionary(tensors, keys)))));
-    assert_eq!(found, SUMS.map(|(tensors, keys, sum)| (tensors, keys, sum.to_owned())));
+    let found = CHECKSUMS.map(|(tensors, keys, _)| (tensors, keys, sum(&write(&dictionary(tensors, keys)))));
+    assert_eq!(found, CHECKSUMS.map(|(tensors, keys, sum)| (tensors, keys, sum.to_owned())));
 }
 
 #[test]
-fn every_order_makes_the_same_file() {
+fn every_order_gives_the_same_file() {
     let mut random = Random::new(1);
-    for (tensors, keys, _) in SUMS {
+    for (tensors, keys, _) in CHECKSUMS {
         let mut dictionary = dictionary(tensors, keys);
         let file = dictionary.file();
         for _ in 0..5 {
@@ -60,46 +60,46 @@ fn every_order_makes_the_same_file() {
 }
 
 #[test]
-fn what_is_in_order_needs_no_memory() {
-    for (tensors, keys, _) in SUMS {
+fn ordered_description_needs_no_memory() {
+    for (tensors, keys, _) in CHECKSUMS {
         let dictionary = in_order(&dictionary(tensors, keys));
         let description = Description::new(&dictionary);
-        let plan = description.spec().plan().expect("it is in order");
+        let plan = description.spec().plan().expect("in order");
         assert!(write_planned(&dictionary, plan) == dictionary.file());
     }
 }
 
 #[test]
-fn what_is_out_of_order_is_refused_where_it_begins() {
+fn out_of_order_is_reported_at_the_first() {
     let sorted = in_order(&dictionary(40, Some(20)));
-    let fault = |dictionary: &Dictionary| {
-        let error = Description::new(dictionary).spec().plan().expect_err("it is out of order");
+    let error_of = |dictionary: &Dictionary| {
+        let error = Description::new(dictionary).spec().plan().expect_err("out of order");
         (error.kind, error.part)
     };
     for index in 1..40 {
         let mut dictionary = sorted.clone();
         dictionary.tensors.swap(index - 1, index);
-        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
-        // The last one comes first, behind none.
+        assert_eq!(error_of(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
+        // The last one comes first, after none.
         let mut dictionary = sorted.clone();
         dictionary.tensors[index - 1..].rotate_right(1);
-        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
+        assert_eq!(error_of(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
     }
     for index in 1..20 {
         let mut dictionary = sorted.clone();
-        dictionary.metadata.as_mut().expect("it has keys").swap(index - 1, index);
-        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Key(index)));
+        dictionary.metadata.as_mut().expect("has keys").swap(index - 1, index);
+        assert_eq!(error_of(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Key(index)));
     }
 }
 
 #[test]
-fn the_order_that_is_given_is_kept_when_asked() {
+fn plan_as_given_keeps_the_order() {
     let mut random = Random::new(2);
-    for (tensors, keys, _) in SUMS {
+    for (tensors, keys, _) in CHECKSUMS {
         let mut dictionary = dictionary(tensors, keys);
         dictionary.shuffle(&mut random);
         let description = Description::new(&dictionary);
-        let plan = description.spec().plan_as_given(&mut description.memory()).expect("it is sound");
+        let plan = description.spec().plan_as_given(&mut description.memory()).expect("valid description");
         let indices: Vec<_> = plan.tensors().map(|planned| planned.content).collect();
         let given = |(index, spec)| PlannedContent::Tensor { index, spec };
         assert_eq!(indices, description.tensors.iter().enumerate().map(given).collect::<Vec<_>>());
@@ -112,12 +112,12 @@ fn the_order_that_is_given_is_kept_when_asked() {
     }
 }
 
-/// The names in a header as they come, and then the keys.
+/// Returns the names in a header in order, and then the keys.
 fn names_in(file: &[u8]) -> [Vec<Vec<u8>>; 2] {
     let (mut parser, mut input) = (HeaderParser::new(), file);
     let (mut names, mut keys, mut text) = (vec![], vec![], vec![]);
     loop {
-        match parser.next(&mut input).expect("it is sound") {
+        match parser.next(&mut input).expect("valid description") {
             Event::Name(piece) | Event::Key(piece) | Event::Value(piece) => text.extend(piece.as_bytes()),
             Event::Tensor => names.push(take(&mut text)),
             Event::KeyEnd => keys.push(take(&mut text)),
@@ -134,7 +134,7 @@ fn names_of(dictionary: &Dictionary) -> [Vec<Vec<u8>>; 2] {
 }
 
 #[test]
-fn names_are_compared_by_their_bytes() {
+fn names_are_compared_by_bytes() {
     let names = ["", "B", "b", "b\0", "b10", "b9", "b\u{7f}", "\u{e9}", "\u{ffff}", "\u{1f600}"];
     let mut random = Random::new(3);
     let tensor = |name: &&str| Kinds::All.tensor((*name).to_owned(), &mut random);
@@ -147,7 +147,7 @@ fn names_are_compared_by_their_bytes() {
 }
 
 #[test]
-fn many_tensors_in_order_take_no_longer_than_to_sort_them() {
+fn planning_many_ordered_tensors_is_fast() {
     let names: Vec<_> = (0..40_000).map(|number| format!("layer.{number:05}")).collect();
     let tensor = |name, dtype| TensorSpec::new(name, dtype, &[8]);
     let same: Vec<_> = names.iter().map(|name| tensor(name, Dtype::F32)).collect();
@@ -156,31 +156,31 @@ fn many_tensors_in_order_take_no_longer_than_to_sort_them() {
     for tensors in [same, halves.collect()] {
         let reversed: Vec<_> = tensors.iter().rev().copied().collect();
         let start = Instant::now();
-        FileSpec::new(&reversed).plan_sorted(&mut vec![0; tensors.len()]).expect("it is sound");
+        FileSpec::new(&reversed).plan_sorted(&mut vec![0; tensors.len()]).expect("valid description");
         let sorting = start.elapsed();
-        FileSpec::new(&tensors).plan().expect("it is in order");
-        // It is shorter; with the square of their number it is some hundred times.
+        FileSpec::new(&tensors).plan().expect("in order");
+        // It is faster; with quadratic time it would take hundreds of times as long.
         assert!(start.elapsed() < 20 * sorting, "{:?}, sorting {sorting:?}", start.elapsed());
     }
 }
 
 #[test]
-fn the_order_by_size_is_an_order_too() {
+fn order_by_size_is_accepted_by_plan() {
     for seed in 0..200 {
         let dictionary = Dictionary::random(Kinds::All, &mut Random::new(seed));
         let description = Description::new(&dictionary);
         let mut memory = description.memory();
         let placement = Placement::BySize(64);
         let plan =
-            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
+            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("valid description");
         let index = |planned: embedded_safetensors::write::PlannedTensor<'_>| match planned.content {
             PlannedContent::Tensor { index, .. } => dictionary.tensors[index].clone(),
-            PlannedContent::Padding { .. } => panic!("it was not asked for"),
+            PlannedContent::Padding { .. } => panic!("padding was not requested"),
         };
         let tensors = plan.tensors().map(index).collect();
         let sorted = Dictionary { tensors, metadata: dictionary.clone().sorted().metadata };
         let spec = Description::new(&sorted);
-        let again = spec.spec().with_placement(placement).plan().expect("it is in order");
-        assert!(write_planned(&sorted, again) == write_planned(&dictionary, plan));
+        let replanned = spec.spec().with_placement(placement).plan().expect("in order");
+        assert!(write_planned(&sorted, replanned) == write_planned(&dictionary, plan));
     }
 }

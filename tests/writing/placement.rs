@@ -1,4 +1,4 @@
-//! Where tensors begin: what each way to place them promises, and that every reader takes the files.
+//! Where tensors begin: the promises of each placement, and that every reader accepts the files.
 
 use embedded_safetensors::{
     validate::{SortSlot, validate},
@@ -10,17 +10,17 @@ use support::writing::{Description, as_planned, is_padding, padding, read, write
 
 const UNITS: [u32; 10] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
-/// What is written, and what lies where.
+/// A written file, and where its tensors begin.
 struct Placed {
     /// With tensors of padding, in the order of the file.
     dictionary: Dictionary,
-    /// Where each tensor begins in the file.
+    /// The offset of each tensor in the file.
     begins: Vec<u64>,
     data_start: u64,
     file: Vec<u8>,
 }
 
-/// Random dictionaries, some of which have sizes that are placed easily.
+/// Returns random dictionaries; the sizes of some are placed easily.
 fn dictionary(seed: u64) -> Dictionary {
     let mut random = Random::new(seed);
     let mut dictionary = Dictionary::random(Kinds::All, &mut random);
@@ -39,7 +39,8 @@ fn dictionary(seed: u64) -> Dictionary {
 fn place(dictionary: &Dictionary, placement: Placement) -> Placed {
     let description = Description::new(dictionary);
     let mut memory = description.memory();
-    let plan = description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
+    let plan =
+        description.spec().with_placement(placement).plan_sorted(&mut memory).expect("valid description");
     let (data_start, begins) =
         (plan.data_start(), plan.tensors().map(|tensor| plan.data_start() + tensor.begin).collect());
     Placed {
@@ -50,25 +51,26 @@ fn place(dictionary: &Dictionary, placement: Placement) -> Placed {
     }
 }
 
-/// Calls `test` with random dictionaries and what becomes of them.
+/// Calls `test` with random dictionaries and their files.
 fn each(placement: impl Fn(u32) -> Placement, test: impl Fn(u32, &Dictionary, &Placed)) {
     for seed in 0..150 {
         let dictionary = dictionary(seed);
         for unit in UNITS {
             let placed = place(&dictionary, placement(unit));
-            assert_sound(&placed);
+            assert_valid(&placed);
             test(unit, &dictionary, &placed);
         }
     }
 }
 
-/// Every reader takes the file, and finds in it what was to be there. Where each tensor lies follows from their order.
-fn assert_sound(placed: &Placed) {
+/// Asserts that every reader accepts the file and finds the expected content. The offset of each tensor
+/// follows from the order.
+fn assert_valid(placed: &Placed) {
     let Placed { dictionary, file, .. } = placed;
     let mut slots = vec![embedded_safetensors::validate::SortSlot::EMPTY; 8];
     assert!(validate(&file[..], &mut slots, &mut [0; 64]).is_ok());
     assert!(read(file).sorted() == dictionary.clone().sorted());
-    let mut at = usize::try_from(placed.data_start).expect("it is small");
+    let mut at = usize::try_from(placed.data_start).expect("fits in usize");
     for (tensor, begin) in dictionary.tensors.iter().zip(&placed.begins) {
         assert_eq!(at as u64, *begin);
         assert!(file[at..].starts_with(&tensor.bytes), "{:?}", tensor.name);
@@ -87,21 +89,21 @@ fn assert_reference_reads(placed: &Placed) {
 #[cfg(not(feature = "oracle"))]
 fn assert_reference_reads(_: &Placed) {}
 
-/// The tensors of the caller with their beginnings.
+/// Returns the tensors of the caller and their offsets.
 fn tensors(placed: &Placed) -> impl Iterator<Item = (&Named, u64)> {
     let tensors = placed.dictionary.tensors.iter().zip(placed.begins.iter().copied());
     tensors.filter(|(tensor, _)| !is_padding(tensor))
 }
 
-/// As the reference has them, without padding.
+/// Whether the tensors without padding are in the reference's order.
 fn has_order_of_reference(dictionary: &Dictionary, placed: &Placed) -> bool {
     dictionary.in_order().into_iter().eq(tensors(placed).map(|(tensor, _)| tensor))
 }
 
-/// With no more spaces than it takes.
+/// Asserts that there are no more spaces than needed.
 fn assert_start(unit: u32, placed: &Placed) {
     assert!(placed.data_start.is_multiple_of(u64::from(unit)));
-    let header = &placed.file[..usize::try_from(placed.data_start).expect("it is small")];
+    let header = &placed.file[..usize::try_from(placed.data_start).expect("fits in usize")];
     let spaces = header.iter().rev().take_while(|byte| **byte == b' ').count();
     assert!(spaces < unit as usize, "{spaces} spaces for {unit}");
 }
@@ -111,7 +113,7 @@ fn width(tensor: &Named) -> u64 {
 }
 
 #[test]
-fn the_data_begin_where_asked() {
+fn data_starts_at_the_requested_multiple() {
     each(Placement::Start, |unit, dictionary, placed| {
         assert_start(unit, placed);
         assert!(has_order_of_reference(dictionary, placed));
@@ -142,7 +144,7 @@ fn large_powers_of_two_come_first() {
 }
 
 #[test]
-fn of_equal_powers_of_two_the_order_is_that_of_the_reference() {
+fn equal_powers_of_two_keep_reference_order() {
     each(Placement::BySize, |unit, _, placed| {
         let power = |tensor: &Named| (tensor.bytes.len() as u64).trailing_zeros().min(unit.trailing_zeros());
         let key = |tensor: &Named| (std::cmp::Reverse((power(tensor), tensor.dtype())), tensor.name.clone());
@@ -151,7 +153,7 @@ fn of_equal_powers_of_two_the_order_is_that_of_the_reference() {
 }
 
 #[test]
-fn every_tensor_begins_where_asked_behind_padding() {
+fn padded_tensors_start_at_the_requested_multiple() {
     each(Placement::Padded, |unit, dictionary, placed| {
         assert_start(unit, placed);
         assert!(has_order_of_reference(dictionary, placed));
@@ -161,7 +163,7 @@ fn every_tensor_begins_where_asked_behind_padding() {
             assert!((1..unit as usize).contains(&found.bytes.len()));
             assert_eq!(**found, padding(number, found.bytes.len() as u64));
         }
-        // None is behind the last one, and none in front of another.
+        // None follows the last tensor, and none precedes another.
         assert!(placed.dictionary.tensors.last().is_none_or(|last| !is_padding(last)));
         assert!(
             placed.dictionary.tensors.windows(2).all(|pair| !(is_padding(&pair[0]) && is_padding(&pair[1])))
@@ -173,7 +175,7 @@ fn every_tensor_begins_where_asked_behind_padding() {
 }
 
 #[test]
-fn where_nothing_needs_to_move_the_file_is_that_of_the_reference() {
+fn aligned_files_match_reference() {
     let mut identical = 0;
     for seed in 0..150 {
         let mut dictionary = dictionary(seed);
@@ -193,19 +195,19 @@ fn where_nothing_needs_to_move_the_file_is_that_of_the_reference() {
 }
 
 #[test]
-fn files_may_begin_their_data_far_behind() {
+fn data_may_start_far_into_the_file() {
     let dictionary = dictionary(7);
     for unit in [1 << 16, 1 << 20] {
         for placement in [Placement::Start(unit), Placement::BySize(unit)] {
             let placed = place(&dictionary, placement);
-            assert_sound(&placed);
+            assert_valid(&placed);
             assert_start(unit, &placed);
         }
     }
 }
 
 #[test]
-fn what_is_given_in_order_is_placed_too() {
+fn ordered_descriptions_are_placed() {
     for seed in 0..100 {
         for placement in [Placement::Start(64), Placement::BySize(64), Placement::Padded(64)] {
             let placed = place(&dictionary(seed), placement);
@@ -213,15 +215,15 @@ fn what_is_given_in_order_is_placed_too() {
             given.tensors.retain(|tensor| !is_padding(tensor));
             let description = Description::new(&given);
             let spec = description.spec().with_placement(placement);
-            assert!(write_planned(&given, spec.plan().expect("it is in order")) == placed.file);
-            let plan = spec.plan_as_given(&mut description.memory()).expect("it is sound");
+            assert!(write_planned(&given, spec.plan().expect("in order")) == placed.file);
+            let plan = spec.plan_as_given(&mut description.memory()).expect("valid description");
             assert!(write_planned(&given, plan) == placed.file);
         }
     }
 }
 
 #[test]
-fn what_is_given_in_another_order_is_placed_as_far_as_it_can_be() {
+fn plan_as_given_places_where_possible() {
     let mut random = Random::new(0);
     for seed in 0..100 {
         let mut given = dictionary(seed);
@@ -229,7 +231,7 @@ fn what_is_given_in_another_order_is_placed_as_far_as_it_can_be() {
         let description = Description::new(&given);
         let file = |placement| {
             let spec = description.spec().with_placement(placement);
-            let plan = spec.plan_as_given(&mut description.memory()).expect("it is sound");
+            let plan = spec.plan_as_given(&mut description.memory()).expect("valid description");
             let is_padded = matches!(placement, Placement::Padded(_));
             let unit = if is_padded { 64 } else { 1 };
             let own = plan.tensors().filter(|tensor| matches!(tensor.content, PlannedContent::Tensor { .. }));
@@ -245,28 +247,28 @@ fn what_is_given_in_another_order_is_placed_as_far_as_it_can_be() {
 }
 
 #[test]
-fn headers_have_as_much_room_as_was_asked_for() {
+fn header_has_the_requested_space() {
     for (seed, room) in (0..).zip([0, 1, 7, 8, 9, 100, 5000]) {
         let dictionary = dictionary(seed);
         let description = Description::new(&dictionary);
         let mut memory = description.memory();
         for unit in UNITS {
             let spec = description.spec().with_placement(Placement::Start(unit)).with_header_room(room);
-            let plan = spec.plan_sorted(&mut memory).expect("it is sound");
+            let plan = spec.plan_sorted(&mut memory).expect("valid description");
             let file = write_planned(&dictionary, plan);
-            let start = usize::try_from(plan.data_start()).expect("it is short");
+            let start = usize::try_from(plan.data_start()).expect("fits in usize");
             let spaces = file[..start].iter().rev().take_while(|byte| **byte == b' ').count();
             assert!((room as usize..room as usize + unit as usize).contains(&spaces), "{spaces} of {room}");
             assert_eq!((start % unit as usize, plan.spec().header_room()), (0, room));
-            validate(&file, &mut [SortSlot::EMPTY; 64], &mut [0; 64]).expect("it is sound");
+            validate(&file, &mut [SortSlot::EMPTY; 64], &mut [0; 64]).expect("valid description");
         }
     }
 }
 
 #[test]
-fn a_header_with_more_room_than_there_can_be_is_refused() {
+fn too_much_header_space_is_rejected() {
     let spec = FileSpec::new(&[]).with_header_room(100_000_000);
-    let error = spec.plan().expect_err("it is too long");
+    let error = spec.plan().expect_err("too long");
     assert_eq!(error.kind, SpecErrorKind::HeaderTooLarge { length: 100_000_008 });
     assert_eq!(
         FileSpec::new(&[]).with_header_room(99_999_998).plan().map(|plan| plan.header_len()),

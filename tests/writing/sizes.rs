@@ -1,4 +1,4 @@
-//! What describes, plans and writes is as large as its documentation says, and the futures of a writer are.
+//! The documented sizes of descriptions, plans and writers, and of a writer's futures.
 
 use embedded_io_async::Write;
 use embedded_safetensors::{
@@ -9,11 +9,11 @@ use embedded_safetensors::{
     },
 };
 use support::executor::finish;
-use support::sink::{Habits, Sink};
+use support::sink::{Sink, SinkPlan};
 use support::waiting::{Waiting, Waits};
 
-/// Sees to it that it has `wide` bytes where pointers have 64 bits. Where they have 32, it is `narrow` bytes, and fewer on
-/// machines that align 64 bits to 4 bytes.
+/// Asserts that it has `wide` bytes where pointers have 64 bits. Where they have 32, it has at most `narrow`
+/// bytes: fewer on targets that align 64 bits to 4 bytes.
 fn assert_size<T>(wide: usize, narrow: usize) {
     let (size, name) = (size_of::<T>(), std::any::type_name::<T>());
     match cfg!(target_pointer_width = "32") {
@@ -47,9 +47,9 @@ fn sizes_are_as_documented() {
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
-/// Takes a future only if it may move between threads, and sees to its size, besides that of the sink's.
+/// Requires a `Send` future of at most this size, besides the sink's future.
 fn small<F: Future + Send>(wide: usize, narrow: usize, future: F) -> F {
-    let mut sink = Sink::new(Habits::default());
+    let mut sink = Sink::new(SinkPlan::default());
     let of_the_sink = size_of_val(&Waiting::new(&mut sink, WAITS).write(&[]));
     let most = if cfg!(target_pointer_width = "32") { narrow } else { wide };
     let size = size_of::<F>();
@@ -58,12 +58,12 @@ fn small<F: Future + Send>(wide: usize, narrow: usize, future: F) -> F {
 }
 
 #[test]
-fn futures_of_a_writer_are_small_and_as_free_to_move_as_those_of_the_sink() {
+fn writer_futures_are_small_and_send() {
     let tensors = [TensorSpec::new("gain", Dtype::F32, &[2])];
-    let plan = FileSpec::new(&tensors).plan().expect("it is sound");
-    let (mut sink, mut window) = (Sink::new(Habits::default()), [0; 16]);
+    let plan = FileSpec::new(&tensors).plan().expect("valid description");
+    let (mut sink, mut window) = (Sink::new(SinkPlan::default()), [0; 16]);
     let begin = asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut window);
-    let mut writer = finish(small(660, 450, begin)).expect("it works");
+    let mut writer = finish(small(660, 450, begin)).expect("succeeds");
     drop(small(200, 120, writer.write_bytes(&[])));
     drop(small(200, 120, writer.write_tensor("gain", &[])));
     drop(small(280, 200, writer.write(&[1_f32])));

@@ -1,4 +1,5 @@
-//! The writer, with sinks that take what they like, fail when they like, and callers that give too little or too much.
+//! The writer, with sinks that take any number of bytes or fail, and callers that give too few bytes or too
+//! many.
 
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
@@ -9,31 +10,31 @@ use half::{bf16, f16};
 use support::dictionary::{Dictionary, Named};
 use support::mock::{Failure, Fault, Reads};
 use support::random::Random;
-use support::sink::{Habits, Sink};
+use support::sink::{Sink, SinkPlan};
 use support::writing::{Description, as_planned};
 
-use crate::writing::doors::{Door, Writes};
+use crate::writing::forms::{AnyWriter, Form};
 
-crate::through_both_doors! {
+crate::test_both_forms! {
     every_sink_and_every_window
     every_split
-    one_byte_after_another
-    a_fault_at_every_call
-    no_room_from_every_byte
+    one_byte_at_a_time
+    fault_at_every_call
+    full_sink_at_every_byte
     too_many_bytes
-    bytes_that_are_missing
-    whole_tensors_in_their_turn
+    missing_bytes
+    whole_tensors_in_order
     values_of_every_type
-    values_of_another_dtype
+    values_of_wrong_dtype
     tensors_without_bytes
     mistakes_before_a_tensor_without_bytes
-    nothing_at_all
+    no_tensors
     no_window
 }
 
 const PLACEMENTS: [Placement; 3] = [Placement::Start(8), Placement::BySize(16), Placement::Padded(16)];
 
-/// A few tensors, given in another order than the file's, some of them without bytes.
+/// A few tensors, not in the file's order, some of them without bytes.
 fn dictionary() -> Dictionary {
     let mut random = Random::new(0);
     let cases: [(&str, Dtype, &[u64]); 9] = [
@@ -54,18 +55,18 @@ fn dictionary() -> Dictionary {
     Dictionary { tensors: cases.into_iter().map(tensor).collect(), metadata }
 }
 
-/// A plan, and what must become of it.
+/// A plan, and the expected file.
 struct Case<'a> {
     plan: FilePlan<'a>,
     dictionary: &'a Dictionary,
     file: Vec<u8>,
 }
 
-/// A part of the data: which tensor of the description, and its bytes.
+/// A part of the data: the index of the tensor in the description, and its bytes.
 type Part<'d> = (usize, &'d [u8]);
 
 impl Case<'_> {
-    /// The tensors in the order of the file, but for those without bytes.
+    /// Returns the tensors in the order of the file, except those without bytes.
     fn parts(&self) -> Vec<Part<'_>> {
         let parts = self.plan.tensors().filter_map(|planned| match planned.content {
             PlannedContent::Tensor { index, .. } => Some((index, &self.dictionary.tensors[index].bytes[..])),
@@ -74,27 +75,28 @@ impl Case<'_> {
         parts.filter(|(_, bytes)| !bytes.is_empty()).collect()
     }
 
-    /// Where in the file a tensor of the description begins.
-    fn begin(&self, wanted: usize) -> usize {
-        let is_wanted = |content| matches!(content, PlannedContent::Tensor { index, .. } if index == wanted);
-        let planned = self.plan.tensors().find(|planned| is_wanted(planned.content)).expect("it is there");
-        usize::try_from(self.plan.data_start() + planned.begin).expect("it is small")
+    /// Returns the offset in the file of a tensor of the description.
+    fn begin(&self, tensor_index: usize) -> usize {
+        let is_requested =
+            |content| matches!(content, PlannedContent::Tensor { index, .. } if index == tensor_index);
+        let planned = self.plan.tensors().find(|planned| is_requested(planned.content)).expect("present");
+        usize::try_from(self.plan.data_start() + planned.begin).expect("fits in usize")
     }
 
     fn data_start(&self) -> usize {
-        usize::try_from(self.plan.data_start()).expect("it is small")
+        usize::try_from(self.plan.data_start()).expect("fits in usize")
     }
 }
 
-/// Calls `test` for each way to place the tensors.
+/// Calls `test` for each placement.
 fn each_case(test: impl Fn(&Case<'_>)) {
     let dictionary = dictionary();
     for placement in PLACEMENTS {
         let description = Description::new(&dictionary);
         let mut memory = description.memory();
         let plan =
-            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
-        let mut file = vec![0; usize::try_from(plan.data_start()).expect("it is small")];
+            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("valid description");
+        let mut file = vec![0; usize::try_from(plan.data_start()).expect("fits in usize")];
         plan.encoder().encode(&mut file);
         file.extend(as_planned(&dictionary, plan).tensors.iter().flat_map(|tensor| &tensor.bytes));
         assert_eq!(file.len() as u64, plan.file_len());
@@ -103,10 +105,10 @@ fn each_case(test: impl Fn(&Case<'_>)) {
 }
 
 fn sink() -> Sink {
-    Sink::new(Habits::default())
+    Sink::new(SinkPlan::default())
 }
 
-/// The error of the crate's own.
+/// Returns the error of this crate.
 fn fault<T: std::fmt::Debug>(outcome: Result<T, WriteError<Fault>>) -> (ErrorKind, u64) {
     match outcome {
         Err(WriteError::Format(error)) => (error.kind, error.at),
@@ -114,19 +116,19 @@ fn fault<T: std::fmt::Debug>(outcome: Result<T, WriteError<Fault>>) -> (ErrorKin
     }
 }
 
-fn every_sink_and_every_window<D: Door>() {
+fn every_sink_and_every_window<D: Form>() {
     let takes = [Reads::Whole, Reads::AtMost(1), Reads::AtMost(3), Reads::Random(1), Reads::Random(2)];
     each_case(|case| {
         for takes in takes {
             for interrupted_every in [None, Some(1), Some(2), Some(5)] {
                 for window in [1, 2, 7, 8, 9, 64, 1000] {
-                    let mut sink = Sink::new(Habits { takes, interrupted_every, ..Habits::default() });
+                    let mut sink = Sink::new(SinkPlan { takes, interrupted_every, ..SinkPlan::default() });
                     let mut writer =
-                        D::Writer::begin(&mut sink, case.plan, &mut vec![0; window]).expect("it works");
+                        D::Writer::begin(&mut sink, case.plan, &mut vec![0; window]).expect("succeeds");
                     for (_, bytes) in case.parts() {
-                        writer.bytes(bytes).expect("it is due");
+                        writer.bytes(bytes).expect("next in order");
                     }
-                    writer.end().expect("all is there");
+                    writer.end().expect("complete");
                     assert_eq!(sink.file, case.file);
                     assert!(sink.is_flushed);
                     assert_eq!(sink.interruptions > 0, interrupted_every.is_some());
@@ -136,69 +138,69 @@ fn every_sink_and_every_window<D: Door>() {
     });
 }
 
-fn every_split<D: Door>() {
+fn every_split<D: Form>() {
     each_case(|case| {
-        for (split, whole) in case.parts() {
-            for at in 0..=whole.len() {
+        for (split, complete) in case.parts() {
+            for at in 0..=complete.len() {
                 let mut sink = sink();
-                let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("it works");
+                let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("succeeds");
                 for (index, bytes) in case.parts() {
                     let (head, tail) = bytes.split_at(if index == split { at } else { 0 });
-                    writer.bytes(head).expect("it is due");
-                    writer.bytes(tail).expect("it is due");
+                    writer.bytes(head).expect("next in order");
+                    writer.bytes(tail).expect("next in order");
                 }
-                writer.end().expect("all is there");
+                writer.end().expect("complete");
                 assert_eq!(sink.file, case.file);
             }
         }
     });
 }
 
-fn one_byte_after_another<D: Door>() {
+fn one_byte_at_a_time<D: Form>() {
     each_case(|case| {
         let mut sink = sink();
-        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("it works");
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("succeeds");
         assert_eq!(writer.position(), case.plan.data_start());
         for (index, bytes) in case.parts() {
             for position in 0..bytes.len() {
-                let due = writer.next_tensor().expect("it is not complete");
+                let next = writer.next_tensor().expect("incomplete");
                 let spec = &case.plan.spec().tensors()[index];
-                assert_eq!((due.index, due.tensor), (index, spec));
+                assert_eq!((next.index, next.tensor), (index, spec));
                 let expected = [position, bytes.len() - position].map(|n| n as u64);
-                assert_eq!([due.position, due.remaining], expected);
+                assert_eq!([next.position, next.remaining], expected);
                 if position > 0 {
                     assert_eq!(writer.position(), (case.begin(index) + position) as u64);
                 }
-                writer.bytes(&bytes[position..=position]).expect("it is due");
+                writer.bytes(&bytes[position..=position]).expect("next in order");
                 assert_eq!(writer.position(), (case.begin(index) + position + 1) as u64);
             }
         }
-        writer.end().expect("all is there");
+        writer.end().expect("complete");
         assert_eq!(sink.file, case.file);
     });
 }
 
-/// Writes all that is left, from the byte on that the writer says.
-fn write_rest<'a, W: Writes<'a>>(writer: &mut W, case: &Case<'_>) -> Result<(), WriteError<Fault>> {
-    while let Some(due) = writer.next_tensor() {
-        let bytes = &case.dictionary.tensors[due.index].bytes;
-        let rest = &bytes[usize::try_from(due.position).expect("it is small")..];
-        // So it comes to an end.
-        assert!(rest.len() as u64 == due.remaining && !rest.is_empty());
+/// Writes the remaining bytes, from the writer's position on.
+fn write_rest<'a, W: AnyWriter<'a>>(writer: &mut W, case: &Case<'_>) -> Result<(), WriteError<Fault>> {
+    while let Some(next) = writer.next_tensor() {
+        let bytes = &case.dictionary.tensors[next.index].bytes;
+        let rest = &bytes[usize::try_from(next.position).expect("fits in usize")..];
+        // So the loop ends.
+        assert!(rest.len() as u64 == next.remaining && !rest.is_empty());
         writer.bytes(rest)?;
     }
     Ok(())
 }
 
-fn a_fault_at_every_call<D: Door>() {
+fn fault_at_every_call<D: Form>() {
     let broken = Err(WriteError::Sink(Fault::Broken));
     each_case(|case| {
         let mut failed = [0; 3];
         for call in 0.. {
             let failure = Some(Failure::Once(call));
-            let mut sink = Sink::new(Habits { takes: Reads::AtMost(3), failure, ..Habits::default() });
+            let mut sink = Sink::new(SinkPlan { takes: Reads::AtMost(3), failure, ..SinkPlan::default() });
             let Ok(mut writer) = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]) else {
-                // Nobody knows how much of the header is written; no reader takes it.
+                // The header is incomplete, so no reader accepts it.
                 assert!(case.file.starts_with(&sink.file) && sink.file.len() < case.data_start());
                 failed[0] += 1;
                 continue;
@@ -207,7 +209,7 @@ fn a_fault_at_every_call<D: Door>() {
             if first.is_err() {
                 assert_eq!(first, broken);
                 failed[1] += 1;
-                write_rest(&mut writer, case).expect("it failed once");
+                write_rest(&mut writer, case).expect("fails only once");
             }
             let end = writer.end();
             assert!(case.file.starts_with(&sink.file));
@@ -226,41 +228,41 @@ fn a_fault_at_every_call<D: Door>() {
     });
 }
 
-fn no_room_from_every_byte<D: Door>() {
+fn full_sink_at_every_byte<D: Form>() {
     each_case(|case| {
-        for room in 0..case.file.len() {
-            let mut sink = Sink::new(Habits { room: Some(room), ..Habits::default() });
+        for capacity in 0..case.file.len() {
+            let mut sink = Sink::new(SinkPlan { capacity: Some(capacity), ..SinkPlan::default() });
             let begun = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]);
             let outcome = begun.and_then(|mut writer| {
                 write_rest(&mut writer, case)?;
                 writer.end()
             });
-            assert_eq!(outcome, Err(WriteError::Full { at: room as u64 }));
-            assert_eq!(sink.file, case.file[..room]);
+            assert_eq!(outcome, Err(WriteError::Full { at: capacity as u64 }));
+            assert_eq!(sink.file, case.file[..capacity]);
         }
-        let mut sink = Sink::new(Habits { room: Some(case.file.len()), ..Habits::default() });
-        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("there is room");
-        write_rest(&mut writer, case).expect("there is room");
-        writer.end().expect("there is room");
+        let mut sink = Sink::new(SinkPlan { capacity: Some(case.file.len()), ..SinkPlan::default() });
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("fits");
+        write_rest(&mut writer, case).expect("fits");
+        writer.end().expect("fits");
     });
 }
 
-fn too_many_bytes<D: Door>() {
+fn too_many_bytes<D: Form>() {
     each_case(|case| {
         let mut sink = sink();
-        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("succeeds");
         for (index, bytes) in case.parts() {
             for position in 0..bytes.len() {
                 let before = writer.position();
                 for more in [1, 2, 100] {
                     let given = [&bytes[position..], &vec![0; more]].concat();
                     let left = (bytes.len() - position) as u64;
-                    let tensor = u32::try_from(index).expect("it is small");
+                    let tensor = u32::try_from(index).expect("fits in usize");
                     let kind = ErrorKind::TooManyBytes { tensor, given: given.len() as u64, left };
                     assert_eq!(fault(writer.bytes(&given)), (kind, before));
                     assert_eq!((kind.code(), writer.position()), ("usage.bytes", before));
                 }
-                writer.bytes(&bytes[position..=position]).expect("it is due");
+                writer.bytes(&bytes[position..=position]).expect("next in order");
             }
         }
         let end = writer.position();
@@ -268,12 +270,12 @@ fn too_many_bytes<D: Door>() {
         assert_eq!(fault(writer.tensor("gain", &[0; 8])), (ErrorKind::NothingDue, end));
         assert_eq!(fault(writer.values(&[0_u8])), (ErrorKind::NothingDue, end));
         assert_eq!(writer.bytes(&[]), Ok(()));
-        writer.end().expect("all is there");
+        writer.end().expect("complete");
         assert_eq!(sink.file, case.file);
     });
 }
 
-fn bytes_that_are_missing<D: Door>() {
+fn missing_bytes<D: Form>() {
     each_case(|case| {
         let parts = case.parts();
         let (count, data): (usize, Vec<u8>) =
@@ -281,32 +283,32 @@ fn bytes_that_are_missing<D: Door>() {
         assert!(count > 5 && data.len() > 20);
         for written in 0..data.len() {
             let mut sink = sink();
-            let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+            let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("succeeds");
             for byte in &data[..written] {
-                writer.bytes(&[*byte]).expect("it is due");
+                writer.bytes(&[*byte]).expect("next in order");
             }
-            let (mut behind, position) = (written, writer.position());
+            let (mut after, position) = (written, writer.position());
             let lacking = parts.iter().find(|(_, bytes)| {
-                let is_lacking = behind < bytes.len();
-                behind = behind.saturating_sub(bytes.len());
+                let is_lacking = after < bytes.len();
+                after = after.saturating_sub(bytes.len());
                 is_lacking
             });
-            let tensor = u32::try_from(lacking.expect("one lacks bytes").0).expect("it is small");
+            let tensor = u32::try_from(lacking.expect("one lacks bytes").0).expect("fits in usize");
             let missing = case.plan.file_len() - position;
             let kind = ErrorKind::Incomplete { tensor, missing };
             assert_eq!((fault(writer.end()), kind.code()), ((kind, position), "usage.incomplete"));
-            // No reader takes what is there.
+            // No reader accepts the incomplete file.
             assert!(embedded_safetensors::View::parse(&sink.file).is_err() && !sink.is_flushed);
         }
     });
 }
 
-fn whole_tensors_in_their_turn<D: Door>() {
+fn whole_tensors_in_order<D: Form>() {
     each_case(|case| {
         let mut sink = sink();
-        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("succeeds");
         for (index, bytes) in case.parts() {
-            let (tensor, at) = (u32::try_from(index).expect("it is small"), writer.position());
+            let (tensor, at) = (u32::try_from(index).expect("fits in usize"), writer.position());
             let name = &case.dictionary.tensors[index].name;
             for other in
                 case.dictionary.tensors.iter().filter(|other| other.name != *name && !other.bytes.is_empty())
@@ -323,40 +325,40 @@ fn whole_tensors_in_their_turn<D: Door>() {
                 assert_eq!((fault(writer.tensor(name, given)), kind.code()), ((kind, at), "usage.length"));
             }
             if bytes.len() > 4 {
-                writer.bytes(&bytes[..1]).expect("it is due");
+                writer.bytes(&bytes[..1]).expect("next in order");
                 let at = writer.position();
                 let [given, left] = [bytes.len(), bytes.len() - 1].map(|len| len as u64);
                 let kind = ErrorKind::TooManyBytes { tensor, given, left };
                 assert_eq!(fault(writer.tensor(name, bytes)), (kind, at));
                 let kind = ErrorKind::TensorLength { tensor, given: left, needed: given };
                 assert_eq!(fault(writer.tensor(name, &bytes[1..])), (kind, at));
-                writer.bytes(&bytes[1..]).expect("it is due");
+                writer.bytes(&bytes[1..]).expect("next in order");
             } else {
-                writer.tensor(name, bytes).expect("it is due");
+                writer.tensor(name, bytes).expect("next in order");
             }
         }
-        writer.end().expect("all is there");
+        writer.end().expect("complete");
         assert_eq!(sink.file, case.file);
     });
 }
 
-/// Values of this type become these bytes, in whatever pieces they are given.
-fn assert_values<D: Door, T: Native + std::fmt::Debug>(values: &[T], bytes: &[u8]) {
+/// Asserts that values of this type become these bytes, in pieces of any size.
+fn assert_values<D: Form, T: Native + std::fmt::Debug>(values: &[T], bytes: &[u8]) {
     let dims = [values.len() as u64];
     let tensors = [TensorSpec::new("v", T::DTYPE, &dims)];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("valid description");
     for chunk in 1..=values.len() {
         let mut sink = sink();
-        let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+        let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
         for values in values.chunks(chunk) {
-            writer.values(values).expect("they are due");
+            writer.values(values).expect("next in order");
         }
-        writer.end().expect("all is there");
+        writer.end().expect("complete");
         assert!(sink.file.ends_with(bytes) && sink.file.len() as u64 == plan.file_len(), "{values:?}");
     }
 }
 
-fn values_of_every_type<D: Door>() {
+fn values_of_every_type<D: Form>() {
     assert_values::<D, u8>(&[1, 2, 255], &[1, 2, 255]);
     assert_values::<D, i8>(&[1, -2], &[1, 254]);
     assert_values::<D, u16>(&[0x0102, 3], &[2, 1, 3, 0]);
@@ -374,38 +376,38 @@ fn values_of_every_type<D: Door>() {
     let bytes: Vec<u8> = many.iter().flat_map(|value| value.to_le_bytes()).collect();
     let dims = [5000];
     let tensors = [TensorSpec::new("v", Dtype::U32, &dims)];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
-    let mut sink = Sink::new(Habits { takes: Reads::Random(5), ..Habits::default() });
-    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
-    writer.values(&many).expect("they are due");
-    writer.end().expect("all is there");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("valid description");
+    let mut sink = Sink::new(SinkPlan { takes: Reads::Random(5), ..SinkPlan::default() });
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
+    writer.values(&many).expect("next in order");
+    writer.end().expect("complete");
     assert!(sink.file.ends_with(&bytes));
 }
 
-fn values_of_another_dtype<D: Door>() {
+fn values_of_wrong_dtype<D: Form>() {
     let tensors = [TensorSpec::new("a", Dtype::F32, &[2]), TensorSpec::new("b", Dtype::I16, &[1])];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("valid description");
     let mut sink = sink();
-    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
     let at = plan.data_start();
     let mismatch = |tensor, needed, given| ErrorKind::ValueType { tensor, given, needed };
     assert_eq!(fault(writer.values(&[1_u32])), (mismatch(0, Dtype::F32, Dtype::U32), at));
     assert_eq!(fault(writer.values(&[1_u64])), (mismatch(0, Dtype::F32, Dtype::U64), at));
-    writer.values::<i16>(&[]).expect("nothing is always due");
+    writer.values::<i16>(&[]).expect("no bytes are always accepted");
     let kind = ErrorKind::TooManyBytes { tensor: 0, given: 12, left: 8 };
     assert_eq!(fault(writer.values(&[1_f32, 2., 3.])), (kind, at));
-    writer.values(&[1_f32, 2.]).expect("they are due");
+    writer.values(&[1_f32, 2.]).expect("next in order");
     assert_eq!(fault(writer.values(&[1_f32])), (mismatch(1, Dtype::I16, Dtype::F32), at + 8));
-    writer.values(&[7_i16]).expect("it is due");
-    writer.end().expect("all is there");
+    writer.values(&[7_i16]).expect("next in order");
+    writer.end().expect("complete");
 }
 
-fn tensors_without_bytes<D: Door>() {
+fn tensors_without_bytes<D: Form>() {
     // Named or passed over, each in its turn.
     each_case(|case| {
         for named in [false, true] {
             let mut sink = sink();
-            let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+            let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("succeeds");
             for planned in case.plan.tensors() {
                 let PlannedContent::Tensor { index, spec } = planned.content else { continue };
                 let bytes = &case.dictionary.tensors[index].bytes;
@@ -416,34 +418,34 @@ fn tensors_without_bytes<D: Door>() {
                     );
                 }
                 if named || !bytes.is_empty() {
-                    writer.tensor(spec.name(), bytes).expect("it is due");
+                    writer.tensor(spec.name(), bytes).expect("next in order");
                 }
-                writer.bytes(&[]).expect("nothing is always due");
+                writer.bytes(&[]).expect("no bytes are always accepted");
             }
-            writer.end().expect("all is there");
+            writer.end().expect("complete");
             assert_eq!(sink.file, case.file);
         }
     });
     let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[0])];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("valid description");
     let mut sink = sink();
-    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
     assert_eq!(writer.next_tensor(), None);
     for mistaken in [writer.bytes(&[1]), writer.values(&[1_u8]), writer.tensor("c", &[])] {
         assert_eq!(fault(mistaken), (ErrorKind::NothingDue, plan.file_len()));
     }
-    writer.tensor("a", &[]).expect("a mistake passes over nothing");
+    writer.tensor("a", &[]).expect("a mistake skips nothing");
     writer.tensor("b", &[]).expect("the one before it has no bytes");
     assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::NothingDue, plan.file_len()));
-    writer.end().expect("all is there");
+    writer.end().expect("complete");
     assert_eq!(sink.file.len() as u64, plan.file_len());
 }
 
-fn mistakes_before_a_tensor_without_bytes<D: Door>() {
+fn mistakes_before_a_tensor_without_bytes<D: Form>() {
     let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[1])];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("valid description");
     let mut sink = sink();
-    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
     let length = ErrorKind::TensorLength { tensor: 1, given: 1, needed: 2 };
     for (mistaken, kind) in [
         (writer.bytes(&[1, 2, 3]), ErrorKind::TooManyBytes { tensor: 1, given: 3, left: 2 }),
@@ -454,25 +456,25 @@ fn mistakes_before_a_tensor_without_bytes<D: Door>() {
     ] {
         assert_eq!(fault(mistaken), (kind, plan.data_start()));
     }
-    writer.tensor("a", &[]).expect("it was not passed over");
-    writer.tensor("b", &[1, 2]).expect("it is due");
-    writer.end().expect("all is there");
+    writer.tensor("a", &[]).expect("not skipped");
+    writer.tensor("b", &[1, 2]).expect("next in order");
+    writer.end().expect("complete");
 }
 
-fn nothing_at_all<D: Door>() {
-    let plan = embedded_safetensors::write::FileSpec::new(&[]).plan().expect("it is sound");
+fn no_tensors<D: Form>() {
+    let plan = embedded_safetensors::write::FileSpec::new(&[]).plan().expect("valid description");
     let mut sink = sink();
-    let writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    let writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
     assert_eq!((writer.next_tensor(), writer.position()), (None, 16));
-    writer.end().expect("all is there");
+    writer.end().expect("complete");
     assert_eq!(sink.file, b"\x08\0\0\0\0\0\0\0{}      ");
 }
 
-fn no_window<D: Door>() {
+fn no_window<D: Form>() {
     each_case(|case| {
         let mut sink = sink();
-        let refused = D::Writer::begin(&mut sink, case.plan, &mut []).map(|_| ());
-        assert_eq!(fault(refused), (ErrorKind::NoWindow, 0));
+        let outcome = D::Writer::begin(&mut sink, case.plan, &mut []).map(|_| ());
+        assert_eq!(fault(outcome), (ErrorKind::NoWindow, 0));
         assert_eq!((sink.calls, &sink.file[..]), (0, &[][..]));
     });
 }

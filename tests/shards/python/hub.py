@@ -1,8 +1,8 @@
-"""Divides random models among shards with the PyPI package `huggingface_hub`, and compares what a program makes of the same.
+"""Divides random models among shards with the PyPI package `huggingface_hub`, and compares them with a program's.
 
 python3 hub.py [--cases N] [--seed N] -- PROGRAM
 
-How the program is asked is said in main.rs beside this file. The same seed gives the same models.
+main.rs beside this file describes the protocol. The same seed gives the same models.
 """
 
 import argparse
@@ -28,33 +28,33 @@ def text(dice):
 
 
 def model(dice):
-    """Tensors of bytes, in any order."""
+    """Returns tensors of bytes, in any order."""
     names = list(dict.fromkeys(text(dice) for _ in range(dice.randrange(12))))
     names = [name for name in names if name != "__metadata__"]
     sizes = [0, 1, 5, 100, 999, 1000, 1001, 2000]
     return {name: numpy.full(dice.choice(sizes), number, dtype=numpy.uint8) for number, name in enumerate(names)}
 
 
-def save(state, max_size, metadata, folder):
-    """As the package's `save_torch_state_dict`, for arrays: the index is made by the same lines."""
+def save(state, max_size, metadata, directory):
+    """Does the same as the package's `save_torch_state_dict`, for arrays, with the same code for the index."""
     split = split_state_dict_into_shards_factory(
         state, get_storage_size=lambda array: array.nbytes, filename_pattern=PATTERN, max_shard_size=max_size
     )
     for name, tensors in split.filename_to_tensors.items():
-        save_file({tensor: state[tensor] for tensor in tensors}, os.path.join(folder, name), metadata={"format": "pt"})
+        save_file({tensor: state[tensor] for tensor in tensors}, os.path.join(directory, name), metadata={"format": "pt"})
     if split.is_sharded:
         index = {"metadata": {**split.metadata, **metadata}, "weight_map": split.tensor_to_filename}
-        with open(os.path.join(folder, PATTERN.format(suffix="") + ".index.json"), "w") as file:
+        with open(os.path.join(directory, PATTERN.format(suffix="") + ".index.json"), "w") as file:
             json.dump(index, file, indent=2)
     return split
 
 
-def files(folder):
-    return {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
+def files(directory):
+    return {name: open(os.path.join(directory, name), "rb").read() for name in os.listdir(directory)}
 
 
 def fault(case, ask):
-    """What is wrong, in words; nothing if all is well. And how many shards there are."""
+    """Returns what is wrong, as text, or None; and the number of shards."""
     state, max_size, metadata, ours, theirs = case
     split = save(state, max_size, metadata, theirs)
     answer = ask({
@@ -98,9 +98,9 @@ def main():
         line = program.stdout.readline()
         return json.loads(line) if line else sys.exit(f"the program ended before its time: {question}")
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for number in range(options.cases):
-            places = [os.path.join(folder, f"{number}-{who}") for who in ("ours", "theirs")]
+            places = [os.path.join(directory, f"{number}-{who}") for who in ("ours", "theirs")]
             for place in places:
                 os.mkdir(place)
             max_size = dice.choice([1, 100, 1000, 1001, 3000, "1KB", "0.5 kb", "2.25KB", "1MB"])

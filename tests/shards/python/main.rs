@@ -1,8 +1,9 @@
-//! Divides models among shards for `hub.py`, and opens what that has written of the same.
+//! Divides models among shards for `hub.py`, and opens the shards that it has written for the same models.
 //!
-//! Each line asked is an object: `tensors`, pairs of a name and a number of bytes; `max`, the size of a shard as people write it; `metadata`, pairs for
-//! the index; `ours`, a folder to write into, where each byte of a tensor is its number; `theirs`, a folder to open if it has an index. The answer is an object, too:
-//! `max` in bytes; of what was opened `tensors`, sorted: name, shard, length and sum of its bytes.
+//! Each line of input is an object: `tensors`, pairs of a name and a number of bytes; `max`, the size of a
+//! shard in text; `metadata`, pairs for the index; `ours`, a directory to write to, where each byte of a
+//! tensor is its number; `theirs`, a directory to open if it has an index. The answer is an object, too:
+//! `max` in bytes; of the opened model `tensors`, sorted: name, shard, length and sum of its bytes.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -69,11 +70,11 @@ fn write_shard(question: &Question, shard: PlannedShard<'_>, path: &Path) -> Res
     })
 }
 
-fn opened(folder: &Path) -> Outcome<Vec<Value>> {
-    if !folder.join("model.safetensors.index.json").exists() {
+fn opened(directory: &Path) -> Outcome<Vec<Value>> {
+    if !directory.join("model.safetensors.index.json").exists() {
         return Ok(Vec::new());
     }
-    let model = ShardedModel::open(folder)?;
+    let model = ShardedModel::open(directory)?;
     let mut tensors = Vec::new();
     for tensor in model.tensors() {
         let mut bytes = vec![0; usize::try_from(tensor.byte_len())?];

@@ -1,8 +1,8 @@
-//! Answers what `numpy_slices.py` asks: which part of a tensor a slice is.
+//! Answers the questions of `numpy_slices.py`: which part of a tensor a slice is.
 //!
-//! A question is a line and the tensor's bytes: `F32 3,4 60|i2 r0,3,1`: dtype, dimensions, number of bytes, then the
-//! ranges. An answer is a line, `dims|number of bytes`, and the bytes; or `refused|0`. Of elements narrower than a byte
-//! the answer has their codes, one a byte.
+//! A question is a line and the tensor's bytes: `F32 3,4 60|i2 r0,3,1`: dtype, dimensions, number of bytes,
+//! then the ranges. An answer is a line, `dims|number of bytes`, and the bytes; or `refused|0`. For elements
+//! narrower than a byte the answer has their codes, one per byte.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -40,7 +40,7 @@ struct Question {
     tensor: Vec<u8>,
 }
 
-/// The dimensions in words, and the bytes; or that it was refused.
+/// The dimensions in text, and the bytes; or that it was rejected.
 type Answer = Result<(String, Vec<u8>), String>;
 
 impl Question {
@@ -68,54 +68,55 @@ impl Question {
         Ok((dims.join(","), bytes))
     }
 
-    /// By another way each time.
+    /// Reads in another way each time.
     fn bytes(&self, file: &[u8], number: u64) -> Vec<u8> {
-        let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
+        let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("present");
         let mut random = Random::new(number);
         match random.below(4) {
-            0 => tensor.slice_runs(&self.ranges).expect("as planned").collect::<Vec<_>>().concat(),
+            0 => tensor.slice_runs(&self.ranges).expect("matches the plan").collect::<Vec<_>>().concat(),
             1 => {
-                let mut reader = tensor.reader().slice(&self.ranges).expect("as planned");
+                let mut reader = tensor.reader().slice(&self.ranges).expect("matches the plan");
                 let len = reader.byte_len().expect("whole bytes");
-                let mut bytes = vec![0; usize::try_from(len).expect("it is small")];
+                let mut bytes = vec![0; usize::try_from(len).expect("fits in usize")];
                 assert_eq!(reader.read_to_end(&mut bytes).map(<[u8]>::len), Ok(bytes.len()));
                 bytes
             }
-            2 => in_chunks(tensor.reader().slice(&self.ranges).expect("as planned"), &mut random),
+            2 => in_chunks(tensor.reader().slice(&self.ranges).expect("matches the plan"), &mut random),
             _ => {
                 let storage = Storage::new(file, Plan { reads: Reads::Random(number), ..Plan::default() });
-                let mut model = Model::open(&storage, &mut [0; 256]).expect("it is sound");
-                let found = model.find("t", &mut [0; 256]).expect("it can be read").expect("it is there");
+                let mut model = Model::open(&storage, &mut [0; 256]).expect("valid file");
+                let found = model.find("t", &mut [0; 256]).expect("readable").expect("present");
                 let reader = model.reader(&found).and_then(|tensor| tensor.slice(&self.ranges));
-                in_chunks(reader.expect("as planned"), &mut random)
+                in_chunks(reader.expect("matches the plan"), &mut random)
             }
         }
     }
 
-    /// As values, of which each code has its own.
+    /// Reads as values, which are distinct for each code.
     fn codes(&self, file: &[u8]) -> Vec<u8> {
-        let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
+        let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("present");
         let known = values_of_codes(self.dtype);
-        let mut reader = tensor.reader().slice(&self.ranges).expect("as planned").values();
-        let mut values = vec![0f32; usize::try_from(reader.remaining()).expect("it is small")];
-        reader.read_exact(&mut values).expect("they are exact");
+        let mut reader = tensor.reader().slice(&self.ranges).expect("matches the plan").values();
+        let mut values = vec![0f32; usize::try_from(reader.remaining()).expect("fits in usize")];
+        reader.read_exact(&mut values).expect("exact values");
         let code = |value: &f32| known.iter().position(|known| known.to_bits() == value.to_bits());
-        values.iter().map(|value| u8::try_from(code(value).expect("it is known")).expect("a code")).collect()
+        values.iter().map(|value| u8::try_from(code(value).expect("known")).expect("a code")).collect()
     }
 }
 
-/// What the codes of a dtype are as values, in their order.
+/// Returns the values of a dtype's codes, in order.
 fn values_of_codes(dtype: Dtype) -> Vec<f32> {
     let (bits, count) = (dtype.bits(), 1u64 << dtype.bits());
     let mut packed = vec![0u8; usize::from(bits) << bits >> 3];
     for at in 0..count * u64::from(bits) {
         let (code, bit) = (at / u64::from(bits), at % u64::from(bits));
-        packed[usize::try_from(at / 8).expect("it is small")] |= (u8::from(code >> bit & 1 == 1)) << (at % 8);
+        packed[usize::try_from(at / 8).expect("fits in usize")] |=
+            (u8::from(code >> bit & 1 == 1)) << (at % 8);
     }
     let file = file(dtype, &[count], &packed);
-    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("present");
     let mut values = vec![0f32; 1 << bits];
-    tensor.reader().values().read_exact(&mut values).expect("they are exact");
+    tensor.reader().values().read_exact(&mut values).expect("exact values");
     values
 }
 
@@ -123,7 +124,7 @@ fn in_chunks<S: ReadAt<Error: std::fmt::Debug>>(mut reader: SliceReader<S>, rand
     let mut bytes = vec![];
     loop {
         let mut buffer = vec![0; 8 + random.below(120)];
-        match reader.next_chunk(&mut buffer).expect("there is room") {
+        match reader.next_chunk(&mut buffer).expect("fits") {
             Some(chunk) => bytes.extend(chunk),
             None => return bytes,
         }
@@ -142,7 +143,7 @@ fn numbers(text: &str) -> Outcome<Vec<u64>> {
     Ok(text.split_terminator(',').map(str::parse).collect::<Result<_, _>>()?)
 }
 
-/// A letter for the form, then its numbers, the step last.
+/// Parses a range: a letter for the form, then its numbers, the step last.
 fn range(text: &str) -> Outcome<AxisRange> {
     let (form, rest) = text.split_at_checked(1).ok_or("no form")?;
     Ok(match (form, &numbers(rest)?[..]) {

@@ -2,7 +2,7 @@
 
 python3 numpy_slices.py [--cases N] [--seed N] -- PROGRAM
 
-What is asked, and how, is said in main.rs beside this file. The same seed asks the same.
+main.rs beside this file describes the protocol. The same seed gives the same questions.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 
 import numpy
 
-# What numpy has for the dtypes; of those that it does not know, integers of the same width.
+# The numpy types of the dtypes; integers of the same width where numpy has none.
 DTYPES = {
     "BOOL": "u1", "U8": "u1", "I8": "i1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "BF16": "<u2",
     "F8_E5M2": "u1", "F8_E4M3": "u1", "F8_E8M0": "u1", "F8_E4M3FNUZ": "u1", "F8_E5M2FNUZ": "u1",
@@ -36,7 +36,7 @@ def random_dims(dice, bits):
 
 
 def random_range(dice, size):
-    """The question's spelling and numpy's."""
+    """Returns a range in the question's spelling and in numpy's form."""
     step = 1 if dice.random() < 0.5 else dice.randint(1, size + 2)
     start, end = dice.randint(0, size), dice.randint(0, size)
     if dice.random() < 0.9:
@@ -59,7 +59,7 @@ def random_range(dice, size):
 
 
 def random_case(dice):
-    """A dtype, an array, its bytes in a file, and what is asked in both spellings."""
+    """Returns a dtype, an array, its bytes in a file, and the ranges in both forms."""
     name = dice.choice(NAMES)
     bits = BITS.get(name) or numpy.dtype(DTYPES[name]).itemsize * 8
     dims = random_dims(dice, bits)
@@ -79,7 +79,7 @@ def random_case(dice):
 
 def right_answer(array, index):
     try:
-        # A scalar is an array too.
+        # Scalars become arrays.
         result = numpy.asarray(array[index])
     except IndexError:
         return "refused", b""

@@ -1,4 +1,4 @@
-//! One file through every API that reads: all give the same verdict, and the same tensors, metadata and bytes.
+//! Reads one file through every API: all give the same verdict, and the same tensors, metadata and bytes.
 
 #[cfg(feature = "std")]
 mod path;
@@ -8,32 +8,33 @@ mod viewed;
 
 use embedded_safetensors::{Error, ErrorKind, index::IndexMemory, tensor::MAX_RANK};
 
-use crate::judge::judge;
 use crate::memory::Memory;
 use crate::random::Random;
+use crate::verdict::full_verdict;
 use vectors::table::{Table, Tensor};
 
 /// An API that reads files.
 struct Api {
     name: &'static str,
-    /// What it leaves out of the verdict, or cannot do.
+    /// The parts of the verdict that it omits, and what it cannot do.
     lacks: &'static [Lack],
-    /// Reads the file, and asserts that all it gives of a valid file is what the file has.
+    /// Reads the file, and asserts that everything it returns for a valid file is right.
     read: fn(&Case<'_>, &mut Random) -> Result<(), Error>,
 }
 
-/// What an API leaves out of the verdict, or cannot do.
+/// A part of the verdict that an API omits, or something that it cannot do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lack {
-    /// It does not look for two tensors of one name.
+    /// It does not detect duplicate tensor names.
     Names,
-    /// It does not look for two equal keys of the metadata.
+    /// It does not detect duplicate metadata keys.
     Keys,
-    /// It does not compare the parts of a tensor's entry with each other.
+    /// It does not compare the fields of a tensor's entry with each other.
     Tensors,
     /// It does not compare tensors with each other and with the length of the file.
     Layout,
-    /// It may not know the length of the file, and find a header that is longer by what is in its place.
+    /// It may not know the length of the file. If a header is longer than the file, it may report an error in
+    /// the bytes that follow.
     Length,
     /// It does not read tensors that are not in the order of their offsets.
     Order,
@@ -41,25 +42,25 @@ enum Lack {
     Rank,
 }
 
-/// An API that opens a path takes a hundred times as long as all others.
+/// An API that opens a path takes a hundred times as long as all others: one file in this many is tested.
 const ON_DISK: usize = 32;
 
 /// Those that need no file on a disk.
 const IN_MEMORY: [&[Api]; 3] = [&viewed::APIS, &pushed::APIS, &stored::APIS];
 
-/// A file, and what is due of every API.
+/// A file, and the expected verdict.
 struct Case<'f> {
     file: &'f [u8],
-    due: Result<Table, Error>,
+    expected: Result<Table, Error>,
 }
 
 /// Reads the file through every API.
 ///
 /// # Errors
-/// Which API says something else of the file than the whole check, and what.
+/// The API whose verdict differs from full validation, and how.
 ///
 /// # Panics
-/// When an API gives something else than the file has.
+/// If an API returns something that is not in the file.
 pub fn compare(file: &[u8], random: &mut Random) -> Result<(), String> {
     let case = Case::new(file);
     IN_MEMORY.into_iter().try_for_each(|apis| case.compare(apis, random))?;
@@ -68,7 +69,7 @@ pub fn compare(file: &[u8], random: &mut Random) -> Result<(), String> {
     Ok(())
 }
 
-/// As [`compare`], but only one file of so many is written to a disk.
+/// As [`compare`], but only one in [`ON_DISK`] files is written to a disk.
 ///
 /// # Errors
 /// As [`compare`].
@@ -83,16 +84,22 @@ pub fn compare_quickly(file: &[u8], random: &mut Random) -> Result<(), String> {
 }
 
 impl Api {
-    fn compare(&self, found: Result<(), Error>, due: &Result<Table, Error>) -> Result<(), String> {
-        match (found, due) {
+    fn compare(&self, found: Result<(), Error>, expected: &Result<Table, Error>) -> Result<(), String> {
+        match (found, expected) {
             (Ok(()), Ok(_)) => Ok(()),
-            (Ok(()), Err(due)) if self.overlooks(due.kind) => Ok(()),
-            (Err(_), Err(due)) if is_longer(due.kind) && self.lacks(Lack::Length) => Ok(()),
-            // What comes after something that is overlooked.
-            (Err(found), Err(due)) if self.overlooks(due.kind) && found.at > due.at => Ok(()),
+            (Ok(()), Err(expected)) if self.overlooks(expected.kind) => Ok(()),
+            (Err(_), Err(expected)) if is_longer(expected.kind) && self.lacks(Lack::Length) => Ok(()),
+            // The error follows something that is not checked.
+            (Err(found), Err(expected)) if self.overlooks(expected.kind) && found.at > expected.at => Ok(()),
             (Err(found), _) if self.cannot(found.kind) => Ok(()),
-            (Err(found), Err(due)) if found == *due || self.finds_before(found.kind, due.kind) => Ok(()),
-            (found, due) => Err(format!("{found:?}, but {:?} is due", due.as_ref().map(|_| ()))),
+            (Err(found), Err(expected))
+                if found == *expected || self.finds_before(found.kind, expected.kind) =>
+            {
+                Ok(())
+            }
+            (found, expected) => {
+                Err(format!("{found:?}, but {:?} is expected", expected.as_ref().map(|_| ())))
+            }
         }
     }
 
@@ -117,11 +124,11 @@ impl Api {
         }
     }
 
-    /// The whole check looks for equal names last; an API with an index finds them in its first pass.
-    fn finds_before(&self, found: ErrorKind, due: ErrorKind) -> bool {
+    /// Full validation checks for equal names last; an API with an index finds them in its first pass.
+    fn finds_before(&self, found: ErrorKind, expected: ErrorKind) -> bool {
         found == ErrorKind::NameTwice
             && !self.lacks(Lack::Names)
-            && (is_of_layout(due) || due == ErrorKind::KeyTwice)
+            && (is_of_layout(expected) || expected == ErrorKind::KeyTwice)
     }
 }
 
@@ -130,12 +137,12 @@ fn is_longer(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::HeaderBeyondFile { .. })
 }
 
-/// Whether it takes more than one field of an entry to see it.
+/// Whether several fields of an entry are needed to detect it.
 fn is_of_tensor(kind: ErrorKind) -> bool {
     kind.code().starts_with("tensor.") || kind.code() == "layout.reversed"
 }
 
-/// Whether it takes more than one entry, or the length of the file, to see it.
+/// Whether several entries, or the length of the file, are needed to detect it.
 fn is_of_layout(kind: ErrorKind) -> bool {
     let areas = ["layout.", "data.", "container.header-beyond-file"];
     areas.iter().any(|area| kind.code().starts_with(area)) && !is_of_tensor(kind)
@@ -143,26 +150,26 @@ fn is_of_layout(kind: ErrorKind) -> bool {
 
 impl<'f> Case<'f> {
     fn new(file: &'f [u8]) -> Self {
-        Self { file, due: judge(file) }
+        Self { file, expected: full_verdict(file) }
     }
 
     fn compare(&self, apis: &[Api], random: &mut Random) -> Result<(), String> {
         apis.iter().try_for_each(|api| {
             let found = (api.read)(self, random);
-            api.compare(found, &self.due).map_err(|problem| format!("{}: {problem}", api.name))
+            api.compare(found, &self.expected).map_err(|problem| format!("{}: {problem}", api.name))
         })
     }
 
     fn is_valid(&self) -> bool {
-        self.due.is_ok()
+        self.expected.is_ok()
     }
 
-    /// The tensors of a valid file.
+    /// Returns the tensors of a valid file.
     fn tensors(&self) -> &[Tensor] {
-        self.due.as_ref().map_or(&[], |table| &table.tensors)
+        self.expected.as_ref().map_or(&[], |table| &table.tensors)
     }
 
-    /// Those whose shapes can be held without an index.
+    /// Returns those whose shapes can be held without an index.
     fn flat(&self) -> impl Iterator<Item = &Tensor> {
         self.tensors().iter().filter(|tensor| tensor.shape.len() <= MAX_RANK)
     }
@@ -174,7 +181,7 @@ impl<'f> Case<'f> {
     fn bytes(&self, tensor: &Tensor) -> &'f [u8] {
         let data_start = 8 + u64::from_le_bytes(self.file[..8].try_into().expect("8 bytes"));
         let [begin, end] =
-            tensor.data_offsets.map(|offset| usize::try_from(data_start + offset).expect("in memory"));
+            tensor.data_offsets.map(|offset| usize::try_from(data_start + offset).expect("fits in usize"));
         &self.file[begin..end]
     }
 
@@ -190,13 +197,13 @@ impl<'f> Case<'f> {
     fn has_pairs<'p>(&self, pairs: Option<impl IntoIterator<Item = (&'p str, &'p str)>>) {
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         let pairs = pairs.map(|pairs| pairs.into_iter().map(owned).collect());
-        if let Ok(table) = &self.due {
+        if let Ok(table) = &self.expected {
             assert_eq!(pairs, table.metadata);
         }
     }
 }
 
-/// Lends the memory, with some key.
+/// Lends the memory, with a random key.
 fn lend<'m>(memory: &'m mut Memory, random: &mut Random) -> IndexMemory<'m> {
     memory.lend().with_key([random.number(), random.number()])
 }

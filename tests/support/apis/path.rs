@@ -1,4 +1,4 @@
-//! A file of the system.
+//! A file of the operating system.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process, thread};
@@ -17,16 +17,16 @@ pub const APIS: [Api; 3] = [
 
 fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), EditError>) -> Result<(), Error> {
     let path = path();
-    fs::write(&path, case.file).expect("the folder for temporary files can be written");
+    fs::write(&path, case.file).expect("temporary directory");
     let outcome = read(&path);
-    fs::remove_file(&path).expect("it was written");
+    fs::remove_file(&path).expect("written");
     outcome.map_err(|error| match error.kind() {
         EditErrorKind::File(FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. }) => *error,
         fault => panic!("{fault:?}"),
     })
 }
 
-/// Of this thread alone.
+/// Returns a path that only this thread uses.
 fn path() -> PathBuf {
     let thread = format!("{:?}", thread::current().id()).replace(|c: char| !c.is_ascii_digit(), "");
     env::temp_dir().join(format!("every-api-{}-{thread}.safetensors", process::id()))
@@ -44,19 +44,19 @@ fn open(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     case.has_pairs(model.metadata().map(|pairs| pairs.iter().map(|(key, value)| (&key[..], &value[..]))));
     for tensor in case.tensors() {
         let mut buffer = vec![0; case.bytes(tensor).len()];
-        let found = model.find(&tensor.name).expect("it is sound").expect("it is there");
-        assert_eq!(found.reader().read_to_end(&mut buffer).expect("it can be read"), case.bytes(tensor));
+        let found = model.find(&tensor.name).expect("valid file").expect("present");
+        assert_eq!(found.reader().read_to_end(&mut buffer).expect("readable"), case.bytes(tensor));
     }
     Ok(())
 }
 
 #[expect(unsafe_code, reason = "nothing else writes to the file")]
 fn map(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
-    // SAFETY: the file is that of this thread alone, and is removed only afterwards.
+    // SAFETY: only this thread uses the file, and removes it afterwards.
     let model = unsafe { MappedModel::open(path) }?;
     assert_eq!(model.len(), case.tensors().len());
     for tensor in case.flat() {
-        assert_eq!(model.tensor(&tensor.name).expect("it is there").bytes(), case.bytes(tensor));
+        assert_eq!(model.tensor(&tensor.name).expect("present").bytes(), case.bytes(tensor));
     }
     assert!(model.find("no such name").is_ok_and(|found| found.is_none()));
     Ok(())
@@ -70,5 +70,5 @@ fn draft(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
 }
 
 fn has_metadata(case: &Case<'_>) -> bool {
-    case.due.as_ref().is_ok_and(|table| table.metadata.is_some())
+    case.expected.as_ref().is_ok_and(|table| table.metadata.is_some())
 }

@@ -10,12 +10,12 @@ use embedded_safetensors::{
 
 use super::{Api, Case, Lack, lend};
 use crate::contents::{contents, tensor_of};
-use crate::judge::Reader;
 use crate::memory::Memory;
 use crate::random::Random;
 use crate::split::Split;
+use crate::verdict::Reader;
 
-/// What a reader of events does not see.
+/// The limits of a reader of events.
 const OF_EVENTS: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Tensors];
 
 pub const APIS: [Api; 5] = [
@@ -30,7 +30,7 @@ pub const APIS: [Api; 5] = [
     Api { name: "Router", lacks: &[Lack::Keys, Lack::Length], read: route },
 ];
 
-/// In pieces of one length, some of them of one byte.
+/// Returns a split into pieces of one length, which may be one byte.
 fn some_split(random: &mut Random) -> Split {
     let longest = random.pick(&[1, 8, 64, 300]);
     Split::Every(1 + random.below(longest))
@@ -43,13 +43,13 @@ fn check(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
         text: 1 + random.below(40),
         length_known: random.percent(50),
     };
-    reader.judge(case.file).map(|table| case.lists(table.tensors))
+    reader.verdict(case.file).map(|table| case.lists(table.tensors))
 }
 
 fn parse(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let table = contents(case.file, some_split(random))?;
-    if let Ok(due) = &case.due {
-        assert_eq!(table, *due);
+    if let Ok(expected) = &case.expected {
+        assert_eq!(table, *expected);
     }
     Ok(())
 }

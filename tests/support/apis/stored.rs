@@ -8,33 +8,33 @@ use embedded_safetensors::{
 use super::viewed::some_slots;
 use super::{Api, Case, Lack, lend};
 use crate::contents::tensor_of;
-use crate::doors::{Door, Nor, Own, SeekableStream, Slice};
 use crate::executor::finish;
 use crate::memory::Memory;
 use crate::mock::{Plan, Reads, Storage};
 use crate::random::Random;
+use crate::sources::{Custom, Nor, SeekableStream, Slice, SourceKind};
 use crate::waiting::{self, Waits};
 use vectors::table::Tensor;
 
-/// The shortest pair has 6 bytes in a header, and takes 12 of its own besides its key and value.
+/// The shortest pair has 6 bytes in a header, and needs 12 bytes besides its key and value.
 const MEMORY_OF_PAIRS: usize = 3;
 
-/// What a model does not see that is opened without an index.
+/// The limits of a model that is opened without an index.
 const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
 const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
 
 pub const APIS: [Api; 10] = [
     Api { name: "Model::open, in memory", lacks: UNSORTED, read: opened::<Slice> },
-    Api { name: "Model::open, own storage", lacks: UNSORTED, read: opened::<Own> },
+    Api { name: "Model::open, own storage", lacks: UNSORTED, read: opened::<Custom> },
     Api { name: "Model::open_with, own storage", lacks: UNSORTED, read: opened_with },
-    Api { name: "Model::open_unordered, own storage", lacks: UNINDEXED, read: sorted::<Own> },
+    Api { name: "Model::open_unordered, own storage", lacks: UNINDEXED, read: sorted::<Custom> },
     Api {
         name: "Model::open_unordered, a stream that seeks",
         lacks: UNINDEXED,
         read: sorted::<SeekableStream>,
     },
     Api { name: "Model::open_unordered, NOR flash", lacks: UNINDEXED, read: sorted::<Nor<4, 6>> },
-    Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: indexed::<Own> },
+    Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: indexed::<Custom> },
     Api { name: "Model::open_indexed, in memory", lacks: &[Lack::Keys], read: indexed::<Slice> },
     Api { name: "asynch::Model::open_unordered", lacks: UNINDEXED, read: sorted_later },
     Api { name: "asynch::Model::open_indexed", lacks: &[Lack::Keys], read: indexed_later },
@@ -46,7 +46,7 @@ fn storage<'f>(case: &Case<'f>, reads: &[Reads], random: &mut Random) -> Storage
     Storage::new(case.file, Plan { reads: random.pick(reads), ..Plan::default() })
 }
 
-/// The storage itself works.
+/// The storage itself has no faults.
 fn of_file<T>(outcome: Result<T, ReadError<impl std::fmt::Debug>>) -> Result<T, Error> {
     outcome.map_err(|error| match error {
         ReadError::Format(error) => error,
@@ -54,7 +54,7 @@ fn of_file<T>(outcome: Result<T, ReadError<impl std::fmt::Debug>>) -> Result<T, 
     })
 }
 
-fn opened<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+fn opened<D: SourceKind>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, D::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut model = of_file(Model::open(D::source(&storage), &mut window))?;
@@ -63,22 +63,22 @@ fn opened<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn opened_with(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, Own::READS, random);
+    let storage = storage(case, Custom::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut wanted = vec![Query::optional("no such name")];
+    let mut queries = vec![Query::optional("no such name")];
     if case.is_valid() {
-        wanted.extend(case.flat().map(|tensor| Query::required(&tensor.name)));
-        random.shuffle(&mut wanted);
+        queries.extend(case.flat().map(|tensor| Query::required(&tensor.name)));
+        random.shuffle(&mut queries);
     }
-    let mut model = of_file(Model::open_with(Own::source(&storage), &mut wanted, &mut window))?;
-    for one in &wanted {
-        assert_eq!(model.find(one.name(), &mut window).expect("the file is sound"), one.info());
+    let mut model = of_file(Model::open_with(Custom::source(&storage), &mut queries, &mut window))?;
+    for one in &queries {
+        assert_eq!(model.find(one.name(), &mut window).expect("valid file"), one.info());
     }
     look(case, &mut model, &mut window, random);
     Ok(())
 }
 
-fn sorted<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+fn sorted<D: SourceKind>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, D::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut slots = some_slots(random);
@@ -87,7 +87,7 @@ fn sorted<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     Ok(())
 }
 
-fn indexed<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+fn indexed<D: SourceKind>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, D::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut memory = Memory::ample(case.file);
@@ -110,14 +110,14 @@ fn lists(case: &Case<'_>, index: &Index<'_>) {
     assert_eq!(index.find("no such name"), Ok(None));
 }
 
-/// Everything that a model can be asked, in a valid file.
+/// Makes every query of a model, for a valid file.
 fn look<S: ReadAt<Error: std::fmt::Debug>>(
     case: &Case<'_>,
     model: &mut Model<S>,
     window: &mut [u8],
     random: &mut Random,
 ) {
-    model.check_unchanged(window).expect("nobody changes it");
+    model.check_unchanged(window).expect("unchanged");
     if !case.is_valid() {
         return;
     }
@@ -125,25 +125,25 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     for info in listed.iter().flatten() {
         reads(case, model, info, random);
     }
-    let mut wanted: Vec<Query<'_>> = case.flat().map(|tensor| Query::required(&tensor.name)).collect();
-    wanted.push(Query::optional("no such name"));
-    random.shuffle(&mut wanted);
-    model.find_all(&mut wanted, window).expect("they are there");
+    let mut queries: Vec<Query<'_>> = case.flat().map(|tensor| Query::required(&tensor.name)).collect();
+    queries.push(Query::optional("no such name"));
+    random.shuffle(&mut queries);
+    model.find_all(&mut queries, window).expect("present");
     for tensor in case.flat() {
-        let wanted = wanted.iter().find(|wanted| wanted.name() == tensor.name).expect("it was asked for");
-        let info = wanted.info().expect("it is there");
+        let query = queries.iter().find(|query| query.name() == tensor.name).expect("requested");
+        let info = query.info().expect("present");
         assert_eq!([info.begin(), info.end()], tensor.data_offsets);
-        assert_eq!(model.find(&tensor.name, window).expect("it is there"), Some(info));
+        assert_eq!(model.find(&tensor.name, window).expect("present"), Some(info));
     }
-    assert_eq!(model.find("no such name", window).expect("the file is valid"), None);
+    assert_eq!(model.find("no such name", window).expect("valid file"), None);
     let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
-    let pairs = model.metadata(&mut values, window).expect("there is room");
+    let pairs = model.metadata(&mut values, window).expect("fits");
     case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
     let mut memory = Memory::ample(case.file);
-    lists(case, &model.build_index(lend(&mut memory, random), window).expect("there is room"));
+    lists(case, &model.build_index(lend(&mut memory, random), window).expect("fits"));
 }
 
-/// Nothing where a shape cannot be held.
+/// Returns `None` where a shape cannot be held.
 fn list<S: ReadAt<Error: std::fmt::Debug>>(
     case: &Case<'_>,
     model: &mut Model<S>,
@@ -158,7 +158,7 @@ fn list<S: ReadAt<Error: std::fmt::Debug>>(
         assert!(!case.has_only_flat());
         return None;
     }
-    outcome.expect("it is valid");
+    outcome.expect("valid file");
     case.lists(tensors);
     Some(infos)
 }
@@ -170,24 +170,26 @@ fn reads<S: ReadAt<Error: std::fmt::Debug>>(
     random: &mut Random,
 ) {
     let tensor = case.tensors().iter().find(|tensor| tensor.data_offsets == [info.begin(), info.end()]);
-    let due = case.bytes(tensor.expect("it is listed"));
+    let expected = case.bytes(tensor.expect("listed"));
     let (mut found, mut buffer) = (Vec::new(), vec![0; 8 + random.below(60)]);
-    let reader = model.reader(info).expect("it is this file's");
+    let reader = model.reader(info).expect("tensor of this file");
     let mut reader = reader.aligned_to(random.pick(&[1, 2, 16, 64])).expect("a power of two");
-    while let Some(chunk) = reader.next_chunk(&mut buffer).expect("it can be read") {
+    while let Some(chunk) = reader.next_chunk(&mut buffer).expect("readable") {
         found.extend_from_slice(chunk);
     }
-    assert_eq!(found, due);
+    assert_eq!(found, expected);
 }
 
 const WAITS: Waits = Waits { before: 1, after: 0 };
 
 fn later<'s>(storage: &'s Storage<'_>, random: &mut Random) -> waiting::Source<'s> {
-    random.pick(&[waiting::Door::Slice, waiting::Door::Own, waiting::Door::Seekable]).source(storage, WAITS)
+    random
+        .pick(&[waiting::SourceKind::Slice, waiting::SourceKind::Custom, waiting::SourceKind::Seekable])
+        .source(storage, WAITS)
 }
 
 fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, Own::READS, random);
+    let storage = storage(case, Custom::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut slots: Vec<SortSlot> = some_slots(random);
     let source = later(&storage, random);
@@ -197,7 +199,7 @@ fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn indexed_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, Own::READS, random);
+    let storage = storage(case, Custom::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut memory = Memory::ample(case.file);
     let source = later(&storage, random);
@@ -210,14 +212,14 @@ fn indexed_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 
 fn look_later(case: &Case<'_>, model: &mut asynch::Model<waiting::Source<'_>>, window: &mut [u8]) {
     for tensor in case.flat() {
-        let info = finish(model.find(&tensor.name, window)).expect("it is valid").expect("it is there");
+        let info = finish(model.find(&tensor.name, window)).expect("valid file").expect("present");
         let mut buffer = vec![0; case.bytes(tensor).len()];
-        let mut reader = model.reader(&info).expect("it is this file's");
-        assert_eq!(finish(reader.read_to_end(&mut buffer)).expect("it can be read"), case.bytes(tensor));
+        let mut reader = model.reader(&info).expect("tensor of this file");
+        assert_eq!(finish(reader.read_to_end(&mut buffer)).expect("readable"), case.bytes(tensor));
     }
     if case.is_valid() {
         let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
-        let pairs = finish(model.metadata(&mut values, window)).expect("there is room");
+        let pairs = finish(model.metadata(&mut values, window)).expect("fits");
         case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
     }
 }

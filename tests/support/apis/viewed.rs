@@ -1,4 +1,4 @@
-//! A file that lies in memory: the checks and the view.
+//! A file in memory: validation and the view.
 
 use embedded_safetensors::{
     Error, ErrorKind, View,
@@ -25,12 +25,12 @@ pub const APIS: [Api; 4] = [
     },
 ];
 
-/// As few as one, as many as nearly every file needs; passes over the header make up for what is missing.
+/// Returns from one slot up to enough for nearly every file; with fewer, the header is read more often.
 pub fn some_slots(random: &mut Random) -> Vec<SortSlot> {
     vec![SortSlot::EMPTY; random.pick(&[1, 2, 5, 200])]
 }
 
-/// Slots for all names of the file, so that equal hashes never need more.
+/// Returns slots for all names of the file, so that equal hashes never need more.
 fn enough_slots(file: &[u8]) -> Vec<SortSlot> {
     vec![SortSlot::EMPTY; 2 + file.len() / 6]
 }
@@ -47,13 +47,13 @@ fn check_once(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Error> {
-    let mut room = vec![0; case.file.len()];
+    let mut buffer = vec![0; case.file.len()];
     let mut listed = Vec::new();
     for tensor in view.tensors() {
         match tensor {
             Ok(tensor) => listed.push(Tensor {
                 data_offsets: [tensor.info().begin(), tensor.info().end()],
-                name: decoded(tensor.name(), &mut room),
+                name: decoded(tensor.name(), &mut buffer),
                 dtype: tensor.dtype().to_string(),
                 shape: tensor.shape().dims().to_vec(),
             }),
@@ -61,7 +61,7 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
         }
     }
     let names = view.validate_names([random.number(), 1], &mut enough_slots(case.file), &mut [0; 5]);
-    assert_eq!(names.err(), case.due.as_ref().err().copied());
+    assert_eq!(names.err(), case.expected.as_ref().err().copied());
     if !case.is_valid() {
         return Ok(());
     }
@@ -69,19 +69,21 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
     assert!(listed.iter().eq(case.flat()), "{listed:?}");
     for tensor in case.tensors() {
         match view.find(&tensor.name) {
-            Ok(found) => assert_eq!(found.expect("it is there").bytes(), case.bytes(tensor)),
+            Ok(found) => assert_eq!(found.expect("present").bytes(), case.bytes(tensor)),
             Err(error) => assert!(matches!(error.kind, ErrorKind::Rank { .. }), "{error}"),
         }
     }
     assert!(matches!(view.find("no such name"), Ok(None)));
-    let pairs: Vec<(String, String)> =
-        view.metadata().map(|(key, value)| (decoded(key, &mut room), decoded(value, &mut room))).collect();
-    // Of a view, no metadata and none in it are the same.
-    let due = case.due.as_ref().ok().and_then(|table| table.metadata.clone()).unwrap_or_default();
-    assert_eq!(pairs.into_iter().collect::<std::collections::BTreeMap<_, _>>(), due);
+    let pairs: Vec<(String, String)> = view
+        .metadata()
+        .map(|(key, value)| (decoded(key, &mut buffer), decoded(value, &mut buffer)))
+        .collect();
+    // A view does not distinguish no metadata from empty metadata.
+    let expected = case.expected.as_ref().ok().and_then(|table| table.metadata.clone()).unwrap_or_default();
+    assert_eq!(pairs.into_iter().collect::<std::collections::BTreeMap<_, _>>(), expected);
     Ok(())
 }
 
-fn decoded(text: JsonStr<'_>, room: &mut [u8]) -> String {
-    text.decode(room).expect("the room has the length of the file").to_owned()
+fn decoded(text: JsonStr<'_>, buffer: &mut [u8]) -> String {
+    text.decode(buffer).expect("the buffer has the length of the file").to_owned()
 }

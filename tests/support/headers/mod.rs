@@ -1,4 +1,4 @@
-//! Random files: sound, nearly sound and broken.
+//! Random files: valid, nearly valid and broken.
 
 mod model;
 mod mutate;
@@ -6,11 +6,11 @@ mod spell;
 
 use crate::random::Random;
 
-/// One file: half of them are sound, the rest have one to three faults of one kind or another.
+/// Returns one file: half of them are valid, the rest have one to three errors of some kind.
 pub fn file(random: &mut Random) -> Vec<u8> {
     let damage = random.below(8);
     let times = random.pick(&[1, 1, 1, 2, 3]);
-    let mut model = model::sound(random);
+    let mut model = model::valid(random);
     if damage <= 1 {
         (0..times).for_each(|_| model::slip(random, &mut model));
     }
@@ -27,10 +27,10 @@ pub fn file(random: &mut Random) -> Vec<u8> {
     mutate::file(random, &header, data_len, is_damaged)
 }
 
-/// The file with this header and so many bytes of data.
+/// Returns the file with this header and `data_len` bytes of data.
 pub fn file_of(header: &[u8], data_len: u64) -> Vec<u8> {
     let mut file = [&(header.len() as u64).to_le_bytes(), header].concat();
-    // No two neighbours are equal, so that bytes from a place nearby are noticed.
+    // Neighbours differ, so that reading at a wrong offset is detected.
     file.extend((0..data_len).map(|place| (place % 251) as u8));
     file
 }

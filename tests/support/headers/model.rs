@@ -1,4 +1,4 @@
-//! Files as their tensors and metadata: sound ones, and ones with a slip in their numbers.
+//! Files as their tensors and metadata: valid ones, and ones with an error in their numbers.
 
 use crate::random::Random;
 use embedded_safetensors::Dtype;
@@ -34,7 +34,7 @@ pub struct Tensor {
     pub offsets: [u64; 2],
 }
 
-/// Numbers at the borders of machine words and of doubles.
+/// Numbers at the limits of machine words and of doubles.
 pub const BORDERS: [u64; 16] = [
     0,
     1,
@@ -73,8 +73,8 @@ const WORDS: [&str; 16] = [
     "a name that is longer than any word that the parser itself has to understand: data_offsets",
 ];
 
-/// A sound file.
-pub fn sound(random: &mut Random) -> Model {
+/// Returns a valid file.
+pub fn valid(random: &mut Random) -> Model {
     let count = random.pick(&[0, 1, 1, 2, 2, 3, 4, 6, 12]);
     let mut data_len = 0;
     let mut members: Vec<Member> =
@@ -93,19 +93,19 @@ fn tensor(random: &mut Random, index: usize, data_len: &mut u64) -> Tensor {
     let dtype = random.pick(Dtype::ALL);
     let shape = shape(random, dtype);
     let bits = shape.iter().try_fold(u64::from(dtype.bits()), |product, dim| product.checked_mul(*dim));
-    // A shape that overflows has a zero in front of what overflows: it is made so.
+    // A shape that would overflow has a zero before: see `shape`.
     let begin = *data_len;
     *data_len += bits.unwrap_or(0) / 8;
     Tensor { name: name(random, index), dtype, shape, offsets: [begin, *data_len] }
 }
 
-/// A name that no other index has.
+/// Returns a name that no other index has.
 fn name(random: &mut Random, index: usize) -> String {
     let word = random.pick(&WORDS);
     if index == 0 { word.to_owned() } else { format!("{word}{index}") }
 }
 
-/// A shape whose elements fill whole bytes.
+/// Returns a shape whose elements fill whole bytes.
 fn shape(random: &mut Random, dtype: Dtype) -> Vec<u64> {
     if random.percent(3) {
         return vec![0, random.pick(&BORDERS), random.pick(&BORDERS)];
@@ -129,7 +129,7 @@ fn metadata(random: &mut Random) -> Option<Vec<(String, String)>> {
     Some((0..count).map(|i| (name(random, i), random.pick(&WORDS).to_owned())).collect())
 }
 
-/// Gives the file a fault, or not quite one, in its numbers or names.
+/// Gives the file an error, or almost one, in its numbers or names.
 pub fn slip(random: &mut Random, model: &mut Model) {
     match random.below(8) {
         0 => model.data_len = nudged(random, model.data_len).min(model.data_len + 9),
@@ -150,8 +150,8 @@ fn nudged(random: &mut Random, number: u64) -> u64 {
 
 fn repeat_member(random: &mut Random, model: &mut Model) {
     if let Some(place) = model.members.len().checked_sub(1) {
-        let again = model.members[random.below(place + 1)].clone();
-        model.members.insert(random.below(place + 1), again);
+        let copy = model.members[random.below(place + 1)].clone();
+        model.members.insert(random.below(place + 1), copy);
     }
 }
 

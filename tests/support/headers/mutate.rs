@@ -80,7 +80,7 @@ pub fn tokens(random: &mut Random, tokens: &mut Vec<Token>) {
     }
 }
 
-/// Changes a digit of a number, or puts one into it.
+/// Changes or inserts a digit in a number.
 fn digit(random: &mut Random, token: &mut Token) {
     if token.first().is_some_and(u8::is_ascii_digit) {
         let place = random.below(token.len());
@@ -104,14 +104,14 @@ pub fn bytes(random: &mut Random, header: &mut Vec<u8>) {
     }
 }
 
-/// Copies a piece of the header to another place.
+/// Copies a piece of the header to another offset.
 fn splice(random: &mut Random, header: &mut Vec<u8>, place: usize) {
     let from = random.below(header.len());
     let piece = header[from..header.len().min(from + 1 + random.below(40))].to_vec();
     header.splice(place..place, piece);
 }
 
-/// The file of this header, its length told wrongly or its end missing if `damaged`.
+/// Returns the file of this header, with a wrong length or a missing end if `damaged`.
 pub fn file(random: &mut Random, header: &[u8], data_len: u64, damaged: bool) -> Vec<u8> {
     let mut length = header.len() as u64;
     if damaged {

@@ -7,8 +7,8 @@ use crate::headers::model::{Member, Model, Tensor};
 /// One token: a bracket, a comma, a string, a number, a run of whitespace.
 pub type Token = Vec<u8>;
 
-/// How often the unusual is done, in percent.
-struct Habits {
+/// How often the spelling is not canonical, in percent.
+struct Odds {
     whitespace: u64,
     escapes: u64,
     unknown_fields: u64,
@@ -17,11 +17,11 @@ struct Habits {
 
 struct Speller<'r> {
     random: &'r mut Random,
-    habits: Habits,
+    odds: Odds,
     tokens: Vec<Token>,
 }
 
-/// Numbers for fields that nobody knows: all of the grammar, and one too large for a double.
+/// Numbers for unknown fields: all of the grammar, and one too large for a double.
 const NUMBERS: [&str; 12] = [
     "0",
     "-0",
@@ -37,15 +37,15 @@ const NUMBERS: [&str; 12] = [
     "123456789012345678901234567890.5",
 ];
 
-/// The tokens of the header.
+/// Returns the tokens of the header.
 pub fn spell(random: &mut Random, model: &Model) -> Vec<Token> {
-    let habits = Habits {
+    let odds = Odds {
         whitespace: random.pick(&[0, 0, 3, 40]),
         escapes: random.pick(&[0, 0, 5, 60]),
         unknown_fields: random.pick(&[0, 0, 10, 50]),
         oddities: random.pick(&[0, 0, 0, 0, 0, 0, 0, 20]),
     };
-    let mut speller = Speller { random, habits, tokens: vec![] };
+    let mut speller = Speller { random, odds, tokens: vec![] };
     speller.header(model);
     speller.tokens
 }
@@ -57,13 +57,13 @@ impl Speller<'_> {
     }
 
     fn whitespace(&mut self) {
-        if self.random.percent(self.habits.whitespace) {
+        if self.random.percent(self.odds.whitespace) {
             let space = self.random.pick(&[" ", "\t", "\n", "\r", "    "]);
             self.tokens.push(space.as_bytes().to_vec());
         }
     }
 
-    /// Members or items with what belongs between and around them.
+    /// Writes members or items with brackets and commas.
     fn list<T>(&mut self, brackets: [&str; 2], items: &[T], mut spell: impl FnMut(&mut Self, &T)) {
         self.token(brackets[0]);
         for (i, item) in items.iter().enumerate() {
@@ -102,10 +102,10 @@ impl Speller<'_> {
     fn tensor(&mut self, tensor: &Tensor) {
         self.key(&tensor.name);
         let mut fields = vec!["dtype", "shape", "data_offsets"];
-        if self.random.percent(self.habits.oddities) {
+        if self.random.percent(self.odds.oddities) {
             return self.list(["[", "]"], &fields, |speller, field| speller.field(tensor, field));
         }
-        while self.random.percent(self.habits.unknown_fields) {
+        while self.random.percent(self.odds.unknown_fields) {
             fields.push(self.random.pick(&["x", "", "Dtype", "offsets", "shap\u{e9}"]));
         }
         if self.random.percent(50) {
@@ -128,7 +128,7 @@ impl Speller<'_> {
     }
 
     fn dtype(&mut self, name: &str) {
-        if self.random.percent(self.habits.oddities) {
+        if self.random.percent(self.odds.oddities) {
             return self.list(["{", "}"], &[name], |speller, name| {
                 speller.key(name);
                 speller.token("null");
@@ -141,7 +141,7 @@ impl Speller<'_> {
         self.list(["[", "]"], numbers, |speller, number| speller.token(&number.to_string()));
     }
 
-    /// Brackets about as deep as they may be.
+    /// Writes nested brackets about as deep as allowed.
     fn deep(&mut self) {
         let depth = 120 + self.random.below(10);
         let (open, close) = self.random.pick(&[("[", "]"), ("{\"\":", "}")]);
@@ -179,7 +179,7 @@ impl Speller<'_> {
     }
 
     fn character(&mut self, token: &mut String, character: char) {
-        if self.random.percent(self.habits.escapes) {
+        if self.random.percent(self.odds.escapes) {
             return hexadecimal(token, character);
         }
         match character {

@@ -1,5 +1,5 @@
-//! From a case to a vector: its bytes, the place of its fault, what the reference says; and the checks
-//! that the case and the reference agree.
+//! From a case to a vector: its bytes, the byte of its error, the reference's answers; and the checks that
+//! the case and the reference agree.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use crate::recipe::{Part, Recipe};
 use support::reference::{LATEST, RELEASES, Release};
 use vectors::table::Table;
 
-/// A case with everything that follows from it.
+/// A case and everything derived from it.
 pub struct Vector<'a> {
     /// The case.
     pub case: &'a Case,
     /// The bytes of the file.
     pub file: Vec<u8>,
-    /// The code of this project's error and where it shows.
+    /// The code and the offset of this project's error.
     pub error: Option<(&'static str, u64)>,
-    /// The class that answers to the code.
+    /// The class that corresponds to the code.
     pub class: Option<&'static str>,
-    /// For each release: `ok`, the class, or the classes of which it takes one at random.
+    /// For each release: `ok`, the class, or the classes of which it reports one at random.
     pub reference: Vec<(&'static str, Vec<String>)>,
-    /// What a reader must report, if it takes the file.
+    /// The table that a reader must report, if it accepts the file.
     pub table: Option<Table>,
 }
 
@@ -55,7 +55,7 @@ impl Vector<'_> {
         }
     }
 
-    /// Where the file stands.
+    /// Returns the path of the file.
     pub fn path(&self) -> String {
         format!("{}/{}.safetensors", self.verdict(), self.case.id)
     }
@@ -80,7 +80,7 @@ fn from_header(header: &Header) -> Bytes {
     for piece in [header.before.as_bytes(), header.text, header.after.as_bytes()] {
         text.push(piece);
     }
-    let mut bytes = text.behind_length(header.claims);
+    let mut bytes = text.with_length(header.claims);
     bytes.file.extend((0..header.data).map(pattern));
     bytes
 }
@@ -88,19 +88,19 @@ fn from_header(header: &Header) -> Bytes {
 fn from_recipe(recipe: &Recipe) -> Bytes {
     let mut header = Bytes::default();
     recipe.header.iter().for_each(|part| header.push_part(part));
-    let mut bytes = header.behind_length(recipe.length);
+    let mut bytes = header.with_length(recipe.length);
     recipe.data.iter().for_each(|part| part.append(&mut bytes.file));
     bytes
 }
 
-/// Data that differs from byte to byte, so that a wrong range gives a wrong sum.
+/// Returns data that differs from byte to byte, so that a wrong range gives a wrong checksum.
 fn pattern(index: u64) -> u8 {
     let [low, ..] = index.wrapping_mul(7).wrapping_add(13).to_le_bytes();
     low
 }
 
 impl Bytes {
-    /// Appends bytes, taking out the marker.
+    /// Appends bytes, and removes the marker.
     fn push(&mut self, piece: &[u8]) {
         match piece.windows(MARKER.len()).position(|window| window == MARKER) {
             None => self.file.extend_from_slice(piece),
@@ -120,8 +120,8 @@ impl Bytes {
         }
     }
 
-    /// This header with its length in front.
-    fn behind_length(self, claims: Option<u64>) -> Self {
+    /// Prepends the length of this header.
+    fn with_length(self, claims: Option<u64>) -> Self {
         let length = claims.unwrap_or(self.file.len() as u64);
         let mut file = length.to_le_bytes().to_vec();
         file.extend_from_slice(&self.file);
@@ -129,12 +129,12 @@ impl Bytes {
     }
 }
 
-/// Where the data of a file begins, if its header is as long as it claims.
+/// Returns the offset of the data of a file, if its header is as long as it claims.
 pub fn data_at(file: &[u8]) -> u64 {
     file.first_chunk().map_or(8, |length| u64::from_le_bytes(*length).saturating_add(8))
 }
 
-/// The code of the error, and its place from the marker or from the lengths.
+/// Returns the code of the error, and its offset from the marker or from the lengths.
 fn error(case: &Case, bytes: &Bytes) -> Result<Option<(&'static str, u64)>, String> {
     let Expect::Reject { code, at } = case.expect else {
         return if bytes.marker.is_none() { Ok(None) } else { Err("a marker, but no fault".into()) };
@@ -151,18 +151,19 @@ fn error(case: &Case, bytes: &Bytes) -> Result<Option<(&'static str, u64)>, Stri
     Ok(Some((code, place)))
 }
 
-/// What a release says: one class, or each that it says in many runs. Whether it panics depends on
-/// how it was built, not on chance: then the case has the last word, so that all builds agree.
+/// Returns the answer of a release: one class, or each one that it reports in many runs. Whether it panics
+/// depends on how it was built, not on chance: then the case decides, so that all builds agree.
 fn verdicts(release: &Release, case: &Case, file: &[u8]) -> Vec<String> {
     let runs = if case.random.is_empty() { 1 } else { 100 };
-    let classes: BTreeSet<String> = quietly(|| (0..runs).map(|_| release.answer(file)).collect());
+    let classes: BTreeSet<String> =
+        without_panic_output(|| (0..runs).map(|_| release.answer(file)).collect());
     if case.random.contains(&"panic") && classes.iter().all(|class| case.random.contains(&class.as_str())) {
         return case.random.iter().map(|class| (*class).to_owned()).collect();
     }
     classes.into_iter().collect()
 }
 
-/// The case says what the reference says, unless it is a listed deviation.
+/// Checks that the reference agrees with the case, unless it is a listed deviation.
 fn agree(case: &Case, class: Option<&str>, latest: &[String]) -> Result<(), String> {
     let theirs = latest.join(" or ");
     match (case.deviation, case.expect) {
@@ -189,7 +190,7 @@ fn agree_in_class(case: &Case, class: Option<&str>, theirs: &str) -> Result<(), 
     Err(format!("one fault of class {}, but the reference says {theirs}", class.unwrap_or("none")))
 }
 
-/// What the reference reads from the file; for a file that it refuses, from its twin.
+/// Returns the table that the reference reads from the file; for a file that it rejects, from its twin.
 fn table(case: &Case, file: &[u8]) -> Result<Option<Table>, String> {
     if !matches!(case.expect, Expect::Accept) {
         return Ok(None);
@@ -205,12 +206,12 @@ fn table(case: &Case, file: &[u8]) -> Result<Option<Table>, String> {
 }
 
 fn read(file: &[u8]) -> Result<Option<Table>, String> {
-    quietly(|| LATEST.read(file)).map(Some).map_err(|refusal| refusal.text)
+    without_panic_output(|| LATEST.read(file)).map(Some).map_err(|rejection| rejection.text)
 }
 
-/// Asks the reference, of which a release may panic: that is a result and nothing to print. A panic of
-/// our own stays loud. The reference's never get here: they are caught where they are called.
-fn quietly<T>(ask: impl FnOnce() -> T) -> T {
+/// Asks the reference, and silences the panics of its releases, which are results. The generator's own panics
+/// are not silenced; the reference's are caught where it is called.
+fn without_panic_output<T>(ask: impl FnOnce() -> T) -> T {
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
     let answer = ask();

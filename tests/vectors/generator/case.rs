@@ -1,70 +1,70 @@
-//! One conformance vector as its author states it, and the words to state it with.
+//! One conformance vector as its author writes it, and the functions to write it with.
 //!
-//! Where a fault shows is said by hand: the text of a case holds the marker `¦` (the two bytes C2 A6)
-//! just before the byte at which a reader must report it. No parser is asked.
+//! The byte of an error is marked by hand: the text of a case holds the marker `¦` (the two bytes C2 A6) just
+//! before the byte at which a reader must report it. No parser is asked.
 
 use crate::recipe::Recipe;
 
-/// Stands just before the byte at which the fault shows; it is not part of the file.
+/// Marks the byte at which the error shows; it is not part of the file.
 pub const MARKER: &[u8] = "¦".as_bytes();
 
 /// One vector, before anything is computed from it.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// Area and what, the stem of the file's name; never reused.
+    /// Area and subject, the stem of the file's name; never reused.
     pub id: &'static str,
-    /// The rule of RULES.md that it shows.
+    /// The rule of RULES.md that it tests.
     pub rule: &'static str,
     /// Why it exists.
     pub reason: &'static str,
-    /// What the file holds.
+    /// The content of the file.
     pub body: Body,
-    /// What this project's reader says.
+    /// This project's verdict.
     pub expect: Expect,
-    /// Which of the listed differences from the reference it shows.
+    /// The listed deviation from the reference that it shows.
     pub deviation: Option<&'static str>,
-    /// How many rules it breaks: with one, the class of the error is settled too.
+    /// The number of rules it breaks: with one, the class of the error is determined too.
     pub faults: u8,
-    /// Known classes of bugs it catches.
+    /// The known classes of bugs that it catches.
     pub flags: &'static [&'static str],
     /// The classes of which the reference 0.8.0 reports a random one.
     pub random: &'static [&'static str],
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy)]
 pub enum Body {
-    /// A header with its right length in front, and data.
+    /// A header after its true length, and data.
     Header(Header),
     /// Every byte of the file.
     Raw(&'static [u8]),
-    /// Too large to be kept: how to make it.
+    /// How to make a file that is too large to be stored.
     Recipe(Recipe),
 }
 
 /// A header in three pieces, so that templates can wrap a text without allocating.
 #[derive(Clone, Copy)]
 pub struct Header {
-    /// In front of the text of interest.
+    /// Before the text of interest.
     pub before: &'static str,
     /// The text of interest.
     pub text: &'static [u8],
-    /// Behind it.
+    /// After it.
     pub after: &'static str,
-    /// Bytes of data behind the header.
+    /// Bytes of data after the header.
     pub data: u64,
-    /// The length to claim when it is not the true one.
+    /// The claimed length, if it is not the true one.
     pub claims: Option<u64>,
-    /// The same header without what the reference rejects: where its tensors are read from.
+    /// The same header without the part that the reference rejects: its tensors are read from this one.
     pub twin: Option<&'static str>,
 }
 
-/// What this project's reader says.
+/// This project's verdict.
 #[derive(Clone, Copy)]
 pub enum Expect {
-    /// It takes the file.
+    /// The file is accepted.
     Accept,
-    /// It refuses the file.
+    /// The file is rejected.
     Reject {
         /// The stable code of the error.
         code: &'static str,
@@ -73,7 +73,7 @@ pub enum Expect {
     },
 }
 
-/// Where a fault shows.
+/// Where an error shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// At the marker.
@@ -86,12 +86,12 @@ pub enum At {
     Data(u64),
 }
 
-/// A file that is taken.
+/// Returns a case that is accepted.
 pub const fn ok(id: &'static str, rule: &'static str, body: Body, reason: &'static str) -> Case {
     new(id, rule, Expect::Accept, body, reason)
 }
 
-/// A file that is refused with this code, at the marker.
+/// Returns a case that is rejected with this code, at the marker.
 pub const fn bad(
     id: &'static str,
     rule: &'static str,
@@ -107,31 +107,31 @@ const fn new(id: &'static str, rule: &'static str, expect: Expect, body: Body, r
 }
 
 impl Case {
-    /// It shows this listed difference from the reference.
+    /// Marks it as an example of this listed deviation.
     pub const fn deviates(mut self, deviation: &'static str) -> Self {
         self.deviation = Some(deviation);
         self
     }
 
-    /// It breaks more than one rule, so the class of the error is not settled.
+    /// Sets the number of broken rules. With more than one, the class of the error is not determined.
     pub const fn faults(mut self, faults: u8) -> Self {
         self.faults = faults;
         self
     }
 
-    /// It catches these known classes of bugs.
+    /// Sets the known classes of bugs that it catches.
     pub const fn flags(mut self, flags: &'static [&'static str]) -> Self {
         self.flags = flags;
         self
     }
 
-    /// The reference reports one of these at random.
+    /// Sets the classes of which the reference reports one at random.
     pub const fn random(mut self, classes: &'static [&'static str]) -> Self {
         self.random = classes;
         self
     }
 
-    /// The fault does not show at a marker but here.
+    /// Sets where the error shows, if not at a marker.
     pub const fn at(mut self, place: At) -> Self {
         if let Expect::Reject { code, .. } = self.expect {
             self.expect = Expect::Reject { code, at: place };
@@ -141,7 +141,7 @@ impl Case {
 }
 
 impl Body {
-    /// The same with so many bytes of data.
+    /// Sets the number of bytes of data.
     pub const fn data(self, data: u64) -> Self {
         match self {
             Self::Header(header) => Self::Header(Header { data, ..header }),
@@ -149,7 +149,7 @@ impl Body {
         }
     }
 
-    /// The same with this header length in front, true or not.
+    /// Sets the claimed header length, true or not.
     pub const fn claims(self, length: u64) -> Self {
         match self {
             Self::Header(header) => Self::Header(Header { claims: Some(length), ..header }),
@@ -157,7 +157,7 @@ impl Body {
         }
     }
 
-    /// Its tensors are those of this header, which the reference takes too.
+    /// Takes its tensors from this header, which the reference accepts too.
     pub const fn like(self, twin: &'static str) -> Self {
         match self {
             Self::Header(header) => Self::Header(Header { twin: Some(twin), ..header }),
@@ -166,22 +166,22 @@ impl Body {
     }
 }
 
-/// A whole file, byte by byte.
+/// An entire file, byte by byte.
 pub const fn raw(file: &'static [u8]) -> Body {
     Body::Raw(file)
 }
 
-/// A whole header in text.
+/// An entire header in text.
 pub const fn json(text: &'static str) -> Body {
     bytes(text.as_bytes())
 }
 
-/// A whole header in bytes.
+/// An entire header in bytes.
 pub const fn bytes(text: &'static [u8]) -> Body {
     wrapped("", text, "", 0)
 }
 
-/// A file to be made by a recipe.
+/// A file made by a recipe.
 pub const fn recipe(recipe: Recipe) -> Body {
     Body::Recipe(recipe)
 }
@@ -220,7 +220,7 @@ pub const fn offsets(text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":"#, text.as_bytes(), "}}", 1)
 }
 
-/// The value of an unknown member of an otherwise sound entry.
+/// The value of an unknown member of an otherwise valid entry.
 pub const fn unknown(text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":"#, text.as_bytes(), "}}", 1)
 }

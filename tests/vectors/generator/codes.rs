@@ -1,15 +1,15 @@
-//! The error codes, with the class of the reference's error that each of them answers to, and the flags.
+//! The error codes, with the corresponding class of the reference's error, and the flags.
 
 use embedded_safetensors::ErrorKind;
 use embedded_safetensors::error::Class;
 
-/// Every code that a file can cause, with what it means.
+/// Every code that a file can cause, with its meaning.
 pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_files = ErrorKind::ALL.iter().filter(|(class, ..)| *class == Class::File);
     of_files.map(|(_, code, meaning)| (*code, meaning.trim()))
 }
 
-/// The class of the reference, abbreviated; none where it takes the file.
+/// Returns the class of the reference, abbreviated; `None` where it accepts the file.
 pub fn class(code: &str) -> Result<Option<&'static str>, String> {
     if codes().all(|(known, _)| known != code) {
         return Err(format!("no such code: {code}"));
@@ -38,14 +38,17 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("deep-nesting", "Brackets inside an unknown field; recursive parsers exhaust their stack."),
     ("double-rounding", "Neighbours that are the same number in a double: integers must stay integers."),
     ("duplicate-keys", "JSON libraries keep the first or the last of equal keys without a word."),
-    ("early-end", "The header's length cuts or exceeds the JSON text; readers that look for the last brace differ."),
+    ("early-end", "The header's length cuts or exceeds the JSON text; \
+        readers that look for the last brace differ."),
     ("empty-tensor", "Tensors without bytes; readers skip them in their layout checks or divide by zero."),
     ("escaped-keys", "A key in escapes is the same key; comparing raw bytes misses it."),
     ("float-integers", "Numbers such as 1.0, 1e1 and -0; many libraries turn them into integers."),
-    ("header-order", "Tensors not in the order of their offsets; checking neighbours in the header is not enough."),
+    ("header-order", "Tensors not in the order of their offsets; \
+        checking neighbours in the header is not enough."),
     ("hidden-data", "Bytes that no tensor owns can hide a payload."),
     ("huge-header", "Limits on memory and time."),
-    ("leading-whitespace", "The reference takes whitespace before the brace although the format's text forbids it."),
+    ("leading-whitespace", "The reference takes whitespace before the brace although \
+        the format's text forbids it."),
     ("length-overflow", "8 + N wraps around, or is negative as a signed number."),
     ("lenient-json", "Extensions that libraries take: NaN, comments, trailing commas, single quotes."),
     ("lone-surrogate", "Half a surrogate pair; Python and JavaScript libraries take it."),

@@ -1,7 +1,7 @@
-//! Writes the conformance vectors, or checks that what is committed is what the cases say.
+//! Writes the conformance vectors, or checks that the committed files are those of the cases.
 //!
-//! `vectors generate` writes the files and the manifest; `vectors check` compares them byte for byte.
-//! Both run the reference in five releases and fail when a case contradicts it.
+//! `vectors generate` writes the files and the manifest; `vectors check` compares them byte for byte. Both
+//! run five releases of the reference and fail when a case contradicts it.
 
 mod build;
 mod case;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use build::Vector;
 use case::Body;
 
-/// The folders that hold nothing but vectors.
+/// The directories that hold only vectors.
 const FOLDERS: [&str; 3] = ["valid", "invalid", "either"];
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -44,7 +44,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
 }
 
-/// Everything that stands in the folder because of the cases.
+/// Returns all files that the cases make.
 fn generated() -> Result<Files, Vec<String>> {
     let mut files = Files::new();
     let mut lines = Vec::new();
@@ -61,7 +61,7 @@ fn generated() -> Result<Files, Vec<String>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    files.insert("manifest.json".into(), manifest::whole(&lines).into_bytes());
+    files.insert("manifest.json".into(), manifest::document(&lines).into_bytes());
     Ok(files)
 }
 
@@ -72,13 +72,13 @@ fn keep(files: &mut Files, vector: Vector<'_>) {
 }
 
 fn write(files: &Files) -> Result<usize, Vec<String>> {
-    for stray in strays(files)? {
+    for stray in unexpected_files(files)? {
         std::fs::remove_file(root().join(&stray)).map_err(|error| about(&stray, &error))?;
     }
     for (path, bytes) in files {
         let full = root().join(path);
-        if let Some(folder) = full.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
+        if let Some(directory) = full.parent() {
+            std::fs::create_dir_all(directory).map_err(|error| about(directory, &error))?;
         }
         std::fs::write(&full, bytes).map_err(|error| about(path, &error))?;
     }
@@ -86,8 +86,10 @@ fn write(files: &Files) -> Result<usize, Vec<String>> {
 }
 
 fn check(files: &Files) -> Result<usize, Vec<String>> {
-    let mut problems: Vec<String> =
-        strays(files)?.iter().map(|path| format!("{}: no case makes this file", path.display())).collect();
+    let mut problems: Vec<String> = unexpected_files(files)?
+        .iter()
+        .map(|path| format!("{}: no case makes this file", path.display()))
+        .collect();
     for (path, bytes) in files {
         match std::fs::read(root().join(path)) {
             Ok(found) if found == *bytes => {}
@@ -98,20 +100,20 @@ fn check(files: &Files) -> Result<usize, Vec<String>> {
     if problems.is_empty() { Ok(files.len()) } else { Err(problems) }
 }
 
-/// Files in the folders that no case makes.
-fn strays(files: &Files) -> Result<Vec<PathBuf>, Vec<String>> {
-    let mut strays = Vec::new();
-    for folder in FOLDERS {
-        let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
+/// Returns files in the directories that no case makes.
+fn unexpected_files(files: &Files) -> Result<Vec<PathBuf>, Vec<String>> {
+    let mut unexpected_files = Vec::new();
+    for directory in FOLDERS {
+        let Ok(entries) = std::fs::read_dir(root().join(directory)) else { continue };
         for entry in entries {
-            let path =
-                Path::new(folder).join(entry.map_err(|error| about(folder.as_ref(), &error))?.file_name());
+            let path = Path::new(directory)
+                .join(entry.map_err(|error| about(directory.as_ref(), &error))?.file_name());
             if !files.contains_key(&path) {
-                strays.push(path);
+                unexpected_files.push(path);
             }
         }
     }
-    Ok(strays)
+    Ok(unexpected_files)
 }
 
 fn about(path: &Path, error: &std::io::Error) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The manifest: one line a vector, so that a change to one is a change of one line.
+//! The manifest: one line per vector, so that a change to one is a change of one line.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ use vectors::table::{Table, Tensor};
 /// A file of more bytes than this is marked as large.
 const LARGE: usize = 1 << 20;
 
-/// A JSON object whose members keep the order in which they were added.
+/// A JSON object that keeps the order of its members.
 #[derive(Default)]
 struct Object(Vec<(&'static str, Value)>);
 
@@ -36,16 +36,16 @@ impl Object {
     }
 }
 
-/// The whole manifest around these vectors.
-pub fn whole(vectors: &[String]) -> String {
+/// Returns the entire manifest with these vectors.
+pub fn document(vectors: &[String]) -> String {
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
     let codes = codes().map(|(code, meaning)| {
         let class = class(code).expect("the table has the code");
         format!("\"{code}\":{}", json!({ "class": class, "meaning": meaning }))
     });
     format!(
-        "{{\"version\":1,\n\"license\":\"CC0-1.0\",\n\"references\":{},\n\"classes\":{{{}}},\n\"codes\":{{{}}},\n\
-         \"flags\":{{{}}},\n\"vectors\":[\n{}\n]}}\n",
+        "{{\"version\":1,\n\"license\":\"CC0-1.0\",\n\"references\":{},\n\"classes\":{{{}}},\n\
+         \"codes\":{{{}}},\n\"flags\":{{{}}},\n\"vectors\":[\n{}\n]}}\n",
         json!(versions),
         lines(CLASSES.iter().map(pair)),
         lines(codes),
@@ -62,7 +62,7 @@ fn pair((key, value): &(&str, &str)) -> String {
     format!("\"{key}\":{}", json!(value))
 }
 
-/// One vector as a line of the manifest.
+/// Returns one vector as a line of the manifest.
 pub fn vector(vector: &Vector<'_>) -> String {
     let case = vector.case;
     let object = Object::default().with("id", json!(case.id));
@@ -98,7 +98,7 @@ fn place(object: Object, vector: &Vector<'_>) -> Object {
     }
 }
 
-/// The table of a file that is too large to list it.
+/// Returns the table of a file that has too many tensors to list.
 fn many<'a>(vector: &'a Vector<'_>) -> Option<&'a Table> {
     vector.table.as_ref().filter(|_| is_recipe(vector))
 }
@@ -112,11 +112,11 @@ fn is_recipe(vector: &Vector<'_>) -> bool {
 }
 
 fn verdicts(vector: &Vector<'_>) -> Value {
-    let said = vector.reference.iter().map(|(version, classes)| match classes.as_slice() {
+    let classes = vector.reference.iter().map(|(version, classes)| match classes.as_slice() {
         [one] => ((*version).to_owned(), json!(one)),
         several => ((*version).to_owned(), json!(several)),
     });
-    Value::Object(said.collect())
+    Value::Object(classes.collect())
 }
 
 fn tensors(vector: &Vector<'_>, table: &Table) -> Value {
@@ -136,7 +136,7 @@ fn tensors(vector: &Vector<'_>, table: &Table) -> Value {
 }
 
 fn in_memory(offset: u64) -> usize {
-    usize::try_from(offset).expect("a sound file is in memory, and the offset lies in it")
+    usize::try_from(offset).expect("a valid file is in memory, and contains the offset")
 }
 
 fn sum(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! Files too large to be kept: a small language in which they are written down.
+//! A small language for files that are too large to be stored.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub struct Recipe {
     pub header: &'static [Part],
     /// The data, piece by piece.
     pub data: &'static [Part],
-    /// The header length to claim when it is not the true one.
+    /// The claimed header length, if it is not the true one.
     pub length: Option<u64>,
 }
 
@@ -20,7 +20,8 @@ pub enum Part {
     Text(&'static str),
     /// These bytes.
     Hex(&'static [u8]),
-    /// The text so many times, with `join` between, and `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
+    /// The text `count` times, with `join` between, and `${i}`, `${i*K}` and `${i*K+C}` replaced by their
+    /// decimal values.
     Repeat {
         /// How many times.
         count: u64,
@@ -29,26 +30,27 @@ pub enum Part {
         /// Between two of them.
         join: &'static str,
     },
-    /// So many zero bytes.
+    /// This many zero bytes.
     Zeros(u64),
 }
 
-/// The text so many times.
+/// Returns the text this many times.
 pub const fn times(count: u64, text: &'static str) -> Part {
     Part::Repeat { count, text, join: "" }
 }
 
-/// The text so many times, with commas between.
+/// Returns the text this many times, with commas between.
 pub const fn list(count: u64, text: &'static str) -> Part {
     Part::Repeat { count, text, join: "," }
 }
 
 impl Part {
-    /// Appends the bytes of the piece, made as every reader of the manifest makes them. Of a text that holds the marker the caller takes care.
+    /// Appends the bytes of the piece, as every reader of the manifest makes them. The caller handles markers
+    /// in the text.
     pub fn append(&self, out: &mut Vec<u8>) {
         let part: vectors::recipe::Part =
             serde_json::from_value(self.to_json()).expect("a piece of a recipe");
-        out.extend(part.bytes().expect("a piece that makes sense"));
+        out.extend(part.bytes().expect("a valid piece"));
     }
 
     fn to_json(self) -> Value {
@@ -67,7 +69,7 @@ impl Part {
 }
 
 impl Recipe {
-    /// The recipe as it stands in the manifest.
+    /// Returns the recipe in the form of the manifest.
     pub fn to_json(self) -> Value {
         let parts = |parts: &[Part]| parts.iter().map(|part| part.to_json()).collect::<Vec<_>>();
         let mut recipe = json!({ "header": parts(self.header), "data": parts(self.data) });

@@ -1,1 +1,1 @@
-"""What the scripts of this folder share. Standard library only; public domain (CC0-1.0)."""
+"""Shared code of the scripts of this directory. Standard library only; public domain (CC0-1.0)."""

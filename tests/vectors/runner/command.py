@@ -1,4 +1,4 @@
-"""A reader that is a command: how it is asked, and what it answers."""
+"""Runs a reader that is a command, and interprets its answer."""
 
 import concurrent.futures
 import json
@@ -9,14 +9,14 @@ from runner import scoring, vectors
 
 
 def ask_all(command, chosen, jobs=None, timeout=60):
-    """The answers to these vectors by id."""
+    """Returns the answers to these vectors by id."""
     with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         answers = pool.map(lambda vector: ask(command, vectors.content(vector), timeout), chosen)
         return {vector["id"]: answer for vector, answer in zip(chosen, answers)}
 
 
 def ask(command, data, timeout):
-    """The answer to one file."""
+    """Returns the answer to one file."""
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
@@ -31,7 +31,7 @@ def ask(command, data, timeout):
 
 
 def acceptance(output):
-    """The answer of a reader that takes the file. Output that is not what the protocol says is a crash."""
+    """Returns the answer of a reader that accepts the file. Output that violates the protocol is a crash."""
     try:
         table = json.loads(output)
         for tensor in table["tensors"].values():

@@ -1,4 +1,4 @@
-"""What a reader answers to a vector, and whether that is right."""
+"""The answers of readers to vectors, and whether they are right."""
 
 import dataclasses
 import re
@@ -9,21 +9,21 @@ ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte (\d+))?")
 
 @dataclasses.dataclass
 class Answer:
-    """What a reader says about one file."""
+    """The answer of a reader about one file."""
 
     #: "accept", "reject" or "crash"
     verdict: str
-    #: For a crash or a refusal: what was said.
+    #: For a crash or a rejection: the message.
     text: str = ""
-    #: For a refusal: this project's code of the error and the byte where it shows, if given.
+    #: For a rejection: this project's code of the error and its byte, if given.
     code: Optional[str] = None
     at: Optional[int] = None
-    #: For a file that is taken: {"tensors": {name: {…}}, "metadata": {…} or None}
+    #: For an accepted file: {"tensors": {name: {…}}, "metadata": {…} or None}
     table: Optional[dict] = None
 
 
 def rejection(text):
-    """The answer of a reader that refuses a file in these words."""
+    """Returns the answer of a reader that rejects a file with this text."""
     found = ERROR_LINE.search(text)
     if not found:
         return Answer("reject", text=text)
@@ -31,10 +31,10 @@ def rejection(text):
 
 
 def problem(vector, answer, strict=False):
-    """Why the answer is wrong, in a sentence; None when it is right.
+    """Returns why the answer is wrong, as a sentence; None if it is right.
 
-    Strict is what this project asks of itself: its own verdict where readers may differ, the code and
-    the place of each error, and all that the manifest lists of a table.
+    Strict are the requirements on this project's own reader: its verdict where readers may differ, the
+    code and the offset of each error, and everything that the manifest lists of a table.
     """
     if answer.verdict == "crash":
         return f"crashed: {answer.text}"
@@ -56,7 +56,7 @@ def expected_verdict(vector, strict):
 
 
 def error_problem(vector, answer):
-    """What is wrong with the code or the place of an error."""
+    """Returns what is wrong with the code or the offset of an error."""
     if has_code(vector, answer) and has_place(vector, answer):
         return None
     return f"must say error[{vector['code']}] at byte {vector['at']}, but said error[{answer.code}] at byte {answer.at}"
@@ -73,8 +73,8 @@ def has_place(vector, answer):
 
 
 def table_problem(vector, table):
-    """What is wrong with the tensors or the metadata, in a sentence. Members that are missing in an
-    answer's tensor are not compared."""
+    """Returns what is wrong with the tensors or the metadata, as a sentence. Members that are missing in
+    an answer's tensor are not compared."""
     tensors = table["tensors"]
     if "tensor_count" in vector and len(tensors) != vector["tensor_count"]:
         return f"has {vector['tensor_count']} tensors, but {len(tensors)} were read"
@@ -88,7 +88,7 @@ def table_problem(vector, table):
 
 
 def left_out(vector, table):
-    """What the manifest lists, and the table does not have: offsets or metadata."""
+    """Returns the offsets or metadata that the manifest lists and the table does not have."""
     if "metadata" in vector and "metadata" not in table:
         return "leaves out the metadata"
     if "tensors" in vector and not all("data_offsets" in tensor for tensor in table["tensors"].values()):
@@ -97,7 +97,7 @@ def left_out(vector, table):
 
 
 def tensors_problem(expected, found):
-    """What is wrong with one of the tensors."""
+    """Returns what is wrong with one of the tensors."""
     if expected.keys() != found.keys():
         return f"the tensors are {sorted(expected)!r}, but {sorted(found)!r} were read"
     for name, tensor in found.items():
@@ -108,7 +108,7 @@ def tensors_problem(expected, found):
 
 
 def same(found, expected):
-    """Whether two JSON values are the same. In Python alone 2, 2.0 and (for 1) true are equal."""
+    """Whether two JSON values are the same. In plain Python 2, 2.0 and (for 1) true are equal."""
     if type(found) is not type(expected):
         return False
     if isinstance(found, dict):

@@ -5,28 +5,28 @@ import json
 import pathlib
 import re
 
-#: The folder of the vectors.
+#: The directory of the vectors.
 HERE = pathlib.Path(__file__).resolve().parent.parent
 PLACEHOLDER = re.compile(r"\$\{i(?:\*(\d+))?(?:\+(\d+))?\}")
 
 
 class Unusable(Exception):
-    """The vectors here are not the ones that the manifest means."""
+    """The vectors here do not match the manifest."""
 
 
 def load():
-    """The manifest as it stands in manifest.json."""
+    """Returns the content of manifest.json."""
     with open(HERE / "manifest.json", encoding="utf-8") as file:
         return json.load(file)
 
 
 def area(vector):
-    """The first word of a vector's id."""
+    """Returns the first word of a vector's id."""
     return vector["id"].partition("-")[0]
 
 
 def content(vector):
-    """The bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
+    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
     data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
         raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
@@ -34,14 +34,14 @@ def content(vector):
 
 
 def expand(recipe):
-    """The file that a recipe describes."""
+    """Returns the file that a recipe describes."""
     header = b"".join(map(part, recipe["header"]))
     length = int(recipe.get("length", len(header)))
     return length.to_bytes(8, "little") + header + b"".join(map(part, recipe["data"]))
 
 
 def part(piece):
-    """The bytes of one part of a recipe."""
+    """Returns the bytes of one part of a recipe."""
     (kind, value), = piece.items()
     if kind == "text":
         return value.encode()
@@ -55,12 +55,12 @@ def part(piece):
 
 
 def repeat(text, count, join):
-    """The text so many times, with its placeholders filled in."""
+    """Returns the repeated text, with its placeholders filled in."""
     if not PLACEHOLDER.search(text):
         return join.join([text] * count).encode()
     return join.join(fill(text, i) for i in range(count)).encode()
 
 
 def fill(text, i):
-    """The text with `${i*K+C}` replaced by its value; `*K` and `+C` may be absent."""
+    """Returns the text with `${i*K+C}` replaced by its value; `*K` and `+C` may be absent."""
     return PLACEHOLDER.sub(lambda match: str(i * int(match[1] or 1) + int(match[2] or 0)), text)

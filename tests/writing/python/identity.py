@@ -1,8 +1,8 @@
-"""Writes what a program writes, with the PyPI package `safetensors`, and compares the files byte for byte.
+"""Writes the dictionaries of a program with the PyPI package `safetensors`, and compares the files byte for byte.
 
 python3 identity.py [--cases N] [--seed N] -- PROGRAM
 
-How the program tells what it writes is said in main.rs beside this file. The same seed gives the same dictionaries.
+main.rs beside this file describes the protocol. The same seed gives the same dictionaries.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import safetensors
 from safetensors import TensorSpec, deserialize, safe_open, serialize, serialize_file
 from safetensors.numpy import _TYPES as NUMPY
 
-# What the package calls some dtypes when it writes.
+# The package's names for some dtypes when it writes.
 NAMES = {
     "F4": "float4_e2m1fn_x2", "F8_E4M3": "float8_e4m3fn", "F8_E8M0": "float8_e8m0fnu", "BF16": "bfloat16",
     "C64": "complex64",
@@ -27,25 +27,25 @@ NAMES = {
 
 
 def name_of(dtype):
-    """What the package calls a dtype when it writes."""
+    """Returns the package's name for a dtype when it writes."""
     name = re.sub("^(F|I|U)(?=[0-9])", lambda kind: {"F": "float", "I": "int", "U": "uint"}[kind[0]], dtype)
     return NAMES.get(dtype, name.lower())
 
 
 class Program:
-    """What the program says, and what it is told: byte strings after their lengths."""
+    """The program's messages in both directions: byte strings after their lengths."""
 
     def __init__(self, words, cases, seed):
         words = [*words, str(cases), str(seed)]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def hear(self):
+    def receive(self):
         length = self.process.stdout.read(4)
         if len(length) < 4:
             sys.exit("the program ended before its time")
         return self.process.stdout.read(struct.unpack("<I", length)[0])
 
-    def tell(self, data):
+    def send(self, data):
         self.process.stdin.write(struct.pack("<I", len(data)) + data)
         self.process.stdin.flush()
 
@@ -59,21 +59,21 @@ class Case:
     """A dictionary, and the program's file."""
 
     def __init__(self, program):
-        tensors, pairs, files = program.hear().decode().split()
+        tensors, pairs, files = program.receive().decode().split()
         self.is_identical = files == "identical"
         self.tensors = {}
         for _ in range(int(tensors)):
-            name, dtype, dims, data = (program.hear() for _ in range(4))
+            name, dtype, dims, data = (program.receive() for _ in range(4))
             dims = [int(dim) for dim in dims.decode().split()]
             self.tensors[name.decode()] = dtype.decode(), dims, data
         self.metadata = None if pairs == "-" else {}
         for _ in range(0 if pairs == "-" else int(pairs)):
-            key, value = program.hear().decode(), program.hear().decode()
+            key, value = program.receive().decode(), program.receive().decode()
             self.metadata[key] = value
-        self.file = program.hear()
+        self.file = program.receive()
 
     def written(self, path):
-        """The package's own file; through a real one if there is a path."""
+        """Returns the package's own file, written through a real one if there is a path."""
         kept, specs = [], {}
         for name, (dtype, dims, data) in self.tensors.items():
             kept.append(ctypes.create_string_buffer(data, max(1, len(data))))
@@ -89,11 +89,11 @@ class Case:
             return file.read()
 
     def read(self):
-        """What the package says of the program's file, as the dictionary is."""
+        """Reads the program's file into the form of the dictionary."""
         return {name: (info["dtype"], info["shape"], bytes(info["data"])) for name, info in deserialize(self.file)}
 
     def opened(self, path):
-        """The same of the file on a disk, and its metadata. Values as far as numpy has them."""
+        """Reads the same from a file on disk, with its metadata. Values only for dtypes that numpy has."""
         with open(path, "wb") as file:
             file.write(self.file)
         tensors = {}
@@ -106,15 +106,15 @@ class Case:
                 tensors[name] = dtype, dims, data
             return tensors, file.metadata()
 
-    def fault(self, their_file, folder, number):
-        """What is wrong, in words; nothing if all is well."""
+    def fault(self, their_file, directory, number):
+        """Returns what is wrong, as text; None if nothing."""
         if self.is_identical and self.file != their_file:
             return f"written\n{self.file}\nbut the package writes\n{their_file}"
         if self.read() != self.tensors:
             return f"{self.file}\nis read as\n{self.read()}"
         if number % 4 == 1 or len(self.metadata or {}) > 0:
-            opened = self.opened(os.path.join(folder, "ours"))
-            # It makes no difference between an empty one and none.
+            opened = self.opened(os.path.join(directory, "ours"))
+            # It does not distinguish an empty one from none.
             if opened != (self.tensors, self.metadata or None) and opened != (self.tensors, self.metadata):
                 return f"{self.file}\nis opened as\n{opened}"
         return None
@@ -129,16 +129,16 @@ def main():
     print(f"safetensors {safetensors.__version__}, {options.cases} cases, --seed {options.seed}", flush=True)
     tensors, identical = 0, 0
     program = Program(options.program, options.cases, options.seed)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for number in range(options.cases):
             case = Case(program)
-            their_file = case.written(os.path.join(folder, "theirs") if number % 4 == 0 else None)
-            fault = case.fault(their_file, folder, number)
+            their_file = case.written(os.path.join(directory, "theirs") if number % 4 == 0 else None)
+            fault = case.fault(their_file, directory, number)
             if fault:
                 sys.exit(f"case {number}: {case.tensors}, {case.metadata}: {fault}")
             tensors += len(case.tensors)
             identical += case.is_identical
-            program.tell(their_file)
+            program.send(their_file)
     program.end()
     print(f"{options.cases} files of {tensors} tensors mean the same in both directions, {identical} are byte-identical")
 

@@ -1,9 +1,10 @@
-//! Writes random dictionaries of tensors for `identity.py`, and reads what that has written of the same.
+//! Writes random dictionaries of tensors for `identity.py`, and reads the files that it has written for the
+//! same dictionaries.
 //!
-//! `writes CASES SEED`. Everything said is a byte string after its length, a little-endian `u32`. Of each dictionary it
-//! says: the numbers of tensors and of pairs (`-` if there is no `__metadata__`), and whether the files must be `identical`
-//! or only mean the `same`; of each tensor name, dtype,
-//! dimensions and bytes; of each pair key and value; and the file. What it hears is the other's file.
+//! `writes CASES SEED`. Every message is a byte string after its length, a little-endian `u32`. The program
+//! sends, of each dictionary: the numbers of tensors and of pairs (`-` if there is no `__metadata__`), and
+//! whether the files must be `identical` or only mean the `same`; of each tensor name, dtype, dimensions and
+//! bytes; of each pair key and value; and the file. It receives the other's file.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -23,15 +24,15 @@ fn main() -> Outcome<()> {
     for case in 0..cases {
         let Case { dictionary, file, is_identical } = Case::random(&mut random);
         describe(&dictionary, is_identical, &mut output)?;
-        say(&file, &mut output)?;
+        send(&file, &mut output)?;
         output.flush()?;
-        let theirs = hear(&mut input)?;
+        let theirs = receive(&mut input)?;
         let found = read(&theirs);
         if found.clone().sorted() != dictionary.sorted() {
             return Err(format!("case {case}: the other's file is read as {found:?}").into());
         }
         if is_identical && write(&found) != theirs {
-            return Err(format!("case {case}: what is read is not written as it was").into());
+            return Err(format!("case {case}: the read dictionary is not written as it was").into());
         }
     }
     Ok(())
@@ -45,7 +46,7 @@ struct Case {
 }
 
 impl Case {
-    /// One of twenty has many keys, and one of five places its tensors in a way of its own.
+    /// Returns a random case. One of twenty has many keys, and one of five another placement.
     fn random(random: &mut Random) -> Self {
         let mut dictionary = Dictionary::random(Kinds::Python, random);
         let has_many_keys = random.percent(5);
@@ -67,7 +68,7 @@ impl Case {
         let description = Description::new(&dictionary);
         let spec = description.spec().with_placement(placement(8 << random.below(10)));
         let mut memory = description.memory();
-        let plan = spec.plan_sorted(&mut memory).expect("it is sound");
+        let plan = spec.plan_sorted(&mut memory).expect("valid description");
         let file = write_planned(&dictionary, plan);
         Self { dictionary: as_planned(&dictionary, plan), file, is_identical: false }
     }
@@ -76,27 +77,27 @@ impl Case {
 fn describe(dictionary: &Dictionary, is_identical: bool, output: &mut impl Write) -> io::Result<()> {
     let pairs = dictionary.metadata.as_ref().map_or_else(|| "-".to_owned(), |pairs| pairs.len().to_string());
     let files = if is_identical { "identical" } else { "same" };
-    say(format!("{} {pairs} {files}", dictionary.tensors.len()).as_bytes(), output)?;
+    send(format!("{} {pairs} {files}", dictionary.tensors.len()).as_bytes(), output)?;
     for tensor in &dictionary.tensors {
         let dims: Vec<_> = tensor.dims.iter().map(u64::to_string).collect();
         for text in [&tensor.name, &tensor.dtype, &dims.join(" ")] {
-            say(text.as_bytes(), output)?;
+            send(text.as_bytes(), output)?;
         }
-        say(&tensor.bytes, output)?;
+        send(&tensor.bytes, output)?;
     }
     for (key, value) in dictionary.metadata.iter().flatten() {
-        say(key.as_bytes(), output)?;
-        say(value.as_bytes(), output)?;
+        send(key.as_bytes(), output)?;
+        send(value.as_bytes(), output)?;
     }
     Ok(())
 }
 
-fn say(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
-    output.write_all(&u32::try_from(bytes.len()).expect("it is small").to_le_bytes())?;
+fn send(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
+    output.write_all(&u32::try_from(bytes.len()).expect("fits in usize").to_le_bytes())?;
     output.write_all(bytes)
 }
 
-fn hear(input: &mut impl Read) -> Outcome<Vec<u8>> {
+fn receive(input: &mut impl Read) -> Outcome<Vec<u8>> {
     let mut len = [0; 4];
     input.read_exact(&mut len)?;
     let mut bytes = vec![0; usize::try_from(u32::from_le_bytes(len))?];

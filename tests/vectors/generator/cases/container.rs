@@ -1,4 +1,4 @@
-//! The length in front, the header's place in the file, the amount of data behind it.
+//! The length at the start, the position of the header, the amount of data after it.
 
 use crate::case::{At, Case, bad, bytes, json, ok, raw, tensors};
 

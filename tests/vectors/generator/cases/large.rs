@@ -1,4 +1,4 @@
-//! Files that are made by recipes: too large to be kept, or too repetitive.
+//! Files that are made by recipes: too large to be stored, or too repetitive.
 
 use crate::case::{At, Case, bad, ok, recipe};
 use crate::recipe::Part::{self, Hex, Text, Zeros};

@@ -1,4 +1,4 @@
-//! One tensor's size, and the places of all of them.
+//! The size of one tensor, and the layout of all of them.
 
 use crate::case::{Case, bad, ok, tensors};
 

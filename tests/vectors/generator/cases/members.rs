@@ -1,4 +1,4 @@
-//! Members that the format does not know, and `__metadata__`.
+//! Unknown members, and `__metadata__`.
 
 use crate::case::{Case, bad, joined, json, members, metadata, ok, unknown};
 

@@ -1,4 +1,4 @@
-//! The cases, by area. One line, or two, a case.
+//! The cases, by area. Each has one line, or two.
 
 mod container;
 mod entry;
@@ -13,7 +13,7 @@ mod text;
 
 use crate::case::Case;
 
-/// Every case, in the order of the manifest.
+/// Returns every case, in the order of the manifest.
 pub fn all() -> Vec<Case> {
     [
         container::CASES,

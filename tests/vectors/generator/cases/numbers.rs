@@ -1,4 +1,4 @@
-//! Numbers: in shapes, in offsets, in members that are skipped.
+//! Numbers: in shapes, in offsets, in skipped members.
 
 use crate::case::{Case, bad, empty_shape, offsets, ok, shape, tensors, unknown};
 

@@ -1,4 +1,4 @@
-//! The listed differences from the reference, and files with several faults.
+//! The listed deviations from the reference, and files with several errors.
 
 use crate::case::{
     At, Case, bad, bytes, entry, joined, json, members, metadata, ok, shape, tensors, unknown,
@@ -7,7 +7,7 @@ use crate::case::{
 const NAME: &str = "name.duplicate";
 const KEY: &str = "metadata.duplicate";
 
-/// An out-of-range number in a member that is skipped; the tensors are those of the plain entry.
+/// Returns a case with an out-of-range number in a skipped member; the tensors are those of the plain entry.
 const fn too_large(id: &'static str, number: &'static str, reason: &'static str) -> Case {
     let twin = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":0}}"#;
     ok(id, "json-3", unknown(number).like(twin), reason).deviates("D5")

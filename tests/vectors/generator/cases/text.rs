@@ -1,4 +1,4 @@
-//! Whitespace, what may stand around the object, and UTF-8.
+//! Whitespace, text around the object, and UTF-8.
 
 use crate::case::{At, Case, bad, bytes, dtype, json, name, name_bytes, ok, unknown, value, value_bytes};
 

@@ -1,5 +1,5 @@
-//! What cannot be a file, or not one that every reader takes alike, is refused before its first byte, in words that say
-//! which part of the description is at fault.
+//! Descriptions that cannot be a file, or not one that every reader interprets alike, are rejected before the
+//! first byte, with an error that names the part at fault.
 
 use std::cmp::Reverse;
 
@@ -11,79 +11,79 @@ use embedded_safetensors::{
 };
 use support::random::Random;
 
-/// A tensor of 8 bytes.
+/// Returns a tensor of 8 bytes.
 const fn named(name: &str) -> TensorSpec<'_> {
     TensorSpec::new(name, Dtype::U8, &[8])
 }
 
-/// As many bytes as a tensor can have.
+/// The largest number of bytes of a tensor.
 const LONGEST: u64 = u64::MAX / 8;
 
-/// What each way to plan says of the description: in order, sorted, as given.
-fn refusals(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
+/// Returns the errors of each way to plan: in order, sorted, as given.
+fn errors(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
     let count = spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len);
     let [mut memory, mut scratch] = [vec![0; count], vec![u32::MAX; count]];
     [spec.plan().err(), spec.plan_sorted(&mut memory).err(), spec.plan_as_given(&mut scratch).err()]
 }
 
-/// All ways refuse it with this.
-fn assert_refused(spec: FileSpec<'_>, fault: SpecErrorKind, part: SpecPart) {
-    assert_eq!(refusals(spec), [Some(SpecError { kind: fault, part }); 3]);
+/// Asserts that all ways reject it with this error.
+fn assert_rejected(spec: FileSpec<'_>, kind: SpecErrorKind, part: SpecPart) {
+    assert_eq!(errors(spec), [Some(SpecError { kind, part }); 3]);
 }
 
-/// The ways that sort refuse it with this.
-fn assert_refused_sorting(spec: FileSpec<'_>, fault: SpecErrorKind, part: SpecPart) {
-    assert_eq!(refusals(spec)[1..], [Some(SpecError { kind: fault, part }); 2]);
+/// Asserts that the ways that sort reject it with this error.
+fn assert_rejected_when_sorting(spec: FileSpec<'_>, kind: SpecErrorKind, part: SpecPart) {
+    assert_eq!(errors(spec)[1..], [Some(SpecError { kind, part }); 2]);
 }
 
-fn assert_says(fault: SpecErrorKind, part: SpecPart, code: &str, sentence: &str) {
+fn assert_message(kind: SpecErrorKind, part: SpecPart, code: &str, message: &str) {
     let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
     assert_eq!(
-        (SpecError { kind: fault, part }.to_string().as_str(), fault.code(), fault.class()),
-        (sentence, code, class)
+        (SpecError { kind, part }.to_string().as_str(), kind.code(), kind.class()),
+        (message, code, class)
     );
 }
 
 #[test]
-fn a_name_twice() {
+fn duplicate_name() {
     let [a, b, c, wide] = [named("a"), named("b"), named("c"), TensorSpec::new("b", Dtype::F32, &[])];
-    let twice = |other| SpecErrorKind::NameTwice { other };
-    assert_refused(FileSpec::new(&[a, b, b, c]), twice(1), SpecPart::Tensor(2));
-    assert_refused(FileSpec::new(&[wide, a, b, c]), twice(0), SpecPart::Tensor(2));
+    let duplicate = |other| SpecErrorKind::NameTwice { other };
+    assert_rejected(FileSpec::new(&[a, b, b, c]), duplicate(1), SpecPart::Tensor(2));
+    assert_rejected(FileSpec::new(&[wide, a, b, c]), duplicate(0), SpecPart::Tensor(2));
     let tensors = [a, b, c, wide];
     let by_size = FileSpec::new(&tensors).with_placement(Placement::BySize(8));
-    assert_refused(by_size, twice(1), SpecPart::Tensor(3));
+    assert_rejected(by_size, duplicate(1), SpecPart::Tensor(3));
     let empty = named("");
-    assert_refused(FileSpec::new(&[empty, empty]), twice(0), SpecPart::Tensor(1));
-    // In no order at all, the first one of the array is the earlier one.
-    assert_refused_sorting(FileSpec::new(&[b, c, a, wide]), twice(0), SpecPart::Tensor(3));
-    assert_refused_sorting(FileSpec::new(&[c, b, a, c]), twice(0), SpecPart::Tensor(3));
-    let sentence = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
-    assert_says(twice(0), SpecPart::Tensor(3), "usage.name", sentence);
+    assert_rejected(FileSpec::new(&[empty, empty]), duplicate(0), SpecPart::Tensor(1));
+    // If nothing is in order, the earlier one is the first in the slice.
+    assert_rejected_when_sorting(FileSpec::new(&[b, c, a, wide]), duplicate(0), SpecPart::Tensor(3));
+    assert_rejected_when_sorting(FileSpec::new(&[c, b, a, c]), duplicate(0), SpecPart::Tensor(3));
+    let message = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
+    assert_message(duplicate(0), SpecPart::Tensor(3), "usage.name", message);
 }
 
 #[test]
-fn a_name_twice_among_many() {
+fn duplicate_name_among_many() {
     let names: Vec<_> = (0..1000).map(|number| format!("layer.{number:04}")).collect();
     let tensors: Vec<_> = names.iter().map(|name| named(name)).collect();
     for (other, index) in [(0, 999), (0, 1), (998, 999), (123, 877), (500, 501)] {
         let mut tensors = tensors.clone();
         tensors[index] = TensorSpec::new(&names[other], Dtype::BOOL, &[]);
-        assert_refused_sorting(
+        assert_rejected_when_sorting(
             FileSpec::new(&tensors),
             SpecErrorKind::NameTwice { other },
             SpecPart::Tensor(index),
         );
-        // In the file's order the other one is behind all that differ from it in dtype.
+        // In the file's order the other one follows all that differ from it in dtype.
         let spec = tensors.remove(index);
         tensors.push(spec);
-        let found = refusals(FileSpec::new(&tensors));
+        let found = errors(FileSpec::new(&tensors));
         assert_eq!(found, [Some(SpecErrorKind::NameTwice { other }.at(999)); 3]);
     }
 }
 
-/// The first tensor whose name another one behind it has, and that one.
-fn first_twins(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
+/// Returns the error of the first tensor with a later duplicate.
+fn first_duplicate(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
     (0..tensors.len()).find_map(|other| {
         let index =
             (other + 1..tensors.len()).find(|index| tensors[*index].name() == tensors[other].name())?;
@@ -92,9 +92,9 @@ fn first_twins(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
 }
 
 #[test]
-fn a_name_twice_among_all_dtypes() {
+fn duplicate_name_among_all_dtypes() {
     let mut random = Random::new(11);
-    let (mut sound, mut twice) = (0, 0);
+    let (mut valid, mut duplicate) = (0, 0);
     for round in 0..3000 {
         let letters = 1 + random.below(40);
         let names: Vec<_> = (0..1 + random.below(12)).map(|_| random.below(letters).to_string()).collect();
@@ -116,11 +116,11 @@ fn a_name_twice_among_all_dtypes() {
             .any(|pair| (rank(&pair[0]), pair[0].name()) == (rank(&pair[1]), pair[1].name()));
         match beside {
             true => assert!(matches!(found, Some(SpecError { kind: SpecErrorKind::NameTwice { .. }, .. }))),
-            false => assert_eq!(found, first_twins(&tensors)),
+            false => assert_eq!(found, first_duplicate(&tensors)),
         }
-        *if found.is_some() { &mut twice } else { &mut sound } += 1;
+        *if found.is_some() { &mut duplicate } else { &mut valid } += 1;
     }
-    assert!(sound > 500 && twice > 500, "{sound} {twice}");
+    assert!(valid > 500 && duplicate > 500, "{valid} {duplicate}");
 }
 
 trait At {
@@ -134,37 +134,37 @@ impl At for SpecErrorKind {
 }
 
 #[test]
-fn a_key_twice() {
-    let twice = |other| SpecErrorKind::KeyTwice { other };
+fn duplicate_key() {
+    let duplicate = |other| SpecErrorKind::KeyTwice { other };
     let pairs = [("a", "1"), ("b", "2"), ("b", "3"), ("c", "4")];
     let tensors = [named("a")];
     for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
-        assert_refused(spec.with_metadata(&pairs), twice(1), SpecPart::Key(2));
-        assert_refused(spec.with_metadata(&[("", "1"), ("", "1")]), twice(0), SpecPart::Key(1));
+        assert_rejected(spec.with_metadata(&pairs), duplicate(1), SpecPart::Key(2));
+        assert_rejected(spec.with_metadata(&[("", "1"), ("", "1")]), duplicate(0), SpecPart::Key(1));
         let pairs = [("b", "2"), ("a", "1"), ("b", "3")];
-        assert_refused_sorting(spec.with_metadata(&pairs), twice(0), SpecPart::Key(2));
+        assert_rejected_when_sorting(spec.with_metadata(&pairs), duplicate(0), SpecPart::Key(2));
     }
-    let sentence = "error[usage.key] in key 2, counted from 0: key 0 is the same";
-    assert_says(twice(0), SpecPart::Key(2), "usage.key", sentence);
+    let message = "error[usage.key] in key 2, counted from 0: key 0 is the same";
+    assert_message(duplicate(0), SpecPart::Key(2), "usage.key", message);
 }
 
 #[test]
-fn the_reserved_name() {
+fn reserved_name() {
     let [a, reserved] = ["a", "__metadata__"].map(named);
-    assert_refused(FileSpec::new(&[reserved, a]), SpecErrorKind::Reserved, SpecPart::Tensor(0));
-    assert_refused(FileSpec::new(&[a, reserved]), SpecErrorKind::Reserved, SpecPart::Tensor(1));
+    assert_rejected(FileSpec::new(&[reserved, a]), SpecErrorKind::Reserved, SpecPart::Tensor(0));
+    assert_rejected(FileSpec::new(&[a, reserved]), SpecErrorKind::Reserved, SpecPart::Tensor(1));
     // With metadata or without, and not as a key.
-    assert_refused(
+    assert_rejected(
         FileSpec::new(&[reserved]).with_metadata(&[]),
         SpecErrorKind::Reserved,
         SpecPart::Tensor(0),
     );
-    assert_eq!(refusals(FileSpec::new(&[a]).with_metadata(&[("__metadata__", "")])), [None; 3]);
+    assert_eq!(errors(FileSpec::new(&[a]).with_metadata(&[("__metadata__", "")])), [None; 3]);
     for name in ["__metadata_", "__metadata__ ", "__METADATA__", "_metadata__", "__padding__.0"] {
-        assert_eq!(refusals(FileSpec::new(&[named(name)])), [None; 3], "{name}");
+        assert_eq!(errors(FileSpec::new(&[named(name)])), [None; 3], "{name}");
     }
     for name in ["__padding__.0", "__padding__.7", "__padding__.", "__padding__.x"] {
-        assert_refused(
+        assert_rejected(
             FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16)),
             SpecErrorKind::Reserved,
             SpecPart::Tensor(0),
@@ -172,18 +172,18 @@ fn the_reserved_name() {
     }
     for name in ["__padding__", "__padding_", "a__padding__.0"] {
         assert_eq!(
-            refusals(FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16))),
+            errors(FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16))),
             [None; 3],
             "{name}"
         );
     }
-    let sentence = "error[usage.reserved] in tensor 0, counted from 0: \"__metadata__\" is no name for a tensor, \
-                    nor \"__padding__.…\" in a file that is padded";
-    assert_says(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", sentence);
+    let message = "error[usage.reserved] in tensor 0, counted from 0: \
+                    \"__metadata__\" is no name for a tensor, nor \"__padding__.…\" in a file that is padded";
+    assert_message(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", message);
 }
 
 #[test]
-fn elements_that_do_not_fill_bytes() {
+fn elements_must_fill_bytes() {
     let cases: [(Dtype, &[u64], u64); 7] = [
         (Dtype::F4, &[], 1),
         (Dtype::F4, &[3], 3),
@@ -194,39 +194,44 @@ fn elements_that_do_not_fill_bytes() {
         (Dtype::F6_E3M2, &[2, 7], 14),
     ];
     for (dtype, dims, elements) in cases {
-        let fault = SpecErrorKind::SubByte { elements, bits: dtype.bits() };
+        let kind = SpecErrorKind::SubByte { elements, bits: dtype.bits() };
         let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!(tensor.byte_len(), Err(fault));
-        assert_refused(FileSpec::new(&[named("a"), tensor]), fault, SpecPart::Tensor(1));
+        assert_eq!(tensor.byte_len(), Err(kind));
+        assert_rejected(FileSpec::new(&[named("a"), tensor]), kind, SpecPart::Tensor(1));
     }
     for (dtype, dims, len) in [(Dtype::F4, [3, 2], 3), (Dtype::F6_E2M3, [2, 2], 3), (Dtype::F4, [3, 0], 0)] {
         let tensor = TensorSpec::new("b", dtype, &dims);
-        assert_eq!((tensor.byte_len(), refusals(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
+        assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let fault = SpecErrorKind::SubByte { elements: 3, bits: 4 };
-    let sentence =
+    let kind = SpecErrorKind::SubByte { elements: 3, bits: 4 };
+    let message =
         "error[usage.bits] in tensor 1, counted from 0: 3 elements of 4 bits do not fill whole bytes";
-    assert_says(fault, SpecPart::Tensor(1), "usage.bits", sentence);
-    let sentence =
+    assert_message(kind, SpecPart::Tensor(1), "usage.bits", message);
+    let message =
         "error[usage.bits] in tensor 1, counted from 0: 1 element of 6 bits does not fill whole bytes";
-    assert_says(SpecErrorKind::SubByte { elements: 1, bits: 6 }, SpecPart::Tensor(1), "usage.bits", sentence);
+    assert_message(
+        SpecErrorKind::SubByte { elements: 1, bits: 6 },
+        SpecPart::Tensor(1),
+        "usage.bits",
+        message,
+    );
 }
 
 #[test]
-fn a_tensor_that_is_too_large() {
+fn too_large_tensor() {
     let cases: [(Dtype, &[u64]); 6] = [
         (Dtype::U8, &[LONGEST + 1]),
         (Dtype::U64, &[1 << 58]),
         (Dtype::F4, &[1 << 62]),
         (Dtype::U8, &[1 << 32, 1 << 32]),
-        // From left to right, as the reference does.
+        // From left to right, as in the reference.
         (Dtype::U8, &[1 << 32, 1 << 32, 0]),
         (Dtype::BOOL, &[u64::MAX, 2]),
     ];
     for (dtype, dims) in cases {
         let tensor = TensorSpec::new("b", dtype, dims);
         assert_eq!(tensor.byte_len(), Err(SpecErrorKind::Overflow));
-        assert_refused(FileSpec::new(&[named("a"), tensor]), SpecErrorKind::Overflow, SpecPart::Tensor(1));
+        assert_rejected(FileSpec::new(&[named("a"), tensor]), SpecErrorKind::Overflow, SpecPart::Tensor(1));
     }
     let cases: [(Dtype, &[u64], u64); 5] = [
         (Dtype::U8, &[LONGEST], LONGEST),
@@ -237,14 +242,15 @@ fn a_tensor_that_is_too_large() {
     ];
     for (dtype, dims, len) in cases {
         let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!((tensor.byte_len(), refusals(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
+        assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let sentence = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not fit into 64 bits";
-    assert_says(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", sentence);
+    let message = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not \
+        fit into 64 bits";
+    assert_message(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", message);
 }
 
 #[test]
-fn tensors_that_are_too_large_together() {
+fn too_large_total() {
     let names: Vec<_> = (0..20).map(|number| format!("{number:02}")).collect();
     let tensors: Vec<_> = names.iter().map(|name| TensorSpec::new(name, Dtype::U8, &[LONGEST])).collect();
     for placement in
@@ -253,20 +259,20 @@ fn tensors_that_are_too_large_together() {
         // Eight of them leave 8 bytes, which are not enough for a header.
         for count in 8..=20 {
             let spec = FileSpec::new(&tensors[..count]).with_placement(placement);
-            assert_refused(spec, SpecErrorKind::DataTooLong, SpecPart::File);
+            assert_rejected(spec, SpecErrorKind::DataTooLong, SpecPart::File);
         }
         let spec = FileSpec::new(&tensors[..7]).with_placement(placement);
-        assert_eq!(refusals(spec), [None; 3]);
-        let plan = spec.plan().expect("it fits");
+        assert_eq!(errors(spec), [None; 3]);
+        let plan = spec.plan().expect("fits");
         assert_eq!(plan.file_len(), plan.data_start() + plan.data_len());
         assert!(plan.data_len() >= 7 * LONGEST);
     }
-    let sentence = "error[usage.data]: the length of the file does not fit into 64 bits";
-    assert_says(SpecErrorKind::DataTooLong, SpecPart::File, "usage.data", sentence);
+    let message = "error[usage.data]: the length of the file does not fit into 64 bits";
+    assert_message(SpecErrorKind::DataTooLong, SpecPart::File, "usage.data", message);
 }
 
 #[test]
-fn a_file_of_all_bytes_that_64_bits_count() {
+fn longest_file_of_64_bits() {
     let dims = [[LONGEST]; 7];
     let plan_with = |last: u64| {
         let last = [last];
@@ -276,31 +282,31 @@ fn a_file_of_all_bytes_that_64_bits_count() {
             names.iter().zip(dims).map(|(name, dims)| TensorSpec::new(name, Dtype::U8, dims)).collect();
         FileSpec::new(&tensors).plan().map(|plan| (plan.data_start(), plan.file_len()))
     };
-    let (data_start, file_len) = plan_with(LONGEST / 2).expect("it fits");
+    let (data_start, file_len) = plan_with(LONGEST / 2).expect("fits");
     let left = u64::MAX - file_len;
     assert_eq!(plan_with(LONGEST / 2 + left), Ok((data_start, u64::MAX)));
-    let fault = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
-    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(fault));
+    let kind = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
+    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(kind));
 }
 
-/// Does something with the plan of so many bytes of JSON: one tensor of a long name.
+/// Plans a header of this many bytes of JSON, with one tensor of a long name, and passes the plan to `then`.
 fn with_header_of<T>(len: u64, escaped: bool, then: impl FnOnce(Result<FilePlan<'_>, SpecError>) -> T) -> T {
     let rest = r#"{"":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}"#.len();
-    let name = usize::try_from(len).expect("it is small") - rest;
+    let name = usize::try_from(len).expect("fits in usize") - rest;
     let name = if escaped { "\0".repeat(name / 6) + &"n".repeat(name % 6) } else { "n".repeat(name) };
     then(FileSpec::new(&[named(&name)]).plan())
 }
 
 #[test]
-fn the_longest_header() {
+fn longest_header() {
     for (len, escaped) in [(MAX_HEADER_LEN, true), (MAX_HEADER_LEN - 7, true), (MAX_HEADER_LEN - 7, false)] {
         with_header_of(len, escaped, |plan| {
-            let plan = plan.expect("it is as long as can be");
+            let plan = plan.expect("the maximum length");
             assert_eq!((plan.header_len(), plan.file_len()), (MAX_HEADER_LEN, 8 + MAX_HEADER_LEN + 8));
             let mut encoder = plan.encoder();
             encoder.skip(MAX_HEADER_LEN);
             assert_eq!(encoder.remaining(), 8);
-            let spaces = " ".repeat(usize::try_from(MAX_HEADER_LEN - len).expect("it is small"));
+            let spaces = " ".repeat(usize::try_from(MAX_HEADER_LEN - len).expect("fits in usize"));
             let end = "\"data_offsets\":[0,8]}}".to_owned() + &spaces;
             assert!(end.as_bytes().ends_with(encoder.encode(&mut [0; 9])));
         });
@@ -310,34 +316,34 @@ fn the_longest_header() {
     with_header_of(MAX_HEADER_LEN + 1, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
-    let sentence =
+    let message =
         "error[usage.header]: the header has 100000008 bytes, more than the 100000000 that are allowed";
-    assert_says(
+    assert_message(
         SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
         SpecPart::File,
         "usage.header",
-        sentence,
+        message,
     );
 }
 
 #[test]
-fn spaces_for_a_placement_count_too() {
+fn placement_spaces_count_as_header() {
     let tensors = [named("a")];
     let spec = |unit| FileSpec::new(&tensors).with_placement(Placement::Start(unit));
-    assert_eq!(refusals(spec(1 << 26)), [None; 3]);
-    let fault = SpecErrorKind::HeaderTooLarge { length: (1 << 27) - 8 };
-    assert_refused(spec(1 << 27), fault, SpecPart::File);
-    let fault = SpecErrorKind::HeaderTooLarge { length: (1 << 31) - 8 };
-    assert_refused(spec(1 << 31), fault, SpecPart::File);
+    assert_eq!(errors(spec(1 << 26)), [None; 3]);
+    let kind = SpecErrorKind::HeaderTooLarge { length: (1 << 27) - 8 };
+    assert_rejected(spec(1 << 27), kind, SpecPart::File);
+    let kind = SpecErrorKind::HeaderTooLarge { length: (1 << 31) - 8 };
+    assert_rejected(spec(1 << 31), kind, SpecPart::File);
 }
 
 #[test]
-fn a_placement_that_is_none() {
+fn invalid_placement() {
     let tensors = [named("a")];
     for asked in [0, 1, 2, 4, 7, 9, 12, 24, 100, 4095, 4097, u32::MAX, (1 << 31) + 8] {
         for placement in [Placement::Start(asked), Placement::BySize(asked), Placement::Padded(asked)] {
             for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
-                assert_refused(
+                assert_rejected(
                     spec.with_placement(placement),
                     SpecErrorKind::Placement { asked },
                     SpecPart::File,
@@ -345,13 +351,13 @@ fn a_placement_that_is_none() {
             }
         }
     }
-    let sentence =
+    let message =
         "error[usage.placement]: tensors cannot begin at multiples of 12: not a power of two from 8 on";
-    assert_says(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", sentence);
+    assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 
 #[test]
-fn too_little_memory_to_sort_in() {
+fn too_little_memory_to_sort() {
     let tensors = ["a", "b", "c"].map(named);
     let pairs = [("x", ""), ("y", "")];
     for (spec, needed) in [
@@ -365,22 +371,24 @@ fn too_little_memory_to_sort_in() {
                 spec.plan_sorted(&mut memory[..capacity]).err(),
                 spec.plan_as_given(&mut scratch[..capacity]).err(),
             ];
-            let fault =
+            let kind =
                 SpecError { kind: SpecErrorKind::OrderMemory { needed, capacity }, part: SpecPart::File };
-            assert_eq!(found, [(capacity < needed).then_some(fault); 2]);
+            assert_eq!(found, [(capacity < needed).then_some(kind); 2]);
         }
     }
     assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
-    let fault = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
-    let sentence = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but there is room for 4";
-    assert_says(fault, SpecPart::File, "limit.sort", sentence);
+    let kind = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
+    let message = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but \
+        there is room for 4";
+    assert_message(kind, SpecPart::File, "limit.sort", message);
 }
 
 #[test]
 fn out_of_order() {
-    let sentence = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: sort them, or have them sorted";
-    assert_says(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", sentence);
+    let message = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: \
+        sort them, or have them sorted";
+    assert_message(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", message);
     let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
-    let fault = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };
-    assert_eq!(refusals(spec), [Some(fault), None, None]);
+    let kind = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };
+    assert_eq!(errors(spec), [Some(kind), None, None]);
 }

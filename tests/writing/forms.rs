@@ -12,8 +12,8 @@ use support::waiting::{Waiting, Waits};
 
 pub type Outcome<T> = Result<T, WriteError<Fault>>;
 
-/// What both can do. The sink is lent, so that it is there after every error.
-pub trait Writes<'a>: Sized {
+/// Operations of both forms. The sink is borrowed, so that it can be inspected after every error.
+pub trait AnyWriter<'a>: Sized {
     fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self>;
     fn next_tensor(&self) -> Option<NextTensor<'a>>;
     fn position(&self) -> u64;
@@ -23,25 +23,25 @@ pub trait Writes<'a>: Sized {
     fn end(self) -> Outcome<()>;
 }
 
-pub trait Door {
-    type Writer<'a>: Writes<'a>;
+pub trait Form {
+    type Writer<'a>: AnyWriter<'a>;
 }
 
 /// [`Writer`].
 pub struct Blocking;
 
-/// [`asynch::Writer`], to a sink that waits before and after everything it does.
+/// [`asynch::Writer`], to a sink that waits before and after every call.
 pub struct Awaited;
 
-impl Door for Blocking {
+impl Form for Blocking {
     type Writer<'a> = Writer<'a, Streaming<&'a mut Sink>>;
 }
 
-impl Door for Awaited {
+impl Form for Awaited {
     type Writer<'a> = asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sink>>>;
 }
 
-impl<'a> Writes<'a> for Writer<'a, Streaming<&'a mut Sink>> {
+impl<'a> AnyWriter<'a> for Writer<'a, Streaming<&'a mut Sink>> {
     fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self> {
         Writer::new(sink, plan, window)
     }
@@ -71,7 +71,7 @@ impl<'a> Writes<'a> for Writer<'a, Streaming<&'a mut Sink>> {
     }
 }
 
-impl<'a> Writes<'a> for asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sink>>> {
+impl<'a> AnyWriter<'a> for asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sink>>> {
     fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self> {
         finish(asynch::Writer::new(Waiting::new(sink, Waits { before: 1, after: 1 }), plan, window))
     }
@@ -101,11 +101,11 @@ impl<'a> Writes<'a> for asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sin
     }
 }
 
-/// Each test with either.
+/// Runs each test with both forms.
 #[macro_export]
-macro_rules! through_both_doors {
+macro_rules! test_both_forms {
     ($($test:ident)*) => {
-        mod blocking { $(#[test] fn $test() { super::$test::<$crate::writing::doors::Blocking>(); })* }
-        mod awaited { $(#[test] fn $test() { super::$test::<$crate::writing::doors::Awaited>(); })* }
+        mod blocking { $(#[test] fn $test() { super::$test::<$crate::writing::forms::Blocking>(); })* }
+        mod awaited { $(#[test] fn $test() { super::$test::<$crate::writing::forms::Awaited>(); })* }
     };
 }

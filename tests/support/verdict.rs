@@ -1,4 +1,4 @@
-//! This project's full verdict on a file in memory, duplicates and all.
+//! This project's full verdict on a file in memory, including duplicates.
 
 use embedded_safetensors::{
     Error,
@@ -9,12 +9,12 @@ use crate::contents::contents;
 use crate::split::Split;
 use vectors::table::Table;
 
-/// How a file is judged. The verdict depends on none of it, as long as the memory suffices.
+/// How a file is validated. The verdict depends on none of it, if the memory suffices.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     /// How the file arrives.
     pub split: Split,
-    /// Slots to sort tensors and names in; `None`: enough to do each in one pass.
+    /// Slots to sort tensors and names in; `None`: enough for one pass each.
     pub slots: Option<usize>,
     /// Bytes of memory to compare equal names in.
     pub text: usize,
@@ -28,54 +28,54 @@ impl Default for Reader {
     }
 }
 
-/// The verdict on a file that arrives whole.
+/// Returns the verdict on a file that arrives in one piece.
 ///
 /// # Errors
-/// As [`Reader::judge`].
-pub fn judge(file: &[u8]) -> Result<Table, Error> {
-    Reader::default().judge(file)
+/// As [`Reader::verdict`].
+pub fn full_verdict(file: &[u8]) -> Result<Table, Error> {
+    Reader::default().verdict(file)
 }
 
 impl Reader {
-    /// The same reader for a file that arrives like this.
+    /// Returns the same reader for a file that arrives like this.
     #[must_use]
     pub fn split(self, split: Split) -> Self {
         Self { split, ..self }
     }
 
-    /// The verdict, and what stands in the file.
+    /// Returns the verdict and, for a valid file, its table.
     ///
     /// # Errors
-    /// The fault of the file that the reader reports.
-    pub fn judge(&self, file: &[u8]) -> Result<Table, Error> {
+    /// The error of the file that the reader reports.
+    pub fn verdict(&self, file: &[u8]) -> Result<Table, Error> {
         let mut slots =
             self.slots.map_or_else(|| slots_for(file.len()), |slots| vec![SortSlot::EMPTY; slots]);
-        self.check(file, &mut slots)?;
-        self.check_duplicates(file, &mut slots)?;
+        self.validate(file, &mut slots)?;
+        self.find_duplicates(file, &mut slots)?;
         contents(file, self.split)
     }
 
-    fn check(&self, file: &[u8], slots: &mut [SortSlot]) -> Result<(), Error> {
+    fn validate(&self, file: &[u8], slots: &mut [SortSlot]) -> Result<(), Error> {
         let file_len = self.length_known.then_some(file.len() as u64);
-        let mut check = Validator::new(file_len, slots);
-        if !self.feed(file, |input| check.push(input))? {
-            check.end_of_input()?;
+        let mut validator = Validator::new(file_len, slots);
+        if !self.feed(file, |input| validator.push(input))? {
+            validator.end_of_input()?;
         }
-        match check.summary() {
+        match validator.summary() {
             Some(summary) => summary.validate_file_len(file.len() as u64),
-            None => panic!("the check said neither that it passed nor what is wrong"),
+            None => panic!("validation ended without a summary or an error"),
         }
     }
 
-    fn check_duplicates(&self, file: &[u8], slots: &mut [SortSlot]) -> Result<(), Error> {
+    fn find_duplicates(&self, file: &[u8], slots: &mut [SortSlot]) -> Result<(), Error> {
         let mut text = vec![0; self.text];
-        let mut check = DuplicateFinder::new([1, 2], slots, &mut text);
-        let is_done = self.feed(file, |input| check.push(input))?;
-        assert!(is_done, "the names of a sound header did not come to an end");
+        let mut finder = DuplicateFinder::new([1, 2], slots, &mut text);
+        let is_done = self.feed(file, |input| finder.push(input))?;
+        assert!(is_done, "the duplicate check of a valid header did not end");
         Ok(())
     }
 
-    /// Feeds the pieces, again from the first one as often as asked. `false`: the file ended first.
+    /// Feeds the pieces, again from the first one on each rewind. `false`: the file ended first.
     fn feed(
         &self,
         file: &[u8],
@@ -85,7 +85,7 @@ impl Reader {
             for piece in self.split.pieces(file) {
                 let mut input = piece;
                 match push(&mut input)? {
-                    Progress::NeedInput => assert!(input.is_empty(), "wants more, but has not consumed all"),
+                    Progress::NeedInput => assert!(input.is_empty(), "needs input, but has not consumed all"),
                     Progress::Rewind => continue 'pass,
                     Progress::Done => return Ok(true),
                 }
@@ -95,8 +95,8 @@ impl Reader {
     }
 }
 
-/// Slots for all names of a file of this length, up to a million, so that no pass is made again.
+/// Returns slots for all names of a file of this length, up to a million, so that no pass is repeated.
 pub fn slots_for(len: usize) -> Vec<SortSlot> {
-    // Each takes 6 bytes at the least.
+    // Each takes at least 6 bytes.
     vec![SortSlot::EMPTY; (len / 6 + 2).min(1 << 20)]
 }

@@ -1,4 +1,4 @@
-//! What the errors of writers and recorders say.
+//! The error messages of writers and recorders.
 
 use embedded_safetensors::{Dtype, ErrorKind, error::Class};
 
@@ -59,9 +59,9 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
 ];
 
 #[test]
-fn each_mistake_is_one_sentence_with_its_numbers() {
-    for (kind, code, sentence) in MISTAKES {
-        assert_eq!(kind.at(7).to_string(), format!("error[{code}] at byte 7: {sentence}"));
+fn each_mistake_has_its_message() {
+    for (kind, code, message) in MISTAKES {
+        assert_eq!(kind.at(7).to_string(), format!("error[{code}] at byte 7: {message}"));
         let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
         assert_eq!((kind.code(), kind.class()), (code, class));
     }

@@ -1,4 +1,4 @@
-//! The doors to a storage: all the kinds of source that the core can read.
+//! All the kinds of source that the core can read, over one mock storage.
 
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
 use embedded_safetensors::{
@@ -10,34 +10,34 @@ use embedded_storage::nor_flash::{self, ReadNorFlash};
 use crate::mock::{Fault, Reads, Storage};
 
 /// A kind of source.
-pub trait Door {
-    /// It.
+pub trait SourceKind {
+    /// The source.
     type Source<'s>: ReadAt<Error: embedded_io::Error>;
 
-    /// How much its reads usually give.
+    /// How many bytes its reads return by default.
     const READS: &'static [Reads] = &[Reads::Whole];
 
-    /// A source that reads this storage.
+    /// Returns a source that reads this storage.
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s>;
 }
 
-/// The file in memory. It can do nothing that is planned.
+/// The file in memory. It ignores the plan.
 pub struct Slice;
 
 /// A source that implements the core's own trait.
-pub struct Own;
+pub struct Custom;
 
-/// What can read and seek, behind [`Seekable`].
+/// A stream that can read and seek, in [`Seekable`].
 pub struct SeekableStream;
 
-/// A partition of NOR flash, behind [`NorFile`], that begins at this address. It knows how long its file is,
-/// unless the plan claims something else: then the partition ends where the file can end.
+/// A partition of NOR flash, in [`NorFile`], that starts at this address. It knows the length of its file,
+/// unless the plan claims another: then the partition ends where the file can end.
 pub struct Nor<const READ_SIZE: usize, const START: u32>;
 
-/// The same, where nobody knows how long the file is.
+/// The same, with an unknown length of the file.
 pub struct NorOfUnknownLen<const READ_SIZE: usize, const START: u32>;
 
-impl Door for Slice {
+impl SourceKind for Slice {
     type Source<'s> = &'s [u8];
 
     fn source<'s>(storage: &'s Storage<'s>) -> &'s [u8] {
@@ -45,7 +45,7 @@ impl Door for Slice {
     }
 }
 
-impl Door for Own {
+impl SourceKind for Custom {
     type Source<'s> = &'s Storage<'s>;
 
     const READS: &'static [Reads] = &[Reads::Whole, Reads::AtMost(5)];
@@ -55,7 +55,7 @@ impl Door for Own {
     }
 }
 
-impl Door for SeekableStream {
+impl SourceKind for SeekableStream {
     type Source<'s> = Seekable<Stream<'s>>;
 
     const READS: &'static [Reads] = &[Reads::Whole, Reads::AtMost(5)];
@@ -65,23 +65,23 @@ impl Door for SeekableStream {
     }
 }
 
-impl<const READ_SIZE: usize, const START: u32> Door for NorOfUnknownLen<READ_SIZE, START> {
+impl<const READ_SIZE: usize, const START: u32> SourceKind for NorOfUnknownLen<READ_SIZE, START> {
     type Source<'s> = NorFile<Flash<'s, READ_SIZE>>;
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
         let flash = Flash::new(storage, START);
-        let end = START + u32::try_from(storage.first_file().len()).expect("it is small");
+        let end = START + u32::try_from(storage.first_file().len()).expect("fits in usize");
         NorFile::partition(flash, START..end)
     }
 }
 
-impl<const READ_SIZE: usize, const START: u32> Door for Nor<READ_SIZE, START> {
+impl<const READ_SIZE: usize, const START: u32> SourceKind for Nor<READ_SIZE, START> {
     type Source<'s> = NorFile<Flash<'s, READ_SIZE>>;
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
         let flash = Flash::new(storage, START);
         let end = |len| START.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
-        match storage.claim() {
+        match storage.reported_len() {
             FileLen::Exactly(len) => NorOfUnknownLen::<READ_SIZE, START>::source(storage).with_file_len(len),
             FileLen::AtMost(len) => NorFile::partition(flash, START..end(len)),
             FileLen::Unknown => NorFile::partition(flash, START..u32::MAX),
@@ -97,16 +97,16 @@ pub struct Stream<'s> {
 }
 
 impl<'s> Stream<'s> {
-    /// It stands somewhere, as a stream does that others have used.
+    /// Creates a stream with an arbitrary position, as if it had been used before.
     pub fn new(storage: &'s Storage<'s>) -> Self {
         Self { storage, position: 5 }
     }
 
-    /// The end that is claimed.
+    /// Returns the reported end.
     fn end(&self) -> u64 {
-        match self.storage.claim() {
+        match self.storage.reported_len() {
             FileLen::Exactly(len) | FileLen::AtMost(len) => len,
-            FileLen::Unknown => self.storage.true_len() as u64,
+            FileLen::Unknown => self.storage.current_len() as u64,
         }
     }
 }
@@ -118,7 +118,7 @@ impl ErrorType for Stream<'_> {
 impl Read for Stream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
         let outcome = self.storage.read(self.position, buffer);
-        // One that was interrupted has read nothing. Where another error leaves a stream is nobody's promise.
+        // An interrupted call has read nothing. After another error, the position of a stream is unspecified.
         self.position += match outcome {
             Ok(len) => len as u64,
             Err(Fault::Interrupted) => 0,
@@ -135,8 +135,8 @@ impl Seek for Stream<'_> {
             SeekFrom::End(offset) => self.end().checked_add_signed(offset),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
-        let outcome = self.storage.note_seek().and_then(|()| place.ok_or(Fault::OutOfBounds));
-        // Where a seek that failed leaves a stream is nobody's promise either.
+        let outcome = self.storage.record_seek().and_then(|()| place.ok_or(Fault::OutOfBounds));
+        // After a failed seek, the position is unspecified too.
         self.position = outcome.unwrap_or(self.position.wrapping_add(3));
         outcome
     }
@@ -151,7 +151,7 @@ pub struct Flash<'s, const READ_SIZE: usize> {
 }
 
 impl<'s, const READ_SIZE: usize> Flash<'s, READ_SIZE> {
-    /// The file begins at this address.
+    /// Creates flash with the file at this address.
     pub const fn new(storage: &'s Storage<'s>, start: u32) -> Self {
         Self { storage, start }
     }
@@ -172,18 +172,18 @@ impl<const READ_SIZE: usize> ReadNorFlash for Flash<'_, READ_SIZE> {
             _ => Fault::OutOfBounds,
         })?;
         buffer.fill(0xFF);
-        let before = usize::try_from(self.start.saturating_sub(address)).expect("it is small");
+        let before = usize::try_from(self.start.saturating_sub(address)).expect("fits in usize");
         let len = match buffer.get_mut(before..) {
             Some(of_file) => self.storage.copy(file_offset, of_file),
             None => 0,
         };
-        self.storage.note_read(file_offset, len);
+        self.storage.record_read(file_offset, len);
         Ok(())
     }
 
     /// Whole units, up to where the file ended at first: chips do not grow or shrink.
     fn capacity(&self) -> usize {
-        let start = usize::try_from(self.start).expect("it is small");
+        let start = usize::try_from(self.start).expect("fits in usize");
         (start + self.storage.first_file().len()).next_multiple_of(READ_SIZE)
     }
 }

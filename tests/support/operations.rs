@@ -1,4 +1,4 @@
-//! Everything that is done with a model in storage, one deed at a time, while the storage does its worst.
+//! All operations on a model in storage, one at a time, while the storage has faults.
 
 use std::fmt::Debug;
 
@@ -14,12 +14,12 @@ use embedded_safetensors::{
 };
 use serde::Deserialize;
 
-use crate::doors::Door;
 use crate::mock::{Plan, Storage};
+use crate::sources::SourceKind;
 
-/// Something that is done with a model.
+/// An operation on a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Operation {
     /// `Model::open`.
     Open,
     /// `Model::open_unordered`, with a slot alone.
@@ -33,7 +33,7 @@ pub enum Deed {
     /// `Model::find_all`.
     FindAll,
     /// `Model::for_each`.
-    Visit,
+    ForEach,
     /// `Model::metadata_value`.
     Metadata,
     /// `Model::metadata`.
@@ -74,52 +74,53 @@ pub enum Deed {
     WholeSlicesAsValues,
 }
 
-/// The deeds that prove a header.
-pub const OPENING: [Deed; 3] = [Deed::Open, Deed::OpenSorting, Deed::OpenIndexed];
+/// The operations that open a model.
+pub const OPENING: [Operation; 3] = [Operation::Open, Operation::OpenSorting, Operation::OpenIndexed];
 
-/// The deeds that look at a header that was proven.
-pub const LOOKING: [Deed; 11] = [
-    Deed::CheckUnchanged,
-    Deed::Find,
-    Deed::FindAll,
-    Deed::Visit,
-    Deed::Metadata,
-    Deed::AllMetadata,
-    Deed::MetadataAs,
-    Deed::MetadataValueAs,
-    Deed::Index,
-    Deed::IndexSize,
-    Deed::CheckNames,
+/// The operations that query the header of an open model.
+pub const QUERYING: [Operation; 11] = [
+    Operation::CheckUnchanged,
+    Operation::Find,
+    Operation::FindAll,
+    Operation::ForEach,
+    Operation::Metadata,
+    Operation::AllMetadata,
+    Operation::MetadataAs,
+    Operation::MetadataValueAs,
+    Operation::Index,
+    Operation::IndexSize,
+    Operation::CheckNames,
 ];
 
-/// The deeds that read a tensor.
-pub const READING: [Deed; 12] = [
-    Deed::NextChunk,
-    Deed::ReadAll,
-    Deed::ReadAt,
-    Deed::Read,
-    Deed::NextValues,
-    Deed::ReadValues,
-    Deed::Row,
-    Deed::Rows,
-    Deed::Slices,
-    Deed::WholeSlices,
-    Deed::SlicesAsValues,
-    Deed::WholeSlicesAsValues,
+/// The operations that read a tensor.
+pub const READING: [Operation; 12] = [
+    Operation::NextChunk,
+    Operation::ReadAll,
+    Operation::ReadAt,
+    Operation::Read,
+    Operation::NextValues,
+    Operation::ReadValues,
+    Operation::Row,
+    Operation::Rows,
+    Operation::Slices,
+    Operation::WholeSlices,
+    Operation::SlicesAsValues,
+    Operation::WholeSlicesAsValues,
 ];
 
 /// Those of them that read it in slices.
-const SLICING: [Deed; 4] = [Deed::Slices, Deed::WholeSlices, Deed::SlicesAsValues, Deed::WholeSlicesAsValues];
+const SLICING: [Operation; 4] =
+    [Operation::Slices, Operation::WholeSlices, Operation::SlicesAsValues, Operation::WholeSlicesAsValues];
 
-/// The tensor that is found and read: of F32, in rows.
+/// The tensor that is found and read: F32, in rows.
 pub const TENSOR: &str = "fc1.weight";
 
-/// What became of a deed: what it answers, in words, or the bytes that it read.
-pub type Outcome = Result<Vec<u8>, Trouble>;
+/// The outcome of an operation: its answer as text, or the bytes read.
+pub type Outcome = Result<Vec<u8>, AnyReadError>;
 
 /// A [`ReadError`] of any storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AnyReadError {
     /// [`ReadError::Format`].
     Format(Error),
     /// [`ReadError::Source`].
@@ -128,7 +129,7 @@ pub enum Trouble {
     Eof(u64),
 }
 
-impl<E> From<ReadError<E>> for Trouble {
+impl<E> From<ReadError<E>> for AnyReadError {
     fn from(error: ReadError<E>) -> Self {
         match error {
             ReadError::Format(error) => Self::Format(error),
@@ -138,62 +139,62 @@ impl<E> From<ReadError<E>> for Trouble {
     }
 }
 
-/// A deed and with what memory it is done.
+/// An operation and its memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene {
-    /// What is done.
-    pub deed: Deed,
+pub struct Setup {
+    /// The operation.
+    pub operation: Operation,
     /// Bytes of the window.
     pub window: usize,
-    /// How often a call is made again where the storage failed.
-    pub again: usize,
+    /// How often a call is repeated after a storage error.
+    pub retries: usize,
 }
 
-impl Scene {
-    /// Does it with a storage that is sound until then, and follows the plan from then on. Where it looks at a
-    /// model or reads a tensor, that was opened and found before.
-    pub fn play<D: Door>(self, storage: &Storage<'_>, plan: Plan) -> Outcome {
-        self.play_with(D::source(storage), || storage.follow(plan))
+impl Setup {
+    /// Runs the operation. The storage has no faults while the model is opened and the tensor is found; then
+    /// it follows the plan. Opening operations follow it from the start.
+    pub fn run<D: SourceKind>(self, storage: &Storage<'_>, plan: Plan) -> Outcome {
+        self.run_with(D::source(storage), || storage.set_plan(plan))
     }
 
-    /// The same with any source, sound until `fate` is called.
-    pub fn play_with<S: ReadAt<Error: embedded_io::Error>>(
+    /// The same with any source, which has no faults until `start_faults` is called.
+    pub fn run_with<S: ReadAt<Error: embedded_io::Error>>(
         self,
         mut source: S,
-        fate: impl FnOnce(),
+        start_faults: impl FnOnce(),
     ) -> Outcome {
         let mut window = vec![0; self.window];
-        if OPENING.contains(&self.deed) {
-            fate();
+        if OPENING.contains(&self.operation) {
+            start_faults();
             return Ok(self.open(&mut source, &mut window)?);
         }
         let mut model = Model::open_unordered(source, &mut [SortSlot::EMPTY; 8], &mut window)?;
-        if LOOKING.contains(&self.deed) {
-            fate();
-            return Ok(self.look(&mut model, &mut window)?);
+        if QUERYING.contains(&self.operation) {
+            start_faults();
+            return Ok(self.run_query(&mut model, &mut window)?);
         }
-        let tensor = model.find(TENSOR, &mut window)?.expect("every file here has it");
-        if self.deed == Deed::Row {
-            fate();
+        let tensor = model.find(TENSOR, &mut window)?.expect("present in every file");
+        if self.operation == Operation::Row {
+            start_faults();
             return Ok(self.rows_backwards(&mut model, &tensor)?);
         }
-        if SLICING.contains(&self.deed) {
-            fate();
+        if SLICING.contains(&self.operation) {
+            start_faults();
             return Ok(self.columns(&mut model, &tensor)?);
         }
-        let reader = model.reader(&tensor).expect("it is this file's");
-        fate();
+        let reader = model.reader(&tensor).expect("tensor of this file");
+        start_faults();
         Ok(self.read(reader)?)
     }
 
-    /// A model whose header is another one when it is looked at once more is not taken for opened.
+    /// Checks the header again, so that a model whose header has changed does not count as opened.
     fn open<S: ReadAt>(self, source: &mut S, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
         let mut storage = IndexStorage::<8, 16, 64>::new();
-        self.tried(|| {
+        self.with_retries(|| {
             let (source, mut answer) = (&mut *source, vec![]);
-            let mut model = match self.deed {
-                Deed::Open => Model::open(source, window)?,
-                Deed::OpenSorting => Model::open_unordered(source, &mut [SortSlot::EMPTY], window)?,
+            let mut model = match self.operation {
+                Operation::Open => Model::open(source, window)?,
+                Operation::OpenSorting => Model::open_unordered(source, &mut [SortSlot::EMPTY], window)?,
                 _ => {
                     let (opened, index) = Model::open_indexed(source, storage.memory(), window)?;
                     answer = entries(&index);
@@ -201,32 +202,33 @@ impl Scene {
                 }
             };
             model.check_unchanged(window)?;
-            answer.extend(words(&model.summary()));
+            answer.extend(debug_bytes(&model.summary()));
             Ok(answer)
         })
     }
 
-    fn look<S: ReadAt>(
+    fn run_query<S: ReadAt>(
         self,
         model: &mut Model<S>,
         window: &mut [u8],
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
-        self.tried(|| match self.deed {
-            Deed::Find => Ok(words(&model.find(TENSOR, window)?)),
-            Deed::FindAll => find_all(model, window),
-            Deed::Visit => visit(model, window),
-            Deed::Metadata | Deed::AllMetadata | Deed::MetadataAs | Deed::MetadataValueAs => {
-                self.metadata(model, window)
-            }
-            Deed::Index => {
+        self.with_retries(|| match self.operation {
+            Operation::Find => Ok(debug_bytes(&model.find(TENSOR, window)?)),
+            Operation::FindAll => find_all(model, window),
+            Operation::ForEach => for_each(model, window),
+            Operation::Metadata
+            | Operation::AllMetadata
+            | Operation::MetadataAs
+            | Operation::MetadataValueAs => self.metadata(model, window),
+            Operation::Index => {
                 let mut storage = IndexStorage::<8, 16, 64>::new();
                 Ok(entries(&model.build_index(storage.memory(), window)?))
             }
-            Deed::IndexSize => Ok(words(&model.index_size(window)?)),
-            Deed::CheckNames => {
-                Ok(words(&model.validate_names([1, 2], &mut [SortSlot::EMPTY; 2], &mut [0], window)?))
+            Operation::IndexSize => Ok(debug_bytes(&model.index_size(window)?)),
+            Operation::CheckNames => {
+                Ok(debug_bytes(&model.validate_names([1, 2], &mut [SortSlot::EMPTY; 2], &mut [0], window)?))
             }
-            _ => Ok(words(&model.check_unchanged(window)?)),
+            _ => Ok(debug_bytes(&model.check_unchanged(window)?)),
         })
     }
 
@@ -236,16 +238,18 @@ impl Scene {
         window: &mut [u8],
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
         let mut text = [0; 64];
-        match self.deed {
-            Deed::AllMetadata => {
+        match self.operation {
+            Operation::AllMetadata => {
                 let metadata = model.metadata(&mut text, window)?;
-                Ok(words(&metadata.map(Iterator::collect::<Vec<_>>)))
+                Ok(debug_bytes(&metadata.map(Iterator::collect::<Vec<_>>)))
             }
-            Deed::MetadataAs => Ok(words(&proven(model.metadata_as::<Metadata<'_>>(&mut text, window))?)),
-            Deed::MetadataValueAs => {
-                Ok(words(&proven(model.metadata_value_as::<u64>("seed", &mut text, window))?))
+            Operation::MetadataAs => {
+                Ok(debug_bytes(&expect_decoded(model.metadata_as::<Metadata<'_>>(&mut text, window))?))
             }
-            _ => Ok(words(&model.metadata_value("unit", &mut text, window)?)),
+            Operation::MetadataValueAs => {
+                Ok(debug_bytes(&expect_decoded(model.metadata_value_as::<u64>("seed", &mut text, window))?))
+            }
+            _ => Ok(debug_bytes(&model.metadata_value("unit", &mut text, window)?)),
         }
     }
 
@@ -253,28 +257,28 @@ impl Scene {
     where
         S: ReadAt<Error: embedded_io::Error>,
     {
-        let mut bytes = vec![0; usize::try_from(reader.byte_len()).expect("it is small")];
-        match self.deed {
-            Deed::NextValues => return Ok(self.values(reader.values())?.concat()),
-            Deed::ReadValues => return self.all_values(reader.values().rounded()),
-            Deed::Rows => return self.rows(reader),
-            Deed::ReadAll => self.tried(|| reader.read_to_end(&mut bytes).map(|_| ()))?,
-            Deed::ReadAt => self.read_backwards(&mut reader, &mut bytes)?,
+        let mut bytes = vec![0; usize::try_from(reader.byte_len()).expect("fits in usize")];
+        match self.operation {
+            Operation::NextValues => return Ok(self.values(reader.values())?.concat()),
+            Operation::ReadValues => return self.all_values(reader.values().rounded()),
+            Operation::Rows => return self.rows(reader),
+            Operation::ReadAll => self.with_retries(|| reader.read_to_end(&mut bytes).map(|_| ()))?,
+            Operation::ReadAt => self.read_backwards(&mut reader, &mut bytes)?,
             _ => self.read_forwards(&mut reader, &mut bytes)?,
         }
         Ok(bytes)
     }
 
-    /// As `f64`, so that bytes are turned in place; the bytes that they were before.
+    /// Reads as `f64`, so that bytes are converted in place; returns the original bytes.
     fn values<S: ReadAt>(
         self,
         mut reader: Values<S, impl Region>,
     ) -> Result<Vec<[u8; 4]>, ReadError<S::Error>> {
         let mut bytes = vec![];
         loop {
-            assert_eq!(reader.position(), bytes.len() as u64, "after a fault it stands where it stood");
+            assert_eq!(reader.position(), bytes.len() as u64, "a fault leaves the position unchanged");
             let mut values = [0.0; 3];
-            match self.tried(|| reader.read(&mut values).map(<[f64]>::len))? {
+            match self.with_retries(|| reader.read(&mut values).map(<[f64]>::len))? {
                 0 => return Ok(bytes),
                 len => bytes.extend(values[..len].iter().map(as_f32)),
             }
@@ -285,9 +289,9 @@ impl Scene {
         self,
         mut reader: Values<S, impl Region, true>,
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
-        let mut values = vec![0.0; usize::try_from(reader.len()).expect("it is small")];
-        self.tried(|| {
-            assert_eq!(reader.position(), 0, "after a fault it stands where it stood");
+        let mut values = vec![0.0; usize::try_from(reader.len()).expect("fits in usize")];
+        self.with_retries(|| {
+            assert_eq!(reader.position(), 0, "a fault leaves the position unchanged");
             reader.read_exact(&mut values)
         })?;
         assert_eq!(reader.remaining(), 0);
@@ -297,11 +301,11 @@ impl Scene {
     fn rows<S: ReadAt>(self, reader: TensorReader<'_, S>) -> Result<Vec<u8>, ReadError<S::Error>> {
         let (count, row_len) = (reader.dims()[0], reader.dims()[1..].iter().product::<u64>());
         let mut bytes = vec![];
-        let mut values = vec![0.0; usize::try_from(row_len).expect("it is small")];
-        let mut rows = reader.rows(0..count).expect("it has so many");
+        let mut values = vec![0.0; usize::try_from(row_len).expect("fits in usize")];
+        let mut rows = reader.rows(0..count).expect("in range");
         for _ in 0..count {
-            self.tried(|| {
-                assert_eq!(rows.position() * 4, bytes.len() as u64, "after a fault it stands where it stood");
+            self.with_retries(|| {
+                assert_eq!(rows.position() * 4, bytes.len() as u64, "a fault leaves the position unchanged");
                 rows.read_exact(&mut values)
             })?;
             bytes.extend(values.iter().flat_map(as_f32));
@@ -310,7 +314,7 @@ impl Scene {
         Ok(bytes)
     }
 
-    /// Nobody has read anything of a row that could not be read.
+    /// Each row has a new reader, so a failed call leaves nothing behind.
     fn rows_backwards<S: ReadAt>(
         self,
         model: &mut Model<S>,
@@ -324,20 +328,20 @@ impl Scene {
         Ok(rows.concat())
     }
 
-    /// Each column of a matrix is a slice of its own; together they are the tensor.
+    /// Reads each column of a matrix as a slice; together they are the tensor.
     fn columns<S: ReadAt>(
         self,
         model: &mut Model<S>,
         tensor: &TensorInfo,
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
-        let index = |number: u64| usize::try_from(number).expect("it is small");
+        let index = |number: u64| usize::try_from(number).expect("fits in usize");
         let (mut bytes, count) = (vec![0; index(tensor.byte_len())], tensor.shape().dims()[1]);
         for column in 0..count {
             let slice = [AxisRange::ALL, AxisRange::index(column)];
             let slice = model.reader(tensor)?.slice(&slice)?;
-            let elements = match self.deed {
-                Deed::SlicesAsValues => self.values(slice.values())?.concat(),
-                Deed::WholeSlicesAsValues => self.all_values(slice.values().rounded())?,
+            let elements = match self.operation {
+                Operation::SlicesAsValues => self.values(slice.values())?.concat(),
+                Operation::WholeSlicesAsValues => self.all_values(slice.values().rounded())?,
                 _ => self.column(slice)?,
             };
             let places = bytes.chunks_mut(4).skip(index(column)).step_by(index(count));
@@ -351,10 +355,10 @@ impl Scene {
         let width = u64::from(reader.dtype().bits()) / 8;
         while reader.remaining() > 0 {
             let read = (count - reader.remaining()) * width;
-            assert_eq!(read, elements.len() as u64, "after a fault it stands where it stood");
+            assert_eq!(read, elements.len() as u64, "a fault leaves the position unchanged");
             let mut bytes = [0; 40];
-            let len = self.tried(|| match self.deed {
-                Deed::Slices => Ok(reader.next_chunk(&mut bytes[..13])?.map_or(0, <[u8]>::len)),
+            let len = self.with_retries(|| match self.operation {
+                Operation::Slices => Ok(reader.next_chunk(&mut bytes[..13])?.map_or(0, <[u8]>::len)),
                 _ => Ok(reader.read_to_end(&mut bytes)?.len()),
             })?;
             elements.extend(&bytes[..len]);
@@ -369,7 +373,7 @@ impl Scene {
     ) -> Result<(), ReadError<S::Error>> {
         for begin in (0..bytes.len()).step_by(11).rev() {
             let end = bytes.len().min(begin + 11);
-            let len = self.tried(|| reader.read_at(begin as u64, &mut bytes[begin..end]))?;
+            let len = self.with_retries(|| reader.read_at(begin as u64, &mut bytes[begin..end]))?;
             assert_eq!((len, reader.position()), (end - begin, 0));
         }
         Ok(())
@@ -385,17 +389,17 @@ impl Scene {
     {
         let mut filled = 0;
         loop {
-            assert_eq!(reader.position(), filled as u64, "after a fault it stands where it stood");
+            assert_eq!(reader.position(), filled as u64, "a fault leaves the position unchanged");
             let end = bytes.len().min(filled + 11);
             let piece = &mut bytes[filled..end];
-            filled += match self.tried(|| self.read_on(reader, piece))? {
+            filled += match self.with_retries(|| self.read_piece(reader, piece))? {
                 0 if filled == end => return Ok(()),
                 len => len,
             };
         }
     }
 
-    fn read_on<S>(
+    fn read_piece<S>(
         self,
         reader: &mut TensorReader<'_, S>,
         piece: &mut [u8],
@@ -403,14 +407,17 @@ impl Scene {
     where
         S: ReadAt<Error: embedded_io::Error>,
     {
-        match self.deed {
-            Deed::NextChunk => Ok(reader.next_chunk(piece)?.map_or(0, <[u8]>::len)),
+        match self.operation {
+            Operation::NextChunk => Ok(reader.next_chunk(piece)?.map_or(0, <[u8]>::len)),
             _ => reader.read(piece),
         }
     }
 
-    fn tried<T, E>(self, mut call: impl FnMut() -> Result<T, ReadError<E>>) -> Result<T, ReadError<E>> {
-        for _ in 0..self.again {
+    fn with_retries<T, E>(
+        self,
+        mut call: impl FnMut() -> Result<T, ReadError<E>>,
+    ) -> Result<T, ReadError<E>> {
+        for _ in 0..self.retries {
             match call() {
                 Err(ReadError::Source(_)) => {}
                 outcome => return outcome,
@@ -420,7 +427,7 @@ impl Scene {
     }
 }
 
-/// The bytes of an element that became this value. A cast would make a signalling NaN quiet.
+/// Returns the bytes of the element that became this value. A cast would make a signalling NaN quiet.
 #[expect(clippy::cast_possible_truncation, reason = "it was an `f32`")]
 fn as_f32(value: &f64) -> [u8; 4] {
     let bits = value.to_bits();
@@ -437,32 +444,32 @@ struct Metadata<'t> {
     seed: u64,
 }
 
-/// Only text that was read from the header that was proven is decoded, and that fits.
-fn proven<T, E>(decoded: Result<T, MetadataError<E>>) -> Result<T, ReadError<E>> {
+/// The text comes from the validated header, so it always decodes.
+fn expect_decoded<T, E>(decoded: Result<T, MetadataError<E>>) -> Result<T, ReadError<E>> {
     decoded.map_err(|error| match error {
         MetadataError::Read(error) => error,
-        MetadataError::Decode(error) => panic!("another text was decoded: {error:?}"),
+        MetadataError::Decode(error) => panic!("other text was decoded: {error:?}"),
     })
 }
 
 fn find_all<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
-    let mut wanted = [Query::required("fc2.weight"), Query::optional("none"), Query::required(TENSOR)];
-    let outcome = model.find_all(&mut wanted, window);
-    let found = wanted.map(|one| one.info());
-    assert!(outcome.is_ok() || found == [None; 3], "what failed has found something");
-    outcome.map(|()| words(&found))
+    let mut queries = [Query::required("fc2.weight"), Query::optional("none"), Query::required(TENSOR)];
+    let outcome = model.find_all(&mut queries, window);
+    let found = queries.map(|one| one.info());
+    assert!(outcome.is_ok() || found == [None; 3], "a failed lookup has results");
+    outcome.map(|()| debug_bytes(&found))
 }
 
-fn visit<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
-    let mut shown = vec![];
-    model.for_each(&mut [0; 16], window, |entry| shown.extend(words(entry)))?;
-    Ok(shown)
+fn for_each<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
+    let mut entries_seen = vec![];
+    model.for_each(&mut [0; 16], window, |entry| entries_seen.extend(debug_bytes(entry)))?;
+    Ok(entries_seen)
 }
 
 fn entries(index: &Index<'_>) -> Vec<u8> {
-    words(&index.by_offset().collect::<Vec<_>>())
+    debug_bytes(&index.by_offset().collect::<Vec<_>>())
 }
 
-fn words(answer: &impl Debug) -> Vec<u8> {
+fn debug_bytes(answer: &impl Debug) -> Vec<u8> {
     format!("{answer:?}").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! A folder of one test, that leaves nothing behind.
+//! A temporary directory of one test, which is removed automatically.
 
 use std::fmt::Display;
 use std::fs;
@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use safetensors_files::{EditError, ModelEditor, write_file};
 use support::dictionary::Dictionary;
-use support::judge::judge;
+use support::verdict::full_verdict;
 use support::writing::Description;
 
-pub struct Folder(PathBuf);
+pub struct TempDir(PathBuf);
 
-impl Folder {
+impl TempDir {
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("embedded-safetensors-files-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).expect("a new folder");
-        Self(path.canonicalize().expect("it is there"))
+        fs::create_dir(&path).expect("a new directory");
+        Self(path.canonicalize().expect("present"))
     }
 
     pub fn path(&self) -> &Path {
@@ -30,41 +30,42 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// A file with these bytes.
+    /// Writes a file with these bytes.
     pub fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.join(name);
-        fs::write(&path, bytes).expect("there is room");
+        fs::write(&path, bytes).expect("succeeds");
         path
     }
 
-    /// The names of all that is in it, sorted.
+    /// Returns the names of all entries, sorted.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).expect("it is there");
+        let entries = fs::read_dir(&self.0).expect("present");
         let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("a plain name");
-        let mut names: Vec<String> = entries.map(|entry| name(entry.expect("it can be read"))).collect();
+        let mut names: Vec<String> = entries.map(|entry| name(entry.expect("readable"))).collect();
         names.sort();
         names
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Writes a file with everything that the dictionary has, tensor by tensor in its order.
+/// Writes a file with all tensors of the dictionary, in its order.
 pub fn write(path: &Path, dictionary: &Dictionary) -> Result<(), EditError> {
     write_file(path, Description::new(dictionary).spec(), |file| {
         dictionary.tensors.iter().try_for_each(|tensor| file.write_tensor(&tensor.name, &tensor.bytes))
     })
 }
 
-/// What stands in a sound file, with headers in any order and shapes of any rank; and where its data begin.
+/// Returns the dictionary of a valid file, in any order and with shapes of any rank, and the offset of its
+/// data.
 pub fn read(file: &[u8]) -> (Dictionary, u64) {
-    let table = judge(file).unwrap_or_else(|error| panic!("{error}"));
-    let start = 8 + u64::from_le_bytes(*file.first_chunk().expect("it is sound"));
-    let data = &file[usize::try_from(start).expect("it is in memory")..];
+    let table = full_verdict(file).unwrap_or_else(|error| panic!("{error}"));
+    let start = 8 + u64::from_le_bytes(*file.first_chunk().expect("valid file"));
+    let data = &file[usize::try_from(start).expect("fits in usize")..];
     (Dictionary::from_table(&table, data), start)
 }
 
@@ -72,8 +73,8 @@ pub fn names(editor: &ModelEditor) -> Vec<&str> {
     editor.tensors().map(|tensor| tensor.name()).collect()
 }
 
-/// The sentence of an error, with the folder's path as a dot.
-pub fn sentence<T>(folder: &Folder, outcome: Result<T, impl Display>) -> String {
-    let error = outcome.map(drop).expect_err("it cannot be done");
-    error.to_string().replace(folder.path().to_str().expect("a plain path"), ".")
+/// Returns the message of an error, with the directory's path as a dot.
+pub fn message<T>(dir: &TempDir, outcome: Result<T, impl Display>) -> String {
+    let error = outcome.map(drop).expect_err("fails");
+    error.to_string().replace(dir.path().to_str().expect("a plain path"), ".")
 }

@@ -1,4 +1,5 @@
-//! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
+//! Compares entire headers, whose canonical entries are recognised at once, with the same headers byte by
+//! byte.
 
 use embedded_safetensors::{
     Dtype, Error, View,
@@ -9,7 +10,7 @@ use support::file::with_header;
 use support::random::Random;
 use support::share;
 
-/// What the parser says alone: nothing can be recognised in single bytes.
+/// Returns the parser's verdict alone: nothing can be recognised in single bytes.
 fn byte_by_byte(file: &[u8], slots: &mut [SortSlot]) -> Result<Summary, Error> {
     let mut check = Validator::new(Some(file.len() as u64), slots);
     let mut at = 0;
@@ -18,18 +19,18 @@ fn byte_by_byte(file: &[u8], slots: &mut [SortSlot]) -> Result<Summary, Error> {
         match check.push(&mut byte)? {
             Progress::NeedInput => at += 1,
             Progress::Rewind => at = 0,
-            Progress::Done => return Ok(check.summary().expect("proven")),
+            Progress::Done => return Ok(check.summary().expect("validated")),
         }
     }
 }
 
-/// What the scanner says token by token, all of the file being there.
-fn by_token(file: &[u8]) -> Result<Summary, Error> {
+/// Returns the scanner's verdict token by token, with the entire file available.
+fn token_by_token(file: &[u8]) -> Result<Summary, Error> {
     let mut slots = [SortSlot::EMPTY; 2];
     let mut check = Validator::new(Some(file.len() as u64), &mut slots).by_token();
     loop {
         match check.push(&mut &*file)? {
-            Progress::Done => return Ok(check.summary().expect("proven")),
+            Progress::Done => return Ok(check.summary().expect("validated")),
             Progress::Rewind => {}
             Progress::NeedInput => panic!("all of it is there"),
         }
@@ -38,7 +39,7 @@ fn by_token(file: &[u8]) -> Result<Summary, Error> {
 
 fn compare(file: &[u8]) -> Result<Summary, Error> {
     let whole = validate_header(file, &mut [SortSlot::EMPTY; 2]);
-    assert_eq!(whole, by_token(file), "{}", String::from_utf8_lossy(file));
+    assert_eq!(whole, token_by_token(file), "{}", String::from_utf8_lossy(file));
     assert_eq!(whole, byte_by_byte(file, &mut [SortSlot::EMPTY; 2]), "{}", String::from_utf8_lossy(file));
     assert_eq!(validate_header(file, &mut []), byte_by_byte(file, &mut []), "without slots");
     for size in [1, 50, 90] {
@@ -49,15 +50,15 @@ fn compare(file: &[u8]) -> Result<Summary, Error> {
     whole
 }
 
-/// Some entries stand whole in a piece, and some do not.
+/// Some entries are entirely in one piece, and some are not.
 fn in_pieces(file: &[u8], size: usize) -> Result<Summary, Error> {
     let mut slots = [SortSlot::EMPTY; 2];
     let mut check = Validator::new(Some(file.len() as u64), &mut slots);
     loop {
-        let at = usize::try_from(check.position()).expect("small");
+        let at = usize::try_from(check.position()).expect("fits in usize");
         let mut piece = &file[at..(at + size).min(file.len())];
         match check.push(&mut piece) {
-            Ok(Progress::Done) => return Ok(check.summary().expect("proven")),
+            Ok(Progress::Done) => return Ok(check.summary().expect("validated")),
             Err(error) => {
                 assert_eq!(check.push(&mut piece), Err(error), "an error is repeated");
                 return Err(error);
@@ -74,13 +75,13 @@ fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {
 /// A file of these entries.
 fn file_of(entries: &[String], data_len: u64) -> Vec<u8> {
     let header = format!("{{{}}}", entries.join(","));
-    with_header(&header, usize::try_from(data_len).expect("small"))
+    with_header(&header, usize::try_from(data_len).expect("fits in usize"))
 }
 
 #[test]
-fn a_comma_needs_an_entry_behind_it() {
-    for behind in [",}", ",}   ", ", }", ",,}", ",", ",]", ",\"}"] {
-        let header = format!("{{{}{behind}", entry("a", "U8", "1", 0, 1));
+fn comma_needs_a_following_entry() {
+    for rest in [",}", ",}   ", ", }", ",,}", ",", ",]", ",\"}"] {
+        let header = format!("{{{}{rest}", entry("a", "U8", "1", 0, 1));
         assert!(compare(&with_header(&header, 1)).is_err(), "{header}");
     }
 }
@@ -98,8 +99,8 @@ fn every_dtype() {
     }
 }
 
-/// One entry of each kind, and the header's end.
-fn sound() -> Vec<u8> {
+/// Returns one entry of each kind, and the header's end.
+fn valid_file() -> Vec<u8> {
     let entries = [
         entry("first", "F32", "", 0, 4),
         entry("model.layers.0.weight", "F16", "4,8", 4, 68),
@@ -113,11 +114,11 @@ fn sound() -> Vec<u8> {
 
 #[test]
 fn names_and_shapes() {
-    let file = sound();
+    let file = valid_file();
     let mut name = [0; 64];
     let (mut entries, mut input) = (Entries::new(&mut name), &file[..]);
-    for tensor in View::parse(&file).expect("it is sound").tensors() {
-        let tensor = tensor.expect("it has a low rank");
+    for tensor in View::parse(&file).expect("valid file").tensors() {
+        let tensor = tensor.expect("few enough dimensions");
         let Ok(Item::Tensor(entry)) = entries.next(&mut input) else { panic!("there are as many tensors") };
         assert_eq!((tensor.name().as_str(), tensor.name().at()), (Some(entry.name()), entry.at));
         assert_eq!(*tensor.info(), entry.info);
@@ -125,7 +126,7 @@ fn names_and_shapes() {
     assert_eq!(entries.next(&mut input), Ok(Item::HeaderEnd));
 }
 
-/// `__metadata__` at the start or between tensors, with every escape of one letter in it.
+/// Returns `__metadata__` at the start or between tensors, with every one-letter escape in it.
 fn with_metadata(at_start: bool) -> Vec<u8> {
     let metadata =
         r#""__metadata__":{"key":"a value of some length","\"\\\/\b\f\n\r\t": "", "":"{\"a\":[1]}"}"#;
@@ -135,8 +136,8 @@ fn with_metadata(at_start: bool) -> Vec<u8> {
 }
 
 #[test]
-fn every_byte_replaced_left_out_and_doubled() {
-    for file in [sound(), with_metadata(true), with_metadata(false)] {
+fn every_byte_replaced_removed_and_doubled() {
+    for file in [valid_file(), with_metadata(true), with_metadata(false)] {
         replace_every_byte(&file);
     }
 }
@@ -144,7 +145,7 @@ fn every_byte_replaced_left_out_and_doubled() {
 fn replace_every_byte(file: &[u8]) {
     assert!(compare(file).is_ok());
     let header_len = u64::from_le_bytes(*file.first_chunk().expect("a length"));
-    for at in 8..8 + usize::try_from(header_len).expect("it is short") {
+    for at in 8..8 + usize::try_from(header_len).expect("fits in usize") {
         for byte in [
             0, 0x1F, b' ', b'"', b'\\', b'}', b'{', b']', b',', b':', b'.', b'-', b'0', b'9', b'a', 0x7F,
             0xC3,
@@ -163,41 +164,42 @@ fn replace_every_byte(file: &[u8]) {
     }
 }
 
-/// Some of them are sound all the same.
+/// Some results are valid nevertheless.
 #[test]
 fn pieces_copied_over_each_other() {
-    for (seed, sound) in [(72, sound()), (73, with_metadata(true)), (74, with_metadata(false))] {
-        copy_pieces(&sound, seed);
+    for (seed, valid_file) in [(72, valid_file()), (73, with_metadata(true)), (74, with_metadata(false))] {
+        copy_pieces(&valid_file, seed);
     }
 }
 
-fn copy_pieces(sound: &[u8], seed: u64) {
+fn copy_pieces(valid_file: &[u8], seed: u64) {
     let (mut random, mut accepted) = (Random::new(seed), 0);
-    let header_len = u64::from_le_bytes(*sound.first_chunk().expect("a length"));
-    let header_len = usize::try_from(header_len).expect("it is short");
+    let header_len = u64::from_le_bytes(*valid_file.first_chunk().expect("a length"));
+    let header_len = usize::try_from(header_len).expect("fits in usize");
     let cases = share::of(30_000);
     for _ in 0..cases {
-        let mut header = sound[8..8 + header_len].to_vec();
+        let mut header = valid_file[8..8 + header_len].to_vec();
         for _ in 0..=random.below(3) {
             let (from, to) = (random.below(header.len()), random.below(header.len()));
             let piece = header[from..header.len().min(from + random.below(20))].to_vec();
             let replaced = random.below(piece.len() + 1).min(header.len() - to);
             header.splice(to..to + replaced, piece);
         }
-        let file = [&(header.len() as u64).to_le_bytes(), &header[..], &sound[8 + header_len..]].concat();
+        let file =
+            [&(header.len() as u64).to_le_bytes(), &header[..], &valid_file[8 + header_len..]].concat();
         accepted += u64::from(compare(&file).is_ok());
     }
     assert!(accepted * 300 > cases, "{accepted}");
 }
 
 #[test]
-fn metadata_that_look_like_a_tensor() {
+fn metadata_that_looks_like_a_tensor() {
     let entries = ["a", "__metadata__"].map(|name| entry(name, "U8", "0", 0, 0));
     assert!(compare(&file_of(&entries, 0)).is_err());
 }
 
 #[test]
-fn metadata_wherever_and_however_often() {
+fn metadata_at_any_position_and_repeated() {
     let members = [
         entry("a", "U8", "0", 0, 0),
         r#""__metadata__":{"k":"v"}"#.to_owned(),
@@ -220,13 +222,13 @@ fn metadata_wherever_and_however_often() {
             }
         }
     }
-    // One tensor thrice, or twice with one of six that are sound, in three places.
+    // One tensor thrice, or twice with one of six valid ones, in three positions.
     assert_eq!(accepted, 1 + 3 * 6);
 }
 
 #[test]
 fn every_length_of_the_header() {
-    let file = sound();
+    let file = valid_file();
     let header_len = file.len() - 8 - 138;
     for len in 0..file.len() - 8 {
         let mut changed = file.clone();
@@ -273,16 +275,16 @@ fn tensors_in_any_order() {
     }
 }
 
-/// The compiler denies what takes it long: this does not build if headers are read slowly in a `const`.
+/// The compiler rejects long evaluations: this does not build if headers are parsed slowly in a `const`.
 const MANY: Summary = match validate_header(FILE.as_flattened(), &mut []) {
     Ok(summary) => summary,
-    Err(_) => panic!("the file is sound"),
+    Err(_) => panic!("valid file"),
 };
 
 const TENSORS: usize = 2000;
 static FILE: [[u8; 60]; 1 + TENSORS] = file();
 
-/// A file of as many tensors as there are lines after the first.
+/// A file of as many tensors as lines after the first.
 const fn file<const LINES: usize>() -> [[u8; 60]; LINES] {
     let mut file = [*br#""tensor":{"dtype":"F16","shape":[2,0],"data_offsets":[0,0]},"#; LINES];
     file[0] = [b' '; 60];
@@ -302,13 +304,13 @@ fn thousands_in_a_const() {
 /// As [`MANY`], of text with escapes.
 const ESCAPED: View<'static> = match View::parse(TEXTS.as_flattened()) {
     Ok(view) => view,
-    Err(_) => panic!("the file is sound"),
+    Err(_) => panic!("valid file"),
 };
 
 const ESCAPES: usize = 5000;
 static TEXTS: [[u8; 4]; 8 + ESCAPES] = texts();
 
-/// Metadata with one value, of two escapes in each word but the first eight.
+/// Metadata with one value; each word but the first eight has two escapes.
 const fn texts<const WORDS: usize>() -> [[u8; 4]; WORDS] {
     let mut file = [*br#"\"\n"#; WORDS];
     let length = (4 * WORDS as u64 - 8).to_le_bytes();
@@ -322,7 +324,7 @@ const fn texts<const WORDS: usize>() -> [[u8; 4]; WORDS] {
 
 #[test]
 fn thousands_of_escapes_in_a_const() {
-    let (key, value) = ESCAPED.metadata().next().expect("there is one");
+    let (key, value) = ESCAPED.metadata().next().expect("present");
     assert_eq!((key.as_str(), value.decoded_len()), (Some(""), 2 * ESCAPES));
     assert_eq!(compare(ESCAPED.file()), Ok(ESCAPED.summary()));
 }

@@ -1,14 +1,14 @@
-//! What a program reads that does not build. In a const these are build errors; here the same sentences are caught.
+//! The messages of a failed build. In a const these are build errors; here the same panics are caught.
 
-use crate::view::made::{MODEL, NET, NET_DATA, made};
+use crate::view::fixtures::{MODEL, NET, NET_DATA, aligned_file};
 use embedded_safetensors::{Dtype, ErrorKind, View, values::AlignedFile};
 use std::panic::catch_unwind;
 use support::file::with_header;
 
-/// What stops the build.
-fn refusal<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
-    let payload = catch_unwind(work).map(|_| ()).expect_err("it must not build");
-    *payload.downcast::<String>().expect("a sentence")
+/// Returns the message that stops the build.
+fn build_error<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
+    let payload = catch_unwind(work).map(|_| ()).expect_err("must not build");
+    *payload.downcast::<String>().expect("a formatted message")
 }
 
 fn file_of(entries: &[String]) -> Vec<u8> {
@@ -20,68 +20,75 @@ fn empty(name: &str) -> String {
 }
 
 #[test]
-fn another_dtype_or_shape_is_named_beside_the_expected_one() {
-    let expected = |dtype, dims: &'static [u64]| refusal(move || MODEL.expect("conv.weight", dtype, dims));
+fn wrong_dtype_or_shape_is_reported() {
+    let expected =
+        |dtype, dims: &'static [u64]| build_error(move || MODEL.expect("conv.weight", dtype, dims));
     let is = "the tensor \"conv.weight\" is F32 [2, 3] in the model, but";
     assert_eq!(expected(Dtype::I8, &[2, 3]), format!("{is} I8 [2, 3] is expected"));
     assert_eq!(expected(Dtype::F32, &[3, 2]), format!("{is} F32 [3, 2] is expected"));
     assert_eq!(expected(Dtype::F32, &[6]), format!("{is} F32 [6] is expected"));
     assert_eq!(expected(Dtype::F16, &[]), format!("{is} F16 [] is expected"));
     assert_eq!(
-        refusal(|| MODEL.expect_array::<[[f32; 3]; 3]>("conv.weight")),
+        build_error(|| MODEL.expect_array::<[[f32; 3]; 3]>("conv.weight")),
         format!("{is} F32 [3, 3] is expected")
     );
 }
 
 #[test]
-fn a_missing_name_is_named_with_those_that_are_there() {
+fn missing_name_is_reported_with_existing_names() {
     let names = "\"conv.weight\", \"fc.weight\", \"odd\", \"late\", \"none\"";
-    let sentence = |name: &str| format!("the model has no tensor \"{name}\"; it has {names}");
-    assert_eq!(refusal(|| MODEL.expect("conv", Dtype::F32, &[2])), sentence("conv"));
-    assert_eq!(refusal(|| MODEL.expect_array::<u8>("\\u006fdd")), sentence("\\\\u006fdd"));
+    let message = |name: &str| format!("the model has no tensor \"{name}\"; it has {names}");
+    assert_eq!(build_error(|| MODEL.expect("conv", Dtype::F32, &[2])), message("conv"));
+    assert_eq!(build_error(|| MODEL.expect_array::<u8>("\\u006fdd")), message("\\\\u006fdd"));
 }
 
 #[test]
-fn of_many_names_as_many_as_fit_are_shown() {
+fn long_list_of_names_is_shortened() {
     let entries: Vec<String> = (0..100).map(|i| empty(&format!("layer.{i}"))).collect();
     let file = file_of(&entries);
     let view = View::parse(&file).unwrap();
-    let sentence = refusal(|| view.expect(&"ä".repeat(200), Dtype::U8, &[0]));
+    let message = build_error(|| view.expect(&"ä".repeat(200), Dtype::U8, &[0]));
     assert!(
-        sentence
+        message
             .starts_with(&format!("the model has no tensor \"{}…\"; it has \"layer.0\", ", "ä".repeat(100)))
     );
-    let (shown, rest) = sentence.rsplit_once(" and ").unwrap();
+    let (shown, rest) = message.rsplit_once(" and ").unwrap();
     let shown = shown.matches("\"layer.").count();
-    assert!(shown > 20, "{sentence}");
+    assert!(shown > 20, "{message}");
     assert_eq!(rest, format!("{} more", 100 - shown));
     let empty = with_header("{}", 0);
-    let none = refusal(|| View::parse(&empty).unwrap().expect("a", Dtype::U8, &[]));
+    let none = build_error(|| View::parse(&empty).unwrap().expect("a", Dtype::U8, &[]));
     assert_eq!(none, "the model has no tensor \"a\": it has none");
 }
 
 #[test]
-fn a_name_that_stands_twice_is_named() {
+fn duplicate_name_is_reported() {
     let file = file_of(&[empty("a"), empty("twice"), empty("tw\\u0069ce")]);
     let view = View::parse(&file).unwrap();
     let at = view.tensors().last().unwrap().unwrap().name().at();
-    let sentence =
+    let message =
         format!("error[name.duplicate] at byte {at}: tensor \"twice\": an earlier tensor has the same name");
-    assert_eq!(refusal(|| view.expect("twice", Dtype::U8, &[0])), sentence);
-    assert_eq!(refusal(|| view.with_unique_names()), sentence);
+    assert_eq!(build_error(|| view.expect("twice", Dtype::U8, &[0])), message);
+    assert_eq!(build_error(|| view.with_unique_names()), message);
     let keys = with_header(r#"{"__metadata__":{"k":"1","l":"","k":"2"}}"#, 0);
-    let sentence =
+    let message =
         "error[metadata.duplicate] at byte 40: an earlier key of \"__metadata__\" is the same: \"k\"";
-    assert_eq!(refusal(|| View::parse(&keys).unwrap().with_unique_names()), sentence);
+    assert_eq!(build_error(|| View::parse(&keys).unwrap().with_unique_names()), message);
 }
 
 #[test]
-fn a_file_that_is_not_sound_is_refused_with_its_error() {
-    const HOLE: &str = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
-    const BACKWARDS: &str = r#"{"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+fn invalid_file_is_reported() {
+    const HOLE: &str = concat!(
+        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"#,
+        r#""b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#,
+    );
+    const BACKWARDS: &str = concat!(
+        r#"{"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},"#,
+        r#""a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#,
+    );
     let sentences = [
-        refusal(|| View::embed(made!(4, HOLE, b"xyz"))),
-        refusal(|| View::embed(made!(4, BACKWARDS, b"xyz"))),
+        build_error(|| View::embed(aligned_file!(4, HOLE, b"xyz"))),
+        build_error(|| View::embed(aligned_file!(4, BACKWARDS, b"xyz"))),
     ];
     let hole = ErrorKind::Hole { begin: 2, previous_end: 1 };
     assert_eq!(
@@ -91,23 +98,24 @@ fn a_file_that_is_not_sound_is_refused_with_its_error() {
 }
 
 #[test]
-fn elements_that_do_not_lie_right_are_told_what_to_do() {
-    let late = refusal(|| MODEL.expect_array::<[u16; 1]>("late"));
+fn misaligned_elements_report_the_fix() {
+    let late = build_error(|| MODEL.expect_array::<[u16; 1]>("late"));
     let at = MODEL.tensor("late").unwrap().at();
     let why = "1 byte behind a multiple of 2: write the file with its tensors aligned";
     assert_eq!(late, format!("the tensor \"late\" begins at byte {at} of the file, {why}"));
     let file = [&with_header(NET, 0), NET_DATA].concat();
-    let anywhere = refusal(|| View::parse(&file).unwrap().expect_array::<[[f32; 3]; 2]>("conv.weight").len());
+    let anywhere =
+        build_error(|| View::parse(&file).unwrap().expect_array::<[[f32; 3]; 2]>("conv.weight").len());
     let how = "include it with include_model!(\"…\", 4) or include_aligned!(\"…\", 4)";
     let must = "must begin at a multiple of 4 bytes in memory, but the file is not known to";
     assert_eq!(anywhere, format!("the tensor \"conv.weight\" {must}: {how}"));
 }
 
 #[test]
-fn an_array_of_another_length_than_the_model_is_refused() {
-    let sentence = |work: fn() -> usize| *catch_unwind(work).unwrap_err().downcast::<&str>().unwrap();
-    let short = sentence(|| MODEL.to_array::<4>().len());
+fn array_of_wrong_length_is_rejected() {
+    let message = |work: fn() -> usize| *catch_unwind(work).unwrap_err().downcast::<&str>().unwrap();
+    let short = message(|| MODEL.to_array::<4>().len());
     assert_eq!(short, "the array is shorter than the model has tensors");
-    let long = sentence(|| MODEL.to_array::<6>().len());
+    let long = message(|| MODEL.to_array::<6>().len());
     assert_eq!(long, "the array is longer than the model has tensors");
 }
