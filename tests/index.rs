@@ -308,7 +308,7 @@ fn data_length_is_validated_before_names() {
         format(Model::open_indexed(partition, Memory::ample(&file).lend(), &mut [0; 32]).map(|_| ()))
     };
     let (whole, second_name) = (file.len() as u64, 8 + 2 + entries[0].len() as u64);
-    assert_eq!(outcome(whole), Err(ErrorKind::NameTwice.at(second_name)));
+    assert_eq!(outcome(whole), Err(ErrorKind::DuplicateName.at(second_name)));
     assert_eq!(outcome(whole - 1), Err(ErrorKind::DataShort { needed: 4, present: 3 }.at(whole - 1)));
 }
 
@@ -335,7 +335,7 @@ fn first_duplicate_in_the_header_is_reported() {
     let file = with_header(&format!("{{{}}}", entries.join(",")), 6);
     let third = 8 + 1 + entries[0].len() as u64 + 1 + entries[1].len() as u64 + 1;
     let verdict = open(&file, Memory::ample(&file).lend(), 64).map(|_| ());
-    assert_eq!(verdict, Err(ErrorKind::NameTwice.at(third)));
+    assert_eq!(verdict, Err(ErrorKind::DuplicateName.at(third)));
     assert_eq!(verdict, full_verdict(&file).map(|_| ()));
 }
 

@@ -73,7 +73,7 @@ fn empty_name_is_a_name() {
     assert!(find(&with_header(&header_of(&[""]), 0), "").expect("valid file").is_some());
     assert_eq!(find(&with_header("{}", 0), ""), Ok(None));
     let file = with_header(&header_of(&["a", "", "b", ""]), 0);
-    assert_eq!(find(&file, ""), Err(ErrorKind::NameTwice.at(offset_of(&file, "", 1)).into()));
+    assert_eq!(find(&file, ""), Err(ErrorKind::DuplicateName.at(offset_of(&file, "", 1)).into()));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn metadata_is_not_a_tensor() {
 fn only_the_queried_name_must_be_unique() {
     for second in ["twice", r"tw\u0069ce"] {
         let file = with_header(&header_of(&["once", "twice", "other", second, "last"]), 0);
-        let duplicate = ErrorKind::NameTwice.at(offset_of(&file, second, usize::from(second == "twice")));
+        let duplicate = ErrorKind::DuplicateName.at(offset_of(&file, second, usize::from(second == "twice")));
         assert_eq!(find(&file, "twice"), Err(duplicate.into()));
         for name in ["once", "other", "last"] {
             assert!(find(&file, name).expect("present once").is_some(), "{name}");
@@ -161,7 +161,7 @@ fn model_is_opened_and_queried_in_one_pass() {
         let mut queries = [Query::required("b"), Query::required("x")];
         assert_eq!(Model::open_with(&file[..], &mut queries, &mut window).map(|_| ()), Err(missing.into()));
         let mut queries = [Query::required("a")];
-        let second = ErrorKind::NameTwice.at(offset_of(&duplicate, "a", 1));
+        let second = ErrorKind::DuplicateName.at(offset_of(&duplicate, "a", 1));
         assert_eq!(
             Model::open_with(&duplicate[..], &mut queries, &mut window).map(|_| ()),
             Err(second.into())
@@ -321,8 +321,8 @@ fn too_long_value_reports_needed_length() {
 fn only_the_queried_key_must_be_unique() {
     let header = r#"{"__metadata__":{"a":"1","twice":"2","b":"3","tw\u0069ce":"4","twice":"5"}}"#;
     let at = 8 + header.find(r#""tw\u"#).expect("present") as u64;
-    assert_eq!(value(header, "twice", 8), Err(ErrorKind::KeyTwice.at(at)));
-    assert_eq!(value(header, "twice", 0), Err(ErrorKind::KeyTwice.at(at)), "also without space");
+    assert_eq!(value(header, "twice", 8), Err(ErrorKind::DuplicateKey.at(at)));
+    assert_eq!(value(header, "twice", 0), Err(ErrorKind::DuplicateKey.at(at)), "also without space");
     assert_eq!(value(header, "a", 8), Ok(Some("1".to_owned())));
     assert_eq!(value(header, "b", 8), Ok(Some("3".to_owned())));
     assert_eq!(value(header, "twic", 8), Ok(None));

@@ -180,7 +180,7 @@ fn duplicate_key_is_detected_by_all_pairs() {
     let file = file_of(r#"{"a":"1","b":"2","\u0061":"3"}"#);
     let mut model = open(&file, &mut [0; 64]);
     let at = file.windows(2).position(|two| two == br#""\"#).unwrap() as u64;
-    let duplicate: ReadError<Infallible> = ReadError::Format(ErrorKind::KeyTwice.at(at));
+    let duplicate: ReadError<Infallible> = ReadError::Format(ErrorKind::DuplicateKey.at(at));
     assert_eq!(pairs(&mut model, 200, 16), Err(duplicate));
     assert_eq!(
         model.metadata_as::<Card<'_>>(&mut [0; 200], &mut [0; 16]),

@@ -181,7 +181,7 @@ fn invalid_vectors_get_the_same_verdict() {
             (Err(error), expected_outcome) if error == expected_outcome => {}
             (Err(Error { kind: ErrorKind::OutOfOrder, .. }), _) => not_sorted.push(vector.id.as_str()),
             // Only the names of targets are compared, and no keys.
-            (Ok(()), Error { kind: ErrorKind::NameTwice | ErrorKind::KeyTwice, .. }) => {}
+            (Ok(()), Error { kind: ErrorKind::DuplicateName | ErrorKind::DuplicateKey, .. }) => {}
             (outcome, expected_outcome) => panic!("{}: {outcome:?} instead of {expected_outcome}", vector.id),
         }
     }
@@ -453,10 +453,12 @@ fn router_gives_the_same_verdict() {
         let route = |split| route(&mut Router::new(memory.lend()), &file, split).map(|_| ());
         match common(&vector, splits(&vector).map(route)) {
             Err(error) if error == expected_outcome => {}
-            Err(error) if vector.id == DUPLICATE_AND_SHORT => assert_eq!(error.kind, ErrorKind::NameTwice),
+            Err(error) if vector.id == DUPLICATE_AND_SHORT => {
+                assert_eq!(error.kind, ErrorKind::DuplicateName)
+            }
             Err(error) => panic!("{}: {error} instead of {expected_outcome}", vector.id),
             // Keys are not compared.
-            Ok(()) => assert_eq!(expected_outcome.kind, ErrorKind::KeyTwice, "{}", vector.id),
+            Ok(()) => assert_eq!(expected_outcome.kind, ErrorKind::DuplicateKey, "{}", vector.id),
         }
     }
 }

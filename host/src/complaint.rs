@@ -218,7 +218,7 @@ impl Complaint {
                 said("io", format!("cannot {action} it: {}", sentence(error)))
             }
             FileErrorKind::Changed => Self::not_read(path, NotRead::changed()),
-            FileErrorKind::Format(fault) | FileErrorKind::Twice { error: fault, .. } => {
+            FileErrorKind::Format(fault) | FileErrorKind::Duplicate { error: fault, .. } => {
                 Self::of_format(path, fault)
             }
             fault => said("usage", fault.to_string()),

@@ -106,7 +106,8 @@ fn vectors_are_copied_or_rejected_by_verdict() {
             Err(error) => {
                 assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
                 let EditErrorKind::File(
-                    FileErrorKind::Format(format_error) | FileErrorKind::Twice { error: format_error, .. },
+                    FileErrorKind::Format(format_error)
+                    | FileErrorKind::Duplicate { error: format_error, .. },
                 ) = error.kind()
                 else {
                     panic!("{}: {error}", vector.id)

@@ -47,7 +47,7 @@ fn every_vector_has_its_verdict() {
         (Ours::Accept, Ok(model)) => {
             assert_eq!(model.len(), vector.tensor_count.unwrap_or(model.len()), "{}", vector.id);
         }
-        (Ours::Reject, Err(FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. })) => {
+        (Ours::Reject, Err(FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. })) => {
             let found = (Some(error.kind.code().to_owned()), Some(error.at));
             assert_eq!(found, (vector.code.clone(), vector.at), "{}", vector.id);
         }

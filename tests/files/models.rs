@@ -45,7 +45,7 @@ fn every_vector_has_its_verdict() {
         (Ours::Accept, Err(error)) => Err(format!("must be accepted: {error}")),
         (Ours::Reject, Ok(_)) => Err("must be rejected".to_owned()),
         (Ours::Reject, Err(error)) => match error.kind() {
-            FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. } => {
+            FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. } => {
                 let got = (Some(error.kind.code().to_owned()), Some(error.at));
                 expect("the error", got, (vector.code.clone(), vector.at))
             }

@@ -29,7 +29,7 @@ fn mistakes_are_reported_and_can_be_corrected() {
     assert_eq!(recorder.write_bytes(&[0; 9]), at(too_many, start));
     let mismatch = ErrorKind::ValueType { tensor: 0, given: Dtype::U8, needed: Dtype::F32 };
     assert_eq!(recorder.write(&[1u8]), at(mismatch, start));
-    assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), at(ErrorKind::NotDue { tensor: 0 }, start));
+    assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), at(ErrorKind::WrongTensor { tensor: 0 }, start));
     let length = ErrorKind::TensorLength { tensor: 0, given: 4, needed: 8 };
     assert_eq!(recorder.write_tensor("gain", &[0; 4]), at(length, start));
     assert_eq!(recorder.write(&[0.5f32]), Ok(()));
@@ -40,7 +40,7 @@ fn mistakes_are_reported_and_can_be_corrected() {
     );
     assert_eq!(recorder.write(&[0.25f32]), Ok(()));
     assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), Ok(()));
-    assert_eq!(recorder.write_bytes(&[4]), at(ErrorKind::NothingDue, end));
+    assert_eq!(recorder.write_bytes(&[4]), at(ErrorKind::AllWritten, end));
     assert_eq!(recorder.write_bytes(&[]), Ok(()));
     assert_eq!((recorder.next_tensor(), recorder.position()), (None, end));
     recorder.finish().expect("complete");

@@ -20,7 +20,7 @@ fn is_rejected(file: &[u8]) -> bool {
     let verdict = view.validate_names([1, 2], &mut [SortSlot::EMPTY; 64], &mut [0; 4096]);
     assert_eq!(rejected, verdict.is_err(), "{}", String::from_utf8_lossy(file));
     if let Err(error) = verdict {
-        assert_eq!(error.kind, ErrorKind::KeyTwice);
+        assert_eq!(error.kind, ErrorKind::DuplicateKey);
     }
     rejected
 }

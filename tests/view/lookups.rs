@@ -16,7 +16,7 @@ fn duplicate_name_is_reported_by_its_lookup() {
         let file = vector.bytes();
         let Ok(view) = View::parse_unordered(&file, &mut [SortSlot::EMPTY; 4]) else { continue };
         let Some(at) = vector.at else { continue };
-        let duplicate = ErrorKind::NameTwice.at(at);
+        let duplicate = ErrorKind::DuplicateName.at(at);
         assert_eq!(
             view.validate_names([7, 8], &mut [SortSlot::EMPTY; 4], &mut [0; 8]),
             Err(duplicate),
@@ -40,7 +40,7 @@ fn duplicate_key_is_reported_by_its_lookup() {
     for vector in vectors::load().vectors.iter().filter(|vector| vector.deviation.as_deref() == Some("D2")) {
         let (file, at) = (vector.bytes(), vector.at.unwrap());
         let view = View::parse(&file).unwrap();
-        let duplicate = ErrorKind::KeyTwice.at(at);
+        let duplicate = ErrorKind::DuplicateKey.at(at);
         assert_eq!(
             view.validate_names([7, 8], &mut [SortSlot::EMPTY; 4], &mut [0; 8]),
             Err(duplicate),

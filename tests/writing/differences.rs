@@ -76,7 +76,8 @@ fn w4_duplicate_name() {
     {
         let dictionary = of(vec![bytes("a", &[1]), bytes("b", &[1]), other]);
         assert_eq!(reference::write(&dictionary), Err("panic".to_owned()));
-        let expected = SpecError { kind: SpecErrorKind::NameTwice { other: 0 }, part: SpecPart::Tensor(2) };
+        let expected =
+            SpecError { kind: SpecErrorKind::DuplicateName { other: 0 }, part: SpecPart::Tensor(2) };
         assert_eq!(spec_error(&dictionary), expected);
     }
 }
@@ -88,7 +89,7 @@ fn w5_duplicate_key() {
     // The reference takes a map, which keeps the last one.
     let last = Dictionary { tensors: vec![], metadata: Some(vec![pair("2")]) };
     assert_eq!(reference::write(&dictionary), Ok(last.file()));
-    assert_eq!(spec_error(&dictionary).kind, SpecErrorKind::KeyTwice { other: 0 });
+    assert_eq!(spec_error(&dictionary).kind, SpecErrorKind::DuplicateKey { other: 0 });
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn w6_wrong_number_of_bytes() {
         let whole = writer.write_tensor("a", &dictionary.tensors[0].bytes);
         let Err(WriteError::Format(error)) = whole else { panic!("{whole:?}") };
         let [given, needed] = [given, announced].map(|len| len as u64);
-        let is_complete = error.kind == ErrorKind::NothingDue;
+        let is_complete = error.kind == ErrorKind::AllWritten;
         assert!(is_complete || error.kind == ErrorKind::TensorLength { tensor: 0, given, needed }, "{error}");
     }
 }

@@ -23,8 +23,8 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
         "usage.values",
         "tensor 2, counted from 0, has elements of F32, but was given U32",
     ),
-    (ErrorKind::NotDue { tensor: 2 }, "usage.due", "it is the turn of tensor 2, counted from 0"),
-    (ErrorKind::NothingDue, "usage.complete", "all tensors have their bytes already"),
+    (ErrorKind::WrongTensor { tensor: 2 }, "usage.due", "it is the turn of tensor 2, counted from 0"),
+    (ErrorKind::AllWritten, "usage.complete", "all tensors have their bytes already"),
     (
         ErrorKind::Incomplete { tensor: 2, missing: 8 },
         "usage.incomplete",

@@ -47,7 +47,7 @@ fn assert_message(kind: SpecErrorKind, part: SpecPart, code: &str, message: &str
 #[test]
 fn duplicate_name() {
     let [a, b, c, wide] = [named("a"), named("b"), named("c"), TensorSpec::new("b", Dtype::F32, &[])];
-    let duplicate = |other| SpecErrorKind::NameTwice { other };
+    let duplicate = |other| SpecErrorKind::DuplicateName { other };
     assert_rejected(FileSpec::new(&[a, b, b, c]), duplicate(1), SpecPart::Tensor(2));
     assert_rejected(FileSpec::new(&[wide, a, b, c]), duplicate(0), SpecPart::Tensor(2));
     let tensors = [a, b, c, wide];
@@ -71,14 +71,14 @@ fn duplicate_name_among_many() {
         tensors[index] = TensorSpec::new(&names[other], Dtype::BOOL, &[]);
         assert_rejected_when_sorting(
             FileSpec::new(&tensors),
-            SpecErrorKind::NameTwice { other },
+            SpecErrorKind::DuplicateName { other },
             SpecPart::Tensor(index),
         );
         // In the file's order the other one follows all that differ from it in dtype.
         let spec = tensors.remove(index);
         tensors.push(spec);
         let found = errors(FileSpec::new(&tensors));
-        assert_eq!(found, [Some(SpecErrorKind::NameTwice { other }.at(999)); 3]);
+        assert_eq!(found, [Some(SpecErrorKind::DuplicateName { other }.at(999)); 3]);
     }
 }
 
@@ -87,7 +87,7 @@ fn first_duplicate(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
     (0..tensors.len()).find_map(|other| {
         let index =
             (other + 1..tensors.len()).find(|index| tensors[*index].name() == tensors[other].name())?;
-        Some(SpecErrorKind::NameTwice { other }.at(index))
+        Some(SpecErrorKind::DuplicateName { other }.at(index))
     })
 }
 
@@ -115,7 +115,9 @@ fn duplicate_name_among_all_dtypes() {
             .windows(2)
             .any(|pair| (rank(&pair[0]), pair[0].name()) == (rank(&pair[1]), pair[1].name()));
         match beside {
-            true => assert!(matches!(found, Some(SpecError { kind: SpecErrorKind::NameTwice { .. }, .. }))),
+            true => {
+                assert!(matches!(found, Some(SpecError { kind: SpecErrorKind::DuplicateName { .. }, .. })))
+            }
             false => assert_eq!(found, first_duplicate(&tensors)),
         }
         *if found.is_some() { &mut duplicate } else { &mut valid } += 1;
@@ -135,7 +137,7 @@ impl At for SpecErrorKind {
 
 #[test]
 fn duplicate_key() {
-    let duplicate = |other| SpecErrorKind::KeyTwice { other };
+    let duplicate = |other| SpecErrorKind::DuplicateKey { other };
     let pairs = [("a", "1"), ("b", "2"), ("b", "3"), ("c", "4")];
     let tensors = [named("a")];
     for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {

@@ -266,9 +266,9 @@ fn too_many_bytes<D: Form>() {
             }
         }
         let end = writer.position();
-        assert_eq!(fault(writer.bytes(&[0])), (ErrorKind::NothingDue, end));
-        assert_eq!(fault(writer.tensor("gain", &[0; 8])), (ErrorKind::NothingDue, end));
-        assert_eq!(fault(writer.values(&[0_u8])), (ErrorKind::NothingDue, end));
+        assert_eq!(fault(writer.bytes(&[0])), (ErrorKind::AllWritten, end));
+        assert_eq!(fault(writer.tensor("gain", &[0; 8])), (ErrorKind::AllWritten, end));
+        assert_eq!(fault(writer.values(&[0_u8])), (ErrorKind::AllWritten, end));
         assert_eq!(writer.bytes(&[]), Ok(()));
         writer.end().expect("complete");
         assert_eq!(sink.file, case.file);
@@ -315,10 +315,10 @@ fn whole_tensors_in_order<D: Form>() {
             {
                 assert_eq!(
                     fault(writer.tensor(&other.name, &other.bytes)),
-                    (ErrorKind::NotDue { tensor }, at)
+                    (ErrorKind::WrongTensor { tensor }, at)
                 );
             }
-            assert_eq!(fault(writer.tensor("unknown", bytes)), (ErrorKind::NotDue { tensor }, at));
+            assert_eq!(fault(writer.tensor("unknown", bytes)), (ErrorKind::WrongTensor { tensor }, at));
             for given in [&bytes[1..], &[bytes, &[0]].concat(), &[]] {
                 let [given_len, needed] = [given, bytes].map(|bytes| bytes.len() as u64);
                 let kind = ErrorKind::TensorLength { tensor, given: given_len, needed };
@@ -432,11 +432,11 @@ fn tensors_without_bytes<D: Form>() {
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("succeeds");
     assert_eq!(writer.next_tensor(), None);
     for mistaken in [writer.bytes(&[1]), writer.values(&[1_u8]), writer.tensor("c", &[])] {
-        assert_eq!(fault(mistaken), (ErrorKind::NothingDue, plan.file_len()));
+        assert_eq!(fault(mistaken), (ErrorKind::AllWritten, plan.file_len()));
     }
     writer.tensor("a", &[]).expect("a mistake skips nothing");
     writer.tensor("b", &[]).expect("the one before it has no bytes");
-    assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::NothingDue, plan.file_len()));
+    assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::AllWritten, plan.file_len()));
     writer.end().expect("complete");
     assert_eq!(sink.file.len() as u64, plan.file_len());
 }
@@ -452,7 +452,7 @@ fn mistakes_before_a_tensor_without_bytes<D: Form>() {
         (writer.values(&[1_i16, 2]), ErrorKind::TooManyBytes { tensor: 1, given: 4, left: 2 }),
         (writer.values(&[1_u16]), ErrorKind::ValueType { tensor: 1, given: Dtype::U16, needed: Dtype::I16 }),
         (writer.tensor("b", &[1]), length),
-        (writer.tensor("c", &[1, 2]), ErrorKind::NotDue { tensor: 1 }),
+        (writer.tensor("c", &[1, 2]), ErrorKind::WrongTensor { tensor: 1 }),
     ] {
         assert_eq!(fault(mistaken), (kind, plan.data_start()));
     }

@@ -129,7 +129,7 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
     /// too small, with the size that the header needs of the first part that is too small;
-    /// [`ErrorKind::NameTwice`].
+    /// [`ErrorKind::DuplicateName`].
     ///
     /// # Cancel safety
     /// As [`open`](Self::open). The memory for the index can be reused.
@@ -168,7 +168,7 @@ impl<S: ReadAt> Model<S> {
     /// Looks up one tensor, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when the tensor has
+    /// [`ErrorKind::DuplicateName`] when two tensors have this name; [`ErrorKind::Rank`] when the tensor has
     /// more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
@@ -230,7 +230,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueLength`] when the value is longer than the buffer, with its length;
-    /// [`ErrorKind::KeyTwice`] when the key is a duplicate; [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::DuplicateKey`] when the key is a duplicate; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
     /// If the future is dropped, `value` may hold part of the value. Repeat the call.
@@ -250,7 +250,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
-    /// [`ErrorKind::KeyTwice`] when a key is a duplicate, for which each key is compared with all earlier
+    /// [`ErrorKind::DuplicateKey`] when a key is a duplicate, for which each key is compared with all earlier
     /// ones; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
@@ -322,7 +322,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::Index`] when the memory is too small, with the size that the header needs of the first
-    /// part that is too small; [`ErrorKind::NameTwice`] when two tensors have the same name;
+    /// part that is too small; [`ErrorKind::DuplicateName`] when two tensors have the same name;
     /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety

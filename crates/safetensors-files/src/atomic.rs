@@ -118,7 +118,7 @@ impl Drop for Hidden<'_> {
 /// # Errors
 /// When something other than a regular file is there; those of the system.
 pub(crate) fn stat_file(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>, EditErrorKind> {
-    match disk.stat(path).map_err(|error| EditErrorKind::system("look at", error))? {
+    match disk.stat(path).map_err(|error| EditErrorKind::system("stat", error))? {
         Some(Stat { other: Some(what), .. }) => Err(FileErrorKind::NotAFile { what }.into()),
         found => Ok(found),
     }
@@ -130,7 +130,7 @@ pub(crate) fn stat_file(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>, Ed
 /// Those of the system.
 pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorKind> {
     let directory = path.parent().unwrap_or(path);
-    disk.sync_directory(directory).map_err(|error| EditErrorKind::system("sync the folder of", error))
+    disk.sync_directory(directory).map_err(|error| EditErrorKind::system("sync the directory of", error))
 }
 
 /// The number of random names tried. One is enough except by extreme chance.

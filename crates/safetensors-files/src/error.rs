@@ -158,8 +158,8 @@ impl EditErrorKind {
     /// Creates the error of a path that cannot be resolved.
     pub(crate) fn unresolved(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound => Self::system("find the folder of", error),
-            _ => Self::system("find the place of", error),
+            io::ErrorKind::NotFound => Self::system("find the directory of", error),
+            _ => Self::system("resolve the path of", error),
         }
     }
 
@@ -195,7 +195,7 @@ impl fmt::Display for EditError {
             EditErrorKind::File(FileErrorKind::System { action, error }) => {
                 write!(f, "cannot {action} {path}: {error}")
             }
-            EditErrorKind::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
+            EditErrorKind::Input(error) => write!(f, "cannot read the input for {path}: {error}"),
             kind => write!(f, "{path}: {kind}"),
         }
     }
@@ -205,32 +205,32 @@ impl fmt::Display for EditErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(kind) => kind.fmt(f),
-            Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
-            Self::NotAFolder { what } => write!(f, "it is {what}, not a folder"),
-            Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
+            Self::Input(error) => write!(f, "cannot read its input: {error}"),
+            Self::NotAFolder { what } => write!(f, "it is {what}, not a directory"),
+            Self::UnsafeName { name, reason } => write!(f, "unsafe file name {name:?}: {reason}"),
             Self::Spec { error, name } => write_spec(f, *error, name),
             Self::NoSuchTensor { name } => write!(f, "it has no tensor {name:?}"),
-            Self::WrittenTwice { name } => write!(f, "the tensor {name:?} has bytes already"),
+            Self::WrittenTwice { name } => write!(f, "tensor {name:?} already has bytes"),
             Self::TooManyBytes { name, left, given } => {
-                write!(f, "the tensor {name:?} takes {} more, but {given} were given", Bytes(*left))
+                write!(f, "tensor {name:?}: {} more needed, {given} given", Bytes(*left))
             }
             Self::MissingBytes { name, given, needed } => {
-                write!(f, "the tensor {name:?} takes {}, but {given} were given", Bytes(*needed))
+                write!(f, "tensor {name:?}: {} needed, {given} given", Bytes(*needed))
             }
             Self::WrongDtype { name, dtype, given } => {
-                write!(f, "the tensor {name:?} is {dtype}, but the values are {given}")
+                write!(f, "tensor {name:?} is {dtype}, but the values are {given}")
             }
-            Self::Unfinished => f.write_str("an earlier write of it failed, so it cannot become whole"),
+            Self::Unfinished => f.write_str("an earlier write of it failed, so it cannot be completed"),
             Self::NameTaken { name, other } => {
-                write!(f, "there is a tensor {name:?} in {} already", other.display())
+                write!(f, "tensor {name:?} is already in {}", other.display())
             }
             Self::KeyTaken { key, other } => {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
-            Self::ReservedName { name } => write!(f, "no tensor can be called {name:?}"),
-            Self::Stopped => f.write_str("it was stopped before it was whole"),
+            Self::ReservedName { name } => write!(f, "reserved name: {name:?}"),
+            Self::Stopped => f.write_str("it was stopped before it was complete"),
             Self::ForeignUndo { undo } => {
-                write!(f, "{} does not belong to what the file is now", undo.display())
+                write!(f, "{} belongs to another version of the file", undo.display())
             }
         }
     }
@@ -240,12 +240,12 @@ impl fmt::Display for EditErrorKind {
 fn write_spec(f: &mut fmt::Formatter<'_>, error: SpecError, name: &str) -> fmt::Result {
     match (error.part, error.kind) {
         (SpecPart::File, kind) => write!(f, "{kind}"),
-        (_, SpecErrorKind::NameTwice { .. }) => write!(f, "{name:?}: an earlier tensor has the same name"),
-        (_, SpecErrorKind::KeyTwice { .. }) => write!(f, "{name:?}: an earlier key is the same"),
+        (_, SpecErrorKind::DuplicateName { .. }) => write!(f, "duplicate name {name:?}"),
+        (_, SpecErrorKind::DuplicateKey { .. }) => write!(f, "duplicate key {name:?}"),
         (_, SpecErrorKind::Reserved) if name.starts_with(PADDING) => {
-            write!(f, "no tensor can be called {name:?} in a file that is padded")
+            write!(f, "reserved name in a padded file: {name:?}")
         }
-        (_, SpecErrorKind::Reserved) => write!(f, "no tensor can be called {name:?}"),
+        (_, SpecErrorKind::Reserved) => write!(f, "reserved name: {name:?}"),
         (_, kind) => write!(f, "{name:?}: {kind}"),
     }
 }

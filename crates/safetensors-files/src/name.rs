@@ -5,26 +5,28 @@
 pub(crate) fn unsafe_reason(name: &str) -> Option<&'static str> {
     match name.as_bytes() {
         [] => Some("it is empty"),
-        bytes if bytes.contains(&0) => Some("it has a byte of zero"),
+        bytes if bytes.contains(&0) => Some("it has a NUL byte"),
         bytes if bytes.contains(&b'\\') => {
-            Some("it has a backslash, which separates folders on some systems")
+            Some("it has a backslash, which separates directories on some systems")
         }
         [b'/', ..] => Some("it is absolute"),
-        [letter, b':', ..] if letter.is_ascii_alphabetic() => Some("it begins with a drive"),
+        [letter, b':', ..] if letter.is_ascii_alphabetic() => Some("it begins with a drive letter"),
         _ if name.contains("://") => Some("it is an address of a network"),
-        bytes if bytes.contains(&b':') => Some("it has a colon, which leads into a file on some systems"),
+        bytes if bytes.contains(&b':') => {
+            Some("it has a colon, which some systems treat as a stream of a file")
+        }
         _ => name.split('/').find_map(unsafe_part_reason),
     }
 }
 
 fn unsafe_part_reason(part: &str) -> Option<&'static str> {
     match part {
-        ".." => Some("it leads out of a folder"),
-        "" | "." => Some("a part of it names no file and no folder"),
+        ".." => Some("it leads out of its directory"),
+        "" | "." => Some("a part of it is empty or a dot"),
         _ if part.ends_with(['.', ' ']) => {
-            Some("a part of it ends in a dot or a space, which some systems leave out")
+            Some("a part of it ends in a dot or a space, which some systems drop")
         }
-        _ if is_device(part) => Some("a part of it is the name of a device on some systems"),
+        _ if is_device(part) => Some("a part of it is a device name on some systems"),
         _ => None,
     }
 }

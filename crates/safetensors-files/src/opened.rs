@@ -66,7 +66,7 @@ impl Attempt {
         let _guard = undo::lock();
         stat_file(disk, path)?;
         let file = disk.open(path, false).map_err(|error| EditErrorKind::system("open", error))?;
-        let version = file.stat().map_err(|error| EditErrorKind::system("look at", error))?.version;
+        let version = file.stat().map_err(|error| EditErrorKind::system("stat", error))?.version;
         let cannot_read = |error| EditErrorKind::system("read", error);
         let header = read_header(&*file).map_err(cannot_read)?;
         let is_torn = undo::is_torn(disk, path, &*file, version.len)?;

@@ -139,7 +139,7 @@ impl ModelEditor {
         let old = source.check_unchanged()?;
         let Some(file) = open_to_write(disk, &resolved)? else { return Ok(false) };
         undo::wait_for_edits(disk, &resolved, &*file, source.version.len)?;
-        let now = file.stat().map_err(|error| EditErrorKind::system("look at", error))?;
+        let now = file.stat().map_err(|error| EditErrorKind::system("stat", error))?;
         if source.check_unchanged()? != old || now.version != source.version {
             return Err(EditErrorKind::CHANGED);
         }
@@ -224,7 +224,7 @@ impl ModelEditor {
             source.check_unchanged().map_err(|kind| kind.of(&source.path))?;
             if source.resolved == resolved {
                 let now =
-                    disk.stat(&resolved).map_err(|error| EditErrorKind::system("look at", error).of(path))?;
+                    disk.stat(&resolved).map_err(|error| EditErrorKind::system("stat", error).of(path))?;
                 if now.is_none_or(|now| now.version != source.version) {
                     return Err(EditErrorKind::CHANGED.of(path));
                 }
@@ -246,7 +246,7 @@ fn open_to_write(disk: &dyn Disk, resolved: &Path) -> Result<Option<Box<dyn Hand
 impl Source {
     /// Returns the header, with the 8 bytes of its length, if the file is unchanged since it was opened.
     fn check_unchanged(&self) -> Result<Vec<u8>, EditErrorKind> {
-        let now = self.file.stat().map_err(|error| EditErrorKind::system("look at", error))?;
+        let now = self.file.stat().map_err(|error| EditErrorKind::system("stat", error))?;
         let header = read_header(&*self.file).map_err(|error| EditErrorKind::system("read", error))?;
         match now.version == self.version && fingerprint(&header) == self.fingerprint {
             true => Ok(header),

@@ -49,13 +49,13 @@ fn discard(disk: &dyn Disk, undo_path: &Path) {
 /// # Errors
 /// Those of the system.
 pub(crate) fn is_taken(disk: &dyn Disk, undo_path: &Path) -> Result<bool, EditErrorKind> {
-    let found = disk.stat(undo_path).map_err(|error| EditErrorKind::system("look beside", error))?;
+    let found = disk.stat(undo_path).map_err(|error| EditErrorKind::system("search beside", error))?;
     Ok(found.is_some() && find(disk, undo_path)?.is_none())
 }
 
 /// Returns the undo file at this path, if there is one.
 fn find(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
-    let found = disk.stat(undo_path).map_err(|error| EditErrorKind::system("look beside", error))?;
+    let found = disk.stat(undo_path).map_err(|error| EditErrorKind::system("search beside", error))?;
     if found.is_none_or(|stat| stat.other.is_some()) {
         return Ok(None);
     }
@@ -69,7 +69,7 @@ fn find(disk: &dyn Disk, undo_path: &Path) -> Result<Option<Box<dyn Handle>>, Ed
 }
 
 fn cannot_load(error: io::Error) -> EditErrorKind {
-    EditErrorKind::system("read what undoes the edit of", error)
+    EditErrorKind::system("read the undo file of", error)
 }
 
 /// Removes an undo file, unless another program already has. It is harmless if a power cut restores it: the
@@ -80,9 +80,7 @@ fn cannot_load(error: io::Error) -> EditErrorKind {
 fn remove(disk: &dyn Disk, undo_path: &Path) -> Result<(), EditErrorKind> {
     match disk.remove(undo_path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => {
-            outcome.map_err(|error| EditErrorKind::system("remove what could undo the edit of", error))
-        }
+        outcome => outcome.map_err(|error| EditErrorKind::system("remove the undo file of", error)),
     }
 }
 

@@ -265,6 +265,6 @@ fn every_failure_has_a_code_and_a_sentence() {
 /// Calling the writer in the wrong order is this program's mistake.
 #[test]
 fn mistake_in_writing_is_not_a_storage_error() {
-    let failure: Failure<&str> = WriteError::Format(ErrorKind::NothingDue.at(9)).into();
+    let failure: Failure<&str> = WriteError::Format(ErrorKind::AllWritten.at(9)).into();
     assert_eq!(failure.exit_code(), 5);
 }

@@ -109,8 +109,8 @@ impl Api {
 
     fn overlooks(&self, kind: ErrorKind) -> bool {
         match kind {
-            ErrorKind::NameTwice => self.lacks(Lack::Names),
-            ErrorKind::KeyTwice => self.lacks(Lack::Keys),
+            ErrorKind::DuplicateName => self.lacks(Lack::Names),
+            ErrorKind::DuplicateKey => self.lacks(Lack::Keys),
             _ if is_of_layout(kind) => self.lacks(Lack::Layout),
             _ => is_of_tensor(kind) && self.lacks(Lack::Tensors),
         }
@@ -126,9 +126,9 @@ impl Api {
 
     /// Full validation checks for equal names last; an API with an index finds them in its first pass.
     fn finds_before(&self, found: ErrorKind, expected: ErrorKind) -> bool {
-        found == ErrorKind::NameTwice
+        found == ErrorKind::DuplicateName
             && !self.lacks(Lack::Names)
-            && (is_of_layout(expected) || expected == ErrorKind::KeyTwice)
+            && (is_of_layout(expected) || expected == ErrorKind::DuplicateKey)
     }
 }
 

@@ -21,7 +21,7 @@ fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), EditError>)
     let outcome = read(&path);
     fs::remove_file(&path).expect("written");
     outcome.map_err(|error| match error.kind() {
-        EditErrorKind::File(FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. }) => *error,
+        EditErrorKind::File(FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. }) => *error,
         fault => panic!("{fault:?}"),
     })
 }

@@ -42,12 +42,12 @@ pub enum SpecErrorKind {
     /// one of padding.
     Reserved,
     /// An earlier tensor has the same name.
-    NameTwice {
+    DuplicateName {
         /// The index of the other.
         other: usize,
     },
     /// An earlier key is the same.
-    KeyTwice {
+    DuplicateKey {
         /// The index of the other.
         other: usize,
     },
@@ -89,8 +89,8 @@ names! {
     /// The stable text code.
     code:
     Self::Reserved => "usage.reserved",
-    Self::NameTwice { .. } => "usage.name",
-    Self::KeyTwice { .. } => "usage.key",
+    Self::DuplicateName { .. } => "usage.name",
+    Self::DuplicateKey { .. } => "usage.key",
     Self::OutOfOrder => "usage.order",
     Self::Overflow => "usage.overflow",
     Self::SubByte { .. } => "usage.bits",
@@ -119,8 +119,8 @@ sentences! {
     SpecErrorKind:
     Self::Reserved =>
         "reserved name: \"__metadata__\", or \"{}…\" in a padded file", PADDING;
-    Self::NameTwice { other } => "duplicate name: tensor {} has the same", other;
-    Self::KeyTwice { other } => "duplicate key: key {} is the same", other;
+    Self::DuplicateName { other } => "duplicate name: tensor {} has the same", other;
+    Self::DuplicateKey { other } => "duplicate key: key {} is the same", other;
     Self::OutOfOrder => "out of order: it belongs before its predecessor; use plan_sorted";
     Self::Overflow => "tensor too large: its size in bits does not fit into 64 bits";
     Self::SubByte { elements: 1, bits } => "ends inside a byte: it has 1 element of {} bits", bits;

@@ -199,7 +199,7 @@ errors! {
         /// An entry lacks one of its three members. At: the entry's closing brace.
         Missing(field: Field) = "entry.missing" { "the entry has no \"{}\"", Member(field) }
         /// A duplicate of one of an entry's three members. At: the second key's opening quote.
-        Repeated(field: Field) = "entry.repeated" { "the entry has a duplicate \"{}\"", Member(field) }
+        DuplicateMember(field: Field) = "entry.repeated" { "the entry has a duplicate \"{}\"", Member(field) }
         /// The dtype is neither a string nor an object. At: the value's first byte.
         DtypeType = "dtype.type" { "\"dtype\" is not a string" }
         /// The dtype is an object, which the reference accepts. At: the brace.
@@ -227,7 +227,7 @@ errors! {
         /// A value in `__metadata__` is not a string. At: the value's first byte.
         MetadataValue = "metadata.value" { "a value in \"__metadata__\" is not a string" }
         /// A duplicate `__metadata__`. At: the second one's opening quote.
-        MetadataTwice = "metadata.twice" { "duplicate \"__metadata__\"" }
+        DuplicateMetadata = "metadata.twice" { "duplicate \"__metadata__\"" }
         /// The number of elements or bits, multiplied left to right, exceeds 2^64 - 1. At: the dimension
         /// that overflows, or the shape's bracket when it is the width of the dtype.
         Overflow = "tensor.overflow" { "tensor too large: its size in bits does not fit into 64 bits" }
@@ -300,9 +300,9 @@ errors! {
             needed: u64,
         } = "data.trailing" { "the tensors end after {} of data, but the file continues", Bytes(needed) }
         /// Two tensors have the same name. At: the second name's opening quote.
-        NameTwice = "name.duplicate" { "duplicate name: an earlier tensor has the same" }
+        DuplicateName = "name.duplicate" { "duplicate name: an earlier tensor has the same" }
         /// Two keys in `__metadata__` are the same. At: the second key's opening quote.
-        KeyTwice = "metadata.duplicate" { "duplicate key: an earlier key of \"__metadata__\" is the same" }
+        DuplicateKey = "metadata.duplicate" { "duplicate key: an earlier key of \"__metadata__\" is the same" }
     }
 
     // The file may be valid; the memory or the device is too small to tell, or to hold it.
@@ -561,14 +561,14 @@ errors! {
                 Number(tensor as u64), Type(needed), Type(given);
         }
         /// A tensor was given out of order. At: the next byte.
-        NotDue {
+        WrongTensor {
             /// The next tensor's index in the specification.
             tensor: u32,
         } = "usage.due" {
             "tensors must be written in order: tensor {}, counted from 0, is next", Number(tensor as u64);
         }
         /// Data was given after all tensors were complete. At: the end of the file.
-        NothingDue = "usage.complete" { "all tensors are complete already" }
+        AllWritten = "usage.complete" { "all tensors are complete already" }
         /// The file was finished before all its bytes were given. At: the first missing byte.
         Incomplete {
             /// The first tensor that lacks bytes, by its index in the specification.

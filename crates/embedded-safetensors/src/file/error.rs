@@ -42,9 +42,9 @@ pub enum FileErrorKind {
     /// The file is invalid.
     Format(Error),
     /// The file has a duplicate name, or a duplicate key of `__metadata__`.
-    Twice {
-        /// The error with its position: [`NameTwice`](crate::ErrorKind::NameTwice) or
-        /// [`KeyTwice`](crate::ErrorKind::KeyTwice).
+    Duplicate {
+        /// The error with its position: [`DuplicateName`](crate::ErrorKind::DuplicateName) or
+        /// [`DuplicateKey`](crate::ErrorKind::DuplicateKey).
         error: Error,
         /// The name or the key, with escapes as in the file.
         name: String,
@@ -95,7 +95,7 @@ impl FileErrorKind {
             Self::System { error, .. } => error.kind(),
             Self::NotAFile { .. } => io::ErrorKind::InvalidInput,
             Self::TooLong { .. } => io::ErrorKind::FileTooLarge,
-            Self::Format(_) | Self::Twice { .. } | Self::Changed | Self::Interrupted => {
+            Self::Format(_) | Self::Duplicate { .. } | Self::Changed | Self::Interrupted => {
                 io::ErrorKind::InvalidData
             }
         }
@@ -119,14 +119,14 @@ impl fmt::Display for FileErrorKind {
             Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
             Self::NotAFile { what } => write!(f, "it is {what}, not a file"),
             Self::Format(error) => error.fmt(f),
-            Self::Twice { error, name } => write!(f, "{name:?}: {error}"),
+            Self::Duplicate { error, name } => write!(f, "{name:?}: {error}"),
             Self::TooLong { len } => {
                 let bits = usize::BITS;
-                write!(f, "it has {len} bytes, and cannot be mapped where an address has {bits} bits")
+                write!(f, "it has {len} bytes, too many to map with addresses of {bits} bits")
             }
-            Self::Changed => f.write_str("it was changed by someone else since it was opened"),
+            Self::Changed => f.write_str("it has changed since it was opened"),
             Self::Interrupted => f.write_str(
-                "its header is half written, by an edit that is under way or was interrupted; \
+                "its header is half written: an edit is in progress or was interrupted; \
                      ModelEditor::recover repairs it",
             ),
         }

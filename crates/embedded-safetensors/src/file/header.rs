@@ -69,8 +69,8 @@ pub fn read_up_to(
 /// Returns why a header is rejected, with the name of a duplicate name or key.
 pub fn refusal(error: Error, header: &[u8]) -> FileErrorKind {
     match error.kind {
-        ErrorKind::NameTwice | ErrorKind::KeyTwice => {
-            FileErrorKind::Twice { error, name: spelled_at(header, error.at) }
+        ErrorKind::DuplicateName | ErrorKind::DuplicateKey => {
+            FileErrorKind::Duplicate { error, name: spelled_at(header, error.at) }
         }
         _ => FileErrorKind::Format(error),
     }

@@ -108,7 +108,7 @@ impl MappedModel {
     /// killed.
     ///
     /// # Errors
-    /// [`FileErrorKind::Format`] for an invalid file, including an empty one; [`FileErrorKind::Twice`] for a
+    /// [`FileErrorKind::Format`] for an invalid file, including an empty one; [`FileErrorKind::Duplicate`] for a
     /// duplicate name or key of `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::TooLong`] when
     /// the file is larger than the address space; [`FileErrorKind::Interrupted`]; [`FileErrorKind::Changed`]
     /// when the file was changed meanwhile; those of the system.

@@ -24,7 +24,7 @@ impl Opened {
     ///
     /// # Errors
     /// [`FileErrorKind::NotAFile`], [`FileErrorKind::Interrupted`], [`FileErrorKind::Format`],
-    /// [`FileErrorKind::Twice`]; those of the system.
+    /// [`FileErrorKind::Duplicate`]; those of the system.
     pub(super) fn at(path: &Path) -> Result<Self, FileErrorKind> {
         let file = open(path).map_err(|error| open_error(path, error))?;
         let version = version(&file)?;
@@ -87,7 +87,7 @@ impl Version {
     /// # Errors
     /// [`FileErrorKind::Changed`]; those of the system.
     pub(super) fn check(&self, file: &File) -> Result<(), FileErrorKind> {
-        let now = file.metadata().map_err(|error| FileErrorKind::system("look at", error))?;
+        let now = file.metadata().map_err(|error| FileErrorKind::system("stat", error))?;
         if Self::of(&now) == *self { Ok(()) } else { Err(FileErrorKind::Changed) }
     }
 }
@@ -104,7 +104,7 @@ fn identity(_: &Metadata) -> Option<(u64, u64)> {
 }
 
 fn version(file: &File) -> Result<Version, FileErrorKind> {
-    let metadata = file.metadata().map_err(|error| FileErrorKind::system("look at", error))?;
+    let metadata = file.metadata().map_err(|error| FileErrorKind::system("stat", error))?;
     match other_than_file(metadata.file_type()) {
         Some(what) => Err(FileErrorKind::NotAFile { what }),
         None => Ok(Version::of(&metadata)),

@@ -132,7 +132,7 @@ impl Undo {
 /// # Errors
 /// [`FileErrorKind::Interrupted`]; those of the system.
 pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<(), FileErrorKind> {
-    let cannot = |error| FileErrorKind::system("read what undoes the edit of", error);
+    let cannot = |error| FileErrorKind::system("read the undo file of", error);
     // The undo file is beside the target of a link.
     let resolved = fs::canonicalize(path).map_err(cannot)?;
     let undo = match Undo::path_beside(&resolved).map(|undo| open(&undo)) {

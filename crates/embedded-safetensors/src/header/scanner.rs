@@ -55,7 +55,7 @@ use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, TensorInfo, is_of_shape, mismatch};
 use crate::util::bytes::low_u32;
 use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
-use crate::util::text::{behind_escapes, behind_plain, equal, skip_words};
+use crate::util::text::{after_escapes, after_plain, equal, skip_words};
 
 /// An incremental parser of a safetensors header, resumable at every byte.
 ///
@@ -301,7 +301,7 @@ impl HeaderParser {
                     }
                     if IN_CONST && !selected.has(Signal::Value) && !self.utf8.is_open() {
                         if let (State::TextValue, [b'\\', ..]) = (self.token_kind, left) {
-                            let rest = behind_escapes(left);
+                            let rest = after_escapes(left);
                             if rest.len() < left.len() {
                                 left = rest;
                                 continue;
@@ -450,7 +450,7 @@ impl HeaderParser {
     /// Returns the bytes after the text at the start. The text may end inside a character.
     #[inline(always)]
     const fn after_text<'i, const IN_CONST: bool>(&mut self, text: &'i [u8]) -> &'i [u8] {
-        let plain = if self.utf8.is_open() { text } else { behind_plain::<IN_CONST>(text) };
+        let plain = if self.utf8.is_open() { text } else { after_plain::<IN_CONST>(text) };
         if let [0x80..=0xFF, ..] = plain { self.after_characters::<IN_CONST>(plain) } else { plain }
     }
 
@@ -462,7 +462,7 @@ impl HeaderParser {
             if !self.utf8.push(*byte) {
                 break;
             }
-            left = if self.utf8.is_open() { rest } else { behind_plain::<IN_CONST>(rest) };
+            left = if self.utf8.is_open() { rest } else { after_plain::<IN_CONST>(rest) };
         }
         left
     }
@@ -536,7 +536,7 @@ impl HeaderParser {
         }
         // A duplicate is an error even if both are `null`.
         if self.metadata_seen {
-            return (self.fail(Fault::MetadataTwice, self.token), Signal::Nothing);
+            return (self.fail(Fault::DuplicateMetadata, self.token), Signal::Nothing);
         }
         self.metadata_seen = true;
         self.after_colon = State::MetadataValue;
@@ -548,7 +548,7 @@ impl HeaderParser {
         match field(self.entire_string(last)) {
             None => self.after_colon = State::SkippedValue,
             Some((field, _)) if self.fields & field.bit() != 0 => {
-                return self.fail(Fault::Repeated(field), self.token);
+                return self.fail(Fault::DuplicateMember(field), self.token);
             }
             Some((field, value)) => {
                 self.fields |= field.bit();

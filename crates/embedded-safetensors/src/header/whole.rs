@@ -13,7 +13,7 @@ use crate::error::Field;
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, mismatch};
 use crate::util::bytes::{WORDS, low_u32};
-use crate::util::text::behind_plain;
+use crate::util::text::after_plain;
 
 // `entry` reads exactly these. If another became required, entries taken here would lack it.
 const _: () = assert!(Field::REQUIRED == Field::Dtype.bit() | Field::Shape.bit() | Field::Offsets.bit());
@@ -76,7 +76,7 @@ const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>,
     if let [b'_', b'_', ..] = text {
         return None;
     }
-    let quote = behind_plain::<IN_CONST>(text);
+    let quote = after_plain::<IN_CONST>(text);
     let Some((name, _)) = text.split_at_checked(text.len() - quote.len()) else { return None };
     let is_spaced = matches!(quote, [b'"', b':', b' ', ..]);
     let Some(rest) =

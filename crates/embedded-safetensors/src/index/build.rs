@@ -81,7 +81,7 @@ impl<'m> IndexBuilder<'m> {
     /// Returns the index, once the pass is over.
     ///
     /// # Errors
-    /// As [`prove`](Self::prove), then [`ErrorKind::Index`], then [`ErrorKind::NameTwice`].
+    /// As [`prove`](Self::prove), then [`ErrorKind::Index`], then [`ErrorKind::DuplicateName`].
     pub(crate) fn finish(mut self) -> Result<Index<'m>, Error> {
         let summary = self.prove()?;
         self.check_capacity()?;
@@ -342,7 +342,7 @@ mod tests {
             all[second] = all[first].clone();
             let (header, offsets) = header_of(&all);
             let verdict = Memory::new().index(&header).map(|index| index.len());
-            assert_eq!(verdict, Err(ErrorKind::NameTwice.at(offsets[second])));
+            assert_eq!(verdict, Err(ErrorKind::DuplicateName.at(offsets[second])));
         }
     }
 
@@ -352,7 +352,7 @@ mod tests {
         all.extend(names().into_iter().rev());
         let (header, offsets) = header_of(&all);
         let verdict = Memory::new().index(&header).map(|index| index.len());
-        assert_eq!(verdict, Err(ErrorKind::NameTwice.at(offsets[40])));
+        assert_eq!(verdict, Err(ErrorKind::DuplicateName.at(offsets[40])));
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl<'m> Index<'m> {
     /// in the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`].
+    /// [`ErrorKind::DuplicateName`].
     pub(crate) fn new(
         records: &'m mut [IndexRecord],
         dims: &'m [u64],
@@ -53,7 +53,7 @@ impl<'m> Index<'m> {
         summary: Summary,
     ) -> Result<Self, Error> {
         match link_names(records, names.as_bytes(), key) {
-            Some(at) => Err(ErrorKind::NameTwice.at(at.into())),
+            Some(at) => Err(ErrorKind::DuplicateName.at(at.into())),
             None => Ok(Self { records, dims, names, key, summary, names_are_sorted: false }),
         }
     }

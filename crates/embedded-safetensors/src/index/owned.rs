@@ -102,7 +102,7 @@ impl OwnedIndex {
             left => left.map(|_| Metadata::default()),
         };
         let Some(metadata) = metadata else { return Ok(None) };
-        let has_duplicate_names = matches!(built, Err(Error { kind: ErrorKind::NameTwice, .. }));
+        let has_duplicate_names = matches!(built, Err(Error { kind: ErrorKind::DuplicateName, .. }));
         if has_duplicate_names || (built.is_ok() && metadata.has_duplicate_keys) {
             // Finds which of the names and keys is first in the header.
             validate_names(header, key, &mut slots(header), &mut vec![0; header.len().min(MAX_TEXT)])?;

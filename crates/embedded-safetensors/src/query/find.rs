@@ -276,7 +276,7 @@ impl Lookup {
     fn keep<'n>(&mut self, entry: &Whole<'_>, queries: &mut [impl HasQuery<'n>]) {
         for one in all(queries).filter(|one| one.name.as_bytes() == entry.name) {
             if !one.keep(entry) {
-                self.parser.stop(Fault::NameTwice, entry.name_at);
+                self.parser.stop(Fault::DuplicateName, entry.name_at);
             }
         }
         self.order.see(entry.place);
@@ -320,7 +320,7 @@ impl Lookup {
                 is_match = true;
                 if !one.take(signal, &self.parser) {
                     self.parser.stop_here(if signal == Signal::Tensor {
-                        Fault::NameTwice
+                        Fault::DuplicateName
                     } else {
                         Fault::RANK
                     });

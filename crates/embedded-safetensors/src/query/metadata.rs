@@ -112,7 +112,7 @@ impl<'v> Pairs<'v> {
                 Signal::KeyEnd => {
                     self.key_len += self.keep(piece.as_bytes());
                     if self.is_duplicate() {
-                        return self.parser.stop_here(Fault::KeyTwice);
+                        return self.parser.stop_here(Fault::DuplicateKey);
                     }
                 }
                 Signal::Value => self.value_len += self.keep(piece.as_bytes()),

@@ -218,8 +218,8 @@ impl<'p> Pass<'p> {
     /// them. An error that a machine finds only at the end of the same header, such as a gap that sorting
     /// reveals, is an error in the file.
     fn is_change(&self, kind: ErrorKind) -> bool {
-        let is_new =
-            !matches!(kind, ErrorKind::NameTwice | ErrorKind::KeyTwice) && kind.class() == Class::File;
+        let is_new = !matches!(kind, ErrorKind::DuplicateName | ErrorKind::DuplicateKey)
+            && kind.class() == Class::File;
         is_new && self.known.is_known() && !self.matches_known()
     }
 }

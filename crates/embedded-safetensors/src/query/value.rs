@@ -63,7 +63,7 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
                 Signal::KeyEnd => {
                     self.match_key(piece.as_bytes());
                     if self.is_duplicate() {
-                        return self.parser.stop_here(Fault::KeyTwice);
+                        return self.parser.stop_here(Fault::DuplicateKey);
                     }
                 }
                 Signal::Value => self.keep(piece.as_bytes()),

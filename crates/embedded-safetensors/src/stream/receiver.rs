@@ -169,7 +169,7 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     /// Errors in the header, as soon as they show; at its end [`ErrorKind::OutOfOrder`] when its tensors
     /// are not in the order of their offsets, for which there is [`Router`](crate::stream::Router);
     /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Target::optional);
-    /// [`ErrorKind::BufferLength`] when a tensor does not fit into its buffer; [`ErrorKind::NameTwice`]
+    /// [`ErrorKind::BufferLength`] when a tensor does not fit into its buffer; [`ErrorKind::DuplicateName`]
     /// when a target's name is a duplicate; [`ErrorKind::Rank`] when a target's tensor has more dimensions
     /// than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes follow the last one.
     /// Every further call returns the same error.

@@ -18,7 +18,7 @@ pub(crate) const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// Returns the bytes after the plain text at the start.
 #[inline(always)]
-pub(crate) const fn behind_plain<const IN_CONST: bool>(text: &[u8]) -> &[u8] {
+pub(crate) const fn after_plain<const IN_CONST: bool>(text: &[u8]) -> &[u8] {
     if IN_CONST { behind_plain_bytes(text) } else { behind_plain_words(text) }
 }
 
@@ -49,7 +49,7 @@ const fn behind_plain_bytes(text: &[u8]) -> &[u8] {
 
 /// Returns the bytes after the plain text and one-letter escapes at the start, byte by byte, for const
 /// evaluation.
-pub(crate) const fn behind_escapes(text: &[u8]) -> &[u8] {
+pub(crate) const fn after_escapes(text: &[u8]) -> &[u8] {
     let mut left = text;
     while let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..]
     | [b']'..=0x7F | b'#'..=b'[' | b' '..=b'!', rest @ ..] = left

@@ -100,7 +100,7 @@ impl<'s> DuplicateFinder<'s> {
     /// Reads `input`, and moves it past the bytes consumed.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] or [`ErrorKind::KeyTwice`] at the first name of the file that repeats an
+    /// [`ErrorKind::DuplicateName`] or [`ErrorKind::DuplicateKey`] at the first name of the file that repeats an
     /// earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too small;
     /// [`ErrorKind::Changed`] when the header is not the same in every pass; errors of the header. Every
     /// further call returns the same error.
@@ -341,7 +341,7 @@ impl<'s> DuplicateFinder<'s> {
     /// Stops with the duplicate, if one was found. It takes precedence over all other errors.
     const fn stop_at_found(&mut self) -> bool {
         let Some(found) = self.found else { return false };
-        let fault = if found.tie & 1 == 1 { Fault::KeyTwice } else { Fault::NameTwice };
+        let fault = if found.tie & 1 == 1 { Fault::DuplicateKey } else { Fault::DuplicateName };
         self.stop(fault, found.at);
         true
     }
@@ -418,7 +418,7 @@ mod tests {
             all[second] = all[first].clone();
             let (file, offsets) = header_of(&all);
             for (slots, text) in [(40, 1), (22, 5), (64, 100)] {
-                assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(offsets[second])));
+                assert_eq!(verdict(&file, slots, text), Err(ErrorKind::DuplicateName.at(offsets[second])));
             }
         }
     }
@@ -429,7 +429,7 @@ mod tests {
         all.extend(names().into_iter().rev());
         let (file, offsets) = header_of(&all);
         for (slots, text) in [(80, 1), (44, 5), (200, 100)] {
-            assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(offsets[40])));
+            assert_eq!(verdict(&file, slots, text), Err(ErrorKind::DuplicateName.at(offsets[40])));
         }
     }
 
@@ -451,6 +451,6 @@ mod tests {
     #[test]
     fn duplicate_empty_name_needs_no_text() {
         let (file, offsets) = header_of(&[String::new(), "a".into(), String::new()]);
-        assert_eq!(verdict(&file, 4, 0), Err(ErrorKind::NameTwice.at(offsets[2])));
+        assert_eq!(verdict(&file, 4, 0), Err(ErrorKind::DuplicateName.at(offsets[2])));
     }
 }

@@ -89,7 +89,7 @@ const fn fail_big_endian(name: &str) -> ! {
     let mut message = Message::new();
     message.push("the elements of the tensor ");
     message.push_name(name);
-    message.push(" cannot be read where they lie by a machine that has the high byte first");
+    message.push(" cannot be read in place on a big-endian target");
     fail(&message)
 }
 
@@ -101,8 +101,7 @@ const fn fail_misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
     if over == 0 {
         message.push(" must begin at a multiple of ");
         message.push_number(unit as u64);
-        message
-            .push(" bytes in memory, but the file is not known to: include it with include_model!(\"…\", ");
+        message.push(" bytes in memory, but nothing aligns the file: include it with include_model!(\"…\", ");
         message.push_number(unit as u64);
         message.push(") or include_aligned!(\"…\", ");
         message.push_number(unit as u64);
@@ -112,7 +111,7 @@ const fn fail_misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
         message.push_number(tensor.at());
         message.push(" of the file, ");
         message.push_part(Part::Bytes(over));
-        message.push(" behind a multiple of ");
+        message.push(" after a multiple of ");
         message.push_number(unit as u64);
         message.push(": write the file with its tensors aligned");
     }

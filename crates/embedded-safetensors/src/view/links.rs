@@ -24,7 +24,7 @@ impl Link {
 /// Inserts each tensor into its chain, for as many tensors as there are links.
 ///
 /// # Errors
-/// [`ErrorKind::NameTwice`] at the first name that repeats an earlier one.
+/// [`ErrorKind::DuplicateName`] at the first name that repeats an earlier one.
 pub(super) const fn link(links: &mut [Link], tensors: &[Tensor<'_>]) -> Result<(), Error> {
     let (mut left, mut number) = (tensors, 1);
     while let ([tensor, rest @ ..], true) = (left, number as usize <= links.len()) {
@@ -32,7 +32,7 @@ pub(super) const fn link(links: &mut [Link], tensors: &[Tensor<'_>]) -> Result<(
         let next = earlier.left;
         while let Some(other) = earlier.next_tensor() {
             if other.hash == tensor.hash && other.name().equals(&tensor.name()) {
-                return Err(ErrorKind::NameTwice.at(tensor.name().at()));
+                return Err(ErrorKind::DuplicateName.at(tensor.name().at()));
             }
         }
         if let Some(own) = get_mut(links, number as usize - 1) {

@@ -5,7 +5,7 @@ use super::json_str::JsonStr;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::low_u32;
-use crate::util::text::{behind_escapes, behind_plain};
+use crate::util::text::{after_escapes, after_plain};
 
 /// The keys and values of `__metadata__`, in the header's order, in place.
 ///
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
     /// Returns the value of one key of `__metadata__`.
     ///
     /// # Errors
-    /// [`ErrorKind::KeyTwice`] when the key is a duplicate.
+    /// [`ErrorKind::DuplicateKey`] when the key is a duplicate.
     pub const fn metadata_value(&self, key: &str) -> Result<Option<JsonStr<'a>>, Error> {
         let (mut pairs, mut found) = (self.metadata(), None);
         while let Some((name, value)) = pairs.next_pair() {
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
                 continue;
             }
             if found.is_some() {
-                return Err(ErrorKind::KeyTwice.at(name.at()));
+                return Err(ErrorKind::DuplicateKey.at(name.at()));
             }
             found = Some(value);
         }
@@ -95,11 +95,11 @@ const fn opened(mut text: &[u8]) -> &[u8] {
 const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
     let (mut left, mut is_plain) = (text, true);
     loop {
-        left = match behind_plain::<false>(left) {
+        left = match after_plain::<false>(left) {
             end @ ([b'"', ..] | []) => return (end, is_plain),
             [b'\\', _, rest @ ..] => {
                 is_plain = false;
-                behind_escapes(rest)
+                after_escapes(rest)
             }
             [_, rest @ ..] => rest,
         }

@@ -21,7 +21,7 @@ impl<'a> View<'a> {
     /// Looks up a tensor, in the table if there is one, or in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
+    /// [`ErrorKind::DuplicateName`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
     /// dimensions than a [`Shape`](crate::Shape) holds.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn find(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
@@ -70,7 +70,7 @@ impl<'a> View<'a> {
         let (mut walk, mut found) = (Walk::<false>::new(self.file()), None);
         while walk.seek(name) {
             if found.is_some() {
-                return Err(ErrorKind::NameTwice.at(walk.name().at()));
+                return Err(ErrorKind::DuplicateName.at(walk.name().at()));
             }
             let parsed = walk.parsed();
             if let Err(error) = parsed.check_rank() {
@@ -90,7 +90,7 @@ impl<'a> View<'a> {
                 continue;
             }
             if found.is_some() {
-                return Err(ErrorKind::NameTwice.at(tensor.name().at()));
+                return Err(ErrorKind::DuplicateName.at(tensor.name().at()));
             }
             let parsed = tensor.parsed();
             if let Err(error) = parsed.check_rank() {
@@ -165,7 +165,7 @@ impl<'a> View<'a> {
         let (mut bits, mut pairs) = (HashBits::new(), self.metadata());
         while let Some((key, _)) = pairs.next_pair() {
             if bits.insert(key.hash()) && self.repeats_earlier(&key) {
-                return Err(ErrorKind::KeyTwice.at(key.at()));
+                return Err(ErrorKind::DuplicateKey.at(key.at()));
             }
         }
         Ok(())

@@ -175,7 +175,7 @@ fn link_reports_first_duplicate_name() {
     let view = View::parse(&file).expect("duplicate names are not checked");
     let table: Vec<Tensor<'_>> = view.tensors().flatten().collect();
     let error = link(&mut vec![Link::NONE; table.len()], &table);
-    assert_eq!(error, Err(ErrorKind::NameTwice.at(table[51].name().at())), "t17");
+    assert_eq!(error, Err(ErrorKind::DuplicateName.at(table[51].name().at())), "t17");
 }
 
 #[test]

@@ -79,11 +79,11 @@ impl<'a> Cursor<'a> {
     /// Checks that this many bytes can be written next.
     ///
     /// # Errors
-    /// [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
+    /// [`ErrorKind::TooManyBytes`], [`ErrorKind::AllWritten`].
     pub(crate) fn check_bytes(&self, bytes: usize) -> Result<(), Error> {
         match self.next {
             Some(next) => self.check_remaining(&next, bytes),
-            None if bytes > 0 => Err(self.error(ErrorKind::NothingDue)),
+            None if bytes > 0 => Err(self.error(ErrorKind::AllWritten)),
             None => Ok(()),
         }
     }
@@ -106,8 +106,8 @@ impl<'a> Cursor<'a> {
     /// always is.
     ///
     /// # Errors
-    /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::TooManyBytes`],
-    /// [`ErrorKind::NothingDue`].
+    /// [`ErrorKind::WrongTensor`], [`ErrorKind::TensorLength`], [`ErrorKind::TooManyBytes`],
+    /// [`ErrorKind::AllWritten`].
     pub(crate) fn check_tensor(&self, name: &str, bytes: usize) -> Result<(), Error> {
         let next = self.next.filter(|next| next.tensor.name() == name);
         let (index, needed) = match next {
@@ -123,8 +123,8 @@ impl<'a> Cursor<'a> {
 
     fn unexpected_tensor(&self) -> Error {
         let kind = match self.next {
-            Some(next) => ErrorKind::NotDue { tensor: number(next.index) },
-            None => ErrorKind::NothingDue,
+            Some(next) => ErrorKind::WrongTensor { tensor: number(next.index) },
+            None => ErrorKind::AllWritten,
         };
         self.error(kind)
     }

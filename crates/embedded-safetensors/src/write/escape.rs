@@ -2,7 +2,7 @@
 
 use crate::util::bytes::WORDS;
 use crate::util::bytes::copy;
-use crate::util::text::behind_plain;
+use crate::util::text::after_plain;
 
 /// The spelling of one byte.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ pub(super) fn escaped_len(text: &str) -> u64 {
 /// Returns whether a fast check finds nothing to escape. If `false`, there may still be nothing.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
-    WORDS && behind_plain::<false>(text).is_empty()
+    WORDS && after_plain::<false>(text).is_empty()
 }
 
 impl Spelling {

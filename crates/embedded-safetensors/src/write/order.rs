@@ -58,13 +58,15 @@ struct Violation {
 impl Violation {
     fn of_tensor(&self) -> SpecError {
         let other = self.at.wrapping_sub(1);
-        let kind = if self.is_same { SpecErrorKind::NameTwice { other } } else { SpecErrorKind::OutOfOrder };
+        let kind =
+            if self.is_same { SpecErrorKind::DuplicateName { other } } else { SpecErrorKind::OutOfOrder };
         kind.at(SpecPart::Tensor(self.at))
     }
 
     fn of_key(&self) -> SpecError {
         let other = self.at.wrapping_sub(1);
-        let kind = if self.is_same { SpecErrorKind::KeyTwice { other } } else { SpecErrorKind::OutOfOrder };
+        let kind =
+            if self.is_same { SpecErrorKind::DuplicateKey { other } } else { SpecErrorKind::OutOfOrder };
         kind.at(SpecPart::Key(self.at))
     }
 }
@@ -89,7 +91,7 @@ fn unique_across(spec: &FileSpec<'_>) -> Result<(), SpecError> {
         for (other, one) in (first..).zip(own) {
             if let Some(found) = index_of(one.name(), rest, spec.placement) {
                 let index = first + own.len() + found;
-                return Err(SpecErrorKind::NameTwice { other }.at(SpecPart::Tensor(index)));
+                return Err(SpecErrorKind::DuplicateName { other }.at(SpecPart::Tensor(index)));
             }
         }
         left = rest;
@@ -134,10 +136,10 @@ pub(super) fn unique(spec: &FileSpec<'_>, memory: &mut [u32]) -> Result<(), Spec
     let name = |index: u32| spec.tensors.get(index as usize).map_or("", TensorSpec::name);
     let key = |index: u32| spec.metadata.unwrap_or(&[]).get(index as usize).map_or("", |pair| pair.0);
     if let Some((other, index)) = sort_and_find_duplicate(tensors, name) {
-        return Err(SpecErrorKind::NameTwice { other }.at(SpecPart::Tensor(index)));
+        return Err(SpecErrorKind::DuplicateName { other }.at(SpecPart::Tensor(index)));
     }
     if let Some((other, index)) = sort_and_find_duplicate(keys, key) {
-        return Err(SpecErrorKind::KeyTwice { other }.at(SpecPart::Key(index)));
+        return Err(SpecErrorKind::DuplicateKey { other }.at(SpecPart::Key(index)));
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ impl<'a> FileSpec<'a> {
     ///
     /// # Errors
     /// [`SpecErrorKind::OrderMemory`] when `order` is too short; [`SpecErrorKind::Reserved`],
-    /// [`NameTwice`](SpecErrorKind::NameTwice), [`KeyTwice`](SpecErrorKind::KeyTwice),
+    /// [`DuplicateName`](SpecErrorKind::DuplicateName), [`DuplicateKey`](SpecErrorKind::DuplicateKey),
     /// [`Overflow`](SpecErrorKind::Overflow), [`SubByte`](SpecErrorKind::SubByte),
     /// [`DataTooLong`](SpecErrorKind::DataTooLong), [`HeaderTooLarge`](SpecErrorKind::HeaderTooLarge),
     /// [`Placement`](SpecErrorKind::Placement) when such a file is impossible.

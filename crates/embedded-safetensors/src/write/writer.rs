@@ -106,7 +106,7 @@ impl<S: Sink> Writer<'_, S> {
     ///
     /// # Errors
     /// [`TooManyBytes`](crate::ErrorKind::TooManyBytes) when there are more bytes than the tensor has left,
-    /// [`NothingDue`](crate::ErrorKind::NothingDue) when all tensors are complete: then nothing is written.
+    /// [`AllWritten`](crate::ErrorKind::AllWritten) when all tensors are complete: then nothing is written.
     /// Those of the sink: then a part may be written.
     ///
     /// # Cancel safety
@@ -140,7 +140,7 @@ impl<S: Sink> Writer<'_, S> {
     /// Writes one complete tensor, which must be the expected one. Tensors without bytes need not be written.
     ///
     /// # Errors
-    /// [`NotDue`](crate::ErrorKind::NotDue) when another tensor is expected;
+    /// [`WrongTensor`](crate::ErrorKind::WrongTensor) when another tensor is expected;
     /// [`TensorLength`](crate::ErrorKind::TensorLength) when it has another length; otherwise as
     /// [`write_bytes`](Self::write_bytes).
     ///

@@ -51,7 +51,7 @@ pub enum CheckpointErrorKind {
         reason: &'static str,
     },
     /// A file is listed more than once.
-    Twice {
+    Duplicate {
         /// Its name.
         name: String,
     },
@@ -113,15 +113,15 @@ impl fmt::Display for CheckpointErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
-            Self::NoSums => f.write_str("there is no SHA256SUMS in it"),
+            Self::NoSums => f.write_str("it has no SHA256SUMS"),
             Self::TooLong { bytes, allowed } => {
-                write!(f, "SHA256SUMS has {bytes} bytes, and only {allowed} are allowed")
+                write!(f, "SHA256SUMS is too long: {bytes} bytes, at most {allowed} are allowed")
             }
             Self::Line { line, reason } => write!(f, "line {line} of SHA256SUMS: {reason}"),
-            Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
-            Self::Twice { name } => write!(f, "{name:?} is listed twice"),
-            Self::Missing { name } => write!(f, "{name:?} is listed and not there"),
-            Self::Unlisted { name } => write!(f, "{name:?} is there and not listed"),
+            Self::UnsafeName { name, reason } => write!(f, "unsafe file name {name:?}: {reason}"),
+            Self::Duplicate { name } => write!(f, "{name:?} is listed more than once"),
+            Self::Missing { name } => write!(f, "{name:?} is listed but missing"),
+            Self::Unlisted { name } => write!(f, "{name:?} is not listed"),
             Self::Differs { name, listed, found } => {
                 write!(f, "{name:?} has the SHA-256 {found}, but {listed} is listed")
             }

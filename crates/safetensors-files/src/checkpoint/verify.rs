@@ -98,7 +98,7 @@ fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {
         let Some((name, sum)) = parse_line(text) else { return Err(wrong) };
         check_name(name).map_err(|kind| CheckpointErrorKind::of_name(name, kind))?;
         if sums.insert(name.into(), sum).is_some() {
-            return Err(CheckpointErrorKind::Twice { name: name.into() });
+            return Err(CheckpointErrorKind::Duplicate { name: name.into() });
         }
     }
     Ok(sums)

@@ -99,7 +99,7 @@ pub(super) fn recover_checkpoint_on(disk: &dyn Disk, directory: &Path) -> Result
 fn recover(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
     let target = resolve(disk, directory)?;
     let old = old_beside(&target);
-    let stat = |target| disk.stat(target).map_err(|error| EditErrorKind::system("look at", error));
+    let stat = |target| disk.stat(target).map_err(|error| EditErrorKind::system("stat", error));
     if stat(&old)?.is_none() {
         return Ok(false);
     }
@@ -110,7 +110,7 @@ fn recover(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
         false if !is_checkpoint(disk, &target)? => return Ok(false),
         false => disk.remove_directory(&old),
     };
-    moved.map_err(|error| EditErrorKind::system("put back", error))?;
+    moved.map_err(|error| EditErrorKind::system("restore", error))?;
     sync_parent(disk, &target)?;
     Ok(is_lost)
 }
@@ -121,7 +121,7 @@ fn is_checkpoint(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> 
         Ok(found) => Ok(found.is_some()),
         // The path is a file.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(error) => Err(EditErrorKind::system("look at", error)),
+        Err(error) => Err(EditErrorKind::system("stat", error)),
     }
 }
 
@@ -130,7 +130,7 @@ fn create_parents(disk: &dyn Disk, directory: &Path) -> Result<(), EditErrorKind
     let named = |path: &&Path| !path.as_os_str().is_empty();
     let mut missing = Vec::new();
     for parent in directory.components().as_path().ancestors().skip(1).filter(named) {
-        match disk.stat(parent).map_err(|error| EditErrorKind::system("look at", error))? {
+        match disk.stat(parent).map_err(|error| EditErrorKind::system("stat", error))? {
             None => missing.push(parent),
             Some(_) => break,
         }
@@ -139,10 +139,10 @@ fn create_parents(disk: &dyn Disk, directory: &Path) -> Result<(), EditErrorKind
         match disk.create_directory(parent, None) {
             // Another program has created it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            outcome => outcome.map_err(|error| EditErrorKind::system("create the folder of", error))?,
+            outcome => outcome.map_err(|error| EditErrorKind::system("create the directory of", error))?,
         }
         let above = parent.parent().filter(named).unwrap_or(Path::new("."));
-        disk.sync_directory(above).map_err(|error| EditErrorKind::system("sync the folder of", error))?;
+        disk.sync_directory(above).map_err(|error| EditErrorKind::system("sync the directory of", error))?;
     }
     Ok(())
 }
@@ -175,7 +175,7 @@ impl<'d> Checkpoint<'d> {
         let target = resolve(disk, directory)?;
         let permissions = stat_directory(disk, &target)?.and_then(|stat| stat.permissions);
         let (hidden, ()) = beside(&target, |path| disk.create_directory(path, permissions.as_ref()))
-            .map_err(|error| EditErrorKind::system("create a temporary folder beside", error))?;
+            .map_err(|error| EditErrorKind::system("create a temporary directory beside", error))?;
         Ok(Self { disk, target, hidden, is_placed: false })
     }
 
@@ -266,7 +266,7 @@ impl<'d> Checkpoint<'d> {
         };
         self.is_placed = true;
         sync_parent(self.disk, &self.target)?;
-        self.disk.remove_directory(&old).map_err(|error| EditErrorKind::system("remove what was at", error))
+        self.disk.remove_directory(&old).map_err(|error| EditErrorKind::system("remove the old", error))
     }
 
     /// Replaces the directory in two steps. Returns the path of the old one.
@@ -307,7 +307,7 @@ impl core::fmt::Debug for Checkpoint<'_> {
 /// # Errors
 /// When something other than a directory is there; those of the system.
 fn stat_directory(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, EditErrorKind> {
-    match disk.stat(target).map_err(|error| EditErrorKind::system("look at", error))? {
+    match disk.stat(target).map_err(|error| EditErrorKind::system("stat", error))? {
         Some(Stat { other, .. }) if other != Some("a folder") => {
             Err(EditErrorKind::NotAFolder { what: other.unwrap_or("a file") })
         }

@@ -50,7 +50,7 @@ pub enum ShardErrorKind {
         reason: String,
     },
     /// The index has a duplicate member.
-    Twice {
+    Duplicate {
         /// Its name: that of a tensor, of a member of `metadata`, or of a top-level member.
         name: String,
     },
@@ -173,7 +173,7 @@ impl ShardErrorKind {
     pub fn class(&self) -> Option<Class> {
         match self {
             Self::File(error) => match error.kind() {
-                EditErrorKind::File(FileErrorKind::Format(_) | FileErrorKind::Twice { .. }) => {
+                EditErrorKind::File(FileErrorKind::Format(_) | FileErrorKind::Duplicate { .. }) => {
                     Some(Class::File)
                 }
                 EditErrorKind::File(FileErrorKind::System { .. }) | EditErrorKind::Input(_) => None,
@@ -199,27 +199,27 @@ impl fmt::Display for ShardErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
-            Self::NoIndex => f.write_str("there is no *.safetensors.index.json in it"),
+            Self::NoIndex => f.write_str("it has no *.safetensors.index.json"),
             Self::ManyIndexes { names: [one, other] } => {
-                write!(f, "there is more than one index in it, {one:?} and {other:?}")
+                write!(f, "it has more than one index: {one:?} and {other:?}")
             }
             Self::Json { line, column, reason } => {
-                write!(f, "it is no index, at line {line}, column {column}: {reason}")
+                write!(f, "not an index, at line {line}, column {column}: {reason}")
             }
-            Self::Twice { name } => write!(f, "{name:?} is there twice"),
+            Self::Duplicate { name } => write!(f, "duplicate {name:?}"),
             Self::Limit { limit, allowed, needed } => {
                 let noun = limit.noun();
-                write!(f, "it has {needed} {noun} or more, and only {allowed} are allowed")
+                write!(f, "too many {noun}: {needed} or more, at most {allowed} are allowed")
             }
-            Self::UnsafeName { name, reason } => write!(f, "no shard may be called {name:?}: {reason}"),
+            Self::UnsafeName { name, reason } => write!(f, "unsafe shard name {name:?}: {reason}"),
             Self::ShardInUse { shard } => {
                 write!(
                     f,
-                    "the model that is there has a shard {shard:?}, too, \
-                     and shards cannot all be replaced at once"
+                    "the existing model has a shard {shard:?}, too, \
+                     and shards cannot be replaced atomically"
                 )
             }
-            Self::NoSize { found } => write!(f, "total_size is {found}, which is no number of bytes"),
+            Self::NoSize { found } => write!(f, "total_size is {found}, which is not a number of bytes"),
             Self::TooManyOpen { open, shards, error } => {
                 write!(
                     f,
@@ -228,7 +228,7 @@ impl fmt::Display for ShardErrorKind {
                 )
             }
             Self::MissingShard { shard, tensors } => {
-                write!(f, "the shard {shard:?} is not there, which is to have {tensors} of the tensors")
+                write!(f, "shard {shard:?} is missing, which has {tensors} of the tensors")
             }
             Self::TotalSize { said, found } => {
                 write!(f, "total_size is {said}, but the tensors have {found} bytes")
@@ -242,16 +242,16 @@ impl ShardErrorKind {
     fn write_tensor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TensorTwice { tensor, shards: [one, other] } => {
-                write!(f, "the tensor {tensor:?} is in two shards, {one:?} and {other:?}")
+                write!(f, "tensor {tensor:?} is in two shards, {one:?} and {other:?}")
             }
             Self::MissingTensor { tensor, shard, count } => {
-                write!(f, "the tensor {tensor:?} is not in {shard:?}, nor in another shard{}", More(*count))
+                write!(f, "tensor {tensor:?} is not in {shard:?}, nor in another shard{}", More(*count))
             }
             Self::ExtraTensor { tensor, shard, count } => {
-                write!(f, "the tensor {tensor:?} in {shard:?} is not in the index{}", More(*count))
+                write!(f, "tensor {tensor:?} in {shard:?} is not in the index{}", More(*count))
             }
             Self::WrongShard { tensor, named, found, count } => {
-                write!(f, "the tensor {tensor:?} is in {found:?}, not in {named:?}{}", More(*count))
+                write!(f, "tensor {tensor:?} is in {found:?}, not in {named:?}{}", More(*count))
             }
             _ => Ok(()),
         }

@@ -84,7 +84,7 @@ impl ShardIndex {
     /// `null` counts as absent.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Json`], [`ShardErrorKind::Twice`], [`ShardErrorKind::UnsafeName`],
+    /// [`ShardErrorKind::Json`], [`ShardErrorKind::Duplicate`], [`ShardErrorKind::UnsafeName`],
     /// [`ShardErrorKind::NoSize`]; [`ShardErrorKind::Limit`]; those of the reader.
     pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = Path::new("index");
@@ -94,7 +94,7 @@ impl ShardIndex {
     /// Adds a tensor that is in this shard.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Twice`] for a tensor that already exists; [`ShardErrorKind::UnsafeName`] for an
+    /// [`ShardErrorKind::Duplicate`] for a tensor that already exists; [`ShardErrorKind::UnsafeName`] for an
     /// unsafe name of a shard. Then nothing is changed.
     pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), ShardError> {
         self.add(tensor.into(), shard).map_err(|kind| kind.of(Path::new(shard)))
@@ -107,7 +107,7 @@ impl ShardIndex {
         }
         let (order, number) = (self.tensors.len(), known.unwrap_or(self.shards.len()));
         match self.tensors.entry(tensor) {
-            Entry::Occupied(taken) => return Err(ShardErrorKind::Twice { name: taken.key().clone() }),
+            Entry::Occupied(taken) => return Err(ShardErrorKind::Duplicate { name: taken.key().clone() }),
             Entry::Vacant(free) => free.insert(Assignment { order, shard: number }),
         };
         if known.is_none() {

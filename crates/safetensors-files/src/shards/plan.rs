@@ -101,7 +101,7 @@ impl ShardPlan {
     /// Returns the index, with `total_size`.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Twice`] for a duplicate name, [`ShardErrorKind::UnsafeName`] for a stem that results
+    /// [`ShardErrorKind::Duplicate`] for a duplicate name, [`ShardErrorKind::UnsafeName`] for a stem that results
     /// in unsafe names.
     pub fn index(&self) -> Result<ShardIndex, ShardError> {
         let mut index = ShardIndex::new();

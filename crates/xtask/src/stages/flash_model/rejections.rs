@@ -52,7 +52,7 @@ enum Expected {
 const MISALIGNED: Expected = Expected::Fails(
     EVALUATION,
     concat!(
-        r#"the tensor "a" begins at byte 62 of the file, 2 bytes behind a multiple of 4: "#,
+        r#"the tensor "a" begins at byte 62 of the file, 2 bytes after a multiple of 4: "#,
         "write the file with its tensors aligned"
     ),
 );

@@ -76,7 +76,7 @@ fn rejected(error: SpecError) -> u64 {
         SpecPart::File => 7,
     };
     let other = match error.kind {
-        SpecErrorKind::NameTwice { other } | SpecErrorKind::KeyTwice { other } => other as u64,
+        SpecErrorKind::DuplicateName { other } | SpecErrorKind::DuplicateKey { other } => other as u64,
         _ => 0,
     };
     class ^ part ^ other ^ bytes(error.kind.code().as_bytes())
