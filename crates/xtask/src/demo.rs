@@ -1,6 +1,6 @@
 //! From a machine with nothing on it to digits recognised by a board, for a person to watch.
 
-use crate::boards::{Board, DIGITS, boards};
+use crate::boards::{Board, boards};
 use crate::{model, workspace};
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Instant;
@@ -19,7 +19,8 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     board.prepare()?;
     println!("building it; the first time this takes a minute or more ...");
     board.build("", &[])?.check()?;
-    let flash = board.flash_of(DIGITS)?;
+    let (name, case) = board.shown()?;
+    let flash = board.flash_of(&case.program)?;
     if board.needs_hardware() {
         println!(
             "It is built, and takes {flash} of {} bytes of flash. Running it here is not possible:",
@@ -32,7 +33,7 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     println!("running it {} ...\n", board.whereabouts());
     let start = Instant::now();
     let mut show = Show { images: images()?, has_colours: has_colours(), row: Vec::new() };
-    let ended = board.run(DIGITS, |line| show.hear(line))?;
+    let ended = board.run(name, |line| show.hear(line))?;
     show.end_row();
     if ended.exit_code != Some(0) {
         return Err(format!("the board did not finish: {}", ended.how()));

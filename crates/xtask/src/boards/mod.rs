@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub use suite::{QUICK, all, quick, some};
+pub use suite::{MINIMAL, QUICK, all, quick, some};
 
 /// A package below `firmware`: `package.metadata.firmware` in its manifest.
 #[derive(Deserialize, Clone, Default)]
@@ -75,7 +75,7 @@ pub struct Case {
     musts: musts::Musts,
 }
 
-/// The program and the case that every board has, and that the demo shows.
+/// The program and the case of every board that reads digits.
 pub const DIGITS: &str = "digits";
 
 fn digits() -> String {
@@ -169,6 +169,12 @@ impl Board {
     /// Whether there is no machine here that runs it.
     pub fn needs_hardware(&self) -> bool {
         self.machine == "hardware"
+    }
+
+    /// Returns the case that the demo shows: the digits, or the first one.
+    pub fn shown(&self) -> Result<(&str, &Case), String> {
+        let case = self.cases.get_key_value(DIGITS).or_else(|| self.cases.first_key_value());
+        case.map(|(name, case)| (name.as_str(), case)).ok_or_else(|| format!("{} has no case", self.name))
     }
 
     /// What it is, in a line.

@@ -97,6 +97,7 @@ impl Board {
     fn command(&'static self, case: &Case, image: &Path) -> Result<Run, String> {
         let (program, folder) = (self.program(&case.program)?, self.folder().join("emulator"));
         workspace::write(image, b"")?;
+        let program = case.storage.program(program, image)?;
         Ok(match self.emulator() {
             "hardware" => return Err(format!("only the board itself runs the programs of {}", self.name)),
             "rp2040js" => {

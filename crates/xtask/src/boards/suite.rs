@@ -15,7 +15,10 @@ pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
 
 const RECORDINGS: &str = "the command finds nothing wrong with what boards have recorded";
 
-/// They read digits.
+/// The packages that firmware engineers copy and that an emulator runs.
+pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
+
+/// The first boards read digits; the minimal programs pass all their cases.
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     let judge = |board: &'static Board| {
@@ -24,6 +27,7 @@ pub fn quick() -> Outcome {
     };
     let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
     tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::command()));
+    tally.add(some(MINIMAL.map(super::find).into_iter().collect::<Result<_, _>>()?, false)?);
     Ok(tally)
 }
 
