@@ -1,6 +1,6 @@
 //! `cargo xtask demo`: builds and runs a board that recognises digits, and draws the digits in a terminal.
 
-use crate::boards::{Board, DIGITS, boards};
+use crate::boards::{Board, boards};
 use crate::{model, workspace};
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Instant;
@@ -19,7 +19,8 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     board.prepare()?;
     println!("building (the first time takes a minute or more) ...");
     board.build("", &[])?.check()?;
-    let flash = board.flash_of(DIGITS)?;
+    let (name, case) = board.shown()?;
+    let flash = board.flash_of(&case.program)?;
     if board.needs_hardware() {
         println!(
             "The program is built and takes {flash} of {} bytes of flash. It cannot run on this computer:",
@@ -32,7 +33,11 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     println!("running {} ...\n", board.whereabouts());
     let start = Instant::now();
     let mut show = Show { images: images()?, has_colours: has_colours(), row: Vec::new() };
+<<<<<<< HEAD
     let ended = board.run(DIGITS, |line| show.show_line(line))?;
+=======
+    let ended = board.run(name, |line| show.hear(line))?;
+>>>>>>> b9a37c092e841048af03b020a7a0efb4bbeb7015
     show.end_row();
     if ended.exit_code != Some(0) {
         return Err(format!("the board did not finish: {}", ended.how()));

@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub use suite::{QUICK, all, quick, some};
+pub use suite::{MINIMAL, QUICK, all, quick, some};
 
 /// A package below `firmware`: `package.metadata.firmware` in its manifest.
 #[derive(Deserialize, Clone, Default)]
@@ -76,7 +76,7 @@ pub struct Case {
     conditions: conditions::Conditions,
 }
 
-/// The program and the case that every board has, and that the demo runs.
+/// The program and the case of every board that reads digits.
 pub const DIGITS: &str = "digits";
 
 fn digits() -> String {
@@ -170,6 +170,12 @@ impl Board {
     /// Whether only the real board can run it.
     pub fn needs_hardware(&self) -> bool {
         self.machine == "hardware"
+    }
+
+    /// Returns the case that the demo shows: the digits, or the first one.
+    pub fn shown(&self) -> Result<(&str, &Case), String> {
+        let case = self.cases.get_key_value(DIGITS).or_else(|| self.cases.first_key_value());
+        case.map(|(name, case)| (name.as_str(), case)).ok_or_else(|| format!("{} has no case", self.name))
     }
 
     /// Describes the board in one line.

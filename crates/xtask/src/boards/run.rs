@@ -98,6 +98,7 @@ impl Board {
     fn command(&'static self, case: &Case, image: &Path) -> Result<Run, String> {
         let (program, folder) = (self.program(&case.program)?, self.folder().join("emulator"));
         workspace::write(image, b"")?;
+        let program = case.storage.program(program, image)?;
         Ok(match self.emulator() {
             "hardware" => {
                 return Err(format!("{} has no emulator; only the real board runs its programs", self.name));

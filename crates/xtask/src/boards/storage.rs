@@ -27,6 +27,8 @@ pub struct Storage {
     protected: bool,
     /// A file at this address, in the flash that also holds the program.
     flash: Option<(u32, String)>,
+    /// The first text, which occurs once in the program and so in its model, is replaced by the second.
+    replaces: Option<[String; 2]>,
 }
 
 /// The size of a NOR flash bank.
@@ -61,6 +63,30 @@ impl Storage {
         workspace::write(image, &bytes(file)?)?;
         Ok(vec!["--flash".to_owned(), format!("{address:#x}={}", image.display())])
     }
+
+    /// Returns the program, or the path of a copy beside the image in which a text is replaced.
+    pub fn program(&self, program: PathBuf, image: &Path) -> Result<PathBuf, String> {
+        let Some([text, other]) = &self.replaces else { return Ok(program) };
+        let (path, mut elf) = (image.with_extension("elf"), workspace::read(&program)?);
+        replace(&mut elf, text.as_bytes(), other.as_bytes())?;
+        workspace::write(&path, &elf)?;
+        Ok(path)
+    }
+}
+
+/// Replaces bytes that occur once by as many others.
+fn replace(file: &mut [u8], bytes: &[u8], other: &[u8]) -> Result<(), String> {
+    let shown = String::from_utf8_lossy(bytes);
+    if bytes.len() != other.len() || bytes.is_empty() {
+        return Err(format!("{shown} must be replaced by as many bytes"));
+    }
+    let windows = file.windows(bytes.len()).enumerate();
+    let places: Vec<usize> = windows.filter(|(_, window)| *window == bytes).map(|(at, _)| at).collect();
+    let [at] = places[..] else {
+        return Err(format!("{shown} occurs {} times, and must occur once", places.len()));
+    };
+    file[at..at + other.len()].copy_from_slice(other);
+    Ok(())
 }
 
 /// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt` and `NAME/cut`;
@@ -183,4 +209,21 @@ fn partition_table() -> [u8; 512] {
     table[458..462].copy_from_slice(&sectors(CARD - PARTITION));
     table[510..].copy_from_slice(&[0x55, 0xaa]);
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replace_needs_one_occurrence_and_equal_lengths() {
+        let (mut file, mut repeated) = (*b"abcabd", *b"abab");
+        assert_eq!(replace(&mut file, b"abd", b"xyz"), Ok(()));
+        assert_eq!(&file, b"abcxyz");
+        let fails = [("abd", "xyz"), ("xyz", "xy"), ("", "")];
+        assert!(
+            fails.iter().all(|(text, other)| replace(&mut file, text.as_bytes(), other.as_bytes()).is_err())
+        );
+        assert!(replace(&mut repeated, b"ab", b"xy").is_err_and(|sentence| sentence.contains("2 times")));
+    }
 }

@@ -89,8 +89,12 @@ pub const STAGES: [Stage; 29] = [
         flash_model::run,
     )
     .needs(&[Need::Emulators]),
-    quick("boards", "one board of each architecture reads digits under QEMU", boards::quick)
-        .needs(&[Need::QuickBoards]),
+    quick(
+        "boards",
+        "one board of each architecture reads digits under QEMU; the minimal programs run",
+        boards::quick,
+    )
+    .needs(&[Need::QuickBoards]),
     quick(
         "identity",
         "random files and shards match the Python reference, byte for byte",

@@ -37,7 +37,10 @@ impl Need {
             Self::X86 => {
                 vec![machine::need_32_bit_linking(&workspace::target_dir()), target(super::targets::X86_32)]
             }
-            Self::QuickBoards => boards::QUICK.map(|name| boards::find(name)?.prepare()).into(),
+            Self::QuickBoards => {
+                let names = boards::QUICK.into_iter().chain(boards::MINIMAL);
+                names.map(|name| boards::find(name)?.prepare()).collect()
+            }
             Self::Boards => match boards::boards() {
                 Ok(boards) => boards.iter().map(|board| board.prepare()).collect(),
                 Err(sentence) => vec![Err(sentence)],

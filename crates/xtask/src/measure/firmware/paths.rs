@@ -65,6 +65,9 @@ fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
         let description = Elf::open(&bench.program(program))?.symbols_with(&["7measure11description"])?.bytes;
         sheet.set(format!("{program}.flash"), bench.flash(program)? - description as f64);
     }
+    for program in ["error_code", "error_debug", "error_display"] {
+        sheet.set(format!("{program}.flash"), bench.flash(program)? - bench.flash("error_silent")?);
+    }
     Ok(())
 }
 

@@ -1,0 +1,76 @@
+//! A model in flash that is read asynchronously: while a task awaits the flash, other tasks run. Opening it
+//! validates it, through a window of 256 bytes. The weights stay in flash and are read row by row.
+//!
+//! For your board, replace `flash.rs` by your HAL's flash driver (any async `ReadNorFlash`), `NorFile::new`
+//! by `NorFile::partition` with the addresses of the model. For your model, change `TENSORS` and `run`.
+#![no_std]
+#![no_main]
+
+mod flash;
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use cortex_m_semihosting::{debug, hprintln};
+use embassy_executor::Spawner;
+use embassy_futures::yield_now;
+use embedded_safetensors::asynch::{Model, NorFile};
+use embedded_safetensors::{ErrorKind, ReadError, io::NorError, query::Query, tensor::Located};
+use embedded_storage_async::nor_flash::ReadNorFlash;
+use flash::Flash;
+use panic_semihosting as _;
+
+/// The names and shapes of the tensors that `run` reads.
+const TENSORS: [(&str, &[u64]); 3] = [("fc.weight", &[4, 8]), ("fc.scale", &[4]), ("fc.bias", &[4])];
+
+/// Replaces the samples of a sensor.
+const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0];
+
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    spawner.spawn(other_work().expect("the only one"));
+    let outcome = run(Flash).await;
+    match outcome {
+        Ok(outputs) => {
+            hprintln!("outputs in thousandths: {:?}", outputs.map(|output| (output * 1e3) as i32));
+            hprintln!("meanwhile the other task ran {} times", RUNS.load(Ordering::Relaxed));
+        }
+        // The code names the error; the sentence that `{}` prints takes 10 KB more flash.
+        Err(ReadError::Format(error)) => hprintln!("error[{}] at byte {}", error.kind.code(), error.at),
+        Err(ReadError::UnexpectedEof { at }) => hprintln!("error: the flash ends at byte {}", at),
+        Err(ReadError::Source(NorError(error))) => hprintln!("error: the flash fails: {:?}", error),
+    }
+    debug::exit(if outcome.is_ok() { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+}
+
+/// Replaces all else that the device does.
+#[embassy_executor::task]
+async fn other_work() {
+    loop {
+        RUNS.fetch_add(1, Ordering::Relaxed);
+        yield_now().await;
+    }
+}
+
+/// Computes the layer.
+async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 4], ReadError<NorError<F::Error>>> {
+    let mut window = [0; 256];
+    let mut tensors = TENSORS.map(|(name, _)| Query::required(name));
+    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut window).await?;
+    for (tensor, (_, shape)) in tensors.iter().zip(TENSORS) {
+        if tensor.dims() != shape {
+            let begin = tensor.info().map_or(0, |info| info.begin());
+            return Err(ErrorKind::ShapeMismatch.at(model.summary().data_start + begin).into());
+        }
+    }
+    let [weight, scale, bias] = &tensors;
+    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 4], [0.0; 4]);
+    model.reader(scale)?.values().read_exact(&mut scales).await?;
+    model.reader(bias)?.values().read_exact(&mut outputs).await?;
+    let mut rows = model.reader(weight)?.rows(0..4)?;
+    for (output, scale) in outputs.iter_mut().zip(scales) {
+        rows.read_exact(&mut row).await?; // I8 in flash, `f32` in `row`
+        *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();
+    }
+    Ok(outputs)
+}

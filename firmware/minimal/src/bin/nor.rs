@@ -1,0 +1,80 @@
+//! The same model in NOR flash, where it can be updated without the program. Opening it validates it,
+//! through a window of 256 bytes. The weights stay in flash and are read row by row.
+//! For your board, replace `Flash` by your HAL's flash driver (any `ReadNorFlash`), and `NorFile::new` by
+//! `NorFile::partition` with the addresses of the model. For your model, change `TENSORS` and `run`.
+#![no_std]
+#![no_main]
+
+use cortex_m_semihosting::{debug, hprintln};
+use embedded_safetensors::io::{NorError, NorFile};
+use embedded_safetensors::{ErrorKind, Model, ReadError, query::Query, tensor::Located};
+use embedded_storage::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash, check_read};
+use panic_semihosting as _;
+
+/// The names and shapes of the tensors that `run` reads.
+const TENSORS: [(&str, &[u64]); 3] = [("fc.weight", &[4, 8]), ("fc.scale", &[4]), ("fc.bias", &[4])];
+
+/// Replaces the samples of a sensor.
+const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0];
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let outcome = run(Flash);
+    match outcome {
+        Ok(outputs) => hprintln!("outputs in thousandths: {:?}", outputs.map(|output| (output * 1e3) as i32)),
+        // The code names the error; the sentence that `{}` prints takes 10 KB more flash.
+        Err(ReadError::Format(error)) => hprintln!("error[{}] at byte {}", error.kind.code(), error.at),
+        Err(ReadError::UnexpectedEof { at }) => hprintln!("error: the flash ends at byte {}", at),
+        Err(ReadError::Source(NorError(error))) => hprintln!("error: the flash fails: {:?}", error),
+    }
+    debug::exit(if outcome.is_ok() { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    loop {
+        cortex_m::asm::wfi();
+    }
+}
+
+/// Computes the layer.
+fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 4], ReadError<NorError<F::Error>>> {
+    let mut window = [0; 256];
+    let mut tensors = TENSORS.map(|(name, _)| Query::required(name));
+    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut window)?;
+    for (tensor, (_, shape)) in tensors.iter().zip(TENSORS) {
+        if tensor.dims() != shape {
+            let begin = tensor.info().map_or(0, |info| info.begin());
+            return Err(ErrorKind::ShapeMismatch.at(model.summary().data_start + begin).into());
+        }
+    }
+    let [weight, scale, bias] = &tensors;
+    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 4], [0.0; 4]);
+    model.reader(scale)?.values().read_exact(&mut scales)?;
+    model.reader(bias)?.values().read_exact(&mut outputs)?;
+    let mut rows = model.reader(weight)?.rows(0..4)?;
+    for (output, scale) in outputs.iter_mut().zip(scales) {
+        rows.read_exact(&mut row)?; // I8 in flash, `f32` in `row`
+        *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();
+    }
+    Ok(outputs)
+}
+
+/// Replaces the flash: reads in units of 4 bytes from a file that is in the program.
+struct Flash;
+
+static PARTITION: &[u8] = include_bytes!("../../model.safetensors");
+
+impl ErrorType for Flash {
+    type Error = NorFlashErrorKind;
+}
+
+impl ReadNorFlash for Flash {
+    const READ_SIZE: usize = 4;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        check_read(self, offset, bytes.len())?;
+        bytes.copy_from_slice(&PARTITION[offset as usize..][..bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        PARTITION.len()
+    }
+}
