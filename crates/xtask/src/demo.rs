@@ -5,6 +5,13 @@ use crate::{model, workspace};
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Instant;
 
+/// Where to go from here.
+const NEXT: &str = "\
+Next:
+  firmware/minimal             a program to copy; `cargo run --release` runs it in QEMU
+  docs/src/getting-started.md  four first programs: a card, NOR flash, the program itself, a UART
+  cargo xtask demo --list      the other boards";
+
 /// Lists what each board shows, and whether it runs on this computer.
 pub fn list() -> Result<(), String> {
     for board in boards()? {
@@ -33,17 +40,14 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     println!("running {} ...\n", board.whereabouts());
     let start = Instant::now();
     let mut show = Show { images: images()?, has_colours: has_colours(), row: Vec::new() };
-<<<<<<< HEAD
-    let ended = board.run(DIGITS, |line| show.show_line(line))?;
-=======
-    let ended = board.run(name, |line| show.hear(line))?;
->>>>>>> b9a37c092e841048af03b020a7a0efb4bbeb7015
+    let ended = board.run(name, |line| show.show_line(line))?;
     show.end_row();
     if ended.exit_code != Some(0) {
         return Err(format!("the board did not finish: {}", ended.how()));
     }
     println!("  flash: {flash} of {} bytes", board.flash);
     println!("  time: {:.1} s, at the speed of the emulator", start.elapsed().as_secs_f32());
+    println!("\nYou have seen: {}.\n\n{NEXT}", board.shows);
     Ok(())
 }
 

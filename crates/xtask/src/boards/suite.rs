@@ -15,14 +15,10 @@ pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
 
 const RECORDINGS: &str = "the command accepts the boards' recordings";
 
-<<<<<<< HEAD
-/// Reads digits on one board of each architecture.
-=======
 /// The packages that firmware engineers copy and that an emulator runs.
 pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
 
 /// The first boards read digits; the minimal programs pass all their cases.
->>>>>>> b9a37c092e841048af03b020a7a0efb4bbeb7015
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     let judge = |board: &'static Board| {
@@ -30,12 +26,8 @@ pub fn quick() -> Outcome {
         Tally::of(&format!("{} {DIGITS}", board.name), run())
     };
     let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
-<<<<<<< HEAD
     tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::command()));
-=======
-    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::command()));
     tally.add(some(MINIMAL.map(super::find).into_iter().collect::<Result<_, _>>()?, false)?);
->>>>>>> b9a37c092e841048af03b020a7a0efb4bbeb7015
     Ok(tally)
 }
 
