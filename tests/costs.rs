@@ -19,8 +19,8 @@ const TENSOR_LEN: u64 = 5204;
 /// From one byte to more than the entire header.
 const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 
-/// The rows of the readme's table. A test here verifies each of them.
-const README_ROWS: [&str; 5] = [
+/// The rows of the table in the guide. A test here verifies each of them.
+const ROWS: [&str; 5] = [
     "| `open`, `open_with` | `H`, once; `W` where that is more | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H \
         / W`, rounded up |",
@@ -346,9 +346,10 @@ fn seekable_file_seeks_once_per_pass_and_tensor() {
 }
 
 #[test]
-fn readme_has_the_same_numbers() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md");
-    for row in README_ROWS {
-        assert!(page.contains(row), "README.md lacks the row {row}");
+fn guide_has_the_same_numbers() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/finding-tensors.md"))
+        .expect("the page");
+    for row in ROWS {
+        assert!(page.contains(row), "the page lacks the row {row}");
     }
 }

@@ -103,7 +103,7 @@ fn a_file_cut_at_every_length() {
             0..8 => ("container.short", SHORT.to_owned()),
             8..113 => (
                 "container.header-beyond-file",
-                format!("the header claims 105 bytes, but the file has only {} of them", len - 8),
+                format!("the header has 105 bytes, but the file ends after {} of them", len - 8),
             ),
             _ => (
                 "data.short",

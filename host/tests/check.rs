@@ -47,7 +47,7 @@ fn json_has_the_same_results() {
         [
             json!({"file": "good", "ok": true, "tensors": 2, "bytes": 118}),
             json!({"file": "bad", "ok": false, "code": "dtype.unknown", "at": 24,
-                "message": "tensor \"n\\\"\": there is no such dtype", "tensor": "n\""}),
+                "message": "tensor \"n\\\"\": unknown dtype", "tensor": "n\""}),
             json!({"file": "short", "ok": false, "code": "container.short", "at": 0,
                 "message": "the file is shorter than the 8 bytes of the header's length"}),
             json!({"file": "gone", "ok": false, "error": "io", "message": "no such file or directory"}),

@@ -27,11 +27,11 @@ fn of_the_container() {
     );
     says(
         &100_000_001u64.to_le_bytes(),
-        "error[container.header-too-large] at byte 0: the header claims 100000001 bytes, more than the 100000000 that are allowed",
+        "error[container.header-too-large] at byte 0: header too large: its length is 100000001 bytes, at most 100000000 are allowed",
     );
     says(
         b"\x64\0\0\0\0\0\0\0{}",
-        "error[container.header-beyond-file] at byte 10: the header claims 100 bytes, but the file has only 2 of them",
+        "error[container.header-beyond-file] at byte 10: the header has 100 bytes, but the file ends after 2 of them",
     );
 }
 
@@ -44,7 +44,7 @@ fn of_the_data() {
     );
     says(
         &file(&header, b"12345"),
-        "error[data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file goes on",
+        "error[data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file continues",
     );
 }
 
@@ -64,7 +64,7 @@ fn of_the_text() {
     );
     shows(
         r#"{"a":{"dtype":"U8","shape":[1}}"#,
-        r#"error[json.syntax] at byte 37: tensor "a": '}' does not belong here in a JSON text"#,
+        r#"error[json.syntax] at byte 37: tensor "a": unexpected '}' in the JSON of the header"#,
         r#"{"a":{"dtype":"U8","shape":[1}}"#,
         "                             ^",
     );
@@ -80,13 +80,13 @@ fn of_the_text() {
 fn of_strings() {
     shows(
         b"{\"a\x1b[31m\":{}}",
-        r#"error[json.control] at byte 11: byte 0x1b must be escaped inside a string"#,
+        r#"error[json.control] at byte 11: unescaped control character in a string: byte 0x1b"#,
         r#"{"a\u{1b}[31m":{}}"#,
         "   ^^^^^^",
     );
     shows(
         r#"{"a":{"dtype":"U\q"}}"#,
-        r#"error[json.escape] at byte 25: tensor "a": 'q' does not belong into an escape sequence"#,
+        r#"error[json.escape] at byte 25: tensor "a": unexpected 'q' in an escape sequence"#,
         r#"{"a":{"dtype":"U\q"}}"#,
         "                 ^",
     );
@@ -120,7 +120,7 @@ fn of_numbers_and_nesting() {
     );
     shows(
         b"{}\n\0x",
-        r#"error[json.trailing] at byte 11: byte 0x00 stands after the end of the header's object"#,
+        r#"error[json.trailing] at byte 11: unexpected byte 0x00 after the header's JSON object"#,
         r#"{}\n\u{0}x"#,
         "    ^^^^^",
     );
@@ -155,7 +155,7 @@ fn of_an_entry() {
     );
     shows(
         r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
-        r#"error[entry.repeated] at byte 27: tensor "a": the entry has "dtype" twice"#,
+        r#"error[entry.repeated] at byte 27: tensor "a": the entry has a duplicate "dtype""#,
         r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
         "                   ^^^^^^^",
     );
@@ -177,7 +177,7 @@ fn of_the_dtype() {
     );
     shows(
         b"{\"\xe5\xb1\xa4\":{\"dtype\":\"F32 \xe2\x80\xae\"}}",
-        r#"error[dtype.unknown] at byte 24: tensor "層": there is no such dtype"#,
+        r#"error[dtype.unknown] at byte 24: tensor "層": unknown dtype"#,
         r#"{"層":{"dtype":"F32 \u{202e}"}}"#,
         "               ^^^^^^^^^^^^^^",
     );
@@ -239,13 +239,13 @@ fn of_the_metadata() {
     );
     shows(
         r#"{"__metadata__":null,"__metadata__":null}"#,
-        r#"error[metadata.twice] at byte 29: "__metadata__" stands twice in the header"#,
+        r#"error[metadata.twice] at byte 29: duplicate "__metadata__""#,
         r#"{"__metadata__":null,"__metadata__":null}"#,
         "                     ^^^^^^^^^^^^^^",
     );
     shows(
         r#"{"__metadata__":{"k":"v","k":"w"}}"#,
-        r#"error[metadata.duplicate] at byte 33: an earlier key of "__metadata__" is the same"#,
+        r#"error[metadata.duplicate] at byte 33: duplicate key: an earlier key of "__metadata__" is the same"#,
         r#"{"__metadata__":{"k":"v","k":"w"}}"#,
         "                         ^^^",
     );
@@ -255,19 +255,19 @@ fn of_the_metadata() {
 fn of_a_tensor() {
     shows(
         r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
-        r#"error[tensor.overflow] at byte 47: tensor "a": the size of the tensor, counted in bits, does not fit into 64 bits"#,
+        r#"error[tensor.overflow] at byte 47: tensor "a": tensor too large: its size in bits does not fit into 64 bits"#,
         r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
         "                                       ^^^^^^^^^^",
     );
     shows(
         r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
-        r#"error[tensor.overflow] at byte 36: tensor "a": the size of the tensor, counted in bits, does not fit into 64 bits"#,
+        r#"error[tensor.overflow] at byte 36: tensor "a": tensor too large: its size in bits does not fit into 64 bits"#,
         r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
         "                            ^",
     );
     shows(
         r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
-        r#"error[tensor.subbyte] at byte 35: tensor "a": 3 elements of 4 bits do not fill whole bytes"#,
+        r#"error[tensor.subbyte] at byte 35: tensor "a": the tensor ends inside a byte: it has 3 elements of 4 bits"#,
         r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
         "                           ^",
     );
@@ -331,7 +331,7 @@ fn of_the_names() {
     shows_behind(
         [tensor("a", 0, 3), tensor(r"\u0061", 3, 6)],
         6,
-        r#"error[name.duplicate] at byte 61: tensor "a": an earlier tensor has the same name"#,
+        r#"error[name.duplicate] at byte 61: tensor "a": duplicate name: an earlier tensor has the same"#,
         r#"…:"U8","shape":[3],"data_offsets":[0,3]},"\u0061":{"dtype":"U8","shape":[3],"data_offsets":[3,6]}…"#,
         r#""\u0061""#,
     );
@@ -365,7 +365,7 @@ fn excerpts_are_cut_between_characters() {
 fn a_long_token_is_marked_where_visible() {
     shows(
         format!(r#"{{"a":{{"dtype":"{}"}}}}"#, "F".repeat(5000)),
-        r#"error[dtype.unknown] at byte 22: tensor "a": there is no such dtype"#,
+        r#"error[dtype.unknown] at byte 22: tensor "a": unknown dtype"#,
         &format!(r#"{{"a":{{"dtype":"{}…"#, "F".repeat(81)),
         &format!("{}{}", " ".repeat(14), "^".repeat(82)),
     );

@@ -75,7 +75,7 @@ fn a_wrong_index_is_invalid() {
         (
             r#""a":"1.safetensors","b":"3.safetensors""#,
             "5",
-            r#"the shard "3.safetensors" is not there, which is to have 1 of the tensors"#,
+            r#"shard "3.safetensors" is missing, which has 1 of the tensors"#,
         ),
         (
             r#""a":"2.safetensors","b":"1.safetensors""#,

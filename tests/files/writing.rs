@@ -201,7 +201,7 @@ fn invalid_description_names_the_tensor() {
     let duplicate = [SPECS[0], SPECS[1], SPECS[0]];
     assert_eq!(
         message_of(FileSpec::new(&duplicate)),
-        r#"./m: "fc.weight": an earlier tensor has the same name"#
+        r#"./m: "fc.weight": duplicate name: an earlier tensor has the same"#
     );
     let reserved = [TensorSpec::new("__metadata__", Dtype::U8, &[])];
     assert_eq!(message_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
@@ -212,12 +212,12 @@ fn invalid_description_names_the_tensor() {
     let half = [TensorSpec::new("half", Dtype::F4, &[3])];
     assert_eq!(
         message_of(FileSpec::new(&half)),
-        r#"./m: "half": 3 elements of 4 bits do not fill whole bytes"#
+        r#"./m: "half": the tensor ends inside a byte: it has 3 elements of 4 bits"#
     );
     let huge = [TensorSpec::new("huge", Dtype::F32, &[1 << 60])];
     assert_eq!(
         message_of(FileSpec::new(&huge)),
-        r#"./m: "huge": its size, counted in bits, does not fit into 64 bits"#
+        r#"./m: "huge": tensor too large: its size in bits does not fit into 64 bits"#
     );
     let keys = [("k", "1"), ("k", "1")];
     assert_eq!(

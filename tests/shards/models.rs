@@ -155,7 +155,7 @@ fn mismatch_of_index_and_shards_is_reported() {
         (error_after(with_size(15)), "total_size is 15, but the tensors have 16 bytes".to_owned()),
         (
             error_after(|dir| fs::remove_file(dir.join(two)).expect("present")),
-            format!("the shard {two:?} is not there, which is to have 2 of the tensors"),
+            format!("shard {two:?} is missing, which has 2 of the tensors"),
         ),
     ] {
         assert_eq!(found, expected);
@@ -177,7 +177,7 @@ fn missing_index_or_file_is_reported() {
     assert!(missing.starts_with("cannot open ./nothing: ") && class.is_none(), "{missing}");
     dir.put("a.safetensors.index.json", b"{}");
     dir.put("b.safetensors.index.json", b"{}");
-    let many = ".: there is more than one index in it, \"a.safetensors.index.json\" and \
+    let many = ".: it has more than one index: \"a.safetensors.index.json\" and \
         \"b.safetensors.index.json\"";
     assert_eq!(open_error(&dir, dir.path()), (many.to_owned(), Some(Class::Usage)));
     dir.put("model.safetensors.index.json", b"{\"weight_map\": {}}");

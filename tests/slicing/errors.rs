@@ -109,7 +109,7 @@ fn const_ranges_are_equal() {
 fn invalid_tensor_has_no_slices() {
     assert_eq!(error_of(Dtype::F4, &[3], &[]), ErrorKind::SubByte { elements: 3, bits: 4 });
     let one = error_of(Dtype::F4, &[1], &[]).to_string();
-    assert_eq!(one, "1 element of 4 bits does not fill whole bytes");
+    assert_eq!(one, "the tensor ends inside a byte: it has 1 element of 4 bits");
     assert_eq!(error_of(Dtype::U8, &[1 << 32, 1 << 32, 0], &[]), ErrorKind::Overflow);
     assert_eq!(error_of(Dtype::F64, &[1 << 59], &[]), ErrorKind::Overflow);
 }

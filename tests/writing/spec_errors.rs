@@ -207,10 +207,10 @@ fn elements_must_fill_bytes() {
     }
     let kind = SpecErrorKind::SubByte { elements: 3, bits: 4 };
     let message =
-        "error[usage.bits] in tensor 1, counted from 0: 3 elements of 4 bits do not fill whole bytes";
+        "error[usage.bits] in tensor 1, counted from 0: the tensor ends inside a byte: it has 3 elements of 4 bits";
     assert_message(kind, SpecPart::Tensor(1), "usage.bits", message);
     let message =
-        "error[usage.bits] in tensor 1, counted from 0: 1 element of 6 bits does not fill whole bytes";
+        "error[usage.bits] in tensor 1, counted from 0: the tensor ends inside a byte: it has 1 element of 6 bits";
     assert_message(
         SpecErrorKind::SubByte { elements: 1, bits: 6 },
         SpecPart::Tensor(1),
