@@ -225,10 +225,10 @@ fn a_wrong_index_leaves_no_file() {
             "total_size is 6, but the tensors have 5 bytes",
         ),
         (|index| index.replace("\"a\": ", "\"z\": "), 1, "is not in the index"),
-        (|index| index.replace("model-00001", "../model-00001"), 1, "it leads out of a folder"),
-        (|index| index.replace("model-00001-of", "model-00009-of"), 1, "is not there"),
-        (|index| index[..index.len() / 2].to_owned(), 1, "it is no index"),
-        (|_| String::new(), 1, "it is no index"),
+        (|index| index.replace("model-00001", "../model-00001"), 1, "it leads out of its directory"),
+        (|index| index.replace("model-00001-of", "model-00009-of"), 1, "is missing"),
+        (|index| index[..index.len() / 2].to_owned(), 1, "not an index"),
+        (|_| String::new(), 1, "not an index"),
     ];
     for (change, code, reason) in changes {
         fs::write(place.path(INDEX), change(&right)).expect("own file");

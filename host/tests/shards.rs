@@ -70,7 +70,7 @@ fn a_wrong_index_is_invalid() {
         (
             r#""a":"1.safetensors","b":"1.safetensors""#,
             "5",
-            r#"the tensor "b" is not in "1.safetensors", nor in another shard"#,
+            r#"tensor "b" is not in "1.safetensors", nor in another shard"#,
         ),
         (
             r#""a":"1.safetensors","b":"3.safetensors""#,
@@ -80,17 +80,17 @@ fn a_wrong_index_is_invalid() {
         (
             r#""a":"2.safetensors","b":"1.safetensors""#,
             "5",
-            r#"the tensor "b" is in "2.safetensors", not in "1.safetensors" (2 such tensors)"#,
+            r#"tensor "b" is in "2.safetensors", not in "1.safetensors" (2 such tensors)"#,
         ),
         (
             r#""a":"../m/1.safetensors","b":"2.safetensors""#,
             "5",
-            r#"no shard may be called "../m/1.safetensors""#,
+            r#"unsafe shard name "../m/1.safetensors""#,
         ),
         (MAP, "6", "total_size is 6, but the tensors have 5 bytes"),
-        (MAP, "-1", "total_size is -1, which is no number of bytes"),
-        (r#""a":"1.safetensors","a":"2.safetensors""#, "5", r#""a" is there twice"#),
-        (r#""a":1"#, "5", "it is no index, at line 1"),
+        (MAP, "-1", "total_size is -1, which is not a number of bytes"),
+        (r#""a":"1.safetensors","a":"2.safetensors""#, "5", r#"duplicate "a""#),
+        (r#""a":1"#, "5", "not an index, at line 1"),
     ] {
         let place = place(map, total_size);
         let run = place.run(["cat", "--format", "raw", "m", "b"]);

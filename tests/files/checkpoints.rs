@@ -76,7 +76,7 @@ fn parent_directories_are_created() {
     assert_eq!(verify_checkpoint(&path).expect("complete").files, 2);
     dir.put("file", b"x");
     let outcome = write(&dir.join("file/a/last"), b'1');
-    assert!(message(&dir, outcome).starts_with("cannot look at ./file/a/last: "));
+    assert!(message(&dir, outcome).starts_with("cannot stat ./file/a/last: "));
 }
 
 /// Private directories stay private.
@@ -163,11 +163,11 @@ fn failure_keeps_the_old_directory() {
         });
         message(&dir, outcome)
     });
-    assert_eq!(sentences[0], "cannot read what ./last is to hold: enough");
+    assert_eq!(sentences[0], "cannot read the input for ./last: enough");
     assert_eq!(sentences[1], "./last/m: the tensor \"a\" takes 1000 bytes, but 5 were given");
     assert!(sentences[2].starts_with("cannot write ./last/m: "), "{}", sentences[2]);
     assert!(
-        sentences[3].ends_with("no file may be called \"../m\": it leads out of a folder"),
+        sentences[3].ends_with("unsafe file name \"../m\": it leads out of its directory"),
         "{}",
         sentences[3]
     );
@@ -193,7 +193,7 @@ fn unsafe_names_are_rejected() {
 fn other_file_is_not_replaced() {
     let dir = TempDir::new();
     let path = dir.put("last", b"a file");
-    assert_eq!(message(&dir, write(&path, b'1')), "./last: it is a file, not a folder");
+    assert_eq!(message(&dir, write(&path, b'1')), "./last: it is a file, not a directory");
     assert_eq!(
         (dir.names(), fs::read(path).expect("present")),
         (vec!["last".to_owned()], b"a file".to_vec())
@@ -261,25 +261,25 @@ fn tampered_file_is_named() {
         ),
         (
             tampered(|path| fs::remove_file(path.join("step.json")).expect("present")),
-            "\"step.json\" is listed and not there".into(),
+            "\"step.json\" is listed but missing".into(),
         ),
         (
             tampered(|path| fs::write(path.join("x"), "").expect("succeeds")),
-            "\"x\" is there and not listed".into(),
+            "\"x\" is not listed".into(),
         ),
         (
             tampered(|path| fs::remove_file(path.join("SHA256SUMS")).expect("present")),
-            "there is no SHA256SUMS in it".into(),
+            "it has no SHA256SUMS".into(),
         ),
-        (tampered(added(line("step.json"))), "\"step.json\" is listed twice".into()),
-        (tampered(added(line("../x"))), "no file may be called \"../x\": it leads out of a folder".into()),
+        (tampered(added(line("step.json"))), "\"step.json\" is listed more than once".into()),
+        (tampered(added(line("../x"))), "unsafe file name \"../x\": it leads out of its directory".into()),
         (
             tampered(added(line("/etc/passwd"))),
-            "no file may be called \"/etc/passwd\": it is absolute".into(),
+            "unsafe file name \"/etc/passwd\": it is absolute".into(),
         ),
         (
             tampered(added(line("SHA256SUMS"))),
-            "no file may be called \"SHA256SUMS\": it is the list of sums".into(),
+            "unsafe file name \"SHA256SUMS\": it is the list of sums".into(),
         ),
         (tampered(added("x".into())), format!("line 3 of SHA256SUMS: {no_line}")),
         (tampered(added(format!("{}  x\n", &one[1..]))), format!("line 3 of SHA256SUMS: {no_line}")),

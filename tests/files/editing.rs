@@ -257,14 +257,14 @@ fn mistake_is_reported_and_changes_nothing() {
         (|editor| editor.rename("d", "e"), r#"./m: it has no tensor "d""#),
         (|editor| editor.rename("d", "a"), r#"./m: it has no tensor "d""#),
         (|editor| editor.rename("a", "b"), r#"./m: there is a tensor "b" in ./m already"#),
-        (|editor| editor.rename("a", "__metadata__"), r#"./m: no tensor can be called "__metadata__""#),
+        (|editor| editor.rename("a", "__metadata__"), r#"./m: reserved name: "__metadata__""#),
         (
             |editor| editor.rename_all(|name| name.replace('c', "a")),
             r#"./m: there is a tensor "a" in ./m already"#,
         ),
         (
             |editor| editor.rename_all(|_| "__metadata__".into()),
-            r#"./m: no tensor can be called "__metadata__""#,
+            r#"./m: reserved name: "__metadata__""#,
         ),
         (|editor| editor.remove("d"), r#"./m: it has no tensor "d""#),
         (|editor| editor.select(["a", "d"]), r#"./m: it has no tensor "d""#),

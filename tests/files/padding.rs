@@ -193,7 +193,7 @@ fn nothing_is_renamed_to_padding() {
     let path = dir.put("m", &with_header(header, 2));
     let mut editor = ModelEditor::open(&path).expect("valid file");
     let outcome = editor.rename("a", "__padding__.5");
-    assert_eq!(message(&dir, outcome), r#"./m: no tensor can be called "__padding__.5""#);
+    assert_eq!(message(&dir, outcome), r#"./m: reserved name: "__padding__.5""#);
     editor.rename_all(|name| name.into()).expect("an existing padding name is kept");
     assert_eq!(names(&editor), ["__padding__.9", "a"]);
 }

@@ -70,7 +70,7 @@ fn dangling_link_points_to_the_new_file() {
     assert!(is_model(&dir.join("far/target")) && dir.join("link").is_symlink());
     symlink("no/target", dir.join("lost")).expect("succeeds");
     let outcome = put(&dir.join("lost"));
-    let expected = "cannot find the folder of ./lost: No such file or directory (os error 2)";
+    let expected = "cannot find the directory of ./lost: No such file or directory (os error 2)";
     assert_eq!(message(&dir, outcome), expected);
     symlink("round", dir.join("round")).expect("succeeds");
     put(&dir.join("round")).expect_err("link to itself");
@@ -107,21 +107,21 @@ fn special_files_are_not_replaced_or_edited() {
 fn impossible_path_is_reported() {
     let dir = TempDir::new();
     let outcome = put(&dir.join("missing/m"));
-    let expected = "cannot find the folder of ./missing/m: No such file or directory (os error 2)";
+    let expected = "cannot find the directory of ./missing/m: No such file or directory (os error 2)";
     assert_eq!(message(&dir, outcome), expected);
     dir.put("file", b"");
     put(&dir.join("file/m")).expect_err("not in a directory");
-    let expected = "cannot find the place of ./m/: the path is that of a folder";
+    let expected = "cannot resolve the path of ./m/: the path is that of a folder";
     assert_eq!(message(&dir, put(&dir.join("m/"))), expected);
     put(&dir.join("..")).expect_err("a directory");
-    assert_eq!(message(&dir, put(Path::new(""))), "cannot find the place of it: the path is empty");
+    assert_eq!(message(&dir, put(Path::new(""))), "cannot resolve the path of it: the path is empty");
     let long = "x".repeat(300);
-    let expected = format!("cannot find the place of ./{long}: File name too long (os error 36)");
+    let expected = format!("cannot resolve the path of ./{long}: File name too long (os error 36)");
     if cfg!(target_os = "linux") {
         assert_eq!(message(&dir, put(&dir.join(&long))), expected);
     }
     let error = message(&dir, put(&dir.join("x\0")));
-    assert!(error.starts_with("cannot find the place of ./x\0: ") && error.ends_with("NUL byte"), "{error}");
+    assert!(error.starts_with("cannot resolve the path of ./x\0: ") && error.ends_with("NUL byte"), "{error}");
     put(Path::new("/")).expect_err("a directory");
     ModelEditor::open("").expect_err("empty path");
     let outcome = ModelEditor::open(dir.join("m"));
@@ -158,7 +158,7 @@ fn too_long_undo_file_is_not_read() {
     let long = dir.put(".m.undo", b"safetensors undo");
     fs::File::options().write(true).open(&long).and_then(|file| file.set_len(1 << 43)).expect("empty file");
     ModelEditor::open(&path).expect("valid file");
-    let expected = "./m: ./.m.undo does not belong to what the file is now";
+    let expected = "./m: ./.m.undo belongs to another version of the file";
     assert_eq!(message(&dir, ModelEditor::recover(&path)), expected);
     put(&path).expect("succeeds");
     assert_eq!(dir.names(), ["m"]);

@@ -63,7 +63,7 @@ fn stopped_copy_changes_nothing() {
         let new = dir.join("new");
         let (outcome, reports) = save_until(&editor, &new, stop);
         assert_eq!(reports.len(), stop + 1);
-        assert_eq!(message(&dir, outcome), "./new: it was stopped before it was whole");
+        assert_eq!(message(&dir, outcome), "./new: it was stopped before it was complete");
         assert_eq!(dir.names(), ["source"]);
     }
     let old = dir.put("old", b"old");

@@ -105,7 +105,7 @@ fn half_written_header_is_an_error_until_recovered() {
         assert!(is_interrupted(&outcome));
         assert_eq!(
             message(&dir, outcome),
-            "./m: its header is half written, by an edit that is under way or was interrupted; \
+            "./m: its header is half written: an edit is in progress or was interrupted; \
                 ModelEditor::recover repairs it"
         );
     }

@@ -204,10 +204,10 @@ fn invalid_description_names_the_tensor() {
         r#"./m: "fc.weight": duplicate name: an earlier tensor has the same"#
     );
     let reserved = [TensorSpec::new("__metadata__", Dtype::U8, &[])];
-    assert_eq!(message_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
+    assert_eq!(message_of(FileSpec::new(&reserved)), r#"./m: reserved name: "__metadata__""#);
     let padding = [TensorSpec::new("__padding__.x", Dtype::U8, &[])];
     let padded = FileSpec::new(&padding).with_placement(Placement::Padded(64));
-    let expected = r#"./m: no tensor can be called "__padding__.x" in a file that is padded"#;
+    let expected = r#"./m: reserved name in a padded file: "__padding__.x""#;
     assert_eq!(message_of(padded), expected);
     let half = [TensorSpec::new("half", Dtype::F4, &[3])];
     assert_eq!(
@@ -257,7 +257,7 @@ fn input_error_names_the_file() {
     );
     assert_eq!(error.path(), path);
     let outcome: Result<(), EditError> = Err(error);
-    assert_eq!(message(&dir, outcome), "cannot read what ./m is to hold: the line went dead");
+    assert_eq!(message(&dir, outcome), "cannot read the input for ./m: the line went dead");
 }
 
 /// An error of this crate that was wrapped in an `io::Error` is unwrapped again.
@@ -324,7 +324,7 @@ fn writer_can_move_to_another_thread() {
 #[test]
 fn error_without_path_has_a_message() {
     let error = EditError::from(io::Error::from(io::ErrorKind::ConnectionReset));
-    assert_eq!(error.to_string(), "cannot read what it is to hold: connection reset");
+    assert_eq!(error.to_string(), "cannot read the input for it: connection reset");
 }
 
 /// The sizes in the documentation.

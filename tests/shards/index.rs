@@ -96,44 +96,44 @@ fn read_error(text: &str) -> String {
 #[test]
 fn invalid_index_is_rejected_with_line_and_column() {
     for (text, message) in [
-        ("", "it is no index, at line 1, column 0: EOF while parsing a value"),
+        ("", "not an index, at line 1, column 0: EOF while parsing a value"),
         (
             "[]",
-            "it is no index, at line 1, column 1: invalid type: sequence, expected an object with \
+            "not an index, at line 1, column 1: invalid type: sequence, expected an object with \
                 \"weight_map\"",
         ),
-        ("{}", "it is no index, at line 1, column 2: it has no \"weight_map\""),
+        ("{}", "not an index, at line 1, column 2: it has no \"weight_map\""),
         (
             "{\n\"weight_map\": {\"a\": 1}}",
-            "it is no index, at line 2, column 22: invalid type: integer `1`, expected a string",
+            "not an index, at line 2, column 22: invalid type: integer `1`, expected a string",
         ),
-        ("{\"weight_map\": {}} x", "it is no index, at line 1, column 20: trailing characters"),
-        ("{\"weight_map\": {}", "it is no index, at line 1, column 17: EOF while parsing an object"),
+        ("{\"weight_map\": {}} x", "not an index, at line 1, column 20: trailing characters"),
+        ("{\"weight_map\": {}", "not an index, at line 1, column 17: EOF while parsing an object"),
         (
             "{\"weight_map\": null}",
-            "it is no index, at line 1, column 19: invalid type: null, expected an object of the names of \
+            "not an index, at line 1, column 19: invalid type: null, expected an object of the names of \
                 tensors and shards",
         ),
         (
             "{\"metadata\": 1, \"weight_map\": {}}",
-            "it is no index, at line 1, column 15: invalid type: integer `1`, expected an object of what is \
+            "not an index, at line 1, column 15: invalid type: integer `1`, expected an object of what is \
                 known of the model",
         ),
         (
             r#"{"metadata": {"total_size": -1}, "weight_map": {}}"#,
-            "total_size is -1, which is no number of bytes",
+            "total_size is -1, which is not a number of bytes",
         ),
         (
             r#"{"metadata": {"total_size": "8"}, "weight_map": {}}"#,
-            "total_size is \"8\", which is no number of bytes",
+            "total_size is \"8\", which is not a number of bytes",
         ),
         (
             r#"{"metadata": {"total_size": 8.5}, "weight_map": {}}"#,
-            "total_size is 8.5, which is no number of bytes",
+            "total_size is 8.5, which is not a number of bytes",
         ),
         (
             r#"{"metadata": {"total_size": "0123456789012345678901234567890123456789"}, "weight_map": {}}"#,
-            "total_size is \"012345678901234567890123456789012345678, which is no number of bytes",
+            "total_size is \"012345678901234567890123456789012345678, which is not a number of bytes",
         ),
     ] {
         assert_eq!(read_error(text), message, "{text}");
@@ -170,10 +170,10 @@ fn unsafe_names_are_rejected() {
     for (name, reason) in [
         ("", "it is empty"),
         ("/etc/passwd", "it is absolute"),
-        ("..", "it leads out of a folder"),
-        ("../m", "it leads out of a folder"),
-        ("a/../../m", "it leads out of a folder"),
-        ("a/..", "it leads out of a folder"),
+        ("..", "it leads out of its directory"),
+        ("../m", "it leads out of its directory"),
+        ("a/../../m", "it leads out of its directory"),
+        ("a/..", "it leads out of its directory"),
         ("https://host/m", "it is an address of a network"),
         ("a/file://m", "it is an address of a network"),
         ("a\\m", "it has a backslash, which separates folders on some systems"),
@@ -199,7 +199,7 @@ fn unsafe_names_are_rejected() {
         ("conout$", "a part of it is the name of a device on some systems"),
     ] {
         let text = format!("{{\"weight_map\": {{\"fine\": \"m\", \"a\": {}}}}}", serde_json::json!(name));
-        assert_eq!(read_error(&text), format!("no shard may be called {name:?}: {reason}"));
+        assert_eq!(read_error(&text), format!("unsafe shard name {name:?}: {reason}"));
         let error = ShardIndex::new().insert("a", name).expect_err(name);
         assert!(matches!(error.kind(), ShardErrorKind::UnsafeName { .. }), "{error}");
     }

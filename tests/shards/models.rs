@@ -120,37 +120,37 @@ fn mismatch_of_index_and_shards_is_reported() {
     for (found, expected) in [
         (
             error_after(with_shard(1, &["d"])),
-            format!("the tensor \"c\" is not in {two:?}, nor in another shard"),
+            format!("tensor \"c\" is not in {two:?}, nor in another shard"),
         ),
         (
             error_after(with_shard(0, &[])),
-            format!("the tensor \"a\" is not in {one:?}, nor in another shard (2 such tensors)"),
+            format!("tensor \"a\" is not in {one:?}, nor in another shard (2 such tensors)"),
         ),
         (
             error_after(with_shard(1, &["c", "d", "x"])),
-            format!("the tensor \"x\" in {two:?} is not in the index"),
+            format!("tensor \"x\" in {two:?} is not in the index"),
         ),
         (
             error_after(with_shard(1, &["c", "d", "x", "y", "z"])),
-            format!("the tensor \"x\" in {two:?} is not in the index (3 such tensors)"),
+            format!("tensor \"x\" in {two:?} is not in the index (3 such tensors)"),
         ),
         (
             error_after(with_shard(1, &["b", "c", "d"])),
-            format!("the tensor \"b\" is in two shards, {one:?} and {two:?}"),
+            format!("tensor \"b\" is in two shards, {one:?} and {two:?}"),
         ),
         (
             error_after(|dir| {
                 with_shard(0, &["a"])(dir);
                 with_shard(1, &["b", "c", "d"])(dir);
             }),
-            format!("the tensor \"b\" is in {two:?}, not in {one:?}"),
+            format!("tensor \"b\" is in {two:?}, not in {one:?}"),
         ),
         (
             error_after(|dir| {
                 with_shard(0, &["c", "d"])(dir);
                 with_shard(1, &["a", "b"])(dir);
             }),
-            format!("the tensor \"c\" is in {one:?}, not in {two:?} (4 such tensors)"),
+            format!("tensor \"c\" is in {one:?}, not in {two:?} (4 such tensors)"),
         ),
         (error_after(with_size(15)), "total_size is 15, but the tensors have 16 bytes".to_owned()),
         (
@@ -172,7 +172,7 @@ fn invalid_shard_is_named() {
 fn missing_index_or_file_is_reported() {
     let dir = TempDir::new();
     let empty = open_error(&dir, dir.path());
-    assert_eq!(empty, (".: there is no *.safetensors.index.json in it".to_owned(), Some(Class::Usage)));
+    assert_eq!(empty, (".: it has no *.safetensors.index.json".to_owned(), Some(Class::Usage)));
     let (missing, class) = open_error(&dir, &dir.join("nothing"));
     assert!(missing.starts_with("cannot open ./nothing: ") && class.is_none(), "{missing}");
     dir.put("a.safetensors.index.json", b"{}");
@@ -221,7 +221,7 @@ fn failed_write_leaves_no_files() {
         _ => shard(path, planned.tensors()),
     });
     let error = outcome.expect_err("fails");
-    assert_eq!(error.to_string(), "cannot read what it is to hold: the third one fails");
+    assert_eq!(error.to_string(), "cannot read the input for it: the third one fails");
     assert_eq!(dir.names(), [""; 0]);
     let unsafe_stem = ShardPlan::new("../m", [("a", 4)], 1).write(dir.path(), |_, _| Ok(()));
     assert!(matches!(
