@@ -114,7 +114,7 @@ fn a_missing_probe_is_one_sentence() {
     let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
     assert!(run.err.starts_with("safetensors: no probe ffff:fffe; connect a "), "{}", run.err);
-    for needed in ["udev", "--output", "by USB"] {
+    for needed in ["udev", "--output", "USB probe"] {
         assert!(run.err.contains(needed), "{}", run.err);
     }
     assert_eq!(run.err.lines().count(), 1);
