@@ -440,15 +440,14 @@ fn sizes_are_as_documented() {
 #[test]
 fn error_messages_use_singular_and_plural() {
     for (part, one, many) in [
-        (IndexPart::Tensors, "1 tensor,", "2 tensors,"),
-        (IndexPart::Dims, "1 dimension in its shapes,", "2 dimensions in its shapes,"),
-        (IndexPart::Names, "1 byte of names,", "2 bytes of names,"),
+        (IndexPart::Tensors, "tensors: 1", "tensors: 2"),
+        (IndexPart::Dims, "dimensions: 1", "dimensions: 2"),
+        (IndexPart::Names, "names: 1 byte", "names: 2 bytes"),
     ] {
         let reported = |needed| ErrorKind::Index { part, needed, capacity: 0 }.to_string();
-        let but = "but the index has memory for 0";
         assert_eq!(
             [reported(1), reported(2)],
-            [one, many].map(|what| format!("the header has {what} {but}"))
+            [one, many].map(|what| format!("index too small for the {what} needed, 0 available"))
         );
     }
     let slots = |capacity| ErrorKind::SlotCount { capacity }.to_string();

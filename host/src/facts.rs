@@ -76,8 +76,8 @@ impl Facts {
 
     /// Notes, one sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let order = "the tensors are not in the order of their offsets: a device needs sort slots or an \
-            index to open the file";
+        let order =
+            "tensors not in the order of their offsets: a device needs sort slots or an index to open it";
         let most_dims = self.sizes.most_dims;
         let rank = format!("a tensor has {most_dims} dimensions: more than {MAX_RANK} need an index");
         let notes = [

@@ -178,7 +178,8 @@ fn existing_files_are_not_overwritten() {
 #[test]
 fn dtypes_without_numpy_type() {
     let place = place("BF16", "[2]", &[0x80, 0x3F, 0, 0]);
-    let error = "m: tensor \"a\": numpy has no BF16; use --bits to write its bits, or cast it with `safetensors convert --to F32`\n";
+    let error = "m: tensor \"a\": numpy has no BF16; use --bits to write its bits, or cast it with \
+        `safetensors convert --to F32`\n";
     place.run(["cat", "m", "a", "-o", "a.npy"]).is(2, "", error);
     assert!(!place.path("a.npy").exists());
     place.run(["cat", "m", "a", "-o", "a.npy", "--bits"]).is(0, "", "");
@@ -269,7 +270,12 @@ fn terminal_output_is_limited() {
     let run = place.run(["cat", "m", "a", "--format", "raw", "--json"]);
     assert_eq!(place.run(["cat", "m", "a", "--format", "raw", "--json", "-o", "-"]), run);
     assert_eq!(place.run(["cat", "m", "a", "--json", "-o", "-"]), place.run(["cat", "m", "a", "--json"]));
-    run.is(2, "{\"ok\":false,\"error\":\"usage\",\"message\":\"bytes and JSON cannot share standard output; use --output FILE\"}\n", "");
+    run.is(
+        2,
+        "{\"ok\":false,\"error\":\"usage\",\"message\":\"bytes and JSON cannot share standard \
+        output; use --output FILE\"}\n",
+        "",
+    );
 }
 
 #[test]

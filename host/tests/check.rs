@@ -27,7 +27,8 @@ fn many_files_have_one_line_each_and_the_worst_exit_code() {
     let place = Place::new();
     place.put("good", &sound()).put("bad", b"abc");
     let good = "good: ok, 2 tensors, 118 bytes\n";
-    let bad = "bad: error[container.short] at byte 3: the file is shorter than the 8 bytes of the header's length\n";
+    let bad = "bad: error[container.short] at byte 3: the file is shorter than the 8 bytes of the header's \
+        length\n";
     let gone = "gone: cannot be read: no such file or directory\n";
     place.run(["check", "good", "good"]).is(0, &[good, good].concat(), "");
     place.run(["check", "bad", "good"]).is(1, &[bad, good].concat(), "");

@@ -26,7 +26,8 @@ fn bash_completes() {
     place.put("script", place.run(["completions", "bash"]).out.as_bytes());
     for (typed, completed) in [("insp", "inspect"), ("chec", "check checkpoint"), ("xyz", "")] {
         let script = format!(
-            "source ./script; COMP_WORDS=(safetensors {typed}); COMP_CWORD=1; _safetensors safetensors {typed} safetensors; echo \"${{COMPREPLY[*]}}\""
+            "source ./script; COMP_WORDS=(safetensors {typed}); COMP_CWORD=1; _safetensors safetensors \
+             {typed} safetensors; echo \"${{COMPREPLY[*]}}\""
         );
         let run = finish(
             Command::new("bash").args(["-c", &script]).current_dir(place.path(".")).stdin(Stdio::null()),

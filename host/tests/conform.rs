@@ -49,7 +49,8 @@ fn our_decoder_passes_all_vectors() {
 fn large_files_are_generated_on_request() {
     let place = Place::new();
     let one = ["conform", "--large", "--filter", "large-two-names-1m", "--", DECODER, "decode"];
-    let said = "large            1 of     1\nall              1 of     1\nof 0 errors, 0 have the manifest's code and 0 its offset\n";
+    let said = "large            1 of     1\nall              1 of     1\nof 0 errors, 0 have the \
+        manifest's code and 0 its offset\n";
     place.run(one).is(0, said, "");
     let without = ["conform", "--filter", "large-two-names-1m", "--", DECODER, "decode"];
     place.run(without).is(2, "", "safetensors: no vector matches \"large-two-names-1m\"\n");
@@ -91,7 +92,8 @@ fn wrong_answers_are_listed_with_reasons() {
         .expect("it")["reason"]
         .clone();
     let said = format!(
-        "d3               0 of     1\nall              0 of     1\nof 0 errors, 0 have the manifest's code and 0 its offset\nd3-array: must reject, but did accept\n    {}\n",
+        "d3               0 of     1\nall              0 of     1\nof 0 errors, 0 have the manifest's code \
+         and 0 its offset\nd3-array: must reject, but did accept\n    {}\n",
         reason.as_str().expect("a reason")
     );
     run.is(1, &said, "");

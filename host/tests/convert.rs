@@ -199,7 +199,8 @@ fn integers_are_cast_only_on_request() {
             assert_eq!(text(&place, "n.safetensors", "ids"), text(&place, "m", "ids"));
         }
     }
-    let error = "m: tensor \"ids\": 465 does not fit F8_E4M3, which goes from -448.0 to 448.0; exclude it with --except, or clamp with --saturate\n";
+    let error = "m: tensor \"ids\": 465 does not fit F8_E4M3, which goes from -448.0 to 448.0; exclude it \
+        with --except, or clamp with --saturate\n";
     convert(&place, &["m", "x.safetensors", "--to", "F8_E4M3", "--all"]).is(2, "", error);
 }
 

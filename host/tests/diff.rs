@@ -78,16 +78,19 @@ fn everything_that_differs_is_listed() {
         "  only in a: \"old\" F32 [2], same bytes as \"new\" in b\n",
         "  only in b: \"new\" F32 [2], same bytes as \"old\" in a\n",
         "  \"shape\": [2, 3] and [3, 2]\n",
-        "  \"value\": 1 of 4 values differ, by 0.5 at most, at [1, 0]: 3 and 3.5; by 0.125 on average, and by 0.1429 of the larger value at most\n",
+        "  \"value\": 1 of 4 values differ, by 0.5 at most, at [1, 0]: 3 and 3.5; by 0.125 on average, and \
+         by 0.1429 of the larger value at most\n",
         "  metadata \"k\": \"1\" and \"3\"\n",
         "  metadata \"x\": \"2\", only in a\n",
-        "different: 1 tensor with different values, 1 with different shapes, 2 only in a, 1 only in b; 2 metadata differences\n",
+        "different: 1 tensor with different values, 1 with different shapes, 2 only in a, 1 only in b; 2 \
+         metadata differences\n",
     );
     place.run(["diff", "a", "b"]).is(1, said, "");
     let json = object(&place.run(["diff", "--json", "a", "b"]));
     assert_eq!(
         json["only_in_a"],
-        json!([{"name": "gone", "dtype": "U8", "shape": [1]}, {"name": "old", "dtype": "F32", "shape": [2], "same_as": "new"}])
+        json!([{"name": "gone", "dtype": "U8", "shape": [1]}, {"name": "old", "dtype": "F32", "shape":
+            [2], "same_as": "new"}])
     );
     assert_eq!(json["only_in_b"], json!([{"name": "new", "dtype": "F32", "shape": [2], "same_as": "old"}]));
     assert_eq!(
@@ -95,8 +98,10 @@ fn everything_that_differs_is_listed() {
         json!([{"key": "k", "a": "1", "b": "3"}, {"key": "x", "a": "2", "b": null}])
     );
     let form = json!({"dtype": "F32", "shape": [2, 2]});
-    let value = json!({"name": "value", "result": "different", "a": form, "b": form, "values": 4, "differing": 1, "beyond": 1, "not_finite": 0,
-        "max_abs": 0.5, "mean_abs": 0.125, "max_relative": 0.5 / 3.5, "max_abs_at": {"index": [1, 0], "values": ["3", "3.5"]}});
+    let value = json!({"name": "value", "result": "different", "a": form, "b": form, "values": 4,
+        "differing": 1, "beyond": 1, "not_finite": 0,
+        "max_abs": 0.5, "mean_abs": 0.125, "max_relative": 0.5 / 3.5, "max_abs_at": {"index": [1, 0],
+         "values": ["3", "3.5"]}});
     assert_eq!((&json["tensors"][1], &json["tensors"][0]["result"]), (&value, &"shape".into()));
 }
 
@@ -141,7 +146,12 @@ fn different_dtypes_are_compared_by_value() {
     );
     let single = ("t", "F32", &[3][..], floats(&[1.0, -2.0, 0.333_251_95]));
     let run = diff_rows(&[], half.clone(), single.clone());
-    run.is(1, "  \"t\": F16 and F32, same values, different bits\ndifferent: 1 tensor with equal values; 1 different dtype\n", "");
+    run.is(
+        1,
+        "  \"t\": F16 and F32, same values, different bits\ndifferent: 1 tensor with equal values; 1 \
+        different dtype\n",
+        "",
+    );
     for option in [&["--values"][..], &["--tolerance", "0"], &["--relative", "0"]] {
         let run = diff_rows(option, half.clone(), single.clone());
         assert_eq!(run.code, Some(0), "{option:?}: {run:?}");
@@ -195,7 +205,12 @@ fn nan_equals_nan() {
     assert_eq!(likeness(quiet.clone(), other)["result"], "equal");
     let finite = ("t", "F32", &[2][..], floats(&[1.0, f32::INFINITY]));
     let run = diff_rows(&["--tolerance", "1e300"], quiet, finite);
-    run.is(1, "  \"t\": 1 of 2 values differ; 1 not finite on one side or different non-finite values, the first at [0]: NaN and 1\ndifferent: 1 tensor with different values\n", "");
+    run.is(
+        1,
+        "  \"t\": 1 of 2 values differ; 1 not finite on one side or different non-finite values, the \
+        first at [0]: NaN and 1\ndifferent: 1 tensor with different values\n",
+        "",
+    );
 }
 
 #[test]
@@ -208,7 +223,12 @@ fn complex_numbers_have_two_values_per_index() {
         (&4.into(), &1.into(), &json!([1]))
     );
     let run = diff_rows(&[], a, ("t", "F64", &[2], vec![0; 16]));
-    run.is(1, "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not comparable; 1 different dtype\n", "");
+    run.is(
+        1,
+        "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not \
+        comparable; 1 different dtype\n",
+        "",
+    );
 }
 
 /// Differing values of narrow dtypes are found at any position in a byte.
@@ -249,9 +269,15 @@ fn differences_are_found_in_every_piece() {
 #[test]
 fn empty_tensors_and_scalars() {
     let run = diff_rows(&[], ("t", "F32", &[0, 3], vec![]), ("t", "I64", &[0, 3], vec![]));
-    run.is(1, "  \"t\": F32 and I64, same values, different bits\ndifferent: 1 tensor with equal values; 1 different dtype\n", "");
+    run.is(
+        1,
+        "  \"t\": F32 and I64, same values, different bits\ndifferent: 1 tensor with equal values; 1 \
+        different dtype\n",
+        "",
+    );
     let run = diff_rows(&[], ("t", "U8", &[], vec![1]), ("t", "U8", &[], vec![3]));
-    let said = "  \"t\": 1 of 1 value differ, by 2 at most, at []: 1 and 3; by 2 on average, and by 0.6667 of the larger value at most\n";
+    let said = "  \"t\": 1 of 1 value differ, by 2 at most, at []: 1 and 3; by 2 on average, and by 0.6667 \
+        of the larger value at most\n";
     run.is(1, &format!("{said}different: 1 tensor with different values\n"), "");
     let place = Place::new();
     place

@@ -27,11 +27,13 @@ fn of_the_container() {
     );
     says(
         &100_000_001u64.to_le_bytes(),
-        "error[container.header-too-large] at byte 0: header too large: its length is 100000001 bytes, at most 100000000 are allowed",
+        "error[container.header-too-large] at byte 0: header too large: its length is 100000001 bytes, \
+         at most 100000000 are allowed",
     );
     says(
         b"\x64\0\0\0\0\0\0\0{}",
-        "error[container.header-beyond-file] at byte 10: the header has 100 bytes, but the file ends after 2 of them",
+        "error[container.header-beyond-file] at byte 10: the header has 100 bytes, but the file ends \
+         after 2 of them",
     );
 }
 

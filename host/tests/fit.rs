@@ -69,11 +69,13 @@ fn a_place_is_found_in_each_chip() {
         ),
         (
             &["--chip", "stm32f411retx", "--firmware", "fw.elf"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash free between it and used flash below",
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash free between it and used flash \
+             below",
         ),
         (
             &["--chip", "STM32F411RETx", "--used", "100K", "--used", "0x0807f000..0x08080000"],
-            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash free between it and used flash below",
+            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash free between it and used flash \
+             below",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x08010000", "--used", "64K"],
@@ -186,7 +188,8 @@ fn json_has_the_same_answer() {
         "file": "m", "ok": true, "fits": true, "chip": "STM32F411RETx", "bytes": 58224,
         "address": 0x0800_c000, "end": 0x0801_a370, "pages_start": 0x0800_c000, "pages_end": 0x0802_0000,
         "pages": [{"count": 1, "bytes": 16384}, {"count": 1, "bytes": 65536}],
-        "unused": 0x5c90, "free_below": 49152, "tensors": 1, "misaligned": 0, "index_bytes": 64, "ram_bytes": 131_072,
+        "unused": 0x5c90, "free_below": 49152, "tensors": 1, "misaligned": 0, "index_bytes": 64,
+         "ram_bytes": 131_072,
     });
     assert_eq!(serde_json::from_str::<Value>(&run.out).expect("JSON"), expected);
 }
@@ -197,7 +200,8 @@ fn missing_space_is_reported_with_numbers() {
     for (args, sentence) in [
         (
             &["--chip", "STM32F411RETx", "big"][..],
-            "600,000 bytes needed, 75,712 more than the largest free range: 524,288 bytes at 0x08000000..0x08080000",
+            "600,000 bytes needed, 75,712 more than the largest free range: 524,288 bytes at \
+             0x08000000..0x08080000",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x08060000", "big"],
@@ -228,8 +232,8 @@ fn bad_usage_is_one_sentence() {
         .put("no.elf", b"#!/bin/sh\n")
         .put("cut.elf", &elf(&[(0, 9)])[..70])
         .put("far.elf", &elf(&[(0x100, 0x200)]));
-    let window = "RP2040 has external flash in a window of 128 MiB; give its size with --flash-size (such as 2M), \
-                  or the address of the model with --at";
+    let window = "RP2040 has external flash in a window of 128 MiB; give its size with --flash-size (such as \
+                  2M), or the address of the model with --at";
     for (args, about, sentence) in [
         (
             &["--chip", "nRF52480_xxAA", "m"][..],
@@ -245,7 +249,8 @@ fn bad_usage_is_one_sentence() {
         (
             &["--chip", "nRF52840_xxAA", "--at", "0x10001000", "m"],
             "",
-            "0x10001000 is in memory of nRF52840_xxAA that is not for data; flash is at 0x00000000..0x00100000",
+            "0x10001000 is in memory of nRF52840_xxAA that is not for data; flash is at \
+             0x00000000..0x00100000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--at", "4097", "m"],

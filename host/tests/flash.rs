@@ -57,7 +57,8 @@ program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
     ] {
         let digest = sha256(&image(unit));
         let out = format!(
-            "{plan}read everything back, compare, and start the firmware\nsha256 of the programmed bytes: {digest}\n"
+            "{plan}read everything back, compare, and start the firmware\nsha256 of the programmed bytes: \
+             {digest}\n"
         );
         place.run(["flash", "--chip", chip, "--at", at, "--dry-run", "m"]).is(0, &out, "");
     }
@@ -113,7 +114,7 @@ fn a_missing_probe_is_one_sentence() {
     let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
     assert!(run.err.starts_with("safetensors: no probe ffff:fffe; connect a "), "{}", run.err);
-    for needed in ["udev", "--output", "by USB"] {
+    for needed in ["udev", "--output", "USB probe"] {
         assert!(run.err.contains(needed), "{}", run.err);
     }
     assert_eq!(run.err.lines().count(), 1);
@@ -232,7 +233,8 @@ fn bad_usage_is_one_sentence() {
         (
             1,
             &["--chip", "RP2040", "--used", "2M", "--at", "0x10100000", "m"],
-            "m: does not fit: its pages 0x10100000..0x10112000 overlap 73,728 bytes of the firmware at 0x10000000..0x10200000",
+            "m: does not fit: its pages 0x10100000..0x10112000 overlap 73,728 bytes of the firmware at \
+             0x10000000..0x10200000",
         ),
         (
             2,

@@ -40,7 +40,8 @@ fn tensors_have_sums_too() {
     place.run(["hash", "--tensors", "m"]).is(0, &format!("{}  m\n{tensors}", sum(&sound())), "");
     let run = place.run(["hash", "--json", "m", "m"]);
     assert_eq!((run.code, run.out.lines().count()), (Some(0), 2));
-    let expected = json!({"file": "m", "ok": true, "files": [{"file": "m", "bytes": 118, "sha256": sum(&sound()), "tensors": {
+    let expected = json!({"file": "m", "ok": true, "files": [{"file": "m", "bytes": 118, "sha256":
+        sum(&sound()), "tensors": {
         "a": {"dtype": "U8", "shape": [2], "bytes": 2, "sha256": sum(b"ab")},
         "b": {"dtype": "U8", "shape": [3], "bytes": 3, "sha256": sum(b"cde")},
     }}]});
@@ -122,7 +123,8 @@ fn changes_of_tensors_are_reported() {
     assert_eq!(told(b"abc"), "no longer a valid model; `safetensors check` shows why");
     let run = place.run(["hash", "--json", "--verify", "list"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
-    let changed = json!({"file": "a", "ok": false, "error": "changed", "sha256": sum(b"abc"), "expected": sum(&sound()), "sound": false});
+    let changed = json!({"file": "a", "ok": false, "error": "changed", "sha256": sum(b"abc"), "expected":
+        sum(&sound()), "sound": false});
     assert_eq!(told, json!({"file": "list", "ok": false, "files": [changed, {"file": "b", "ok": true}]}));
 }
 
@@ -313,7 +315,8 @@ fn a_checkpoint_contains_exactly_the_listed_files() {
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!(
         told,
-        json!({"file": "c", "ok": false, "files": [{"file": "c/m", "ok": true}, {"file": "c/.more", "ok": false, "error": "added"}]})
+        json!({"file": "c", "ok": false, "files": [{"file": "c/m", "ok": true}, {"file": "c/.more", "ok":
+            false, "error": "added"}]})
     );
     fs::remove_file(place.path("c/.more")).expect("it can be removed");
     place.put("c/m", b"other");

@@ -34,7 +34,7 @@ m: ok, 3 tensors, 264 bytes
   metadata: \"format\", \"\"
   index: IndexStorage<3, 4, 14>, 192 bytes
   longest name: 7 bytes
-  note: the tensors are not in the order of their offsets: a device needs sort slots or an index to open the file
+  note: tensors not in the order of their offsets: a device needs sort slots or an index to open it
 ";
 
 #[test]
@@ -50,7 +50,8 @@ fn tensors_are_shown_in_header_order() {
 fn empty_models_have_no_table() {
     let place = Place::new();
     let table = format!(
-        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10, no gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
+        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10, \
+         no gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
         "░".repeat(76)
     );
     place.put("m", &file("{}", b""));
@@ -211,7 +212,8 @@ fn misaligned_tensors_are_named() {
     let header = format!("{{{},{},{}}}", tensor("byte", 0, 1), member("one", 1), member("two", 5));
     place.put("m", &file(format!("{header}{}", " ".repeat(8 - header.len() % 8)), &[0; 9]));
     let run = place.run(["inspect", "m"]);
-    let note = "  note: 2 tensors do not begin at a multiple of their element width, and cannot be used in place: \"one\", \"two\"\n";
+    let note = "  note: 2 tensors do not begin at a multiple of their element width, and cannot be used in \
+        place: \"one\", \"two\"\n";
     assert!(run.out.ends_with(note), "{}", run.out);
     let line: Value = serde_json::from_str(&place.run(["inspect", "--json", "m"]).out).expect("JSON");
     assert_eq!((&line["misaligned"], &line["header"]["room"]), (&json!(2), &json!(8 - header.len() % 8)));

@@ -78,7 +78,8 @@ fn a_single_shard_is_rejected() {
     fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("existing file");
     fs::remove_file(place.path(INDEX)).expect("existing file");
     let alone = format!(
-        "{shard}: is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\", which is missing here\n"
+        "{shard}: is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\", which \
+         is missing here\n"
     );
     place.run(["join", shard, "-o", "new"]).is(2, "", &alone);
     assert!(!place.path("new").exists());

@@ -155,7 +155,8 @@ fn damaged_arrays_are_rejected() {
         ),
         (
             npy("[('x', '<f4')]", "False", "()", &[0; 4]),
-            "the header of the array tells of records, which safetensors has not: \"[('x', '<f4')], 'fortran_order': False, \"…",
+            "the header of the array tells of records, which safetensors has not: \"[('x', '<f4')], \
+             'fortran_order': False, \"…",
         ),
         (npy("exit()", "False", "()", &[0; 4]), "the header of the array has \"e\" where a string belongs"),
         (npy("'<f4'", "0", "()", &[0; 4]), "the header of the array has \"0\" where True or False belongs"),
@@ -452,8 +453,8 @@ fn bits_round_trip() {
         place.put("a.npy", &npy(&format!("'{descr}'"), "False", "(1,)", data));
         let bits = 8 * data.len();
         let error = format!(
-            "a.npy: tensor \"a\": {bits} raw bits per element, the form in which numpy stores unknown dtypes; \
-             set the dtype with --from-bits, for example --from-bits {}\n",
+            "a.npy: tensor \"a\": {bits} raw bits per element, the form in which numpy stores unknown \
+             dtypes; set the dtype with --from-bits, for example --from-bits {}\n",
             if bits == 16 { "BF16" } else { "F8_E4M3" }
         );
         convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
@@ -492,7 +493,8 @@ fn raw_bits_differ_from_integers() {
     let run = convert(&place, &["m.npz", "n.safetensors", "--force", "--from-bits", "F8_E4M3"]);
     assert!(run.out.ends_with("\n  read as F8_E4M3: \"a\", \"b\"\n"), "{run:?}");
     assert_eq!(text(&place, "n.safetensors", "c"), "[7]\n");
-    let error = "m.npz: tensor \"a\": F8_E4M3 and F8_E5M2 both match its bits; choose with --from-bits 'F8_E4M3=NAME'\n";
+    let error = "m.npz: tensor \"a\": F8_E4M3 and F8_E5M2 both match its bits; choose with --from-bits \
+        'F8_E4M3=NAME'\n";
     let both = ["m.npz", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"];
     convert(&place, &both).is(2, "", error);
 }

@@ -227,7 +227,8 @@ fn duplicates_need_prefer() {
     let place = place();
     place.put("more", &file(format!(r#"{{"__metadata__":{{"by":"more"}},{}}}"#, tensor("w.0", 0, 1)), b"!"));
     let run = place.run(["pack", "other", "more", "-o", "new"]);
-    let clash = "more: has the value \"more\" for metadata key \"by\", and an earlier file \"other\"; use --prefer to choose\n";
+    let clash = "more: has the value \"more\" for metadata key \"by\", and an earlier file \"other\"; use \
+        --prefer to choose\n";
     run.is(2, "", clash);
     let run = place.run(["pack", "sound", "sound", "-o", "new"]);
     let clash =
@@ -325,7 +326,8 @@ fn a_dry_run_writes_nothing() {
     let run = place.run(["pack", "other", "-o", "new", "--dry-run", "--rename", "w.0=x", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!((run.code, &line["written"], place.path("new").exists()), (Some(0), &json!(false), false));
-    let row = json!({"name": "x", "dtype": "F16", "shape": [2], "data_offsets": [8, 12], "file": "other", "was": "w.0"});
+    let row = json!({"name": "x", "dtype": "F16", "shape": [2], "data_offsets": [8, 12], "file": "other",
+        "was": "w.0"});
     assert_eq!(line["plan"][1], row);
     assert_eq!(place.run(["pack", "other", "-o", "new", "--rename", "w.0=x"]).code, Some(0));
     assert_eq!(line["bytes"], std::fs::metadata(place.path("new")).expect("a file").len());

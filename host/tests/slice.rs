@@ -119,7 +119,8 @@ fn existing_files_are_not_overwritten() {
     );
     place.run(["slice", "m", "t=", "-o", "part", "--json"]).is(
         2,
-        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"already exists; use --force to overwrite it\"}\n",
+        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"already exists; use --force to \
+         overwrite it\"}\n",
         "",
     );
     assert_eq!(fs::read(place.path("part")).expect("a file"), b"old");

@@ -98,7 +98,8 @@ fn one_shard_needs_no_index() {
     let run = place.run(["split", "m", "-o", "s", "--name", "big", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     let shards = json!([{"file": "big.safetensors", "tensors": 6, "bytes": 600}]);
-    let expected = json!({"ok": true, "output": "s", "index": null, "tensors": 6, "padding_left_out": 0, "total_size": 600, "shards": shards});
+    let expected = json!({"ok": true, "output": "s", "index": null, "tensors": 6, "padding_left_out": 0,
+        "total_size": 600, "shards": shards});
     assert_eq!((run.code, line), (Some(0), expected));
     assert_eq!(files(&place, "s"), ["big.safetensors"]);
 }
@@ -179,7 +180,9 @@ fn shards_of_the_same_names_are_not_replaced() {
     place.put("n", &file(header, &[1; 600]));
     let run =
         |options: &[&str]| place.run([&["split", "n", "-o", "s", "--max-size", "300"], options].concat());
-    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model s/model.safetensors.index.json: several files cannot be replaced atomically; split into another directory, or remove that model first\n";
+    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model \
+        s/model.safetensors.index.json: several files cannot be replaced atomically; split into another \
+        directory, or remove that model first\n";
     run(&["--force"]).is(2, "", sentence);
     // The error does not suggest `--force`.
     run(&[]).is(2, "", sentence);
@@ -201,7 +204,8 @@ fn shards_of_another_index_are_kept() {
     std::fs::remove_file(place.path(index)).expect("existing file");
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
     let sentence = format!(
-        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be replaced atomically; split into another directory, or remove that model first\n"
+        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be \
+         replaced atomically; split into another directory, or remove that model first\n"
     );
     run.is(2, "", &sentence);
 }
@@ -218,7 +222,8 @@ fn links_are_not_followed() {
     }
     let before = std::fs::read(place.path("s/model.safetensors.index.json")).expect("existing file");
     let run = place.run(["split", "m", "-o", "t", "--max-size", "200", "--force"]);
-    let sentence = "t/model.safetensors.index.json: is a symbolic link; refusing to overwrite a file that may belong to another model\n";
+    let sentence = "t/model.safetensors.index.json: is a symbolic link; refusing to overwrite a file that \
+        may belong to another model\n";
     run.is(2, "", sentence);
     assert_eq!(std::fs::read(place.path("s/model.safetensors.index.json")).expect("existing file"), before);
     assert_eq!(place.run(["check", "s"]).code, Some(0));

@@ -164,7 +164,7 @@ fn failure_keeps_the_old_directory() {
         message(&dir, outcome)
     });
     assert_eq!(sentences[0], "cannot read the input for ./last: enough");
-    assert_eq!(sentences[1], "./last/m: the tensor \"a\" takes 1000 bytes, but 5 were given");
+    assert_eq!(sentences[1], "./last/m: tensor \"a\": 1000 bytes needed, 5 given");
     assert!(sentences[2].starts_with("cannot write ./last/m: "), "{}", sentences[2]);
     assert!(
         sentences[3].ends_with("unsafe file name \"../m\": it leads out of its directory"),
@@ -292,7 +292,7 @@ fn tampered_file_is_named() {
     ] {
         assert_eq!(found, expected);
     }
-    assert!(tampered(|path| fs::remove_dir_all(path).expect("present")).contains("there is no SHA256SUMS"));
+    assert!(tampered(|path| fs::remove_dir_all(path).expect("present")).contains("it has no SHA256SUMS"));
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn list_length_is_limited() {
         let file = fs::File::options().write(true).open(path.join("SHA256SUMS")).expect("present");
         file.set_len((1 << 24) + 1).expect("sparse files are supported");
     });
-    assert_eq!(reason, "SHA256SUMS has 16777217 bytes, and only 16777216 are allowed");
+    assert_eq!(reason, "SHA256SUMS is too long: 16777217 bytes, at most 16777216 are allowed");
 }
 
 #[test]

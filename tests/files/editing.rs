@@ -256,11 +256,11 @@ fn mistake_is_reported_and_changes_nothing() {
     let cases: [(Edit, &str); 8] = [
         (|editor| editor.rename("d", "e"), r#"./m: it has no tensor "d""#),
         (|editor| editor.rename("d", "a"), r#"./m: it has no tensor "d""#),
-        (|editor| editor.rename("a", "b"), r#"./m: there is a tensor "b" in ./m already"#),
+        (|editor| editor.rename("a", "b"), r#"./m: tensor "b" is already in ./m"#),
         (|editor| editor.rename("a", "__metadata__"), r#"./m: reserved name: "__metadata__""#),
         (
             |editor| editor.rename_all(|name| name.replace('c', "a")),
-            r#"./m: there is a tensor "a" in ./m already"#,
+            r#"./m: tensor "a" is already in ./m"#,
         ),
         (
             |editor| editor.rename_all(|_| "__metadata__".into()),
@@ -287,7 +287,7 @@ fn name_clash_reports_both_paths() {
     let header = r#"{"__metadata__":{"k":"2"},"c":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
     let other = dir.put("other", &with_header(header, 0));
     let outcome = editor.append(open(&other));
-    assert_eq!(message(&dir, outcome), r#"./other: there is a tensor "c" in ./m already"#);
+    assert_eq!(message(&dir, outcome), r#"./other: tensor "c" is already in ./m"#);
     editor.rename("c", "d").expect("present");
     let outcome = editor.append(open(&other));
     assert_eq!(message(&dir, outcome), r#"./other: the key "k" has another value in ./m"#);
@@ -299,7 +299,7 @@ fn name_clash_reports_both_paths() {
     // With a third file, the error names the file that has the tensor.
     let third = dir.put("third", &with_header(header, 0));
     let outcome = editor.append(open(&third));
-    assert_eq!(message(&dir, outcome), r#"./third: there is a tensor "c" in ./other already"#);
+    assert_eq!(message(&dir, outcome), r#"./third: tensor "c" is already in ./other"#);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn duplicate_names_and_keys_are_reported() {
         (
             r#"{"__metadata__":{"key":"1","key":"2"}}"#.into(),
             concat!(
-                r#"./m: "key": error[metadata.duplicate] at byte 35: an earlier key of "__metadata__" is th"#,
+                r#"./m: "key": error[metadata.duplicate] at byte 35: duplicate key: an earlier key of "__metadata__" is th"#,
                 r#"e same"#,
             ),
         ),

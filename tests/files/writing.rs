@@ -114,56 +114,56 @@ type Fill = fn(&mut FileWriter<'_>) -> Result<(), EditError>;
 
 /// Each mistake and its message.
 const MISTAKES: [(Fill, &str); 16] = [
-    (|_| Ok(()), r#"the tensor "fc.weight" takes 24 bytes, but 0 were given"#),
+    (|_| Ok(()), r#"tensor "fc.weight": 24 bytes needed, 0 given"#),
     (
         |file| file.tensor("fc.weight")?.write_bytes(&[0; 23]),
-        r#"the tensor "fc.weight" takes 24 bytes, but 23 were given"#,
+        r#"tensor "fc.weight": 24 bytes needed, 23 given"#,
     ),
     (
         |file| file.write_tensor("fc.weight", &[0; 24]),
-        r#"the tensor "fc.bias" takes 8 bytes, but 0 were given"#,
+        r#"tensor "fc.bias": 8 bytes needed, 0 given"#,
     ),
     (
         |file| file.write_tensor("fc.weight", &[0; 25]),
-        r#"the tensor "fc.weight" takes 24 bytes more, but 25 were given"#,
+        r#"tensor "fc.weight": 24 bytes more needed, 25 given"#,
     ),
     (
         |file| file.write_tensor("fc.weight", &[0; 23]),
-        r#"the tensor "fc.weight" takes 24 bytes, but 23 were given"#,
+        r#"tensor "fc.weight": 24 bytes needed, 23 given"#,
     ),
-    (|file| file.write_tensor("none", &[0]), r#"the tensor "none" takes 0 bytes more, but 1 were given"#),
+    (|file| file.write_tensor("none", &[0]), r#"tensor "none": 0 bytes more needed, 1 given"#),
     (|file| file.write_tensor("fc.wieght", &[]), r#"it has no tensor "fc.wieght""#),
     (|file| file.tensor("").map(drop), r#"it has no tensor """#),
     (
         |file| file.write_tensor("fc.bias", &[0; 8]).and_then(|()| file.write_tensor("fc.bias", &[0; 8])),
-        r#"the tensor "fc.bias" has bytes already"#,
+        r#"tensor "fc.bias" already has bytes"#,
     ),
     (
         |file| {
             file.tensor("fc.bias")?.write_bytes(&[0]).and_then(|()| file.write_values("fc.bias", &[0_f32; 2]))
         },
-        r#"the tensor "fc.bias" has bytes already"#,
+        r#"tensor "fc.bias" already has bytes"#,
     ),
-    (|file| file.write_values("fc.bias", &[0_f64]), r#"the tensor "fc.bias" is F32, but the values are F64"#),
+    (|file| file.write_values("fc.bias", &[0_f64]), r#"tensor "fc.bias" is F32, but the values are F64"#),
     (
         |file| file.write_values("fc.bias", &[0_f64; 4]),
-        r#"the tensor "fc.bias" is F32, but the values are F64"#,
+        r#"tensor "fc.bias" is F32, but the values are F64"#,
     ),
     (
         |file| file.write_values("fc.bias", &[0_u8; 2]),
-        r#"the tensor "fc.bias" is F32, but the values are U8"#,
+        r#"tensor "fc.bias" is F32, but the values are U8"#,
     ),
     (
         |file| file.write_values("fc.bias", &[0_f32; 3]),
-        r#"the tensor "fc.bias" takes 8 bytes more, but 12 were given"#,
+        r#"tensor "fc.bias": 8 bytes more needed, 12 given"#,
     ),
     (
         |file| file.write_chunks("fc.bias", [[0; 5]; 2]),
-        r#"the tensor "fc.bias" takes 3 bytes more, but 5 were given"#,
+        r#"tensor "fc.bias": 3 bytes more needed, 5 given"#,
     ),
     (
         |file| file.write_chunks("fc.bias", [[0; 7]; 1]),
-        r#"the tensor "fc.bias" takes 8 bytes, but 7 were given"#,
+        r#"tensor "fc.bias": 8 bytes needed, 7 given"#,
     ),
 ];
 
@@ -201,7 +201,7 @@ fn invalid_description_names_the_tensor() {
     let duplicate = [SPECS[0], SPECS[1], SPECS[0]];
     assert_eq!(
         message_of(FileSpec::new(&duplicate)),
-        r#"./m: "fc.weight": duplicate name: an earlier tensor has the same"#
+        r#"./m: duplicate name "fc.weight""#
     );
     let reserved = [TensorSpec::new("__metadata__", Dtype::U8, &[])];
     assert_eq!(message_of(FileSpec::new(&reserved)), r#"./m: reserved name: "__metadata__""#);
@@ -324,7 +324,7 @@ fn writer_can_move_to_another_thread() {
 #[test]
 fn error_without_path_has_a_message() {
     let error = EditError::from(io::Error::from(io::ErrorKind::ConnectionReset));
-    assert_eq!(error.to_string(), "cannot read the input for it: connection reset");
+    assert_eq!(error.to_string(), "cannot read its input: connection reset");
 }
 
 /// The sizes in the documentation.

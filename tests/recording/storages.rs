@@ -150,7 +150,7 @@ fn unaligned_data_and_small_buffers_are_rejected() {
     let message = record(8, Some(100), &sample, 64).unwrap_err().to_string();
     assert_eq!(
         message,
-        "error[limit.capacity] at byte 100: the file takes 408 bytes, but the storage has room for 100"
+        "error[limit.capacity] at byte 100: storage too small for the file: 408 bytes needed, 100 available"
     );
 }
 

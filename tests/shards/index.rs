@@ -143,11 +143,11 @@ fn invalid_index_is_rejected_with_line_and_column() {
 #[test]
 fn duplicates_are_rejected() {
     for (text, message) in [
-        (r#"{"weight_map": {"a": "1", "b": "1", "a": "1"}}"#, "\"a\" is there twice"),
-        (r#"{"weight_map": {"a": "1", "\u0061": "2"}}"#, "\"a\" is there twice"),
-        (r#"{"weight_map": {}, "weight_map": {}}"#, "\"weight_map\" is there twice"),
-        (r#"{"metadata": {}, "weight_map": {}, "metadata": {}}"#, "\"metadata\" is there twice"),
-        (r#"{"metadata": {"a": 1, "a": 1}, "weight_map": {}}"#, "\"a\" is there twice"),
+        (r#"{"weight_map": {"a": "1", "b": "1", "a": "1"}}"#, "duplicate \"a\""),
+        (r#"{"weight_map": {"a": "1", "\u0061": "2"}}"#, "duplicate \"a\""),
+        (r#"{"weight_map": {}, "weight_map": {}}"#, "duplicate \"weight_map\""),
+        (r#"{"metadata": {}, "weight_map": {}, "metadata": {}}"#, "duplicate \"metadata\""),
+        (r#"{"metadata": {"a": 1, "a": 1}, "weight_map": {}}"#, "duplicate \"a\""),
     ] {
         assert_eq!(read_error(text), message, "{text}");
     }
@@ -162,7 +162,7 @@ fn null_metadata_is_none() {
         assert_eq!((index.metadata().len(), index.len(), index.total_size()), (0, 1, None));
     }
     let duplicate = "{\"metadata\": null, \"metadata\": null, \"weight_map\": {}}";
-    assert_eq!(read_error(duplicate), "\"metadata\" is there twice");
+    assert_eq!(read_error(duplicate), "duplicate \"metadata\"");
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn unsafe_names_are_rejected() {
         ("a/..", "it leads out of its directory"),
         ("https://host/m", "it is an address of a network"),
         ("a/file://m", "it is an address of a network"),
-        ("a\\m", "it has a backslash, which separates folders on some systems"),
-        ("\\\\host\\m", "it has a backslash, which separates folders on some systems"),
+        ("a\\m", "it has a backslash, which separates directories on some systems"),
+        ("\\\\host\\m", "it has a backslash, which separates directories on some systems"),
         ("C:m", "it begins with a drive"),
         ("c:/m", "it begins with a drive"),
         ("m\0", "it has a byte of zero"),

@@ -64,7 +64,7 @@ fn error_reports_what_would_be_enough() {
     let Some((ShardLimit::Bytes, 300, needed)) = exceeded_once(&long) else { panic!("it is longer") };
     assert!(needed > 300);
     let error = ShardIndex::read(map(9, 2).as_bytes(), &SMALL).expect_err("exceeds a limit");
-    assert_eq!(error.to_string(), "index: it has 9 tensors or more, and only 3 are allowed");
+    assert_eq!(error.to_string(), "index: too many tensors: 9 or more, at most 3 are allowed");
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::FileTooLarge);
 }
 

@@ -221,7 +221,7 @@ fn failed_write_leaves_no_files() {
         _ => shard(path, planned.tensors()),
     });
     let error = outcome.expect_err("fails");
-    assert_eq!(error.to_string(), "cannot read the input for it: the third one fails");
+    assert_eq!(error.to_string(), "cannot read its input: the third one fails");
     assert_eq!(dir.names(), [""; 0]);
     let unsafe_stem = ShardPlan::new("../m", [("a", 4)], 1).write(dir.path(), |_, _| Ok(()));
     assert!(matches!(

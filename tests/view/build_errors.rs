@@ -101,13 +101,13 @@ fn invalid_file_is_reported() {
 fn misaligned_elements_report_the_fix() {
     let late = build_error(|| MODEL.expect_array::<[u16; 1]>("late"));
     let at = MODEL.tensor("late").unwrap().at();
-    let why = "1 byte behind a multiple of 2: write the file with its tensors aligned";
+    let why = "1 byte after a multiple of 2: write the file with its tensors aligned";
     assert_eq!(late, format!("the tensor \"late\" begins at byte {at} of the file, {why}"));
     let file = [&with_header(NET, 0), NET_DATA].concat();
     let anywhere =
         build_error(|| View::parse(&file).unwrap().expect_array::<[[f32; 3]; 2]>("conv.weight").len());
     let how = "include it with include_model!(\"…\", 4) or include_aligned!(\"…\", 4)";
-    let must = "must begin at a multiple of 4 bytes in memory, but the file is not known to";
+    let must = "must begin at a multiple of 4 bytes in memory, but nothing aligns the file";
     assert_eq!(anywhere, format!("the tensor \"conv.weight\" {must}: {how}"));
 }
 

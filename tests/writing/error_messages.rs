@@ -6,25 +6,25 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::TooManyBytes { tensor: 2, given: 9, left: 8 },
         "usage.bytes",
-        "tensor 2, counted from 0, takes 8 bytes more, but was given 9",
+        "tensor 2, counted from 0, needs 8 bytes more, but was given 9",
     ),
     (
         ErrorKind::TooManyBytes { tensor: 0, given: 2, left: 1 },
         "usage.bytes",
-        "tensor 0, counted from 0, takes 1 byte more, but was given 2",
+        "tensor 0, counted from 0, needs 1 byte more, but was given 2",
     ),
     (
         ErrorKind::TensorLength { tensor: 2, given: 4, needed: 8 },
         "usage.length",
-        "tensor 2, counted from 0, has 8 bytes, but was given 4",
+        "tensor 2, counted from 0, needs 8 bytes, but was given 4",
     ),
     (
         ErrorKind::ValueType { tensor: 2, given: Dtype::U32, needed: Dtype::F32 },
         "usage.values",
-        "tensor 2, counted from 0, has elements of F32, but was given U32",
+        "tensor 2, counted from 0, has dtype F32, but was given U32",
     ),
-    (ErrorKind::WrongTensor { tensor: 2 }, "usage.due", "it is the turn of tensor 2, counted from 0"),
-    (ErrorKind::AllWritten, "usage.complete", "all tensors have their bytes already"),
+    (ErrorKind::WrongTensor { tensor: 2 }, "usage.due", "tensors must be written in order: tensor 2, counted from 0, is next"),
+    (ErrorKind::AllWritten, "usage.complete", "all tensors are complete already"),
     (
         ErrorKind::Incomplete { tensor: 2, missing: 8 },
         "usage.incomplete",
@@ -38,24 +38,24 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::Unit { unit: 16 },
         "usage.unit",
-        "the data begin inside one of the storage's units of 16 bytes: place them at a multiple of that",
+        "the data begins inside one of the storage's units of 16 bytes: use Placement::Start with that number",
     ),
     (
         ErrorKind::Longer { len: 200, file_len: 120 },
         "usage.longer",
-        "the storage holds 200 bytes, but the file only 120: make it shorter first",
+        "the storage holds 200 bytes, but the file has 120: truncate it first",
     ),
     (
         ErrorKind::Partition { start: 100, sector: 4096 },
         "usage.partition",
-        "the partition begins at address 100, but the flash erases at multiples of 4096",
+        "the partition begins at address 100, which is not a multiple of the flash's sector of 4096 bytes",
     ),
     (
         ErrorKind::Capacity { needed: 120, capacity: 100 },
         "limit.capacity",
-        "the file takes 120 bytes, but the storage has room for 100",
+        "storage too small for the file: 120 bytes needed, 100 available",
     ),
-    (ErrorKind::NoWindow, "usage.window", "the window has no room for a single byte"),
+    (ErrorKind::NoWindow, "usage.window", "the window is empty: give it at least 1 byte"),
 ];
 
 #[test]

@@ -58,7 +58,7 @@ fn duplicate_name() {
     // If nothing is in order, the earlier one is the first in the slice.
     assert_rejected_when_sorting(FileSpec::new(&[b, c, a, wide]), duplicate(0), SpecPart::Tensor(3));
     assert_rejected_when_sorting(FileSpec::new(&[c, b, a, c]), duplicate(0), SpecPart::Tensor(3));
-    let message = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
+    let message = "error[usage.name] in tensor 3, counted from 0: duplicate name: tensor 0 has the same";
     assert_message(duplicate(0), SpecPart::Tensor(3), "usage.name", message);
 }
 
@@ -146,7 +146,7 @@ fn duplicate_key() {
         let pairs = [("b", "2"), ("a", "1"), ("b", "3")];
         assert_rejected_when_sorting(spec.with_metadata(&pairs), duplicate(0), SpecPart::Key(2));
     }
-    let message = "error[usage.key] in key 2, counted from 0: key 0 is the same";
+    let message = "error[usage.key] in key 2, counted from 0: duplicate key: key 0 is the same";
     assert_message(duplicate(0), SpecPart::Key(2), "usage.key", message);
 }
 
@@ -180,7 +180,7 @@ fn reserved_name() {
         );
     }
     let message = "error[usage.reserved] in tensor 0, counted from 0: \
-                    \"__metadata__\" is no name for a tensor, nor \"__padding__.…\" in a file that is padded";
+                    reserved name: \"__metadata__\", or \"__padding__.…\" in a padded file";
     assert_message(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", message);
 }
 
@@ -207,10 +207,10 @@ fn elements_must_fill_bytes() {
     }
     let kind = SpecErrorKind::SubByte { elements: 3, bits: 4 };
     let message =
-        "error[usage.bits] in tensor 1, counted from 0: the tensor ends inside a byte: it has 3 elements of 4 bits";
+        "error[usage.bits] in tensor 1, counted from 0: ends inside a byte: it has 3 elements of 4 bits";
     assert_message(kind, SpecPart::Tensor(1), "usage.bits", message);
     let message =
-        "error[usage.bits] in tensor 1, counted from 0: the tensor ends inside a byte: it has 1 element of 6 bits";
+        "error[usage.bits] in tensor 1, counted from 0: ends inside a byte: it has 1 element of 6 bits";
     assert_message(
         SpecErrorKind::SubByte { elements: 1, bits: 6 },
         SpecPart::Tensor(1),
@@ -319,7 +319,7 @@ fn longest_header() {
     with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
     let message =
-        "error[usage.header]: the header has 100000008 bytes, more than the 100000000 that are allowed";
+        "error[usage.header]: header too large: 100000008 bytes, at most 100000000 are allowed";
     assert_message(
         SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
         SpecPart::File,
@@ -354,7 +354,7 @@ fn invalid_placement() {
         }
     }
     let message =
-        "error[usage.placement]: tensors cannot begin at multiples of 12: not a power of two from 8 on";
+        "error[usage.placement]: tensors cannot be aligned to 12: not a power of two, 8 or more";
     assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 

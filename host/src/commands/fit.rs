@@ -79,7 +79,7 @@ impl Fit {
             site.need_size()?;
         }
         if self.models.iter().filter(|model| model.as_os_str() == "-").count() > 1 {
-            return Err(Complaint::usage("standard input can be read only once, but `-` is given twice"));
+            return Err(Complaint::usage("standard input can be read only once; `-` is given twice"));
         }
         let mut worst = Exit::Good;
         let mut next = self.at;

@@ -372,10 +372,10 @@ errors! {
             capacity: u64,
         } = "limit.index" {
             if matches!(part, IndexPart::Tensors) =>
-                "index too small: {} tensors needed, {} available", Number(needed), Number(capacity);
+                "index too small for the tensors: {} needed, {} available", Number(needed), Number(capacity);
             if matches!(part, IndexPart::Dims) =>
-                "index too small: {} dimensions needed, {} available", Number(needed), Number(capacity);
-            "index too small: {} of names needed, {} available", Bytes(needed), Number(capacity);
+                "index too small for the dimensions: {} needed, {} available", Number(needed), Number(capacity);
+            "index too small for the names: {} needed, {} available", Bytes(needed), Number(capacity);
         }
         /// A buffer is too small: for one element of a tensor that is read in chunks, or for the entire
         /// tensor of a target. At: the first byte that does not fit.
