@@ -451,6 +451,7 @@ fn error_messages_use_singular_and_plural() {
         );
     }
     let slots = |capacity| ErrorKind::SlotCount { capacity }.to_string();
-    let rest = "too few to tell the header's names apart";
-    assert_eq!([slots(0), slots(1)], [format!("0 slots are {rest}"), format!("1 slot is {rest}")]);
+    let few = "too few slots to compare the header's names";
+    let expected = [format!("{few}: 0 available; try 2"), format!("{few}: 1 available; try 2")];
+    assert_eq!([slots(0), slots(1)], expected);
 }

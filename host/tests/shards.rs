@@ -82,11 +82,7 @@ fn a_wrong_index_is_invalid() {
             "5",
             r#"tensor "b" is in "2.safetensors", not in "1.safetensors" (2 such tensors)"#,
         ),
-        (
-            r#""a":"../m/1.safetensors","b":"2.safetensors""#,
-            "5",
-            r#"unsafe shard name "../m/1.safetensors""#,
-        ),
+        (r#""a":"../m/1.safetensors","b":"2.safetensors""#, "5", r#"unsafe shard name "../m/1.safetensors""#),
         (MAP, "6", "total_size is 6, but the tensors have 5 bytes"),
         (MAP, "-1", "total_size is -1, which is not a number of bytes"),
         (r#""a":"1.safetensors","a":"2.safetensors""#, "5", r#"duplicate "a""#),

@@ -76,8 +76,7 @@ fn no_more_is_read_than_the_verdict_needs() {
     });
     let mut left = reader.try_clone().expect("a second reader");
     let run = finish(place.command(["check", "-"]).stdin(Stdio::from(reader)));
-    let line =
-        "-: error[data.trailing] at byte 118: the tensors end after 5 bytes of data, but the file continues\n";
+    let line = "-: error[data.trailing] at byte 118: the tensors end after 5 bytes of data, but the file continues\n";
     run.is(1, line, "");
     drop(writing.join().expect("it wrote"));
     let mut rest = Vec::new();

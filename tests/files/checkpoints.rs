@@ -263,20 +263,14 @@ fn tampered_file_is_named() {
             tampered(|path| fs::remove_file(path.join("step.json")).expect("present")),
             "\"step.json\" is listed but missing".into(),
         ),
-        (
-            tampered(|path| fs::write(path.join("x"), "").expect("succeeds")),
-            "\"x\" is not listed".into(),
-        ),
+        (tampered(|path| fs::write(path.join("x"), "").expect("succeeds")), "\"x\" is not listed".into()),
         (
             tampered(|path| fs::remove_file(path.join("SHA256SUMS")).expect("present")),
             "it has no SHA256SUMS".into(),
         ),
         (tampered(added(line("step.json"))), "\"step.json\" is listed more than once".into()),
         (tampered(added(line("../x"))), "unsafe file name \"../x\": it leads out of its directory".into()),
-        (
-            tampered(added(line("/etc/passwd"))),
-            "unsafe file name \"/etc/passwd\": it is absolute".into(),
-        ),
+        (tampered(added(line("/etc/passwd"))), "unsafe file name \"/etc/passwd\": it is absolute".into()),
         (
             tampered(added(line("SHA256SUMS"))),
             "unsafe file name \"SHA256SUMS\": it is the list of sums".into(),

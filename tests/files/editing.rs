@@ -258,14 +258,8 @@ fn mistake_is_reported_and_changes_nothing() {
         (|editor| editor.rename("d", "a"), r#"./m: it has no tensor "d""#),
         (|editor| editor.rename("a", "b"), r#"./m: tensor "b" is already in ./m"#),
         (|editor| editor.rename("a", "__metadata__"), r#"./m: reserved name: "__metadata__""#),
-        (
-            |editor| editor.rename_all(|name| name.replace('c', "a")),
-            r#"./m: tensor "a" is already in ./m"#,
-        ),
-        (
-            |editor| editor.rename_all(|_| "__metadata__".into()),
-            r#"./m: reserved name: "__metadata__""#,
-        ),
+        (|editor| editor.rename_all(|name| name.replace('c', "a")), r#"./m: tensor "a" is already in ./m"#),
+        (|editor| editor.rename_all(|_| "__metadata__".into()), r#"./m: reserved name: "__metadata__""#),
         (|editor| editor.remove("d"), r#"./m: it has no tensor "d""#),
         (|editor| editor.select(["a", "d"]), r#"./m: it has no tensor "d""#),
     ];

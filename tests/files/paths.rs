@@ -121,7 +121,10 @@ fn impossible_path_is_reported() {
         assert_eq!(message(&dir, put(&dir.join(&long))), expected);
     }
     let error = message(&dir, put(&dir.join("x\0")));
-    assert!(error.starts_with("cannot resolve the path of ./x\0: ") && error.ends_with("NUL byte"), "{error}");
+    assert!(
+        error.starts_with("cannot resolve the path of ./x\0: ") && error.ends_with("NUL byte"),
+        "{error}"
+    );
     put(Path::new("/")).expect_err("a directory");
     ModelEditor::open("").expect_err("empty path");
     let outcome = ModelEditor::open(dir.join("m"));

@@ -118,10 +118,7 @@ fn with_size(size: u64) -> impl Fn(&TempDir) {
 fn mismatch_of_index_and_shards_is_reported() {
     let [one, two] = SHARDS;
     for (found, expected) in [
-        (
-            error_after(with_shard(1, &["d"])),
-            format!("tensor \"c\" is not in {two:?}, nor in another shard"),
-        ),
+        (error_after(with_shard(1, &["d"])), format!("tensor \"c\" is not in {two:?}, nor in another shard")),
         (
             error_after(with_shard(0, &[])),
             format!("tensor \"a\" is not in {one:?}, nor in another shard (2 such tensors)"),

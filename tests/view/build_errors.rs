@@ -66,13 +66,13 @@ fn duplicate_name_is_reported() {
     let file = file_of(&[empty("a"), empty("twice"), empty("tw\\u0069ce")]);
     let view = View::parse(&file).unwrap();
     let at = view.tensors().last().unwrap().unwrap().name().at();
-    let message =
-        format!("error[name.duplicate] at byte {at}: tensor \"twice\": duplicate name: an earlier tensor has the same");
+    let message = format!(
+        "error[name.duplicate] at byte {at}: tensor \"twice\": duplicate name: an earlier tensor has the same"
+    );
     assert_eq!(build_error(|| view.expect("twice", Dtype::U8, &[0])), message);
     assert_eq!(build_error(|| view.with_unique_names()), message);
     let keys = with_header(r#"{"__metadata__":{"k":"1","l":"","k":"2"}}"#, 0);
-    let message =
-        "error[metadata.duplicate] at byte 40: duplicate key: an earlier key of \"__metadata__\" is the same: \"k\"";
+    let message = "error[metadata.duplicate] at byte 40: duplicate key: an earlier key of \"__metadata__\" is the same: \"k\"";
     assert_eq!(build_error(|| View::parse(&keys).unwrap().with_unique_names()), message);
 }
 

@@ -23,7 +23,11 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
         "usage.values",
         "tensor 2, counted from 0, has dtype F32, but was given U32",
     ),
-    (ErrorKind::WrongTensor { tensor: 2 }, "usage.due", "tensors must be written in order: tensor 2, counted from 0, is next"),
+    (
+        ErrorKind::WrongTensor { tensor: 2 },
+        "usage.due",
+        "tensors must be written in order: tensor 2, counted from 0, is next",
+    ),
     (ErrorKind::AllWritten, "usage.complete", "all tensors are complete already"),
     (
         ErrorKind::Incomplete { tensor: 2, missing: 8 },

@@ -246,8 +246,8 @@ fn too_large_tensor() {
         let tensor = TensorSpec::new("b", dtype, dims);
         assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let message = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not \
-        fit into 64 bits";
+    let message = "error[usage.overflow] in tensor 1, counted from 0: tensor too large: its size in bits \
+        does not fit into 64 bits";
     assert_message(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", message);
 }
 
@@ -318,8 +318,7 @@ fn longest_header() {
     with_header_of(MAX_HEADER_LEN + 1, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
-    let message =
-        "error[usage.header]: header too large: 100000008 bytes, at most 100000000 are allowed";
+    let message = "error[usage.header]: header too large: 100000008 bytes, at most 100000000 are allowed";
     assert_message(
         SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
         SpecPart::File,
@@ -353,8 +352,7 @@ fn invalid_placement() {
             }
         }
     }
-    let message =
-        "error[usage.placement]: tensors cannot be aligned to 12: not a power of two, 8 or more";
+    let message = "error[usage.placement]: tensors cannot be aligned to 12: not a power of two, 8 or more";
     assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 
@@ -380,15 +378,15 @@ fn too_little_memory_to_sort() {
     }
     assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
     let kind = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
-    let message = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but \
-        there is room for 4";
+    let message = "error[limit.sort]: too little memory to sort: 5 numbers needed, one a tensor and key, \
+        4 available";
     assert_message(kind, SpecPart::File, "limit.sort", message);
 }
 
 #[test]
 fn out_of_order() {
-    let message = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: \
-        sort them, or have them sorted";
+    let message = "error[usage.order] in key 1, counted from 0: out of order: it belongs before \
+        its predecessor; use plan_sorted";
     assert_message(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", message);
     let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
     let kind = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };

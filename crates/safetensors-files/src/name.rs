@@ -11,7 +11,7 @@ pub(crate) fn unsafe_reason(name: &str) -> Option<&'static str> {
         }
         [b'/', ..] => Some("it is absolute"),
         [letter, b':', ..] if letter.is_ascii_alphabetic() => Some("it begins with a drive letter"),
-        _ if name.contains("://") => Some("it is an address of a network"),
+        _ if name.contains("://") => Some("it is a URL"),
         bytes if bytes.contains(&b':') => {
             Some("it has a colon, which some systems treat as a stream of a file")
         }

@@ -335,7 +335,8 @@ errors! {
             /// How many slots were given; twice as many is a good next try, and two at the least.
             capacity: u64,
         } = "limit.slots" {
-            if capacity == 1 => "too few slots to compare the header's names: 1 available; try 2";
+            if capacity < 2 =>
+                "too few slots to compare the header's names: {} available; try 2", Number(capacity);
             "too few slots to compare the header's names: {} available; try twice as many", Number(capacity);
         }
         /// Two names may be the same, and there is no buffer to compare them. At: the second one's
