@@ -454,7 +454,7 @@ fn router_gives_the_same_verdict() {
         match common(&vector, splits(&vector).map(route)) {
             Err(error) if error == expected_outcome => {}
             Err(error) if vector.id == DUPLICATE_AND_SHORT => {
-                assert_eq!(error.kind, ErrorKind::DuplicateName)
+                assert_eq!(error.kind, ErrorKind::DuplicateName);
             }
             Err(error) => panic!("{}: {error} instead of {expected_outcome}", vector.id),
             // Keys are not compared.

@@ -196,10 +196,7 @@ fn invalid_description_names_the_tensor() {
         r#"./m: "huge": tensor too large: its size in bits does not fit into 64 bits"#
     );
     let keys = [("k", "1"), ("k", "1")];
-    assert_eq!(
-        message_of(FileSpec::new(&[]).with_metadata(&keys)),
-        r#"./m: duplicate key "k""#
-    );
+    assert_eq!(message_of(FileSpec::new(&[]).with_metadata(&keys)), r#"./m: duplicate key "k""#);
     assert_eq!(dir.names(), [""; 0]);
 }
 

@@ -116,7 +116,7 @@ fn duplicate_name_among_all_dtypes() {
             .any(|pair| (rank(&pair[0]), pair[0].name()) == (rank(&pair[1]), pair[1].name()));
         match beside {
             true => {
-                assert!(matches!(found, Some(SpecError { kind: SpecErrorKind::DuplicateName { .. }, .. })))
+                assert!(matches!(found, Some(SpecError { kind: SpecErrorKind::DuplicateName { .. }, .. })));
             }
             false => assert_eq!(found, first_duplicate(&tensors)),
         }
