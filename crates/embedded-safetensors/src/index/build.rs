@@ -134,8 +134,7 @@ impl<'m> IndexBuilder<'m> {
         };
         self.order.see(entry.place);
         copy(self.memory.names.get_mut(self.names as usize..).unwrap_or(&mut []), name);
-        let free = self.memory.dims.get_mut(self.dims as usize..).unwrap_or(&mut []);
-        free.iter_mut().zip(dims).for_each(|(slot, dim)| *slot = *dim);
+        copy(self.memory.dims.get_mut(self.dims as usize..).unwrap_or(&mut []), dims);
         if let Some(slot) = self.record() {
             *slot = record;
         }
