@@ -24,7 +24,7 @@ pub fn take() {
         find(name, &file);
         path(&format!("entries, {name}"), || list(&file));
         path(&format!("view, all tensors, {name}"), || view(&file));
-        path(&format!("names that occur twice, {name}"), || find_duplicates(&file));
+        path(&format!("duplicate names, {name}"), || find_duplicates(&file));
     }
 }
 

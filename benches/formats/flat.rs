@@ -55,7 +55,7 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
     vec![
         Row::memory(Kind::Other, ["FlatBuffers, numbers", numbers_how], encode(features), numbers),
         Row::memory(Kind::Other, ["FlatBuffers, bytes", BYTES], encode(features), bytes),
-        Row::in_place(Kind::Other, ["FlatBuffers", "where they lie"], encode(features), find),
+        Row::in_place(Kind::Other, ["FlatBuffers", "in place"], encode(features), find),
     ]
 }
 

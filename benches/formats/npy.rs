@@ -21,7 +21,7 @@ pub fn rows(features: &'static [f32]) -> Vec<Row> {
     vec![
         Row::memory(Kind::Other, ["npy (npyz), numbers", NUMBERS], encode_numbers, numbers),
         Row::memory(Kind::Other, ["npy (npyz), bytes", BYTES], encode_bytes, bytes),
-        Row::in_place(Kind::Other, ["npy (npyz)", "where they lie"], encode_bytes, find),
+        Row::in_place(Kind::Other, ["npy (npyz)", "in place"], encode_bytes, find),
     ]
 }
 

@@ -22,7 +22,7 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
     vec![
         memory(["Writer, View", "bytes found in the file, copied"], vector::read),
         memory(["Writer, Model", "found in the storage, copied"], decode_model),
-        Row::in_place(Kind::Ours, ["Writer, View", "where they lie"], encode, find),
+        Row::in_place(Kind::Ours, ["Writer, View", "in place"], encode, find),
         file(Section::File, ["Writer, Model", "read from their place"], save, load_model),
         file(Section::File, ["Writer, FileModel", "read from their place"], save, load_file_model),
         file(Section::Durable, ["write_file, Model", "read from their place"], replace, load_model),

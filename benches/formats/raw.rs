@@ -20,7 +20,7 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
     let words = ["raw bytes", "copied"];
     vec![
         Row::memory(Kind::Floor, words, encode, decode),
-        Row::in_place(Kind::Floor, ["raw bytes", "where they lie"], encode, |file| file),
+        Row::in_place(Kind::Floor, ["raw bytes", "in place"], encode, |file| file),
         Row::file(
             Section::File,
             Kind::Floor,

@@ -22,7 +22,7 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
     let words = ["safetensors 0.8", "copied"];
     vec![
         Row::memory(Kind::Reference, words, encode, |file, values| decode(file, values)),
-        Row::in_place(Kind::Reference, ["safetensors 0.8", "where they lie"], encode, find),
+        Row::in_place(Kind::Reference, ["safetensors 0.8", "in place"], encode, find),
         Row::file(Section::File, Kind::Reference, words, save, |path, values| load(path, values)),
     ]
 }

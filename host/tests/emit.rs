@@ -117,8 +117,8 @@ static void hex(const char *text, char end) {
     printf("%s %d %llu %llu %llu %llu %llu\n", id##_DTYPE, (int)id##_RANK, (unsigned long long)id##_ELEMENTS, \
            (unsigned long long)id##_BYTES, (unsigned long long)id##_OFFSET, (unsigned long long)id##_BEGIN, \
            (unsigned long long)id##_ADDRESS); \
-    if (strcmp(name, id##_NAME) || strcmp(dtype, id##_DTYPE) || rank != id##_RANK || elements != id##_ELEMENTS \
-        || bytes != id##_BYTES || offset != id##_OFFSET) return 1;
+    if (strcmp(name, id##_NAME) || strcmp(dtype, id##_DTYPE) || rank != id##_RANK \
+        || elements != id##_ELEMENTS || bytes != id##_BYTES || offset != id##_OFFSET) return 1;
 #define PAIR(key, value) hex(key, ' '); hex(value, '\n');
 
 int main(void) {

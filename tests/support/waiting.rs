@@ -150,11 +150,11 @@ pub enum SourceKind {
 /// A source of one of these kinds.
 #[derive(Debug)]
 pub enum Source<'s> {
-    /// [`Door::Slice`].
+    /// [`Source::Slice`].
     Slice(&'s [u8]),
-    /// [`Door::Own`].
+    /// [`Source::Own`].
     Custom(Waiting<&'s Storage<'s>>),
-    /// [`Door::Seekable`].
+    /// [`Source::Seekable`].
     Seekable(Seekable<Waiting<Stream<'s>>>),
 }
 

@@ -1,5 +1,5 @@
-//! Reads and writes [safetensors] files on microcontrollers: `no_std`, no allocator. The header is validated as
-//! it streams through a small window, and tensors are read chunk by chunk into your buffers.
+//! Reads and writes [safetensors] files on microcontrollers: `no_std`, no allocator. The header is
+//! validated as it streams through a small window, and tensors are read chunk by chunk into your buffers.
 //!
 //! ```
 //! use embedded_safetensors::{Model, ReadAt, ReadError, query::Query};
@@ -35,7 +35,7 @@
 //! | in the program | [`include_model!`], and [`View`] in consts |
 //! | in memory: mapped flash, a buffer | [`View`] |
 //! | on a card, in NOR flash, anything that can be read at an offset | [`Model`] |
-//! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], or [`stream::Router`] for all tensors |
+//! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], [`stream::Router`] for all tensors |
 //! | looked up often, or has its header out of order | [`index::Index`] |
 //! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
 //! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
@@ -49,8 +49,8 @@
 //!   build, a visitor that panics, and an `async fn` that is polled after it has completed.
 //! - **Errors**: [`ErrorKind::class`] tells a bad file, too little memory and a caller's mistake apart. Each
 //!   error has a stable code and the byte where it was found.
-//! - **Verdict**: a file is accepted or rejected as by the Rust crate `safetensors` 0.8.0, on every target, with
-//!   a closed list of exceptions in the guide.
+//! - **Verdict**: a file is accepted or rejected as by the Rust crate `safetensors` 0.8.0, on every
+//!   target, with a closed list of exceptions in the guide.
 //!
 //! # Features
 //!
@@ -58,7 +58,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `embedded-io` | `io::Seekable`: storage that is `Read + Seek`, such as files of embedded-sdmmc; `write::Writer` to any `Write` |
+//! | `embedded-io` | `io::Seekable`: storage that is `Read + Seek`; `write::Writer` to any `Write` |
 //! | `embedded-storage` | `io::NorFile`: a file in NOR flash, or in a partition of it |
 //! | `embedded-io-async` | the module `asynch`, and `embedded-io` |
 //! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |

@@ -1,4 +1,5 @@
-//! A model written, edited in place, taken apart, and joined with another: each file is there whole, or not at all.
+//! A model written, edited in place, taken apart, and joined with another: each file is there whole, or
+//! not at all.
 //!
 //! ```text
 //! written: head.weight [3, 64], model.bias [64], model.weight [64, 32]
@@ -30,7 +31,8 @@ fn all() -> Result<(), EditError> {
     write()?;
     show("written", &ModelEditor::open("model.safetensors")?, "");
 
-    // Where the new header has room in the place of the old one, nothing else is written, however large the model is.
+    // Where the new header has room in the place of the old one, nothing else is written, however large
+    // the model is.
     let mut model = ModelEditor::open("model.safetensors")?;
     model.rename_all(|name| name.replace("model.", "encoder."))?;
     model.remove_metadata("note");

@@ -1,4 +1,5 @@
-//! A model in two files, written so that no power cut leaves half of it, opened as one, and refused when its index is wrong.
+//! A model in two files, written so that no power cut leaves half of it, opened as one, and refused when
+//! its index is wrong.
 //!
 //! ```text
 //! model.safetensors.index.json

@@ -103,9 +103,9 @@ impl ModelEditor {
     /// its edit was interrupted, and is undone first, as by [`recover`](Self::recover).
     ///
     /// # Errors
-    /// [`FileErrorKind::Format`] for an invalid file; [`FileErrorKind::Duplicate`] for a duplicate name or key of
-    /// `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::Interrupted`] when its header keeps
-    /// changing; those of the system.
+    /// [`FileErrorKind::Format`] for an invalid file; [`FileErrorKind::Duplicate`] for a duplicate name
+    /// or key of `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::Interrupted`] when its
+    /// header keeps changing; those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_on(&System, path.as_ref())
     }

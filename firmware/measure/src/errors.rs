@@ -36,7 +36,8 @@ impl fmt::Write for Console {
     }
 }
 
-/// Opens the model of a job and returns how many tensors it has. If its header is bad, `print` prints the error.
+/// Opens the model of a job and returns how many tensors it has. If its header is bad, `print` prints the
+/// error.
 pub fn open_or(job: &mut Job<()>, print: impl FnOnce(&mut Console, Error)) -> Option<u32> {
     match Model::open(Card::new(job.file), job.window) {
         Ok(model) => Some(model.summary().tensors as u32),

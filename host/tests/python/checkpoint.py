@@ -69,7 +69,7 @@ def state(seed):
 
 
 def save(folder, seed):
-    """A checkpoint as training loops write it: all of it beside its place, then in one act."""
+    """A checkpoint as training loops write it: all of it beside its path, then atomically."""
     hidden = pathlib.Path(f".{folder}.tmp")
     hidden.mkdir()
     safetensors.numpy.save_file(state(seed), hidden / "model.safetensors", {"format": "np"})

@@ -175,7 +175,7 @@ def nearest(value, dtype):
 
 
 def check_double_rounding(checks, folder, dice):
-    """Next to the middle between two numbers, where whoever rounds twice takes the wrong one."""
+    """Next to the middle between two numbers, where rounding two times gives the wrong one."""
     source, result = folder / "in.safetensors", folder / "out.safetensors"
     for to in ["F16", *OTHERS]:
         dtype = TYPES[to]

@@ -108,10 +108,11 @@ impl MappedModel {
     /// killed.
     ///
     /// # Errors
-    /// [`FileErrorKind::Format`] for an invalid file, including an empty one; [`FileErrorKind::Duplicate`] for a
-    /// duplicate name or key of `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::TooLong`] when
-    /// the file is larger than the address space; [`FileErrorKind::Interrupted`]; [`FileErrorKind::Changed`]
-    /// when the file was changed meanwhile; those of the system.
+    /// [`FileErrorKind::Format`] for an invalid file, including an empty one;
+    /// [`FileErrorKind::Duplicate`] for a duplicate name or key of `__metadata__`;
+    /// [`FileErrorKind::NotAFile`]; [`FileErrorKind::TooLong`] when the file is larger than the address
+    /// space; [`FileErrorKind::Interrupted`]; [`FileErrorKind::Changed`] when the file was changed
+    /// meanwhile; those of the system.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         // SAFETY: the caller guarantees the safety conditions of the file.
         unsafe { MapOptions::new().open(path) }

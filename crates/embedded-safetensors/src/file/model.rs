@@ -58,8 +58,8 @@ impl FileModel {
     ///
     /// # Errors
     /// [`FileErrorKind::Format`](super::FileErrorKind::Format) for an invalid file;
-    /// [`FileErrorKind::Duplicate`](super::FileErrorKind::Duplicate) for a duplicate name or key of `__metadata__`;
-    /// [`FileErrorKind::NotAFile`](super::FileErrorKind::NotAFile);
+    /// [`FileErrorKind::Duplicate`](super::FileErrorKind::Duplicate) for a duplicate name or key of
+    /// `__metadata__`; [`FileErrorKind::NotAFile`](super::FileErrorKind::NotAFile);
     /// [`FileErrorKind::Interrupted`](super::FileErrorKind::Interrupted); those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();

@@ -902,7 +902,7 @@ impl HeaderParser {
                     kind
                 }
                 None => {
-                    debug_assert!(false, "whoever stopped the parser knows this fault");
+                    debug_assert!(false, "the code that stopped the parser knows this fault");
                     ErrorKind::Changed
                 }
             },

@@ -24,8 +24,8 @@ pub(crate) const fn low_usize(number: u64) -> usize {
     number as usize
 }
 
-/// Copies as many elements as both slices have, and returns how many. `copy_from_slice` has a panic path that is
-/// only removed where the compiler inlines it.
+/// Copies as many elements as both slices have, and returns how many. `copy_from_slice` has a panic path
+/// that is only removed where the compiler inlines it.
 pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) -> usize {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     to.len().min(from.len())

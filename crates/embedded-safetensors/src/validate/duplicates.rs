@@ -100,10 +100,10 @@ impl<'s> DuplicateFinder<'s> {
     /// Reads `input`, and moves it past the bytes consumed.
     ///
     /// # Errors
-    /// [`ErrorKind::DuplicateName`] or [`ErrorKind::DuplicateKey`] at the first name of the file that repeats an
-    /// earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too small;
-    /// [`ErrorKind::Changed`] when the header is not the same in every pass; errors of the header. Every
-    /// further call returns the same error.
+    /// [`ErrorKind::DuplicateName`] or [`ErrorKind::DuplicateKey`] at the first name of the file that
+    /// repeats an earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too
+    /// small; [`ErrorKind::Changed`] when the header is not the same in every pass; errors of the header.
+    /// Every further call returns the same error.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         match self.run(input) {
             Some(progress) => Ok(progress),

@@ -101,8 +101,8 @@ impl ShardPlan {
     /// Returns the index, with `total_size`.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Duplicate`] for a duplicate name, [`ShardErrorKind::UnsafeName`] for a stem that results
-    /// in unsafe names.
+    /// [`ShardErrorKind::Duplicate`] for a duplicate name, [`ShardErrorKind::UnsafeName`] for a stem that
+    /// results in unsafe names.
     pub fn index(&self) -> Result<ShardIndex, ShardError> {
         let mut index = ShardIndex::new();
         index.set_metadata("total_size", self.total_size())?;
