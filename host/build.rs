@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
+    // A link, which the package contains as files. Git on Windows may write a link as a file.
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let vectors = ["vectors", "../tests/vectors"].map(|path| here.join(path));
+    let vectors = vectors.into_iter().find(|path| path.is_dir()).expect("the vectors are beside the package");
     let mut list = format!("(include_bytes!({:?}), &[\n", existing(&vectors, "manifest.json"));
     for folder in ["either", "invalid", "valid"] {
         for path in files(&existing(&vectors, folder)) {

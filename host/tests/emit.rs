@@ -122,14 +122,15 @@ static void hex(const char *text, char end) {
 #define PAIR(key, value) hex(key, ' '); hex(value, '\n');
 
 int main(void) {
-    static const MODEL_2_MODEL_FC1_WEIGHT_TYPE weight[MODEL_2_MODEL_FC1_WEIGHT_DIM0][MODEL_2_MODEL_FC1_WEIGHT_DIM1] = {{0}};
+    static const MODEL_2_MODEL_FC1_WEIGHT_TYPE
+        weight[MODEL_2_MODEL_FC1_WEIGHT_DIM0][MODEL_2_MODEL_FC1_WEIGHT_DIM1] = {{0}};
     static const uint64_t shape[MODEL_2_MODEL_FC1_WEIGHT_RANK] = MODEL_2_MODEL_FC1_WEIGHT_SHAPE;
     static const uint64_t none[] = MODEL_2_MODEL_NONE_SHAPE;
     static unsigned char any[MODEL_2_MODEL_LARGEST_TENSOR_BYTES];
     MODEL_2_MODEL_TENSORS(ROW)
     MODEL_2_MODEL_METADATA(PAIR)
-    return !(sizeof weight == MODEL_2_MODEL_FC1_WEIGHT_BYTES && shape[0] == 2 && shape[1] == 3 && sizeof any == 24
-             && none[1] == UINT64_MAX && sizeof(MODEL_2_MODEL_INT_TYPE) == 2 && sizeof(MODEL_2_MODEL_PACKED_BYTES));
+    return !(sizeof weight == MODEL_2_MODEL_FC1_WEIGHT_BYTES && shape[0] == 2 && shape[1] == 3
+             && sizeof any == 24 && none[1] == UINT64_MAX && sizeof(MODEL_2_MODEL_INT_TYPE) == 2 && sizeof(MODEL_2_MODEL_PACKED_BYTES));
 }
 "#;
 

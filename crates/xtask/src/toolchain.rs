@@ -155,6 +155,28 @@ pub fn need_component(component: &str, command: &str) -> Result<(), String> {
     add_by_rustup("component", component)
 }
 
+/// Sets up a release of Rust by its name, for `cargo +NAME`.
+pub fn need_rust(name: &str, purpose: &str) -> Result<(), String> {
+    if Run::new("cargo").args([&format!("+{name}"), "--version"]).capture().is_ok() {
+        return Ok(());
+    }
+    let advice = format!("run `rustup toolchain install {name}`");
+    machine::install(&format!("the Rust toolchain {name}, {purpose}"), Some(&advice), || {
+        Run::new("rustup").args(["toolchain", "install", name, "--profile", "minimal"]).check()
+    })
+}
+
+/// Sets up a program that cargo can install. `package` may end with its version, after an `@`.
+pub fn need_cargo_program(program: &str, package: &str) -> Result<(), String> {
+    if machine::find(program).is_some() {
+        return Ok(());
+    }
+    let advice = format!("run `cargo install {package}`");
+    machine::install(program, Some(&advice), || {
+        own_cargo().args(["install", "--locked", "--quiet", package]).check()
+    })
+}
+
 fn add_by_rustup(kind: &str, name: &str) -> Result<(), String> {
     let (words, advice) = ([kind, "add", name], format!("run `rustup {kind} add {name}`"));
     if machine::find("rustup").is_none() {

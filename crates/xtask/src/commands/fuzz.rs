@@ -2,8 +2,8 @@
 
 use super::Command;
 use crate::process::Run;
-use crate::toolchain::own_cargo;
-use crate::{machine, workspace};
+use crate::toolchain::{need_cargo_program, need_rust, own_cargo};
+use crate::workspace;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -24,8 +24,8 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         [seconds] => seconds.parse().map_err(|_| usage(seconds))?,
         [_, word, ..] => return Err(usage(word)),
     };
-    need_nightly()?;
-    need_cargo_fuzz()?;
+    need_rust("nightly", "which has sanitizers")?;
+    need_cargo_program("cargo-fuzz", "cargo-fuzz")?;
     let corpus = folder("corpus");
     own_cargo()
         .dir(&workspace::root().join(FOLDER))
@@ -57,25 +57,4 @@ fn usage(word: &str) -> String {
 
 fn folder(name: &str) -> PathBuf {
     workspace::target_dir().join("fuzz").join(name)
-}
-
-fn need_nightly() -> Result<(), String> {
-    let present = || Run::new("cargo").args(["+nightly", "--version"]).capture().is_ok();
-    if present() {
-        return Ok(());
-    }
-    let advice = "run `rustup toolchain install nightly`";
-    machine::install("a nightly compiler, which has sanitizers", Some(advice), || {
-        Run::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]).check()
-    })
-}
-
-fn need_cargo_fuzz() -> Result<(), String> {
-    if machine::find("cargo-fuzz").is_some() {
-        return Ok(());
-    }
-    let advice = "run `cargo install cargo-fuzz`";
-    machine::install("cargo-fuzz", Some(advice), || {
-        own_cargo().args(["install", "--locked", "--quiet", "cargo-fuzz"]).check()
-    })
 }

@@ -31,6 +31,16 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The published packages; each depends only on those before it.
+const PACKAGES: [&str; 6] = [
+    "embedded-safetensors-macros",
+    "embedded-safetensors",
+    "safetensors-files",
+    "safetensors-convert",
+    "vectors",
+    "safetensors-host",
+];
+
+/// Those with public documentation.
 const LIBRARIES: [&str; 3] = ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-files"];
 
 fn format() -> Outcome {
@@ -97,7 +107,7 @@ fn doc() -> Outcome {
 fn package() -> Outcome {
     let package = ["package", "--allow-dirty", "--quiet"];
     let mut tally = Tally::of("pack and build", build_packed());
-    for library in LIBRARIES {
+    for library in PACKAGES {
         let list = own_cargo().args(package).args(["--list", "--package", library]).capture();
         let listed = list.and_then(|output| {
             let has_readme = String::from_utf8_lossy(&output.stdout).lines().any(|file| file == "README.md");
@@ -111,13 +121,13 @@ fn package() -> Outcome {
 /// Builds the packages. Cargo's own verification would build each with an earlier run's packages of the
 /// others.
 fn build_packed() -> Result<(), String> {
-    let all = LIBRARIES.iter().flat_map(|library| ["--package", library]);
+    let all = PACKAGES.iter().flat_map(|library| ["--package", library]);
     own_cargo().args(["package", "--allow-dirty", "--quiet", "--no-verify"]).args(all).check()?;
     let packed = workspace::target_dir().join("packed");
     let _ = fs::remove_dir_all(&packed);
     fs::create_dir_all(&packed).map_err(|error| error.to_string())?;
     let mut patches = Vec::new();
-    for library in LIBRARIES {
+    for library in PACKAGES {
         let archive = workspace::target_dir().join(format!("package/{library}-{VERSION}.crate"));
         let folder = packed.join(format!("{library}-{VERSION}"));
         let tar =
@@ -129,7 +139,7 @@ fn build_packed() -> Result<(), String> {
         patches.push("--config".to_owned());
         patches.push(format!("patch.crates-io.{library}.path={:?}", folder.display().to_string()));
     }
-    let [.., last] = LIBRARIES;
+    let [.., last] = PACKAGES;
     own_cargo()
         .dir(&packed.join(format!("{last}-{VERSION}")))
         .args(["check", "--quiet"])

@@ -62,7 +62,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 29] = [
+pub const STAGES: [Stage; 31] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -112,6 +112,10 @@ pub const STAGES: [Stage; 29] = [
         targets::microcontrollers,
     )
     .needs(&[Need::Microcontrollers]),
+    deep("msrv", "the libraries compile with the oldest Rust that they promise", targets::with_oldest_rust)
+        .needs(&[Need::OldestRust]),
+    deep("guide", "the guide builds, with a page for each chapter", targets::guide)
+        .needs(&[Need::CargoProgram("mdbook", "mdbook@0.4.52")]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
     deep("flash-rest", "a model in flash on all other targets", flash_model::rest)

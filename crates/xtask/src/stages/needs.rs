@@ -2,7 +2,7 @@
 
 use super::scripts::Packages;
 use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
-use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::toolchain::{BARE_TARGETS, Toolchain, need_cargo_program, need_rust};
 use crate::{boards, machine, python, workspace};
 use std::path::Path;
 
@@ -20,6 +20,10 @@ pub enum Need {
     Boards,
     /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
+    /// The oldest Rust that the libraries promise to compile with.
+    OldestRust,
+    /// A program that cargo installs, and its package.
+    CargoProgram(&'static str, &'static str),
     Python(Packages),
 }
 
@@ -46,6 +50,11 @@ impl Need {
                 Err(sentence) => vec![Err(sentence)],
             },
             Self::Program(program, package) => vec![machine::need_program(program, package)],
+            Self::OldestRust => {
+                let need = |version: String| need_rust(&version, "the oldest that is promised");
+                vec![super::targets::oldest_rust().and_then(need)]
+            }
+            Self::CargoProgram(program, package) => vec![need_cargo_program(program, package)],
             Self::Python([name, folder]) => vec![python::environment(name, Path::new(folder)).map(drop)],
         };
         outcomes.into_iter().filter_map(Result::err).collect()

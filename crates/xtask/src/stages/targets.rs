@@ -1,10 +1,10 @@
 //! Tests the library on other targets than this computer.
 
 use super::suites::{SUITE, level_of_tests, shared};
-use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::{machine, workspace};
 
 /// The features of the library for firmware.
 const FEATURES: [&str; 7] = [
@@ -33,6 +33,42 @@ pub fn microcontrollers() -> Outcome {
             .map(|cargo| cargo.args(quickly).args(package).args(["--features", &features.join(",")]))
             .try_for_each(|cargo| cargo.capture().map(drop));
         tally.check(&format!("{} with {what}", BARE_TARGETS.join(", ")), outcome);
+    }
+    Ok(tally)
+}
+
+/// Returns the version that the workspace's manifest promises.
+pub fn oldest_rust() -> Result<String, String> {
+    let manifest = workspace::text(&workspace::root().join("Cargo.toml"))?;
+    let version = manifest.split("\nrust-version = \"").nth(1).and_then(|rest| rest.split('"').next());
+    version.map(str::to_owned).ok_or_else(|| "Cargo.toml has no rust-version".to_owned())
+}
+
+/// Checks that the libraries compile with the oldest Rust that they promise. Clippy's lint looks at the
+/// standard library only, not at the language.
+pub fn with_oldest_rust() -> Outcome {
+    let version = oldest_rust()?;
+    let mut tally = Tally::default();
+    for features in
+        [&["embedded-safetensors"][..], &["embedded-safetensors", "--all-features"], &["safetensors-files"]]
+    {
+        let check = Run::new("cargo").args([&format!("+{version}"), "check", "--locked", "--quiet"]);
+        let check = check.env("CARGO_TARGET_DIR", workspace::target_dir().join("oldest-rust"));
+        let check = check.args(["--package"]).args(features);
+        tally.check(&format!("{} with Rust {version}", features.join(" ")), check.check());
+    }
+    Ok(tally)
+}
+
+/// Builds the guide, and checks that each of its chapters has a page.
+pub fn guide() -> Outcome {
+    let pages = workspace::target_dir().join("book");
+    Run::new("mdbook").args(["build", "docs", "--dest-dir"]).args([&pages]).check()?;
+    let summary = workspace::text(&workspace::root().join("docs/src/SUMMARY.md"))?;
+    let mut tally = Tally::default();
+    for chapter in summary.split("](").skip(1).filter_map(|rest| rest.split(".md)").next()) {
+        let page = pages.join(format!("{chapter}.html"));
+        tally.check(chapter, workspace::read(&page).map(drop));
     }
     Ok(tally)
 }
