@@ -130,7 +130,8 @@ int main(void) {
     MODEL_2_MODEL_TENSORS(ROW)
     MODEL_2_MODEL_METADATA(PAIR)
     return !(sizeof weight == MODEL_2_MODEL_FC1_WEIGHT_BYTES && shape[0] == 2 && shape[1] == 3
-             && sizeof any == 24 && none[1] == UINT64_MAX && sizeof(MODEL_2_MODEL_INT_TYPE) == 2 && sizeof(MODEL_2_MODEL_PACKED_BYTES));
+             && sizeof any == 24 && none[1] == UINT64_MAX && sizeof(MODEL_2_MODEL_INT_TYPE) == 2
+             && sizeof(MODEL_2_MODEL_PACKED_BYTES));
 }
 "#;
 
