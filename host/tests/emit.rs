@@ -174,7 +174,8 @@ fn rust_constants_compile_and_match_the_model() {
             let any = [0_u8; model::LARGEST_TENSOR_BYTES];
             assert_eq!((any.len(), model::FC1_WEIGHT.shape), (24, &[2, 3][..]));
             assert_eq!(model::FILE_BYTES, std::fs::metadata("2-model.st").unwrap().len());
-            assert_eq!(model::ADDRESS + 8 + usize::try_from(model::HEADER_BYTES).unwrap(), model::FC1_WEIGHT.address);
+            let data = 8 + usize::try_from(model::HEADER_BYTES).unwrap();
+            assert_eq!(model::ADDRESS + data, model::FC1_WEIGHT.address);
         }"#;
     place.put("main.rs", program.as_bytes());
     let rustc = |args: &[&str]| {
@@ -230,8 +231,8 @@ fn identifiers_never_clash_with_macros() {
     place.put(
         "main.c",
         b"#include \"m.h\"\n#define ID(id, ...) id,\nenum { M_TENSORS(ID) };\n\
-        int main(void) { return M_FC_WEIGHT + 1 != M_FC_WEIGHT_SHAPE_2 || M_DATA_BYTES_2 != 2 || M_DATA_BYTES != 7\n\
-        || M_A_DIM7 != 3 || M_A_2 != 4 || M_M != 5 || M_H_2 != 6; }\n",
+        int main(void) { return M_FC_WEIGHT + 1 != M_FC_WEIGHT_SHAPE_2 || M_DATA_BYTES_2 != 2\n\
+        || M_DATA_BYTES != 7 || M_A_DIM7 != 3 || M_A_2 != 4 || M_M != 5 || M_H_2 != 6; }\n",
     );
     if has("gcc") {
         let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];
