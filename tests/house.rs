@@ -1,5 +1,6 @@
 //! Rules for every file of the project: short functions, short files, no leftovers.
 
+mod links;
 mod source;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
