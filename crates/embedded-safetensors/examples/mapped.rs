@@ -5,7 +5,7 @@
 //! 2 tensors, 2056 bytes of data
 //! head.bias: [0.5, -0.5]
 //! rows 100 to 101 of embed.weight: [100.0, 100.5, 101.0, 101.5]
-//! changed: model.safetensors: it was changed by someone else since it was opened
+//! changed: model.safetensors: it has changed since it was opened
 //! ```
 
 use embedded_safetensors::{

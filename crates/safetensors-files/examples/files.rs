@@ -6,7 +6,7 @@
 //! renamed: encoder.bias [64], encoder.weight [64, 32], head.weight [3, 64] (InPlace)
 //! taken apart: head.weight [3, 64] (Copied)
 //! joined: encoder.bias [64], encoder.weight [64, 32], new.head.weight [3, 64] (Copied)
-//! refused: head.safetensors: the tensor "head.weight" takes 768 bytes, but 8 were given
+//! refused: head.safetensors: tensor "head.weight": 768 bytes needed, 8 given
 //! ```
 
 use embedded_safetensors::{
