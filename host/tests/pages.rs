@@ -59,6 +59,9 @@ fn pages() -> Vec<PathBuf> {
     // These commands need the feature `chips`.
     pages.retain(|page| cfg!(feature = "chips") || !page.ends_with("fit.md") && !page.ends_with("flash.md"));
     pages.extend([folder().join("README.md"), folder().join("../README.md")]);
+    let guide = fs::read_dir(folder().join("../docs/src")).expect("the guide");
+    let chapters = guide.map(|entry| entry.expect("an entry").path());
+    pages.extend(chapters.filter(|path| path.extension().is_some_and(|end| end == "md")));
     pages.sort();
     pages
 }
