@@ -193,6 +193,17 @@ mod tests {
     }
 
     #[test]
+    fn commands_named_in_pages_and_sources_exist() {
+        let named = Run::new("git").args(["grep", "-ohE", "cargo xtask [a-z]+"]).capture().unwrap();
+        let named = String::from_utf8(named.stdout).unwrap();
+        let names = || named.lines().filter_map(|line| line.rsplit(' ').next());
+        assert!(names().count() > 50, "{named}");
+        for name in names() {
+            assert!(COMMANDS.iter().any(|command| command.name == name), "there is no command {name}");
+        }
+    }
+
+    #[test]
     fn names_of_stages_are_unique() {
         let mut names = STAGES.map(|stage| stage.name).to_vec();
         names.sort_unstable();
