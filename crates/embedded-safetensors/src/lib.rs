@@ -15,7 +15,7 @@
 //!     let mut model = Model::open_with(storage, &mut net, &mut window)?;
 //!     let [weight, bias] = &net;
 //!
-//!     model.reader(bias)?.values().read_exact(output)?; // any dtype, as f32
+//!     model.reader(bias)?.values().read_exact(output)?; // as f32, from F32, F16, I8, …
 //!     let mut row = [0.0; 64];
 //!     let mut rows = model.reader(weight)?.rows(0..400)?;
 //!     for sum in output {
@@ -34,9 +34,9 @@
 //! |---|---|
 //! | in the program | [`include_model!`], and [`View`] in consts |
 //! | in memory: mapped flash, a buffer | [`View`] |
-//! | on a card, in NOR flash, anything that can be read at an offset | [`Model`] |
+//! | on a card, in NOR flash, on anything else that can be read at an offset | [`Model`] |
 //! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], [`stream::Router`] for all tensors |
-//! | looked up often, or has its header out of order | [`index::Index`] |
+//! | looked up often, or its header is out of order | [`index::Index`] |
 //! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
 //! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
 //! | to be written | [`write::Writer`] |
@@ -45,24 +45,24 @@
 //!
 //! - **Memory**: no heap, no recursion. The documentation of each item says how many bytes it takes; every
 //!   buffer is the caller's.
-//! - **Panics**: none, except for three that are said where they can occur: lookups in consts that fail the
-//!   build, a visitor that panics, and an `async fn` that is polled after it has completed.
+//! - **Panics**: none, except for three that are documented where they can occur: lookups in consts that
+//!   fail the build, a visitor that panics, and an `async fn` that is polled after it has completed.
 //! - **Errors**: [`ErrorKind::class`] tells a bad file, too little memory and a caller's mistake apart. Each
-//!   error has a stable code and the byte where it was found.
+//!   error has a stable code and the offset of the byte where it was found.
 //! - **Verdict**: a file is accepted or rejected as by the Rust crate `safetensors` 0.8.0, on every
-//!   target, with a closed list of exceptions in the guide.
+//!   target. The guide has the complete list of exceptions.
 //!
 //! # Features
 //!
-//! None is on by default, and each only adds:
+//! No feature is on by default, and all are additive:
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `embedded-io` | `io::Seekable`: storage that is `Read + Seek`; `write::Writer` to any `Write` |
+//! | `embedded-io` | `io::Seekable`: storage that implements `Read + Seek`; `write::Writer` for any `Write` |
 //! | `embedded-storage` | `io::NorFile`: a file in NOR flash, or in a partition of it |
 //! | `embedded-io-async` | the module `asynch`, and `embedded-io` |
 //! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |
-//! | `half` | `f16` and `bf16` as types of elements |
+//! | `half` | `f16` and `bf16` as element types |
 //! | `serde-json-core` | metadata decoded into your own types |
 //! | `defmt` | `defmt::Format` for every type that has `Debug` |
 //! | `std` | models in files, memory maps, `std::fs::File` as storage, errors that become `io::Error` |

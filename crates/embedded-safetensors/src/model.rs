@@ -52,18 +52,18 @@ impl<S: ReadAt> Model<S> {
     /// Opens a model: reads the header once, and validates it as [`Validator`] does. That includes the
     /// length of the file, if the storage knows it.
     ///
-    /// Duplicate names are not detected here, but when they are looked up, by
-    /// [`validate_names`](Self::validate_names), and in an [index](Self::build_index).
+    /// Duplicate names are not detected here. They are detected when they are looked up, by
+    /// [`validate_names`](Self::validate_names), and by an [index](Self::build_index).
     ///
     /// The source is consumed. To keep it when this fails, pass it as `&mut source`.
     ///
     /// # Errors
     /// Errors in the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their
-    /// offsets, for which there is [`open_unordered`](Self::open_unordered); [`ErrorKind::NoWindow`] when
-    /// the window is empty; those of the storage.
+    /// offsets: use [`open_unordered`](Self::open_unordered); [`ErrorKind::NoWindow`] when the window is
+    /// empty; those of the storage.
     ///
     /// # Cancel safety
-    /// If the future is dropped, so is the source, unless it was passed as `&mut`. Then open it again.
+    /// If the future is dropped, so is the source. If it was passed as `&mut`, open it again.
     #[inline(always)] // otherwise its stack is reserved until the end of the pass
     pub async fn open(source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let mut model = Self { source, header: ValidHeader::NONE };
@@ -91,10 +91,10 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`find`](Self::find), whichever occurs first in the header; at its end
-    /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Query::optional).
+    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing.
     ///
     /// # Cancel safety
-    /// As [`open`](Self::open), and nothing is found: [`Query::info`] is `None` for each query.
+    /// As [`open`](Self::open). Nothing is found: [`Query::info`] is `None` for each query.
     #[inline(always)] // as `open`
     pub async fn open_with(
         source: S,
@@ -107,7 +107,7 @@ impl<S: ReadAt> Model<S> {
     }
 
     /// Opens a model whose header may have the tensors in any order. If they are in the order of their
-    /// offsets, that takes one pass. Otherwise, it takes another pass for every `slots.len()` tensors.
+    /// offsets, this takes one pass. Otherwise, it takes another pass for every `slots.len()` tensors.
     ///
     /// # Errors
     /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`] if there is at least one slot.
@@ -124,11 +124,11 @@ impl<S: ReadAt> Model<S> {
     }
 
     /// Opens a model whose header may have the tensors in any order, and indexes all tensors, in one pass.
-    /// Duplicate names are detected, duplicate keys of `__metadata__` are not.
+    /// Duplicate names are detected; duplicate keys of `__metadata__` are not.
     ///
     /// # Errors
     /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
-    /// too small, with the size that the header needs of the first part that is too small;
+    /// too small: the error names the first part that is too small, and the size that the header needs;
     /// [`ErrorKind::DuplicateName`].
     ///
     /// # Cancel safety
@@ -154,7 +154,7 @@ impl<S: ReadAt> Model<S> {
         self.source
     }
 
-    /// Validates that the header has not changed. The data is not checked.
+    /// Checks that the header has not changed. The data is not checked.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] when the header has changed; those of the storage.
@@ -187,12 +187,12 @@ impl<S: ReadAt> Model<S> {
     /// Looks up any number of tensors, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Query::optional); the other
-    /// queries are then filled in. Otherwise as [`find`](Self::find), and nothing is found.
+    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing; the other
+    /// queries are then filled in. Otherwise as [`find`](Self::find); after those errors, nothing is found.
     ///
     /// # Cancel safety
     /// If the future is dropped, nothing is found: [`Query::info`] is `None` for each query, even if an
-    /// earlier lookup had found it. Repeat the call.
+    /// earlier lookup had found its tensor. Repeat the call.
     pub async fn find_all(
         &mut self,
         queries: &mut [Query<'_>],
@@ -204,10 +204,10 @@ impl<S: ReadAt> Model<S> {
     /// Calls `visitor` for each tensor, in the order of the header, in one pass over it. The longest name
     /// must fit into `name`.
     ///
-    /// Do not rely on the tensors shown until this has returned `Ok`.
+    /// Do not rely on the tensors that `visitor` was given until this has returned `Ok`.
     ///
     /// # Errors
-    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be shown;
+    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be passed on;
     /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
@@ -229,7 +229,7 @@ impl<S: ReadAt> Model<S> {
     /// Returns `None` when there is no such key.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueLength`] when the value is longer than the buffer, with its length;
+    /// [`ErrorKind::ValueLength`], with the length of the value, when it is longer than the buffer;
     /// [`ErrorKind::DuplicateKey`] when the key is a duplicate; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
@@ -250,8 +250,8 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
-    /// [`ErrorKind::DuplicateKey`] when a key is a duplicate, for which each key is compared with all earlier
-    /// ones; [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::DuplicateKey`] when a key is a duplicate (each key is compared with all earlier ones);
+    /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
     /// If the future is dropped, `text` may hold some of the pairs. Repeat the call.
@@ -269,14 +269,14 @@ impl<S: ReadAt> Model<S> {
     /// there is no `__metadata__`.
     ///
     /// All values are strings. A string field gets the value unchanged, and may borrow it from `text`. A
-    /// number of at most 64 bits, a list or a structure is decoded from the JSON in the value; `null` is
-    /// none of these. For an `enum` without data, the value is the name of the variant. `text` holds the
-    /// same bytes as for [`metadata`](Self::metadata); its rest is scratch for unescaping strings in such
-    /// JSON.
+    /// number of at most 64 bits, a list or a structure is decoded from the JSON in the value; `null` is an
+    /// error for all of these. For an `enum` without data, the value is the name of the variant. `text` holds
+    /// the same bytes as for [`metadata`](Self::metadata); the rest of it is scratch for unescaping strings
+    /// in such JSON.
     ///
     /// # Errors
-    /// As [`metadata`](Self::metadata), also when the scratch is too small; [`MetadataError::Decode`] when
-    /// the metadata does not fit the type, with the offset of the value that does not.
+    /// As [`metadata`](Self::metadata), also when the scratch is too small; [`MetadataError::Decode`], with
+    /// the offset of the value, when a value does not fit the type.
     ///
     /// # Cancel safety
     /// As [`metadata`](Self::metadata).
@@ -295,9 +295,9 @@ impl<S: ReadAt> Model<S> {
     /// Reads the JSON in the value of one key of `__metadata__` as a type of your own, in one pass over the
     /// header. Returns `None` when there is no such key.
     ///
-    /// `text` holds the value; its rest is scratch for unescaping strings in the JSON. Twice the length of
-    /// the value is always enough. Strings without escapes may be borrowed from `text`. `null` is `None`
-    /// for an `Option`, and not a valid float.
+    /// `text` holds the value; the rest of it is scratch for unescaping strings in the JSON. Twice the
+    /// length of the value is always enough. Strings without escapes may be borrowed from `text`. `null` is
+    /// `None` for an `Option`, and not a valid float.
     ///
     /// # Errors
     /// As [`metadata_value`](Self::metadata_value); [`MetadataError::Decode`] when the value does not fit
@@ -321,8 +321,8 @@ impl<S: ReadAt> Model<S> {
     /// Builds an index of all tensors, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::Index`] when the memory is too small, with the size that the header needs of the first
-    /// part that is too small; [`ErrorKind::DuplicateName`] when two tensors have the same name;
+    /// [`ErrorKind::Index`] when the memory is too small: the error names the first part that is too small,
+    /// and the size that the header needs; [`ErrorKind::DuplicateName`] when two tensors have the same name;
     /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
@@ -358,7 +358,7 @@ impl<S: ReadAt> Model<S> {
     /// As [`DuplicateFinder::push`]; those of the storage.
     ///
     /// # Cancel safety
-    /// If the future is dropped, nothing is known, however many passes it made. Repeat the call.
+    /// If the future is dropped, nothing is known, however many passes were made. Repeat the call.
     pub async fn validate_names(
         &mut self,
         key: [u64; 2],
@@ -374,7 +374,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when a query has not found its tensor; [`ErrorKind::OutsideData`] when the
-    /// tensor is beyond the data of this file, so it must be from another file.
+    /// tensor ends after the data of this file, so it must be from another file.
     pub fn reader<'a>(&'a mut self, tensor: &'a impl Located) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
         let place = tensor.locate()?;

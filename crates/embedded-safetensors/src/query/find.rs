@@ -64,7 +64,7 @@ impl<'n> Query<'n> {
         self.name
     }
 
-    /// Returns the tensor that was found. `None` before a lookup has completed, and after one that failed.
+    /// Returns the tensor that was found, or `None` before a lookup has completed and after one that failed.
     pub const fn info(&self) -> Option<TensorInfo> {
         match self.state {
             State::Found => {

@@ -45,11 +45,11 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     }
 
     /// Makes chunks end at multiples of `block` bytes in the file, such as the sectors of a card or the
-    /// units of a DMA. So all chunks but the first begin at such a boundary, and the first chunk is
-    /// shorter.
+    /// units of a DMA controller. All chunks but the first then begin at such a boundary; the first one may
+    /// be shorter.
     ///
-    /// Chunks still have whole elements: if an element crosses a boundary, the chunk does not end there. A
-    /// buffer smaller than a block is filled as usual.
+    /// Chunks still consist of whole elements: if an element crosses a boundary, the chunk does not end
+    /// there. A buffer smaller than a block is filled as usual.
     ///
     /// # Errors
     /// [`ErrorKind::Block`] unless `block` is a power of two.
@@ -68,12 +68,12 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         self.dims
     }
 
-    /// Returns how many bytes the tensor has.
+    /// Returns the length of the tensor in bytes.
     pub const fn byte_len(&self) -> u64 {
         self.span.len()
     }
 
-    /// Returns the offset in the tensor of the next byte to be read.
+    /// Returns the offset, within the tensor, of the next byte to be read.
     pub const fn position(&self) -> u64 {
         self.span.position()
     }
@@ -96,7 +96,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     ///
     /// # Cancel safety
     /// If the future is dropped, the reader is unchanged. The next call reads the same chunk from its first
-    /// byte on.
+    /// byte.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline)] // `always` would cost flash for every call
     pub async fn next_chunk<'b>(
@@ -117,7 +117,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// Reads the rest of the tensor into the front of `buffer`, and returns that part.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] when the rest does not fit, with its length; those of the storage;
+    /// [`ErrorKind::BufferLength`], with the length of the rest, when it does not fit; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
@@ -130,7 +130,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(piece)
     }
 
-    /// Reads from byte `offset` of the tensor on, and returns how many bytes it read: the length of
+    /// Reads from byte `offset` of the tensor, and returns how many bytes it read: the length of
     /// `buffer`, or fewer at the end of the tensor. The position of [`next_chunk`](Self::next_chunk) is
     /// unchanged.
     ///
@@ -146,11 +146,12 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(piece.len())
     }
 
-    /// Continues at byte `position` of the tensor, forwards or backwards. If that is inside an element, the
+    /// Moves to byte `position` of the tensor, forwards or backwards. If that is inside an element, the
     /// next chunk begins with the rest of the element.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideTensor`] beyond the end of the tensor; the position is then unchanged.
+    /// [`ErrorKind::OutsideTensor`] when `position` is beyond the end of the tensor. The position
+    /// is then unchanged.
     pub fn seek(&mut self, position: u64) -> Result<(), Error> {
         self.span.seek(position)
     }
@@ -163,7 +164,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         self.span.skip(bytes)
     }
 
-    /// Reads the tensor as values, from its first element on. This reader's position and its [block
+    /// Reads the tensor as values, from its first element. This reader's position and its [block
     /// alignment](Self::aligned_to) have no effect.
     pub fn values(self) -> Values<S> {
         let region = Contiguous::all(&self.span);
@@ -182,11 +183,11 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(Values::new(self.source, region))
     }
 
-    /// Reads consecutive rows as values: [`Values::read_exact`] with a buffer for one row reads the next
-    /// row. A range that ends before it begins is empty.
+    /// Reads consecutive rows as values: each [`Values::read_exact`] with a buffer for one row reads the
+    /// next row. A range that ends before it begins is empty.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideAxis`] when the range ends or begins beyond the last row; otherwise as
+    /// [`ErrorKind::OutsideAxis`] when the range begins or ends beyond the last row; otherwise as
     /// [`row`](Self::row).
     pub fn rows(self, rows: Range<u64>) -> Result<Values<S>, Error> {
         let region = Contiguous::rows(&self.span, self.dims, rows)?;
@@ -194,11 +195,11 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     }
 
     /// Reads a part of the tensor: one range for each axis, outermost first. Axes without a range are read
-    /// completely. This reader's position has no effect.
+    /// in full. This reader's position has no effect.
     ///
     /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if the
-    /// result has at most that many. An [index](crate::Model::build_index) stores all of its dimensions,
-    /// which `find` cannot.
+    /// result has at most that many. To find such a tensor, use an [index](crate::Model::build_index), which
+    /// stores all dimensions; `find` cannot.
     ///
     /// # Errors
     /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] reports the axis,
@@ -213,7 +214,8 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
 ///
 /// # Cancel safety
 /// If the future of `read` is dropped, the reader is unchanged and no byte is lost. `read_exact` makes many
-/// reads, and the reader is then after those that were complete; [`TensorReader::seek`] goes back.
+/// reads: if its future is dropped, the reader is after those that were complete, and
+/// [`TensorReader::seek`] goes back.
 #[cfg(feature = "embedded-io")]
 #[form]
 impl<S: ReadAt<Error: eio::Error>> eio::Read for TensorReader<'_, S> {

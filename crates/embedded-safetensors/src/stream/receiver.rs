@@ -36,13 +36,13 @@ impl<'n> Target<'n, '_> {
         self.query.name()
     }
 
-    /// Returns the tensor's entry in the header. `None` before the header is validated, and if it has no
+    /// Returns the tensor's entry in the header, or `None` before the header is validated and if it has no
     /// such tensor.
     pub const fn info(&self) -> Option<TensorInfo> {
         self.query.info()
     }
 
-    /// Returns the bytes of the tensor once it has arrived completely; `None` before.
+    /// Returns the bytes of the tensor once it has arrived completely, or `None` before that.
     pub fn bytes(&self) -> Option<&[u8]> {
         let (_, len) = self.place()?;
         if len == self.filled as u64 { self.buffer.get(..self.filled) } else { None }
@@ -118,8 +118,8 @@ impl Status {
 /// by [`Validator`](crate::validate::Validator) before any data is copied. Only the names of targets are
 /// checked for duplicates.
 ///
-/// The tensors must be in the order of their offsets, as the reference writes them, because a stream cannot
-/// be read again. A [`Router`](crate::stream::Router) accepts any order.
+/// The header must list the tensors in the order of their offsets, as the reference writes them, because a
+/// stream cannot be read again. A [`Router`](crate::stream::Router) accepts any order.
 ///
 /// `B` is an array, a slice or another container of [`Target`]s.
 ///
@@ -155,7 +155,7 @@ pub struct Receiver<B> {
 }
 
 impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
-    /// Creates a receiver for a new file. Bytes that the targets have from an earlier file are discarded.
+    /// Creates a receiver for a new file. Bytes that the targets hold from an earlier file are discarded.
     pub fn new(mut targets: B) -> Self {
         let all = targets.as_mut();
         all.iter_mut().for_each(|one| one.filled = 0);
@@ -166,12 +166,12 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     /// Takes the next bytes of the file, in a piece of any size.
     ///
     /// # Errors
-    /// Errors in the header, as soon as they show; at its end [`ErrorKind::OutOfOrder`] when its tensors
-    /// are not in the order of their offsets, for which there is [`Router`](crate::stream::Router);
-    /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Target::optional);
+    /// Errors in the header, as soon as they are found; at its end [`ErrorKind::OutOfOrder`] when its
+    /// tensors are not in the order of their offsets: use a [`Router`](crate::stream::Router);
+    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Target::optional) is missing;
     /// [`ErrorKind::BufferLength`] when a tensor does not fit into its buffer; [`ErrorKind::DuplicateName`]
     /// when a target's name is a duplicate; [`ErrorKind::Rank`] when a target's tensor has more dimensions
-    /// than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes follow the last one.
+    /// than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes follow the last tensor.
     /// Every further call returns the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         if let Some(error) = self.failure {
@@ -248,10 +248,10 @@ impl<B> Receiver<B> {
     }
 
     /// Returns how many bytes of the file are still missing. The number is exact once the header is valid.
-    /// Before, it is a lower all: the bytes to the end of the header, or of its first 8 bytes. After an
-    /// error it is 0.
+    /// Before that, it is a lower bound: the bytes to the end of the header, or to the end of the first 8
+    /// bytes of the file. After an error it is 0.
     ///
-    /// If you never read more than that, you read nothing that follows the model on the same line.
+    /// If you never read more than this, you read nothing that follows the model on the same line.
     pub const fn remaining(&self) -> u64 {
         let parser = self.lookup.parser();
         match parser.header_len() {
