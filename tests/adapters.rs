@@ -91,15 +91,12 @@ fn errors_map_to_io_error_kinds() {
 fn error_messages() {
     let message = |error: ReadError<NorError<Fault>>| error.to_string();
     let flash = |fault| message(ReadError::Source(NorError(fault)));
-    let unaligned = "the flash was read, written or erased at an address or in a length that it cannot do";
+    let unaligned = "the address or the length of a flash access is not aligned";
     assert_eq!(flash(Fault::NotAligned), format!("the storage cannot be read: {unaligned}"));
-    let beyond = "the flash was read, written or erased beyond its end";
+    let beyond = "a flash access is beyond the end of the flash";
     assert_eq!(flash(Fault::OutOfBounds), format!("the storage cannot be read: {beyond}"));
     assert_eq!(flash(Fault::Broken), "the storage cannot be read: the flash failed");
-    assert_eq!(
-        message(ReadError::UnexpectedEof { at: 7 }),
-        "the file ends at byte 7, before its end was due"
-    );
+    assert_eq!(message(ReadError::UnexpectedEof { at: 7 }), "the file ends too early, at byte 7");
     let format = Kind::FileTooShort.at(3);
     assert_eq!(message(format.into()), format.to_string());
 }
@@ -250,7 +247,7 @@ fn read_errors_convert_to_io_errors() {
     assert_eq!(kind(Kind::Utf8.at(9).into()), std::io::ErrorKind::InvalidData);
     assert_eq!(kind(Kind::NoWindow.at(0).into()), std::io::ErrorKind::InvalidInput);
     let ended = std::io::Error::from(ReadError::<std::io::Error>::UnexpectedEof { at: 7 });
-    assert_eq!(ended.to_string(), "the file ends at byte 7, before its end was due");
+    assert_eq!(ended.to_string(), "the file ends too early, at byte 7");
 }
 
 /// Returns how many reads of flash with units of 4 bytes it takes to stream 5120 bytes in chunks of 512. The

@@ -94,13 +94,13 @@ fn of_strings() {
     );
     shows(
         r#"{"層a\ud800b":{}}"#,
-        r#"error[json.surrogate] at byte 14: half a surrogate pair"#,
+        r#"error[json.surrogate] at byte 14: unpaired surrogate"#,
         r#"{"層a\ud800b":{}}"#,
         "     ^^^^^^",
     );
     shows(
         r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
-        r#"error[json.surrogate] at byte 20: tensor "ab": half a surrogate pair"#,
+        r#"error[json.surrogate] at byte 20: tensor "ab": unpaired surrogate"#,
         r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
         "            ^^^^^^",
     );
@@ -333,7 +333,7 @@ fn of_the_names() {
     shows_behind(
         [tensor("a", 0, 3), tensor(r"\u0061", 3, 6)],
         6,
-        r#"error[name.duplicate] at byte 61: tensor "a": duplicate name: an earlier tensor has the same"#,
+        r#"error[name.duplicate] at byte 61: tensor "a": duplicate name: an earlier tensor has the same name"#,
         r#"…:"U8","shape":[3],"data_offsets":[0,3]},"\u0061":{"dtype":"U8","shape":[3],"data_offsets":[3,6]}…"#,
         r#""\u0061""#,
     );

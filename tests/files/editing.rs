@@ -327,7 +327,7 @@ fn duplicate_names_and_keys_are_reported() {
     for (header, expected) in [
         (
             format!(r#"{{"a":{ENTRY},"b\"c":{ENTRY},"b\u0022c":{ENTRY}}}"#),
-            r#"./m: "b\\u0022c": error[name.duplicate] at byte 116: duplicate name: an earlier tensor has the same"#,
+            r#"./m: "b\\u0022c": error[name.duplicate] at byte 116: duplicate name: an earlier tensor has the same name"#,
         ),
         (
             r#"{"__metadata__":{"key":"1","key":"2"}}"#.into(),

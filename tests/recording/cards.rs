@@ -203,7 +203,7 @@ fn longer_file_is_rejected_and_unchanged() {
     let outcome = record(&mut card, &sample);
     assert_eq!(outcome, Err(ErrorKind::Longer { len: 406, file_len: 405 }.at(405).into()));
     let message = "error[usage.longer] at byte 405: the storage holds 406 bytes, but the file has 405: \
-        truncate it first";
+        truncate the storage first";
     assert_eq!(outcome.unwrap_err().to_string(), message);
     assert_eq!(card.file, vec![1; 406]);
     let mut card = Card::holding(vec![1; 405]);

@@ -67,7 +67,7 @@ fn duplicate_name_is_reported() {
     let view = View::parse(&file).unwrap();
     let at = view.tensors().last().unwrap().unwrap().name().at();
     let message = format!(
-        "error[name.duplicate] at byte {at}: tensor \"twice\": duplicate name: an earlier tensor has the same"
+        "error[name.duplicate] at byte {at}: tensor \"twice\": duplicate name: an earlier tensor has the same name"
     );
     assert_eq!(build_error(|| view.expect("twice", Dtype::U8, &[0])), message);
     assert_eq!(build_error(|| view.with_unique_names()), message);

@@ -42,12 +42,12 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::Unit { unit: 16 },
         "usage.unit",
-        "the data begins inside one of the storage's units of 16 bytes: use Placement::Start with that number",
+        "the data begins inside one of the storage's units of 16 bytes: align it with Placement::Start",
     ),
     (
         ErrorKind::Longer { len: 200, file_len: 120 },
         "usage.longer",
-        "the storage holds 200 bytes, but the file has 120: truncate it first",
+        "the storage holds 200 bytes, but the file has 120: truncate the storage first",
     ),
     (
         ErrorKind::Partition { start: 100, sector: 4096 },

@@ -58,7 +58,7 @@ fn duplicate_name() {
     // If nothing is in order, the earlier one is the first in the slice.
     assert_rejected_when_sorting(FileSpec::new(&[b, c, a, wide]), duplicate(0), SpecPart::Tensor(3));
     assert_rejected_when_sorting(FileSpec::new(&[c, b, a, c]), duplicate(0), SpecPart::Tensor(3));
-    let message = "error[usage.name] in tensor 3, counted from 0: duplicate name: tensor 0 has the same";
+    let message = "error[usage.name] in tensor 3, counted from 0: duplicate name: tensor 0 has the same name";
     assert_message(duplicate(0), SpecPart::Tensor(3), "usage.name", message);
 }
 
@@ -352,7 +352,8 @@ fn invalid_placement() {
             }
         }
     }
-    let message = "error[usage.placement]: tensors cannot be aligned to 12: not a power of two, 8 or more";
+    let message =
+        "error[usage.placement]: tensors cannot be aligned to 12: it must be a power of two, and at least 8";
     assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 
@@ -378,7 +379,7 @@ fn too_little_memory_to_sort() {
     }
     assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
     let kind = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
-    let message = "error[limit.sort]: too little memory to sort: 5 numbers needed, one a tensor and key, \
+    let message = "error[limit.sort]: too little memory to sort: 5 numbers needed, one per tensor and key, \
         4 available";
     assert_message(kind, SpecPart::File, "limit.sort", message);
 }

@@ -220,7 +220,7 @@ impl core::fmt::Display for Dtype {
 const _: () = {
     let mut left = Dtype::ALL;
     while let [dtype, rest @ ..] = left {
-        assert!(dtype.bits().is_power_of_two() || dtype.bits() == 6, "a width that readers do not know");
+        assert!(dtype.bits().is_power_of_two() || dtype.bits() == 6, "readers do not support this width");
         left = rest;
     }
 };

@@ -229,7 +229,7 @@ fn all_failures() -> [(Failure<&'static str>, u8, &'static str); 13] {
         (
             WriteError::Full { at: 9 }.into(),
             2,
-            "error: the file cannot be written: there is no room from byte 9 on",
+            "error: the file cannot be written: no space left from byte 9",
         ),
         (
             WriteError::Format(ErrorKind::Capacity { needed: 9, capacity: 8 }.at(0)).into(),

@@ -43,7 +43,7 @@ pub struct Cat {
     )]
     slice: String,
 
-    /// Output format [default: by the suffix of --output (.npy, .raw, .bin, .txt), otherwise text]
+    /// Output format [default: from the suffix of --output (.npy, .raw, .bin, .txt), otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
@@ -59,7 +59,7 @@ pub struct Cat {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Overwrite an existing file; print bytes to a terminal
+    /// Overwrite an existing file, or print raw bytes to a terminal
     #[arg(long)]
     force: bool,
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Copy models atomically into a checkpoint directory with a SHA256SUMS file
 ///
-/// Models are validated first. Of a sharded model, all shards and the index are copied. `safetensors hash
+/// Models are validated first. For a sharded model, all shards and the index are copied. `safetensors hash
 /// --verify DIR` verifies the directory later. Exit code: 0 if the checkpoint is written, 1 if a model is
 /// invalid, 2 if a file cannot be read or written. On failure, an existing checkpoint is unchanged.
 #[derive(clap::Args)]

@@ -22,15 +22,15 @@ pub struct Diff {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Compare values only; ignore other dtypes and metadata
+    /// Compare values only; ignore differences in dtype and metadata
     #[arg(long)]
     values: bool,
 
-    /// Ignore differences of at most ABS, and other dtypes
+    /// Ignore differences of at most ABS, and differences in dtype
     #[arg(long, value_name = "ABS", value_parser = measure)]
     tolerance: Option<f64>,
 
-    /// Ignore differences of at most REL times the larger value, and other dtypes
+    /// Ignore differences of at most REL times the larger value, and differences in dtype
     #[arg(long, value_name = "REL", value_parser = measure)]
     relative: Option<f64>,
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// invalid, 2 for all other errors.
 #[derive(clap::Args)]
 pub struct Emit {
-    /// Language [default: by the suffix of --output, otherwise C]
+    /// Language [default: from the suffix of --output, otherwise C]
     #[arg(long, value_enum)]
     lang: Option<Language>,
 

@@ -18,7 +18,7 @@ use probe_rs::config::Registry;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Show whether and where models fit into a chip's flash, beside the firmware
+/// Show whether and where models fit into a chip's flash, next to the firmware
 ///
 /// Without --at, each model gets the highest free address, so that the firmware can grow from below. Writes
 /// nothing and needs no probe. Exit code: 0 if all models fit, 1 if one does not fit or is invalid, 2 for

@@ -40,7 +40,7 @@ pub struct Flash {
     #[command(flatten)]
     used_flash: UsedFlash,
 
-    /// Keep the contents of the last page after the model [default: leave it erased]
+    /// Keep what follows the model in its last page [default: leave it erased]
     #[arg(long)]
     keep: bool,
 

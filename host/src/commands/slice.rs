@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// Write slices of tensors into a new safetensors file
 ///
-/// Slices have the meaning that they have in numpy. The metadata is kept.
+/// Slices have the same meaning as in numpy. The metadata is kept.
 #[derive(clap::Args)]
 pub struct Slice {
     /// Model: a file, a shard index or directory, or `-` for standard input

@@ -41,7 +41,7 @@ pub struct Split {
     #[arg(long, value_name = "NAME", default_value = "model")]
     name: String,
 
-    /// Replace an existing model of that name, and remove its files that the new model lacks
+    /// Replace an existing model of that name, and remove its files that are not part of the new model
     #[arg(long)]
     force: bool,
 

@@ -38,7 +38,7 @@ pub enum SpecPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecErrorKind {
-    /// The name is `__metadata__`, part no reader takes for a tensor; or, in a file that is padded, it is
+    /// The name is `__metadata__`, which no reader takes for a tensor; or, in a file that is padded, it is
     /// one of padding.
     Reserved,
     /// An earlier tensor has the same name.
@@ -119,7 +119,7 @@ sentences! {
     SpecErrorKind:
     Self::Reserved =>
         "reserved name: \"__metadata__\", or \"{}…\" in a padded file", PADDING;
-    Self::DuplicateName { other } => "duplicate name: tensor {} has the same", other;
+    Self::DuplicateName { other } => "duplicate name: tensor {} has the same name", other;
     Self::DuplicateKey { other } => "duplicate key: key {} is the same", other;
     Self::OutOfOrder => "out of order: it belongs before its predecessor; use plan_sorted";
     Self::Overflow => "tensor too large: its size in bits does not fit into 64 bits";
@@ -128,9 +128,9 @@ sentences! {
     Self::DataTooLong => "the length of the file does not fit into 64 bits";
     Self::HeaderTooLarge { length } =>
         "header too large: {} bytes, at most {} are allowed", length, MAX_HEADER_LEN;
-    Self::Placement { asked } => "tensors cannot be aligned to {}: not a power of two, 8 or more", asked;
+    Self::Placement { asked } => "tensors cannot be aligned to {}: it must be a power of two, and at least 8", asked;
     Self::OrderMemory { needed, capacity } =>
-        "too little memory to sort: {} numbers needed, one a tensor and key, {} available", needed, capacity;
+        "too little memory to sort: {} numbers needed, one per tensor and key, {} available", needed, capacity;
 }
 
 sentences! {

@@ -183,7 +183,7 @@ errors! {
         /// A byte that is not allowed in an escape sequence. At: that byte.
         Escape(byte: u8) = "json.escape" { "unexpected {} in an escape sequence", Byte(byte) }
         /// Half a surrogate pair. At: the backslash of the half.
-        Surrogate = "json.surrogate" { "half a surrogate pair" }
+        Surrogate = "json.surrogate" { "unpaired surrogate" }
         /// Not a JSON number: a leading zero, or missing digits. At: the first byte that does not fit.
         Number = "json.number" { "not a JSON number" }
         /// More than 127 brackets open at once. At: the 128th.
@@ -300,7 +300,7 @@ errors! {
             needed: u64,
         } = "data.trailing" { "the tensors end after {} of data, but the file continues", Bytes(needed) }
         /// Two tensors have the same name. At: the second name's opening quote.
-        DuplicateName = "name.duplicate" { "duplicate name: an earlier tensor has the same" }
+        DuplicateName = "name.duplicate" { "duplicate name: an earlier tensor has the same name" }
         /// Two keys in `__metadata__` are the same. At: the second key's opening quote.
         DuplicateKey = "metadata.duplicate" { "duplicate key: an earlier key of \"__metadata__\" is the same" }
     }
@@ -432,14 +432,14 @@ errors! {
             /// How many there are.
             len: u64,
         } = "usage.element" { "element {} requested, but there are {}", Number(asked), Number(len) }
-        /// A tensor that ends after the file's data: it belongs to another file. At: the end of the data.
+        /// A tensor that ends after the file's data: the tensor belongs to another file. At: the end of the data.
         OutsideData {
             /// Where the tensor ends.
             end: u64,
             /// How long the data is.
             data_len: u64,
         } = "usage.tensor" {
-            "the tensor ends at byte {} of the data, but the data has {}: it belongs to another file",
+            "the tensor ends at byte {} of the data, but the data has {}: the tensor belongs to another file",
                 Number(end), Bytes(data_len);
         }
         /// The alignment of chunks is not a power of two. At: the tensor's first byte.
@@ -464,7 +464,7 @@ errors! {
             from: Dtype,
             /// The requested dtype.
             to: Dtype,
-        } = "usage.lossy" { "{} has values that {} cannot hold exactly: use rounded()", Type(from), Type(to) }
+        } = "usage.lossy" { "{} has values that {} cannot represent exactly: use rounded()", Type(from), Type(to) }
         /// Values were requested as a type that they cannot be converted to, not even rounded. At: the
         /// tensor's first byte.
         NoConversion {
@@ -488,7 +488,7 @@ errors! {
             "the elements begin {} after a multiple of {} in the file: read them as values, or align them",
                 Bytes(over as u64), Number(unit as u64);
         }
-        /// A row, an index or a range after the end of an axis. At: the tensor's first byte.
+        /// A row, an index or a range beyond the end of an axis. At: the tensor's first byte.
         OutsideAxis {
             /// Which axis, counted from 0, outermost first.
             axis: u8,
@@ -497,7 +497,7 @@ errors! {
             /// How long the axis is.
             size: u64,
         } = "usage.slice" {
-            "index {} requested of axis {}, whose size is {}",
+            "index {} requested on axis {}, whose size is {}",
                 Number(asked), Number(axis as u64), Number(size);
         }
         /// More ranges than the tensor has axes, or a row of a scalar. At: the tensor's first byte.
@@ -507,10 +507,10 @@ errors! {
             /// How many axes there are.
             rank: u64,
         } = "usage.axes" {
-            if asked == 1 && rank == 1 => "the tensor has 1 axis, but 1 was requested";
-            if asked == 1 => "the tensor has {} axes, but 1 was requested", Number(rank);
-            if rank == 1 => "the tensor has 1 axis, but {} were requested", Number(asked);
-            "the tensor has {} axes, but {} were requested", Number(rank), Number(asked);
+            if asked == 1 && rank == 1 => "the tensor has 1 axis, but 1 range was given";
+            if asked == 1 => "the tensor has {} axes, but 1 range was given", Number(rank);
+            if rank == 1 => "the tensor has 1 axis, but {} ranges were given", Number(asked);
+            "the tensor has {} axes, but {} ranges were given", Number(rank), Number(asked);
         }
         /// A range with a step of 0. At: the tensor's first byte.
         ZeroStep {
@@ -586,7 +586,7 @@ errors! {
             /// The size of a unit in bytes.
             unit: u64,
         } = "usage.unit" {
-            "the data begins inside one of the storage's units of {}: use Placement::Start with that number",
+            "the data begins inside one of the storage's units of {}: align it with Placement::Start",
                 Bytes(unit);
         }
         /// The storage holds more bytes than the file will have, and cannot be truncated: the rest would
@@ -597,9 +597,9 @@ errors! {
             /// How many the file will have.
             file_len: u64,
         } = "usage.longer" {
-            "the storage holds {}, but the file has {}: truncate it first", Bytes(len), Number(file_len);
+            "the storage holds {}, but the file has {}: truncate the storage first", Bytes(len), Number(file_len);
         }
-        /// The partition does not begin at a sector of the flash. At: byte 0.
+        /// The partition does not begin at a sector boundary of the flash. At: byte 0.
         Partition {
             /// The address at which it begins.
             start: u32,

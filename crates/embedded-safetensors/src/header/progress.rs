@@ -7,7 +7,7 @@ use crate::error::Error;
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[must_use = "a check that asks to be fed from byte 0 again must be"]
+#[must_use = "a validation may have to start again at byte 0"]
 pub enum Progress {
     /// All input is consumed; continue with the bytes after it.
     NeedInput,

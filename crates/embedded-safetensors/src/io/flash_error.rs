@@ -18,8 +18,8 @@ struct Kind(NorFlashErrorKind);
 sentences! {
     Kind:
     Self(NorFlashErrorKind::NotAligned) =>
-        "the flash was read, written or erased at an address or in a length that it cannot do";
-    Self(NorFlashErrorKind::OutOfBounds) => "the flash was read, written or erased beyond its end";
+        "the address or the length of a flash access is not aligned";
+    Self(NorFlashErrorKind::OutOfBounds) => "a flash access is beyond the end of the flash";
     _ => "the flash failed";
 }
 

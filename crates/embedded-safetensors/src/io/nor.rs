@@ -36,7 +36,10 @@ impl<F: ReadNorFlash> NorFile<F> {
     /// ignored. If only a part of the partition is in the flash, only that part can be read.
     pub fn partition(flash: F, partition: Range<u32>) -> Self {
         const {
-            assert!(F::READ_SIZE > 0 && F::READ_SIZE <= LARGEST_UNIT, "the flash reads in too large units");
+            assert!(
+                F::READ_SIZE > 0 && F::READ_SIZE <= LARGEST_UNIT,
+                "READ_SIZE of the flash is not supported"
+            );
         }
         let end = u32::try_from(flash.capacity()).unwrap_or(u32::MAX).min(partition.end);
         let partition = partition.start.min(end)..end;
@@ -128,9 +131,12 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
 /// Returns the length of a sector, the unit of erasing.
 const fn sector<F: NorFlash>() -> u32 {
     const {
-        assert!(F::WRITE_SIZE.is_power_of_two(), "the flash is written in units that are no power of two");
-        assert!(F::ERASE_SIZE > 0 && F::ERASE_SIZE % F::WRITE_SIZE == 0, "the flash erases parts of units");
-        assert!(F::ERASE_SIZE as u64 <= u32::MAX as u64, "the flash erases too much at once");
+        assert!(F::WRITE_SIZE.is_power_of_two(), "WRITE_SIZE of the flash is not a power of two");
+        assert!(
+            F::ERASE_SIZE > 0 && F::ERASE_SIZE % F::WRITE_SIZE == 0,
+            "ERASE_SIZE of the flash is not a multiple of WRITE_SIZE"
+        );
+        assert!(F::ERASE_SIZE as u64 <= u32::MAX as u64, "ERASE_SIZE of the flash is too large");
         low_u32(F::ERASE_SIZE as u64)
     }
 }

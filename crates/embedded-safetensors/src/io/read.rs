@@ -107,7 +107,7 @@ sentences! {
     ReadError<E>:
     Self::Format(error) => "{}", error;
     Self::Source(error) => "the storage cannot be read: {}", error;
-    Self::UnexpectedEof { at } => "the file ends at byte {}, before its end was due", at;
+    Self::UnexpectedEof { at } => "the file ends too early, at byte {}", at;
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for ReadError<E> {}

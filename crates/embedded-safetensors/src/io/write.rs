@@ -71,7 +71,7 @@ sentences! {
     Self::Format(error) => "{}", error;
     Self::Spec(error) => "{}", error;
     Self::Sink(error) => "the file cannot be written: {}", error;
-    Self::Full { at } => "the file cannot be written: there is no room from byte {} on", at;
+    Self::Full { at } => "the file cannot be written: no space left from byte {}", at;
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for WriteError<E> {}

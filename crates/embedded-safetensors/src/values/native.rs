@@ -25,7 +25,7 @@ use crate::shape::Shape;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read in place",
     label = "not a type of elements",
-    note = "BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as \
+    note = "BOOL, 8-bit floats and elements narrower than a byte are read as bytes (`Tensor::bytes`) or as \
             values (`Tensor::reader`, then `values`); F16 and BF16 as those of the crate \
             `half`, with the feature `half`"
 )]
