@@ -432,7 +432,8 @@ errors! {
             /// How many there are.
             len: u64,
         } = "usage.element" { "element {} requested, but there are {}", Number(asked), Number(len) }
-        /// A tensor that ends after the file's data: the tensor belongs to another file. At: the end of the data.
+        /// A tensor that ends after the file's data: the tensor belongs to another file. At: the end of
+        /// the data.
         OutsideData {
             /// Where the tensor ends.
             end: u64,
