@@ -59,7 +59,7 @@ const MISALIGNED: Expected = Expected::Fails(
 const UNKNOWN_ALIGNMENT: Expected = Expected::Fails(
     EVALUATION,
     concat!(
-        r#"the tensor "a" must begin at a multiple of 4 bytes in memory, but the file is not known to: "#,
+        r#"the tensor "a" must begin at a multiple of 4 bytes in memory, but nothing aligns the file: "#,
         r#"include it with include_model!("…", 4) or include_aligned!("…", 4)"#
     ),
 );
