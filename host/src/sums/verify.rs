@@ -174,7 +174,7 @@ fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> R
         match found.get(name.as_str()) {
             None => fates.push((name.clone(), TensorChange::Missing)),
             Some(now) if *now != sum.to_ascii_lowercase() => {
-                fates.push((name.clone(), TensorChange::Changed))
+                fates.push((name.clone(), TensorChange::Changed));
             }
             Some(_) => {}
         }
