@@ -6,7 +6,7 @@
 #[cfg(all(feature = "std", any(unix, windows)))]
 mod file;
 #[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
-pub(crate) mod flash_error;
+pub(crate) mod nor_error;
 #[cfg(feature = "embedded-io")]
 mod kinds;
 #[cfg(feature = "embedded-storage")]
@@ -27,7 +27,7 @@ use embedded_storage::nor_flash;
 use write_at::invalidate;
 
 #[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
-pub use flash_error::NorError;
+pub use nor_error::NorError;
 #[cfg(feature = "embedded-storage")]
 pub use nor::NorFile;
 pub(crate) use read::read_full;

@@ -3,7 +3,7 @@
 use super::nor_flash::{NorFlash, ReadNorFlash};
 use super::{ReadAt, WriteAt, form};
 use crate::error::ErrorKind;
-use crate::io::flash_error::NorError;
+use crate::io::nor_error::NorError;
 use crate::io::{FileLen, WriteError};
 use crate::util::bytes::{copy, low_u32};
 use core::ops::Range;
