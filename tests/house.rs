@@ -149,12 +149,14 @@ fn core_denies_unsafe_code_except_two_modules() {
 fn every_test_file_is_in_a_target() {
     for (directory, manifest) in [("tests/", "Cargo.toml"), ("host/tests/", "host/Cargo.toml")] {
         let files = source::files_below(directory);
-        let root = files.iter().find(|file| file.path == format!("{directory}main.rs")).unwrap();
         let manifest = source::files_below(manifest).pop().unwrap();
         let has_program = |name: &str| manifest.text.contains(&format!("\npath = \"tests/{name}\"\n"));
-        let is_named = |module: &str| root.text.contains(&format!("\nmod {module};\n"));
-        let of_house = |name: &&str| !["source/mod.rs", "links.rs"].contains(name);
-        let names = files.iter().map(|file| &file.path[directory.len()..]).filter(of_house);
+        let is_program = |file: &&File| has_program(&file.path[directory.len()..]);
+        let programs: Vec<&File> = files.iter().filter(is_program).collect();
+        let is_named = |module: &str| {
+            programs.iter().any(|program| program.text.contains(&format!("\nmod {module};\n")))
+        };
+        let names = files.iter().map(|file| &file.path[directory.len()..]);
         let orphans = names.filter(|name| match (name.strip_suffix("/mod.rs"), name.strip_suffix(".rs")) {
             (Some(module), _) | (None, Some(module)) if !module.contains('/') => {
                 !is_named(module) && !has_program(name)
@@ -163,6 +165,22 @@ fn every_test_file_is_in_a_target() {
         });
         assert_eq!(orphans.collect::<Vec<_>>(), [""; 0], "no target has these files of {directory}");
     }
+}
+
+/// Each stands alone, so that its directory can be copied: only the model is the same file in all of them.
+#[test]
+fn programs_to_copy_are_short_and_have_one_model() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware");
+    let packages = ["minimal", "minimal-embassy", "minimal-esp"];
+    let models = packages.map(|name| std::fs::read(root.join(name).join("model.safetensors")).unwrap());
+    assert!(models.iter().all(|model| *model == models[0]));
+    let files = source::files_below("firmware");
+    let is_program = |file: &&File| {
+        file.path.starts_with("firmware/minimal") && file.path.contains("/src/") && file.is_rust()
+    };
+    let lengths: Vec<_> =
+        files.iter().filter(is_program).map(|file| (file.text.lines().count(), &file.path)).collect();
+    assert!(lengths.len() >= 4 && lengths.iter().all(|(lines, _)| *lines <= 80), "{lengths:?}");
 }
 
 /// `tests/support/Cargo.toml` disables its tests, so none would run.

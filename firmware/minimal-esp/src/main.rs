@@ -30,7 +30,7 @@ fn main() -> ! {
         Some(Ok(outputs)) => {
             println!("outputs in thousandths: {:?}", outputs.map(|output| (output * 1e3) as i32));
         }
-        // The code names the error; the sentence that `{}` prints takes 10 KB more flash.
+        // The code names the error. Its sentence, by `{}`, would take several times the flash.
         Some(Err(ReadError::Format(error))) => println!("error[{}] at byte {}", error.kind.code(), error.at),
         Some(Err(ReadError::UnexpectedEof { at })) => println!("error: the partition ends at byte {}", at),
         Some(Err(ReadError::Source(NorError(error)))) => println!("error: the flash fails: {:?}", error),

@@ -5,12 +5,12 @@
 
 #[cfg(all(feature = "std", any(unix, windows)))]
 mod file;
-#[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
-pub(crate) mod nor_error;
 #[cfg(feature = "embedded-io")]
 mod kinds;
 #[cfg(feature = "embedded-storage")]
 mod nor;
+#[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
+pub(crate) mod nor_error;
 pub(crate) mod read;
 mod read_at;
 #[cfg(feature = "embedded-io")]
@@ -26,10 +26,10 @@ use embedded_storage::nor_flash;
 #[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
 use write_at::invalidate;
 
-#[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
-pub use nor_error::NorError;
 #[cfg(feature = "embedded-storage")]
 pub use nor::NorFile;
+#[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
+pub use nor_error::NorError;
 pub(crate) use read::read_full;
 pub use read::{FileLen, ReadError};
 pub use read_at::ReadAt;

@@ -22,7 +22,7 @@ fn main() -> ! {
     let outcome = run(Flash);
     match outcome {
         Ok(outputs) => hprintln!("outputs in thousandths: {:?}", outputs.map(|output| (output * 1e3) as i32)),
-        // The code names the error; the sentence that `{}` prints takes 10 KB more flash.
+        // The code names the error. Its sentence, by `{}`, would take several times the flash.
         Err(ReadError::Format(error)) => hprintln!("error[{}] at byte {}", error.kind.code(), error.at),
         Err(ReadError::UnexpectedEof { at }) => hprintln!("error: the flash ends at byte {}", at),
         Err(ReadError::Source(NorError(error))) => hprintln!("error: the flash fails: {:?}", error),
