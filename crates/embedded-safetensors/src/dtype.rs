@@ -9,6 +9,13 @@ macro_rules! dtypes {
         /// An element type, in the order of the ranks in the reference's writer (lowest first).
         ///
         /// *Memory*: one byte.
+        ///
+        /// ```
+        /// use embedded_safetensors::Dtype;
+        ///
+        /// assert_eq!((Dtype::BF16.name(), Dtype::BF16.bits()), ("BF16", 16));
+        /// assert_eq!(Dtype::from_name(b"F8_E4M3"), Some(Dtype::F8_E4M3));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
         #[repr(u8)]

@@ -40,6 +40,18 @@ use crate::validate::{Summary, Validator};
 /// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all), and reading a
 /// tensor or its rows take at most 704 bytes of stack on a Cortex-M3, including the caller's share, for
 /// headers of any length. Building an error takes 64 bytes more.
+///
+/// ```
+/// use embedded_safetensors::Model;
+///
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// let mut window = [0; 64];
+/// let mut model = Model::open(storage, &mut window)?; // any `ReadAt`: here, a slice
+/// let bias = model.find("fc2.bias", &mut window)?.ok_or("no bias")?;
+/// let mut values = [0.0_f32; 8];
+/// model.reader(&bias)?.values().read_exact(&mut values)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {

@@ -10,6 +10,14 @@ const LIMIT: u8 = 8;
 /// A shape with its dimensions inline.
 ///
 /// *Memory*: 72 bytes, `Copy`.
+///
+/// ```
+/// use embedded_safetensors::Shape;
+///
+/// let shape = Shape::new(&[64, 32])?;
+/// assert_eq!((shape.dims(), shape.rank(), shape.elements()), (&[64, 32][..], 2, Ok(2048)));
+/// # Ok::<(), embedded_safetensors::ErrorKind>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Shape {
     dims: [u64; MAX_RANK],

@@ -18,6 +18,15 @@ pub const MAX_HEADER_LEN: u64 = 100_000_000;
 /// An error: its kind, and the byte of the file where it was found.
 ///
 /// *Memory*: 32 bytes, `Copy`.
+///
+/// ```
+/// use embedded_safetensors::{Model, ReadError};
+///
+/// let erased = [0xFF; 64];
+/// let Err(ReadError::Format(error)) = Model::open(&erased[..], &mut [0; 64]) else { unreachable!() };
+/// assert_eq!((error.kind.code(), error.at), ("container.header-too-large", 0)); // links no formatting code
+/// println!("{error}"); // error[…] at byte 0: the first 8 bytes are 0xff, as in erased flash: …
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// What is wrong, with the numbers that matter.

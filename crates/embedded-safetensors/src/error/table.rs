@@ -26,6 +26,20 @@ macro_rules! errors {
         /// What is wrong. Each kind has a stable text code ([`code`](Self::code)); `Display` is one sentence.
         ///
         /// *Memory*: 24 bytes, `Copy`.
+        ///
+        /// ```
+        /// use embedded_safetensors::error::Class;
+        /// # use embedded_safetensors::ErrorKind;
+        ///
+        /// # let act = |kind: ErrorKind|
+        /// match kind.class() {
+        ///     Class::File => "ask for the file again",
+        ///     Class::Limit => "use a larger buffer",
+        ///     Class::Usage => "correct the program",
+        /// }
+        /// # ;
+        /// # assert_eq!(act(ErrorKind::NoWindow), "correct the program");
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum ErrorKind {$($(

@@ -28,6 +28,17 @@ use crate::validate::Summary;
 ///
 /// *Memory*: at most 96 bytes, and what it borrows: for each tensor an [`IndexRecord`] of 48 bytes, for each
 /// dimension 8, and the names. There is no other table.
+///
+/// ```
+/// use embedded_safetensors::{Model, index::IndexStorage};
+///
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// let mut memory = IndexStorage::<5, 7, 45>::new(); // tensors, dimensions, bytes of names
+/// let (mut model, index) = Model::open_indexed(storage, memory.memory(), &mut [0; 64])?;
+/// let weight = index.find("fc1.weight")?.ok_or("no weight")?; // reads nothing
+/// assert_eq!((index.len(), weight.dims()), (5, &[64, 32][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Index<'m> {
     /// In the order of their offsets.
     records: &'m mut [IndexRecord],

@@ -17,6 +17,17 @@ const LARGEST_UNIT: usize = 64;
 /// begins at a unit, whole units go straight into your buffer.
 ///
 /// *Memory*: 24 bytes and that of `F`; during a read 64 bytes of stack.
+///
+/// ```
+/// use embedded_safetensors::io::{NorError, NorFile};
+/// use embedded_safetensors::{Model, ReadError};
+/// use embedded_storage::nor_flash::ReadNorFlash;
+///
+/// /// Opens the model in a partition of 1 MiB that begins at address 0x10_0000.
+/// fn open<F: ReadNorFlash>(flash: F) -> Result<Model<NorFile<F>>, ReadError<NorError<F::Error>>> {
+///     Model::open(NorFile::partition(flash, 0x10_0000..0x20_0000), &mut [0; 64])
+/// }
+/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NorFile<F> {

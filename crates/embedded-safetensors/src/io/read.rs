@@ -30,6 +30,20 @@ impl FileLen {
 /// An error while reading: of the file, of the storage, or an early end of the file.
 ///
 /// *Memory*: 32 bytes and that of `E`, `Copy` if `E` is.
+///
+/// ```
+/// use embedded_safetensors::{Model, ReadAt, ReadError};
+///
+/// fn report<S: ReadAt>(storage: S) {
+///     match Model::open(storage, &mut [0; 64]) {
+///         Err(ReadError::Format(error)) => println!("{} at byte {}", error.kind.code(), error.at),
+///         Err(ReadError::Source(_)) => println!("the storage failed: try again"),
+///         Err(ReadError::UnexpectedEof { at }) => println!("the file ends at byte {at}"),
+///         Ok(model) => println!("{:?}", model.summary()),
+///     }
+/// }
+/// # report(&b"not a model"[..]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadError<E> {
     /// An error of the file, a buffer or the request: see [`ErrorKind::class`](crate::ErrorKind::class).

@@ -16,6 +16,15 @@ use crate::io::write::{PREFIX, WriteError, reject_longer};
 /// an incomplete call, it seeks before it reads.
 ///
 /// *Memory*: 16 bytes and that of `T`.
+///
+/// ```
+/// use embedded_io::{Read, Seek};
+/// use embedded_safetensors::{Model, ReadError, io::Seekable};
+///
+/// fn open<F: Read + Seek>(file: F) -> Result<Model<Seekable<F>>, ReadError<F::Error>> {
+///     Model::open(Seekable::new(file), &mut [0; 512])
+/// }
+/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seekable<T> {

@@ -14,6 +14,19 @@ use crate::validate::order::InOrder;
 /// The name of a tensor to look up, and the result.
 ///
 /// *Memory*: at most 112 bytes; the name is borrowed.
+///
+/// ```
+/// use embedded_safetensors::{Model, query::Query};
+///
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// let mut window = [0; 64];
+/// let mut net = [Query::required("fc1.weight"), Query::optional("fc1.zero_point")];
+/// let mut model = Model::open_with(storage, &mut net, &mut window)?;
+/// let [weight, zero_point] = &net;
+/// assert!(weight.info().is_some() && zero_point.info().is_none());
+/// assert_eq!(model.reader(weight)?.byte_len(), 2048); // a query that was found stands for its tensor
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Query<'n> {

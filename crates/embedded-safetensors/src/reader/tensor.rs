@@ -30,6 +30,23 @@ use core::ops::Range;
 /// After an error or a dropped future, the reader is unchanged, and you can repeat the call.
 ///
 /// *Memory*: at most 72 bytes. The bytes are read directly into your buffers.
+///
+/// ```
+/// # use embedded_safetensors::Model;
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// # let mut model = Model::open(storage, &mut [0; 64])?;
+/// # let weight = model.find("fc1.weight", &mut [0; 64])?.ok_or("no weight")?; // I8 [64, 32]
+/// let mut chunk = [0; 512];
+/// let mut sum = 0;
+/// let mut bytes = model.reader(&weight)?;
+/// while let Some(chunk) = bytes.next_chunk(&mut chunk)? {
+///     sum += chunk.iter().map(|&byte| i32::from(byte.cast_signed())).sum::<i32>();
+/// }
+///
+/// let mut row = [0_i32; 32];
+/// model.reader(&weight)?.row(7)?.read_exact(&mut row)?; // converted from I8
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorReader<'t, S> {

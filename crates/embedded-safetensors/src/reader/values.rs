@@ -34,6 +34,19 @@ use std::vec::Vec;
 /// # Type parameters
 /// `R` says how the elements are arranged. `ROUNDED` is part of the type, so that a program that never
 /// rounds contains no code for it.
+///
+/// ```
+/// # use embedded_safetensors::Model;
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// # let mut model = Model::open(storage, &mut [0; 64])?;
+/// # let bias = model.find("fc2.bias", &mut [0; 64])?.ok_or("no bias")?;
+/// let mut values = model.reader(&bias)?.values(); // or `values().rounded()`
+/// let mut few = [0.0_f32; 3];
+/// while let part @ [_, ..] = values.read(&mut few)? {
+///     println!("{part:?}"); // 3, 3 and 2 values
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Values<S, R = Contiguous, const ROUNDED: bool = false> {

@@ -11,6 +11,20 @@ use crate::validate::Summary;
 /// The name of a tensor, the buffer for its bytes, and how much of it has arrived.
 ///
 /// *Memory*: at most 136 bytes; the name and the buffer are borrowed.
+///
+/// ```
+/// use embedded_safetensors::stream::{Receiver, Target};
+///
+/// let (mut weight, mut bias) = ([0; 2048], [0; 32]);
+/// let targets = [Target::required("fc2.weight", &mut weight), Target::optional("fc2.bias", &mut bias)];
+/// let mut model = Receiver::new(targets);
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// # for piece in storage.chunks(64) { model.push(piece)?; }
+/// // … push the file …
+/// let [weight, bias] = model.into_targets();
+/// assert!(weight.bytes().is_some() && bias.bytes().is_some());
+/// # Ok::<(), embedded_safetensors::Error>(())
+/// ```
 pub struct Target<'n, 'b> {
     query: Query<'n>,
     buffer: &'b mut [u8],

@@ -8,6 +8,18 @@ use crate::shape::Shape;
 /// end of the header.
 ///
 /// *Memory*: 96 bytes, `Copy`.
+///
+/// ```
+/// # use embedded_safetensors::Model;
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// # let mut window = [0; 64];
+/// # let mut model = Model::open(storage, &mut window)?;
+/// let weight = model.find("fc1.weight", &mut window)?.ok_or("no weight")?;
+/// assert_eq!(weight.shape().dims(), [64, 32]);
+/// let at = model.summary().data_start + weight.begin(); // the offset of its first byte in the file
+/// # assert_eq!(at, 352 + 2592);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorInfo {

@@ -93,6 +93,20 @@ impl OrderCheck {
 /// one more pass for every `slots.len()` tensors, and returns [`Progress::Rewind`] before each.
 ///
 /// *Memory*: at most 264 bytes, and the slots. No heap.
+///
+/// ```
+/// use embedded_safetensors::validate::{Progress, Validator};
+///
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// let mut validator = Validator::new(Some(storage.len() as u64), &mut []);
+/// for mut piece in storage.chunks(64) {
+///     if validator.push(&mut piece)? == Progress::Done {
+///         break;
+///     }
+/// }
+/// assert_eq!(validator.summary().map(|summary| summary.tensors), Some(5));
+/// # Ok::<(), embedded_safetensors::Error>(())
+/// ```
 pub struct Validator<'s> {
     check: OrderCheck,
     sorting: Sorting<'s>,

@@ -8,6 +8,18 @@
 /// `concat!(env!("OUT_DIR"), "/model.safetensors")`.
 ///
 /// *Memory*: the file, once, in flash, rounded up to the alignment.
+///
+/// ```
+/// use embedded_safetensors::{View, include_aligned, values::AlignedFile};
+///
+/// # fn main() -> Result<(), embedded_safetensors::Error> {
+/// static FILE: &AlignedFile<16, 4992> =
+///     include_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"), 16);
+/// let scale = View::parse(FILE.bytes())?.tensor("fc1.scale")?;
+/// assert_eq!(scale.as_f32()?.len(), 64); // aligned, so borrowed
+/// # Ok(())
+/// # }
+/// ```
 #[macro_export]
 macro_rules! include_aligned {
     ($path:expr, $align:expr $(,)?) => {{
@@ -24,12 +36,13 @@ macro_rules! include_aligned {
 /// validates it, rejects duplicate names, and builds a table of the tensors, so that hundreds of lookups take
 /// it no noticeable time.
 ///
-/// ```ignore
+/// ```
 /// use embedded_safetensors::{Dtype, Tensor, View, include_model};
 ///
-/// const MODEL: View = include_model!("kws.safetensors", 16);
-/// static CONV1: &[[i8; 32]; 16] = MODEL.expect_array("conv1.weight");
-/// const CONV2: Tensor = MODEL.expect("conv2.weight", Dtype::I8, &[16, 32]);
+/// const MODEL: View =
+///     include_model!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"), 16);
+/// static WEIGHT: &[[i8; 32]; 64] = MODEL.expect_array("fc1.weight");
+/// const BIAS: Tensor = MODEL.expect("fc1.bias", Dtype::I32, &[64]);
 /// ```
 ///
 /// A file that is invalid, or is not what the program expects, fails the build with an error that says why.

@@ -15,6 +15,17 @@ use crate::values::native::{Aligned, Array, C64, Native};
 /// A tensor of a [`View`](super::View): its name, dtype and shape, and its bytes in place.
 ///
 /// *Memory*: at most 160 bytes, `Copy`; name and bytes are borrowed from the file.
+///
+/// ```
+/// use embedded_safetensors::{Dtype, View};
+///
+/// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+/// let model = View::parse(storage)?;
+/// let bias = model.tensor("fc2.bias")?;
+/// assert_eq!((bias.dtype(), bias.shape().dims()), (Dtype::F32, &[8][..]));
+/// assert_eq!(bias.bytes().len(), 32); // `as_f32` returns the elements, if they are aligned
+/// # Ok::<(), embedded_safetensors::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Tensor<'a> {
     file: Aligned<'a>,
