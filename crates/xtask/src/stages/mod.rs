@@ -4,6 +4,7 @@ mod build_time;
 mod flash_model;
 mod linking;
 mod needs;
+mod page_commands;
 pub mod pages;
 mod scratch;
 mod scripts;
@@ -62,7 +63,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 31] = [
+pub const STAGES: [Stage; 32] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -116,6 +117,8 @@ pub const STAGES: [Stage; 31] = [
         .needs(&[Need::OldestRust]),
     deep("guide", "the guide builds, with a page for each chapter", targets::guide)
         .needs(&[Need::CargoProgram("mdbook", "mdbook@0.4.52")]),
+    deep("commands", "the shell and Python blocks of the pages do what they say", page_commands::run)
+        .needs(&[Need::QuickBoards, Need::Python(TESTS)]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
     deep("flash-rest", "a model in flash on all other targets", flash_model::rest)
