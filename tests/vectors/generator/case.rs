@@ -215,6 +215,11 @@ pub const fn empty_shape(text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"U8","shape":"#, text.as_bytes(), r#","data_offsets":[0,0]}}"#, 0)
 }
 
+/// The offsets of a tensor of no bytes.
+pub const fn empty_offsets(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":"#, text.as_bytes(), "}}", 0)
+}
+
 /// The offsets of a tensor of one byte.
 pub const fn offsets(text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":"#, text.as_bytes(), "}}", 1)
