@@ -96,7 +96,7 @@ fn error_messages() {
     let beyond = "a flash access is beyond the end of the flash";
     assert_eq!(flash(Fault::OutOfBounds), format!("the storage cannot be read: {beyond}"));
     assert_eq!(flash(Fault::Broken), "the storage cannot be read: the flash failed");
-    assert_eq!(message(ReadError::UnexpectedEof { at: 7 }), "the file ends too early, at byte 7");
+    assert_eq!(message(ReadError::UnexpectedEof { at: 7 }), "the file ends too early: byte 7 is missing");
     let format = Kind::FileTooShort.at(3);
     assert_eq!(message(format.into()), format.to_string());
 }
@@ -247,7 +247,7 @@ fn read_errors_convert_to_io_errors() {
     assert_eq!(kind(Kind::Utf8.at(9).into()), std::io::ErrorKind::InvalidData);
     assert_eq!(kind(Kind::NoWindow.at(0).into()), std::io::ErrorKind::InvalidInput);
     let ended = std::io::Error::from(ReadError::<std::io::Error>::UnexpectedEof { at: 7 });
-    assert_eq!(ended.to_string(), "the file ends too early, at byte 7");
+    assert_eq!(ended.to_string(), "the file ends too early: byte 7 is missing");
 }
 
 /// Returns how many reads of flash with units of 4 bytes it takes to stream 5120 bytes in chunks of 512. The

@@ -35,7 +35,7 @@ fn measure_sum(measure: &mut dyn Measure, what: String) {
     let ours = ours(|| {
         // SAFETY: no other process knows of this file.
         let model = unsafe { MappedModel::open(path) }.expect("valid file");
-        sum(model.tensor(NAME).expect("found").bytes())
+        sum(model.find(NAME).expect("valid file").expect("found").bytes())
     });
     let reference = reference(|| {
         let map = map(path);

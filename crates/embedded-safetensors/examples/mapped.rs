@@ -32,10 +32,10 @@ fn all() -> Result<(), Box<dyn Error>> {
     // afterwards.
     let model = unsafe { MapOptions::new().with_advice(Advice::Random).open("model.safetensors")? };
     println!("{} tensors, {} bytes of data", model.len(), model.summary().data_len);
-    println!("head.bias: {:?}", model.tensor("head.bias")?.as_f32()?);
+    println!("head.bias: {:?}", model.find("head.bias")?.ok_or("no bias")?.as_f32()?);
 
     // The system reads these rows in the background; all others stay on disk.
-    let embedding = model.tensor("embed.weight")?;
+    let embedding = model.find("embed.weight")?.ok_or("no embedding")?;
     let rows = [(100..102).into(), AxisRange::ALL];
     for part in embedding.slice_runs(&rows)? {
         model.prefetch(part)?;

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 ///
 /// // SAFETY: nobody writes to this file while the program runs.
 /// let model = unsafe { MappedModel::open(&path)? };
-/// let bias = model.tensor("fc.bias")?;
+/// let bias = model.find("fc.bias")?.ok_or("no bias")?;
 /// assert_eq!(bias.as_f32()?, [0.5, 1.5]); // borrowed from the model, nothing is copied
 /// # drop(model);
 /// # std::fs::remove_file(&path)?;
@@ -102,14 +102,6 @@ impl MappedModel {
             Some((tensor, name_at)) => self.view().indexed(&tensor, name_at).map(Some),
             None => Ok(None),
         }
-    }
-
-    /// Looks up a tensor that must exist.
-    ///
-    /// # Errors
-    /// As [`find`](Self::find); [`ErrorKind::NotFound`].
-    pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Error> {
-        self.find(name)?.ok_or_else(|| self.view().not_found())
     }
 
     /// Returns the keys and values of `__metadata__`, in the header's order.

@@ -121,7 +121,7 @@ sentences! {
     ReadError<E>:
     Self::Format(error) => "{}", error;
     Self::Source(error) => "the storage cannot be read: {}", error;
-    Self::UnexpectedEof { at } => "the file ends too early, at byte {}", at;
+    Self::UnexpectedEof { at } => "the file ends too early: byte {} is missing", at;
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for ReadError<E> {}

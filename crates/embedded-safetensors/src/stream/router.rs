@@ -18,7 +18,8 @@ pub enum RouterEvent<'m, 'c> {
     NeedInput,
     /// The header is complete and valid, and the [`index`](Router::index) is available.
     Header,
-    /// Bytes of one tensor: as many as the input has, up to the end of the tensor.
+    /// Bytes of one tensor: as many as the input has, up to the end of the tensor. They may begin and end
+    /// inside an element.
     Data {
         /// The tensor that the bytes belong to.
         tensor: IndexedTensor<'m>,

@@ -47,7 +47,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the error for a name without a tensor.
-    pub(crate) const fn not_found(&self) -> Error {
+    const fn not_found(&self) -> Error {
         ErrorKind::NotFound { query: None }.at(self.data_start())
     }
 

@@ -24,9 +24,12 @@ use Check::{Here, Not};
 
 const NEEDS_BOARD: Check = Not("it needs the board");
 
-static LINES: [(&str, &str, Check); 17] = [
+static LINES: [(&str, &str, Check); 20] = [
     ("README.md", "cargo add embedded-safetensors --features embedded-io", Here(add)),
+    ("README.md", "cargo add embedded-io", Here(add_published)),
     ("docs/src/getting-started.md", "cargo add embedded-safetensors", Here(add)),
+    ("docs/src/desktop-files.md", "cargo add embedded-safetensors --features std", Here(add)),
+    ("docs/src/desktop-files.md", "cargo add safetensors-files", Here(add)),
     ("docs/src/command.md", "cargo install --path host", Here(install)),
     ("host/README.md", "cargo install --path host", Here(install)),
     (
@@ -138,16 +141,21 @@ fn shell(line: &str, folder: &Path) -> Result<Run, String> {
     Ok(Run::new("sh").args(["-ec", line]).env("PATH", path).dir(folder))
 }
 
+/// Adds one of our crates, from the checkout.
 fn add(line: &str) -> Result<(), String> {
+    let name = line.split(' ').nth(2).unwrap_or_default();
+    let library = workspace::root().join("crates").join(name);
+    add_published(&format!("{line} --path {}", library.display()))
+}
+
+/// Adds a crate to an empty package, which must then compile.
+fn add_published(line: &str) -> Result<(), String> {
     let folder = folder("add")?;
     let manifest = "[workspace]\n\n[package]\nname = \"firmware\"\nversion = \"0.0.0\"\nedition = \"2024\"\n";
     workspace::write(&folder.join("Cargo.toml"), manifest.as_bytes())?;
     workspace::write(&folder.join("src/lib.rs"), b"")?;
-    let library = workspace::root().join("crates/embedded-safetensors");
-    shell(&format!("{line} --path {} && cargo check", library.display()), &folder)?
-        .env("CARGO_TARGET_DIR", workspace::target_dir().join("scratch/target"))
-        .capture()
-        .map(drop)
+    let target = workspace::target_dir().join("scratch/target");
+    shell(&format!("{line} && cargo check"), &folder)?.env("CARGO_TARGET_DIR", target).capture().map(drop)
 }
 
 fn install(line: &str) -> Result<(), String> {
