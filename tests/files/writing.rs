@@ -193,7 +193,7 @@ fn invalid_description_names_the_tensor() {
     let huge = [TensorSpec::new("huge", Dtype::F32, &[1 << 60])];
     assert_eq!(
         message_of(FileSpec::new(&huge)),
-        r#"./m: "huge": tensor too large: its size in bits does not fit into 64 bits"#
+        r#"./m: "huge": tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits"#
     );
     let keys = [("k", "1"), ("k", "1")];
     assert_eq!(message_of(FileSpec::new(&[]).with_metadata(&keys)), r#"./m: duplicate key "k""#);

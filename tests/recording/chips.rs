@@ -115,7 +115,7 @@ fn partition_starts_at_a_sector_and_ends_anywhere() {
     let error = sample.record(NorFile::partition(&mut flash, 1000..8000), 64, 100).map(drop).unwrap_err();
     assert_eq!(error, ErrorKind::Partition { start: 1000, sector: 1024 }.at(0).into());
     let message = "error[usage.partition] at byte 0: the partition begins at address 1000, which is not a \
-        multiple of the flash's sector of 1024 bytes";
+        multiple of the flash's sector size, 1024 bytes";
     assert_eq!(error.to_string(), message);
     assert!(flash.calls().is_empty());
 }

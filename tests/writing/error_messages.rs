@@ -42,7 +42,7 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::Unit { unit: 16 },
         "usage.unit",
-        "the data begins inside one of the storage's units of 16 bytes: align it with Placement::Start",
+        "the data begins inside a write unit of 16 bytes: align it with Placement::Start",
     ),
     (
         ErrorKind::Longer { len: 200, file_len: 120 },
@@ -52,7 +52,7 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::Partition { start: 100, sector: 4096 },
         "usage.partition",
-        "the partition begins at address 100, which is not a multiple of the flash's sector of 4096 bytes",
+        "the partition begins at address 100, which is not a multiple of the flash's sector size, 4096 bytes",
     ),
     (
         ErrorKind::Capacity { needed: 120, capacity: 100 },

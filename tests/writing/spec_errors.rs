@@ -246,8 +246,8 @@ fn too_large_tensor() {
         let tensor = TensorSpec::new("b", dtype, dims);
         assert_eq!((tensor.byte_len(), errors(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let message = "error[usage.overflow] in tensor 1, counted from 0: tensor too large: its size in bits \
-        does not fit into 64 bits";
+    let message = "error[usage.overflow] in tensor 1, counted from 0: tensor too large: the product of its \
+        dimensions, or its size in bits, does not fit into 64 bits";
     assert_message(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", message);
 }
 
@@ -352,8 +352,7 @@ fn invalid_placement() {
             }
         }
     }
-    let message =
-        "error[usage.placement]: tensors cannot be aligned to 12: it must be a power of two, and at least 8";
+    let message = "error[usage.placement]: tensors cannot be aligned to 12: an alignment is a power of two, and at least 8";
     assert_message(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", message);
 }
 

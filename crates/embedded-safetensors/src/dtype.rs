@@ -6,7 +6,8 @@ use crate::util::text::equal;
 /// Declares [`Dtype`]: a line for each element type. Its name is the header's spelling.
 macro_rules! dtypes {
     ($($(#[$doc:meta])+ $name:ident,)+) => {
-        /// An element type, in the order of the ranks in the reference's writer (lowest first).
+        /// An element type. The order is that of the Rust crate `safetensors`, whose writer sorts tensors by
+        /// it.
         ///
         /// *Memory*: one byte.
         ///
@@ -26,7 +27,7 @@ macro_rules! dtypes {
         }
 
         impl Dtype {
-            /// Every dtype, in rank order.
+            /// Every dtype, in this order.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
             /// Returns the header's spelling.
@@ -40,7 +41,7 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    /// Boolean, one byte each; readers never inspect the value.
+    /// Boolean, one byte each. Any byte is valid; as a number it is 0 for the byte 0, and 1 for any other.
     BOOL,
     /// MXFP4: 4-bit float, two to a byte.
     F4,

@@ -45,8 +45,8 @@
 //!
 //! - **Memory**: no heap, no recursion. The documentation of each item says how many bytes it takes; every
 //!   buffer is the caller's.
-//! - **Panics**: none, except for three that are documented where they can occur: lookups in consts that
-//!   fail the build, a visitor that panics, and an `async fn` that is polled after it has completed.
+//! - **Panics**: none of its own at run time, except when an `async fn` is polled after it has completed.
+//!   Lookups in consts panic at build time. A panic of your visitor passes through.
 //! - **Errors**: [`ErrorKind::class`] tells a bad file, too little memory and a caller's mistake apart. Each
 //!   error has a stable code and the offset of the byte where it was found.
 //! - **Verdict**: a file is accepted or rejected as by the Rust crate `safetensors` 0.8.0, on every
@@ -64,7 +64,7 @@
 //! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |
 //! | `half` | `f16` and `bf16` as element types |
 //! | `serde-json-core` | metadata decoded into your own types |
-//! | `defmt` | `defmt::Format` for every type that has `Debug` |
+//! | `defmt` | `defmt::Format` for every type that has `Debug`, except files |
 //! | `std` | models in files, memory maps, `std::fs::File` as storage, errors that become `io::Error` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -37,8 +37,8 @@ use crate::validate::{Summary, Validator};
 ///
 /// The format has no checksum for the data, so changes of the data are not detected.
 ///
-/// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all), and reading a
-/// tensor or its rows take at most 704 bytes of stack on a Cortex-M3, including the caller's share, for
+/// *Memory*: 24 bytes and the storage. [`open`](Self::open), [`find_all`](Self::find_all), and reading a
+/// tensor or its rows take at most 704 bytes of stack on a Cortex-M3, including the frame of the caller, for
 /// headers of any length. Building an error takes 64 bytes more.
 ///
 /// ```

@@ -38,8 +38,7 @@ pub enum SpecPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecErrorKind {
-    /// The name is `__metadata__`, which no reader takes for a tensor; or, in a file that is padded, it is
-    /// one of padding.
+    /// The name is reserved: `__metadata__`, or in a padded file the name of a padding tensor.
     Reserved,
     /// An earlier tensor has the same name.
     DuplicateName {
@@ -53,8 +52,8 @@ pub enum SpecErrorKind {
     },
     /// The tensor or the key belongs before its predecessor.
     OutOfOrder,
-    /// The number of bits of the tensor exceeds 2^64 - 1, or that of its elements does on the way,
-    /// counted from the left: no reader takes `[2^32, 2^32, 0]`, either.
+    /// The number of bits, or the product of the dimensions from left to right, exceeds 2^64 - 1. No reader
+    /// accepts `[2^32, 2^32, 0]` either.
     Overflow,
     /// The tensor ends inside a byte.
     SubByte {
@@ -128,7 +127,7 @@ sentences! {
     Self::DataTooLong => "the length of the file does not fit into 64 bits";
     Self::HeaderTooLarge { length } =>
         "header too large: {} bytes, at most {} are allowed", length, MAX_HEADER_LEN;
-    Self::Placement { asked } => "tensors cannot be aligned to {}: it must be a power of two, and at least 8", asked;
+    Self::Placement { asked } => "tensors cannot be aligned to {}: an alignment is a power of two, and at least 8", asked;
     Self::OrderMemory { needed, capacity } =>
         "too little memory to sort: {} numbers needed, one per tensor and key, {} available", needed, capacity;
 }

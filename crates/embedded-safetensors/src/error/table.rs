@@ -34,7 +34,7 @@ macro_rules! errors {
         /// # let act = |kind: ErrorKind|
         /// match kind.class() {
         ///     Class::File => "ask for the file again",
-        ///     Class::Limit => "use a larger buffer",
+        ///     Class::Limit => "give it more memory, or use another call",
         ///     Class::Usage => "correct the program",
         /// }
         /// # ;
@@ -244,7 +244,7 @@ errors! {
         DuplicateMetadata = "metadata.twice" { "duplicate \"__metadata__\"" }
         /// The number of elements or bits, multiplied left to right, exceeds 2^64 - 1. At: the dimension
         /// that overflows, or the shape's bracket when it is the width of the dtype.
-        Overflow = "tensor.overflow" { "tensor too large: its size in bits does not fit into 64 bits" }
+        Overflow = "tensor.overflow" { "tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits" }
         /// The tensor ends inside a byte. At: the shape's opening bracket.
         SubByte {
             /// How many elements the shape has.
@@ -270,7 +270,7 @@ errors! {
             begin: u64,
             /// The second offset.
             end: u64,
-        } = "layout.reversed" { "begins at {}, but ends before that, at {}", Number(begin), Number(end) }
+        } = "layout.reversed" { "the tensor begins at {}, but ends before that, at {}", Number(begin), Number(end) }
         /// Bytes that belong to no tensor. At: the first offset of the tensor after the hole.
         Hole {
             /// Where the tensor begins.
@@ -279,14 +279,14 @@ errors! {
             previous_end: u64,
         } = "layout.hole" {
             if begin == 1 && previous_end == 0 =>
-                "begins at 1, but the data begins at 0 (1 byte belongs to no tensor)";
+                "the tensor begins at 1, but the data begins at 0 (1 byte belongs to no tensor)";
             if previous_end == 0 =>
-                "begins at {}, but the data begins at 0 ({} belong to no tensor)",
+                "the tensor begins at {}, but the data begins at 0 ({} belong to no tensor)",
                     Number(begin), Bytes(begin);
             if begin.saturating_sub(previous_end) == 1 =>
-                "begins at {}, but the tensor before it ends at {} (1 byte belongs to no tensor)",
+                "the tensor begins at {}, but the tensor before it ends at {} (1 byte belongs to no tensor)",
                     Number(begin), Number(previous_end);
-            "begins at {}, but the tensor before it ends at {} ({} belong to no tensor)",
+            "the tensor begins at {}, but the tensor before it ends at {} ({} belong to no tensor)",
                 Number(begin), Number(previous_end), Bytes(begin.saturating_sub(previous_end));
         }
         /// Bytes that belong to two tensors. At: the first offset of the later of the two.
@@ -296,7 +296,7 @@ errors! {
             /// Where the tensor before it ends.
             previous_end: u64,
         } = "layout.overlap" {
-            "begins at {}, inside the tensor before it, which ends at {} ({} too early)",
+            "the tensor begins at {}, inside the tensor before it, which ends at {} ({} too early)",
                 Number(begin), Number(previous_end), Bytes(previous_end.saturating_sub(begin));
         }
         /// The file ends before its tensors do. At: the end of the file.
@@ -426,8 +426,8 @@ errors! {
             query: Option<u64>,
         } = "usage.missing" {
             if query.is_some() =>
-                "tensor not found: query {}, counted from 0", Number(or_zero(query));
-            "tensor not found, or not looked up";
+                "required tensor not found: number {} in the list, counted from 0", Number(or_zero(query));
+            "tensor not found, or its query was never used in a lookup";
         }
         /// A window of 0 bytes. At: the byte that could not be read.
         NoWindow = "usage.window" { "the window is empty: give it at least 1 byte" }
@@ -437,7 +437,7 @@ errors! {
             asked: u64,
             /// How many bytes the tensor has.
             len: u64,
-        } = "usage.range" { "byte {} requested, but the tensor has {}", Number(asked), Bytes(len) }
+        } = "usage.range" { "byte {}, counted from 0, requested, but the tensor has {}", Number(asked), Bytes(len) }
         /// An element after the last one that is read as values, or more elements than are left. At:
         /// their end.
         OutsideElements {
@@ -445,7 +445,7 @@ errors! {
             asked: u64,
             /// How many there are.
             len: u64,
-        } = "usage.element" { "element {} requested, but there are {}", Number(asked), Number(len) }
+        } = "usage.element" { "element {}, counted from 0, requested, but there are only {}", Number(asked), Number(len) }
         /// A tensor that ends after the file's data: the tensor belongs to another file. At: the end of
         /// the data.
         OutsideData {
@@ -512,7 +512,7 @@ errors! {
             /// How long the axis is.
             size: u64,
         } = "usage.slice" {
-            "index {} requested on axis {}, whose size is {}",
+            "index {}, counted from 0, requested on axis {}, whose size is {}",
                 Number(asked), Number(axis as u64), Number(size);
         }
         /// More ranges than the tensor has axes, or a row of a scalar. At: the tensor's first byte.
@@ -522,7 +522,7 @@ errors! {
             /// How many axes there are.
             rank: u64,
         } = "usage.axes" {
-            if asked == 1 && rank == 1 => "the tensor has 1 axis, but 1 range was given";
+            if asked == 1 && rank == 0 => "a scalar has no axes, so it has no rows and takes no range";
             if asked == 1 => "the tensor has {} axes, but 1 range was given", Number(rank);
             if rank == 1 => "the tensor has 1 axis, but {} ranges were given", Number(asked);
             "the tensor has {} axes, but {} ranges were given", Number(rank), Number(asked);
@@ -601,7 +601,7 @@ errors! {
             /// The size of a unit in bytes.
             unit: u64,
         } = "usage.unit" {
-            "the data begins inside one of the storage's units of {}: align it with Placement::Start",
+            "the data begins inside a write unit of {}: align it with Placement::Start",
                 Bytes(unit);
         }
         /// The storage holds more bytes than the file will have, and cannot be truncated: the rest would
@@ -621,7 +621,7 @@ errors! {
             /// The size of a sector, in bytes.
             sector: u32,
         } = "usage.partition" {
-            "the partition begins at address {}, which is not a multiple of the flash's sector of {} bytes",
+            "the partition begins at address {}, which is not a multiple of the flash's sector size, {} bytes",
                 Number(start as u64), Number(sector as u64);
         }
     }

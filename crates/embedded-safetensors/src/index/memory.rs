@@ -69,8 +69,8 @@ pub struct IndexSize {
     pub name_bytes: usize,
 }
 
-/// Memory for an index of this many tensors, whose shapes have this many dimensions together, and whose names
-/// have this many bytes. `safetensors inspect` prints the three numbers for a file, and
+/// Memory for an index of `TENSORS` tensors, whose shapes have `DIMS` dimensions in total, and whose names
+/// have `NAME_BYTES` bytes in total. `safetensors inspect` prints the three numbers for a file, and
 /// [`Model::index_size`](crate::Model::index_size) returns them.
 ///
 /// It may be a `static`, inside a cell that hands out `&mut` once. All its bytes are zero, so it takes no

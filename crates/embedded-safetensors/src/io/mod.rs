@@ -1,4 +1,4 @@
-//! Use this when you connect storage: these are the traits that files are read from and written to.
+//! Use this when you connect storage: these are the traits of storage for files.
 //!
 //! They exist already for slices and, with features, for `embedded_io`, NOR flash and files of `std`.
 //! Implement [`ReadAt`] and [`WriteAt`] for storage of your own.

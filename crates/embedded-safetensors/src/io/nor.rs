@@ -13,8 +13,8 @@ const LARGEST_UNIT: usize = 64;
 
 /// A file in NOR flash, or in a partition of one. If the flash is [`NorFlash`], a file can be recorded there.
 ///
-/// Reads may begin and end anywhere. Parts of a read unit go through a few bytes on the stack. If a read
-/// begins at a unit, whole units go straight into your buffer.
+/// Reads may begin and end anywhere. If a read begins at a multiple of `READ_SIZE`, whole units go directly
+/// into your buffer. Partial units go through a few bytes on the stack.
 ///
 /// *Memory*: 24 bytes and that of `F`; during a read 64 bytes of stack.
 ///

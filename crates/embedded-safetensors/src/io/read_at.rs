@@ -68,6 +68,7 @@ pub trait ReadAt {
     }
 }
 
+/// # Cancel safety
 /// The futures are those of the storage itself, and no larger.
 #[form]
 impl<S: ReadAt + ?Sized> ReadAt for &mut S {

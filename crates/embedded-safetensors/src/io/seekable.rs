@@ -5,15 +5,12 @@ use super::{ReadAt, WriteAt, form, invalidate, write_full};
 use crate::io::FileLen;
 use crate::io::write::{PREFIX, WriteError, reject_longer};
 
-/// An adapter for types with `Read` and `Seek`: a file of embedded-sdmmc or littlefs, and with the adapters
-/// of `embedded-io-adapters` one of `std`. If the type also has `Write`, a file can be recorded there.
+/// An adapter for types with `Read` and `Seek`, such as a file of embedded-sdmmc or littlefs. A file of `std`
+/// works through `embedded-io-adapters`. If the type also has `Write`, a file can be recorded there.
 ///
-/// It seeks only if a read or write does not continue the one before. An interrupted call is repeated. After
-/// any other error it seeks before it reads or writes, so the operation can be repeated.
-///
-/// # Cancel safety
-/// Its futures may be dropped, even if those of `T` may have moved the position or read bytes already: after
-/// an incomplete call, it seeks before it reads.
+/// It seeks only if a read or write does not continue the one before. It repeats a call that returns
+/// `Interrupted`. After any other error it seeks before the next read or write, so you can repeat the
+/// operation.
 ///
 /// *Memory*: 16 bytes and that of `T`.
 ///
@@ -25,6 +22,11 @@ use crate::io::write::{PREFIX, WriteError, reject_longer};
 ///     Model::open(Seekable::new(file), &mut [0; 512])
 /// }
 /// ```
+///
+/// # Cancel safety
+/// Its futures may be dropped, even if those of `T` may have moved the position or read bytes already: after
+/// an incomplete call, it seeks before it reads.
+#[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seekable<T> {

@@ -27,7 +27,7 @@ use core::ops::Range;
 /// [`slice`](Self::slice). They consume the reader; [`Model::reader`](crate::Model::reader) creates a new
 /// one without I/O.
 ///
-/// After an error or a dropped future, the reader is unchanged, and you can repeat the call.
+/// After an error, the reader is unchanged, and you can repeat the call.
 ///
 /// *Memory*: at most 72 bytes. The bytes are read directly into your buffers.
 ///
@@ -47,6 +47,10 @@ use core::ops::Range;
 /// model.reader(&weight)?.row(7)?.read_exact(&mut row)?; // converted from I8
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Cancel safety
+/// After a dropped future, too, the reader is unchanged.
+#[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorReader<'t, S> {

@@ -20,10 +20,13 @@ use std::vec::Vec;
 /// elements, also of 4 and 6 bits. A C64 tensor is read as F32, real parts first, so each element has two
 /// values. All counts and positions here are in values.
 ///
-/// After an error or a dropped future, the buffer may hold anything. The reader is unchanged, and you can
-/// repeat the call.
+/// After an error, the buffer may hold anything. The reader is unchanged, and you can repeat the call.
 ///
-/// *Memory*: that of `R` and the source.
+/// # Cancel safety
+/// The same holds after a dropped future.
+///
+/// # Memory
+/// That of the storage and of `R`, the arrangement of the elements.
 ///
 /// # Reads
 /// There is no intermediate buffer: the bytes are read into the memory of the values and converted there. A
@@ -47,6 +50,7 @@ use std::vec::Vec;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Values<S, R = Contiguous, const ROUNDED: bool = false> {

@@ -132,8 +132,8 @@ impl Status {
 /// by [`Validator`](crate::validate::Validator) before any data is copied. Only the names of targets are
 /// checked for duplicates.
 ///
-/// The header must list the tensors in the order of their offsets, as the reference writes them, because a
-/// stream cannot be read again. A [`Router`](crate::stream::Router) accepts any order.
+/// The header must list the tensors in the order of their offsets, as the Rust crate `safetensors` writes
+/// them, because a stream cannot be read again. A [`Router`](crate::stream::Router) accepts any order.
 ///
 /// `B` is an array, a slice or another container of [`Target`]s.
 ///

@@ -1,5 +1,5 @@
-//! Use this when you need the verdict on a file: in one call for a file in memory, or piece by piece as its
-//! header arrives.
+//! Use this when you need to know whether a file is valid: in one call for a file in memory, or piece by
+//! piece as its header arrives.
 
 pub(crate) mod duplicates;
 pub(crate) mod order;

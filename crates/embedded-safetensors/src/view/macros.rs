@@ -47,8 +47,8 @@ macro_rules! include_aligned {
 ///
 /// A file that is invalid, or is not what the program expects, fails the build with an error that says why.
 ///
-/// *Memory*: the file, in flash, once however often the const is used. The table is in the program only if
-/// the view itself is used at run time: 168 bytes a tensor.
+/// *Memory*: the file, once, in flash, however often the const is used. The table is in the program only if
+/// the view itself is used at run time: 168 bytes per tensor.
 #[macro_export]
 macro_rules! include_model {
     ($path:expr, $align:expr $(,)?) => {{

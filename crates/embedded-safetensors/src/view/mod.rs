@@ -58,8 +58,8 @@ use walk::ParsedTensor;
 /// For a model that is linked into the program, [`include_model!`](crate::include_model) does lookups at
 /// build time, so the program contains no parser.
 ///
-/// *Memory*: 80 bytes, `Copy`. Lookups read the header again, or a table from the caller:
-/// [`with_tensors`](Self::with_tensors).
+/// *Memory*: 80 bytes, `Copy`. Each lookup reads the header again, or a table that you
+/// provide: [`with_tensors`](Self::with_tensors).
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     file: Aligned<'a>,

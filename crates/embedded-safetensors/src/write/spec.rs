@@ -91,7 +91,7 @@ impl Placement {
 }
 
 /// The description of a file: its tensors, its `__metadata__`, and where tensors begin. The methods that
-/// create a [`FilePlan`](crate::write::FilePlan) check whether there can be such a file.
+/// create a [`FilePlan`](crate::write::FilePlan) check that it is valid.
 ///
 /// ```
 /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
