@@ -21,11 +21,11 @@ const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 
 /// The rows of the table in the guide. A test here verifies each of them.
 const ROWS: [&str; 5] = [
-    "| `open`, `open_with` | `H`, once, or `W` if that is more | `H / W`, rounded up |",
+    "| `open`, `open_with` | the larger of `H` and `W`, once | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H \
         / W`, rounded up |",
-    "| `open_unordered`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / \
-        k` passes, rounded up; `W` in the first if that is more | `H / W` in each |",
+    "| `open_unordered` with `k` [slots](#headers-out-of-order), `n` tensors out of order | `H` in each of 1 \
+        + ⌈`n / k`⌉ passes; in the first, `W` if that is larger | `H / W` in each |",
     "| lookups in an `Index`, `reader`, `seek` | none | none |",
     "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as \
         reading the bytes directly |",

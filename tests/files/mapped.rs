@@ -80,7 +80,7 @@ fn tensors_are_listed_and_found_in_place() {
             Err(embedded_safetensors::Error { kind, .. }) => assert!(matches!(kind, Kind::Rank { .. })),
         }
         for expected in vector.tensors.iter().flatten().filter(|tensor| tensor.shape.len() <= 8) {
-            let tensor = model.find(&expected.name).expect("few enough dimensions").expect(vector.id);
+            let tensor = model.find(&expected.name).expect("few enough dimensions").expect(&vector.id);
             assert_eq!(sha256(tensor.bytes()), expected.sha256, "{}", vector.id);
         }
     });

@@ -121,7 +121,8 @@ sentences! {
     Self::DuplicateName { other } => "duplicate name: tensor {} has the same name", other;
     Self::DuplicateKey { other } => "duplicate key: key {} is the same", other;
     Self::OutOfOrder => "out of order: it belongs before its predecessor; use plan_sorted";
-    Self::Overflow => "tensor too large: its size in bits does not fit into 64 bits";
+    Self::Overflow =>
+        "tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits";
     Self::SubByte { elements: 1, bits } => "ends inside a byte: it has 1 element of {} bits", bits;
     Self::SubByte { elements, bits } => "ends inside a byte: it has {} elements of {} bits", elements, bits;
     Self::DataTooLong => "the length of the file does not fit into 64 bits";
