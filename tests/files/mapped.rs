@@ -153,7 +153,7 @@ fn too_many_dimensions_is_an_error_of_that_tensor() {
 fn path_that_is_not_a_model_is_an_error() {
     let dir = TempDir::new();
     let open_error = |path: &Path| message(&dir, open(path).map(drop));
-    assert_eq!(open_error(dir.path()), ".: it is a folder, not a file");
+    assert_eq!(open_error(dir.path()), ".: it is a directory, not a file");
     assert!(open_error(&dir.join("nothing")).starts_with("cannot open ./nothing: "));
     let empty = open(&dir.put("empty", b"")).expect_err("no header");
     let FileErrorKind::Format(error) = empty.kind() else { panic!("{empty}") };

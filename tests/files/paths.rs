@@ -86,7 +86,7 @@ fn special_files_are_not_replaced_or_edited() {
     symlink("/dev/null", dir.join("link")).expect("succeeds");
     let before = dir.names();
     for (name, what) in
-        [("folder", "a folder"), ("socket", "a socket"), ("pipe", "a named pipe"), ("link", "a device")]
+        [("folder", "a directory"), ("socket", "a socket"), ("pipe", "a named pipe"), ("link", "a device")]
     {
         let path = dir.join(name);
         let expected = format!("./{name}: it is {what}, not a file");
@@ -111,7 +111,7 @@ fn impossible_path_is_reported() {
     assert_eq!(message(&dir, outcome), expected);
     dir.put("file", b"");
     put(&dir.join("file/m")).expect_err("not in a directory");
-    let expected = "cannot resolve the path of ./m/: the path is that of a folder";
+    let expected = "cannot resolve the path of ./m/: the path is that of a directory";
     assert_eq!(message(&dir, put(&dir.join("m/"))), expected);
     put(&dir.join("..")).expect_err("a directory");
     assert_eq!(message(&dir, put(Path::new(""))), "cannot resolve the path of it: the path is empty");

@@ -295,7 +295,7 @@ impl Disk for SimulatedDisk {
         let state = self.call()?;
         let directory = || {
             let version = Version { identity: None, len: 0, modified: None };
-            let stat = Stat { other: Some("a folder"), permissions: None, version };
+            let stat = Stat { other: Some("a directory"), permissions: None, version };
             state.directories.contains(path).then_some(stat)
         };
         Ok(state.names.get(path).map(|&index| state.files[index].stat(index)).or_else(directory))

@@ -127,7 +127,7 @@ fn open_error(path: &Path, error: io::Error) -> FileErrorKind {
 pub fn other_than_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,
-        _ if kind.is_dir() => Some("a folder"),
+        _ if kind.is_dir() => Some("a directory"),
         _ => Some(special(kind)),
     }
 }

@@ -308,7 +308,7 @@ impl core::fmt::Debug for Checkpoint<'_> {
 /// When something other than a directory is there; those of the system.
 fn stat_directory(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, EditErrorKind> {
     match disk.stat(target).map_err(|error| EditErrorKind::system("stat", error))? {
-        Some(Stat { other, .. }) if other != Some("a folder") => {
+        Some(Stat { other, .. }) if other != Some("a directory") => {
             Err(EditErrorKind::NotAFolder { what: other.unwrap_or("a file") })
         }
         found => Ok(found),
