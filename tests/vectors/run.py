@@ -7,11 +7,11 @@ The reader is a command. It gets one file on its standard input and answers with
      {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
       "metadata": {KEY: VALUE} or null}. data_offsets, sha256 (of the tensor's bytes) and metadata may
      be omitted; then they are not compared. With --strict, only sha256 may be omitted.
-  1  The file is not valid. A line `error[CODE] at byte N: …` on standard error or output is counted, if
+  1  The file is not valid. Python also ends with 1 after an exception that is not caught. A line `error[CODE] at byte N: …` on standard error or output is counted, if
      there is one, but does not matter unless --strict is given.
 
-Any other exit code, a signal, or no answer in time is a crash. Exit code of this script: 0 when the
-reader is right about all vectors, 1 when it is not, 2 when it could not be run.
+Any other exit code, a signal, too much output or no answer in time is a crash. Exit code of this script:
+0 when the reader is right about all vectors, 1 when it is not, 2 when it could not be run, 130 after Ctrl-C.
 
 Standard library only. Public domain (CC0-1.0).
 """
@@ -27,21 +27,33 @@ import sys
 from runner import command, scoring, vectors
 
 
+#: How many wrong answers are printed, and how many characters of each.
+MOST_SHOWN = 50
+LONGEST_LINE = 240
+
+
 def main():
     """Runs the command over all vectors and prints its errors."""
     options = arguments()
-    chosen = choose(vectors.load()["vectors"], options)
+    all_vectors = vectors.load()["vectors"]
+    chosen = choose(all_vectors, options)
+    if options.json:
+        write_json(options, [])  # a path that cannot be written is told before the run
     try:
         answers = command.ask_all(options.command, chosen, options.jobs, options.timeout)
-    except (vectors.Unusable, OSError) as error:
+    except FileNotFoundError:
+        fail(f"{options.command[0]} cannot be run: the interpreter that its first line names does not exist")
+    except (vectors.Unusable, command.Hanging, OSError) as error:
         fail(error)
     results = [
         (vector, answers[vector["id"]], scoring.problem(vector, answers[vector["id"]], options.strict))
         for vector in chosen
     ]
-    print_summary(results)
     if options.json:
         write_json(options, results)
+    print_summary(results, options.strict)
+    print_large(all_vectors, options)
+    print_wrong(results)
     return 1 if any(problem for _, _, problem in results) else 0
 
 
@@ -49,13 +61,14 @@ def arguments():
     """Parses and checks the command line."""
     parser = argparse.ArgumentParser(
         description="Scores a reader of safetensors files against the conformance vectors.",
-        epilog="The reader gets a file on stdin; it exits with 0 and prints the tensors as JSON, or with 1.",
+        epilog="The reader gets a file on stdin; it exits with 0 and prints the tensors as JSON, or with 1. "
+        "Exit code: 0 if it is right about all vectors, 1 if not, 2 if it could not be run.",
         usage="%(prog)s [options] -- COMMAND ARGS…",
     )
     parser.add_argument("--large", action="store_true", help="also the files of more than a megabyte")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
-    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="at once")
-    parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file")
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="files at once [default: number of cores]")
+    parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file [default: 60]")
     parser.add_argument("--filter", default="*", metavar="GLOB", help="only vectors whose id matches")
     parser.add_argument("--json", metavar="FILE", help="write every answer to this file")
     parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -63,7 +76,7 @@ def arguments():
     if options.command[:1] == ["--"]:
         del options.command[0]
     if not options.command:
-        parser.error("which command reads the files? Give it behind --")
+        parser.error("which command reads the files? Give it after --")
     if not shutil.which(options.command[0]):
         parser.error(f"there is no program {options.command[0]!r} that can be run")
     return options
@@ -95,8 +108,8 @@ def fail(sentence):
     sys.exit(2)
 
 
-def print_summary(results):
-    """Prints a line for each area, then one for each wrong answer."""
+def print_summary(results, strict):
+    """Prints a line for each area, and what is not visible from them."""
     areas = collections.defaultdict(list)
     for vector, _, problem in results:
         areas[vectors.area(vector)].append(problem is None)
@@ -104,15 +117,15 @@ def print_summary(results):
         print(f"{name:<12} {sum(right):>5} of {len(right):>5}")
     right = sum(problem is None for _, _, problem in results)
     print(f"{'all':<12} {right:>5} of {len(results):>5}")
-    print_errors(results)
+    print_errors(results, strict)
     print_left_out(results)
-    for vector, _, problem in results:
-        if problem:
-            print(f"{vector['id']}: {problem}\n    {vector['reason']}")
+    accepted = [answer.verdict == "accept" for vector, answer, _ in results if vector["verdict"] == "valid"]
+    if accepted and not any(accepted):
+        print("no valid file was accepted: does the runner work?")
 
 
-def print_errors(results):
-    """Prints how many errors have the code and the offset of the manifest, for information."""
+def print_errors(results, strict):
+    """Prints how many errors have the code and the offset of the manifest."""
     refused = [
         (vector, answer)
         for vector, answer, _ in results
@@ -120,7 +133,31 @@ def print_errors(results):
     ]
     codes = sum(scoring.has_code(*pair) for pair in refused)
     places = sum(scoring.has_place(*pair) for pair in refused)
-    print(f"of {len(refused)} errors, {codes} have the manifest's code and {places} its offset")
+    scored = "" if strict else " (not scored)"
+    print(f"of {len(refused)} errors, {codes} have the manifest's code and {places} its offset{scored}")
+
+
+def print_large(all_vectors, options):
+    """Prints how many vectors were left out for their size."""
+    count = sum(bool(vector.get("large")) and fnmatch.fnmatchcase(vector["id"], options.filter) for vector in all_vectors)
+    if count and not options.large:
+        print(f"{count} vectors of more than a megabyte were not tested: --large includes them")
+
+
+def print_wrong(results):
+    """Prints the wrong answers, each with the reason of the vector and where to look."""
+    wrong = [(vector, problem) for vector, _, problem in results if problem]
+    for vector, problem in wrong[:MOST_SHOWN]:
+        line = problem.splitlines()[0][:LONGEST_LINE]
+        print(f"{vector['id']}: {line}\n    {vector['reason']}\n    {where(vector)}")
+    if len(wrong) > MOST_SHOWN:
+        print(f"… and {len(wrong) - MOST_SHOWN} more: --filter selects vectors, --json lists all answers")
+
+
+def where(vector):
+    """Returns the rule, the error and the file of a vector."""
+    error = f", {vector['code']} at byte {vector['at']}" if "code" in vector else ""
+    return f"{vector['rule']}{error}: {vector.get('file', 'made by its recipe')}"
 
 
 def print_left_out(results):
@@ -152,4 +189,12 @@ def write_json(options, results):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # of `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 2
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

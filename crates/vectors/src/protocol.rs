@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 const WORDS: usize = 1000;
 /// The number of characters kept of the end of a crash's message.
 const LAST_WORDS: usize = 200;
+/// The number of bytes that are shown of output that is not JSON.
+const START: usize = 60;
 
 /// How a reader's process ended.
 #[derive(Clone, Copy, Debug)]
@@ -75,11 +77,13 @@ pub struct Answer {
     pub at: Option<u64>,
     /// For an accepted file: the object that was printed.
     pub table: Option<Map<String, Value>>,
+    /// For a crash: whether there was no answer in time.
+    pub hangs: bool,
 }
 
 impl Answer {
     fn new(outcome: Outcome, text: String) -> Self {
-        Self { outcome, text, code: None, at: None, table: None }
+        Self { outcome, text, code: None, at: None, table: None, hangs: false }
     }
 
     /// Returns the answer of a reader's process.
@@ -89,7 +93,10 @@ impl Answer {
             End::Code(1) => Self::rejection(&output.words()),
             End::Code(code) => Self::crash(&format!("exit code {code}"), &output.words()),
             End::Signal(signal) => Self::crash(&format!("signal {signal}"), &output.words()),
-            End::TimedOut(seconds) => Self::new(Outcome::Crash, format!("no answer in {seconds} seconds")),
+            End::TimedOut(seconds) => {
+                let text = format!("no answer in {seconds} seconds");
+                Self { hangs: true, ..Self::new(Outcome::Crash, text) }
+            }
             End::Flooded(bytes) => Self::new(Outcome::Crash, format!("more than {bytes} bytes of output")),
         }
     }
@@ -109,13 +116,21 @@ impl Answer {
     fn acceptance(output: &[u8]) -> Self {
         match table(output) {
             Ok(table) => Self { table: Some(table), ..Self::new(Outcome::Accept, String::new()) },
-            Err(why) => Self::new(Outcome::Crash, format!("the output is not what the protocol says: {why}")),
+            Err(why) => Self::new(Outcome::Crash, format!("exit code 0, but {why}")),
         }
     }
 }
 
+/// Returns the object that was printed, or how it violates the protocol.
 fn table(output: &[u8]) -> Result<Map<String, Value>, String> {
-    let table: Map<String, Value> = serde_json::from_slice(output).map_err(|error| error.to_string())?;
+    if output.trim_ascii().is_empty() {
+        return Err("standard output is empty".to_owned());
+    }
+    let not_object = |_| {
+        let start = String::from_utf8_lossy(&output[..output.len().min(START)]);
+        format!("standard output is not one JSON object: {}", start.trim())
+    };
+    let table: Map<String, Value> = serde_json::from_slice(output).map_err(not_object)?;
     let tensors = table.get("tensors").and_then(Value::as_object).ok_or("\"tensors\" is not an object")?;
     let has_both = |tensor: &Value| ["dtype", "shape"].iter().all(|key| tensor.get(key).is_some());
     if !tensors.values().all(has_both) {
@@ -123,7 +138,7 @@ fn table(output: &[u8]) -> Result<Map<String, Value>, String> {
     }
     match table.get("metadata") {
         None | Some(Value::Object(_) | Value::Null) => Ok(table),
-        Some(_) => Err("metadata is neither an object nor null".to_owned()),
+        Some(_) => Err("\"metadata\" is neither an object nor null".to_owned()),
     }
 }
 
@@ -182,6 +197,14 @@ mod tests {
             r#"{"tensors":{"a":{"shape":[]}},"metadata":{}}"#,
         ] {
             assert_eq!(answer(End::Code(0), bad, "").outcome, Outcome::Crash, "{bad}");
+        }
+        for (output, why) in [
+            (" \n", "standard output is empty"),
+            ("hello {", "standard output is not one JSON object: hello {"),
+            ("[]", "standard output is not one JSON object: []"),
+            ("{}", "\"tensors\" is not an object"),
+        ] {
+            assert_eq!(answer(End::Code(0), output, "").text, format!("exit code 0, but {why}"));
         }
         let rejected = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
         assert_eq!(

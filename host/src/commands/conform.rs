@@ -77,7 +77,7 @@ impl Run for Conform {
         }
         let is_printed = self.page.as_ref().is_some_and(|page| page.as_os_str() == "-");
         if !is_printed {
-            self.print(&scores)?;
+            self.print(&manifest, &scores)?;
         }
         Ok(if scores.iter().all(Score::is_right) { Exit::Good } else { Exit::Bad })
     }
@@ -122,12 +122,15 @@ impl Conform {
         to.finish()
     }
 
-    fn print(&self, scores: &[Score<'_>]) -> io::Result<()> {
+    fn print(&self, manifest: &Manifest, scores: &[Score<'_>]) -> io::Result<()> {
         let mut out = BufWriter::new(io::stdout().lock());
         if self.json {
             json(scores, &self.words(), self.strict, &mut out)?;
         } else {
-            summary(scores, &mut out)?;
+            let left_out =
+                |vector: &&Vector| vector.large && matches(&self.filter, &vector.id) && !self.large;
+            let left_out = manifest.vectors.iter().filter(left_out).count();
+            summary(scores, self.strict, left_out, &mut out)?;
         }
         out.flush()
     }

@@ -13,6 +13,9 @@ use vectors::{Answer, Score, Vector};
 /// The interval at which `tick` is called while no file is finished.
 const TICK: Duration = Duration::from_millis(100);
 
+/// After this many files without an answer in time, one after another, the others are not tried.
+const HANGS: usize = 10;
+
 /// The reader and its options.
 pub struct Job<'a> {
     pub store: &'a Store,
@@ -86,10 +89,12 @@ fn gather<'v, E>(
     tick: &mut impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let mut scores: Vec<Option<Score<'v>>> = vectors.iter().map(|_| None).collect();
+    let mut hangs = 0;
     loop {
         let len = match done.recv_timeout(TICK) {
             Ok((index, score)) => {
                 scores[index] = score?;
+                hangs = hangs_after(hangs, scores[index].as_ref())?;
                 vectors[index].length
             }
             Err(RecvTimeoutError::Timeout) => 0,
@@ -97,4 +102,16 @@ fn gather<'v, E>(
         };
         tick(len as u64).map_err(Break::Stopped)?;
     }
+}
+
+/// Counts the files in a row that the reader has not answered in time.
+fn hangs_after(hangs: usize, score: Option<&Score<'_>>) -> Result<usize, Unusable> {
+    let Some(answer) = score.map(|score| &score.answer).filter(|answer| answer.hangs) else { return Ok(0) };
+    if hangs + 1 < HANGS {
+        return Ok(hangs + 1);
+    }
+    let text = &answer.text;
+    Err(Unusable::Reader(format!(
+        "the reader gave {text} to {HANGS} files in a row; the others were not tested"
+    )))
 }

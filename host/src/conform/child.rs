@@ -5,6 +5,7 @@ use crate::failure::sentence;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -118,6 +119,11 @@ impl Running {
         system::set_process_group(&mut command);
         match command.spawn() {
             Ok(child) => Ok(Self { child, ended: false }),
+            Err(error) if error.kind() == ErrorKind::NotFound && Path::new(program).is_file() => {
+                Err(Unusable::Reader(format!(
+                    "reader {program:?}: the interpreter of its first line does not exist"
+                )))
+            }
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
                 Err(Unusable::Reader(format!("reader {program:?} is not an executable program")))
             }

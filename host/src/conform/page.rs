@@ -1,6 +1,6 @@
 //! The results as a Markdown page.
 
-use crate::conform::summary::{area, cut, errors};
+use crate::conform::summary::{area, cut, error_of, errors};
 use crate::text::shown_text;
 use std::io::{self, Write};
 use vectors::protocol::Outcome;
@@ -29,17 +29,17 @@ pub fn page(
 }
 
 fn verdicts(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "| files | right | accepted | refused | crashed |\n| --- | --- | --- | --- | --- |")?;
+    writeln!(out, "| files | right | accepted | rejected | crashed |\n| --- | --- | --- | --- | --- |")?;
     for (verdict, files) in [
         (Verdict::Valid, "valid: to be accepted"),
-        (Verdict::Invalid, "invalid: to be refused"),
+        (Verdict::Invalid, "invalid: to be rejected"),
         (Verdict::Either, "either: readers may differ"),
     ] {
         let these = || scores.iter().filter(move |score| score.vector.verdict == verdict);
         let Count { right, all } = Count::of(these());
         let ended = |outcome| these().filter(|score| score.answer.outcome == outcome).count();
-        let [accepted, refused, crashed] = [Outcome::Accept, Outcome::Reject, Outcome::Crash].map(ended);
-        writeln!(out, "| {files} | {right} of {all} | {accepted} | {refused} | {crashed} |")?;
+        let [accepted, rejected, crashed] = [Outcome::Accept, Outcome::Reject, Outcome::Crash].map(ended);
+        writeln!(out, "| {files} | {right} of {all} | {accepted} | {rejected} | {crashed} |")?;
     }
     writeln!(out)
 }
@@ -75,12 +75,12 @@ fn wrong(
     }
     writeln!(
         out,
-        "| vector | why it exists | rule | flags | what is wrong |\n| --- | --- | --- | --- | --- |"
+        "| vector | why it exists | rule | error | flags | what is wrong |\n| --- | --- | --- | --- | --- | --- |"
     )?;
     for (vector, problem) in wrong {
         let (id, reason, rule) = (cell(&vector.id), cell(&vector.reason), cell(&vector.rule));
-        let flags = cell(&vector.flags.join(", "));
-        writeln!(out, "| {id} | {reason} | {rule} | {flags} | {} |", code(&cut(problem)))?;
+        let (error, flags) = (cell(&error_of(vector).unwrap_or_default()), cell(&vector.flags.join(", ")));
+        writeln!(out, "| {id} | {reason} | {rule} | {error} | {flags} | {} |", code(&cut(problem)))?;
     }
     writeln!(out)
 }

@@ -3,9 +3,9 @@
 use crate::json::quoted;
 use crate::text::shown_text;
 use std::io::{self, Write};
-use vectors::Score;
 use vectors::protocol::Outcome;
 use vectors::scoring::{Count, Errors, grouped};
+use vectors::{Score, Vector, Verdict};
 
 /// The maximum number of characters of a reader's output per line.
 const SHOWN: usize = 240;
@@ -14,25 +14,66 @@ pub fn area<'v>(score: &Score<'v>) -> &'v str {
     score.vector.area()
 }
 
-/// Prints a line for each area, then two for each wrong answer.
-pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
+/// The number of wrong answers that are printed.
+const MOST_SHOWN: usize = 50;
+
+/// Prints a line for each area, and what is not visible from them; then three for each wrong answer.
+pub fn summary(
+    scores: &[Score<'_>],
+    strict: bool,
+    large_left_out: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
     for (area, Count { right, all }) in grouped(scores, area) {
         writeln!(out, "{:<12} {right:>5} of {all:>5}", shown_text(area))?;
     }
     let Count { right, all } = Count::of(scores);
     writeln!(out, "{:<12} {right:>5} of {all:>5}", "all")?;
-    writeln!(out, "{}", errors(scores))?;
+    writeln!(out, "{}{}", errors(scores), if strict { "" } else { " (not scored)" })?;
     let (left_out, tables) = left_out(scores);
     if left_out > 0 {
         writeln!(out, "{left_out} of {tables} answers omit offsets or metadata, which were not compared")?;
     }
-    for score in scores {
-        if let Some(problem) = &score.problem {
-            let (id, reason) = (shown_text(&score.vector.id), shown_text(&score.vector.reason));
-            writeln!(out, "{id}: {}\n    {reason}", cut(problem))?;
-        }
+    if accepts_nothing(scores) {
+        writeln!(out, "no valid file was accepted: does the runner work?")?;
     }
-    Ok(())
+    if large_left_out > 0 {
+        writeln!(
+            out,
+            "{large_left_out} vectors of more than a megabyte were not tested: --large includes them"
+        )?;
+    }
+    wrong(scores, out)
+}
+
+fn accepts_nothing(scores: &[Score<'_>]) -> bool {
+    let mut valid = scores.iter().filter(|score| score.vector.verdict == Verdict::Valid).peekable();
+    valid.peek().is_some() && valid.all(|score| score.answer.outcome != Outcome::Accept)
+}
+
+/// Prints the wrong answers, each with the reason of the vector and where to look.
+fn wrong(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
+    let wrong = || scores.iter().filter_map(|score| Some((score.vector, score.problem.as_ref()?)));
+    for (vector, problem) in wrong().take(MOST_SHOWN) {
+        let (id, reason) = (shown_text(&vector.id), shown_text(&vector.reason));
+        writeln!(out, "{id}: {}\n    {reason}\n    {}", cut(problem), place(vector))?;
+    }
+    match wrong().count().saturating_sub(MOST_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "… and {more} more: --filter selects vectors, --json lists all answers"),
+    }
+}
+
+/// The rule, the error and the file of a vector.
+fn place(vector: &Vector) -> String {
+    let error = error_of(vector).map_or(String::new(), |error| format!(", {error}"));
+    let file = vector.file.as_deref().unwrap_or("made by its recipe");
+    format!("{}{error}: {}", shown_text(&vector.rule), shown_text(file))
+}
+
+/// The manifest's error of a vector, if it has one.
+pub fn error_of(vector: &Vector) -> Option<String> {
+    Some(format!("{} at byte {}", shown_text(vector.code.as_deref()?), vector.at?))
 }
 
 /// The number of errors with the code and the offset of the manifest; for information.

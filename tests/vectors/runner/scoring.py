@@ -18,6 +18,8 @@ class Answer:
     #: For a rejection: this project's code of the error and its byte, if given.
     code: Optional[str] = None
     at: Optional[int] = None
+    #: For a crash: whether there was no answer in time.
+    hangs: bool = False
     #: For an accepted file: {"tensors": {name: {…}}, "metadata": {…} or None}
     table: Optional[dict] = None
 
@@ -59,7 +61,13 @@ def error_problem(vector, answer):
     """Returns what is wrong with the code or the offset of an error."""
     if has_code(vector, answer) and has_place(vector, answer):
         return None
-    return f"must say error[{vector['code']}] at byte {vector['at']}, but said error[{answer.code}] at byte {answer.at}"
+    return f"must say {error(vector['code'], vector['at'])}, but said {error(answer.code, answer.at)}"
+
+
+def error(code, at):
+    """Returns a code and a byte as they are printed."""
+    place = "no byte" if at is None else f"byte {at}"
+    return "no code" if code is None else f"error[{code}] at {place}"
 
 
 def has_code(vector, answer):
