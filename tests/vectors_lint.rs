@@ -312,7 +312,7 @@ fn rules() -> BTreeMap<String, BTreeSet<&'static str>> {
         .map(|(id, text)| {
             let sides: &[&str] = match () {
                 () if text.ends_with("*(accepts only)*") => &["accept"],
-                () if text.ends_with("*(refuses only)*") => &["reject"],
+                () if text.ends_with("*(rejects only)*") => &["reject"],
                 () => &["accept", "reject"],
             };
             (id.to_owned(), sides.iter().copied().collect())

@@ -24,9 +24,10 @@ use Check::{Here, Not};
 
 const NEEDS_BOARD: Check = Not("it needs the board");
 
-static LINES: [(&str, &str, Check); 20] = [
+static LINES: [(&str, &str, Check); 21] = [
     ("README.md", "cargo add embedded-safetensors --features embedded-io", Here(add)),
     ("README.md", "cargo add embedded-io", Here(add_published)),
+    ("README.md", "python3 tests/vectors/run.py -- ./my-reader", Here(score)),
     ("docs/src/getting-started.md", "cargo add embedded-safetensors", Here(add)),
     ("docs/src/desktop-files.md", "cargo add embedded-safetensors --features std", Here(add)),
     ("docs/src/desktop-files.md", "cargo add safetensors-files", Here(add)),
