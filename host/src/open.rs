@@ -43,7 +43,7 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
     Source::stream(system::blocking(file))
 }
 
-const HALF_WRITTEN: &str = "its header is half written by an edit in progress or interrupted; \
+const HALF_WRITTEN: &str = "its header is half written: an edit is in progress or was interrupted; \
     `safetensors pack --in-place FILE` repairs it";
 
 /// # Errors

@@ -109,7 +109,7 @@ fn help_and_version_succeed() {
     place.run(["--version"]).is(0, version, "");
     for (args, word) in [
         (&["--help"][..], "check"),
-        (&["check", "--help"], "Exit code"),
+        (&["check", "--help"], "0 if all files are valid"),
         (&["decode", "--help"], "Exit code"),
     ] {
         let run = place.run(args);

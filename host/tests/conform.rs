@@ -388,7 +388,7 @@ fn damaged_vectors_are_reported() {
         (r#""length":3,"file":"valid""#, "valid: not a regular file\n"),
         (r#""length":3,"file":"valid/a""#, "the file is not the one that the manifest means\n"),
         (r#""length":3"#, "it needs a file or a recipe, and not both\n"),
-        (r#""length":2,"file":"valid/a""#, "it has not the 2 bytes that the manifest says\n"),
+        (r#""length":2,"file":"valid/a""#, "it does not have the 2 bytes that the manifest states\n"),
         (
             r#""length":9999999999,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,
             "too long: 9999999999 bytes, at most 1073741824 allowed\n",

@@ -430,7 +430,7 @@ fn bad_usage_is_one_sentence() {
         (&["m", "o.safetensors", "--compress"], "safetensors: --compress works with .npz only\n"),
         (
             &["m", "o.safetensors", "--name", "x"],
-            "m: not a .npy file, which --name needs: all other inputs have tensor names\n",
+            "m: --name works with .npy only: all other inputs have tensor names\n",
         ),
         (
             &["b", "o.npy"],

@@ -249,7 +249,7 @@ fn bad_usage_is_one_sentence() {
         (
             &["--chip", "nRF52840_xxAA", "--at", "0x10001000", "m"],
             "",
-            "0x10001000 is in memory of nRF52840_xxAA that is not for data; flash is at \
+            "0x10001000 is in a memory region of nRF52840_xxAA that is not for data; flash is at \
              0x00000000..0x00100000",
         ),
         (

@@ -132,13 +132,13 @@ fn is_unsound(name: &str, contents: &[u8], sentence: &str) {
 #[test]
 fn damaged_arrays_are_rejected() {
     for (contents, sentence) in [
-        (Vec::new(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
-        (sound(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
+        (Vec::new(), "not a .npy array: it does not begin with \\x93NUMPY and a version"),
+        (sound(), "not a .npy array: it does not begin with \\x93NUMPY and a version"),
         (plain("(3,)", &[0; 2]), "the array has 2 bytes after its header, 3 needed"),
         (plain("(3,)", &[0; 4]), "the array has 4 bytes after its header, 3 needed"),
         (
             plain("(9999999999, 9999999999)", &[]),
-            "the header of the array tells of more bytes than there can be: shape [9999999999, 9999999999]",
+            "the array's size does not fit into 64 bits: shape [9999999999, 9999999999]",
         ),
         (plain("(3,)", &[0; 3])[..20].to_vec(), "the .npy ends after 10 of the 58 bytes of its header"),
         (
@@ -147,15 +147,15 @@ fn damaged_arrays_are_rejected() {
         ),
         (
             npy("'<U1'", "False", "(1,)", b"xxxx"),
-            "its elements are strings (dtype \"<U1\"), which safetensors has not",
+            "its elements are strings (dtype \"<U1\"), which safetensors does not have",
         ),
         (
             npy("'<c16'", "False", "()", &[0; 16]),
-            "its elements have the dtype \"<c16\", which safetensors has not",
+            "its elements have the dtype \"<c16\", which safetensors does not have",
         ),
         (
             npy("[('x', '<f4')]", "False", "()", &[0; 4]),
-            "the header of the array tells of records, which safetensors has not: \"[('x', '<f4')], \
+            "the header of the array describes records, which safetensors does not support: \"[('x', '<f4')], \
              'fortran_order': False, \"…",
         ),
         (npy("exit()", "False", "()", &[0; 4]), "the header of the array has \"e\" where a string belongs"),
@@ -172,7 +172,7 @@ fn damaged_archives_are_rejected() {
     let twice = Entry::stored("b.npy", &array);
     let len = stored.unpacked;
     for (entries, sentence) in [
-        (vec![stored.clone(), stored.clone()], "the archive has two entries \"a.npy\"".to_owned()),
+        (vec![stored.clone(), stored.clone()], "the archive has two entries named \"a.npy\"".to_owned()),
         (
             vec![Entry { name: "../a.npy".into(), ..stored.clone() }],
             "the archive has an entry with the unsafe name \"../a.npy\"".to_owned(),
@@ -196,19 +196,22 @@ fn damaged_archives_are_rejected() {
         ),
         (
             vec![Entry { crc: 1, ..stored.clone() }],
-            "entry \"a.npy\" does not have the checksum that the archive says".to_owned(),
+            "the checksum of entry \"a.npy\" is not the one in the archive".to_owned(),
         ),
         (
             vec![Entry { crc: 1, ..deflated.clone() }],
-            "entry \"a.npy\" does not have the checksum that the archive says".to_owned(),
+            "the checksum of entry \"a.npy\" is not the one in the archive".to_owned(),
         ),
         (
             vec![Entry { unpacked: len + 1, ..stored.clone() }],
-            format!("entry \"a.npy\" is stored as it is, but has two sizes: {len} and {} bytes", len + 1),
+            format!(
+                "entry \"a.npy\" is not compressed, but its two sizes differ: {len} and {} bytes",
+                len + 1
+            ),
         ),
         (
             vec![Entry { unpacked: len + 9, packed: len + 9, ..stored.clone() }],
-            format!("entry \"a.npy\" claims {} bytes, which the archive has not", len + 9),
+            format!("entry \"a.npy\" claims {} bytes, more than the archive has", len + 9),
         ),
         (
             vec![Entry { unpacked: len + 1, ..deflated.clone() }],
@@ -224,24 +227,35 @@ fn damaged_archives_are_rejected() {
         ),
         (
             vec![stored.clone(), Entry { at: Some(0), ..twice }],
-            "entry \"b.npy\" is not where the archive's list says".to_owned(),
+            "entry \"b.npy\" is not where the archive's list says it is".to_owned(),
         ),
         (
             vec![stored.clone(), Entry { at: Some(3), ..stored.clone() }],
-            "entry \"a.npy\" is not where the archive's list says".to_owned(),
+            "entry \"a.npy\" is not where the archive's list says it is".to_owned(),
         ),
         (
             vec![Entry::stored("a.npy", b"text")],
-            "entry \"a.npy\": this is no .npy array: it does not begin with \\x93NUMPY and a version"
-                .to_owned(),
+            "entry \"a.npy\": not a .npy array: it does not begin with \\x93NUMPY and a version".to_owned(),
         ),
     ] {
         is_unsound("a.npz", &zip(&entries), &sentence);
     }
     let whole = zip(&[stored]);
-    is_unsound("a.npz", b"", "this is no .npz: it has no end of a zip archive");
-    is_unsound("a.npz", &array, "this is no .npz: it has no end of a zip archive");
-    is_unsound("a.npz", &whole[..whole.len() - 1], "this is no .npz: it has no end of a zip archive");
+    is_unsound(
+        "a.npz",
+        b"",
+        "not a .npz file, or a truncated one: it does not end with the end record of a zip archive",
+    );
+    is_unsound(
+        "a.npz",
+        &array,
+        "not a .npz file, or a truncated one: it does not end with the end record of a zip archive",
+    );
+    is_unsound(
+        "a.npz",
+        &whole[..whole.len() - 1],
+        "not a .npz file, or a truncated one: it does not end with the end record of a zip archive",
+    );
     let mut more = whole.clone();
     let count = more.len() - 12;
     more[count] = 9;
@@ -304,8 +318,8 @@ fn zip64_numbers_are_read_and_checked() {
     is_sound(&listed_as(&array, max, max, max, &other));
     let short = u32::try_from(len).expect("short");
     is_sound(&listed_as(&array, short, short, max, &large(&[0])));
-    let claims = |bytes: u64| format!("entry \"a.npy\" claims {bytes} bytes, which the archive has not");
-    let elsewhere = "entry \"a.npy\" is not where the archive's list says";
+    let claims = |bytes: u64| format!("entry \"a.npy\" claims {bytes} bytes, more than the archive has");
+    let elsewhere = "entry \"a.npy\" is not where the archive's list says it is";
     for (contents, sentence) in [
         (listed_as(&array, max, max, 0, &large(&[len + 99, len + 99])), claims(len + 99)),
         (listed_as(&array, max, max, 0, &[]), claims(max.into())),
@@ -316,7 +330,10 @@ fn zip64_numbers_are_read_and_checked() {
         (listed_as(&array, short, short, max, &[]), elsewhere.to_owned()),
         (
             listed_as(&array, max, short, 0, &large(&[len + 1])),
-            format!("entry \"a.npy\" is stored as it is, but has two sizes: {} and {len} bytes", len + 1),
+            format!(
+                "entry \"a.npy\" is not compressed, but its two sizes differ: {} and {len} bytes",
+                len + 1
+            ),
         ),
     ] {
         is_unsound("a.npz", &contents, &sentence);
@@ -339,12 +356,12 @@ fn damaged_entry_headers_are_rejected() {
     {
         is_sound(&with(at, bytes));
     }
-    let elsewhere = "entry \"a.npy\" is not where the archive's list says";
+    let elsewhere = "entry \"a.npy\" is not where the archive's list says it is";
     // Another name, a longer one, one longer than the archive, another kind of header.
     for (at, bytes) in [(30, &b"b"[..]), (26, &[6]), (26, &[255, 255]), (28, &[255, 255]), (3, &[2])] {
         is_unsound("a.npz", &with(at, bytes), elsewhere);
     }
-    is_unsound("a.npz", &with(28, &[1]), "entry \"a.npy\" claims 72 bytes, which the archive has not");
+    is_unsound("a.npz", &with(28, &[1]), "entry \"a.npy\" claims 72 bytes, more than the archive has");
 }
 
 #[test]
@@ -366,11 +383,11 @@ fn data_around_archives_is_rejected() {
     let array = plain("(4,)", b"abcd");
     let (one, other) = (Entry::stored("a.npy", &array), Entry::stored("b.npy", &array));
     let whole = zip(std::slice::from_ref(&one));
-    let no_end = "this is no .npz: it has no end of a zip archive";
+    let no_end = "not a .npz file, or a truncated one: it does not end with the end record of a zip archive";
     is_unsound("a.npz", &[&whole[..], b"x"].concat(), no_end);
-    let no_entry = "the archive's list has something that is no entry";
+    let no_entry = "the archive's list has an invalid entry";
     is_unsound("a.npz", &[&whole[..], &zip(std::slice::from_ref(&other))].concat(), no_entry);
-    let moved = "the archive's list is not at byte 107, where its end says";
+    let moved = "the archive's list is not at byte 107, where its end record says it is";
     is_unsound("a.npz", &[b"#!/bin/sh\n", &whole[..]].concat(), moved);
     // A comment is valid, but not one that contains an end record.
     let mut commented = whole.clone();
@@ -388,7 +405,7 @@ fn data_around_archives_is_rejected() {
     is_unsound("a.npz", &beyond, sentence);
     for (bytes, sentence) in [
         (52, "the archive's list of 52 bytes at byte 107 goes beyond its end at 158"),
-        (50, "the archive's list has 51 bytes, and its end says 50"),
+        (50, "the archive's list has 51 bytes, but its end record says 50"),
     ] {
         let mut lying = whole.clone();
         lying[len - 10] = bytes;
@@ -412,7 +429,7 @@ fn missing_and_special_files_are_errors() {
     }
     convert(&place, &["dir.npz", "o.safetensors"]).is(2, "", "dir.npz: cannot be read: is a directory\n");
     std::os::unix::fs::symlink("/dev/zero", place.path("zero.npy")).expect("a link");
-    let error = "zero.npy: not a regular file; .npy and .npz are not read sequentially\n";
+    let error = "zero.npy: not a regular file; .npy and .npz need random access\n";
     convert(&place, &["zero.npy", "o.safetensors"]).is(2, "", error);
     place.put("a.safetensors", &sound()[..50]);
     let run = convert(&place, &["a.safetensors", "o.npz"]);

@@ -104,11 +104,7 @@ fn all_orders() {
     order("unknown").is(2, "", "unknown: lists \"zz\", but there is no such tensor\n");
     order("missing").is(2, "", "missing: cannot be read: no such file or directory\n");
     let align = place.run(["pack", "sound", "-o", "none", "--order", "name", "--align", "64"]);
-    align.is(
-        2,
-        "",
-        "safetensors: --align orders tensors by size; use --align-all to combine it with --order\n",
-    );
+    align.is(2, "", "safetensors: --align needs its own order; use --align-all to combine it with --order\n");
     assert!(!place.path("none").exists());
 }
 
@@ -307,7 +303,7 @@ fn a_half_written_header_is_reported_and_repaired() {
     let lengths = [old.len() as u64, header.len() as u64].map(u64::to_le_bytes).concat();
     place.put(".m.undo", &[b"safetensors undo", &lengths[..], header, &new, data, data].concat());
     place.put("m", &[&header[..4], &[0xFF; 4], &new[8..], data].concat());
-    let torn = "m: cannot be read: its header is half written by an edit in progress or interrupted; \
+    let torn = "m: cannot be read: its header is half written: an edit is in progress or was interrupted; \
         `safetensors pack --in-place FILE` repairs it\n";
     for command in ["check", "inspect", "hash"] {
         place.run([command, "m"]).is(2, "", torn);

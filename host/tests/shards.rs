@@ -52,7 +52,7 @@ fn too_many_shards_report_the_limit() {
         open.and_then(|open| open.parse().ok()).is_some_and(|open: u32| (10..24).contains(&open)),
         "{run:?}"
     );
-    let reason = " of its 40 shards can be open at once, because of the limit of open files: ";
+    let reason = " of its 40 shards can be open at once, because of the limit on open files: ";
     assert!(run.err.contains(reason), "{run:?}");
 }
 
@@ -75,7 +75,7 @@ fn a_wrong_index_is_invalid() {
         (
             r#""a":"1.safetensors","b":"3.safetensors""#,
             "5",
-            r#"shard "3.safetensors" is missing, which has 1 of the tensors"#,
+            r#"shard "3.safetensors", which has 1 of the tensors, is missing"#,
         ),
         (
             r#""a":"2.safetensors","b":"1.safetensors""#,

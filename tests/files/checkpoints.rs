@@ -252,12 +252,12 @@ fn tampered_file_is_named() {
         "9b871512327c09ce91dd649b3f96a63b7408ef267c8cc5710114e629730cb61f",
     );
     let line = |name: &str| format!("{one}  {name}\n");
-    let no_line = "it is not a sum of 64 digits, two spaces and a name";
+    let no_line = "it is not a sum of 64 hexadecimal digits, two spaces and a name";
     let added = |text: String| with_list(move |list| format!("{list}{text}").into_bytes());
     for (found, expected) in [
         (
             tampered(|path| fs::write(path.join("step.json"), "222").expect("succeeds")),
-            format!("\"step.json\" has the SHA-256 {two}, but {one} is listed"),
+            format!("\"step.json\" has the SHA-256 sum {two}, but the list says {one}"),
         ),
         (
             tampered(|path| fs::remove_file(path.join("step.json")).expect("present")),
@@ -281,7 +281,7 @@ fn tampered_file_is_named() {
         (tampered(added(format!("\\{one}  x\n"))), format!("line 3 of SHA256SUMS: {no_line}")),
         (
             tampered(with_list(|list| [list.as_bytes(), b"\xff"].concat())),
-            "line 3 of SHA256SUMS: it is no text".into(),
+            "line 3 of SHA256SUMS: it is not valid UTF-8".into(),
         ),
     ] {
         assert_eq!(found, expected);

@@ -111,13 +111,13 @@ fn invalid_index_is_rejected_with_line_and_column() {
         ("{\"weight_map\": {}", "not an index, at line 1, column 17: EOF while parsing an object"),
         (
             "{\"weight_map\": null}",
-            "not an index, at line 1, column 19: invalid type: null, expected an object of the names of \
-                tensors and shards",
+            "not an index, at line 1, column 19: invalid type: null, expected an object that maps \
+                tensor names to shard names",
         ),
         (
             "{\"metadata\": 1, \"weight_map\": {}}",
-            "not an index, at line 1, column 15: invalid type: integer `1`, expected an object of what is \
-                known of the model",
+            "not an index, at line 1, column 15: invalid type: integer `1`, expected an object with the \
+                model's metadata",
         ),
         (
             r#"{"metadata": {"total_size": -1}, "weight_map": {}}"#,
@@ -185,8 +185,8 @@ fn unsafe_names_are_rejected() {
         ("a//m", "a part of it is empty or a dot"),
         ("./m", "a part of it is empty or a dot"),
         ("a/", "a part of it is empty or a dot"),
-        ("mm:x", "it has a colon, which some systems treat as a stream of a file"),
-        ("a/m.safetensors:x", "it has a colon, which some systems treat as a stream of a file"),
+        ("mm:x", "it has a colon, which names an alternate data stream on some systems"),
+        ("a/m.safetensors:x", "it has a colon, which names an alternate data stream on some systems"),
         ("m..", "a part of it ends in a dot or a space, which some systems drop"),
         ("a /m", "a part of it ends in a dot or a space, which some systems drop"),
         ("NUL", "a part of it is a device name on some systems"),

@@ -152,7 +152,7 @@ fn mismatch_of_index_and_shards_is_reported() {
         (error_after(with_size(15)), "total_size is 15, but the tensors have 16 bytes".to_owned()),
         (
             error_after(|dir| fs::remove_file(dir.join(two)).expect("present")),
-            format!("shard {two:?} is missing, which has 2 of the tensors"),
+            format!("shard {two:?}, which has 2 of the tensors, is missing"),
         ),
     ] {
         assert_eq!(found, expected);

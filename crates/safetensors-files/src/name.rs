@@ -13,7 +13,7 @@ pub(crate) fn unsafe_reason(name: &str) -> Option<&'static str> {
         [letter, b':', ..] if letter.is_ascii_alphabetic() => Some("it begins with a drive letter"),
         _ if name.contains("://") => Some("it is a URL"),
         bytes if bytes.contains(&b':') => {
-            Some("it has a colon, which some systems treat as a stream of a file")
+            Some("it has a colon, which names an alternate data stream on some systems")
         }
         _ => name.split('/').find_map(unsafe_part_reason),
     }

@@ -178,7 +178,7 @@ impl Vector {
             _ => return Err("it needs a file or a recipe, and not both".to_owned()),
         };
         if bytes.len() != self.length {
-            return Err(format!("it has not the {} bytes that the manifest says", self.length));
+            return Err(format!("it does not have the {} bytes that the manifest states", self.length));
         }
         match sha256(&bytes) == self.sha256 {
             true => Ok(bytes),

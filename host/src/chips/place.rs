@@ -153,7 +153,9 @@ fn outside(chip: &Chip, at: u64) -> String {
     let flash = flash.join(", ");
     let (at_text, name) = (hex(at), &chip.name);
     if chip.others.iter().any(|other| other.contains(&at)) {
-        return format!("{at_text} is in memory of {name} that is not for data; flash is at {flash}");
+        return format!(
+            "{at_text} is in a memory region of {name} that is not for data; flash is at {flash}"
+        );
     }
     format!("{at_text} is outside of the flash of {name} at {flash}")
 }
@@ -269,7 +271,7 @@ mod tests {
             (
                 1 << 30,
                 1,
-                "2: 0x40000000 is in memory of chip that is not for data; flash is at 0x00000000..0x00080000",
+                "2: 0x40000000 is in a memory region of chip that is not for data; flash is at 0x00000000..0x00080000",
             ),
             (65 * KIB, 1, "2: 0x00010400 is not the start of a page; 0x00010000 and 0x00020000 are"),
             (

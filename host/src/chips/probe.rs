@@ -68,9 +68,9 @@ impl Connection {
             None => "no debug probe found".to_owned(),
         };
         format!(
-            "{none}; connect a CMSIS-DAP, ST-Link, J-Link or other USB probe that probe-rs supports, on \
-             Linux with the udev rules of https://probe.rs/docs/getting-started/probe-setup, or use \
-             --output to write the image for another tool"
+            "{none}; connect a CMSIS-DAP, ST-Link, J-Link or other USB probe that probe-rs supports, or use \
+             --output to write the image for another tool; on Linux, install the udev rules of \
+             https://probe.rs/docs/getting-started/probe-setup"
         )
     }
 }

@@ -22,7 +22,9 @@ const SHOWN: u64 = 1000;
 
 /// Print a tensor or a slice of it as text, as a .npy array or as raw bytes
 ///
-/// Text has the layout of numpy. Each number is the shortest decimal that reads back as the same value.
+/// Text has the layout of numpy. Each number is the shortest decimal that reads back as the same value. Exit
+/// code: 0 if the tensor is printed or written, 1 if the model is invalid, 2 for all other errors, 130 if
+/// interrupted.
 #[derive(clap::Args)]
 pub struct Cat {
     /// Model: a file, a shard index or directory, or `-` for standard input
@@ -33,7 +35,7 @@ pub struct Cat {
     #[arg(value_name = "TENSOR")]
     tensor: String,
 
-    /// Slice in numpy notation, such as `0:10, ::2, -1` [default: the whole tensor]
+    /// Slice in numpy notation without negative steps, such as `0:10, ::2, -1` [default: the whole tensor]
     #[arg(
         long,
         value_name = "SPEC",

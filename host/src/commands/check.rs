@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Validate files, or show what is wrong with them
 ///
-/// Reads the header of each file and no tensor data. In a directory, checks every *.safetensors and every
-/// *.safetensors.index.json below it that is not hidden, sorted by path. Exit code: 0 if all files are
-/// valid, 1 if at least one is invalid, 2 if at least one cannot be read.
+/// Reads the header of each file and no tensor data. In a directory, checks all *.safetensors and
+/// *.safetensors.index.json files below it, except hidden files and directories, sorted by path. Exit code:
+/// 0 if all files are valid, 1 if at least one is invalid, 2 if at least one cannot be read.
 #[derive(clap::Args)]
 pub struct Check {
     /// Print one JSON object per file

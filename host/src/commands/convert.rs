@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 /// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes
 ///
 /// Numbers are rounded to nearest, ties to even. The output shows how far the new numbers are from the old
-/// ones.
+/// ones. Exit code: 0 if the file is written, 1 if the input is invalid, 2 for all other errors, 130 if
+/// interrupted.
 #[derive(clap::Args)]
 pub struct Convert {
     /// Input: a .npy, a .npz, or a model (a file, a shard index or directory, or `-` for standard input)

@@ -30,8 +30,9 @@ pub struct Hash {
     #[arg(long, conflicts_with = "verify")]
     tensors: bool,
 
-    /// Verify the files of a sum list (of `sha256sum` or of this command), or of a checkpoint directory
-    #[arg(long, value_name = "MANIFEST")]
+    /// Verify files against a list of sums (of `sha256sum` or of this command) or against a checkpoint
+    /// directory
+    #[arg(long, value_name = "LIST")]
     verify: Option<PathBuf>,
 
     /// Print one JSON object per model with the sums of its tensors, or one object for the list

@@ -35,16 +35,17 @@ pub struct Pack {
     #[arg(long, short, value_name = "FILE", required_unless_present_any = ["in_place", "dry_run"])]
     output: Option<PathBuf>,
 
-    /// Tensor order: canonical (by dtype, then name), name, file (unchanged), or the path of a text file
-    /// with names
+    /// Tensor order: canonical (by dtype, then name; with --align alone, by alignment first), name, file
+    /// (unchanged), or the path of a text file with names
     #[arg(long, value_name = "ORDER", default_value = "canonical")]
     order: Ordering,
 
-    /// Align tensors to multiples of N bytes as far as their sizes allow
+    /// Order tensors so that they begin at multiples of N bytes as far as their sizes allow; with another
+    /// --order, use --align-all
     #[arg(long, value_name = "N")]
     align: Option<u32>,
 
-    /// With --align, align every tensor, with zero padding tensors between them
+    /// With --align, keep the order and align every tensor, with zero padding tensors between them
     #[arg(long, requires = "align")]
     align_all: bool,
 
@@ -59,8 +60,8 @@ pub struct Pack {
     #[command(flatten)]
     edits: Edits,
 
-    /// Edit names and metadata in the only input file, writing just the header; also repairs an interrupted
-    /// edit
+    /// Edit names and metadata in the only input file; writes just the header if it has space, otherwise the
+    /// entire file; also repairs an interrupted edit
     #[arg(long, conflicts_with_all = [
         "output", "order", "align", "align_all", "header_room", "only", "except", "prefer", "dry_run",
     ])]
@@ -136,7 +137,7 @@ impl Pack {
             Some(unit) if self.align_all => Placement::Padded(unit),
             Some(unit) if is_canonical => Placement::BySize(unit),
             Some(_) => {
-                let sentence = "--align orders tensors by size; use --align-all to combine it with --order";
+                let sentence = "--align needs its own order; use --align-all to combine it with --order";
                 return Err(Complaint::usage(sentence));
             }
             None => Placement::Start(8),

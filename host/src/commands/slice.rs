@@ -19,14 +19,16 @@ use std::path::PathBuf;
 
 /// Write slices of tensors into a new safetensors file
 ///
-/// Slices have the same meaning as in numpy. The metadata is kept.
+/// Slices have the same meaning as in numpy, except that negative steps are not supported. The metadata is
+/// kept. Exit code: 0 if the file is written, 1 if the model is invalid, 2 for all other errors, 130 if
+/// interrupted.
 #[derive(clap::Args)]
 pub struct Slice {
     /// Model: a file, a shard index or directory, or `-` for standard input
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// Tensor and slice in numpy notation, such as `fc1.weight=0:10,::2`; `NAME=` takes the whole tensor
+    /// Tensor and slice in numpy notation, such as `fc1.weight=0:10,::2`; `TENSOR=` takes the whole tensor
     #[arg(required = true, value_name = "TENSOR=SPEC")]
     slices: Vec<String>,
 

@@ -41,7 +41,8 @@ pub struct Split {
     #[arg(long, value_name = "NAME", default_value = "model")]
     name: String,
 
-    /// Replace an existing model of that name, and remove its files that are not part of the new model
+    /// Replace an existing model of that name; the old model's files that the new model does not use are
+    /// removed
     #[arg(long)]
     force: bool,
 

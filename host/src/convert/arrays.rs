@@ -44,10 +44,7 @@ impl NumpyFile {
             return Err(not_read(io::ErrorKind::IsADirectory.into()));
         }
         if !metadata.is_file() {
-            return Err(Complaint::about(
-                path,
-                "not a regular file; .npy and .npz are not read sequentially",
-            ));
+            return Err(Complaint::about(path, "not a regular file; .npy and .npz need random access"));
         }
         let file = File::open(path).map_err(not_read)?;
         let stamp = Stamp::of(&file.metadata().map_err(not_read)?);

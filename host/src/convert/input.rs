@@ -70,10 +70,9 @@ impl Input {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         match Kind::of_input(path) {
             Kind::Array => Ok(Self::of_arrays(Arrays::open_one(path, name.unwrap_or(&stem))?)),
-            _ if name.is_some() => Err(Complaint::about(
-                path,
-                "not a .npy file, which --name needs: all other inputs have tensor names",
-            )),
+            _ if name.is_some() => {
+                Err(Complaint::about(path, "--name works with .npy only: all other inputs have tensor names"))
+            }
             Kind::Archive => Ok(Self::of_arrays(Arrays::open_many(path)?)),
             Kind::Model => {
                 let model = Model::open(path)?;

@@ -29,9 +29,9 @@ pub const DATA_START: u64 = 163;
 pub const DATA_BYTES: u64 = 12;
 /// `IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds the index.
 pub const INDEX_TENSORS: usize = 2;
-/// Number of dimensions of all tensors.
+/// Total number of dimensions, all tensors together.
 pub const INDEX_DIMS: usize = 3;
-/// Length of all names.
+/// Total length of all names, in bytes.
 pub const INDEX_NAME_BYTES: usize = 18;
 /// Memory of the index.
 pub const INDEX_BYTES: usize = 144;

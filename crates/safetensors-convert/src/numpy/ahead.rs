@@ -67,7 +67,7 @@ impl<M: Make> MadeAhead<M> {
                 }
             }
             State::Done => self.state = State::Done,
-            State::Failed => return Err(io::Error::other("it could not be read before")),
+            State::Failed => return Err(io::Error::other("an earlier read of it failed")),
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<Dict, String> {
             "descr" => once(&mut descr, key, parser.descr()?)?,
             "fortran_order" => once(&mut order, key, parser.boolean()?)?,
             "shape" => once(&mut shape, key, parser.shape()?)?,
-            _ => return Err(format!("has a member {}, which no array has", quoted(key))),
+            _ => return Err(format!("has an unknown member {}", quoted(key))),
         }
         if !parser.takes(',') {
             parser.expect('}')?;
@@ -34,8 +34,8 @@ pub fn parse(text: &str) -> Result<Dict, String> {
         }
     }
     parser.skip_spaces();
-    if !parser.rest.is_empty() {
-        return Err(format!("goes on behind its dictionary with {}", parser.next_shown()));
+    if let Some(character) = parser.rest.chars().next() {
+        return Err(format!("continues after its dictionary with {}", quoted(&character.to_string())));
     }
     Ok(Dict {
         descr: descr.ok_or("has no \"descr\"")?,
@@ -73,13 +73,14 @@ impl<'t> Parser<'t> {
         if self.takes(character) {
             return Ok(());
         }
-        Err(format!("has {} where {} belongs", self.next_shown(), quoted(&character.to_string())))
+        Err(self.misplaced(&quoted(&character.to_string())))
     }
 
-    fn next_shown(&self) -> String {
+    /// Describes what is there instead of this.
+    fn misplaced(&self, expected: &str) -> String {
         match self.rest.chars().next() {
-            None => "its end".to_owned(),
-            Some(character) => quoted(&character.to_string()),
+            None => format!("ends where {expected} belongs"),
+            Some(character) => format!("has {} where {expected} belongs", quoted(&character.to_string())),
         }
     }
 
@@ -92,14 +93,17 @@ impl<'t> Parser<'t> {
                 return if text.contains('\\') { Err("has an escape in a string".into()) } else { Ok(text) };
             }
         }
-        Err(format!("has {} where a string belongs", self.next_shown()))
+        Err(self.misplaced("a string"))
     }
 
     fn descr(&mut self) -> Result<String, String> {
         self.skip_spaces();
         if self.rest.starts_with(['[', '(', '{']) {
             let fields: String = self.rest.chars().take(40).collect();
-            return Err(format!("tells of records, which safetensors has not: {}…", quoted(&fields)));
+            return Err(format!(
+                "describes records, which safetensors does not support: {}…",
+                quoted(&fields)
+            ));
         }
         Ok(self.string()?.to_owned())
     }
@@ -112,7 +116,7 @@ impl<'t> Parser<'t> {
                 return Ok(value);
             }
         }
-        Err(format!("has {} where True or False belongs", self.next_shown()))
+        Err(self.misplaced("True or False"))
     }
 
     fn shape(&mut self) -> Result<Vec<u64>, String> {
@@ -120,12 +124,12 @@ impl<'t> Parser<'t> {
         self.expect('(')?;
         while !self.takes(')') {
             if dims.len() == MOST_DIMS {
-                return Err(format!("tells of more than {MOST_DIMS} dimensions"));
+                return Err(format!("has more than {MOST_DIMS} dimensions"));
             }
             dims.push(self.number()?);
             let has_comma = self.takes(',');
             if !has_comma && dims.len() == 1 {
-                return Err("has a shape that is no tuple".into());
+                return Err("has a shape that is not a tuple".into());
             }
             if !has_comma {
                 self.expect(')')?;
@@ -141,10 +145,10 @@ impl<'t> Parser<'t> {
         let len = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(len);
         if digits.is_empty() {
-            return Err(format!("has {} where a dimension belongs", self.next_shown()));
+            return Err(self.misplaced("a dimension"));
         }
         self.rest = rest.strip_prefix('L').unwrap_or(rest);
-        digits.parse().map_err(|_| "has a dimension that 64 bits do not hold".to_owned())
+        digits.parse().map_err(|_| "has a dimension that does not fit into 64 bits".to_owned())
     }
 }
 
@@ -178,26 +182,26 @@ mod tests {
     fn invalid_headers_are_errors() {
         let with_shape = |shape: &str| format!("{{'descr':'<f4','fortran_order':False,'shape':{shape}}}");
         for (text, error) in [
-            ("", "has its end where \"{\" belongs"),
-            ("{", "has its end where a string belongs"),
+            ("", "ends where \"{\" belongs"),
+            ("{", "ends where a string belongs"),
             ("{}", "has no \"descr\""),
-            ("{'descr'", "has its end where \":\" belongs"),
+            ("{'descr'", "ends where \":\" belongs"),
             ("{'descr", "has a string that does not end"),
-            ("{'descr': '<f4'}x", "goes on behind its dictionary with \"x\""),
+            ("{'descr': '<f4'}x", "continues after its dictionary with \"x\""),
             ("{'descr': '<f4', 'descr': '<f4'}", "has \"descr\" twice"),
             ("{'de\\x73cr': '<f4'}", "has an escape in a string"),
-            ("{'other': 1}", "has a member \"other\", which no array has"),
+            ("{'other': 1}", "has an unknown member \"other\""),
             ("{'fortran_order': 0}", "has \"0\" where True or False belongs"),
             (
                 "{'descr': [('a', '<f4')]}",
-                "tells of records, which safetensors has not: \"[('a', '<f4')]}\"…",
+                "describes records, which safetensors does not support: \"[('a', '<f4')]}\"…",
             ),
             ("{'descr': __import__('os')}", "has \"_\" where a string belongs"),
-            (&with_shape("(3)"), "has a shape that is no tuple"),
+            (&with_shape("(3)"), "has a shape that is not a tuple"),
             (&with_shape("(-3,)"), "has \"-\" where a dimension belongs"),
             (&with_shape("(3,,)"), "has \",\" where a dimension belongs"),
-            (&with_shape("(99999999999999999999,)"), "has a dimension that 64 bits do not hold"),
-            (&with_shape(&format!("({})", "1,".repeat(65))), "tells of more than 64 dimensions"),
+            (&with_shape("(99999999999999999999,)"), "has a dimension that does not fit into 64 bits"),
+            (&with_shape(&format!("({})", "1,".repeat(65))), "has more than 64 dimensions"),
             (&with_shape("3"), "has \"3\" where \"(\" belongs"),
         ] {
             assert_eq!(dict(text), error, "{text}");

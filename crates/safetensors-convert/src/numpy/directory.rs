@@ -56,7 +56,7 @@ pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
     let (mut entries, mut list, mut local) =
         (Vec::new(), archive.entries(&mut buffer), vec![0; LONGEST_LOCAL]);
     let (list_at, mut listed) = (archive.directory_offset(), 0);
-    let no_entry = |error| explained(&error, "the archive's list has something that is no entry");
+    let no_entry = |error| explained(&error, "the archive's list has an invalid entry");
     while let Some(record) = list.next_entry().map_err(no_entry)? {
         entries.push(Entry::new(&archive, &record, &mut local)?);
         let rest = record.extra_fields().remaining_bytes().len() + record.comment().as_bytes().len();
@@ -68,7 +68,7 @@ pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
         return Err(unsound(format!("the archive claims {claimed} entries, but lists {listed}")));
     }
     if listed != len {
-        return Err(unsound(format!("the archive's list has {listed} bytes, and its end says {len}")));
+        return Err(unsound(format!("the archive's list has {listed} bytes, but its end record says {len}")));
     }
     validate_names(&entries)?;
     check_overlaps(&entries)?;
@@ -89,7 +89,7 @@ impl ReaderAt for Source<'_> {
 
 fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'f>>> {
     let len = file.metadata()?.len();
-    let no_end = "this is no .npz: it has no end of a zip archive";
+    let no_end = "not a .npz file, or a truncated one: it does not end with the end record of a zip archive";
     let found =
         ZipLocator::new().max_search_space(LONGEST_END).locate_in_reader(Source { file, len }, buffer, len);
     let archive = match found {
@@ -122,7 +122,7 @@ impl Source<'_> {
         let mut bytes = [0; 8];
         match self.read_at(&mut bytes[..width], at)? {
             read if read == width => Ok(u64::from_le_bytes(bytes)),
-            _ => Err(unsound("the archive says that something is beyond its end")),
+            _ => Err(unsound("the archive's end record points beyond the end of the file")),
         }
     }
 }
@@ -141,11 +141,13 @@ fn check_list(archive: &ZipArchive<Source<'_>>) -> io::Result<(u64, u64)> {
     // If other bytes precede the archive, all offsets in it are wrong, and programs interpret it
     // differently.
     if at != archive.directory_offset() {
-        return Err(unsound(format!("the archive's list is not at byte {at}, where its end says")));
+        return Err(unsound(format!(
+            "the archive's list is not at byte {at}, where its end record says it is"
+        )));
     }
     if len > LONGEST_LIST {
         return Err(unsound(format!(
-            "the archive's list has {len} bytes; {LONGEST_LIST} are the most that are read"
+            "the archive's list has {len} bytes, at most {LONGEST_LIST} are allowed"
         )));
     }
     if claimed > len / LISTED {
@@ -184,20 +186,20 @@ impl Entry {
         let (packed, unpacked) = (record.compressed_size_hint(), record.uncompressed_size_hint());
         if !is_deflated && packed != unpacked {
             return Err(unsound(format!(
-                "entry {shown} is stored as it is, but has two sizes: {packed} and {unpacked} bytes"
+                "entry {shown} is not compressed, but its two sizes differ: {packed} and {unpacked} bytes"
             )));
         }
         // The entry's own header repeats its name and has its own length.
         let elsewhere = |error: rawzip::Error| {
-            explained(&error, format!("entry {shown} is not where the archive's list says"))
+            explained(&error, format!("entry {shown} is not where the archive's list says it is"))
         };
         let entry = archive.get_entry(record.wayfinder()).map_err(elsewhere)?;
         if entry.local_header(local).map_err(elsewhere)?.file_path() != record.file_path() {
-            return Err(unsound(format!("entry {shown} is not where the archive's list says")));
+            return Err(unsound(format!("entry {shown} is not where the archive's list says it is")));
         }
         let (at, end) = entry.compressed_data_range();
         if end > archive.directory_offset() {
-            return Err(unsound(format!("entry {shown} claims {packed} bytes, which the archive has not")));
+            return Err(unsound(format!("entry {shown} claims {packed} bytes, more than the archive has")));
         }
         let header_at = record.local_header_offset();
         Ok(Self { name, is_deflated, crc: record.crc32(), packed, unpacked, at, header_at })
@@ -226,7 +228,9 @@ pub fn is_unsafe(name: &str) -> bool {
 fn validate_names(entries: &[Entry]) -> io::Result<()> {
     let mut seen = HashSet::new();
     match entries.iter().find(|entry| !seen.insert(entry.name.as_str())) {
-        Some(duplicate) => Err(unsound(format!("the archive has two entries {}", quoted(&duplicate.name)))),
+        Some(duplicate) => {
+            Err(unsound(format!("the archive has two entries named {}", quoted(&duplicate.name))))
+        }
         None => Ok(()),
     }
 }

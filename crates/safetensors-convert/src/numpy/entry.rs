@@ -49,10 +49,10 @@ impl Checked<'_> {
     fn check_end(&mut self) -> io::Result<()> {
         let name = quoted(&self.name);
         if self.source.read(&mut [0]).map_err(|error| self.broken(error))? > 0 {
-            return Err(unsound(format!("entry {name} unpacks to more bytes than the archive says")));
+            return Err(unsound(format!("entry {name} unpacks to more bytes than the archive states")));
         }
         if self.source.crc().sum() != self.crc {
-            return Err(unsound(format!("entry {name} does not have the checksum that the archive says")));
+            return Err(unsound(format!("the checksum of entry {name} is not the one in the archive")));
         }
         Ok(())
     }

@@ -83,10 +83,7 @@ impl Header {
         let product = self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
         let bits = product.and_then(|elements| elements.checked_mul(width * 8));
         bits.map(|bits| bits / 8).ok_or_else(|| {
-            unsound(format!(
-                "the header of the array tells of more bytes than there can be: shape {:?}",
-                self.dims
-            ))
+            unsound(format!("the array's size does not fit into 64 bits: shape {:?}", self.dims))
         })
     }
 
@@ -142,7 +139,7 @@ fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
     let mut start = [0; 8];
     let read = read_full(source, &mut start)?;
     if read < 8 || start[..6] != *MAGIC {
-        return Err(unsound("this is no .npy array: it does not begin with \\x93NUMPY and a version"));
+        return Err(unsound("not a .npy array: it does not begin with \\x93NUMPY and a version"));
     }
     let (width, is_utf8) = match (start[6], start[7]) {
         (1, 0) => (2, false),
@@ -150,7 +147,7 @@ fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
         (3, 0) => (4, true),
         (major, minor) => {
             return Err(unsound(format!(
-                "this .npy has version {major}.{minor}; there are 1.0, 2.0 and 3.0"
+                "unknown .npy version {major}.{minor}; 1.0, 2.0 and 3.0 are supported"
             )));
         }
     };
@@ -161,7 +158,7 @@ fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
     let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
     if length > LONGEST {
         return Err(unsound(format!(
-            "the header of the array claims {length} bytes; {LONGEST} are the most that are read"
+            "the header of the array claims {length} bytes, at most {LONGEST} are allowed"
         )));
     }
     let mut bytes = vec![0; length];
@@ -195,13 +192,15 @@ fn dtype_of(descr: &str) -> io::Result<(Dtype, Order)> {
     Err(unsound(match name.chars().next() {
         Some('O') => format!("its elements are Python objects (dtype {shown}), which are never loaded"),
         Some('S' | 'a' | 'U' | 'T') => {
-            format!("its elements are strings (dtype {shown}), which safetensors has not")
+            format!("its elements are strings (dtype {shown}), which safetensors does not have")
         }
-        Some('V') => format!("its elements are raw bytes (dtype {shown}), which safetensors has not"),
+        Some('V') => format!("its elements are raw bytes (dtype {shown}), which safetensors does not have"),
         Some('M' | 'm') => {
-            format!("its elements are times (dtype {shown}), which safetensors has not: view them as i8")
+            format!(
+                "its elements are times (dtype {shown}), which safetensors does not have: view them as i8"
+            )
         }
-        _ => format!("its elements have the dtype {shown}, which safetensors has not"),
+        _ => format!("its elements have the dtype {shown}, which safetensors does not have"),
     }))
 }
 
@@ -285,13 +284,13 @@ mod tests {
         let whole = array(2, "<f4");
         for len in 0..whole.len() {
             let message = error(&whole[..len]);
-            assert!(message.contains("no .npy array") || message.contains("ends"), "{len}: {message}");
+            assert!(message.contains("not a .npy array") || message.contains("ends"), "{len}: {message}");
         }
-        assert_eq!(error(b"\x93NUMPY\x04\x00"), "this .npy has version 4.0; there are 1.0, 2.0 and 3.0");
+        assert_eq!(error(b"\x93NUMPY\x04\x00"), "unknown .npy version 4.0; 1.0, 2.0 and 3.0 are supported");
         let endless = [b"\x93NUMPY\x02\x00".as_slice(), &[255; 4]].concat();
         assert!(error(&endless).starts_with("the header of the array claims 4294967295 bytes"));
         let dict = "{'descr':'<f8','fortran_order':False,'shape':(4294967296,4294967296)}  ";
         let huge = &[b"\x93NUMPY\x01\x00\x47\x00", dict.as_bytes()].concat();
-        assert!(error(huge).contains("more bytes than there can be"), "{}", error(huge));
+        assert!(error(huge).contains("does not fit into 64 bits"), "{}", error(huge));
     }
 }

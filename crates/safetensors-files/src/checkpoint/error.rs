@@ -123,7 +123,7 @@ impl fmt::Display for CheckpointErrorKind {
             Self::Missing { name } => write!(f, "{name:?} is listed but missing"),
             Self::Unlisted { name } => write!(f, "{name:?} is not listed"),
             Self::Differs { name, listed, found } => {
-                write!(f, "{name:?} has the SHA-256 {found}, but {listed} is listed")
+                write!(f, "{name:?} has the SHA-256 sum {found}, but the list says {listed}")
             }
         }
     }

@@ -104,6 +104,6 @@ fn name_below(directory: &Path, path: &Path) -> Result<String, EditError> {
     let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/")).ok_or_else(|| {
         let name = below.to_string_lossy().into_owned();
-        EditErrorKind::UnsafeName { name, reason: "it is no text" }.of(path)
+        EditErrorKind::UnsafeName { name, reason: "it is not valid UTF-8" }.of(path)
     })
 }

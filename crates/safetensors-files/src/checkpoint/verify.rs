@@ -79,7 +79,7 @@ fn read_list(disk: &dyn Disk, directory: &Path) -> Result<String, CheckpointErro
     String::from_utf8(text).map_err(|error| {
         let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or(&[]);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        CheckpointErrorKind::Line { line, reason: "it is no text" }
+        CheckpointErrorKind::Line { line, reason: "it is not valid UTF-8" }
     })
 }
 
@@ -93,8 +93,8 @@ fn read(disk: &dyn Disk, path: &Path, len: u64) -> io::Result<Vec<u8>> {
 fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {
     let mut sums = BTreeMap::new();
     for (line, text) in (1..).zip(list.lines()) {
-        let wrong =
-            CheckpointErrorKind::Line { line, reason: "it is not a sum of 64 digits, two spaces and a name" };
+        let reason = "it is not a sum of 64 hexadecimal digits, two spaces and a name";
+        let wrong = CheckpointErrorKind::Line { line, reason };
         let Some((name, sum)) = parse_line(text) else { return Err(wrong) };
         check_name(name).map_err(|kind| CheckpointErrorKind::of_name(name, kind))?;
         if sums.insert(name.into(), sum).is_some() {

@@ -81,7 +81,7 @@ pub enum ShardErrorKind {
         /// The first 40 characters of its JSON.
         found: String,
     },
-    /// The limit of open files is too low: all shards are open at the same time. Raise the limit, for example
+    /// The limit on open files is too low: all shards are open at the same time. Raise the limit, for example
     /// with `ulimit -n`.
     TooManyOpen {
         /// The number of open shards.
@@ -215,7 +215,7 @@ impl fmt::Display for ShardErrorKind {
             Self::ShardInUse { shard } => {
                 write!(
                     f,
-                    "the existing model has a shard {shard:?}, too, \
+                    "the existing model also has a shard {shard:?}, \
                      and shards cannot be replaced atomically"
                 )
             }
@@ -224,11 +224,11 @@ impl fmt::Display for ShardErrorKind {
                 write!(
                     f,
                     "only {open} of its {shards} shards can be open at once, \
-                     because of the limit of open files: {error}"
+                     because of the limit on open files: {error}"
                 )
             }
             Self::MissingShard { shard, tensors } => {
-                write!(f, "shard {shard:?} is missing, which has {tensors} of the tensors")
+                write!(f, "shard {shard:?}, which has {tensors} of the tensors, is missing")
             }
             Self::TotalSize { said, found } => {
                 write!(f, "total_size is {said}, but the tensors have {found} bytes")

@@ -80,7 +80,7 @@ impl ShardLimit {
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
-            Self::Text => "bytes in one text",
+            Self::Text => "bytes in one string",
             Self::Depth => "levels of arrays and objects",
             Self::Tensors => "tensors",
             Self::Shards => "shards",

@@ -101,8 +101,8 @@ macro_rules! object {
 
 object! {
     Root: "an object with \"weight_map\"";
-    Metadata: "an object of what is known of the model";
-    WeightMap: "an object of the names of tensors and shards";
+    Metadata: "an object with the model's metadata";
+    WeightMap: "an object that maps tensor names to shard names";
 }
 
 /// Reads [`Metadata`], or `null`, which counts as absent.
@@ -120,7 +120,7 @@ impl<'de> Visitor<'de> for OptionalMetadata<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of what is known of the model, or null")
+        f.write_str("an object with the model's metadata, or null")
     }
 
     fn visit_none<E>(self) -> Result<(), E> {
