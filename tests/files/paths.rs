@@ -111,7 +111,7 @@ fn impossible_path_is_reported() {
     assert_eq!(message(&dir, outcome), expected);
     dir.put("file", b"");
     put(&dir.join("file/m")).expect_err("not in a directory");
-    let expected = "cannot resolve the path of ./m/: the path is that of a folder";
+    let expected = "cannot resolve the path of ./m/: the path is that of a directory";
     assert_eq!(message(&dir, put(&dir.join("m/"))), expected);
     put(&dir.join("..")).expect_err("a directory");
     assert_eq!(message(&dir, put(Path::new(""))), "cannot resolve the path of it: the path is empty");

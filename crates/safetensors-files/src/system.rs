@@ -199,7 +199,7 @@ fn resolve_new(path: &Path, directory: &Path) -> io::Result<PathBuf> {
     match path.file_name() {
         Some(name) if !ends_as_directory => Ok(fs::canonicalize(directory)?.join(name)),
         _ if path.as_os_str().is_empty() => Err(invalid_path("the path is empty")),
-        _ => Err(invalid_path("the path is that of a folder")),
+        _ => Err(invalid_path("the path is that of a directory")),
     }
 }
 
