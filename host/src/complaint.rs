@@ -32,7 +32,7 @@ pub struct Complaint {
 #[derive(Debug)]
 enum What {
     /// The file is invalid.
-    Invalid(Report),
+    Invalid(Box<Report>),
     /// The file could not be read.
     NotRead(NotRead),
     /// A sentence, and its `error` code in JSON.
@@ -48,7 +48,7 @@ impl Complaint {
             Failure::Invalid(error) => Report::new(source, error),
             Failure::NotRead(reason) => Err(reason),
         };
-        let what = report.map_or_else(What::NotRead, What::Invalid);
+        let what = report.map_or_else(What::NotRead, |report| What::Invalid(Box::new(report)));
         Self { file: Some(name(file)), what }
     }
 
