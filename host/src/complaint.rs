@@ -126,7 +126,7 @@ impl Complaint {
         let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
         match &self.what {
             What::Invalid(report) => format!("{about}: {report}"),
-            What::NotRead(reason) => format!("{about}: cannot be read: {reason}"),
+            What::NotRead(reason) => format!("{about}: {}", reason.predicate()),
             What::Message { sentence, .. } => format!("{about}: {sentence}"),
             What::Output(error) => sentence(error),
         }

@@ -198,7 +198,7 @@ fn directories_are_searched() {
     place.run(["check", "d/empty"]).is(
         2,
         "",
-        "d/empty: cannot be read: no *.safetensors or *.safetensors.index.json in this directory\n",
+        "d/empty: contains no *.safetensors and no *.safetensors.index.json file\n",
     );
     for jobs in ["0", "-1", "x"] {
         assert_eq!(place.run(["check", "--jobs", jobs, "d"]).code, Some(2));
