@@ -74,7 +74,14 @@ impl Complaint {
 
     /// The file could not be written and is unchanged.
     pub fn cannot_write(file: &Path, error: &io::Error) -> Self {
-        Self::said(Some(file), Exit::Failed, "io", format!("cannot be written: {}", sentence(error)))
+        Self::cannot_write_all(file, error, None)
+    }
+
+    /// A file of this length could not be written.
+    pub fn cannot_write_all(file: &Path, error: &io::Error, len: Option<u64>) -> Self {
+        let needed = len.map(|len| format!(", {len} bytes needed")).unwrap_or_default();
+        let sentence = format!("cannot be written: {}{needed}", sentence(error));
+        Self::said(Some(file), Exit::Failed, "io", sentence)
     }
 
     /// The file could not be removed.
