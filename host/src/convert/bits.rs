@@ -3,7 +3,7 @@
 use super::input::{Array, Input};
 use crate::complaint::Complaint;
 use crate::conform::matches;
-use crate::text::quoted;
+use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;
 use std::str::FromStr;
@@ -55,7 +55,8 @@ pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<Vec<Option<D
     let names = || input.arrays.iter().map(|array| &array.name);
     let mut globs = options.iter().filter_map(|wish| wish.glob.as_deref());
     if let Some(glob) = globs.find(|glob| !names().any(|name| matches(glob, name))) {
-        return Err(about(format!("no tensor matches {}", quoted(glob))));
+        let hint = did_you_mean(glob, names().map(String::as_str));
+        return Err(about(format!("no tensor matches {}{hint}", quoted(glob))));
     }
     if let Some(FromBits { dtype, .. }) =
         options.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
