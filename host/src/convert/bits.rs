@@ -25,13 +25,23 @@ impl FromStr for FromBits {
             Some((dtype, glob)) => (dtype, Some(glob.to_owned())),
             None => (text, None),
         };
-        let dtype = Dtype::from_name(dtype.to_ascii_uppercase().as_bytes());
-        let dtype = dtype.ok_or("unknown dtype")?;
+        let dtype = dtype_named(dtype, |dtype| bits_of(dtype) != dtype)?;
         match bits_of(dtype) == dtype {
             true => Err(format!("{dtype} is never written as bits; use BF16 or an F8 dtype")),
             false => Ok(Self { dtype, glob }),
         }
     }
+}
+
+/// The dtype of this name, in any case.
+///
+/// # Errors
+/// There is none; the sentence lists those that the option takes.
+pub fn dtype_named(name: &str, is_taken: impl Fn(Dtype) -> bool) -> Result<Dtype, String> {
+    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| {
+        let taken = Dtype::ALL.iter().filter(|dtype| is_taken(**dtype)).map(|dtype| dtype.name());
+        format!("unknown dtype; use one of {}", taken.collect::<Vec<_>>().join(", "))
+    })
 }
 
 impl FromBits {
