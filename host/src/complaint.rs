@@ -32,7 +32,7 @@ pub struct Complaint {
 #[derive(Debug)]
 enum What {
     /// The file is invalid.
-    Invalid(Report),
+    Invalid(Box<Report>),
     /// The file could not be read.
     NotRead(NotRead),
     /// A sentence, and its `error` code in JSON.
@@ -48,7 +48,7 @@ impl Complaint {
             Failure::Invalid(error) => Report::new(source, error),
             Failure::NotRead(reason) => Err(reason),
         };
-        let what = report.map_or_else(What::NotRead, What::Invalid);
+        let what = report.map_or_else(What::NotRead, |report| What::Invalid(Box::new(report)));
         Self { file: Some(name(file)), what }
     }
 
@@ -74,7 +74,14 @@ impl Complaint {
 
     /// The file could not be written and is unchanged.
     pub fn cannot_write(file: &Path, error: &io::Error) -> Self {
-        Self::said(Some(file), Exit::Failed, "io", format!("cannot be written: {}", sentence(error)))
+        Self::cannot_write_all(file, error, None)
+    }
+
+    /// A file of this length could not be written.
+    pub fn cannot_write_all(file: &Path, error: &io::Error, len: Option<u64>) -> Self {
+        let needed = len.map(|len| format!(", {len} bytes needed")).unwrap_or_default();
+        let sentence = format!("cannot be written: {}{needed}", sentence(error));
+        Self::said(Some(file), Exit::Failed, "io", sentence)
     }
 
     /// The file could not be removed.
@@ -126,7 +133,7 @@ impl Complaint {
         let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
         match &self.what {
             What::Invalid(report) => format!("{about}: {report}"),
-            What::NotRead(reason) => format!("{about}: cannot be read: {reason}"),
+            What::NotRead(reason) => format!("{about}: {}", reason.predicate()),
             What::Message { sentence, .. } => format!("{about}: {sentence}"),
             What::Output(error) => sentence(error),
         }

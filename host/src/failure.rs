@@ -1,5 +1,6 @@
 //! The reasons why a file has no positive verdict.
 
+use crate::text::shown_text;
 use embedded_safetensors::{Error, ReadError, error::Class};
 use std::fmt;
 use std::io;
@@ -12,30 +13,50 @@ pub enum Failure {
     NotRead(NotRead),
 }
 
-/// The reason why a file could not be read, as a sentence that follows "cannot be read: ".
+/// The reason why a file could not be read.
 #[derive(Clone, Debug)]
-pub struct NotRead(String);
+pub struct NotRead {
+    reason: String,
+    /// What precedes the reason in a line about the file.
+    intro: &'static str,
+}
 
 impl NotRead {
     pub fn because(reason: impl Into<String>) -> Self {
-        Self(reason.into())
+        Self { reason: reason.into(), intro: "cannot be read: " }
+    }
+
+    /// A complete predicate of the file, which could be read but not used.
+    pub fn that(predicate: impl Into<String>) -> Self {
+        Self { reason: predicate.into(), intro: "" }
+    }
+
+    /// The file is a stream that cannot be copied, of which this much was.
+    pub fn not_buffered(error: &io::Error, copied: Option<u64>) -> Self {
+        let after = copied.map(|bytes| format!(" after {bytes} bytes")).unwrap_or_default();
+        Self::that(format!("cannot be buffered in {}{after}", temporary(error)))
     }
 
     /// The file is no longer the one that was opened.
     pub fn changed() -> Self {
         Self::because("the file changed while it was being read")
     }
+
+    /// What to say after the name of the file.
+    pub fn predicate(&self) -> String {
+        format!("{}{}", self.intro, self.reason)
+    }
 }
 
 impl fmt::Display for NotRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.reason)
     }
 }
 
 impl From<io::Error> for NotRead {
     fn from(error: io::Error) -> Self {
-        Self(sentence(&error))
+        Self::because(sentence(&error))
     }
 }
 
@@ -69,6 +90,14 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Invalid(error)
     }
+}
+
+/// The directory of temporary files, and why it cannot have one.
+pub fn temporary(error: &io::Error) -> String {
+    let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
+    let directory = std::env::temp_dir();
+    let directory = shown_text(&directory.to_string_lossy());
+    format!("{directory} (set {variable} to another directory): {}", sentence(error))
 }
 
 /// The system's message without its error number, in lowercase as all messages here.

@@ -4,7 +4,7 @@ use crate::complaint::Complaint;
 use crate::open::open;
 use crate::siblings::index_files;
 use crate::source::Data;
-use crate::text::{counted, quoted};
+use crate::text::{counted, did_you_mean, quoted};
 use crate::validation::{SHORT, validate_or_report, validate_source};
 use embedded_safetensors::FileModel;
 use safetensors_files::{
@@ -99,7 +99,10 @@ impl Model {
     /// # Errors
     /// There is none; the sentence suggests the most similar name.
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Complaint> {
-        self.find(name).ok_or_else(|| Complaint::about(&self.path, self.no_tensor(name)))
+        self.find(name).ok_or_else(|| {
+            let hint = did_you_mean(name, self.tensors().map(|tensor| tensor.name()));
+            Complaint::about(&self.path, format!("no tensor {}{hint}", quoted(name)))
+        })
     }
 
     /// The tensor of this name, if there is one.
@@ -109,14 +112,6 @@ impl Model {
             Files::Several(model) => model.find(name),
         }
         .ok()?
-    }
-
-    fn no_tensor(&self, name: &str) -> String {
-        let alike = |tensor: &Tensor<'_>| strsim::jaro_winkler(name, tensor.name());
-        let nearest = self.tensors().max_by(|a, b| alike(a).total_cmp(&alike(b)));
-        let hint = nearest.filter(|tensor| alike(tensor) > 0.7).map(|tensor| quoted(tensor.name()));
-        let hint = hint.map_or(String::new(), |name| format!("; did you mean {name}?"));
-        format!("no tensor {}{hint}", quoted(name))
     }
 
     /// The contents of `__metadata__`, if any; of several files the first with a key counts.

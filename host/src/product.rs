@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct Product {
     path: PathBuf,
     to: To,
+    /// The length of the complete file, if it is known.
+    len: Option<u64>,
 }
 
 enum To {
@@ -29,14 +31,18 @@ impl Product {
     /// A file exists already, or the path is not a regular file; those of the system.
     pub fn create(path: &Path, force: bool) -> Result<Self, Complaint> {
         if path.as_os_str() == "-" {
-            return Ok(Self { path: path.into(), to: To::Output(BufWriter::new(io::stdout().lock())) });
+            let to = To::Output(BufWriter::new(io::stdout().lock()));
+            return Ok(Self { path: path.into(), to, len: None });
         }
         check_output_path(path, force)?;
         listen();
-        Ok(Self {
-            path: path.into(),
-            to: To::File { file: AtomicFile::create(path).map_err(cannot_write)?, force },
-        })
+        let file = AtomicFile::create(path).map_err(|error| cannot_write(error, None))?;
+        Ok(Self { path: path.into(), to: To::File { file, force }, len: None })
+    }
+
+    /// Sets the length of the complete file, for errors.
+    pub fn expect(&mut self, len: u64) {
+        self.len = Some(len);
     }
 
     /// Writes all bytes.
@@ -63,7 +69,7 @@ impl Product {
     pub fn cannot(&self, error: io::Error) -> Complaint {
         match self.to {
             To::Output(_) => error.into(),
-            To::File { .. } => Complaint::cannot_write(&self.path, &error),
+            To::File { .. } => Complaint::cannot_write_all(&self.path, &error, self.len),
         }
     }
 
@@ -81,10 +87,12 @@ impl Product {
     /// # Errors
     /// Those of the system; an existing file is unchanged then.
     pub fn close(self) -> Result<Closed, Complaint> {
-        let Self { path, to } = self;
+        let Self { path, to, len } = self;
         let file = match to {
             To::Output(mut out) => out.flush().map(|()| None)?,
-            To::File { file, force } => Some((file.close().map_err(cannot_write)?, force)),
+            To::File { file, force } => {
+                Some((file.close().map_err(|error| cannot_write(error, len))?, force))
+            }
         };
         Ok(Closed { path, file })
     }
@@ -110,9 +118,9 @@ impl Closed {
     pub fn finish(self) -> Result<(), Complaint> {
         match self.file {
             None => Ok(()),
-            Some((file, true)) => file.replace().map_err(cannot_write),
+            Some((file, true)) => file.replace().map_err(|error| cannot_write(error, None)),
             // Fails also if a file appeared in the meantime.
-            Some((file, false)) => file.take_free_place().map_err(cannot_write),
+            Some((file, false)) => file.take_free_place().map_err(|error| cannot_write(error, None)),
         }
     }
 }
@@ -134,10 +142,10 @@ impl Write for Product {
 }
 
 /// All errors of the system count as errors of writing the file.
-fn cannot_write(error: EditError) -> Complaint {
+fn cannot_write(error: EditError, len: Option<u64>) -> Complaint {
     match error.kind() {
         EditErrorKind::File(FileErrorKind::System { error: reason, .. }) => {
-            Complaint::cannot_write(error.path(), reason)
+            Complaint::cannot_write_all(error.path(), reason, len)
         }
         _ => error.into(),
     }

@@ -2,6 +2,7 @@
 
 use crate::excerpt::Excerpt;
 use crate::failure::NotRead;
+use crate::foreign::hint;
 use crate::json::Object;
 use crate::locate::tensor_at;
 use crate::source::Source;
@@ -15,6 +16,8 @@ pub struct Report {
     error: Error,
     tensor: Option<String>,
     excerpt: Option<Excerpt>,
+    /// The format that the file seems to have instead.
+    hint: Option<String>,
 }
 
 impl Report {
@@ -22,8 +25,9 @@ impl Report {
     pub fn new(source: &mut Source, error: Error) -> Result<Self, NotRead> {
         let excerpt = Excerpt::of(source, &error)?;
         let tensor = if excerpt.is_some() { tensor_at(source, error.at)? } else { None };
+        let hint = hint(source);
         source.check_unchanged()?;
-        Ok(Self { error, tensor, excerpt })
+        Ok(Self { error, tensor, excerpt, hint })
     }
 
     /// The stable error code.
@@ -45,10 +49,11 @@ impl Report {
     pub fn members(&self, object: Object) -> Object {
         let object =
             object.text("code", self.code()).number("at", self.at()).text("message", &self.message());
-        match self.tensor() {
-            Some(name) => object.text("tensor", name),
+        let named = [("tensor", self.tensor()), ("hint", self.hint.as_deref())];
+        named.iter().fold(object, |object, (name, text)| match text {
+            Some(text) => object.text(name, text),
             None => object,
-        }
+        })
     }
 
     /// One sentence, with the tensor's name and the numbers.
@@ -64,9 +69,9 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error[{}] at byte {}: {}", self.code(), self.at(), self.message())?;
-        match &self.excerpt {
-            Some(excerpt) => write!(f, "\n{excerpt}"),
-            None => Ok(()),
+        if let Some(excerpt) = &self.excerpt {
+            write!(f, "\n{excerpt}")?;
         }
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n    {hint}"))
     }
 }

@@ -1,6 +1,6 @@
 //! A file that can be read repeatedly, one piece at a time, whatever its source.
 
-use crate::failure::{NotRead, sentence};
+use crate::failure::NotRead;
 use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -172,7 +172,7 @@ impl Source {
         match self.store {
             Store::File { file, .. } => Ok(file),
             Store::Stream { mut spool, .. } => {
-                spool.roll().map_err(|error| no_room(&error))?;
+                spool.roll().map_err(|error| NotRead::not_buffered(&error, None))?;
                 match spool.into_inner() {
                     SpooledData::OnDisk(file) => Ok(file),
                     SpooledData::InMemory(_) => Err(NotRead::because("no temporary file holds it")),
@@ -211,7 +211,9 @@ impl Source {
                 break;
             }
             if data == Data::Keep {
-                spool.write_all(piece).map_err(|error| no_room(&error))?;
+                let written = spool.write_all(piece);
+                let copied = spool.is_rolled().then_some(self.cursor);
+                written.map_err(|error| NotRead::not_buffered(&error, copied))?;
                 self.cursor += piece.len() as u64;
             }
             taken += piece.len() as u64;
@@ -297,10 +299,6 @@ fn read_some<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b
             Err(error) => return Err(error),
         }
     }
-}
-
-fn no_room(error: &io::Error) -> NotRead {
-    NotRead::because(format!("cannot buffer the stream in a temporary file: {}", sentence(error)))
 }
 
 #[cfg(test)]

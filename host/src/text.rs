@@ -37,6 +37,16 @@ impl Beginning {
     }
 }
 
+/// A question about the most similar name, which follows a sentence; empty if none is similar.
+pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    let alike = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));
+    let nearest = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    match nearest.filter(|(likeness, _)| *likeness > 0.7) {
+        Some((_, other)) => format!("; did you mean {}?", quoted(other)),
+        None => String::new(),
+    }
+}
+
 /// A name in quotes. If it is long, its middle is left out: names often differ only at the end.
 pub fn quoted_short(name: &str) -> String {
     const HALF: usize = 40;

@@ -17,8 +17,8 @@ pub fn expand(path: &Path) -> Vec<Found> {
     }
     let found = Walk::default().through(path);
     if found.is_empty() {
-        let reason = "no *.safetensors or *.safetensors.index.json in this directory";
-        return vec![(path.to_path_buf(), Err(NotRead::because(reason)))];
+        let nothing = "contains no *.safetensors and no *.safetensors.index.json file";
+        return vec![(path.to_path_buf(), Err(NotRead::that(nothing)))];
     }
     found
 }

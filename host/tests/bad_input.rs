@@ -19,13 +19,14 @@ fn unreadable_paths_are_errors() {
     symlink("loop", place.path("loop")).expect("a link");
     place.put("file", b"");
     for (name, reason) in [
-        ("dir", "no *.safetensors or *.safetensors.index.json in this directory"),
         ("missing", "no such file or directory"),
         ("dangling", "no such file or directory"),
         ("file/below", "not a directory"),
     ] {
         place.run(["check", name]).is(2, "", &format!("{name}: cannot be read: {reason}\n"));
     }
+    let nothing = "dir: contains no *.safetensors and no *.safetensors.index.json file\n";
+    place.run(["check", "dir"]).is(2, "", nothing);
     let run = place.run(["check", "loop"]);
     assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(2), "", 1), "{run:?}");
 }

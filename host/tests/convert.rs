@@ -523,3 +523,14 @@ fn an_input_shard_is_never_overwritten() {
     assert_eq!(convert(&place, &["m", "whole.safetensors", "--to", "F32", "--all"]).code, Some(0));
     assert_eq!(text(&place, "whole.safetensors", "a"), "[97.0, 98.0]\n");
 }
+
+#[test]
+fn unknown_dtypes_list_the_known_ones() {
+    for (option, listed) in [
+        ("--to=F31", "unknown dtype; use one of U8, I8, F8_E5M2, F8_E4M3"),
+        ("--from-bits=BF17=x", "unknown dtype; use one of F8_E5M2, F8_E4M3"),
+    ] {
+        let run = convert(&Place::new(), &["m", "o.safetensors", option]);
+        assert!(run.code == Some(2) && run.err.contains(listed), "{run:?}");
+    }
+}

@@ -394,3 +394,15 @@ fn ctrl_c_ends_a_long_run() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
 }
+
+/// As with `check`, a file that cannot be read takes precedence over an invalid one.
+#[test]
+fn the_most_severe_error_counts() {
+    let place = Place::new();
+    place.put("bad", b"short").put("sound", &sound());
+    let missing = "missing: cannot be read: no such file or directory\n";
+    for models in [["bad", "missing"], ["missing", "bad"], ["sound", "missing"], ["missing", "sound"]] {
+        place.run(["diff", models[0], models[1]]).is(2, "", missing);
+    }
+    assert_eq!(place.run(["diff", "bad", "bad"]).code, Some(1));
+}

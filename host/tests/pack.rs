@@ -77,7 +77,7 @@ fn globs_select_tensors() {
         let run = place.run([&["pack", "sound", "other", "-o", "new", "--force"], options].concat());
         assert_eq!((run.code, names(&place, "new")), (Some(0), expected.iter().map(|&n| n.into()).collect()));
     }
-    let none = "safetensors: no tensor matches \"x*\"\n";
+    let none = "sound: no tensor matches \"x*\"\n";
     place.run(["pack", "sound", "-o", "none", "--only", "x*"]).is(2, "", none);
     assert!(!place.path("none").exists());
 }
@@ -204,18 +204,38 @@ fn renames_happen_at_once() {
         "sound: duplicate tensor name \"b\": \"a\" of sound, and \"b\" of sound; use --prefer to choose\n";
     clash.is(2, "", both);
     let unknown = place.run(["pack", "sound", "-o", "none", "--rename", "z=b"]);
-    unknown.is(2, "", "safetensors: no tensor \"z\" to rename\n");
+    unknown.is(2, "", "sound: no tensor \"z\" to rename\n");
     let prefix = place.run(["pack", "sound", "-o", "none", "--rename-prefix", "z=b"]);
-    prefix.is(2, "", "safetensors: no tensor name begins with \"z\"\n");
+    prefix.is(2, "", "sound: no tensor name begins with \"z\"\n");
     let reserved = place.run(["pack", "sound", "-o", "none", "--rename", "a=__metadata__"]);
     reserved.is(2, "", "none: \"__metadata__\" is not allowed as a tensor name\n");
     // The next command would leave it out if all bytes were zero.
     let padding = place.run(["pack", "sound", "-o", "none", "--rename", "a=__padding__.0"]);
     let sentence =
-        "safetensors: \"__padding__.0\" is not allowed as a new tensor name: it is reserved for padding\n";
+        "sound: \"__padding__.0\" is not allowed as a new tensor name: it is reserved for padding\n";
     padding.is(2, "", sentence);
     assert_eq!(place.run(["pack", "sound", "-o", "none", "--rename", "a"]).code, Some(2));
     assert!(!place.path("none").exists());
+}
+
+/// The only input is named; of several none is meant.
+#[test]
+fn typos_get_a_suggestion() {
+    let place = place();
+    let refused = |inputs: &[&str], option: &[&str], sentence: &str| {
+        place.run([&["pack"], inputs, &["-o", "none"], option].concat()).is(2, "", &format!("{sentence}\n"));
+    };
+    let rename = ["--rename", "w.00=x"];
+    refused(&["other"], &rename, "other: no tensor \"w.00\" to rename; did you mean \"w.0\"?");
+    refused(&["other", "sound"], &rename, "safetensors: no tensor \"w.00\" to rename; did you mean \"w.0\"?");
+    let key = "other: no metadata key \"fromat\" to remove; did you mean \"format\"?";
+    refused(&["other"], &["--unset", "fromat"], key);
+    let glob = "other: no tensor matches \"w.00*\"; did you mean \"w.0\"?";
+    refused(&["other"], &["--only", "w.00*"], glob);
+    refused(&["other"], &["--only", "zz*"], "other: no tensor matches \"zz*\"");
+    place.put("list", b"w.00\n");
+    let listed = "list: lists \"w.00\", but there is no such tensor; did you mean \"w.0\"?";
+    refused(&["other"], &["--order", "list"], listed);
 }
 
 #[test]
@@ -252,7 +272,7 @@ fn metadata_is_edited() {
     assert_eq!(edited(&["--unset", "by", "--unset", "format"]), json!(null));
     assert_eq!(edited(&["--clear-metadata", "--set", "x=y"]), json!({"x": "y"}));
     let unknown = place.run(["pack", "other", "-o", "none", "--unset", "nothing"]);
-    unknown.is(2, "", "safetensors: no metadata key \"nothing\" to remove\n");
+    unknown.is(2, "", "other: no metadata key \"nothing\" to remove\n");
 }
 
 #[test]

@@ -335,7 +335,7 @@ fn failures_leave_nothing() {
             "{run:?}"
         );
     }
-    place.run(["split", "m", "-o", "file"]).is(2, "", "file: cannot be written: file exists\n");
+    place.run(["split", "m", "-o", "file"]).is(2, "", "file: is a file, not a directory\n");
     place.run(["split", "m", "-o", "a/b"]).is(2, "", "a/b: cannot be written: no such file or directory\n");
     for name in ["", "a/b", "../a", "a\\b"] {
         let run = place.run(["split", "m", "-o", "s", "--name", name]);
@@ -379,5 +379,14 @@ fn ctrl_c_leaves_nothing() {
             (&b""[..], &b"safetensors: interrupted\n"[..])
         );
         assert_eq!(files(&place, "."), ["m"]);
+    }
+}
+
+#[test]
+fn other_sizes_are_refused_with_the_forms_that_are_not() {
+    let forms = "a number above 0 needed, alone or with KB, MB, GB, TB, KiB, MiB, GiB or TiB";
+    for size in ["0", "100K", "5G", "-1", "KB", "0.4", ""] {
+        let run = Place::new().run(["split", "m", "-o", "s", &format!("--max-size={size}")]);
+        assert!(run.code == Some(2) && run.err.contains(forms), "{size}: {run:?}");
     }
 }

@@ -281,14 +281,13 @@ mod unix {
     }
 
     #[test]
-    fn read_only_file_in_writable_directory_is_replaced() {
+    fn read_only_file_in_writable_directory_is_not_edited() {
         let dir = TempDir::new();
         let path = put_model(&dir, 0o777, 0o444);
-        let note = run_as_anybody(&dir, &["note", text(&path), "copied"]);
-        assert!(note.status.success(), "{}", String::from_utf8_lossy(&note.stderr));
-        let editor = ModelEditor::open(&path).expect("valid file");
-        assert_eq!(editor.metadata().collect::<Vec<_>>(), [("room", "taken")]);
-        assert_eq!(fs::metadata(&path).expect("present").mode() & 0o777, 0o444);
+        let old = fs::read(&path).expect("present");
+        let expected = "cannot write ./place/m: Permission denied (os error 13)\n";
+        assert_eq!(error_of(&dir, &["note", text(&path)]), expected);
+        assert!(fs::read(&path).expect("present") == old);
         assert_eq!(fs::read_dir(dir.join("place")).expect("present").count(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Saves an edited model: in place, where only the header is written, or as a copy.
 
-use crate::disk::{Disk, Handle, read_header, read_up_to};
+use crate::disk::{Disk, read_header, read_up_to};
 use crate::editor::{ModelEditor, Source, StoredTensor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
@@ -11,7 +11,6 @@ use core::ops::ControlFlow;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
-use std::io;
 use std::path::Path;
 
 /// How a model was saved.
@@ -46,18 +45,18 @@ impl ModelEditor {
     /// is, so recover it first. Other programs may open the file at the same time, but not save it; threads
     /// of one program may do both.
     ///
-    /// **As a copy.** Otherwise a new file is written with a [`FileWriter`], also if the file is read-only
-    /// and its directory is not. The tensors are in the reference's order, or [placed as
-    /// requested](Self::set_placement), with [space for later edits](Self::set_header_room) if requested. To
-    /// force a copy, request [`Placement::Start(8)`](embedded_safetensors::write::Placement::Start), which is
-    /// the reference's.
+    /// **As a copy.** Otherwise a new file is written with a [`FileWriter`]. The tensors are in the
+    /// reference's order, or [placed as requested](Self::set_placement), with [space for later
+    /// edits](Self::set_header_room) if requested. To force a copy, request
+    /// [`Placement::Start(8)`](embedded_safetensors::write::Placement::Start), which is the reference's.
     ///
     /// After an editor was saved to one of its own files, it no longer matches that file: open the file again
     /// to continue.
     ///
     /// # Errors
     /// [`FileErrorKind::Changed`] when another program has changed a source file, or the file to replace,
-    /// since it was opened; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. Then the old file
+    /// since it was opened; that of the system when the header is to be written in place and the file is
+    /// read-only; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. Then the old file
     /// is unchanged, except as described at `finish`. If only the removal of the undo file failed, the file
     /// has the new header.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
@@ -137,7 +136,7 @@ impl ModelEditor {
             return Ok(false);
         }
         let old = source.check_unchanged()?;
-        let Some(file) = open_to_write(disk, &resolved)? else { return Ok(false) };
+        let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
         undo::wait_for_edits(disk, &resolved, &*file, source.version.len)?;
         let now = file.stat().map_err(|error| EditErrorKind::system("stat", error))?;
         if source.check_unchanged()? != old || now.version != source.version {
@@ -231,15 +230,6 @@ impl ModelEditor {
             }
         }
         Ok(())
-    }
-}
-
-/// Opens a file for writing. `None` if it is read-only: then it can still be replaced if its directory is
-/// writable.
-fn open_to_write(disk: &dyn Disk, resolved: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
-    match disk.open(resolved, true) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-        outcome => outcome.map(Some).map_err(|error| EditErrorKind::system("write", error)),
     }
 }
 

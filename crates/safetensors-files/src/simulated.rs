@@ -27,6 +27,8 @@ pub(crate) enum FailurePlan {
     PowerCut(usize),
     /// This call fails. A write is half done.
     Fault(usize),
+    /// No existing file can be opened for writing.
+    ReadOnly,
     /// Before this call another program changes the last byte of each file that is not hidden.
     Change(usize),
 }
@@ -312,8 +314,12 @@ impl Disk for SimulatedDisk {
         Ok(Box::new(OpenFile { disk: self.clone(), index }))
     }
 
-    fn open(&self, path: &Path, _: bool) -> io::Result<Box<dyn Handle>> {
-        let index = self.call()?.find(path)?;
+    fn open(&self, path: &Path, writable: bool) -> io::Result<Box<dyn Handle>> {
+        let state = self.call()?;
+        if writable && state.plan == FailurePlan::ReadOnly {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let index = state.find(path)?;
         Ok(Box::new(OpenFile { disk: self.clone(), index }))
     }
 

@@ -188,6 +188,16 @@ fn fault_at_any_call_leaves_only_the_old_file() {
     }
 }
 
+/// An edit of the header is never a reason to replace a read-only file.
+#[test]
+fn read_only_file_is_not_edited_in_place() {
+    let old = file_of(1);
+    let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::ReadOnly);
+    let error = edit_in_place(&disk).expect_err("read-only");
+    assert_eq!(error.to_string(), "cannot write /models/m.safetensors: permission denied");
+    assert_eq!((disk.bytes(&path()), disk.names()), (Some(old), vec![path()]));
+}
+
 #[test]
 fn fault_then_power_cut_leaves_old_or_new_file() {
     for operation in OPERATIONS {

@@ -4,7 +4,8 @@ use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Change, Changer, FromBits, Input, Kind, Options, Output, Plan, Planned, Reason, Scale, read_bits, write,
+    Change, Changer, FromBits, Input, Kind, Options, Output, Plan, Planned, Reason, Scale, dtype_named,
+    read_bits, write,
 };
 use crate::exit::Exit;
 use crate::json::{self, Object};
@@ -13,7 +14,7 @@ use crate::product::check_output_path;
 use crate::siblings::reject_partial_models;
 use crate::text::{counted, numbered, quoted, shown_text};
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::Report;
+use safetensors_convert::numbers::{Report, can_be_target};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -91,7 +92,7 @@ pub struct Convert {
 }
 
 fn dtype(name: &str) -> Result<Dtype, String> {
-    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| "unknown dtype".to_owned())
+    dtype_named(name, can_be_target)
 }
 
 impl Run for Convert {

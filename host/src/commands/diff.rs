@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 /// Compare two models: names, dtypes, shapes, metadata and every value
 ///
-/// Exit code: 0 if they are the same, 1 if they differ or one is invalid, 2 if one cannot be read.
+/// Exit code: 0 if they are the same, 1 if they differ or one is invalid, 2 if one cannot be read, which
+/// takes precedence.
 #[derive(clap::Args)]
 pub struct Diff {
     /// First model; `-` is standard input
@@ -57,7 +58,11 @@ impl Run for Diff {
         let paths = [self.a.clone(), self.b.clone()];
         check_stdin_once(&paths)?;
         let policy = self.policy();
-        let (a, b) = (Model::open(&self.a)?, Model::open(&self.b)?);
+        let (a, b) = match (Model::open(&self.a), Model::open(&self.b)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(a), Err(b)) if b.exit() > a.exit() => return Err(b),
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        };
         let comparison = compare(&a, &b, &policy)?;
         let [a, b] = paths.map(|path| path.to_string_lossy().into_owned());
         let mut out = BufWriter::new(io::stdout().lock());

@@ -113,7 +113,7 @@ impl Run for Pack {
             models.iter().try_for_each(|model| check_not_in_model(model, output))?;
         }
         let mut contents = Contents::of(&models, self.prefer)?;
-        self.edits.apply(&mut contents)?;
+        self.edits.apply(&mut contents, &self.inputs)?;
         contents.unite(self.prefer)?;
         self.order.apply(&mut contents)?;
         let output = self.target();

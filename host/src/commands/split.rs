@@ -32,8 +32,8 @@ pub struct Split {
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// Maximum bytes of tensor data per file: a number, optionally with KB, MB, GB, TB, KiB, MiB, GiB or
-    /// TiB
+    /// Maximum bytes of tensor data per file: a number above 0, alone or with KB, MB, GB, TB, KiB, MiB, GiB
+    /// or TiB
     #[arg(long, value_name = "SIZE", default_value = "5GB", value_parser = size)]
     max_size: u64,
 
@@ -60,7 +60,9 @@ fn size(text: &str) -> Result<u64, String> {
         Some((number, unit)) => number.parse().ok().and_then(|number: u64| number.checked_mul(unit)),
         None => parse_shard_size(text),
     };
-    bytes.filter(|&bytes| bytes > 0).ok_or_else(|| "not a size; write it like 5GB or 512MiB".into())
+    bytes
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| "a number above 0 needed, alone or with KB, MB, GB, TB, KiB, MiB, GiB or TiB".into())
 }
 
 impl Run for Split {
@@ -215,6 +217,7 @@ impl<'p> Folder<'p> {
         match fs::create_dir(path) {
             Ok(()) => Ok(Self { path, made: true }),
             Err(_) if path.is_dir() => Ok(Self { path, made: false }),
+            Err(_) if path.exists() => Err(Complaint::about(path, "is a file, not a directory")),
             Err(error) => Err(Complaint::cannot_write(path, &error)),
         }
     }

@@ -3,7 +3,7 @@
 use super::input::{Array, Input};
 use crate::complaint::Complaint;
 use crate::conform::matches;
-use crate::text::quoted;
+use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;
 use std::str::FromStr;
@@ -25,13 +25,23 @@ impl FromStr for FromBits {
             Some((dtype, glob)) => (dtype, Some(glob.to_owned())),
             None => (text, None),
         };
-        let dtype = Dtype::from_name(dtype.to_ascii_uppercase().as_bytes());
-        let dtype = dtype.ok_or("unknown dtype")?;
+        let dtype = dtype_named(dtype, |dtype| bits_of(dtype) != dtype)?;
         match bits_of(dtype) == dtype {
             true => Err(format!("{dtype} is never written as bits; use BF16 or an F8 dtype")),
             false => Ok(Self { dtype, glob }),
         }
     }
+}
+
+/// The dtype of this name, in any case.
+///
+/// # Errors
+/// There is none; the sentence lists those that the option takes.
+pub fn dtype_named(name: &str, is_taken: impl Fn(Dtype) -> bool) -> Result<Dtype, String> {
+    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| {
+        let taken = Dtype::ALL.iter().filter(|dtype| is_taken(**dtype)).map(|dtype| dtype.name());
+        format!("unknown dtype; use one of {}", taken.collect::<Vec<_>>().join(", "))
+    })
 }
 
 impl FromBits {
@@ -55,7 +65,8 @@ pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<Vec<Option<D
     let names = || input.arrays.iter().map(|array| &array.name);
     let mut globs = options.iter().filter_map(|wish| wish.glob.as_deref());
     if let Some(glob) = globs.find(|glob| !names().any(|name| matches(glob, name))) {
-        return Err(about(format!("no tensor matches {}", quoted(glob))));
+        let hint = did_you_mean(glob, names().map(String::as_str));
+        return Err(about(format!("no tensor matches {}{hint}", quoted(glob))));
     }
     if let Some(FromBits { dtype, .. }) =
         options.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))

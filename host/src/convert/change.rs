@@ -3,6 +3,7 @@
 use super::input::{Array, Chunks, Input};
 use super::plan::{Change, Planned, Rows};
 use crate::complaint::Complaint;
+use crate::failure::temporary;
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -241,8 +242,7 @@ fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
 }
 
 fn spool(error: &io::Error) -> Complaint {
-    let reason = crate::failure::sentence(error);
-    Complaint::usage(format!("cannot buffer the scales in a temporary file: {reason}"))
+    Complaint::usage(format!("the scales cannot be buffered in {}", temporary(error)))
 }
 
 /// The number of bytes read for this output.

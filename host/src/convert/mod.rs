@@ -8,7 +8,7 @@ mod kind;
 mod output;
 mod plan;
 
-pub use bits::{FromBits, read_bits};
+pub use bits::{FromBits, dtype_named, read_bits};
 pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;

@@ -4,7 +4,7 @@ use super::input::{Array, Input};
 use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::conform::matches;
-use crate::text::quoted;
+use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
 use safetensors_convert::numpy::{Header, is_unsafe};
@@ -206,7 +206,9 @@ impl Options<'_> {
         let unused =
             self.only.iter().chain(self.except).find(|pattern| !names().any(|name| matches(pattern, name)));
         match unused {
-            Some(pattern) => Err(format!("no tensor matches {}", quoted(pattern))),
+            Some(pattern) => {
+                Err(format!("no tensor matches {}{}", quoted(pattern), did_you_mean(pattern, names())))
+            }
             None => Ok(()),
         }
     }

@@ -64,6 +64,11 @@ impl<'m> Contents<'m> {
         Ok(contents)
     }
 
+    /// The current names of all tensors.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
     /// The bytes of all tensors.
     pub fn bytes(&self) -> u64 {
         self.entries.iter().map(|entry| entry.tensor.byte_len()).sum()

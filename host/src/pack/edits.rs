@@ -3,7 +3,8 @@
 use super::contents::Contents;
 use crate::complaint::Complaint;
 use crate::conform::matches;
-use crate::text::quoted;
+use crate::text::{did_you_mean, quoted};
+use std::path::PathBuf;
 
 /// The edits given on the command line.
 #[derive(clap::Args)]
@@ -44,43 +45,55 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 impl Edits {
-    /// Applies the edits, but allows duplicate names.
+    /// Applies the edits to the contents of these inputs, but allows duplicate names.
     ///
     /// # Errors
     /// An edit has no effect, so it is probably a mistake.
-    pub fn apply(&self, contents: &mut Contents<'_>) -> Result<(), Complaint> {
-        let nothing = |sentence| Err(Complaint::usage(sentence));
+    pub fn apply(&self, contents: &mut Contents<'_>, inputs: &[PathBuf]) -> Result<(), Complaint> {
+        let edited = self.select(contents).and_then(|()| self.rename(contents));
+        edited.and_then(|()| self.edit_metadata(contents)).map_err(|sentence| match inputs {
+            [only] => Complaint::about(only, sentence),
+            _ => Complaint::usage(sentence),
+        })
+    }
+
+    fn select(&self, contents: &mut Contents<'_>) -> Result<(), String> {
         let is_like = |patterns: &[String], name: &str| patterns.iter().any(|glob| matches(glob, name));
         let mut globs = self.only.iter().chain(&self.except);
-        if let Some(glob) =
-            globs.find(|glob| !contents.entries.iter().any(|entry| matches(glob, &entry.name)))
-        {
-            return nothing(format!("no tensor matches {}", quoted(glob)));
+        if let Some(glob) = globs.find(|glob| !contents.names().any(|name| matches(glob, name))) {
+            return Err(format!(
+                "no tensor matches {}{}",
+                quoted(glob),
+                did_you_mean(glob, contents.names())
+            ));
         }
         contents.entries.retain(|entry| {
             (self.only.is_empty() || is_like(&self.only, &entry.name)) && !is_like(&self.except, &entry.name)
         });
-        if let Some((old, _)) =
-            self.rename.iter().find(|(old, _)| !contents.entries.iter().any(|entry| entry.name == *old))
-        {
-            return nothing(format!("no tensor {} to rename", quoted(old)));
+        Ok(())
+    }
+
+    fn rename(&self, contents: &mut Contents<'_>) -> Result<(), String> {
+        let mut renames = self.rename.iter().map(|(old, _)| old);
+        if let Some(old) = renames.find(|old| !contents.names().any(|name| name == *old)) {
+            let hint = did_you_mean(old, contents.names());
+            return Err(format!("no tensor {} to rename{hint}", quoted(old)));
         }
-        let has_prefix =
-            |prefix: &String| contents.entries.iter().any(|entry| entry.name.starts_with(prefix));
-        if let Some((old, _)) = self.rename_prefix.iter().find(|(old, _)| !has_prefix(old)) {
-            return nothing(format!("no tensor name begins with {}", quoted(old)));
+        let mut prefixes = self.rename_prefix.iter().map(|(old, _)| old);
+        if let Some(old) = prefixes.find(|old| !contents.names().any(|name| name.starts_with(*old))) {
+            return Err(format!("no tensor name begins with {}", quoted(old)));
         }
         for entry in &mut contents.entries {
             let new = self.new_name(&entry.name);
             if new != entry.name && new.starts_with("__padding__.") {
-                return nothing(format!(
+                return Err(format!(
                     "{} is not allowed as a new tensor name: it is reserved for padding",
                     quoted(&new)
                 ));
             }
             entry.name = new;
         }
-        self.edit_metadata(contents)
+        Ok(())
     }
 
     /// Whether any edit changes names.
@@ -97,11 +110,13 @@ impl Edits {
         whole.or(begun).unwrap_or_else(|| name.to_owned())
     }
 
-    fn edit_metadata(&self, contents: &mut Contents<'_>) -> Result<(), Complaint> {
+    fn edit_metadata(&self, contents: &mut Contents<'_>) -> Result<(), String> {
         for key in &self.unset {
             let removed = contents.metadata.as_mut().and_then(|metadata| metadata.remove(key));
             if removed.is_none() {
-                return Err(Complaint::usage(format!("no metadata key {} to remove", quoted(key))));
+                let keys = contents.metadata.iter().flat_map(|metadata| metadata.keys());
+                let hint = did_you_mean(key, keys.map(String::as_str));
+                return Err(format!("no metadata key {} to remove{hint}", quoted(key)));
             }
         }
         if self.clear_metadata

@@ -3,7 +3,7 @@
 use super::contents::Contents;
 use crate::complaint::Complaint;
 use crate::open::open_list;
-use crate::text::quoted;
+use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -81,15 +81,14 @@ fn ranks<'t>(
     text: &'t str,
     contents: &Contents<'_>,
 ) -> Result<HashMap<&'t str, usize>, Complaint> {
-    let known: HashSet<&str> = contents.entries.iter().map(|entry| entry.name.as_str()).collect();
+    let known: HashSet<&str> = contents.names().collect();
     let mut ranks = HashMap::new();
     for name in text.lines().filter(|line| !line.is_empty()) {
         let rank = ranks.len();
         if !known.contains(name) {
-            return Err(Complaint::about(
-                path,
-                format!("lists {}, but there is no such tensor", quoted(name)),
-            ));
+            let hint = did_you_mean(name, contents.names());
+            let sentence = format!("lists {}, but there is no such tensor{hint}", quoted(name));
+            return Err(Complaint::about(path, sentence));
         }
         if ranks.insert(name, rank).is_some() {
             return Err(Complaint::about(path, format!("lists {} more than once", quoted(name))));

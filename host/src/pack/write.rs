@@ -123,6 +123,7 @@ pub fn write(
 }
 
 pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Complaint> {
+    product.expect(plan.file_len());
     let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);
     loop {
         match encoder.encode(&mut buffer) {

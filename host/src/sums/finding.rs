@@ -78,7 +78,7 @@ impl Found {
             }
             Finding::NotRead(reason) => {
                 out.flush()?;
-                complain(format_args!("{name}: cannot be read: {reason}"));
+                complain(format_args!("{name}: {}", reason.predicate()));
                 Ok(())
             }
         }

@@ -3,7 +3,7 @@
 use super::digest::{Trouble, sha256_of};
 use crate::complaint::Complaint;
 use crate::decoding::{self, Extra, in_file, print_tensors};
-use crate::failure::{NotRead, sentence};
+use crate::failure::{NotRead, sentence, temporary};
 use crate::header::visit;
 use crate::number::digits;
 use crate::parallel::in_order;
@@ -217,7 +217,7 @@ impl Write for Text {
 
 /// An error of writing to a [`Text`].
 pub fn no_room(error: &io::Error) -> Complaint {
-    Complaint::usage(format!("cannot write the sums to a temporary file: {}", sentence(error)))
+    Complaint::usage(format!("the sums cannot be buffered in {}", temporary(error)))
 }
 
 #[cfg(test)]

@@ -89,7 +89,8 @@ impl ReaderAt for Source<'_> {
 
 fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'f>>> {
     let len = file.metadata()?.len();
-    let no_end = "not a .npz file, or a truncated one: it does not end with the end record of a zip archive";
+    let no_end =
+        "not a .npz file, or a truncated one: a zip archive ends with its directory, which is missing";
     let found =
         ZipLocator::new().max_search_space(LONGEST_END).locate_in_reader(Source { file, len }, buffer, len);
     let archive = match found {
@@ -101,8 +102,12 @@ fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'
             _ => return Err(explained(&error, no_end)),
         },
     };
-    // Bytes after its end may be another archive, whose entries other programs may read.
-    if archive.end_offset() == len { Ok(archive) } else { Err(unsound(no_end)) }
+    // They may be another archive, whose entries other programs may read.
+    if archive.end_offset() == len {
+        Ok(archive)
+    } else {
+        Err(unsound("bytes follow the end of the archive"))
+    }
 }
 
 impl Source<'_> {
