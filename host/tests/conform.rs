@@ -97,8 +97,8 @@ fn wrong_answers_are_listed_with_reasons() {
         .clone();
     let said = format!(
         "d3               0 of     1\nall              0 of     1\nof 0 errors, 0 have the manifest's code \
-         and 0 its offset\nd3-array: must reject, but did accept\n    {}\n    entry-6, entry.array at byte 13: \
-         either/d3-array.safetensors\n",
+         and 0 its offset\nd3-array: must reject, but did accept\n    {}\n    \
+         entry-6, entry.array at byte 13: either/d3-array.safetensors\n",
         reason.as_str().expect("a reason")
     );
     run.is(1, &said, "");

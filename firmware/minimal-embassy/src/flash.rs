@@ -3,7 +3,7 @@
 use embassy_futures::yield_now;
 use embedded_storage_async::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash};
 
-/// Reads in units of 4 bytes from a file that is in the program. Every read waits once, as for an interrupt.
+/// Reads any bytes of a file that is in the program. Every read waits once, as for an interrupt.
 pub struct Flash;
 
 static PARTITION: &[u8] = include_bytes!("../model.safetensors");
@@ -13,7 +13,7 @@ impl ErrorType for Flash {
 }
 
 impl ReadNorFlash for Flash {
-    const READ_SIZE: usize = 4;
+    const READ_SIZE: usize = 1;
 
     async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
         yield_now().await;

@@ -2,7 +2,7 @@
 //! validates it, through a window of 256 bytes. The weights stay in flash and are read row by row.
 //!
 //! For your board, replace `flash.rs` by your HAL's flash driver (any async `ReadNorFlash`), `NorFile::new`
-//! by `NorFile::partition` with the addresses of the model. For your model, change `TENSORS` and `run`.
+//! by `NorFile::partition` with the offsets of the model. For your model, change `TENSORS` and `run`.
 #![no_std]
 #![no_main]
 
@@ -13,16 +13,16 @@ use cortex_m_semihosting::{debug, hprintln};
 use embassy_executor::Spawner;
 use embassy_futures::yield_now;
 use embedded_safetensors::asynch::{Model, NorFile};
-use embedded_safetensors::{ErrorKind, ReadError, io::NorError, query::Query, tensor::Located};
+use embedded_safetensors::{Dtype, Dtype::*, ErrorKind, ReadError, io::NorError, query::Query};
 use embedded_storage_async::nor_flash::ReadNorFlash;
 use flash::Flash;
 use panic_semihosting as _;
 
-/// The names and shapes of the tensors that `run` reads.
-const TENSORS: [(&str, &[u64]); 3] = [("fc.weight", &[4, 8]), ("fc.scale", &[4]), ("fc.bias", &[4])];
+/// The tensors that `run` reads.
+const TENSORS: [(&str, Dtype, &[u64]); 3] =
+    [("fc.weight", I8, &[3, 8]), ("fc.scale", F16, &[3]), ("fc.bias", F32, &[3])];
 
-/// Replaces the samples of a sensor.
-const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0];
+const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0]; // for your sensor's samples
 
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
@@ -52,22 +52,23 @@ async fn other_work() {
     }
 }
 
-/// Computes the layer.
-async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 4], ReadError<NorError<F::Error>>> {
-    let mut window = [0; 256];
-    let mut tensors = TENSORS.map(|(name, _)| Query::required(name));
-    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut window).await?;
-    for (tensor, (_, shape)) in tensors.iter().zip(TENSORS) {
-        if tensor.dims() != shape {
-            let begin = tensor.info().map_or(0, |info| info.begin());
-            return Err(ErrorKind::ShapeMismatch.at(model.summary().data_start + begin).into());
-        }
+async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
+    let mut tensors = TENSORS.map(|(name, ..)| Query::required(name));
+    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256]).await?;
+    for (info, (_, asked, shape)) in tensors.iter().filter_map(Query::info).zip(TENSORS) {
+        let found = info.dtype();
+        let kind = match info.shape().dims() == shape {
+            true if found == asked => continue,
+            true => ErrorKind::DtypeMismatch { found, asked },
+            false => ErrorKind::ShapeMismatch,
+        };
+        return Err(kind.at(model.summary().data_start + info.begin()).into());
     }
     let [weight, scale, bias] = &tensors;
-    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 4], [0.0; 4]);
+    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales).await?;
     model.reader(bias)?.values().read_exact(&mut outputs).await?;
-    let mut rows = model.reader(weight)?.rows(0..4)?;
+    let mut rows = model.reader(weight)?.rows(0..3)?;
     for (output, scale) in outputs.iter_mut().zip(scales) {
         rows.read_exact(&mut row).await?; // I8 in flash, `f32` in `row`
         *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();

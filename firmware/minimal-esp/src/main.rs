@@ -7,24 +7,23 @@
 
 use core::{ops::Range, panic::PanicInfo};
 use embedded_safetensors::io::{NorError, NorFile};
-use embedded_safetensors::{ErrorKind, Model, ReadError, query::Query, tensor::Located};
+use embedded_safetensors::{Dtype, Dtype::*, ErrorKind, Model, ReadError, query::Query};
 use embedded_storage::nor_flash::ReadNorFlash;
 use esp_bootloader_esp_idf::partitions::{PARTITION_TABLE_MAX_LEN, read_partition_table};
 use esp_println::println;
 use esp_storage::FlashStorage;
 
-/// The names and shapes of the tensors that `run` reads.
-const TENSORS: [(&str, &[u64]); 3] = [("fc.weight", &[4, 8]), ("fc.scale", &[4]), ("fc.bias", &[4])];
+/// The tensors that `run` reads.
+const TENSORS: [(&str, Dtype, &[u64]); 3] =
+    [("fc.weight", I8, &[3, 8]), ("fc.scale", F16, &[3]), ("fc.bias", F32, &[3])];
 
-/// Replaces the samples of a sensor.
-const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0];
+const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0]; // for your sensor's samples
 
 esp_bootloader_esp_idf::esp_app_desc!();
 
 #[esp_hal::main]
 fn main() -> ! {
-    let peripherals = esp_hal::init(esp_hal::Config::default());
-    let mut flash = FlashStorage::new(peripherals.FLASH);
+    let mut flash = FlashStorage::new(esp_hal::init(esp_hal::Config::default()).FLASH);
     match partition(&mut flash, "model").map(|addresses| run(NorFile::partition(flash, addresses))) {
         None => println!("error: the flash has no partition `model`"),
         Some(Ok(outputs)) => {
@@ -48,22 +47,23 @@ fn partition(flash: &mut FlashStorage<'_>, label: &str) -> Option<Range<u32>> {
     Some(entry.offset()..entry.offset() + entry.len())
 }
 
-/// Computes the layer.
-fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 4], ReadError<NorError<F::Error>>> {
-    let mut window = [0; 256];
-    let mut tensors = TENSORS.map(|(name, _)| Query::required(name));
-    let mut model = Model::open_with(file, &mut tensors, &mut window)?;
-    for (tensor, (_, shape)) in tensors.iter().zip(TENSORS) {
-        if tensor.dims() != shape {
-            let begin = tensor.info().map_or(0, |info| info.begin());
-            return Err(ErrorKind::ShapeMismatch.at(model.summary().data_start + begin).into());
-        }
+fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
+    let mut tensors = TENSORS.map(|(name, ..)| Query::required(name));
+    let mut model = Model::open_with(file, &mut tensors, &mut [0; 256])?;
+    for (info, (_, asked, shape)) in tensors.iter().filter_map(Query::info).zip(TENSORS) {
+        let found = info.dtype();
+        let kind = match info.shape().dims() == shape {
+            true if found == asked => continue,
+            true => ErrorKind::DtypeMismatch { found, asked },
+            false => ErrorKind::ShapeMismatch,
+        };
+        return Err(kind.at(model.summary().data_start + info.begin()).into());
     }
     let [weight, scale, bias] = &tensors;
-    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 4], [0.0; 4]);
+    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales)?;
     model.reader(bias)?.values().read_exact(&mut outputs)?;
-    let mut rows = model.reader(weight)?.rows(0..4)?;
+    let mut rows = model.reader(weight)?.rows(0..3)?;
     for (output, scale) in outputs.iter_mut().zip(scales) {
         rows.read_exact(&mut row)?; // I8 in flash, `f32` in `row`
         *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();

@@ -14,9 +14,9 @@ use panic_semihosting as _;
 /// Is at a multiple of 16 bytes in flash, enough for every dtype.
 const MODEL: View<'static> = include_model!("../model.safetensors", 16);
 
-static WEIGHT: &[[i8; 8]; 4] = MODEL.expect_array("fc.weight");
-static SCALE: &[f16; 4] = MODEL.expect_array("fc.scale");
-static BIAS: &[f32; 4] = MODEL.expect_array("fc.bias");
+static WEIGHT: &[[i8; 8]; 3] = MODEL.expect_array("fc.weight");
+static SCALE: &[f16; 3] = MODEL.expect_array("fc.scale");
+static BIAS: &[f32; 3] = MODEL.expect_array("fc.bias");
 
 /// Replaces the samples of a sensor.
 const INPUTS: [i8; 8] = [3, -1, 4, 1, -5, 9, 2, -6];

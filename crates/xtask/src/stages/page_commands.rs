@@ -24,7 +24,7 @@ use Check::{Here, Not};
 
 const NEEDS_BOARD: Check = Not("it needs the board");
 
-static LINES: [(&str, &str, Check); 21] = [
+static LINES: [(&str, &str, Check); 24] = [
     ("README.md", "cargo add embedded-safetensors --features embedded-io", Here(add)),
     ("README.md", "cargo add embedded-io", Here(add_published)),
     ("README.md", "python3 tests/vectors/run.py -- ./my-reader", Here(score)),
@@ -46,6 +46,13 @@ static LINES: [(&str, &str, Check); 21] = [
     ("docs/src/minimal-firmware.md", "cd firmware/minimal", Not("the next lines are run there")),
     ("docs/src/minimal-firmware.md", "cargo run --release", Here(run_minimal)),
     ("docs/src/minimal-firmware.md", "cargo run --release --bin nor", Here(run_minimal)),
+    (
+        "docs/src/minimal-firmware.md",
+        "rustup target add riscv32imc-unknown-none-elf",
+        Not("the set-up of `boards` does it"),
+    ),
+    ("docs/src/minimal-firmware.md", "cargo install espflash", NEEDS_BOARD),
+    ("docs/src/minimal-firmware.md", "espflash write-bin 0x110000 model.safetensors", NEEDS_BOARD),
     (
         "docs/src/porting.md",
         "probe-rs download --chip RP2040 --binary-format bin --base-address 0x10100000 digits-i8.safetensors",

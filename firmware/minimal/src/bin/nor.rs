@@ -1,21 +1,21 @@
 //! The same model in NOR flash, where it can be updated without the program. Opening it validates it,
 //! through a window of 256 bytes. The weights stay in flash and are read row by row.
 //! For your board, replace `Flash` by your HAL's flash driver (any `ReadNorFlash`), and `NorFile::new` by
-//! `NorFile::partition` with the addresses of the model. For your model, change `TENSORS` and `run`.
+//! `NorFile::partition` with the offsets of the model. For your model, change `TENSORS` and `run`.
 #![no_std]
 #![no_main]
 
 use cortex_m_semihosting::{debug, hprintln};
 use embedded_safetensors::io::{NorError, NorFile};
-use embedded_safetensors::{ErrorKind, Model, ReadError, query::Query, tensor::Located};
+use embedded_safetensors::{Dtype, Dtype::*, ErrorKind, Model, ReadError, query::Query};
 use embedded_storage::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash, check_read};
 use panic_semihosting as _;
 
-/// The names and shapes of the tensors that `run` reads.
-const TENSORS: [(&str, &[u64]); 3] = [("fc.weight", &[4, 8]), ("fc.scale", &[4]), ("fc.bias", &[4])];
+/// The tensors that `run` reads.
+const TENSORS: [(&str, Dtype, &[u64]); 3] =
+    [("fc.weight", I8, &[3, 8]), ("fc.scale", F16, &[3]), ("fc.bias", F32, &[3])];
 
-/// Replaces the samples of a sensor.
-const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0];
+const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0]; // for your sensor's samples
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
@@ -27,28 +27,28 @@ fn main() -> ! {
         Err(ReadError::UnexpectedEof { at }) => hprintln!("error: the flash ends at byte {}", at),
         Err(ReadError::Source(NorError(error))) => hprintln!("error: the flash fails: {:?}", error),
     }
-    debug::exit(if outcome.is_ok() { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
     loop {
-        cortex_m::asm::wfi();
+        debug::exit(if outcome.is_ok() { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
     }
 }
 
-/// Computes the layer.
-fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 4], ReadError<NorError<F::Error>>> {
-    let mut window = [0; 256];
-    let mut tensors = TENSORS.map(|(name, _)| Query::required(name));
-    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut window)?;
-    for (tensor, (_, shape)) in tensors.iter().zip(TENSORS) {
-        if tensor.dims() != shape {
-            let begin = tensor.info().map_or(0, |info| info.begin());
-            return Err(ErrorKind::ShapeMismatch.at(model.summary().data_start + begin).into());
-        }
+fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
+    let mut tensors = TENSORS.map(|(name, ..)| Query::required(name));
+    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256])?;
+    for (info, (_, asked, shape)) in tensors.iter().filter_map(Query::info).zip(TENSORS) {
+        let found = info.dtype();
+        let kind = match info.shape().dims() == shape {
+            true if found == asked => continue,
+            true => ErrorKind::DtypeMismatch { found, asked },
+            false => ErrorKind::ShapeMismatch,
+        };
+        return Err(kind.at(model.summary().data_start + info.begin()).into());
     }
     let [weight, scale, bias] = &tensors;
-    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 4], [0.0; 4]);
+    let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales)?;
     model.reader(bias)?.values().read_exact(&mut outputs)?;
-    let mut rows = model.reader(weight)?.rows(0..4)?;
+    let mut rows = model.reader(weight)?.rows(0..3)?;
     for (output, scale) in outputs.iter_mut().zip(scales) {
         rows.read_exact(&mut row)?; // I8 in flash, `f32` in `row`
         *output += scale * row.iter().zip(INPUTS).map(|(weight, input)| weight * input).sum::<f32>();
@@ -56,7 +56,7 @@ fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 4], ReadError<NorError<F::Erro
     Ok(outputs)
 }
 
-/// Replaces the flash: reads in units of 4 bytes from a file that is in the program.
+/// Replaces the flash: reads any bytes of a file that is in the program.
 struct Flash;
 
 static PARTITION: &[u8] = include_bytes!("../../model.safetensors");
@@ -66,7 +66,7 @@ impl ErrorType for Flash {
 }
 
 impl ReadNorFlash for Flash {
-    const READ_SIZE: usize = 4;
+    const READ_SIZE: usize = 1;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
         check_read(self, offset, bytes.len())?;
