@@ -130,9 +130,9 @@ fn build_packed() -> Result<(), String> {
     for library in PACKAGES {
         let archive = workspace::target_dir().join(format!("package/{library}-{VERSION}.crate"));
         let folder = packed.join(format!("{library}-{VERSION}"));
-        let tar =
-            Run::new("tar").dir(&packed).args(["--extract", "--file"]).args([archive.display().to_string()]);
-        tar.check()?;
+        // Archives have one fixed time for all files, by which cargo would take changed files for unchanged.
+        let tar = Run::new("tar").dir(&packed).args(["--extract", "--touch", "--file"]);
+        tar.args([archive.display().to_string()]).check()?;
         let manifest = workspace::text(&folder.join("Cargo.toml"))?;
         fs::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n")
             .map_err(|error| error.to_string())?;
