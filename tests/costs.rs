@@ -24,8 +24,8 @@ const ROWS: [&str; 5] = [
     "| `open`, `open_with` | the larger of `H` and `W`, once | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H \
         / W`, rounded up |",
-    "| `open_unordered` with `k` [slots](#headers-out-of-order), `n` tensors out of order | `H` in each of 1 \
-        + ⌈`n / k`⌉ passes; in the first, `W` if that is larger | `H / W` in each |",
+    "| `open_unordered` with `k` [slots](#headers-out-of-order), for a header of `n` tensors that is out of \
+        order | `H` in each of 1 + ⌈`n / k`⌉ passes; in the first, `W` if that is larger | `H / W` in each |",
     "| lookups in an `Index`, `reader`, `seek` | none | none |",
     "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as \
         reading the bytes directly |",

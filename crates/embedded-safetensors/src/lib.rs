@@ -43,8 +43,8 @@
 //!
 //! # What holds everywhere
 //!
-//! - **Memory**: no heap, no recursion. The documentation of each item says how many bytes it takes; every
-//!   buffer is the caller's.
+//! - **Memory**: no recursion, and no heap except in models in files (feature `std`). The documentation of
+//!   each item says how many bytes it takes; every other buffer is the caller's.
 //! - **Panics**: none of its own at run time, except when an `async fn` is polled after it has completed.
 //!   Lookups in consts panic at build time. A panic of your visitor passes through.
 //! - **Errors**: [`ErrorKind::class`] tells a bad file, too little memory and a caller's mistake apart. Each

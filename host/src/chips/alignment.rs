@@ -22,7 +22,7 @@ pub enum Remedy {
     Order,
     /// Also aligns tensors whose size is a multiple of this.
     BySize(u64),
-    /// Aligns all tensors with zero padding tensors between them.
+    /// Aligns all tensors with padding tensors of zeros between them.
     Padded(u64),
 }
 

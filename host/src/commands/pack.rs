@@ -45,7 +45,7 @@ pub struct Pack {
     #[arg(long, value_name = "N")]
     align: Option<u32>,
 
-    /// With --align, keep the order and align every tensor, with zero padding tensors between them
+    /// With --align, keep the order and align every tensor: padding tensors of zeros are added between them
     #[arg(long, requires = "align")]
     align_all: bool,
 
