@@ -134,8 +134,7 @@ fn a_reader_that_always_hangs_is_given_up() {
     let place = Place::new();
     let started = Instant::now();
     let run = ask(&place, &["--timeout", "1", "--jobs", "5"], "sleep 600");
-    let said = "safetensors: the reader gave no answer in 1 seconds to 10 files in a row; the others were not \
-        tested\n";
+    let said = "safetensors: the reader answered none of 10 files in 1 seconds; see --timeout\n";
     run.is(2, "", said);
     assert!(started.elapsed() < Duration::from_secs(60));
 }
@@ -159,8 +158,12 @@ fn a_missing_interpreter_is_named_as_the_reason() {
     fs::set_permissions(place.path("reader"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .expect("it is ours");
     let run = place.run(["conform", "--", "./reader"]);
-    let said = "safetensors: reader \"./reader\": the interpreter of its first line does not exist\n";
+    let said =
+        "safetensors: reader \"./reader\" cannot be run: its interpreter or its loader does not exist\n";
     run.is(2, "", said);
+    let said =
+        "safetensors: reader \"reader\" is not in PATH; write ./ before it for a file of this directory\n";
+    place.run(["conform", "--", "reader"]).is(2, "", said);
 }
 
 /// Processes that a shell started in the background are killed too.

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 READERS = {
     "right": 'exec "$0" decode',
     "accepts all": """echo '{"tensors":{},"metadata":null}'""",
-    "refuses all": "echo 'error[json.syntax] at byte 8: so it goes' >&2; exit 1",
+    "rejects all": "echo 'error[json.syntax] at byte 8: so it goes' >&2; exit 1",
     # Its answer depends on the checksum of the file.
     "wrong in turns": """
         file=$(mktemp); trap 'rm "$file"' EXIT; cat > "$file"
@@ -48,7 +48,7 @@ READERS = {
 SCORED = [
     ("right", "--strict"),
     ("accepts all",),
-    ("refuses all", "--strict"),
+    ("rejects all", "--strict"),
     ("wrong in turns",),
     ("wrong in turns", "--strict"),
 ]

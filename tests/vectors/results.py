@@ -180,7 +180,7 @@ def counts(every, readers):
         "reader",
         f"valid ({total['valid']})",
         f"invalid ({total['invalid']})",
-        f"either ({total['either']}): accepted, refused",
+        f"either ({total['either']}): accepted, rejected",
         "crashes",
     )
     for name, answers in readers.items():
@@ -237,7 +237,7 @@ def wrong_word(vector, answer):
 
 def word(answer):
     """Returns the answer in a word."""
-    return {"accept": "accepts", "reject": "refuses", "crash": "crashes", None: ""}[answer["verdict"]]
+    return {"accept": "accepts", "reject": "rejects", "crash": "crashes", None: ""}[answer["verdict"]]
 
 
 def either(every, readers):

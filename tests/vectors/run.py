@@ -7,8 +7,9 @@ The reader is a command. It gets one file on its standard input and answers with
      {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
       "metadata": {KEY: VALUE} or null}. data_offsets, sha256 (of the tensor's bytes) and metadata may
      be omitted; then they are not compared. With --strict, only sha256 may be omitted.
-  1  The file is not valid. Python also ends with 1 after an exception that is not caught. A line `error[CODE] at byte N: …` on standard error or output is counted, if
-     there is one, but does not matter unless --strict is given.
+  1  The file is not valid. A line `error[CODE] at byte N: …` on standard error or output is counted, if
+     there is one, but does not matter unless --strict is given. (Python ends with 1 after any exception
+     that is not caught: catch it, and end with another code, or a crash counts as a rejection.)
 
 Any other exit code, a signal, too much output or no answer in time is a crash. Exit code of this script:
 0 when the reader is right about all vectors, 1 when it is not, 2 when it could not be run, 130 after Ctrl-C.
@@ -22,6 +23,7 @@ import fnmatch
 import json
 import os
 import shutil
+import signal
 import sys
 
 from runner import command, scoring, vectors
@@ -38,12 +40,10 @@ def main():
     all_vectors = vectors.load()["vectors"]
     chosen = choose(all_vectors, options)
     if options.json:
-        write_json(options, [])  # a path that cannot be written is told before the run
+        check_json(options.json)
     try:
         answers = command.ask_all(options.command, chosen, options.jobs, options.timeout)
-    except FileNotFoundError:
-        fail(f"{options.command[0]} cannot be run: the interpreter that its first line names does not exist")
-    except (vectors.Unusable, command.Hanging, OSError) as error:
+    except (vectors.Unusable, command.Unusable, OSError) as error:
         fail(error)
     results = [
         (vector, answers[vector["id"]], scoring.problem(vector, answers[vector["id"]], options.strict))
@@ -126,15 +126,15 @@ def print_summary(results, strict):
 
 def print_errors(results, strict):
     """Prints how many errors have the code and the offset of the manifest."""
-    refused = [
+    rejected = [
         (vector, answer)
         for vector, answer, _ in results
         if answer.verdict == "reject" and vector["ours"] == "reject"
     ]
-    codes = sum(scoring.has_code(*pair) for pair in refused)
-    places = sum(scoring.has_place(*pair) for pair in refused)
+    codes = sum(scoring.has_code(*pair) for pair in rejected)
+    places = sum(scoring.has_place(*pair) for pair in rejected)
     scored = "" if strict else " (not scored)"
-    print(f"of {len(refused)} errors, {codes} have the manifest's code and {places} its offset{scored}")
+    print(f"of {len(rejected)} errors, {codes} have the manifest's code and {places} its offset{scored}")
 
 
 def print_large(all_vectors, options):
@@ -168,6 +168,15 @@ def print_left_out(results):
         print(f"{count} of {len(tables)} tables leave out offsets or metadata, which were not compared")
 
 
+def check_json(path):
+    """Reports a path that cannot be written before the readers run. An old file stays as it is until then."""
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        fail(f"{path} cannot be written: {error.strerror}")
+
+
 def write_json(options, results):
     """Writes every answer, for other programs."""
     answers = {
@@ -188,7 +197,15 @@ def write_json(options, results):
         fail(f"{options.json} cannot be written: {error.strerror}")
 
 
+def interrupt(*_):
+    """Ends the readers, too, when the script is told to end."""
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), interrupt)
     try:
         code = main()
         sys.stdout.flush()

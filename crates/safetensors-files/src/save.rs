@@ -130,13 +130,14 @@ impl ModelEditor {
         if !is_whole || self.needs_copy() || resolved != source.resolved {
             return Ok(false);
         }
+        // A file that may not be written is not replaced either.
+        let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
         let Some(new) = self.new_header_for(source)? else { return Ok(false) };
         let _guard = undo::lock();
         if undo::is_taken(disk, &undo)? {
             return Ok(false);
         }
         let old = source.check_unchanged()?;
-        let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
         undo::wait_for_edits(disk, &resolved, &*file, source.version.len)?;
         let now = file.stat().map_err(|error| EditErrorKind::system("stat", error))?;
         if source.check_unchanged()? != old || now.version != source.version {

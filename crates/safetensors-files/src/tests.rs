@@ -193,8 +193,15 @@ fn fault_at_any_call_leaves_only_the_old_file() {
 fn read_only_file_is_not_edited_in_place() {
     let old = file_of(1);
     let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::ReadOnly);
-    let error = edit_in_place(&disk).expect_err("read-only");
-    assert_eq!(error.to_string(), "cannot write /models/m.safetensors: permission denied");
+    let edit_too_long = |disk: &SimulatedDisk| {
+        let mut model = ModelEditor::open_on(disk, &path())?;
+        model.set_metadata("note", &"long ".repeat(100));
+        model.save_on(disk, &path())
+    };
+    for error in [edit_in_place(&disk).expect_err("read-only"), edit_too_long(&disk).expect_err("read-only")]
+    {
+        assert_eq!(error.to_string(), "cannot write /models/m.safetensors: permission denied");
+    }
     assert_eq!((disk.bytes(&path()), disk.names()), (Some(old), vec![path()]));
 }
 

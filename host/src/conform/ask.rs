@@ -13,7 +13,7 @@ use vectors::{Answer, Score, Vector};
 /// The interval at which `tick` is called while no file is finished.
 const TICK: Duration = Duration::from_millis(100);
 
-/// After this many files without an answer in time, one after another, the others are not tried.
+/// If none of so many files is answered in time, the others are not tried.
 const HANGS: usize = 10;
 
 /// The reader and its options.
@@ -65,7 +65,7 @@ pub fn run_all<'v, E>(
             });
         }
         drop(sender);
-        let scores = gather(&done, vectors, &mut tick);
+        let scores = gather(&done, vectors, job.seconds, &mut tick);
         stop.store(true, Ordering::Relaxed);
         scores
     })
@@ -86,15 +86,23 @@ fn ask<'v>(job: &Job<'_>, vector: &'v Vector, stop: &AtomicBool) -> Result<Optio
 fn gather<'v, E>(
     done: &Receiver<Done<'v>>,
     vectors: &[&'v Vector],
+    seconds: u64,
     tick: &mut impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let mut scores: Vec<Option<Score<'v>>> = vectors.iter().map(|_| None).collect();
-    let mut hangs = 0;
+    let (mut count, mut hangs) = (0, 0);
     loop {
         let len = match done.recv_timeout(TICK) {
             Ok((index, score)) => {
                 scores[index] = score?;
-                hangs = hangs_after(hangs, scores[index].as_ref())?;
+                count += 1;
+                hangs += usize::from(scores[index].as_ref().is_some_and(|score| score.answer.hangs));
+                if hangs == HANGS && count == HANGS {
+                    return Err(Unusable::Reader(format!(
+                        "the reader answered none of {HANGS} files in {seconds} seconds; see --timeout"
+                    ))
+                    .into());
+                }
                 vectors[index].length
             }
             Err(RecvTimeoutError::Timeout) => 0,
@@ -102,16 +110,4 @@ fn gather<'v, E>(
         };
         tick(len as u64).map_err(Break::Stopped)?;
     }
-}
-
-/// Counts the files in a row that the reader has not answered in time.
-fn hangs_after(hangs: usize, score: Option<&Score<'_>>) -> Result<usize, Unusable> {
-    let Some(answer) = score.map(|score| &score.answer).filter(|answer| answer.hangs) else { return Ok(0) };
-    if hangs + 1 < HANGS {
-        return Ok(hangs + 1);
-    }
-    let text = &answer.text;
-    Err(Unusable::Reader(format!(
-        "the reader gave {text} to {HANGS} files in a row; the others were not tested"
-    )))
 }

@@ -2,7 +2,7 @@
 
 use crate::conform::Unusable;
 use crate::failure::sentence;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
 use std::path::Path;
@@ -110,6 +110,17 @@ struct Running {
     ended: bool,
 }
 
+/// Why a program is not found, or may not be run.
+fn why_not(program: &OsStr, kind: ErrorKind) -> &'static str {
+    let path = Path::new(program);
+    let is_bare_name = path.components().count() == 1;
+    match kind == ErrorKind::NotFound && path.is_file() {
+        true if is_bare_name => "is not in PATH; write ./ before it for a file of this directory",
+        true => "cannot be run: its interpreter or its loader does not exist",
+        false => "is not an executable program",
+    }
+}
+
 impl Running {
     fn start(command: &[OsString]) -> Result<Self, Unusable> {
         let (program, arguments) =
@@ -119,13 +130,8 @@ impl Running {
         system::set_process_group(&mut command);
         match command.spawn() {
             Ok(child) => Ok(Self { child, ended: false }),
-            Err(error) if error.kind() == ErrorKind::NotFound && Path::new(program).is_file() => {
-                Err(Unusable::Reader(format!(
-                    "reader {program:?}: the interpreter of its first line does not exist"
-                )))
-            }
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
-                Err(Unusable::Reader(format!("reader {program:?} is not an executable program")))
+                Err(Unusable::Reader(format!("reader {program:?} {}", why_not(program, error.kind()))))
             }
             Err(error) => {
                 Err(Unusable::Reader(format!("reader {program:?} cannot be run: {}", sentence(&error))))

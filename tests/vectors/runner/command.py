@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 from runner import scoring, vectors
 
@@ -14,12 +15,14 @@ OUTPUT = 16 << 20
 OUTPUT_PER_BYTE = 4
 #: How much of its standard error is kept.
 WORDS = 1 << 16
-#: After this many files without an answer in time, one after another, the others are not tried.
+#: If none of so many files is answered in time, the others are not tried.
 HANGS = 10
+#: The seconds that its pipes may stay open after the reader has exited: its children may hold them.
+GRACE = 2
 
 
-class Hanging(Exception):
-    """The reader gives no answers."""
+class Unusable(Exception):
+    """The reader cannot be tested."""
 
 
 def ask_all(command, chosen, jobs=None, timeout=60):
@@ -27,39 +30,39 @@ def ask_all(command, chosen, jobs=None, timeout=60):
     stop = threading.Event()
     pool = concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count() or 1)
     try:
-        answers = pool.map(lambda vector: stop.is_set() or ask(command, vectors.content(vector), timeout, stop), chosen)
-        return dict(zip((vector["id"] for vector in chosen), unless_hanging(answers)))
+        answers = pool.map(lambda vector: ask(command, vectors.content(vector), timeout, stop), chosen)
+        return dict(zip((vector["id"] for vector in chosen), unless_hanging(answers, timeout)))
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
 
 
-def unless_hanging(answers):
-    """Passes the answers on, unless too many in a row are none."""
+def unless_hanging(answers, timeout):
+    """Passes the answers on, unless the first ones are all none."""
     hangs = 0
-    for answer in answers:
-        hangs = hangs + 1 if answer.hangs else 0
-        if hangs == HANGS:
-            raise Hanging(f"the reader gave {answer.text} to {HANGS} files in a row; the others were not tested")
+    for count, answer in enumerate(answers, 1):
+        hangs += answer.hangs
+        if hangs == count == HANGS:
+            raise Unusable(f"the reader answered none of {HANGS} files in {timeout} seconds; see --timeout")
         yield answer
 
 
 def ask(command, data, timeout, stop):
     """Returns the answer to one file."""
+    if stop.is_set():
+        return scoring.Answer("crash", text="not asked")
     most = OUTPUT + OUTPUT_PER_BYTE * len(data)
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # A group of its own, so that its children can be ended with it.
-    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
-        said, words = bytearray(), bytearray()
-        threads = [
-            threading.Thread(target=feed, args=(process.stdin, data)),
-            threading.Thread(target=collect, args=(process, said, most)),
-            threading.Thread(target=keep_last, args=(process.stderr, words)),
-        ]
-        for thread in threads:
-            thread.start()
-        in_time = wait(process, threads, timeout, stop)
-        end(process)
+    process = start(command)
+    said, words = bytearray(), bytearray()
+    # Threads that the end of the script does not wait for: strangers may hold the pipes open.
+    threads = [
+        threading.Thread(daemon=True, target=feed, args=(process.stdin, data)),
+        threading.Thread(daemon=True, target=collect, args=(process, said, most)),
+        threading.Thread(daemon=True, target=keep_last, args=(process.stderr, words)),
+    ]
+    for thread in threads:
+        thread.start()
+    in_time = wait(process, threads, timeout, stop)
     if len(said) > most:
         return scoring.Answer("crash", text=f"more than {most} bytes of output")
     if not in_time:
@@ -67,22 +70,31 @@ def ask(command, data, timeout, stop):
     return answer(process.returncode, bytes(said), bytes(words))
 
 
+def start(command):
+    """Starts the reader in a group of its own, so that its children can be ended with it."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    try:
+        return subprocess.Popen(command, start_new_session=True, **pipes)
+    except FileNotFoundError as error:
+        raise Unusable(f"{command[0]} cannot be run: its interpreter or its loader does not exist") from error
+
+
 def feed(pipe, data):
     """Writes the file. A reader may decide before its end, and close the pipe."""
     try:
         pipe.write(data)
-        pipe.close()
     except OSError:
         pass
+    close(pipe)
 
 
 def collect(process, said, most):
     """Collects the standard output, and ends a reader that prints too much."""
-    while piece := process.stdout.read1(1 << 16):
+    while len(said) <= most and (piece := process.stdout.read1(1 << 16)):
         said += piece
-        if len(said) > most:
-            end(process)
-            return
+    if len(said) > most:
+        end(process)
+    close(process.stdout)
 
 
 def keep_last(pipe, words):
@@ -90,32 +102,50 @@ def keep_last(pipe, words):
     while piece := pipe.read1(1 << 16):
         words += piece
         del words[:-WORDS]
+    close(pipe)
+
+
+def close(pipe):
+    """Closes a pipe, of which the last bytes may not be wanted."""
+    try:
+        pipe.close()
+    except OSError:
+        pass
 
 
 def wait(process, threads, timeout, stop):
-    """Waits until the reader has exited and its streams are closed. Returns whether that was in time."""
-    for _ in range(timeout * 20):
-        if stop.is_set():
-            return False
-        try:
-            process.wait(0.05)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-    in_time = process.poll() is not None
+    """Waits until the reader has exited and its pipes are closed. Returns whether it exited in time."""
+    last = time.monotonic() + timeout
+    while process.poll() is None and time.monotonic() < last and not stop.is_set():
+        # As soon as its output ends, the reader is about to exit.
+        threads[1].join(0.05)
+        if not threads[1].is_alive():
+            time.sleep(0.001)
+    in_time = process.returncode is not None
     if not in_time:
         end(process)
+        process.wait()
     for thread in threads:
-        thread.join(2)  # its children may hold the streams
+        thread.join(GRACE)
+    if in_time and any(thread.is_alive() for thread in threads):
+        end_group(process)  # its children hold the pipes
     return in_time
 
 
 def end(process):
-    """Ends the reader and its children."""
+    """Ends a running reader and its children."""
+    if process.poll() is None:
+        end_group(process)
+
+
+def end_group(process):
+    """Ends all processes in the group of the reader."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
-    except (AttributeError, OSError):
+    except AttributeError:  # not on Windows
         process.kill()
+    except OSError:
+        pass
 
 
 def answer(code, said, words):

@@ -27,7 +27,10 @@ def area(vector):
 
 def content(vector):
     """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
-    data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
+    try:
+        data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
+    except OSError as error:
+        raise Unusable(f"{vector['id']}: {vector['file']} cannot be read: {error.strerror}") from error
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
         raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
     return data

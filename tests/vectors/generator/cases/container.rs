@@ -9,12 +9,12 @@ const BEYOND: &str = "container.header-beyond-file";
 #[rustfmt::skip] // One case, one or two lines.
 pub const CASES: &[Case] = &[
     bad("container-no-bytes", "container-1", SHORT, raw("¦".as_bytes()), "An empty file is not an empty model."),
-    bad("container-one-byte", "container-1", SHORT, raw("\0¦".as_bytes()), "One byte of the length is no length."),
+    bad("container-one-byte", "container-1", SHORT, raw("\0¦".as_bytes()), "One byte of the length is not a length."),
     bad("container-seven-bytes", "container-1", SHORT, raw("\u{2}\0\0\0\0\0\0¦".as_bytes()), "The last byte of the length is missing."),
     bad("container-four-byte-length", "container-1", SHORT, raw("\u{2}\0\0\0{}¦".as_bytes()), "A 32-bit length with its header is shorter than the 64-bit length alone."),
     bad("container-no-length-text", "container-1", SHORT, raw("{}¦".as_bytes()), "A header without a length in front."),
     ok("container-empty-object", "container-1", json("{}"), "The smallest valid file: an empty object and no data."),
-    bad("container-length-zero", "container-2", "json.end", raw("\0\0\0\0\0\0\0\0¦".as_bytes()), "A length of 0 is allowed as a length, but nothing is no JSON."),
+    bad("container-length-zero", "container-2", "json.end", raw("\0\0\0\0\0\0\0\0¦".as_bytes()), "A length of 0 is allowed as a length, but an empty header is not JSON."),
     bad("container-length-zero-with-data", "container-2", "json.end", raw("\0\0\0\0\0\0\0\0¦{}".as_bytes()), "The header ends where the length says, also when JSON follows.").flags(&["early-end"]),
     bad("container-length-100000000-short", "container-3", BEYOND, raw(b"\x00\xE1\xF5\x05\x00\x00\x00\x00{}\xC2\xA6"), "The largest allowed length, in a file that has not so many bytes."),
     bad("container-length-100000001-short", "container-2", LARGE, raw(b"\xC2\xA6\x01\xE1\xF5\x05\x00\x00\x00\x00{}"), "One above the largest length is too large before the file's length is looked at.").faults(2).flags(&["huge-header"]),
@@ -41,11 +41,11 @@ pub const CASES: &[Case] = &[
     bad("container-length-cuts-object", "container-6", "json.end", bytes("{}".as_bytes()).claims(1).data(0), "The closing brace is after the end that the length names.").at(At::Byte(9)).flags(&["early-end"]),
     bad("container-length-cuts-entry", "container-6", "json.end", tensors!(("a" "U8" "[0]" "[0,0]")).claims(52), "The last brace is in the data.").at(At::Byte(60)).flags(&["early-end"]),
     bad("container-length-cuts-name", "container-6", "json.end", tensors!(("weight" "U8" "[0]" "[0,0]")).claims(5), "The length ends inside a name, whose other half is in the data.").at(At::Byte(13)).flags(&["early-end"]),
-    bad("container-length-includes-data", "container-6", "json.trailing", json(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}¦A"#), "The length counts one byte of data as header, and that byte is no whitespace.").faults(2).flags(&["early-end"]),
+    bad("container-length-includes-data", "container-6", "json.trailing", json(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}¦A"#), "The length counts one byte of data as header, and that byte is not whitespace.").faults(2).flags(&["early-end"]),
     ok("container-data-looks-like-json", "container-6", raw(b"\x35\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}{}"), "Data may look like another header; nobody reads it.").flags(&["early-end"]),
     ok("container-data-looks-like-space", "container-6", raw(b"\x35\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}  "), "Spaces after the header's end are data, not padding."),
-    ok("data-bool-not-0-or-1", "container-7", raw(b"\x37\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]}}\x02\xFF"), "Values are never looked at: a bool of 2 is no fault of the file."),
-    ok("data-nan", "container-7", raw(b"\x36\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}\xFF\xFF\xFF\xFF"), "Values are never looked at: a NaN is a value."),
+    ok("data-bool-not-0-or-1", "container-7", raw(b"\x37\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]}}\x02\xFF"), "Values are not validated: a bool of 2 is valid."),
+    ok("data-nan", "container-7", raw(b"\x36\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}\xFF\xFF\xFF\xFF"), "Values are not validated: a NaN is a value."),
 ];
 
 #[rustfmt::skip] // One case, one or two lines.

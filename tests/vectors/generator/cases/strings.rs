@@ -49,7 +49,7 @@ pub const ESCAPES: &[Case] = &[
     bad("escape-control-among-digits", "json-6", ESCAPE, name("\\u00¦\n1"), "A raw line feed among the digits of an escape.").flags(&["lenient-json"]),
     ok("escape-all-in-a-row", "json-6", value(r#"\"\\\/\b\f\n\r\t\u0041"#), "Every escape in one metadata value."),
     ok("escape-then-digits", "json-6", name(r"\u00411"), "An escape has exactly four digits; the fifth is text."),
-    ok("escape-escaped-u", "json-6", name(r"\\u0041"), "An escaped backslash before a u is no escape of a character."),
+    ok("escape-escaped-u", "json-6", name(r"\\u0041"), "An escaped backslash before a u is not the escape of a character."),
     ok("escape-in-unknown", "json-6", unknown(r#"["\"\\\/\b\f\n\r\t\uBEEF"]"#), "Every escape in a skipped string."),
     bad("escape-x", "json-6", ESCAPE, name(r"\¦x41"), "An escape of C."),
     bad("escape-capital-u", "json-6", ESCAPE, name(r"\¦U0041"), "An escape with a capital U."),
@@ -123,7 +123,7 @@ pub const SURROGATES: &[Case] = &[
 #[rustfmt::skip] // One case, one or two lines.
 pub const NAMES: &[Case] = &[
     ok("name-empty", "name-1", name(""), "The empty string is a name."),
-    ok("name-path-up", "name-1", name("../../etc/passwd"), "A name is no path; whoever makes files of names has to care.").flags(&["path-name"]),
+    ok("name-path-up", "name-1", name("../../etc/passwd"), "A name is not a path: whoever makes files of names must check them.").flags(&["path-name"]),
     ok("name-absolute-path", "name-1", name("/dev/null"), "A name that is an absolute path.").flags(&["path-name"]),
     ok("name-windows-device", "name-1", name("C:\\\\CON"), "A name that is a device on another system.").flags(&["path-name"]),
     ok("name-terminal-escape", "name-1", name(r"\u001b[2J"), "A name that clears the terminal of whoever prints it raw.").flags(&["path-name"]),
@@ -134,7 +134,7 @@ pub const NAMES: &[Case] = &[
     ok("name-constructor", "name-1", name("constructor"), "A member that every JavaScript object has."),
     ok("name-known-key", "name-1", name("dtype"), "A tensor may be named as a member of its entry."),
     ok("name-shape-and-offsets", "name-1", tensors!(("shape" "U8" "[1]" "[0,1]"), ("data_offsets" "U8" "[1]" "[1,2]")).data(2), "Tensors named as the other members."),
-    ok("name-digits", "name-1", name("0"), "A name of digits is no index."),
+    ok("name-digits", "name-1", name("0"), "A name of digits is not an index."),
     ok("name-number-order", "name-1", tensors!(("10" "U8" "[1]" "[0,1]"), ("9" "U8" "[1]" "[1,2]")).data(2), "Names that look like integers, which some languages sort first."),
     ok("name-nul-inside-differs", "name-1", tensors!(("a\\u0000b" "U8" "[1]" "[0,1]"), ("a\\u0000c" "U8" "[1]" "[1,2]")).data(2), "Names that differ after a NUL, where C strings end."),
     ok("name-brackets-and-quotes", "name-1", name(r#"}],{\"dtype\":["#), "A name full of JSON's punctuation."),
