@@ -109,6 +109,7 @@ fn any_other_exit_is_a_crash() {
     let place = Place::new();
     for (reader, text) in [
         ("echo boom >&2; exit 3", "exit code 3 boom"),
+        ("printf 'panic: boom\\n\\nmain.go:12\\n' >&2; exit 2", "exit code 2 panic: boom"),
         ("kill -SEGV $$", "signal 11"),
         ("yes", "more than 16777340 bytes of output"),
         ("sleep 600", "no answer in 1 seconds"),

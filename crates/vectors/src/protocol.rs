@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 /// The largest number of characters of a reader's message that is kept.
 const WORDS: usize = 1000;
-/// The number of characters kept of the end of a crash's message.
-const LAST_WORDS: usize = 200;
+/// The number of characters kept of the first line of a crash's message.
+const FIRST_WORDS: usize = 200;
 /// The number of bytes that are shown of output that is not JSON.
 const START: usize = 60;
 
@@ -102,9 +102,8 @@ impl Answer {
     }
 
     fn crash(how: &str, words: &str) -> Self {
-        let skipped = words.chars().count().saturating_sub(LAST_WORDS);
-        let last: String = words.chars().skip(skipped).collect();
-        Self::new(Outcome::Crash, format!("{how} {last}").trim().to_owned())
+        let first: String = words.lines().next().unwrap_or_default().chars().take(FIRST_WORDS).collect();
+        Self::new(Outcome::Crash, format!("{how} {first}").trim().to_owned())
     }
 
     fn rejection(words: &str) -> Self {
@@ -211,7 +210,7 @@ mod tests {
             (rejected.outcome, rejected.code.as_deref(), rejected.at),
             (Outcome::Reject, Some("a"), Some(1))
         );
-        assert_eq!(answer(End::Code(101), "", "panicked\n").text, "exit code 101 panicked");
+        assert_eq!(answer(End::Code(101), "", "\npanicked\r\n  at x.go\n").text, "exit code 101 panicked");
         assert_eq!(answer(End::Signal(11), "", "").text, "signal 11");
         assert_eq!(
             answer(End::Code(3), "", &"é".repeat(500)).text,

@@ -88,8 +88,9 @@ fn left_out(scores: &[Score<'_>]) -> (usize, usize) {
     (tables.clone().filter(|score| score.left_out).count(), tables.count())
 }
 
-/// One line of arbitrary text, cut if too long.
+/// The first line of arbitrary text, cut if too long.
 pub fn cut(text: &str) -> String {
+    let text = text.lines().next().unwrap_or_default();
     let mut line = shown_text(&text.chars().take(SHOWN).collect::<String>());
     if text.chars().nth(SHOWN).is_some() {
         line.push('…');
