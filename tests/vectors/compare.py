@@ -42,6 +42,18 @@ READERS = {
         11) read_it | sed 's/"sha256":"./"sha256":"x/g';;
         *) read_it;;
         esac""",
+    # None of it follows the protocol.
+    "odd in turns": """
+        sum=$(cksum); case $((${sum%% *} % 8)) in
+        0) exec yes;;
+        1) printf '\\npanic: no such index\\n\\nmain.go:12\\n' >&2; exit 2;;
+        2) yes | head -c 1000000 | tr -d '\\n' >&2; exit 3;;
+        3) echo '{"tensors":{},"more":NaN}';;
+        4) echo '[1]';;
+        5) echo 'hello {';;
+        6) printf '\\377\\376{}';;
+        *) ;;
+        esac""",
 }
 
 #: The readers that are scored, with options.
@@ -51,6 +63,7 @@ SCORED = [
     ("rejects all", "--strict"),
     ("wrong in turns",),
     ("wrong in turns", "--strict"),
+    ("odd in turns", "--filter", "d*"),
 ]
 
 
@@ -98,9 +111,14 @@ def numbers(text):
 
 
 def answers(score):
-    """Returns for every vector the answer and whether it is right."""
+    """Returns for every vector the answer and whether it is right; for a crash also how it is told."""
     return {
-        vector: (answer["verdict"], answer["code"], answer["at"], answer["problem"] is None)
+        vector: (
+            answer["verdict"],
+            answer["code"],
+            answer["at"],
+            answer["problem"] if answer["verdict"] == "crash" else answer["problem"] is None,
+        )
         for vector, answer in score["answers"].items()
     }
 

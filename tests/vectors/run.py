@@ -43,7 +43,7 @@ def main():
         check_json(options.json)
     try:
         answers = command.ask_all(options.command, chosen, options.jobs, options.timeout)
-    except (vectors.Unusable, command.Unusable, OSError) as error:
+    except (vectors.Unusable, command.Unusable) as error:
         fail(error)
     results = [
         (vector, answers[vector["id"]], scoring.problem(vector, answers[vector["id"]], options.strict))
@@ -148,10 +148,21 @@ def print_wrong(results):
     """Prints the wrong answers, each with the reason of the vector and where to look."""
     wrong = [(vector, problem) for vector, _, problem in results if problem]
     for vector, problem in wrong[:MOST_SHOWN]:
-        line = problem.splitlines()[0][:LONGEST_LINE]
-        print(f"{vector['id']}: {line}\n    {vector['reason']}\n    {where(vector)}")
+        print(f"{vector['id']}: {cut(problem)}\n    {vector['reason']}\n    {where(vector)}")
     if len(wrong) > MOST_SHOWN:
         print(f"… and {len(wrong) - MOST_SHOWN} more: --filter selects vectors, --json lists all answers")
+
+
+def cut(text):
+    """Returns the first line of a text, cut if it is too long. A reader's control characters are escaped."""
+    line = text.split("\n", 1)[0]
+    shown = "".join(map(escaped, line[:LONGEST_LINE]))
+    return shown if len(line) <= LONGEST_LINE else f"{shown}…"
+
+
+def escaped(character):
+    """Returns a character so that a terminal shows it and does nothing else."""
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def where(vector):

@@ -10,11 +10,16 @@ import time
 
 from runner import scoring, vectors
 
-#: The limit of a reader's standard output: for an empty file, and for each byte of the file.
+#: The limit of a reader's standard output: for an empty file, for each byte of the file, and for any file.
 OUTPUT = 16 << 20
 OUTPUT_PER_BYTE = 4
+MOST_OUTPUT = 256 << 20
 #: How much of its standard error is kept.
 WORDS = 1 << 16
+#: How many characters are kept of the first line of a crash's message.
+FIRST_WORDS = 200
+#: How many bytes are shown of output that is not JSON.
+START = 60
 #: If none of so many files is answered in time, the others are not tried.
 HANGS = 10
 #: The seconds that its pipes may stay open after the reader has exited: its children may hold them.
@@ -51,7 +56,7 @@ def ask(command, data, timeout, stop):
     """Returns the answer to one file."""
     if stop.is_set():
         return scoring.Answer("crash", text="not asked")
-    most = OUTPUT + OUTPUT_PER_BYTE * len(data)
+    most = min(OUTPUT + OUTPUT_PER_BYTE * len(data), MOST_OUTPUT)
     process = start(command)
     said, words = bytearray(), bytearray()
     # Threads that the end of the script does not wait for: strangers may hold the pipes open.
@@ -77,6 +82,8 @@ def start(command):
         return subprocess.Popen(command, start_new_session=True, **pipes)
     except FileNotFoundError as error:
         raise Unusable(f"{command[0]} cannot be run: its interpreter or its loader does not exist") from error
+    except OSError as error:
+        raise Unusable(f"{command[0]} cannot be run: {error.strerror}") from error
 
 
 def feed(pipe, data):
@@ -156,26 +163,35 @@ def answer(code, said, words):
     if code == 1:
         return scoring.rejection(text)
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return scoring.Answer("crash", text=f"{how} {text[-200:]}".strip())
+    first = text.split("\n", 1)[0][:FIRST_WORDS]
+    return scoring.Answer("crash", text=f"{how} {first}".strip())
 
 
 def acceptance(output):
     """Returns the answer of a reader that accepts the file. Output that violates the protocol is a crash."""
     try:
-        table = json.loads(output)
-        why = violation(table)
+        table = json.loads(output.decode(), parse_constant=not_json)
+        why = violation(table) if isinstance(table, dict) else no_object(output)
     except (ValueError, RecursionError):
-        start = output[:60].decode(errors="replace")
-        why = f"standard output is not one JSON object: {start}" if output.strip() else "standard output is empty"
+        why = no_object(output)
     if why:
         return scoring.Answer("crash", text=f"exit code 0, but {why}")
     return scoring.Answer("accept", table=table)
 
 
+def not_json(word):
+    """Rejects NaN and Infinity, which Python reads although they are not JSON."""
+    raise ValueError(word)
+
+
+def no_object(output):
+    """Returns how output that is not one JSON object violates the protocol, as a sentence."""
+    start = output[:START].decode(errors="replace").strip()
+    return f"standard output is not one JSON object: {start}" if output.strip() else "standard output is empty"
+
+
 def violation(table):
-    """Returns how a JSON value violates the protocol, as a sentence."""
-    if not isinstance(table, dict):
-        return "standard output is not one JSON object"
+    """Returns how a JSON object violates the protocol, as a sentence."""
     if not isinstance(table.get("tensors"), dict):
         return '"tensors" is not an object'
     for tensor in table["tensors"].values():
