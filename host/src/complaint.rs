@@ -79,7 +79,11 @@ impl Complaint {
 
     /// A file of this length could not be written.
     pub fn cannot_write_all(file: &Path, error: &io::Error, len: Option<u64>) -> Self {
-        let needed = len.map(|len| format!(", {len} bytes needed")).unwrap_or_default();
+        let is_full = matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        );
+        let needed = len.filter(|_| is_full).map(|len| format!(", {len} bytes needed")).unwrap_or_default();
         let sentence = format!("cannot be written: {}{needed}", sentence(error));
         Self::said(Some(file), Exit::Failed, "io", sentence)
     }

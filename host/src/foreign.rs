@@ -26,7 +26,7 @@ pub fn hint(source: &mut Source) -> Option<String> {
     let first = source.read_range(0..8).ok()?;
     let begins = |prefix: &[u8]| first[..prefix.len()].eq_ignore_ascii_case(prefix);
     let (_, what) = KNOWN.iter().find(|(prefix, _)| begins(prefix))?;
-    (!has_json(source)).then(|| format!("it begins like {what}: it is not a safetensors file"))
+    (!has_json(source)).then(|| format!("it begins like {what}: it is probably not a safetensors file"))
 }
 
 /// Whether the first 8 bytes can be the length of a header, of which nothing or JSON follows.

@@ -58,10 +58,13 @@ impl Report {
 
     /// One sentence, with the tensor's name and the numbers.
     pub fn message(&self) -> String {
-        let kind = self.error.kind;
+        let sentence = self.error.kind.to_string();
         match &self.tensor {
-            None => kind.to_string(),
-            Some(name) => format!("tensor {}: {kind}", quoted(name)),
+            None => sentence,
+            // The sentences begin with the same words.
+            Some(name) => {
+                format!("tensor {}: {}", quoted(name), sentence.trim_start_matches("the tensor "))
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use core::{ops::Range, panic::PanicInfo};
 use embedded_safetensors::io::{NorError, NorFile};
-use embedded_safetensors::{Dtype, Dtype::*, ErrorKind, Model, ReadError, query::Query};
+use embedded_safetensors::{Dtype, ErrorKind, Model, ReadError, query::Query};
 use embedded_storage::nor_flash::ReadNorFlash;
 use esp_bootloader_esp_idf::partitions::{PARTITION_TABLE_MAX_LEN, read_partition_table};
 use esp_println::println;
@@ -15,8 +15,7 @@ use esp_storage::FlashStorage;
 
 /// The tensors that `run` reads.
 const TENSORS: [(&str, Dtype, &[u64]); 3] =
-    [("fc.weight", I8, &[3, 8]), ("fc.scale", F16, &[3]), ("fc.bias", F32, &[3])];
-
+    [("fc.weight", Dtype::I8, &[3, 8]), ("fc.scale", Dtype::F16, &[3]), ("fc.bias", Dtype::F32, &[3])];
 const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0]; // for your sensor's samples
 
 esp_bootloader_esp_idf::esp_app_desc!();
@@ -50,14 +49,15 @@ fn partition(flash: &mut FlashStorage<'_>, label: &str) -> Option<Range<u32>> {
 fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
     let mut tensors = TENSORS.map(|(name, ..)| Query::required(name));
     let mut model = Model::open_with(file, &mut tensors, &mut [0; 256])?;
-    for (info, (_, asked, shape)) in tensors.iter().filter_map(Query::info).zip(TENSORS) {
-        let found = info.dtype();
-        let kind = match info.shape().dims() == shape {
-            true if found == asked => continue,
-            true => ErrorKind::DtypeMismatch { found, asked },
-            false => ErrorKind::ShapeMismatch,
-        };
-        return Err(kind.at(model.summary().data_start + info.begin()).into());
+    for (tensor, (_, asked, shape)) in tensors.iter().zip(TENSORS) {
+        let Some(info) = tensor.info() else { continue };
+        let (found, at) = (info.dtype(), model.summary().data_start + info.begin());
+        if found != asked {
+            return Err(ErrorKind::DtypeMismatch { found, asked }.at(at).into());
+        }
+        if info.shape().dims() != shape {
+            return Err(ErrorKind::ShapeMismatch.at(at).into());
+        }
     }
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);

@@ -9,13 +9,12 @@ use vectors::{Score, Vector, Verdict};
 
 /// The maximum number of characters of a reader's output per line.
 const SHOWN: usize = 240;
+/// The number of wrong answers that are printed.
+const MOST_SHOWN: usize = 50;
 
 pub fn area<'v>(score: &Score<'v>) -> &'v str {
     score.vector.area()
 }
-
-/// The number of wrong answers that are printed.
-const MOST_SHOWN: usize = 50;
 
 /// Prints a line for each area, and what is not visible from them; then three for each wrong answer.
 pub fn summary(

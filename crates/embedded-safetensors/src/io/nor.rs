@@ -23,7 +23,7 @@ const LARGEST_UNIT: usize = 64;
 /// use embedded_safetensors::{Model, ReadError};
 /// use embedded_storage::nor_flash::ReadNorFlash;
 ///
-/// /// Opens the model in a partition of 1 MiB that begins at address 0x10_0000.
+/// /// Opens the model in a partition of 1 MiB that begins at offset 0x10_0000 of the flash.
 /// fn open<F: ReadNorFlash>(flash: F) -> Result<Model<NorFile<F>>, ReadError<NorError<F::Error>>> {
 ///     Model::open(NorFile::partition(flash, 0x10_0000..0x20_0000), &mut [0; 64])
 /// }
@@ -43,8 +43,9 @@ impl<F: ReadNorFlash> NorFile<F> {
         Self::partition(flash, 0..u32::MAX)
     }
 
-    /// Creates a file that begins at the start of a partition, and ends in it. Bytes after the file are
-    /// ignored. If only a part of the partition is in the flash, only that part can be read.
+    /// Creates a file that begins at the start of a partition, and ends in it. The range counts as the driver
+    /// does, usually from the start of the flash. Bytes after the file are ignored. If only a part of the
+    /// partition is in the flash, only that part can be read.
     pub fn partition(flash: F, partition: Range<u32>) -> Self {
         const {
             assert!(

@@ -38,6 +38,8 @@ use std::vec::Vec;
 /// `R` says how the elements are arranged. `ROUNDED` is part of the type, so that a program that never
 /// rounds contains no code for it.
 ///
+/// # Example
+///
 /// ```
 /// # use embedded_safetensors::Model;
 /// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];

@@ -130,8 +130,8 @@ fn build_packed() -> Result<(), String> {
     for library in PACKAGES {
         let archive = workspace::target_dir().join(format!("package/{library}-{VERSION}.crate"));
         let folder = packed.join(format!("{library}-{VERSION}"));
-        // Archives have one fixed time for all files, by which cargo would take changed files for unchanged.
-        let tar = Run::new("tar").dir(&packed).args(["--extract", "--touch", "--file"]);
+        // `m`: with the archive's times, which are the same in all archives, cargo would not see a change.
+        let tar = Run::new("tar").dir(&packed).args(["-x", "-m", "-f"]);
         tar.args([archive.display().to_string()]).check()?;
         let manifest = workspace::text(&folder.join("Cargo.toml"))?;
         fs::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n")

@@ -116,9 +116,9 @@ fn promises() -> impl Iterator<Item = String> {
         (thousands, rest) => format!("{thousands},{rest:03}"),
     });
     limits.into_iter().chain([
-        format!("by `View::embed` it is silent for {view} tensors"),
-        format!("for {spaced} in a header that is spelled with spaces"),
-        format!("and for the check of {names} names"),
+        format!("It does not fire for a `View::embed` of {view} tensors"),
+        format!("of {spaced} in a header with spaces"),
+        format!("or for the check of {names} names"),
     ])
 }
 

@@ -7,13 +7,13 @@
 
 use cortex_m_semihosting::{debug, hprintln};
 use embedded_safetensors::io::{NorError, NorFile};
-use embedded_safetensors::{Dtype, Dtype::*, ErrorKind, Model, ReadError, query::Query};
+use embedded_safetensors::{Dtype, ErrorKind, Model, ReadError, query::Query};
 use embedded_storage::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash, check_read};
 use panic_semihosting as _;
 
 /// The tensors that `run` reads.
 const TENSORS: [(&str, Dtype, &[u64]); 3] =
-    [("fc.weight", I8, &[3, 8]), ("fc.scale", F16, &[3]), ("fc.bias", F32, &[3])];
+    [("fc.weight", Dtype::I8, &[3, 8]), ("fc.scale", Dtype::F16, &[3]), ("fc.bias", Dtype::F32, &[3])];
 
 const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0]; // for your sensor's samples
 
@@ -35,14 +35,15 @@ fn main() -> ! {
 fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
     let mut tensors = TENSORS.map(|(name, ..)| Query::required(name));
     let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256])?;
-    for (info, (_, asked, shape)) in tensors.iter().filter_map(Query::info).zip(TENSORS) {
-        let found = info.dtype();
-        let kind = match info.shape().dims() == shape {
-            true if found == asked => continue,
-            true => ErrorKind::DtypeMismatch { found, asked },
-            false => ErrorKind::ShapeMismatch,
-        };
-        return Err(kind.at(model.summary().data_start + info.begin()).into());
+    for (tensor, (_, asked, shape)) in tensors.iter().zip(TENSORS) {
+        let Some(info) = tensor.info() else { continue };
+        let (found, at) = (info.dtype(), model.summary().data_start + info.begin());
+        if found != asked {
+            return Err(ErrorKind::DtypeMismatch { found, asked }.at(at).into());
+        }
+        if info.shape().dims() != shape {
+            return Err(ErrorKind::ShapeMismatch.at(at).into());
+        }
     }
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
@@ -58,7 +59,6 @@ fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Erro
 
 /// Replaces the flash: reads any bytes of a file that is in the program.
 struct Flash;
-
 static PARTITION: &[u8] = include_bytes!("../../model.safetensors");
 
 impl ErrorType for Flash {
