@@ -195,7 +195,7 @@ fn read_only_file_is_not_edited_in_place() {
     let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::ReadOnly);
     let edit_too_long = |disk: &SimulatedDisk| {
         let mut model = ModelEditor::open_on(disk, &path())?;
-        model.set_metadata("note", &"long ".repeat(100));
+        model.set_metadata("note", "long ".repeat(100));
         model.save_on(disk, &path())
     };
     for error in [edit_in_place(&disk).expect_err("read-only"), edit_too_long(&disk).expect_err("read-only")]
