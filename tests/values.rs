@@ -436,7 +436,10 @@ fn too_few_values_are_rejected_before_reading() {
         reader.seek(5).expect("present");
         assert_eq!(usage(reader.read::<f64>(&mut [])).at, START + 10);
         assert_eq!(usage(reader.read_exact(&mut [0f32; 4])), too_few(8));
-        assert_eq!(too_few(8).kind.to_string(), "element 8, counted from 0, requested, but there are only 6");
+        assert_eq!(
+            too_few(8).kind.to_string(),
+            "element 8 (counted from 0) was requested, but there are only 6"
+        );
         assert_eq!(reader.read_exact::<f32>(&mut []), Ok(()), "nothing is requested");
         reader.seek(6).expect("in range");
         assert_eq!(reader.read::<f32>(&mut []), Ok(&[][..]));

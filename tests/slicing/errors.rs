@@ -56,7 +56,7 @@ fn axis_numbers_saturate_at_255() {
 #[test]
 fn error_message_has_all_three_numbers() {
     let kind = error_of(Dtype::F32, &[3, 5], &[AxisRange::ALL, (..8).into()]);
-    assert_eq!(kind.to_string(), "index 7, counted from 0, requested on axis 1, whose size is 5");
+    assert_eq!(kind.to_string(), "index 7 (counted from 0) was requested on axis 1, whose size is 5");
     assert_eq!(kind.code(), "usage.slice");
 }
 
@@ -94,7 +94,7 @@ fn error_kind_is_an_error() {
     assert_eq!(rows(3).ok(), Some(2));
     assert_eq!(
         rows(2).map_err(|error| error.to_string()),
-        Err("index 2, counted from 0, requested on axis 0, whose size is 2".into())
+        Err("index 2 (counted from 0) was requested on axis 0, whose size is 2".into())
     );
 }
 

@@ -113,10 +113,13 @@ fn elements_match_the_file() {
 
 #[test]
 fn misalignment_messages() {
-    let message = |over_in_file| ErrorKind::Misaligned { unit: 4, over: 1, over_in_file }.to_string();
-    let late = "the elements begin 1 byte after a multiple of 4";
-    assert_eq!(message(1), format!("{late} in the file: read them as values, or align them"));
-    assert_eq!(message(0), format!("{late}, as the file does: align the file"));
+    let message = |over_in_file| ErrorKind::Misaligned { unit: 4, over: 3, over_in_file }.to_string();
+    let late =
+        "the elements begin 1 byte after a multiple of 4 in the file: read them as values, or align them";
+    assert_eq!(message(1), late);
+    let file =
+        "the file begins 3 bytes after a multiple of 4 in memory, and so do the elements: align the file";
+    assert_eq!(message(0), file);
 }
 
 #[test]

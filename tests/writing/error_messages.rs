@@ -32,12 +32,12 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::Incomplete { tensor: 2, missing: 8 },
         "usage.incomplete",
-        "8 bytes are missing, from tensor 2 on, counted from 0",
+        "8 bytes are missing: tensor 2, counted from 0, is the first that lacks some",
     ),
     (
         ErrorKind::Incomplete { tensor: 2, missing: 1 },
         "usage.incomplete",
-        "1 byte is missing, from tensor 2 on, counted from 0",
+        "1 byte is missing, from tensor 2, counted from 0",
     ),
     (
         ErrorKind::Unit { unit: 16 },

@@ -35,13 +35,13 @@ pub struct Pack {
     #[arg(long, short, value_name = "FILE", required_unless_present_any = ["in_place", "dry_run"])]
     output: Option<PathBuf>,
 
-    /// Tensor order: canonical (by dtype, then name; with --align alone, by alignment first), name, file
-    /// (unchanged), or the path of a text file with names
+    /// Tensor order: canonical (by dtype, then name; with --align but not --align-all, by alignment first),
+    /// name, file (unchanged), or the path of a text file with names
     #[arg(long, value_name = "ORDER", default_value = "canonical")]
     order: Ordering,
 
-    /// Order tensors so that they begin at multiples of N bytes as far as their sizes allow; with another
-    /// --order, use --align-all
+    /// Order tensors so that they begin at multiples of N bytes as far as their sizes allow; an --order
+    /// other than canonical also needs --align-all
     #[arg(long, value_name = "N")]
     align: Option<u32>,
 

@@ -437,7 +437,7 @@ errors! {
             asked: u64,
             /// How many bytes the tensor has.
             len: u64,
-        } = "usage.range" { "byte {}, counted from 0, requested, but the tensor has {}", Number(asked), Bytes(len) }
+        } = "usage.range" { "byte {} (counted from 0) was requested, but the tensor has {}", Number(asked), Bytes(len) }
         /// An element after the last one that is read as values, or more elements than are left. At:
         /// their end.
         OutsideElements {
@@ -445,7 +445,7 @@ errors! {
             asked: u64,
             /// How many there are.
             len: u64,
-        } = "usage.element" { "element {}, counted from 0, requested, but there are only {}", Number(asked), Number(len) }
+        } = "usage.element" { "element {} (counted from 0) was requested, but there are only {}", Number(asked), Number(len) }
         /// A tensor that ends after the file's data: the tensor belongs to another file. At: the end of
         /// the data.
         OutsideData {
@@ -498,10 +498,10 @@ errors! {
             over_in_file: u8,
         } = "usage.aligned" {
             if over_in_file == 0 =>
-                "the elements begin {} after a multiple of {}, as the file does: align the file",
+                "the file begins {} after a multiple of {} in memory, and so do the elements: align the file",
                     Bytes(over as u64), Number(unit as u64);
             "the elements begin {} after a multiple of {} in the file: read them as values, or align them",
-                Bytes(over as u64), Number(unit as u64);
+                Bytes(over_in_file as u64), Number(unit as u64);
         }
         /// A row, an index or a range beyond the end of an axis. At: the tensor's first byte.
         OutsideAxis {
@@ -512,7 +512,7 @@ errors! {
             /// How long the axis is.
             size: u64,
         } = "usage.slice" {
-            "index {}, counted from 0, requested on axis {}, whose size is {}",
+            "index {} (counted from 0) was requested on axis {}, whose size is {}",
                 Number(asked), Number(axis as u64), Number(size);
         }
         /// More ranges than the tensor has axes, or a row of a scalar. At: the tensor's first byte.
@@ -592,8 +592,8 @@ errors! {
             /// How many bytes are missing, all tensors together.
             missing: u64,
         } = "usage.incomplete" {
-            if missing == 1 => "1 byte is missing, from tensor {} on, counted from 0", Number(tensor as u64);
-            "{} are missing, from tensor {} on, counted from 0", Bytes(missing), Number(tensor as u64);
+            if missing == 1 => "1 byte is missing, from tensor {}, counted from 0", Number(tensor as u64);
+            "{} are missing: tensor {}, counted from 0, is the first that lacks some", Bytes(missing), Number(tensor as u64);
         }
         /// The storage is written in units, and the data would begin inside one. At: the first byte of
         /// the data.
