@@ -58,13 +58,10 @@ impl Report {
 
     /// One sentence, with the tensor's name and the numbers.
     pub fn message(&self) -> String {
-        let sentence = self.error.kind.to_string();
+        let kind = self.error.kind;
         match &self.tensor {
-            None => sentence,
-            // The sentences begin with the same words.
-            Some(name) => {
-                format!("tensor {}: {}", quoted(name), sentence.trim_start_matches("the tensor "))
-            }
+            None => kind.to_string(),
+            Some(name) => format!("tensor {}: {kind}", quoted(name)),
         }
     }
 }

@@ -269,7 +269,7 @@ fn of_a_tensor() {
     );
     shows(
         r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
-        r#"error[tensor.subbyte] at byte 35: tensor "a": ends inside a byte: it has 3 elements of 4 bits"#,
+        r#"error[tensor.subbyte] at byte 35: tensor "a": the tensor ends inside a byte: it has 3 elements of 4 bits"#,
         r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
         "                           ^",
     );
@@ -281,7 +281,7 @@ fn of_a_tensor() {
     );
     shows(
         r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}"#,
-        r#"error[layout.reversed] at byte 55: tensor "a": begins at 4, but ends before that, at 0"#,
+        r#"error[layout.reversed] at byte 55: tensor "a": the tensor begins at 4, but ends before that, at 0"#,
         r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}"#,
         "                                               ^",
     );
@@ -301,28 +301,28 @@ fn of_the_layout() {
     shows_behind(
         [tensor("h.2", 0, 8000), tensor("h.3.bias", 8192, 8200)],
         8200,
-        r#"error[layout.hole] at byte 122: tensor "h.3.bias": begins at 8192, but the tensor before it ends at 8000 (192 bytes belong to no tensor)"#,
+        r#"error[layout.hole] at byte 122: tensor "h.3.bias": the tensor begins at 8192, but the tensor before it ends at 8000 (192 bytes belong to no tensor)"#,
         r#"…8000],"data_offsets":[0,8000]},"h.3.bias":{"dtype":"U8","shape":[8],"data_offsets":[8192,8200]}}"#,
         "8192",
     );
     shows_behind(
         [tensor("a", 0, 1), tensor("b", 2, 3)],
         3,
-        r#"error[layout.hole] at byte 107: tensor "b": begins at 2, but the tensor before it ends at 1 (1 byte belongs to no tensor)"#,
+        r#"error[layout.hole] at byte 107: tensor "b": the tensor begins at 2, but the tensor before it ends at 1 (1 byte belongs to no tensor)"#,
         r#"…ype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#,
         "2",
     );
     shows_behind(
         [tensor("a", 0, 30), tensor("b", 20, 50)],
         50,
-        r#"error[layout.overlap] at byte 110: tensor "b": begins at 20, inside the tensor before it, which ends at 30 (10 bytes too early)"#,
+        r#"error[layout.overlap] at byte 110: tensor "b": the tensor begins at 20, inside the tensor before it, which ends at 30 (10 bytes too early)"#,
         r#"…"U8","shape":[30],"data_offsets":[0,30]},"b":{"dtype":"U8","shape":[30],"data_offsets":[20,50]}}"#,
         "20",
     );
     shows_behind(
         [tensor("x", 60, 90), tensor("y", 10, 60)],
         90,
-        r#"error[layout.hole] at byte 111: tensor "y": begins at 10, but the data begins at 0 (10 bytes belong to no tensor)"#,
+        r#"error[layout.hole] at byte 111: tensor "y": the tensor begins at 10, but the data begins at 0 (10 bytes belong to no tensor)"#,
         r#"…U8","shape":[30],"data_offsets":[60,90]},"y":{"dtype":"U8","shape":[50],"data_offsets":[10,60]}}"#,
         "10",
     );
