@@ -335,7 +335,7 @@ fn failures_leave_nothing() {
             "{run:?}"
         );
     }
-    place.run(["split", "m", "-o", "file"]).is(2, "", "file: is a file, not a directory\n");
+    place.run(["split", "m", "-o", "file"]).is(2, "", "file: is not a directory\n");
     place.run(["split", "m", "-o", "a/b"]).is(2, "", "a/b: cannot be written: no such file or directory\n");
     for name in ["", "a/b", "../a", "a\\b"] {
         let run = place.run(["split", "m", "-o", "s", "--name", name]);

@@ -217,7 +217,7 @@ impl<'p> Folder<'p> {
         match fs::create_dir(path) {
             Ok(()) => Ok(Self { path, made: true }),
             Err(_) if path.is_dir() => Ok(Self { path, made: false }),
-            Err(_) if path.exists() => Err(Complaint::about(path, "is a file, not a directory")),
+            Err(_) if path.exists() => Err(Complaint::about(path, "is not a directory")),
             Err(error) => Err(Complaint::cannot_write(path, &error)),
         }
     }

@@ -110,17 +110,6 @@ struct Running {
     ended: bool,
 }
 
-/// Why a program is not found, or may not be run.
-fn why_not(program: &OsStr, kind: ErrorKind) -> &'static str {
-    let path = Path::new(program);
-    let is_bare_name = path.components().count() == 1;
-    match kind == ErrorKind::NotFound && path.is_file() {
-        true if is_bare_name => "is not in PATH; write ./ before it for a file of this directory",
-        true => "cannot be run: its interpreter or its loader does not exist",
-        false => "is not an executable program",
-    }
-}
-
 impl Running {
     fn start(command: &[OsString]) -> Result<Self, Unusable> {
         let (program, arguments) =
@@ -209,6 +198,17 @@ fn listen(
         };
         let _ = sender.send(news);
     });
+}
+
+/// Why a program is not found, or may not be run.
+fn why_not(program: &OsStr, kind: ErrorKind) -> &'static str {
+    let path = Path::new(program);
+    let is_bare_name = path.components().count() == 1;
+    match kind == ErrorKind::NotFound && path.is_file() {
+        true if is_bare_name => "is not in PATH; write ./ before it for a file of this directory",
+        true => "cannot be run: its interpreter or its loader does not exist",
+        false => "is not an executable program",
+    }
 }
 
 fn end(status: ExitStatus) -> End {

@@ -41,14 +41,9 @@ impl<'a> View<'a> {
     pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
         match self.seek(name) {
             Ok(Some(parsed)) => Ok(self.tensor_of(&parsed)),
-            Ok(None) => Err(self.not_found()),
+            Ok(None) => Err(ErrorKind::NotFound { query: None }.at(self.data_start())),
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns the error for a name without a tensor.
-    const fn not_found(&self) -> Error {
-        ErrorKind::NotFound { query: None }.at(self.data_start())
     }
 
     /// Inlined so that the tensor is created in place: each copy of it would take a tenth of the time of the
