@@ -180,7 +180,8 @@ fn reserved_name() {
         );
     }
     let message = "error[usage.reserved] in tensor 0, counted from 0: \
-                    reserved name: \"__metadata__\", or \"__padding__.…\" in a padded file";
+                    reserved name: \"__metadata__\" is never allowed, and names that begin with \
+                    \"__padding__.\" are not allowed in a padded file";
     assert_message(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", message);
 }
 
@@ -378,8 +379,8 @@ fn too_little_memory_to_sort() {
     }
     assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
     let kind = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
-    let message = "error[limit.sort]: too little memory to sort: 5 numbers needed, one per tensor and key, \
-        4 available";
+    let message = "error[limit.sort]: too little memory to sort: 5 numbers needed (one for each tensor \
+        and one for each key), 4 available";
     assert_message(kind, SpecPart::File, "limit.sort", message);
 }
 

@@ -24,7 +24,8 @@ pub struct Conform {
     #[arg(long, value_name = "DIR")]
     vectors: Option<PathBuf>,
 
-    /// Also compare error codes, offsets and the verdicts on files where readers may differ
+    /// Also score the code and byte of errors, this project's verdict on files where readers may differ, and
+    /// omitted offsets or metadata
     #[arg(long)]
     strict: bool,
 

@@ -117,7 +117,7 @@ impl SpecErrorKind {
 sentences! {
     SpecErrorKind:
     Self::Reserved =>
-        "reserved name: \"__metadata__\", or \"{}…\" in a padded file", PADDING;
+        "reserved name: \"__metadata__\" is never allowed, and names that begin with \"{}\" are not allowed in a padded file", PADDING;
     Self::DuplicateName { other } => "duplicate name: tensor {} has the same name", other;
     Self::DuplicateKey { other } => "duplicate key: key {} is the same", other;
     Self::OutOfOrder => "out of order: it belongs before its predecessor; use plan_sorted";
@@ -130,7 +130,7 @@ sentences! {
         "header too large: {} bytes, at most {} are allowed", length, MAX_HEADER_LEN;
     Self::Placement { asked } => "tensors cannot be aligned to {}: an alignment is a power of two, and at least 8", asked;
     Self::OrderMemory { needed, capacity } =>
-        "too little memory to sort: {} numbers needed, one per tensor and key, {} available", needed, capacity;
+        "too little memory to sort: {} numbers needed (one for each tensor and one for each key), {} available", needed, capacity;
 }
 
 sentences! {
