@@ -10,7 +10,7 @@ use embedded_safetensors::{
     reader::{Contiguous, SliceReader, Sliced, Values},
     slice::{AxisRange, ByteRuns, Run, Runs, SlicePlan},
     stream::{Receiver, Router, RouterEvent, Status, Target},
-    tensor::{Location, Strides},
+    tensor::Location,
     validate::{DuplicateFinder, SortSlot, Summary, Validator, validate},
     values::{AlignedFile, C64},
     view::{SliceRuns, Tensors},
@@ -238,7 +238,6 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
     assert!(size_of::<asynch::Values<()>>() <= 40);
     assert!(size_of::<asynch::Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
-    assert!(size_of::<Strides>() <= 72);
     assert!(size_of::<Query<'_>>() <= 112, "{}", size_of::<Query<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 #[cfg(feature = "std")]
 use embedded_safetensors::io::FileLen;
 use embedded_safetensors::{
-    Dtype, Error, ErrorKind, Model, ReadAt, ReadError, Shape, TensorInfo, TensorReader,
+    Dtype, Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader,
     reader::{Contiguous, Values},
     tensor::{Located, Location},
     values::Element,
@@ -608,21 +608,4 @@ fn wrong_dimensions_stay_inside_the_tensor() {
             assert!(matches!(outcome, Err(Error { kind: ErrorKind::OutsideTensor { .. }, .. })), "{dims:?}");
         }
     }
-}
-
-#[test]
-fn strides_and_index_of() {
-    let strides = |dims: &[u64]| Shape::new(dims).and_then(|shape| shape.strides());
-    let of = |dims| strides(dims).expect("no overflow").as_slice().to_vec();
-    assert_eq!((of(&[2, 3, 4]), of(&[7]), of(&[])), (vec![12, 4, 1], vec![1], vec![]));
-    assert_eq!(of(&[3, 0, 2]), [2, 2, 1], "as numpy has it");
-    assert_eq!(of(&[u64::MAX, 1 << 32, 1 << 31]), [1 << 63, 1 << 31, 1]);
-    assert_eq!(strides(&[0, 1 << 32, 1 << 32]), Err(ErrorKind::Overflow));
-    let shape = Shape::new(&[2, 3, 4]).expect("fits in usize");
-    assert_eq!(
-        (shape.rank(), shape.index_of(&[1, 2, 3]), shape.index_of(&[0, 0, 0])),
-        (3, Some(23), Some(0))
-    );
-    assert_eq!([&[2, 0, 0][..], &[0, 3, 0], &[0, 0], &[]].map(|at| shape.index_of(at)), [None; 4]);
-    assert_eq!(Shape::SCALAR.index_of(&[]), Some(0));
 }

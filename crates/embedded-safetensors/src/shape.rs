@@ -93,48 +93,6 @@ impl Shape {
         self.rank as usize
     }
 
-    /// Returns the stride of each dimension in elements: row-major, the last one is 1. As elsewhere, a
-    /// dimension of 0 counts as 1.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Overflow`] when a stride exceeds 64 bits. Only a shape without elements, or one for which
-    /// [`elements`](Self::elements) fails, has such a stride.
-    pub const fn strides(&self) -> Result<Strides, ErrorKind> {
-        let mut strides = *self;
-        let (mut stride, mut left) = (1u64, self.dims());
-        while let Some((&dim, outer)) = left.split_last() {
-            if let Some((_, [slot, ..])) = strides.dims.split_at_mut_checked(outer.len()) {
-                *slot = stride;
-            }
-            let of_outer = stride.checked_mul(if dim == 0 { 1 } else { dim });
-            stride = match of_outer {
-                Some(product) => product,
-                None if outer.is_empty() => stride,
-                None => return Err(ErrorKind::Overflow),
-            };
-            left = outer;
-        }
-        Ok(Strides(strides))
-    }
-
-    /// Returns how many elements are before the one with these indices, outermost first; `None` if that one
-    /// does not exist.
-    pub const fn index_of(&self, indices: &[u64]) -> Option<u64> {
-        if indices.len() != self.rank() {
-            return None;
-        }
-        let (mut index, mut dims, mut left) = (0u64, self.dims(), indices);
-        while let ([dim, inner_dims @ ..], [at, inner @ ..]) = (dims, left) {
-            if *at >= *dim {
-                return None;
-            }
-            // Cannot wrap if the number of elements fits into 64 bits.
-            index = index.wrapping_mul(*dim).wrapping_add(*at);
-            (dims, left) = (inner_dims, inner);
-        }
-        Some(index)
-    }
-
     /// Returns the number of elements: the product of the dimensions, 1 for a scalar.
     ///
     /// # Errors
@@ -160,20 +118,5 @@ pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
     }
     Ok(elements)
 }
-
-/// The strides of a [`Shape`], counted in elements.
-///
-/// *Memory*: 72 bytes, `Copy`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Strides(Shape);
-
-impl Strides {
-    /// Returns one stride for each dimension, outermost first.
-    pub const fn as_slice(&self) -> &[u64] {
-        self.0.dims()
-    }
-}
-
-shown!(Strides, it => "{:?}", it.as_slice());
 
 shown!(Shape, it => "{:?}", it.dims());

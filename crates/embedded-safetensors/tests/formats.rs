@@ -93,7 +93,6 @@ all_format! {
     SpecError,
     SpecErrorKind,
     Streaming<Device>,
-    Strides,
     Summary,
     Tensor<'static>,
     TensorInfo,

@@ -5,6 +5,6 @@ pub(crate) mod info;
 pub(crate) mod location;
 pub(crate) mod span;
 
-pub use crate::shape::{MAX_RANK, Strides};
+pub use crate::shape::MAX_RANK;
 pub use info::TensorInfo;
 pub use location::{Located, Location};

@@ -57,7 +57,6 @@ fn say_others() {
 
 fn show_values() {
     show(&SHAPE);
-    SHAPE.strides().iter().for_each(show);
     TensorInfo::new(Dtype::F16, SHAPE, 8, 32).iter().for_each(show);
     show(&Summary { tensors: 8, data_start: 928, data_len: 702_000 });
     [FileLen::Exactly(1), FileLen::AtMost(2), FileLen::Unknown].iter().for_each(show);
