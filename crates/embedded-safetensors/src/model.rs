@@ -12,7 +12,7 @@ use crate::index::memory::{IndexMemory, IndexSize};
 use crate::io::{FileLen, ReadError};
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
-use crate::query::find::{Query, Search};
+use crate::query::find::{Lookup, Query, Search};
 use crate::query::list::List;
 use crate::query::metadata::{Metadata, Pairs};
 use crate::query::pump::{HeaderValidator, Pass, Step, ValidHeader};
@@ -52,6 +52,10 @@ use crate::validate::{Summary, Validator};
 /// model.reader(&bias)?.values().read_exact(&mut values)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Cancel safety
+/// See [`asynch`](crate::asynch#cancel-safety).
+#[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {
@@ -73,9 +77,6 @@ impl<S: ReadAt> Model<S> {
     /// Errors in the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their
     /// offsets: use [`open_unordered`](Self::open_unordered); [`ErrorKind::NoWindow`] when the window is
     /// empty; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, so is the source. If it was passed as `&mut`, open it again.
     #[inline(always)] // otherwise its stack is reserved until the end of the pass
     pub async fn open(source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let mut model = Self { source, header: ValidHeader::NONE };
@@ -104,9 +105,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`open`](Self::open) and [`find`](Self::find), whichever occurs first in the header; at its end
     /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing.
-    ///
-    /// # Cancel safety
-    /// As [`open`](Self::open). Nothing is found: [`Query::info`] is `None` for each query.
     #[inline(always)] // as `open`
     pub async fn open_with(
         source: S,
@@ -123,9 +121,6 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`] if there is at least one slot.
-    ///
-    /// # Cancel safety
-    /// As [`open`](Self::open). The slots may hold anything, and can be reused.
     pub async fn open_unordered(
         mut source: S,
         slots: &mut [SortSlot],
@@ -142,9 +137,6 @@ impl<S: ReadAt> Model<S> {
     /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
     /// too small: the error names the first part that is too small, and the size that the header needs;
     /// [`ErrorKind::DuplicateName`].
-    ///
-    /// # Cancel safety
-    /// As [`open`](Self::open). The memory for the index can be reused.
     pub async fn open_indexed<'m>(
         mut source: S,
         memory: IndexMemory<'m>,
@@ -170,9 +162,6 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] when the header has changed; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, nothing is known. Repeat the call.
     pub async fn check_unchanged(&mut self, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
         self.find_all(&mut [], window).await
     }
@@ -182,9 +171,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::DuplicateName`] when two tensors have this name; [`ErrorKind::Rank`] when the tensor has
     /// more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, nothing is found. Repeat the call.
     pub async fn find(
         &mut self,
         name: &str,
@@ -201,10 +187,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing; the other
     /// queries are then filled in. Otherwise as [`find`](Self::find); after those errors, nothing is found.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, nothing is found: [`Query::info`] is `None` for each query, even if an
-    /// earlier lookup had found its tensor. Repeat the call.
     pub async fn find_all(
         &mut self,
         queries: &mut [Query<'_>],
@@ -221,13 +203,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be passed on;
     /// [`ErrorKind::Changed`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, `visitor` may have seen some tensors, which must not be relied on. A new
-    /// call starts at the first tensor.
-    ///
-    /// # Panics
-    /// Panics if `visitor` panics.
     pub async fn for_each(
         &mut self,
         name: &mut [u8],
@@ -243,9 +218,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::ValueLength`], with the length of the value, when it is longer than the buffer;
     /// [`ErrorKind::DuplicateKey`] when the key is a duplicate; [`ErrorKind::Changed`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, `value` may hold part of the value. Repeat the call.
     pub async fn metadata_value<'v>(
         &mut self,
         key: &str,
@@ -264,9 +236,6 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
     /// [`ErrorKind::DuplicateKey`] when a key is a duplicate (each key is compared with all earlier ones);
     /// [`ErrorKind::Changed`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, `text` may hold some of the pairs. Repeat the call.
     pub async fn metadata<'v>(
         &mut self,
         text: &'v mut [u8],
@@ -289,9 +258,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`metadata`](Self::metadata), also when the scratch is too small; [`MetadataError::Decode`], with
     /// the offset of the value, when a value does not fit the type.
-    ///
-    /// # Cancel safety
-    /// As [`metadata`](Self::metadata).
     #[cfg(feature = "serde-json-core")]
     pub async fn metadata_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
@@ -314,9 +280,6 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`metadata_value`](Self::metadata_value); [`MetadataError::Decode`] when the value does not fit
     /// the type; [`ErrorKind::MetadataLength`] when the scratch is too small.
-    ///
-    /// # Cancel safety
-    /// As [`metadata_value`](Self::metadata_value).
     #[cfg(feature = "serde-json-core")]
     pub async fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
@@ -336,9 +299,6 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::Index`] when the memory is too small: the error names the first part that is too small,
     /// and the size that the header needs; [`ErrorKind::DuplicateName`] when two tensors have the same name;
     /// [`ErrorKind::Changed`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, there is no index, and its memory can be reused. Repeat the call.
     pub async fn build_index<'m>(
         &mut self,
         memory: IndexMemory<'m>,
@@ -354,9 +314,6 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::Changed`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, nothing is known. Repeat the call.
     pub async fn index_size(&mut self, window: &mut [u8]) -> Result<IndexSize, ReadError<S::Error>> {
         let mut builder = IndexBuilder::new(None, IndexMemory::new(&mut [], &mut [], &mut []));
         self.pass(&mut builder, window).await?;
@@ -368,9 +325,6 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// As [`DuplicateFinder::push`]; those of the storage.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, nothing is known, however many passes were made. Repeat the call.
     pub async fn validate_names(
         &mut self,
         key: [u64; 2],
@@ -413,9 +367,9 @@ impl<S: ReadAt> Model<S> {
         if !is_known {
             self.header.accept(&mut search, file_len)?;
         }
-        match search.mark_found() {
+        match Lookup::mark_found(search.queries) {
             None => Ok(()),
-            Some(index) => Err(ReadError::Format(search.not_found(index))),
+            Some(index) => Err(ReadError::Format(search.lookup.not_found(index))),
         }
     }
 

@@ -38,11 +38,11 @@
 //! A future may be dropped at any `.await`, by a timeout or a `select`. The object it borrowed can then be
 //! used as before, if the storage keeps the contract of [`ReadAt`]. If you drop the future of
 //!
-//! * [`Model::open`] or [`Model::open_unordered`]: the source is dropped too. To keep it, pass it as
-//!   `&mut`; then open again.
-//! * a lookup in a [`Model`]: the model is unchanged. Nothing is found, and
-//!   [`Query::info`](crate::query::Query::info) is `None`. Repeat the call; it begins at the first byte of
-//!   the header.
+//! * [`Model::open`] or another `open` of it: the source is dropped too. To keep it, pass it as `&mut`;
+//!   then open again.
+//! * any other call of a [`Model`]: the model is unchanged. Nothing is found, and
+//!   [`Query::info`](crate::query::Query::info) is `None`, even if an earlier lookup had found the tensor.
+//!   Repeat the call; it begins at the first byte of the header.
 //! * [`TensorReader::next_chunk`], [`read_to_end`](TensorReader::read_to_end),
 //!   [`read_at`](TensorReader::read_at) or `read`: the reader is unchanged. Repeat the call; bytes that
 //!   were read already are read again.
@@ -51,7 +51,7 @@
 //!   sink treats its own dropped futures. Get the position from [`Writer::position`] or
 //!   [`next_tensor`](Writer::next_tensor), and write from there on.
 //!
-//! Borrowed buffers and windows may then hold anything. A future that was never polled has done nothing.
+//! Borrowed buffers, windows, slots and the memory of an index may then hold anything. A future that was never polled has done nothing.
 //!
 //! # Memory
 //! A future holds what the blocking call has on its stack, and the futures of the storage. Without the

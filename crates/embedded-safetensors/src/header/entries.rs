@@ -59,7 +59,7 @@ pub enum Item<'n> {
 ///
 /// *Memory*: at most 232 bytes, and the caller's buffer for one name.
 pub struct Entries<'s> {
-    parser: HeaderParser,
+    pub(crate) parser: HeaderParser,
     shape: Shape,
     name: &'s mut [u8],
     name_len: usize,

@@ -1,5 +1,6 @@
 //! The interface between a pass over a header and the code that feeds it.
 
+use super::scanner::HeaderParser;
 use crate::error::Error;
 
 /// The next step of a validation that takes several passes.
@@ -24,15 +25,23 @@ pub(crate) trait Machine {
     /// further call.
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress>;
 
+    /// Returns the parser that reads the header.
+    fn parser(&mut self) -> &mut HeaderParser;
+
+    /// Whether no pass has been completed yet.
+    fn is_first_pass(&self) -> bool {
+        true
+    }
+
     /// Returns the error after a failure.
-    fn error(&self) -> Error;
+    fn failure(&mut self) -> Error {
+        self.parser().error()
+    }
 
     /// Records that the file ends where the input ended, before the end of the header. That is the error,
     /// unless there was one before.
-    fn cut_short(&mut self);
-
-    /// Returns the length of the header, once its first 8 bytes are consumed. Only called in a first pass.
-    fn header_len(&self) -> Option<u64> {
-        None
+    fn cut_short(&mut self) {
+        let is_first = self.is_first_pass();
+        self.parser().end_pass(is_first);
     }
 }

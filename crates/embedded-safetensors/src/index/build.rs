@@ -17,7 +17,7 @@ use crate::validate::order::InOrder;
 ///
 /// *Memory*: at most 400 bytes, and what it borrows.
 pub(crate) struct IndexBuilder<'m> {
-    parser: HeaderParser,
+    pub(crate) parser: HeaderParser,
     order: InOrder,
     memory: IndexMemory<'m>,
     file_len: Option<u64>,
@@ -229,16 +229,8 @@ impl Machine for IndexBuilder<'_> {
         self.take(input).progress()
     }
 
-    fn error(&self) -> Error {
-        self.parser.error()
-    }
-
-    fn cut_short(&mut self) {
-        self.parser.end_pass(true);
-    }
-
-    fn header_len(&self) -> Option<u64> {
-        self.parser.header_len()
+    fn parser(&mut self) -> &mut HeaderParser {
+        &mut self.parser
     }
 }
 
@@ -273,7 +265,7 @@ mod tests {
         fn index(&mut self, header: &[u8]) -> Result<Index<'_>, Error> {
             let memory = IndexMemory::new(&mut self.0, &mut self.1, &mut self.2);
             let mut builder = IndexBuilder::new(None, memory);
-            let progress = builder.push(&mut &*header).ok_or_else(|| builder.error())?;
+            let progress = builder.push(&mut &*header).ok_or_else(|| builder.failure())?;
             assert_eq!(progress, Progress::Done);
             builder.finish()
         }

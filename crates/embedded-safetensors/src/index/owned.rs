@@ -201,7 +201,7 @@ impl Memory {
         match builder.push(&mut &*header) {
             Some(Progress::Done) => Ok(builder),
             Some(_) => builder.end_of_input().map(|()| builder),
-            None => Err(builder.error()),
+            None => Err(builder.failure()),
         }
     }
 

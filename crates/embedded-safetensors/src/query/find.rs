@@ -352,34 +352,14 @@ fn all<'w, 'n: 'w>(queries: &'w mut [impl HasQuery<'n>]) -> impl Iterator<Item =
 
 /// Follows one pass over a header and fills in the queries.
 pub(crate) struct Search<'w, 'n> {
-    lookup: Lookup,
-    queries: &'w mut [Query<'n>],
+    pub(crate) lookup: Lookup,
+    pub(crate) queries: &'w mut [Query<'n>],
 }
 
 impl<'w, 'n> Search<'w, 'n> {
     /// As [`Lookup::new`].
     pub(crate) fn new(file_len: Option<u64>, skims: bool, queries: &'w mut [Query<'n>]) -> Self {
         Self { lookup: Lookup::new(file_len, skims, queries), queries }
-    }
-
-    /// Returns the summary of the header, once it is complete.
-    pub(crate) const fn summary(&self) -> Summary {
-        self.lookup.summary()
-    }
-
-    /// As [`Lookup::mark_found`].
-    pub(crate) fn mark_found(&mut self) -> Option<usize> {
-        Lookup::mark_found(self.queries)
-    }
-
-    /// As [`Lookup::not_found`].
-    pub(crate) const fn not_found(&self, index: usize) -> Error {
-        self.lookup.not_found(index)
-    }
-
-    /// As [`Lookup::conclude`].
-    pub(crate) const fn conclude(&self) -> Result<(), Error> {
-        self.lookup.conclude()
     }
 }
 
@@ -388,15 +368,7 @@ impl Machine for Search<'_, '_> {
         self.lookup.run(input, self.queries).progress()
     }
 
-    fn error(&self) -> Error {
-        self.lookup.error()
-    }
-
-    fn cut_short(&mut self) {
-        self.lookup.parser.end_pass(true);
-    }
-
-    fn header_len(&self) -> Option<u64> {
-        self.lookup.parser().header_len()
+    fn parser(&mut self) -> &mut HeaderParser {
+        &mut self.lookup.parser
     }
 }

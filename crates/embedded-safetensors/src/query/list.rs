@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::header::progress::{Machine, Progress};
-use crate::header::{Entries, Entry, Item};
+use crate::header::{Entries, Entry, HeaderParser, Item};
 
 /// Follows one pass over a header and shows every tensor to a visitor.
 pub(crate) struct List<'n, F> {
@@ -27,12 +27,11 @@ impl<F: FnMut(&Entry<'_>)> Machine for List<'_, F> {
         }
     }
 
-    fn error(&self) -> Error {
-        self.entries.error()
+    fn parser(&mut self) -> &mut HeaderParser {
+        &mut self.entries.parser
     }
 
-    fn cut_short(&mut self) {
-        // The caller asks for the error next.
-        let _ = self.entries.end_of_input();
+    fn failure(&mut self) -> Error {
+        self.entries.error()
     }
 }

@@ -163,11 +163,7 @@ impl Machine for Pairs<'_> {
         self.take(input).progress()
     }
 
-    fn error(&self) -> Error {
-        self.parser.error()
-    }
-
-    fn cut_short(&mut self) {
-        self.parser.end_pass(true);
+    fn parser(&mut self) -> &mut HeaderParser {
+        &mut self.parser
     }
 }

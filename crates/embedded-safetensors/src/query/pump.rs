@@ -68,8 +68,8 @@ pub(crate) trait HeaderValidator: Machine {
 
 impl HeaderValidator for Search<'_, '_> {
     fn validated_summary(&mut self) -> Result<Summary, Error> {
-        self.conclude()?;
-        Ok(self.summary())
+        self.lookup.conclude()?;
+        Ok(self.lookup.summary())
     }
 }
 
@@ -120,21 +120,21 @@ impl<'p> Pass<'p> {
 
     /// The part of the window to read into. It is limited so that no byte after a known end of the header
     /// is read. Empty if no byte can be read.
-    pub(crate) fn room<'w>(&self, machine: &impl Machine, window: &'w mut [u8]) -> &'w mut [u8] {
+    pub(crate) fn room<'w>(&self, machine: &mut impl Machine, window: &'w mut [u8]) -> &'w mut [u8] {
         let len = window.len().min(self.left(machine));
         window.get_mut(..len).unwrap_or_default()
     }
 
     /// The next part of a file in memory. Empty at its end.
-    pub(crate) fn part<'f>(&self, machine: &impl Machine, file: &'f [u8]) -> &'f [u8] {
+    pub(crate) fn part<'f>(&self, machine: &mut impl Machine, file: &'f [u8]) -> &'f [u8] {
         let rest = file.get(self.position as usize..).unwrap_or_default();
         rest.get(..self.left(machine)).unwrap_or(rest)
     }
 
     /// How many bytes are left in the header, as far as that is known.
-    fn left(&self, machine: &impl Machine) -> usize {
+    fn left(&self, machine: &mut impl Machine) -> usize {
         let end = match self.known.data_start {
-            0 => machine.header_len().map_or(u32::MAX, |len| low_u32(len + 8)),
+            0 => machine.parser().header_len().map_or(u32::MAX, |len| low_u32(len + 8)),
             end => end,
         };
         end.saturating_sub(self.position) as usize
@@ -203,7 +203,7 @@ impl<'p> Pass<'p> {
         if step == Step::EndOfInput {
             machine.cut_short();
         }
-        let mut error = machine.error();
+        let mut error = machine.failure();
         match step {
             Step::NoWindow => error = ErrorKind::NoWindow.at(self.position()),
             Step::Changed => error = ErrorKind::Changed.at(self.position()),

@@ -18,9 +18,13 @@ use crate::shape::Shape;
 /// Bytes outside the slice are read only in small gaps, to save calls of the storage: runs of at most 256
 /// bytes with gaps of at most 64 bytes between them are read together, and moved together in your buffer.
 ///
-/// After an error or a dropped future, the reader is unchanged, and you can repeat the call.
+/// After an error, the reader is unchanged, and you can repeat the call.
 ///
 /// *Memory*: at most 328 bytes and the source. The bytes are read directly into your buffers.
+///
+/// # Cancel safety
+/// After a dropped future, too, the reader is unchanged.
+#[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SliceReader<S> {
@@ -73,9 +77,6 @@ impl<S: ReadAt> SliceReader<S> {
     /// # Errors
     /// [`ErrorKind::BufferLength`] when no element fits into the buffer; [`ErrorKind::PartOfByte`] as
     /// [`byte_len`](Self::byte_len); those of the storage; [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn next_chunk<'b>(
         &mut self,
         buffer: &'b mut [u8],
@@ -90,9 +91,6 @@ impl<S: ReadAt> SliceReader<S> {
     /// # Errors
     /// [`ErrorKind::BufferLength`] when the rest does not fit, with its length; [`ErrorKind::PartOfByte`]
     /// as [`next_chunk`](Self::next_chunk); those of the storage; [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let filling = self.place.rest(buffer.len())?;
         self.fill(filling, buffer, Until::Full).await

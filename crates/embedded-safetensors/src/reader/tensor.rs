@@ -114,10 +114,6 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// # Errors
     /// [`ErrorKind::BufferLength`] when no element fits into the buffer; those of the storage;
     /// [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. The next call reads the same chunk from its first
-    /// byte.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline)] // `always` would cost flash for every call
     pub async fn next_chunk<'b>(
@@ -140,10 +136,6 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// # Errors
     /// [`ErrorKind::BufferLength`], with the length of the rest, when it does not fit; those of the storage;
     /// [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. The next call reads everything again; to keep the
-    /// bytes that were read, use [`next_chunk`](Self::next_chunk).
     pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let piece = self.span.rest(buffer)?;
         read_full(&mut self.source, self.span.offset(), piece).await?;
@@ -158,9 +150,6 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// # Errors
     /// [`ErrorKind::OutsideTensor`] when `offset` is beyond the end of the tensor; those of the storage;
     /// [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// The reader is unchanged, whether or not the future is dropped. Repeat the call.
     pub async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
         let (offset, piece) = self.span.fill(offset, buffer)?;
         read_full(&mut self.source, offset, piece).await?;

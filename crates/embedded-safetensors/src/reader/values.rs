@@ -110,9 +110,6 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];
     /// [`ErrorKind::BufferLength`] when `out` is empty and values are left; those of the storage;
     /// [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn read<'b, T: Element>(&mut self, out: &'b mut [T]) -> Result<&'b [T], ReadError<S::Error>> {
         let conversion = self.region.conversion(Self::LOSS)?;
         self.region.check_room(out)?;
@@ -126,9 +123,6 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// # Errors
     /// [`ErrorKind::OutsideElements`] when fewer are left, before anything is read; otherwise as
     /// [`read`](Self::read).
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn read_exact<T: Element>(&mut self, out: &mut [T]) -> Result<(), ReadError<S::Error>> {
         let conversion = self.region.conversion(Self::LOSS)?;
         self.region.check_left(out.len())?;
@@ -144,9 +138,6 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// # Errors
     /// [`ErrorKind::BufferLength`] when the allocation fails; otherwise as
     /// [`read_exact`](Self::read_exact).
-    ///
-    /// # Cancel safety
-    /// If the future is dropped, the reader is unchanged. Repeat the call.
     #[cfg(feature = "std")]
     pub async fn read_to_vec<T: Element>(&mut self) -> Result<Vec<T>, ReadError<S::Error>> {
         self.region.conversion::<T>(Self::LOSS)?;

@@ -105,7 +105,7 @@ impl<'m> Router<'m> {
                 self.position += (before - input.len()) as u64;
                 match outcome {
                     Some(progress) => self.end_header(progress),
-                    None => Err(builder.error()),
+                    None => Err(builder.failure()),
                 }
             }
             Stage::Data(index) => route(index, &mut self.position, input),
@@ -137,7 +137,7 @@ impl<'m> Router<'m> {
     /// [`Receiver::remaining`](crate::stream::Receiver::remaining); 0 after an error.
     pub fn remaining(&self) -> u64 {
         match &self.stage {
-            Stage::Header(builder) => builder.header_len().map_or(8, |len| 8 + len) - self.position,
+            Stage::Header(builder) => builder.parser.header_len().map_or(8, |len| 8 + len) - self.position,
             Stage::Data(index) => {
                 let Summary { data_start, data_len, .. } = index.summary();
                 data_len - (self.position - data_start)

@@ -356,12 +356,16 @@ impl Machine for DuplicateFinder<'_> {
         self.run(input)
     }
 
-    fn error(&self) -> Error {
-        DuplicateFinder::error(self)
+    fn parser(&mut self) -> &mut HeaderParser {
+        &mut self.parser
     }
 
-    fn cut_short(&mut self) {
-        self.parser.end_pass(matches!(self.stage, Stage::FirstPass));
+    fn is_first_pass(&self) -> bool {
+        matches!(self.stage, Stage::FirstPass)
+    }
+
+    fn failure(&mut self) -> Error {
+        DuplicateFinder::error(self)
     }
 }
 

@@ -31,60 +31,6 @@ pub struct Summary {
     pub data_len: u64,
 }
 
-/// The first pass over a header. It is enough if the tensors are listed in the order of their offsets.
-struct OrderCheck {
-    parser: HeaderParser,
-    order: InOrder,
-    /// Not zero: an empty file has failed already.
-    file_len: Option<NonZeroU64>,
-}
-
-impl OrderCheck {
-    #[inline]
-    const fn new(file_len: Option<u64>) -> Self {
-        let known = match file_len {
-            Some(file_len) => NonZeroU64::new(file_len),
-            None => None,
-        };
-        Self { parser: HeaderParser::of_tensors(file_len), order: InOrder::new(), file_len: known }
-    }
-
-    /// Whether the header is validated, which it is as soon as it is complete.
-    const fn is_validated(&self) -> bool {
-        self.parser.is_complete()
-    }
-
-    const fn describe(&self, data_len: u64) -> Summary {
-        Summary { tensors: self.order.tensors(), data_start: self.position(), data_len }
-    }
-
-    /// As [`Validator::position`].
-    const fn position(&self) -> u64 {
-        self.parser.position()
-    }
-
-    /// As [`Validator::header_len`].
-    const fn header_len(&self) -> Option<u64> {
-        self.parser.header_len()
-    }
-
-    const fn ends_with_file(&self, data_len: u64) -> bool {
-        match self.file_len {
-            Some(file_len) => self.describe(data_len).fills(file_len.get()),
-            None => true,
-        }
-    }
-
-    /// Returns the error if the data does not end with the file.
-    const fn length_error(&self, data_len: u64) -> Error {
-        let file_len = match self.file_len {
-            Some(file_len) => file_len.get(),
-            None => 0,
-        };
-        self.describe(data_len).length_error(file_len)
-    }
-}
-
 /// Validates a file while its header arrives: container, UTF-8, JSON, types, each tensor by itself, all
 /// tensors against each other, and the length of the file if it is known. The full verdict also needs
 /// [`DuplicateFinder`], which finds duplicate names.
@@ -108,7 +54,11 @@ impl OrderCheck {
 /// # Ok::<(), embedded_safetensors::Error>(())
 /// ```
 pub struct Validator<'s> {
-    check: OrderCheck,
+    parser: HeaderParser,
+    /// The first pass. It is enough if the tensors are listed in the order of their offsets.
+    order: InOrder,
+    /// Not zero: an empty file has failed already.
+    file_len: Option<NonZeroU64>,
     sorting: Sorting<'s>,
 }
 
@@ -118,31 +68,31 @@ impl<'s> Validator<'s> {
     /// only headers in the order of their offsets can be validated.
     #[inline]
     pub const fn new(file_len: Option<u64>, slots: &'s mut [SortSlot]) -> Self {
-        Self { check: OrderCheck::new(file_len), sorting: Sorting::new(slots) }
+        let known = match file_len {
+            Some(file_len) => NonZeroU64::new(file_len),
+            None => None,
+        };
+        let (parser, order) = (HeaderParser::of_tensors(file_len), InOrder::new());
+        Self { parser, order, file_len: known, sorting: Sorting::new(slots) }
     }
 
     /// Returns the same validator, without the recognition of entire entries. It changes nothing but speed,
     /// as tests verify.
     #[doc(hidden)]
     pub const fn by_token(mut self) -> Self {
-        self.check.parser = self.check.parser.by_token();
+        self.parser = self.parser.by_token();
         self
     }
 
     /// Returns what the header describes, once it is validated.
     pub const fn summary(&self) -> Option<Summary> {
-        if self.check.is_validated() { Some(self.check.describe(self.data_len())) } else { None }
+        if self.parser.is_complete() { Some(self.describe()) } else { None }
     }
 
     /// Returns how many bytes of the file have been consumed in this pass. After an error this may be a few
     /// more than were needed to detect it.
     pub const fn position(&self) -> u64 {
-        self.check.position()
-    }
-
-    /// Returns the length of the header, once its first 8 bytes have been consumed in this pass.
-    pub(crate) const fn header_len(&self) -> Option<u64> {
-        self.check.header_len()
+        self.parser.position()
     }
 
     /// Reads `input`, and moves it past the bytes consumed.
@@ -151,7 +101,7 @@ impl<'s> Validator<'s> {
     /// The first error in the file. Every further call returns the same error. [`ErrorKind::OutOfOrder`] when
     /// slots are needed and there are none.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if self.check.is_validated() {
+        if self.parser.is_complete() {
             return Ok(Progress::Done);
         }
         match self.run(input) {
@@ -167,7 +117,7 @@ impl<'s> Validator<'s> {
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
     /// file was longer in an earlier pass; an earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        match self.check.parser.end_pass(!self.sorting.has_begun()) {
+        match self.parser.end_pass(!self.sorting.has_begun()) {
             Signal::Failed => Err(self.error()),
             _ => Ok(()),
         }
@@ -178,11 +128,11 @@ impl<'s> Validator<'s> {
         const SELECTED: Signals = Signals::of(&[Signal::TensorEnd]);
         let mut run: &[u8] = &[];
         loop {
-            while let Some(entry) = self.check.parser.take_entry::<false>(input) {
+            while let Some(entry) = self.parser.take_entry::<false>(input) {
                 self.see(entry.place);
             }
-            match self.check.parser.advance::<false>(input, &mut run, SELECTED) {
-                Signal::TensorEnd => self.see(self.check.parser.extent()),
+            match self.parser.advance::<false>(input, &mut run, SELECTED) {
+                Signal::TensorEnd => self.see(self.parser.extent()),
                 Signal::HeaderEnd => return self.end_pass(),
                 Signal::Failed => return None,
                 _ => return Some(Progress::NeedInput),
@@ -194,49 +144,69 @@ impl<'s> Validator<'s> {
         if self.sorting.has_begun() {
             self.sorting.see(tensor);
         } else {
-            self.check.order.see(tensor);
+            self.order.see(tensor);
         }
     }
 
     #[inline(never)]
     const fn end_pass(&mut self) -> Option<Progress> {
         let sorted = match self.sorting.has_begun() {
-            true => self.sorting.end_pass(self.check.order.tensors()),
-            false if self.check.order.needs_sorting() && self.sorting.begin() => Sorted::NeedPass,
+            true => self.sorting.end_pass(self.order.tensors()),
+            false if self.order.needs_sorting() && self.sorting.begin() => Sorted::NeedPass,
             false => Sorted::Decided,
         };
         let fault = match sorted {
             Sorted::NeedPass => {
-                self.check.parser = self.check.parser.rewound();
+                self.parser = self.parser.rewound();
                 return Some(Progress::Rewind);
             }
-            Sorted::Decided if self.is_contiguous() && self.check.ends_with_file(self.data_len()) => {
+            Sorted::Decided if self.is_contiguous() && self.ends_with_file() => {
                 return Some(Progress::Done);
             }
             Sorted::Decided => Fault::OTHER,
             Sorted::Changed => Fault::Changed,
         };
         let end = low_u32(self.position());
-        self.check.parser.stop(fault, end);
+        self.parser.stop(fault, end);
         None
     }
 
     const fn is_contiguous(&self) -> bool {
-        if self.sorting.has_begun() { self.sorting.is_contiguous() } else { self.check.order.is_contiguous() }
+        if self.sorting.has_begun() { self.sorting.is_contiguous() } else { self.order.is_contiguous() }
     }
 
     #[inline(never)]
     const fn error(&self) -> Error {
-        match self.check.parser.fault() {
-            Fault::OTHER if self.is_contiguous() => self.check.length_error(self.data_len()),
+        match self.parser.fault() {
+            Fault::OTHER if self.is_contiguous() => self.length_error(),
             Fault::OTHER if self.sorting.has_begun() => self.sorting.error(),
-            Fault::OTHER => self.check.order.error(),
-            _ => self.check.parser.error(),
+            Fault::OTHER => self.order.error(),
+            _ => self.parser.error(),
         }
     }
 
+    const fn describe(&self) -> Summary {
+        Summary { tensors: self.order.tensors(), data_start: self.position(), data_len: self.data_len() }
+    }
+
+    const fn ends_with_file(&self) -> bool {
+        match self.file_len {
+            Some(file_len) => self.describe().fills(file_len.get()),
+            None => true,
+        }
+    }
+
+    /// Returns the error if the data does not end with the file.
+    const fn length_error(&self) -> Error {
+        let file_len = match self.file_len {
+            Some(file_len) => file_len.get(),
+            None => 0,
+        };
+        self.describe().length_error(file_len)
+    }
+
     const fn data_len(&self) -> u64 {
-        if self.sorting.has_begun() { self.sorting.end() } else { self.check.order.end() }
+        if self.sorting.has_begun() { self.sorting.end() } else { self.order.end() }
     }
 }
 
@@ -245,16 +215,16 @@ impl Machine for Validator<'_> {
         self.run(input)
     }
 
-    fn error(&self) -> Error {
+    fn parser(&mut self) -> &mut HeaderParser {
+        &mut self.parser
+    }
+
+    fn is_first_pass(&self) -> bool {
+        !self.sorting.has_begun()
+    }
+
+    fn failure(&mut self) -> Error {
         Validator::error(self)
-    }
-
-    fn cut_short(&mut self) {
-        self.check.parser.end_pass(!self.sorting.has_begun());
-    }
-
-    fn header_len(&self) -> Option<u64> {
-        Validator::header_len(self)
     }
 }
 
