@@ -153,7 +153,7 @@ impl<'c> Source<'c> {
 
     fn len(&self) -> u64 {
         match self {
-            Self::Part(part) => part.summary().file_len(),
+            Self::Part(part) => part.index().summary().file_len(),
             Self::Other(_, _, len) => *len,
         }
     }

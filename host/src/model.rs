@@ -130,7 +130,7 @@ impl Model {
 
     /// The total length of all files, without an index.
     pub fn file_lens(&self) -> u64 {
-        self.parts().iter().map(|part| part.summary().file_len()).sum()
+        self.parts().iter().map(|part| part.index().summary().file_len()).sum()
     }
 
     /// Call when everything has been read: checks that the files are still those that were validated.

@@ -75,7 +75,7 @@ impl Plan {
     /// # Errors
     /// The model is sharded.
     pub fn of(model: &Model) -> Result<Self, Complaint> {
-        let summary = one_file(model)?.summary();
+        let summary = one_file(model)?.index().summary();
         let mut plan = Self {
             file_bytes: summary.file_len(),
             header_bytes: summary.data_start - 8,

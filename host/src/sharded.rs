@@ -38,7 +38,7 @@ fn facts(model: &Model) -> Facts {
 }
 
 fn place(tensor: &Tensor<'_>) -> u64 {
-    alignment(tensor.model().summary().data_start, tensor.begin())
+    alignment(tensor.model().index().summary().data_start, tensor.begin())
 }
 
 /// The number of the file that contains the tensor.
@@ -56,10 +56,10 @@ fn print(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Compl
         ("bytes", Side::Right),
     ]);
     for (number, part) in model.parts().iter().enumerate() {
-        let (name, len) = (part.path().file_name().unwrap_or_default(), part.summary());
+        let (name, len) = (part.path().file_name().unwrap_or_default(), part.index().summary());
         let name = shown_text(&name.to_string_lossy());
         let bytes = len.file_len().to_string();
-        table.push([(number + 1).to_string(), name, part.len().to_string(), bytes]);
+        table.push([(number + 1).to_string(), name, part.index().len().to_string(), bytes]);
     }
     table.print(out)?;
     writeln!(out)?;
@@ -97,7 +97,7 @@ fn tensors_of(model: &Model) -> Table {
 
 fn print_json(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Complaint> {
     let shards = model.parts().iter().map(|part| {
-        let (name, len) = (part.path().file_name().unwrap_or_default(), part.summary());
+        let (name, len) = (part.path().file_name().unwrap_or_default(), part.index().summary());
         let object = Object::new().text("file", &name.to_string_lossy()).number("tensors", len.tensors);
         object.number("bytes", len.file_len()).number("data_start", len.data_start).end()
     });

@@ -115,7 +115,7 @@ fn tensors_are_aligned() {
         let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
         let model = FileModel::open(place.path("new")).expect("sound");
-        let start = model.summary().data_start;
+        let start = model.index().summary().data_start;
         let tensors = model.tensors().filter(|tensor| !tensor.name().starts_with("__padding__"));
         tensors.map(|tensor| (start + tensor.begin()) % 64).collect::<Vec<_>>()
     };

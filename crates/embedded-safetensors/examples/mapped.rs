@@ -31,7 +31,7 @@ fn all() -> Result<(), Box<dyn Error>> {
     // SAFETY: no other process uses this file. The last lines change it, but do not access its bytes
     // afterwards.
     let model = unsafe { MapOptions::new().with_advice(Advice::Random).open("model.safetensors")? };
-    println!("{} tensors, {} bytes of data", model.len(), model.summary().data_len);
+    println!("{} tensors, {} bytes of data", model.index().len(), model.index().summary().data_len);
     println!("head.bias: {:?}", model.find("head.bias")?.ok_or("no bias")?.as_f32()?);
 
     // The system reads these rows in the background; all others stay on disk.

@@ -101,7 +101,7 @@ fn sum_of(file: impl ReadAt<Error = io::Error>, range: Range<u64>, work: &Work) 
 
 /// The sum of a tensor's bytes.
 pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Complaint> {
-    let (file, start) = (tensor.model(), tensor.model().summary().data_start);
+    let (file, start) = (tensor.model(), tensor.model().index().summary().data_start);
     let sum = sum_of(file, start + tensor.begin()..start + tensor.end(), work);
     sum.map_err(|trouble| trouble.about(file.path()))
 }

@@ -56,7 +56,7 @@ impl<'p> Single<'p> {
             Source::file(file, &metadata)?.share()
         };
         let (source, file) = shared().map_err(|reason| Complaint::not_read(path, reason))?;
-        Ok(Self { path, source, file, summary: part.summary() })
+        Ok(Self { path, source, file, summary: part.index().summary() })
     }
 
     /// The requested path.

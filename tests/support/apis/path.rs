@@ -54,7 +54,7 @@ fn open(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
 fn map(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     // SAFETY: only this thread uses the file, and removes it afterwards.
     let model = unsafe { MappedModel::open(path) }?;
-    assert_eq!(model.len(), case.tensors().len());
+    assert_eq!(model.index().len(), case.tensors().len());
     for tensor in case.flat() {
         assert_eq!(
             model.find(&tensor.name).expect("valid file").expect("present").bytes(),

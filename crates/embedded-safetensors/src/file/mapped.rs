@@ -8,7 +8,6 @@ use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::index::OwnedIndex;
-use crate::validate::Summary;
 use crate::view::{MetadataView, Tensor, Tensors, View};
 use core::fmt;
 use memmap2::Mmap;
@@ -71,21 +70,6 @@ impl MappedModel {
     /// Returns the path as given.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns the number of tensors and the range of their data.
-    pub fn summary(&self) -> Summary {
-        self.index.summary()
-    }
-
-    /// Returns the number of tensors.
-    pub fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    /// Returns whether there are no tensors.
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
     }
 
     /// Returns all tensors, in the header's order.
@@ -154,7 +138,7 @@ impl MappedModel {
 
 impl fmt::Debug for MappedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = self.summary();
+        let summary = self.index.summary();
         f.debug_struct("MappedModel")
             .field("path", &self.path)
             .field("summary", &summary)

@@ -2,16 +2,14 @@
 
 use super::error::FileError;
 use super::open::{Opened, Version};
-use crate::dtype::Dtype;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::index::{IndexedTensor, OwnedIndex};
 use crate::io::{FileLen, ReadAt};
 use crate::reader::tensor::TensorReader;
-use crate::tensor::info::TensorInfo;
 use crate::tensor::location::{Located, Location};
 use crate::tensor::span::Span;
-use crate::validate::Summary;
 use core::fmt;
+use core::ops::Deref;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -96,21 +94,6 @@ impl FileModel {
         &self.index
     }
 
-    /// Returns the number of tensors and the range of their data.
-    pub fn summary(&self) -> Summary {
-        self.index.summary()
-    }
-
-    /// Returns the number of tensors.
-    pub fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    /// Returns whether there are no tensors.
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
     /// Returns the tensors in the order of their offsets. An empty tensor precedes another one that begins at
     /// the same offset.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = FileTensor<'_>> + DoubleEndedIterator {
@@ -160,7 +143,7 @@ impl fmt::Debug for FileModel {
     }
 }
 
-/// One tensor of a [`FileModel`].
+/// One tensor of a [`FileModel`]: an [`IndexedTensor`], and the model to read its bytes from.
 ///
 /// *Memory*: 64 bytes, `Copy`; everything else is borrowed.
 #[derive(Clone, Copy)]
@@ -175,55 +158,20 @@ impl<'m> FileTensor<'m> {
         self.model
     }
 
-    /// Returns the name.
-    pub fn name(&self) -> &'m str {
-        self.tensor.name()
-    }
-
-    /// Returns the type of the elements.
-    pub fn dtype(&self) -> Dtype {
-        self.tensor.dtype()
-    }
-
-    /// Returns the dimensions, outermost first. There may be any number of them.
-    pub fn dims(&self) -> &'m [u64] {
-        self.tensor.dims()
-    }
-
-    /// Returns the first byte, counted from the start of the data.
-    pub fn begin(&self) -> u64 {
-        self.tensor.begin()
-    }
-
-    /// Returns the first byte after the tensor, counted from the start of the data.
-    pub fn end(&self) -> u64 {
-        self.tensor.end()
-    }
-
-    /// Returns the length in bytes.
-    pub fn byte_len(&self) -> u64 {
-        self.tensor.byte_len()
-    }
-
-    /// Returns the number of elements.
-    pub fn elements(&self) -> u64 {
-        self.tensor.elements()
-    }
-
-    /// Returns dtype, shape and range in a value that borrows nothing.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Rank`] when there are more dimensions than a [`Shape`](crate::Shape) holds.
-    pub fn info(&self) -> Result<TensorInfo, ErrorKind> {
-        self.tensor.info()
-    }
-
     /// Returns a reader of the tensor, for bytes, values, rows and slices.
     pub fn reader(&self) -> TensorReader<'m, &'m FileModel> {
         let Self { model, tensor } = *self;
         let location = Location { dtype: tensor.dtype(), begin: tensor.begin(), end: tensor.end() };
         // The model has been validated, and its tensors with it.
-        TensorReader::new(model, Span::of(location, model.summary().data_start), tensor.dims())
+        TensorReader::new(model, Span::of(location, model.index.summary().data_start), tensor.dims())
+    }
+}
+
+impl<'m> Deref for FileTensor<'m> {
+    type Target = IndexedTensor<'m>;
+
+    fn deref(&self) -> &IndexedTensor<'m> {
+        &self.tensor
     }
 }
 

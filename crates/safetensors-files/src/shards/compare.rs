@@ -14,7 +14,7 @@ pub(super) fn compare(index: &ShardIndex, shards: &[FileModel]) -> Result<(), Sh
     let comparison = Comparison { names: index.shards().collect(), index, found: find(index, shards)? };
     comparison.check_found_tensors(shards)?;
     comparison.check_missing_tensors()?;
-    let found = shards.iter().map(|shard| shard.summary().data_len).fold(0, u64::saturating_add);
+    let found = shards.iter().map(|shard| shard.index().summary().data_len).fold(0, u64::saturating_add);
     match index.total_size() {
         Some(said) if said != found => Err(ShardErrorKind::TotalSize { said, found }),
         _ => Ok(()),
