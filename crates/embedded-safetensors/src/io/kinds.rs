@@ -33,6 +33,20 @@ impl<E: Error> Error for WriteError<E> {
     }
 }
 
+/// Repeats an operation while it is interrupted, and returns its outcome. Not a function that takes an async
+/// closure: futures of such closures are not known to be `Send`.
+macro_rules! uninterrupted {
+    ($operation:expr) => {
+        loop {
+            match $operation {
+                Err(error) if embedded_io::Error::kind(&error) == embedded_io::ErrorKind::Interrupted => {}
+                outcome => break outcome,
+            }
+        }
+    };
+}
+pub(crate) use uninterrupted;
+
 fn by_class(class: Class) -> ErrorKind {
     match class {
         Class::Limit => ErrorKind::OutOfMemory,

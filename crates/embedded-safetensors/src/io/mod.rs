@@ -6,7 +6,7 @@
 #[cfg(all(feature = "std", any(unix, windows)))]
 mod file;
 #[cfg(feature = "embedded-io")]
-mod kinds;
+pub(crate) mod kinds;
 #[cfg(feature = "embedded-storage")]
 mod nor;
 #[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]

@@ -1,8 +1,9 @@
 //! Storage behind `Read`, `Write` and `Seek` of `embedded_io`.
 
-use super::eio::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
+use super::eio::{Read, Seek, SeekFrom, Write};
 use super::{ReadAt, WriteAt, form, invalidate, write_full};
 use crate::io::FileLen;
+use crate::io::kinds::uninterrupted;
 use crate::io::write::{PREFIX, WriteError, reject_longer};
 
 /// An adapter for types with `Read` and `Seek`, such as a file of embedded-sdmmc or littlefs. A file of `std`
@@ -48,17 +49,11 @@ impl<T> Seekable<T> {
     }
 }
 
-// Loops, not a function that takes an async closure: futures of such closures are not known to be `Send`.
 #[form]
 impl<T: Seek> Seekable<T> {
     async fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
         self.position = None;
-        loop {
-            match self.inner.seek(to).await {
-                Err(error) if is_interruption(&error) => {}
-                outcome => return outcome,
-            }
-        }
+        uninterrupted!(self.inner.seek(to).await)
     }
 }
 
@@ -71,24 +66,14 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
             self.seek(SeekFrom::Start(offset)).await?;
         }
         self.position = None;
-        loop {
-            match self.inner.read(buffer).await {
-                Err(error) if is_interruption(&error) => {}
-                outcome => {
-                    self.position = outcome.as_ref().ok().and_then(|len| offset.checked_add(*len as u64));
-                    return outcome;
-                }
-            }
-        }
+        let outcome = uninterrupted!(self.inner.read(buffer).await);
+        self.position = outcome.as_ref().ok().and_then(|len| offset.checked_add(*len as u64));
+        outcome
     }
 
     async fn file_len(&mut self) -> Result<FileLen, T::Error> {
         self.seek(SeekFrom::End(0)).await.map(FileLen::Exactly)
     }
-}
-
-fn is_interruption(error: &impl Error) -> bool {
-    error.kind() == ErrorKind::Interrupted
 }
 
 /// It never seeks beyond the end of a file, which some types cannot: [`prepare`](WriteAt::prepare) writes
@@ -114,29 +99,17 @@ impl<T: Write + Seek> WriteAt for Seekable<T> {
             self.seek(SeekFrom::Start(offset)).await?;
         }
         self.position = None;
-        loop {
-            match self.inner.write(bytes).await {
-                Err(error) if is_interruption(&error) => {}
-                outcome => {
-                    self.position = outcome.as_ref().ok().and_then(|len| offset.checked_add(*len as u64));
-                    return outcome.map(|len| len.min(bytes.len()));
-                }
-            }
-        }
+        let outcome = uninterrupted!(self.inner.write(bytes).await);
+        self.position = outcome.as_ref().ok().and_then(|len| offset.checked_add(*len as u64));
+        outcome.map(|len| len.min(bytes.len()))
     }
 
     async fn flush(&mut self) -> Result<(), T::Error> {
         // The position stays the same, unless that fails.
         let position = self.position.take();
-        loop {
-            match self.inner.flush().await {
-                Err(error) if is_interruption(&error) => {}
-                outcome => {
-                    self.position = position.filter(|_| outcome.is_ok());
-                    return outcome;
-                }
-            }
-        }
+        let outcome = uninterrupted!(self.inner.flush().await);
+        self.position = position.filter(|_| outcome.is_ok());
+        outcome
     }
 }
 

@@ -37,7 +37,7 @@ use message::Message;
 pub use metadata::MetadataView;
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
-use verdict::validate_alone;
+use verdict::validate_and_list;
 #[cfg(all(feature = "std", any(unix, windows)))]
 use walk::ParsedTensor;
 
@@ -90,8 +90,9 @@ impl<'a> View<'a> {
     /// offsets: use [`parse_unordered`](Self::parse_unordered) for such files.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
-        match validate_alone(file) {
-            Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
+        let file = Aligned::anywhere(file);
+        match validate_and_list::<false>(file, &mut []) {
+            Ok(validated) => Ok(Self::new(file, validated.summary)),
             Err(error) => Err(error),
         }
     }

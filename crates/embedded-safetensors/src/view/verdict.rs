@@ -41,14 +41,6 @@ pub(super) const fn validate_and_list<'a, const IN_CONST: bool>(
     }
 }
 
-/// As [`validate_and_list`], without a table.
-pub(super) const fn validate_alone(file: &[u8]) -> Result<Summary, Error> {
-    match validate_and_list::<false>(Aligned::anywhere(file), &mut []) {
-        Ok(validated) => Ok(validated.summary),
-        Err(error) => Err(error),
-    }
-}
-
 const fn conclude<const IN_CONST: bool>(
     walk: &Walk<'_, IN_CONST>,
     order: &InOrder,

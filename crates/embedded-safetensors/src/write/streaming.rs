@@ -1,10 +1,11 @@
 //! Writes a file from its first byte to its last.
 
-use super::eio::{Error as _, ErrorKind as IoErrorKind, Write};
+use super::eio::Write;
 use super::form;
 use super::writer::{Sink, Writer, sealed::Sealed};
 use crate::error::ErrorKind;
 use crate::io::WriteError;
+use crate::io::kinds::uninterrupted;
 use crate::io::write::taken;
 use crate::write::plan::FilePlan;
 
@@ -72,22 +73,11 @@ impl<W: Write> Sink for Streaming<W> {
     type Inner = W;
 
     async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<W::Error>> {
-        loop {
-            let outcome = self.sink.write(bytes).await;
-            match &outcome {
-                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
-                _ => return taken(outcome, at, bytes.len()),
-            }
-        }
+        taken(uninterrupted!(self.sink.write(bytes).await), at, bytes.len())
     }
 
     async fn end(&mut self, _: u64) -> Result<(), WriteError<W::Error>> {
-        loop {
-            match self.sink.flush().await {
-                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
-                outcome => return outcome.map_err(WriteError::Sink),
-            }
-        }
+        uninterrupted!(self.sink.flush().await).map_err(WriteError::Sink)
     }
 
     fn into_inner(self) -> W {
