@@ -98,7 +98,7 @@ fn read(path: &str) -> Result<(), EditError> {
     match FileModel::open(path) {
         Ok(model) => {
             let numbers: BTreeSet<_> = model.tensors().map(|tensor| tensor.name()[1..].to_owned()).collect();
-            assert_eq!((model.len(), numbers.len()), (3, 1), "{numbers:?}");
+            assert_eq!((model.index().len(), numbers.len()), (3, 1), "{numbers:?}");
             Ok(())
         }
         Err(error) if matches!(error.kind(), FileErrorKind::Interrupted) => Ok(()),

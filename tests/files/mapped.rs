@@ -45,7 +45,12 @@ fn each_vector(check: impl Fn(&Vector, Result<MappedModel, FileError>)) {
 fn every_vector_has_its_verdict() {
     each_vector(|vector, outcome| match (vector.ours, outcome.as_ref().map_err(FileError::kind)) {
         (Ours::Accept, Ok(model)) => {
-            assert_eq!(model.len(), vector.tensor_count.unwrap_or(model.len()), "{}", vector.id);
+            assert_eq!(
+                model.index().len(),
+                vector.tensor_count.unwrap_or(model.index().len()),
+                "{}",
+                vector.id
+            );
         }
         (Ours::Reject, Err(FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. })) => {
             let found = (Some(error.kind.code().to_owned()), Some(error.at));
@@ -113,7 +118,10 @@ fn find<'m>(model: &'m MappedModel, name: &str) -> Tensor<'m> {
 fn each_of_many_tensors_is_found() {
     let dir = TempDir::new();
     let model = open(&put(&dir, &[3; 3000])).expect("valid file");
-    assert_eq!((model.len(), model.is_empty(), model.summary().tensors), (3000, false, 3000));
+    assert_eq!(
+        (model.index().len(), model.index().is_empty(), model.index().summary().tensors),
+        (3000, false, 3000)
+    );
     for number in 0..3000_usize {
         let tensor = find(&model, &format!("layer.{number:05}"));
         assert_eq!(tensor.as_u8().expect("bytes are always aligned"), [number.to_le_bytes()[0]; 3]);
@@ -123,7 +131,9 @@ fn each_of_many_tensors_is_found() {
     let path = dir.join("none");
     write_file(&path, FileSpec::new(&[]), |_| Ok(())).expect("succeeds");
     let none = open(&path).expect("valid file");
-    assert!(none.is_empty() && none.find("a").is_ok_and(|found| found.is_none()) && none.path() == path);
+    assert!(
+        none.index().is_empty() && none.find("a").is_ok_and(|found| found.is_none()) && none.path() == path
+    );
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Ve
 fn every_vector_has_its_verdict() {
     each_vector(|vector, outcome| match (vector.ours, outcome) {
         (Ours::Accept, Ok(model)) => {
-            expect("the length", model.len(), vector.tensor_count.unwrap_or(model.len()))
+            expect("the length", model.index().len(), vector.tensor_count.unwrap_or(model.index().len()))
         }
         (Ours::Accept, Err(error)) => Err(format!("must be accepted: {error}")),
         (Ours::Reject, Ok(_)) => Err("must be rejected".to_owned()),
@@ -111,7 +111,7 @@ fn slices_and_shapes_of_any_rank() {
 fn from_file_uses_the_given_name() {
     let dir = TempDir::new();
     let model = FileModel::from_file(File::open(three(&dir)).expect("present"), "-").expect("valid file");
-    assert_eq!((model.path().to_str(), model.len(), model.is_empty()), (Some("-"), 3, false));
+    assert_eq!((model.path().to_str(), model.index().len(), model.index().is_empty()), (Some("-"), 3, false));
     let short = File::open(dir.put("short", b"\x10")).expect("present");
     let error = FileModel::from_file(short, "-").expect_err("invalid");
     assert!(matches!(error.kind(), FileErrorKind::Format(_)), "{error}");
@@ -137,7 +137,7 @@ fn truncated_file_is_detected() {
     let model = FileModel::open(&path).expect("valid file");
     model.check_unchanged().expect("unchanged");
     let file = File::options().write(true).open(&path).expect("writable");
-    file.set_len(model.summary().data_start + 6).expect("can be truncated");
+    file.set_len(model.index().summary().data_start + 6).expect("can be truncated");
     let b = model.find("b").expect("valid file").expect("present");
     b.reader().read_to_end(&mut [0; 6]).expect_err("truncated");
     let error = model.check_unchanged().expect_err("file is shorter");

@@ -143,7 +143,7 @@ fn padded_model_is_split_by_its_listed_names() {
     write(&path, &dictionary);
     let whole = FileModel::open(&path).expect("valid file");
     let tensors = whole.tensors().map(|tensor| (tensor.name(), tensor.byte_len()));
-    let plan = ShardPlan::new("model", tensors, whole.summary().data_len / 2);
+    let plan = ShardPlan::new("model", tensors, whole.index().summary().data_len / 2);
     let outcome = plan.write(dir.path(), |shard, offset_of| {
         let mut part = ModelEditor::open(&path)?;
         part.select(shard.tensors())?;
@@ -151,7 +151,7 @@ fn padded_model_is_split_by_its_listed_names() {
     });
     outcome.expect("every listed name can be selected");
     let sharded = ShardedModel::open(dir.path()).expect("index and shards match");
-    assert_eq!(sharded.len(), whole.len());
+    assert_eq!(sharded.len(), whole.index().len());
     for tensor in &dictionary.tensors {
         let found = sharded.find(&tensor.name).expect("valid file").expect("present");
         let mut bytes = vec![0; tensor.bytes.len()];
@@ -176,7 +176,7 @@ fn padding_can_be_renamed_or_removed() {
     assert_eq!(editor.save(dir.join("copy")).expect("succeeds"), SaveMethod::Copied);
     let copy = FileModel::open(dir.join("copy")).expect("valid file");
     assert!(copy.find("zeros").is_ok_and(|found| found.is_some()) && !has_padding(&dir.join("copy")));
-    assert_eq!(copy.len(), model(1).tensors.len() + 1);
+    assert_eq!(copy.index().len(), model(1).tensors.len() + 1);
     let mut editor = open();
     editor.rename("__padding__.0", "zeros").expect("present");
     assert_eq!(editor.save(&path).expect("succeeds"), SaveMethod::InPlace);

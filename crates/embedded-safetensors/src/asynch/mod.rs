@@ -51,7 +51,8 @@
 //!   sink treats its own dropped futures. Get the position from [`Writer::position`] or
 //!   [`next_tensor`](Writer::next_tensor), and write from there on.
 //!
-//! Borrowed buffers, windows, slots and the memory of an index may then hold anything. A future that was never polled has done nothing.
+//! Borrowed buffers, windows, slots and the memory of an index may then hold anything. A future that was
+//! never polled has done nothing.
 //!
 //! # Memory
 //! A future holds what the blocking call has on its stack, and the futures of the storage. Without the
