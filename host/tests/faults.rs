@@ -315,7 +315,7 @@ fn of_the_layout() {
     shows_behind(
         [tensor("a", 0, 30), tensor("b", 20, 50)],
         50,
-        r#"error[layout.overlap] at byte 110: tensor "b": the tensor begins at 20, inside the tensor before it, which ends at 30 (10 bytes too early)"#,
+        r#"error[layout.overlap] at byte 110: tensor "b": the tensor begins at 20, but the tensor before it ends at 30 (an overlap of 10 bytes)"#,
         r#"…"U8","shape":[30],"data_offsets":[0,30]},"b":{"dtype":"U8","shape":[30],"data_offsets":[20,50]}}"#,
         "20",
     );

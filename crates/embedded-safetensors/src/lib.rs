@@ -36,7 +36,7 @@
 //! | in memory: mapped flash, a buffer | [`View`] |
 //! | on a card, in NOR flash, on anything else that can be read at an offset | [`Model`] |
 //! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], [`stream::Router`] for all tensors |
-//! | looked up often, or its header is out of order | [`index::Index`] |
+//! | looked up often, or its header does not list the tensors in the order of their data | [`index::Index`] |
 //! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
 //! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
 //! | to be written | [`write::Writer`] |

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads the header of each file and no tensor data. In a directory, checks all *.safetensors and
 /// *.safetensors.index.json files below it, except hidden files and directories, sorted by path. Exit code:
-/// 0 if all files are valid, 1 if at least one is invalid, 2 if at least one cannot be read.
+/// 2 if at least one cannot be read, otherwise 1 if at least one is invalid, otherwise 0.
 #[derive(clap::Args)]
 pub struct Check {
     /// Print one JSON object per file

@@ -24,8 +24,8 @@ pub struct Conform {
     #[arg(long, value_name = "DIR")]
     vectors: Option<PathBuf>,
 
-    /// Also score the code and byte of errors, this project's verdict on files where readers may differ, and
-    /// omitted offsets or metadata
+    /// Also require the code and byte of errors, this project's verdict on files where readers may differ,
+    /// and offsets and metadata
     #[arg(long)]
     strict: bool,
 

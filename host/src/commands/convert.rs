@@ -74,7 +74,7 @@ pub struct Convert {
     #[arg(long, value_name = "DTYPE[=GLOB]")]
     from_bits: Vec<FromBits>,
 
-    /// Tensor name for a .npy input [default: the file name]
+    /// Tensor name for a .npy input [default: the file name without .npy]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 

@@ -11,8 +11,7 @@ use std::path::PathBuf;
 
 /// Compare two models: names, dtypes, shapes, metadata and every value
 ///
-/// Exit code: 0 if they are the same, 1 if they differ or one is invalid, 2 if one cannot be read, which
-/// takes precedence.
+/// Exit code: 2 if one cannot be read, otherwise 1 if they differ or one is invalid, otherwise 0.
 #[derive(clap::Args)]
 pub struct Diff {
     /// First model; `-` is standard input

@@ -17,8 +17,8 @@ use std::path::Path;
 
 /// Show the tensors, the metadata keys and the memory needs of files
 ///
-/// Reads the header of each file and no tensor data. Exit code: 0 if all files are valid, 1 if at least one
-/// is invalid, 2 if at least one cannot be read.
+/// Reads the header of each file and no tensor data. Exit code: 2 if at least one cannot be read, otherwise
+/// 1 if at least one is invalid, otherwise 0.
 #[derive(clap::Args)]
 pub struct Inspect {
     #[command(flatten)]

@@ -296,7 +296,7 @@ errors! {
             /// Where the tensor before it ends.
             previous_end: u64,
         } = "layout.overlap" {
-            "the tensor begins at {}, inside the tensor before it, which ends at {} ({} too early)",
+            "the tensor begins at {}, but the tensor before it ends at {} (an overlap of {})",
                 Number(begin), Number(previous_end), Bytes(previous_end.saturating_sub(begin));
         }
         /// The file ends before its tensors do. At: the end of the file.
