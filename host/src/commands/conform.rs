@@ -24,8 +24,8 @@ pub struct Conform {
     #[arg(long, value_name = "DIR")]
     vectors: Option<PathBuf>,
 
-    /// Also require the code and byte of errors, this project's verdict on files where readers may differ,
-    /// and offsets and metadata
+    /// Also require offsets and metadata, the code and byte of errors, and this project's verdict on files
+    /// where readers may differ
     #[arg(long)]
     strict: bool,
 

@@ -33,7 +33,7 @@ pub struct Convert {
     #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
     out: Option<PathBuf>,
 
-    /// Output file, instead of OUT
+    /// Same as the argument OUT
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
 
