@@ -35,7 +35,7 @@ pub struct Cat {
     #[arg(value_name = "TENSOR")]
     tensor: String,
 
-    /// Slice in numpy notation without negative steps, such as `0:10, ::2, -1` [default: the whole tensor]
+    /// Slice in numpy notation, such as `0:10, ::2, -1`; steps cannot be negative [default: the whole tensor]
     #[arg(
         long,
         value_name = "SPEC",
