@@ -64,7 +64,7 @@
 //! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |
 //! | `half` | `f16` and `bf16` as element types |
 //! | `serde-json-core` | metadata decoded into your own types |
-//! | `defmt` | `defmt::Format` for every type that has `Debug`, except files |
+//! | `defmt` | `defmt::Format` for every type that has `Debug`, except those of `std` |
 //! | `std` | models in files, memory maps, `std::fs::File` as storage, errors that become `io::Error` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
