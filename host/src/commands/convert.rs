@@ -57,7 +57,7 @@ pub struct Convert {
     #[arg(long)]
     saturate: bool,
 
-    /// With --to I8, divide by F32 scales first, stored as NAME.scale, so that the largest magnitude is 127
+    /// With --to I8, scale the largest magnitude to 127 first; the F32 divisors are stored as NAME.scale
     #[arg(long, value_name = "SCOPE")]
     scale: Option<Scale>,
 

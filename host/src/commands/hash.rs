@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Print the SHA-256 sums of models and their tensors, or verify files against a list
 ///
-/// Without options, `sha256sum` can also verify the output. Exit code: 2 if something cannot be read,
+/// `sha256sum` can also verify output made without options. Exit code: 2 if something cannot be read,
 /// otherwise 1 if a model is invalid or a file does not match its sum, otherwise 0.
 #[derive(clap::Args)]
 pub struct Hash {
