@@ -118,7 +118,7 @@ fn misalignment_messages() {
         "the elements begin 1 byte after a multiple of 4 in the file: read them as values, or align them";
     assert_eq!(message(1), late);
     let file =
-        "the file begins 3 bytes after a multiple of 4 in memory, and so do the elements: align the file";
+        "in memory, the file and its elements begin 3 bytes after a multiple of 4: align the file";
     assert_eq!(message(0), file);
 }
 

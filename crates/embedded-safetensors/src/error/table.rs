@@ -498,7 +498,7 @@ errors! {
             over_in_file: u8,
         } = "usage.aligned" {
             if over_in_file == 0 =>
-                "the file begins {} after a multiple of {} in memory, and so do the elements: align the file",
+                "in memory, the file and its elements begin {} after a multiple of {}: align the file",
                     Bytes(over as u64), Number(unit as u64);
             "the elements begin {} after a multiple of {} in the file: read them as values, or align them",
                 Bytes(over_in_file as u64), Number(unit as u64);
