@@ -21,7 +21,7 @@ const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 
 /// The rows of the table in the guide. A test here verifies each of them.
 const ROWS: [&str; 5] = [
-    "| `open`, `open_with` | the larger of `H` and `W`, once | `H / W`, rounded up |",
+    "| `open`, `open_with` | `max(H, W)`, once | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H \
         / W`, rounded up |",
     "| `open_unordered` with `k` [slots](#headers-out-of-order), for a header of `n` tensors that is out of \
