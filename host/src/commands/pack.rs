@@ -35,8 +35,8 @@ pub struct Pack {
     #[arg(long, short, value_name = "FILE", required_unless_present_any = ["in_place", "dry_run"])]
     output: Option<PathBuf>,
 
-    /// Tensor order: `canonical` (by dtype, then name), `name`, `file` (unchanged), or the path of a text file
-    /// with names
+    /// Tensor order: `canonical` (by dtype, then name), `name`, `file` (unchanged), or the path of a text
+    /// file with names
     #[arg(long, value_name = "ORDER", default_value = "canonical")]
     order: Ordering,
 
