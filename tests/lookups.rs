@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError, TensorInfo, io::FileLen, query::Query, validate::SortSlot,
+    Error, ErrorKind, Model, ReadError, TensorInfo, error::QueryIndex, io::FileLen, query::Query,
+    validate::SortSlot,
 };
 use support::file::with_header;
 use support::mock::{Plan, Storage};
@@ -136,7 +137,7 @@ fn missing_tensor_is_reported_after_the_rest_is_found() {
     let end = file.len() as u64;
     through_windows(&file, |model, window| {
         let mut queries = ["a", "x", "b", "y"].map(Query::required);
-        let missing = ErrorKind::NotFound { query: Some(1) }.at(end);
+        let missing = ErrorKind::NotFound { query: QueryIndex::new(1) }.at(end);
         assert_eq!(model.find_all(&mut queries, window), Err(missing.into()));
         let found = queries.map(|one| one.info().is_some());
         assert_eq!(found, [true, false, true, false]);
@@ -157,7 +158,7 @@ fn model_is_opened_and_queried_in_one_pass() {
         let model = Model::open_with(&file[..], &mut queries, &mut window).expect("valid file");
         assert_eq!(model.summary().tensors, 2);
         assert_eq!(queries.map(|one| one.info().is_some()), [true, false]);
-        let missing = ErrorKind::NotFound { query: Some(1) }.at(file.len() as u64);
+        let missing = ErrorKind::NotFound { query: QueryIndex::new(1) }.at(file.len() as u64);
         let mut queries = [Query::required("b"), Query::required("x")];
         assert_eq!(Model::open_with(&file[..], &mut queries, &mut window).map(|_| ()), Err(missing.into()));
         let mut queries = [Query::required("a")];

@@ -31,3 +31,4 @@ mod values;
 mod vectors_lint;
 mod view;
 mod writing;
+mod wrong_models;

@@ -118,7 +118,7 @@ fn receiver_allocates_nothing() {
     let file = with_header(header, 7);
     let mut a = [1; 3];
     let count = allocations_of(|| {
-        let mut receiver = Receiver::new([Target::required("a", &mut a)]);
+        let mut receiver = Receiver::new([Target::new(Query::required("a"), &mut a)]);
         file.chunks(5).for_each(|piece| assert!(receiver.push(piece).is_ok()));
         assert_eq!(receiver.targets()[0].bytes(), Some(&[0; 3][..]));
     });

@@ -2,15 +2,20 @@
 //! tensors, and through a router.
 
 use embedded_safetensors::{
-    Error, ErrorKind,
+    Dtype, Error, ErrorKind, Model, ReadError,
+    error::QueryIndex,
     index::IndexStorage,
+    query::Query,
     stream::{Receiver, Router, RouterEvent, Status, Target},
     validate::Summary,
+    values::Element,
 };
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::ops::Range;
 use support::file::with_header;
 use support::memory::Memory;
+use support::random::Random;
 use support::share;
 use support::split::Split;
 use support::verdict::{Reader, full_verdict};
@@ -152,7 +157,7 @@ fn receive_all(vector: &Vector, file: &[u8], expected: &[Expected], split: Split
     let targets: Vec<_> = expected
         .iter()
         .zip(&mut buffers)
-        .map(|(tensor, buffer)| Target::required(&tensor.name, buffer))
+        .map(|(tensor, buffer)| Target::new(Query::required(&tensor.name), buffer))
         .collect();
     let mut receiver = Receiver::new(targets);
     receive(&mut receiver, file, split)?;
@@ -197,7 +202,7 @@ fn duplicate_name_of_a_target_is_detected() {
         let expected_outcome = full_verdict(&file).map(|_| ());
         let names = [name_at(&file, expected_outcome.expect_err("invalid file"))];
         let mut buffer = vec![0; file.len()];
-        let mut receiver = Receiver::new([Target::required(&names[0], &mut buffer)]);
+        let mut receiver = Receiver::new([Target::new(Query::required(&names[0]), &mut buffer)]);
         assert_eq!(receive(&mut receiver, &file, Split::Every(5)), expected_outcome, "{}", vector.id);
     }
 }
@@ -244,9 +249,9 @@ fn truncated_stream_has_no_partial_tensor() {
     for (len, split) in (0..file.len()).flat_map(|len| [1, 4, 1000].map(|size| (len, Split::Every(size)))) {
         let (mut a, mut c, mut e) = ([0; 3], [0; 4], [0; 0]);
         let mut receiver = Receiver::new([
-            Target::required("a", &mut a),
-            Target::required("c", &mut c),
-            Target::required("e", &mut e),
+            Target::new(Query::required("a"), &mut a),
+            Target::new(Query::required("c"), &mut c),
+            Target::new(Query::required("e"), &mut e),
         ]);
         assert_eq!(receive(&mut receiver, &file[..len], split), Err(truncation_error_at(len, data_start)));
         let [a, c, e] = receiver.into_targets();
@@ -265,7 +270,7 @@ fn extra_bytes_are_an_error_at_the_first() {
     for (more, size) in [1, 2, 700].into_iter().flat_map(|more| [1, 3, 1000].map(|size| (more, size))) {
         let overlong = [&file[..], &vec![0; more]].concat();
         let mut a = [0; 3];
-        let mut receiver = Receiver::new([Target::required("a", &mut a)]);
+        let mut receiver = Receiver::new([Target::new(Query::required("a"), &mut a)]);
         let expected_outcome = ErrorKind::DataTrailing { needed: 9 }.at(data_start as u64 + 9);
         assert_eq!(receive(&mut receiver, &overlong, Split::Every(size)), Err(expected_outcome));
     }
@@ -316,7 +321,8 @@ fn model_without_data_is_complete_after_header() {
 fn too_small_buffer_is_an_error_before_data() {
     let (file, data_start) = five_tensors();
     let (mut a, mut c) = ([7; 3], [7; 3]);
-    let mut receiver = Receiver::new([Target::required("a", &mut a), Target::required("c", &mut c)]);
+    let mut receiver =
+        Receiver::new([Target::new(Query::required("a"), &mut a), Target::new(Query::required("c"), &mut c)]);
     let expected_outcome = ErrorKind::BufferLength { needed: 4, capacity: 3 }.at(data_start as u64 + 5 + 3);
     assert_eq!(receiver.push(&file[..data_start - 1]), Ok(Status::Header));
     assert_eq!(receiver.push(&file[data_start - 1..]), Err(expected_outcome));
@@ -337,7 +343,7 @@ fn huge_tensor_does_not_overflow() {
         format!(r#""z":{{"dtype":"U8","shape":[{rest}],"data_offsets":[{},{}]}}"#, 15u64 << 60, u64::MAX);
     let file = with_header(&format!("{{{names},{last}}}"), 3);
     let mut buffer = [0; 1];
-    let mut receiver = Receiver::new([Target::optional("z", &mut buffer)]);
+    let mut receiver = Receiver::new([Target::new(Query::optional("z"), &mut buffer)]);
     let expected_outcome = ErrorKind::BufferLength { needed: rest, capacity: 1 };
     let error = receiver.push(&file).expect_err("does not fit");
     assert_eq!(error.kind, expected_outcome);
@@ -350,9 +356,12 @@ fn huge_tensor_does_not_overflow() {
 fn only_optional_tensors_may_be_missing() {
     let (file, data_start) = five_tensors();
     let (mut a, mut x, mut y) = ([0; 3], [0; 3], [0; 3]);
-    let mut targets =
-        [Target::required("a", &mut a), Target::optional("x", &mut x), Target::required("y", &mut y)];
-    let expected_outcome = ErrorKind::NotFound { query: Some(2) }.at(data_start as u64);
+    let mut targets = [
+        Target::new(Query::required("a"), &mut a),
+        Target::new(Query::optional("x"), &mut x),
+        Target::new(Query::required("y"), &mut y),
+    ];
+    let expected_outcome = ErrorKind::NotFound { query: QueryIndex::new(2) }.at(data_start as u64);
     assert_eq!(receive(&mut Receiver::new(&mut targets[..]), &file, Split::WHOLE), Err(expected_outcome));
     assert_eq!(receive(&mut Receiver::new(&mut targets[..2]), &file, Split::WHOLE), Ok(()));
     assert_eq!(targets[0].bytes(), Some(&b"aaa"[..]));
@@ -365,7 +374,7 @@ fn targets_can_be_reused() {
     let mut other = file.clone();
     other.splice(file.len() - 9..file.len() - 6, *b"xyz");
     let mut a = [0; 3];
-    let mut targets = [Target::required("a", &mut a)];
+    let mut targets = [Target::new(Query::required("a"), &mut a)];
     assert_eq!(receive(&mut Receiver::new(&mut targets), &file, Split::Every(2)), Ok(()));
     let mut receiver = Receiver::new(&mut targets);
     assert_eq!(receiver.push(&other[..20]), Ok(Status::Header));
@@ -378,7 +387,10 @@ fn targets_can_be_reused() {
 fn two_targets_can_have_the_same_tensor() {
     let (file, _) = five_tensors();
     let (mut one, mut two) = ([0; 3], [0; 8]);
-    let mut receiver = Receiver::new([Target::required("a", &mut one), Target::required("a", &mut two)]);
+    let mut receiver = Receiver::new([
+        Target::new(Query::required("a"), &mut one),
+        Target::new(Query::required("a"), &mut two),
+    ]);
     assert_eq!(receive(&mut receiver, &file, Split::Every(2)), Ok(()));
     assert!(receiver.targets().iter().all(|target| target.bytes() == Some(b"aaa")));
 }
@@ -508,4 +520,95 @@ fn router_reports_too_small_index_after_header() {
     let part = embedded_safetensors::error::IndexPart::Names;
     let expected_outcome = ErrorKind::Index { part, needed: 5, capacity: 4 }.at(data_start as u64);
     assert_eq!(route(&mut Router::new(storage.memory()), &file, Split::Every(3)), Err(expected_outcome));
+}
+
+/// Returns a file with 12 elements of each dtype, whose bytes have all kinds of values.
+fn all_dtypes() -> Vec<u8> {
+    let (mut begin, mut entries) = (0, Vec::new());
+    for dtype in Dtype::ALL {
+        let end = begin + 12 * usize::from(dtype.bits()) / 8;
+        entries
+            .push(format!(r#""{dtype}":{{"dtype":"{dtype}","shape":[12],"data_offsets":[{begin},{end}]}}"#));
+        begin = end;
+    }
+    let mut file = with_header(&format!("{{{}}}", entries.join(",")), 0);
+    let mut random = Random::new(3);
+    file.extend((0..begin).map(|_| random.number().to_le_bytes()[0]));
+    file
+}
+
+/// Receives the values of each tensor in pieces of any length, and compares them with those of a reader: the
+/// same values, or the same error.
+fn compare_values<T: Element + Default + Debug>() {
+    let (file, mut window) = (all_dtypes(), [0; 64]);
+    let mut model = Model::open(&file[..], &mut window).expect("valid file");
+    for (dtype, piece) in Dtype::ALL.iter().flat_map(|dtype| (1..20).map(move |piece| (dtype, piece))) {
+        let (query, rounded) = (Query::required(dtype.name()), piece % 2 == 0);
+        let info = model.find(dtype.name(), &mut window).expect("valid file").expect("present");
+        let mut values = model.reader(&info).expect("of this file").values();
+        let len = usize::try_from(values.len()).expect("small");
+        let (mut expected, mut got) = (vec![T::default(); len], vec![T::default(); len + 1]);
+        let (read, target) = if rounded {
+            (values.rounded().read_exact(&mut expected), Target::rounded(query, &mut got))
+        } else {
+            (values.read_exact(&mut expected), Target::values(query, &mut got))
+        };
+        let received = receive(&mut Receiver::new([target]), &file, Split::Every(piece));
+        match read {
+            Ok(()) => received.expect("the same outcome"),
+            Err(ReadError::Format(error)) => {
+                assert_eq!(received.map_err(|error| error.kind), Err(error.kind), "{dtype}");
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+        expected.push(T::default());
+        assert_eq!(format!("{got:?}"), format!("{expected:?}"), "{dtype} in pieces of {piece}");
+    }
+}
+
+#[test]
+fn received_values_are_those_of_a_reader() {
+    compare_values::<f32>();
+    compare_values::<f64>();
+    compare_values::<i64>();
+    compare_values::<u8>();
+    compare_values::<i16>();
+    compare_values::<half::f16>();
+}
+
+/// The memory is counted in bytes of values, before any of them is written.
+#[test]
+fn memory_for_values_must_be_large_enough() {
+    let file = all_dtypes();
+    for (dtype, needed) in [(Dtype::F16, 48), (Dtype::F4, 48), (Dtype::C64, 96), (Dtype::F6_E2M3, 48)] {
+        let mut values = [7.0_f32; 11];
+        let mut receiver = Receiver::new([Target::values(Query::required(dtype.name()), &mut values)]);
+        let error = receiver.push(&file).expect_err("too small");
+        assert_eq!(error.kind, ErrorKind::BufferLength { needed, capacity: 44 }, "{dtype}");
+        assert_eq!(values, [7.0; 11]);
+    }
+}
+
+/// A receiver that begins again forgets the elements that were not complete.
+#[test]
+fn values_can_be_received_again() {
+    let (file, mut values) = (all_dtypes(), [0_u64; 12]);
+    let mut targets = [Target::values(Query::required("U64"), &mut values)];
+    Receiver::new(&mut targets).push(&file[..file.len() - 3]).expect("valid so far");
+    receive(&mut Receiver::new(&mut targets), &file, Split::Every(5)).expect("complete");
+    let expected =
+        file[file.len() - 96..].chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+    assert!(expected.eq(values));
+}
+
+#[test]
+fn optional_target_that_is_missing_is_not_complete() {
+    let (file, mut values, mut other) = (all_dtypes(), [0.0_f64; 12], [0.0_f64; 12]);
+    let targets = [
+        Target::values(Query::required("F64"), &mut values),
+        Target::values(Query::optional("none"), &mut other),
+    ];
+    let mut receiver = Receiver::new(targets);
+    receive(&mut receiver, &file, Split::WHOLE).expect("complete");
+    assert_eq!(receiver.targets().iter().map(Target::is_complete).collect::<Vec<_>>(), [true, false]);
 }

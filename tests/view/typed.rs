@@ -3,6 +3,7 @@
 use crate::view::fixtures::{MODEL, NET, NET_DATA};
 use embedded_safetensors::{
     Dtype, ErrorKind, Tensor, View, include_aligned,
+    tensor::DtypeSet,
     values::{AlignedFile, Array, C64, Native},
 };
 use support::file::with_header;
@@ -91,9 +92,9 @@ fn each_method_accepts_only_its_dtype() {
     let view = View::parse(&memory[begin..begin + FILE.len()]).unwrap();
     for tensor in view.tensors().flatten() {
         for (asked, outcome) in by_name(&tensor) {
-            let found = tensor.dtype();
-            let expected =
-                if asked == found { Ok(()) } else { Err(ErrorKind::DtypeMismatch { found, asked }) };
+            let (query, found) = (None, tensor.dtype());
+            let mismatch = ErrorKind::DtypeMismatch { query, found, asked: DtypeSet::of(&[asked]) };
+            let expected = if asked == found { Ok(()) } else { Err(mismatch) };
             assert_eq!(outcome, expected, "{tensor:?}");
         }
     }
@@ -117,8 +118,7 @@ fn misalignment_messages() {
     let late =
         "the elements begin 1 byte after a multiple of 4 in the file: read them as values, or align them";
     assert_eq!(message(1), late);
-    let file =
-        "in memory, the file and its elements begin 3 bytes after a multiple of 4: align the file";
+    let file = "in memory, the file and its elements begin 3 bytes after a multiple of 4: align the file";
     assert_eq!(message(0), file);
 }
 
@@ -128,19 +128,18 @@ fn array_must_have_the_tensors_shape() {
         kind(MODEL.tensor(name).unwrap().as_array::<T>())
     }
     assert_eq!(shape_of::<[[f32; 3]; 2]>("conv.weight"), Ok(()));
-    for outcome in [
-        shape_of::<[[f32; 2]; 3]>("conv.weight"),
-        shape_of::<[f32; 6]>("conv.weight"),
-        shape_of::<[[[f32; 3]; 2]; 1]>("conv.weight"),
-        shape_of::<f32>("conv.weight"),
-        shape_of::<[i16; 5]>("fc.weight"),
-        shape_of::<[[f64; 2]; 0]>("none"),
-        shape_of::<u8>("odd"),
-    ] {
-        assert_eq!(outcome, Err(ErrorKind::ShapeMismatch));
-    }
-    let asked = Dtype::I32;
-    assert_eq!(shape_of::<[[i32; 9]; 9]>("odd"), Err(ErrorKind::DtypeMismatch { found: Dtype::U8, asked }));
+    let query = None;
+    let size = |axis, found, asked| Err(ErrorKind::ShapeMismatch { query, axis, found, asked });
+    let rank = |found, asked| Err(ErrorKind::RankMismatch { query, found, asked });
+    assert_eq!(shape_of::<[[f32; 2]; 3]>("conv.weight"), size(0, 2, 3));
+    assert_eq!(shape_of::<[[f32; 4]; 2]>("conv.weight"), size(1, 3, 4));
+    assert_eq!(shape_of::<[f32; 6]>("conv.weight"), rank(2, 1));
+    assert_eq!(shape_of::<[[[f32; 3]; 2]; 1]>("conv.weight"), rank(2, 3));
+    assert_eq!(shape_of::<f32>("conv.weight"), rank(2, 0));
+    assert_eq!(shape_of::<[[f64; 2]; 0]>("none"), size(0, 2, 0));
+    let asked = DtypeSet::of(&[Dtype::I32]);
+    let outcome = shape_of::<[[i32; 9]; 9]>("odd");
+    assert_eq!(outcome, Err(ErrorKind::DtypeMismatch { query, found: Dtype::U8, asked }));
 }
 
 #[test]

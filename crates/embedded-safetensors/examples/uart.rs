@@ -12,17 +12,21 @@ mod support {
 }
 
 use embedded_io::Read;
+use embedded_safetensors::query::Query;
 use embedded_safetensors::stream::{Receiver, Target};
 use std::error::Error;
-use support::model::{self, floats};
+use support::model;
 use support::uart::Uart;
+
+/// What the program expects of the model. Elements of any dtype that `f32` can hold are converted.
+const WEIGHT: Query<'_> = Query::required("fc2.weight").shape(&[3, 64]);
+const BIAS: Query<'_> = Query::required("fc2.bias").shape(&[3]);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut uart = Uart::receiving(model::file());
 
-    let (mut weight, mut bias) = ([0; 768], [0; 16]);
-    let mut receiver =
-        Receiver::new([Target::required("fc2.weight", &mut weight), Target::required("fc2.bias", &mut bias)]);
+    let (mut weight, mut bias) = ([0.0; 3 * 64], [0.0; 3]);
+    let mut receiver = Receiver::new([Target::values(WEIGHT, &mut weight), Target::values(BIAS, &mut bias)]);
     let mut dma = [0; 64];
     loop {
         let len = uart.read(&mut dma)?;
@@ -38,16 +42,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let summary = receiver.summary().ok_or("the header is incomplete")?;
     println!("{} tensors, {} bytes of data", summary.tensors, summary.data_len);
-    let [weight, bias] = receiver.into_targets();
-    let weight = weight.bytes().ok_or("the weight is incomplete")?;
-    let bias = bias.bytes().ok_or("the bias is incomplete")?;
-    println!("{:?}", layer(weight, bias, &[1.0; 64]));
+    println!("{:?}", layer(&weight, &bias, &[1.0; 64]));
     Ok(())
 }
 
 /// A dense layer: one row of the weight for each output.
-fn layer(weight: &[u8], bias: &[u8], input: &[f32]) -> Vec<f32> {
-    let rows = weight.chunks_exact(4 * input.len());
-    let products = rows.map(|row| floats(row).zip(input).map(|(weight, input)| weight * input).sum::<f32>());
-    products.zip(floats(bias)).map(|(product, bias)| product + bias).collect()
+fn layer(weight: &[f32], bias: &[f32], input: &[f32]) -> Vec<f32> {
+    let rows = weight.chunks_exact(input.len());
+    let products = rows.map(|row| row.iter().zip(input).map(|(weight, input)| weight * input).sum::<f32>());
+    products.zip(bias).map(|(product, bias)| product + bias).collect()
 }

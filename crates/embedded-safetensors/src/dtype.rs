@@ -146,6 +146,88 @@ impl Dtype {
     }
 }
 
+/// A set of dtypes: those that a program accepts for a tensor.
+///
+/// *Memory*: 4 bytes, `Copy`.
+///
+/// ```
+/// use embedded_safetensors::{Dtype, tensor::DtypeSet};
+///
+/// let halves = DtypeSet::of(&[Dtype::F16, Dtype::BF16]);
+/// assert!(halves.contains(Dtype::BF16) && !halves.contains(Dtype::F32));
+/// assert_eq!(halves.to_string(), "F16 or BF16");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DtypeSet(u32);
+
+impl DtypeSet {
+    /// The set of all dtypes.
+    pub const ANY: Self = Self(u32::MAX);
+
+    /// Creates a set of these dtypes.
+    pub const fn of(dtypes: &[Dtype]) -> Self {
+        let (mut set, mut left) = (0, dtypes);
+        while let [dtype, rest @ ..] = left {
+            set |= 1 << *dtype as u8;
+            left = rest;
+        }
+        Self(set)
+    }
+
+    /// Returns whether the set has this dtype.
+    pub const fn contains(self, dtype: Dtype) -> bool {
+        (self.0 >> dtype as u8) & 1 != 0
+    }
+
+    /// Removes the first dtype of the set and returns it, with what follows it in a list: `", "`, `" or "`
+    /// or nothing.
+    pub(crate) const fn next(&mut self) -> Option<(Dtype, &'static str)> {
+        let mut left = Dtype::ALL;
+        while let [dtype, rest @ ..] = left {
+            if self.contains(*dtype) {
+                self.0 &= !(1 << *dtype as u8);
+                let after = Self(self.0 & (u32::MAX >> (32 - Dtype::ALL.len())));
+                let separator = match after.0.count_ones() {
+                    0 => "",
+                    1 => " or ",
+                    _ => ", ",
+                };
+                return Some((*dtype, separator));
+            }
+            left = rest;
+        }
+        None
+    }
+}
+
+const _: () = assert!(Dtype::ALL.len() < 32, "a set has a bit for each dtype");
+
+impl core::fmt::Display for DtypeSet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut left = *self;
+        while let Some((dtype, separator)) = left.next() {
+            write!(f, "{dtype}{separator}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::fmt::Debug for DtypeSet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for DtypeSet {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let mut left = *self;
+        while let Some((dtype, separator)) = left.next() {
+            defmt::write!(f, "{}{=str}", dtype, separator);
+        }
+    }
+}
+
 /// Returns the mask of a word's bytes up to its first quote, and how many bytes that is. Branchless.
 const fn until_quote(word: u64) -> (u64, usize) {
     const ONES: u64 = u64::MAX / 255;

@@ -11,7 +11,10 @@
 //!     output: &mut [f32; 400],
 //! ) -> Result<(), ReadError<S::Error>> {
 //!     let mut window = [0; 512]; // the header passes through it, once
-//!     let mut net = [Query::required("fc1.weight"), Query::required("fc1.bias")];
+//!     let mut net = [
+//!         Query::required("fc1.weight").shape(&[400, 64]), // a model with another shape is an error
+//!         Query::required("fc1.bias").shape(&[400]),
+//!     ];
 //!     let mut model = Model::open_with(storage, &mut net, &mut window)?;
 //!     let [weight, bias] = &net;
 //!

@@ -12,7 +12,7 @@ use crate::index::memory::{IndexMemory, IndexSize};
 use crate::io::{FileLen, ReadError};
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
-use crate::query::find::{Lookup, Query, Search};
+use crate::query::find::{Query, Search};
 use crate::query::list::List;
 use crate::query::metadata::{Metadata, Pairs};
 use crate::query::pump::{HeaderValidator, Pass, Step, ValidHeader};
@@ -103,8 +103,8 @@ impl<S: ReadAt> Model<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`find`](Self::find), whichever occurs first in the header; at its end
-    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing.
+    /// As [`open`](Self::open) and [`find`](Self::find), whichever occurs first in the header; at its end, as
+    /// [`find_all`](Self::find_all), when a tensor is missing or not as requested.
     #[inline(always)] // as `open`
     pub async fn open_with(
         source: S,
@@ -185,8 +185,10 @@ impl<S: ReadAt> Model<S> {
     /// Looks up any number of tensors, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing; the other
-    /// queries are then filled in. Otherwise as [`find`](Self::find); after those errors, nothing is found.
+    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing;
+    /// [`ErrorKind::DtypeMismatch`], [`ErrorKind::RankMismatch`] and [`ErrorKind::ShapeMismatch`] when one is
+    /// not as requested; all other queries are then filled in. Otherwise as [`find`](Self::find); after those
+    /// errors, nothing is found.
     pub async fn find_all(
         &mut self,
         queries: &mut [Query<'_>],
@@ -367,10 +369,7 @@ impl<S: ReadAt> Model<S> {
         if !is_known {
             self.header.accept(&mut search, file_len)?;
         }
-        match Lookup::mark_found(search.queries) {
-            None => Ok(()),
-            Some(index) => Err(ReadError::Format(search.lookup.not_found(index))),
-        }
+        Ok(search.lookup.end(search.queries)?)
     }
 
     /// Validates a new header by a machine.

@@ -1,6 +1,6 @@
 //! Shapes of bounded rank, and the element count of any shape.
 
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, QueryIndex};
 
 /// The highest rank that a [`Shape`] holds.
 pub const MAX_RANK: usize = LIMIT as usize;
@@ -117,6 +117,26 @@ pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
         left = rest;
     }
     Ok(elements)
+}
+
+/// The size of an axis in a requested shape that may have any size.
+pub const ANY_SIZE: u64 = u64::MAX;
+
+/// Returns the error if these dimensions are not the requested ones.
+pub(crate) const fn mismatch(query: Option<QueryIndex>, found: &[u64], asked: &[u64]) -> Option<ErrorKind> {
+    if found.len() != asked.len() {
+        let (found, asked) = (found.len().to_le_bytes()[0], asked.len() as u64);
+        return Some(ErrorKind::RankMismatch { query, found, asked });
+    }
+    let (mut axis, mut left, mut asked_left) = (0u8, found, asked);
+    while let ([size, rest @ ..], [asked_size, asked_rest @ ..]) = (left, asked_left) {
+        let (found, asked) = (*size, *asked_size);
+        if found != asked && asked != ANY_SIZE {
+            return Some(ErrorKind::ShapeMismatch { query, axis, found, asked });
+        }
+        (axis, left, asked_left) = (axis.saturating_add(1), rest, asked_rest);
+    }
+    None
 }
 
 shown!(Shape, it => "{:?}", it.dims());

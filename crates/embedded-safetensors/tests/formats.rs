@@ -107,6 +107,9 @@ all_format! {
     SpecPart,
     WriteError<Device>,
     Writer<'static, Streaming<Device>>,
+    DtypeSet,
+    FileReceiver<'static, 'static, Device>,
+    QueryIndex,
     asynch::Model<Device>,
     asynch::Seekable<Device>,
     asynch::SliceReader<Device>,
@@ -117,7 +120,8 @@ all_format! {
 
 /// Public names that are not types, or belong to types that need an operating system, and so are never
 /// logged on a device.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 27] = [
+    "ANY_SIZE",
     "Advice",
     "Align",
     "Alignment",

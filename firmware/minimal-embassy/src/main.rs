@@ -13,14 +13,17 @@ use cortex_m_semihosting::{debug, hprintln};
 use embassy_executor::Spawner;
 use embassy_futures::yield_now;
 use embedded_safetensors::asynch::{Model, NorFile};
-use embedded_safetensors::{Dtype, ErrorKind, ReadError, io::NorError, query::Query};
+use embedded_safetensors::{Dtype, ReadError, io::NorError, query::Query};
 use embedded_storage_async::nor_flash::ReadNorFlash;
 use flash::Flash;
 use panic_semihosting as _;
 
-/// The tensors that `run` reads.
-const TENSORS: [(&str, Dtype, &[u64]); 3] =
-    [("fc.weight", Dtype::I8, &[3, 8]), ("fc.scale", Dtype::F16, &[3]), ("fc.bias", Dtype::F32, &[3])];
+/// The tensors that `run` reads. A model with another dtype or shape is an error.
+const TENSORS: [Query<'_>; 3] = [
+    Query::required("fc.weight").dtype(Dtype::I8).shape(&[3, 8]),
+    Query::required("fc.scale").dtype(Dtype::F16).shape(&[3]),
+    Query::required("fc.bias").dtype(Dtype::F32).shape(&[3]),
+];
 
 const INPUTS: [f32; 8] = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0]; // for your sensor's samples
 
@@ -36,7 +39,10 @@ async fn main(spawner: Spawner) {
             hprintln!("meanwhile the other task ran {} times", RUNS.load(Ordering::Relaxed));
         }
         // The code names the error. Its sentence, by `{}`, would take several times the flash.
-        Err(ReadError::Format(error)) => hprintln!("error[{}] at byte {}", error.kind.code(), error.at),
+        Err(ReadError::Format(error)) => {
+            let tensor = error.tensor_name(&TENSORS).unwrap_or("the model");
+            hprintln!("{}: error[{}] at byte {}", tensor, error.kind.code(), error.at);
+        }
         Err(ReadError::UnexpectedEof { at }) => hprintln!("error: the flash ends at byte {}", at),
         Err(ReadError::Source(NorError(error))) => hprintln!("error: the flash fails: {:?}", error),
     }
@@ -53,18 +59,8 @@ async fn other_work() {
 }
 
 async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
-    let mut tensors = TENSORS.map(|(name, ..)| Query::required(name));
+    let mut tensors = TENSORS;
     let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256]).await?;
-    for (tensor, (_, asked, shape)) in tensors.iter().zip(TENSORS) {
-        let Some(info) = tensor.info() else { continue };
-        let (found, at) = (info.dtype(), model.summary().data_start + info.begin());
-        if found != asked {
-            return Err(ErrorKind::DtypeMismatch { found, asked }.at(at).into());
-        }
-        if info.shape().dims() != shape {
-            return Err(ErrorKind::ShapeMismatch.at(at).into());
-        }
-    }
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales).await?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use embedded_safetensors::{
     Error,
     header::{Entries, Item},
+    query::Query,
     stream::{Receiver, Router, RouterEvent, Target},
 };
 
@@ -77,7 +78,7 @@ fn receive(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let mut buffers: Vec<_> = case.flat().map(|tensor| vec![0; case.bytes(tensor).len()]).collect();
     let names = case.flat().map(|tensor| &tensor.name[..]);
     let targets: Vec<_> =
-        names.zip(&mut buffers).map(|(name, buffer)| Target::required(name, buffer)).collect();
+        names.zip(&mut buffers).map(|(name, buffer)| Target::new(Query::required(name), buffer)).collect();
     let mut receiver = Receiver::new(targets);
     some_split(random).pieces(case.file).try_for_each(|piece| receiver.push(piece).map(drop))?;
     receiver.end_of_input()?;

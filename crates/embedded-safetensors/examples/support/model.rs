@@ -25,6 +25,7 @@ fn header() -> (String, usize) {
 }
 
 /// Decodes F32 elements from the bytes of a tensor or a chunk.
+#[allow(dead_code)] // some examples read values
 pub fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.chunks_exact(4).map(|element| f32::from_le_bytes([element[0], element[1], element[2], element[3]]))
 }

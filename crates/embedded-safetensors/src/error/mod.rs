@@ -12,6 +12,9 @@ pub(crate) mod table;
 
 pub use table::{ErrorKind, Field};
 
+use crate::util::bytes::low_u32;
+use core::num::NonZero;
+
 /// The longest header the format allows, in bytes (inclusive).
 pub const MAX_HEADER_LEN: u64 = 100_000_000;
 
@@ -63,6 +66,39 @@ pub enum IndexPart {
     Dims,
     /// The bytes of all names together.
     Names,
+}
+
+/// The index of a query or a target in its array.
+///
+/// *Memory*: 4 bytes, also in an `Option`; `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct QueryIndex(NonZero<u32>);
+
+impl QueryIndex {
+    /// Creates an index, or returns `None` if it is 2^32 - 1 or more.
+    pub const fn new(index: usize) -> Option<Self> {
+        match (index as u64).checked_add(1) {
+            Some(number) if number <= u32::MAX as u64 => match NonZero::new(low_u32(number)) {
+                Some(number) => Some(Self(number)),
+                None => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the index, counted from 0.
+    pub const fn get(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+impl Error {
+    /// Returns the name of the tensor that the error is about, if it is one of the queries or targets of the
+    /// call that failed.
+    pub fn tensor_name<'n>(&self, queries: &'n [impl AsRef<str>]) -> Option<&'n str> {
+        self.kind.query().and_then(|query| queries.get(query.get())).map(AsRef::as_ref)
+    }
 }
 
 impl core::error::Error for Error {}

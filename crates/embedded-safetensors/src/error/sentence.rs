@@ -1,6 +1,6 @@
 //! The sentences of errors: the same at run time, in build errors and in logs.
 
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, DtypeSet};
 use crate::error::log::Named;
 use crate::error::{Error, ErrorKind, Field};
 use core::fmt;
@@ -14,24 +14,26 @@ pub(crate) enum Part {
     /// One byte, as the character that it is or in hexadecimal.
     Byte(u8),
     Type(Dtype),
+    Types(DtypeSet),
     Member(Field),
 }
 
-use Part::{Byte, Bytes, Member, Number, Type};
+use Part::{Byte, Bytes, Member, Number, Type, Types};
 
 /// One sentence, without a period: a text with `{}` for each part. Unused parts are 0.
 pub(crate) struct Sentence {
     pub(crate) text: &'static str,
-    pub(crate) parts: [Part; 3],
+    pub(crate) parts: [Part; 4],
 }
 
 impl Sentence {
     pub(super) const fn of(text: &'static str, parts: &[Part]) -> Self {
         let parts = match *parts {
-            [first, second, third] => [first, second, third],
-            [first, second] => [first, second, Number(0)],
-            [only] => [only, Number(0), Number(0)],
-            _ => [Number(0); 3],
+            [first, second, third, fourth] => [first, second, third, fourth],
+            [first, second, third] => [first, second, third, Number(0)],
+            [first, second] => [first, second, Number(0), Number(0)],
+            [only] => [only, Number(0), Number(0), Number(0)],
+            _ => [Number(0); 4],
         };
         Self { text, parts }
     }
@@ -55,13 +57,13 @@ pub(crate) const fn split(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Whether there is one `{}` for each part, and at most three.
+/// Whether there is one `{}` for each part, and at most four.
 pub(super) const fn fits(text: &str, parts: &[&str]) -> bool {
     let (mut count, mut left) = (0, text);
     while let Some((_, after)) = split(left) {
         (count, left) = (count + 1, after);
     }
-    count == parts.len() && count <= 3
+    count == parts.len() && count <= 4
 }
 
 sentences! {
@@ -72,6 +74,7 @@ sentences! {
     Byte(byte) if byte.is_ascii_graphic() => "'{}'", char::from(*byte);
     Byte(byte) => "byte 0x{:02x}", byte;
     Type(dtype) => "{}", dtype;
+    Types(dtypes) => "{}", dtypes;
     Member(field) => "{}", Named(*field);
 }
 

@@ -5,10 +5,10 @@
 //! and `*.duplicate` compare entries; `data.` and `container.header-beyond-file` need the length of the
 //! file. The parser finds all others at the byte it reads.
 
-use super::sentence::Part::{Byte, Bytes, Member, Number, Type};
+use super::sentence::Part::{Byte, Bytes, Member, Number, Type, Types};
 use super::sentence::{Sentence, fits};
-use super::{Class, Error, IndexPart, MAX_HEADER_LEN};
-use crate::dtype::Dtype;
+use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QueryIndex};
+use crate::dtype::{Dtype, DtypeSet};
 #[cfg(feature = "defmt")]
 use crate::error::log::Named;
 use core::convert::Infallible;
@@ -422,11 +422,11 @@ errors! {
         /// A required tensor is not in the file. At: the end of the header; byte 0 for a query that has
         /// not found its tensor.
         NotFound {
-            /// Which of the queries or targets, counted from 0; `None` for a single one.
-            query: Option<u64>,
+            /// Which of the queries or targets; `None` for a single one.
+            query: Option<QueryIndex>,
         } = "usage.missing" {
             if query.is_some() =>
-                "required tensor not found: number {} in the list, counted from 0", Number(or_zero(query));
+                "required tensor not found: number {} in the list, counted from 0", Number(in_list(query));
             "tensor not found, or its query was never used in a lookup";
         }
         /// A window of 0 bytes. At: the byte that could not be read.
@@ -462,17 +462,51 @@ errors! {
             /// The requested alignment.
             asked: u64,
         } = "usage.block" { "chunks cannot be aligned to {}: not a power of two", Number(asked) }
-        /// Elements were requested in place as another type than they have. At: the tensor's first byte.
+        /// A tensor has another dtype than requested. At: the tensor's first byte.
         DtypeMismatch {
+            /// Which of the queries or targets; `None` for a single tensor.
+            query: Option<QueryIndex>,
             /// The tensor's dtype.
             found: Dtype,
-            /// The requested dtype.
-            asked: Dtype,
+            /// The requested dtypes.
+            asked: DtypeSet,
         } = "usage.dtype" {
-            "the tensor has dtype {}, but {} was requested", Type(found), Type(asked);
+            if query.is_some() =>
+                "tensor {} in the list, counted from 0, has dtype {}, but {} was requested",
+                    Number(in_list(query)), Type(found), Types(asked);
+            "the tensor has dtype {}, but {} was requested", Type(found), Types(asked);
         }
-        /// An array was requested in place whose shape is not the tensor's. At: the tensor's first byte.
-        ShapeMismatch = "usage.shape" { "the tensor's shape is not that of the requested array" }
+        /// A tensor has more or fewer dimensions than requested. At: the tensor's first byte.
+        RankMismatch {
+            /// Which of the queries or targets; `None` for a single tensor.
+            query: Option<QueryIndex>,
+            /// The tensor's number of dimensions.
+            found: u8,
+            /// The requested number of dimensions.
+            asked: u64,
+        } = "usage.rank" {
+            if query.is_some() =>
+                "tensor {} in the list, counted from 0, has rank {}, but rank {} was requested",
+                    Number(in_list(query)), Number(found as u64), Number(asked);
+            "the tensor has rank {}, but rank {} was requested", Number(found as u64), Number(asked);
+        }
+        /// A tensor has another shape than requested. At: the tensor's first byte.
+        ShapeMismatch {
+            /// Which of the queries or targets; `None` for a single tensor.
+            query: Option<QueryIndex>,
+            /// The first axis that differs, counted from 0, outermost first.
+            axis: u8,
+            /// The tensor's size on this axis.
+            found: u64,
+            /// The requested size.
+            asked: u64,
+        } = "usage.shape" {
+            if query.is_some() =>
+                "tensor {} in the list has size {} on axis {}, but {} was requested (list and axes counted from 0)",
+                    Number(in_list(query)), Number(found), Number(axis as u64), Number(asked);
+            "the tensor has size {} on axis {}, but {} was requested (axes counted from 0)",
+                Number(found), Number(axis as u64), Number(asked);
+        }
         /// Exact values were requested as a type that cannot hold all of them. At: the tensor's first byte.
         Lossy {
             /// The tensor's dtype.
@@ -627,10 +661,23 @@ errors! {
     }
 }
 
-const fn or_zero(number: Option<u64>) -> u64 {
-    match number {
-        Some(number) => number,
+const fn in_list(query: Option<QueryIndex>) -> u64 {
+    match query {
+        Some(query) => query.get() as u64,
         None => 0,
+    }
+}
+
+impl ErrorKind {
+    /// Returns which of the queries or targets the error is about, if it is about one of several.
+    pub const fn query(self) -> Option<QueryIndex> {
+        match self {
+            Self::NotFound { query }
+            | Self::DtypeMismatch { query, .. }
+            | Self::RankMismatch { query, .. }
+            | Self::ShapeMismatch { query, .. } => query,
+            _ => None,
+        }
     }
 }
 

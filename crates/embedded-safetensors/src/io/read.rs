@@ -111,6 +111,16 @@ fn read_rest<S: ReadAt>(
     }
 }
 
+impl<E> ReadError<E> {
+    /// As [`Error::tensor_name`], also `None` for an error of the storage.
+    pub fn tensor_name<'n>(&self, queries: &'n [impl AsRef<str>]) -> Option<&'n str> {
+        match self {
+            Self::Format(error) => error.tensor_name(queries),
+            Self::Source(_) | Self::UnexpectedEof { .. } => None,
+        }
+    }
+}
+
 impl<E> From<Error> for ReadError<E> {
     fn from(error: Error) -> Self {
         Self::Format(error)

@@ -1,26 +1,32 @@
 //! Finds tensors by name: any number of them in one pass over the header.
 
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, DtypeSet};
 use crate::error::table::Fault;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, QueryIndex};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
-use crate::shape::Shape;
+use crate::shape::{Shape, mismatch};
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
 use crate::validate::order::InOrder;
 
-/// The name of a tensor to look up, and the result.
+/// The name of a tensor to look up, the dtype and the shape that it must have, and the result.
 ///
-/// *Memory*: at most 112 bytes; the name is borrowed.
+/// A tensor with another dtype or shape than requested is an error, and the query does not stand for it. So a
+/// program cannot read it by mistake. What is not requested may be anything.
+///
+/// *Memory*: at most 128 bytes, 112 where pointers have 32 bits; the name and the shape are borrowed.
 ///
 /// ```
-/// use embedded_safetensors::{Model, query::Query};
+/// use embedded_safetensors::{Dtype, Model, query::Query};
 ///
 /// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
 /// let mut window = [0; 64];
-/// let mut net = [Query::required("fc1.weight"), Query::optional("fc1.zero_point")];
+/// let mut net = [
+///     Query::required("fc1.weight").dtype(Dtype::I8).shape(&[64, 32]),
+///     Query::optional("fc1.zero_point").dtype(Dtype::I8),
+/// ];
 /// let mut model = Model::open_with(storage, &mut net, &mut window)?;
 /// let [weight, zero_point] = &net;
 /// assert!(weight.info().is_some() && zero_point.info().is_none());
@@ -32,6 +38,8 @@ use crate::validate::order::InOrder;
 pub struct Query<'n> {
     name: &'n str,
     optional: bool,
+    asked_dtypes: DtypeSet,
+    asked_dims: Option<&'n [u64]>,
     state: State,
     /// Whether the current name has matched this one so far.
     matches: bool,
@@ -48,8 +56,10 @@ enum State {
     Sought,
     /// One has been seen, in a pass that is still running.
     Seen,
-    /// A complete pass has seen exactly one.
+    /// A complete pass has seen exactly one, which is as requested.
     Found,
+    /// A complete pass has seen exactly one, which has another dtype or shape than requested.
+    Different,
 }
 
 impl<'n> Query<'n> {
@@ -58,6 +68,8 @@ impl<'n> Query<'n> {
         Self {
             name,
             optional: false,
+            asked_dtypes: DtypeSet::ANY,
+            asked_dims: None,
             state: State::Sought,
             matches: false,
             dtype: Dtype::BOOL,
@@ -72,6 +84,25 @@ impl<'n> Query<'n> {
         Self { optional: true, ..Self::required(name) }
     }
 
+    /// Requests this dtype.
+    #[must_use]
+    pub const fn dtype(self, dtype: Dtype) -> Self {
+        self.dtypes(&[dtype])
+    }
+
+    /// Requests one of these dtypes.
+    #[must_use]
+    pub const fn dtypes(self, dtypes: &[Dtype]) -> Self {
+        Self { asked_dtypes: DtypeSet::of(dtypes), ..self }
+    }
+
+    /// Requests these dimensions, outermost first. [`ANY_SIZE`](crate::tensor::ANY_SIZE) permits any size of
+    /// an axis; [`info`](Self::info) returns the actual one.
+    #[must_use]
+    pub const fn shape(self, dims: &'n [u64]) -> Self {
+        Self { asked_dims: Some(dims), ..self }
+    }
+
     /// Returns the name that is looked up.
     pub const fn name(&self) -> &'n str {
         self.name
@@ -84,7 +115,65 @@ impl<'n> Query<'n> {
                 let place = Extent { begin: self.begin, end: self.end, begin_at: 0 };
                 Some(TensorInfo::checked(self.dtype, self.shape, place))
             }
-            State::Sought | State::Seen => None,
+            State::Sought | State::Seen | State::Different => None,
+        }
+    }
+
+    /// Returns what differs from the request, for a tensor that was seen.
+    fn mismatch(&self, query: Option<QueryIndex>) -> Option<ErrorKind> {
+        self.difference(query, self.dtype, self.shape.dims())
+    }
+
+    fn difference(&self, query: Option<QueryIndex>, found: Dtype, dims: &[u64]) -> Option<ErrorKind> {
+        let asked = self.asked_dtypes;
+        if !asked.contains(found) {
+            return Some(ErrorKind::DtypeMismatch { query, found, asked });
+        }
+        self.asked_dims.and_then(|asked| mismatch(query, dims, asked))
+    }
+
+    /// Checks a tensor that was found otherwise, in an index or a file of an operating system: its dtype and
+    /// its shape.
+    ///
+    /// ```
+    /// use embedded_safetensors::{Dtype, View, query::Query};
+    ///
+    /// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+    /// const BIAS: Query = Query::required("fc2.bias").dtype(Dtype::F32).shape(&[8]);
+    ///
+    /// let model = View::parse(storage)?;
+    /// let bias = model.find(BIAS.name())?.ok_or("no bias")?;
+    /// BIAS.check(&bias)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::DtypeMismatch`], [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] when it is
+    /// not as requested; those of [`Located::locate`].
+    pub fn check(&self, tensor: &impl Located) -> Result<(), ErrorKind> {
+        let Location { dtype, .. } = tensor.locate().map_err(|error| error.kind)?;
+        self.difference(None, dtype, tensor.dims()).map_or(Ok(()), Err)
+    }
+
+    /// Ends a lookup that has covered the right header, whose data begins at byte `data_start`. Returns why
+    /// the tensor cannot be used, unless it is optional and missing.
+    fn end(&mut self, query: Option<QueryIndex>, data_start: u64) -> Option<Error> {
+        if self.state == State::Sought {
+            return if self.optional { None } else { Some(ErrorKind::NotFound { query }.at(data_start)) };
+        }
+        let mismatch = self.mismatch(query);
+        self.state = if mismatch.is_none() { State::Found } else { State::Different };
+        // A header may describe more data than any file can hold.
+        mismatch.map(|kind| kind.at(data_start.saturating_add(self.begin)))
+    }
+
+    /// Fills in a tensor that was found otherwise than in a pass.
+    pub(crate) fn fill(&mut self, info: Option<TensorInfo>) {
+        self.state = State::Sought;
+        if let Some(info) = info {
+            (self.dtype, self.shape) = (info.dtype(), *info.shape());
+            (self.begin, self.end) = (info.begin(), info.end());
+            self.state = State::Seen;
         }
     }
 
@@ -135,10 +224,18 @@ impl<'n> Query<'n> {
     }
 }
 
+impl AsRef<str> for Query<'_> {
+    /// Returns the name.
+    fn as_ref(&self) -> &str {
+        self.name
+    }
+}
+
 impl Located for Query<'_> {
     fn locate(&self) -> Result<Location, Error> {
         match self.state {
             State::Found => Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end }),
+            State::Different => Err(self.mismatch(None).unwrap_or(ErrorKind::NotFound { query: None }).at(0)),
             State::Sought | State::Seen => Err(ErrorKind::NotFound { query: None }.at(0)),
         }
     }
@@ -265,24 +362,9 @@ impl Lookup {
         self.begin_name(queries);
     }
 
-    /// Marks the tensors that were seen as found, once the pass is known to have covered the right header.
-    /// Returns the index of the first required tensor that is missing; the other queries are filled in.
-    #[inline(never)] // otherwise its stack is reserved until the end of the pass
-    pub(crate) fn mark_found<'n>(queries: &mut [impl HasQuery<'n>]) -> Option<usize> {
-        let mut missing = None;
-        for (index, one) in all(queries).enumerate() {
-            if one.state != State::Sought {
-                one.state = State::Found;
-            } else if !one.optional && missing.is_none() {
-                missing = Some(index);
-            }
-        }
-        missing
-    }
-
-    /// The error for a missing query.
-    pub(crate) const fn not_found(&self, index: usize) -> Error {
-        ErrorKind::NotFound { query: Some(index as u64) }.at(self.parser().position())
+    /// As [`end_lookup`], after the header was read.
+    pub(crate) fn end<'n>(&self, queries: &mut [impl HasQuery<'n>]) -> Result<(), Error> {
+        end_lookup(queries, self.parser.position())
     }
 
     /// Takes an entry that was parsed as one piece.
@@ -344,6 +426,35 @@ impl Lookup {
             self.name_len = OTHER;
         }
     }
+}
+
+/// Ends a lookup, once it is known to have covered the right header. The data begins at byte `data_start`.
+///
+/// # Errors
+/// That of the first tensor that is missing or not as requested. All others can be used.
+#[inline(never)] // otherwise its stack is reserved until the end of the pass
+pub(crate) fn end_lookup<'n>(queries: &mut [impl HasQuery<'n>], data_start: u64) -> Result<(), Error> {
+    let mut first = Ok(());
+    for (index, one) in all(queries).enumerate() {
+        if let Some(error) = one.end(QueryIndex::new(index), data_start) {
+            first = first.and(Err(error));
+        }
+    }
+    first
+}
+
+/// Looks up each query by its name, without a pass over a header.
+///
+/// # Errors
+/// Those of `find`, and then nothing is found; otherwise as [`end_lookup`].
+pub(crate) fn find_each(
+    queries: &mut [Query<'_>],
+    data_start: u64,
+    mut find: impl FnMut(&str) -> Result<Option<TensorInfo>, Error>,
+) -> Result<(), Error> {
+    queries.iter_mut().for_each(Query::reset);
+    queries.iter_mut().try_for_each(|query| find(query.name).map(|info| query.fill(info)))?;
+    end_lookup(queries, data_start)
 }
 
 fn all<'w, 'n: 'w>(queries: &'w mut [impl HasQuery<'n>]) -> impl Iterator<Item = &'w mut Query<'n>> {

@@ -4,7 +4,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::tensor::span::Span;
 use crate::util::bytes::touched_bytes;
-use crate::values::convert::{bits_of_value, values_of_element};
+use crate::values::convert::{bits_of_value, values_in, values_of_element};
 
 /// The tensor's dtype and its first byte in the file. Elements are counted in values: a C64 tensor has
 /// twice as many, which are F32.
@@ -27,9 +27,6 @@ pub(crate) struct Place {
     bits: u8,
 }
 
-/// The inverse of 3 modulo 2^64. Multiplying a multiple of 3 by it divides by 3.
-const ONE_THIRD: u64 = 0xAAAA_AAAA_AAAA_AAAB;
-
 impl Origin {
     pub(crate) fn new(tensor: &Span) -> Self {
         Self { start: tensor.start(), dtype: tensor.dtype() }
@@ -50,11 +47,7 @@ impl Origin {
 
     /// Returns how many elements fill this many bytes of the tensor exactly.
     pub(crate) const fn elements(&self, bytes: u64) -> u64 {
-        match bits_of_value(self.dtype) {
-            bits @ (1 | 2 | 4) => bytes << (3 - bits.trailing_zeros()),
-            6 => bytes.wrapping_mul(ONE_THIRD) << 2,
-            bits => bytes >> (bits >> 3).trailing_zeros(),
-        }
+        values_in(self.dtype, bytes)
     }
 
     /// Returns where the element of this index is. The tensor must have it, or end there.

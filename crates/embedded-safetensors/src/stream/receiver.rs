@@ -7,40 +7,59 @@ use crate::tensor::info::TensorInfo;
 use crate::tensor::location::{Located, Location};
 use crate::util::bytes::{copy, index_below};
 use crate::validate::Summary;
+use crate::values::Element;
+use crate::values::convert::Arriving;
 
-/// The name of a tensor, the buffer for its bytes, and how much of it has arrived.
+/// A query, the memory for the tensor, and how much of the tensor has arrived.
 ///
-/// *Memory*: at most 136 bytes; the name and the buffer are borrowed.
+/// *Memory*: at most 192 bytes; the name, the shape and the memory are borrowed.
 ///
 /// ```
+/// use embedded_safetensors::Dtype;
+/// use embedded_safetensors::query::Query;
 /// use embedded_safetensors::stream::{Receiver, Target};
 ///
-/// let (mut weight, mut bias) = ([0; 2048], [0; 32]);
-/// let targets = [Target::required("fc2.weight", &mut weight), Target::optional("fc2.bias", &mut bias)];
-/// let mut model = Receiver::new(targets);
+/// const WEIGHT: Query = Query::required("fc2.weight").dtype(Dtype::I8).shape(&[8, 64]);
+/// const BIAS: Query = Query::required("fc2.bias").shape(&[8]); // any dtype with values that `f32` has
+///
+/// let (mut weight, mut bias) = ([0; 512], [0.0_f32; 8]);
+/// let mut model = Receiver::new([Target::new(WEIGHT, &mut weight), Target::values(BIAS, &mut bias)]);
 /// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
-/// # for piece in storage.chunks(64) { model.push(piece)?; }
+/// # for piece in storage.chunks(63) { model.push(piece)?; }
 /// // … push the file …
-/// let [weight, bias] = model.into_targets();
-/// assert!(weight.bytes().is_some() && bias.bytes().is_some());
+/// model.end_of_input()?;
+/// println!("{weight:?} {bias:?}");
 /// # Ok::<(), embedded_safetensors::Error>(())
 /// ```
 pub struct Target<'n, 'b> {
     query: Query<'n>,
-    buffer: &'b mut [u8],
-    filled: usize,
+    memory: Memory<'b>,
+    /// How many bytes of the tensor have arrived.
+    filled: u64,
+}
+
+enum Memory<'b> {
+    Bytes(&'b mut [u8]),
+    Values(Arriving<'b>),
 }
 
 impl<'n, 'b> Target<'n, 'b> {
-    /// Creates a target for a tensor that the model must have. The buffer must hold the entire tensor; the
-    /// rest of the buffer is unchanged.
-    pub const fn required(name: &'n str, buffer: &'b mut [u8]) -> Self {
-        Self { query: Query::required(name), buffer, filled: 0 }
+    /// Creates a target for the bytes of a tensor. The buffer must hold the entire tensor; the rest of the
+    /// buffer is unchanged.
+    pub const fn new(query: Query<'n>, buffer: &'b mut [u8]) -> Self {
+        Self { query, memory: Memory::Bytes(buffer), filled: 0 }
     }
 
-    /// Creates a target for a tensor that may be missing. Otherwise as [`required`](Self::required).
-    pub const fn optional(name: &'n str, buffer: &'b mut [u8]) -> Self {
-        Self { query: Query::optional(name), buffer, filled: 0 }
+    /// Creates a target for the values of a tensor, converted to your type as
+    /// [`Values`](crate::reader::Values) converts them. There must be at least as many values as elements;
+    /// the rest is unchanged. A conversion that could lose something is an error.
+    pub const fn values<T: Element>(query: Query<'n>, values: &'b mut [T]) -> Self {
+        Self { query, memory: Memory::Values(Arriving::new::<T, false>(values)), filled: 0 }
+    }
+
+    /// As [`values`](Self::values), but rounds to the nearest value where that would be an error.
+    pub const fn rounded<T: Element>(query: Query<'n>, values: &'b mut [T]) -> Self {
+        Self { query, memory: Memory::Values(Arriving::new::<T, true>(values)), filled: 0 }
     }
 }
 
@@ -56,40 +75,80 @@ impl<'n> Target<'n, '_> {
         self.query.info()
     }
 
-    /// Returns the bytes of the tensor once it has arrived completely, or `None` before that.
+    /// Returns whether the tensor has arrived completely.
+    pub fn is_complete(&self) -> bool {
+        self.place().is_some_and(|place| place.end - place.begin == self.filled)
+    }
+
+    /// Returns the bytes of the tensor once it has arrived completely, or `None` before that. Always `None`
+    /// for a target of values.
     pub fn bytes(&self) -> Option<&[u8]> {
-        let (_, len) = self.place()?;
-        if len == self.filled as u64 { self.buffer.get(..self.filled) } else { None }
-    }
-
-    /// Returns where in the data the tensor begins, and its length.
-    fn place(&self) -> Option<(u64, u64)> {
-        let Location { begin, end, .. } = self.query.locate().ok()?;
-        Some((begin, end.saturating_sub(begin)))
-    }
-
-    /// # Errors
-    /// [`ErrorKind::BufferLength`]; the data begins at byte `data_start` of the file.
-    fn check_room(&self, data_start: u64) -> Result<(), Error> {
-        let capacity = self.buffer.len() as u64;
-        match self.place() {
-            Some((begin, needed)) if needed > capacity => {
-                // A header may describe more data than any file can hold.
-                let at = data_start.saturating_add(begin + capacity);
-                Err(ErrorKind::BufferLength { needed, capacity }.at(at))
+        match &self.memory {
+            Memory::Bytes(buffer) if self.is_complete() => {
+                buffer.get(..index_below(self.filled, usize::MAX)?)
             }
-            _ => Ok(()),
+            _ => None,
         }
     }
 
-    /// Copies the part of `bytes` that belongs to the tensor. `bytes` is at `offset` in the data; calls
+    fn place(&self) -> Option<Location> {
+        self.query.locate().ok()
+    }
+
+    /// Checks that the memory holds the tensor. The data begins at byte `data_start` of the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`]; for values [`ErrorKind::Lossy`] and [`ErrorKind::NoConversion`].
+    fn check_room(&self, data_start: u64) -> Result<(), Error> {
+        let Some(Location { dtype, begin, end }) = self.place() else { return Ok(()) };
+        let len = end.saturating_sub(begin);
+        // A header may describe more data than any file can hold.
+        let at = data_start.saturating_add(begin);
+        let (needed, capacity) = match &self.memory {
+            Memory::Bytes(buffer) => (len, buffer.len() as u64),
+            Memory::Values(values) => {
+                values.check(dtype).map_err(|kind| kind.at(at))?;
+                (values.needed(dtype, len), values.capacity())
+            }
+        };
+        if needed > capacity {
+            let fits = if needed == len { capacity } else { 0 };
+            return Err(ErrorKind::BufferLength { needed, capacity }.at(at.saturating_add(fits)));
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self) {
+        self.filled = 0;
+        if let Memory::Values(values) = &mut self.memory {
+            values.reset();
+        }
+    }
+
+    /// Takes the part of `bytes` that belongs to the tensor. `bytes` is at `offset` in the data; calls
     /// follow each other without gaps.
     fn take(&mut self, offset: u64, bytes: &[u8]) {
-        let Some((begin, len)) = self.place() else { return };
+        let Some(Location { dtype, begin, end }) = self.place() else { return };
         let before = index_below(begin.saturating_sub(offset), bytes.len()).unwrap_or(bytes.len());
-        let end = index_below(len, self.buffer.len()).unwrap_or(self.buffer.len());
-        let room = self.buffer.get_mut(self.filled..end).unwrap_or(&mut []);
-        self.filled += copy(room, bytes.get(before..).unwrap_or(&[]));
+        let after_it = bytes.get(before..).unwrap_or_default();
+        let left = end.saturating_sub(begin).saturating_sub(self.filled);
+        let len = index_below(left, after_it.len()).unwrap_or(after_it.len());
+        let ours = after_it.get(..len).unwrap_or_default();
+        match &mut self.memory {
+            Memory::Bytes(buffer) => {
+                let from = index_below(self.filled, buffer.len()).unwrap_or(buffer.len());
+                copy(buffer.get_mut(from..).unwrap_or_default(), ours);
+            }
+            Memory::Values(values) => values.push(dtype, self.filled, ours),
+        }
+        self.filled += len as u64;
+    }
+}
+
+impl AsRef<str> for Target<'_, '_> {
+    /// Returns the name.
+    fn as_ref(&self) -> &str {
+        self.query.name()
     }
 }
 
@@ -140,6 +199,7 @@ impl Status {
 /// *Memory*: at most 232 bytes and the targets. Neither the header nor an index of it is stored. No heap.
 ///
 /// ```
+/// use embedded_safetensors::query::Query;
 /// use embedded_safetensors::stream::{Receiver, Target};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
@@ -147,7 +207,7 @@ impl Status {
 /// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"xy"].concat();
 /// # let uart = file.chunks(7);
 /// let mut a = [0; 16];
-/// let mut model = Receiver::new([Target::required("a", &mut a)]);
+/// let mut model = Receiver::new([Target::new(Query::required("a"), &mut a)]);
 /// for piece in uart {
 ///     if model.push(piece)?.is_complete() {
 ///         break;
@@ -172,7 +232,7 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     /// Creates a receiver for a new file. Bytes that the targets hold from an earlier file are discarded.
     pub fn new(mut targets: B) -> Self {
         let all = targets.as_mut();
-        all.iter_mut().for_each(|one| one.filled = 0);
+        all.iter_mut().for_each(Target::reset);
         let lookup = Lookup::new(None, false, all);
         Self { targets, lookup, is_header_valid: false, failure: None, received: 0 }
     }
@@ -182,11 +242,13 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     /// # Errors
     /// Errors in the header, as soon as they are found; at its end [`ErrorKind::OutOfOrder`] when its
     /// tensors are not in the order of their offsets: use a [`Router`](crate::stream::Router);
-    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Target::optional) is missing;
-    /// [`ErrorKind::BufferLength`] when a tensor does not fit into its buffer; [`ErrorKind::DuplicateName`]
-    /// when a target's name is a duplicate; [`ErrorKind::Rank`] when a target's tensor has more dimensions
-    /// than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes follow the last tensor.
-    /// Every further call returns the same error.
+    /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing;
+    /// [`ErrorKind::DtypeMismatch`], [`ErrorKind::RankMismatch`] and [`ErrorKind::ShapeMismatch`] when one is
+    /// not as requested; [`ErrorKind::BufferLength`] when a tensor does not fit into its memory;
+    /// [`ErrorKind::Lossy`] and [`ErrorKind::NoConversion`] when its values cannot be converted;
+    /// [`ErrorKind::DuplicateName`] when a target's name is a duplicate; [`ErrorKind::Rank`] when a target's
+    /// tensor has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes
+    /// follow the last tensor. Every further call returns the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         if let Some(error) = self.failure {
             return Err(error);
@@ -231,9 +293,7 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     fn end_header(&mut self) -> Result<(), Error> {
         self.lookup.conclude()?;
         let (data_start, targets) = (self.lookup.parser().position(), self.targets.as_mut());
-        if let Some(index) = Lookup::mark_found(targets) {
-            return Err(self.lookup.not_found(index));
-        }
+        self.lookup.end(targets)?;
         targets.iter().try_for_each(|one| one.check_room(data_start))
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod info;
 pub(crate) mod location;
 pub(crate) mod span;
 
-pub use crate::shape::MAX_RANK;
+pub use crate::dtype::DtypeSet;
+pub use crate::shape::{ANY_SIZE, MAX_RANK};
 pub use info::TensorInfo;
 pub use location::{Located, Location};

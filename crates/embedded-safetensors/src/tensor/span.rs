@@ -193,7 +193,7 @@ impl Span {
 }
 
 /// Returns the length in bytes of the smallest group of whole elements.
-const fn unit(dtype: Dtype) -> u8 {
+pub(crate) const fn unit(dtype: Dtype) -> u8 {
     match dtype.bits() {
         6 => 3,   // 4 elements
         ..8 => 1, // 2 or more elements

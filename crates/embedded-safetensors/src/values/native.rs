@@ -184,6 +184,17 @@ pub(crate) const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
 }
 
+/// Returns the bytes as values, for writing; `None` unless their address is aligned for the type.
+pub(crate) fn values_of_mut<T: Native>(bytes: &mut [u8]) -> Option<&mut [T]> {
+    let place = bytes.as_mut_ptr();
+    if place.addr() & (align_of::<T>() - 1) != 0 {
+        return None;
+    }
+    // SAFETY: this is the same memory for the same lifetime, without a remainder. Its address is a multiple
+    // of the alignment. Any bytes are a valid `T`, and all bytes of a `T` are initialised; see above.
+    Some(unsafe { core::slice::from_raw_parts_mut(place.cast(), bytes.len() / size_of::<T>()) })
+}
+
 /// Returns the bytes of the values, in native byte order.
 const fn bytes_of<T: Native>(values: &[T]) -> &[u8] {
     // SAFETY: this is the same memory for the same lifetime. Bytes need no alignment, and all bytes of a

@@ -143,6 +143,12 @@ impl Message {
                 self.push(if number == 1 { " byte" } else { " bytes" });
             }
             Part::Type(dtype) => self.push(dtype.name()),
+            Part::Types(mut dtypes) => {
+                while let Some((dtype, separator)) = dtypes.next() {
+                    self.push(dtype.name());
+                    self.push(separator);
+                }
+            }
             Part::Member(field) => self.push(field.name()),
             Part::Byte(byte) if byte.is_ascii_graphic() => {
                 self.push("'");

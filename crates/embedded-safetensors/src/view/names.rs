@@ -8,6 +8,7 @@ use super::verdict::validate_and_list;
 use super::walk::{ParsedTensor, Walk};
 use super::{View, fail};
 use crate::error::{Error, ErrorKind};
+use crate::query::find::{Query, find_each};
 use crate::util::bytes::get_mut;
 use crate::util::top_k::SortSlot;
 #[cfg(doc)]
@@ -44,6 +45,16 @@ impl<'a> View<'a> {
             Ok(None) => Err(ErrorKind::NotFound { query: None }.at(self.data_start())),
             Err(error) => Err(error),
         }
+    }
+
+    /// Looks up any number of tensors, as [`Model::find_all`](crate::Model::find_all) does.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find), and then nothing is found; [`ErrorKind::NotFound`] when a tensor that is not
+    /// [optional](Query::optional) is missing; [`ErrorKind::DtypeMismatch`], [`ErrorKind::RankMismatch`] and
+    /// [`ErrorKind::ShapeMismatch`] when one is not as requested.
+    pub fn find_all(&self, queries: &mut [Query<'_>]) -> Result<(), Error> {
+        find_each(queries, self.data_start(), |name| Ok(self.find(name)?.map(|tensor| *tensor.info())))
     }
 
     /// Inlined so that the tensor is created in place: each copy of it would take a tenth of the time of the

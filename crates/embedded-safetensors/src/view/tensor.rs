@@ -2,10 +2,10 @@
 
 use super::json_str::JsonStr;
 use super::walk::ParsedTensor;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, DtypeSet};
 use crate::error::{Error, ErrorKind};
 use crate::reader::tensor::TensorReader;
-use crate::shape::Shape;
+use crate::shape::{Shape, mismatch};
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::{Located, Location};
 use crate::tensor::span::Span;
@@ -116,11 +116,12 @@ impl<'a> Tensor<'a> {
     /// Returns all elements in place, as one array or an array of arrays: `as_array::<[[f32; 16]; 32]>()`.
     ///
     /// # Errors
-    /// As [`as_slice`](Self::as_slice); [`ErrorKind::ShapeMismatch`] when the tensor has another shape.
+    /// As [`as_slice`](Self::as_slice); [`ErrorKind::RankMismatch`] and [`ErrorKind::ShapeMismatch`] when the
+    /// tensor has another shape.
     pub fn as_array<T: Array>(&self) -> Result<&'a T, Error> {
         self.check_elements(T::DTYPE)?;
-        if *self.shape() != T::SHAPE {
-            return Err(ErrorKind::ShapeMismatch.at(self.at()));
+        if let Some(kind) = mismatch(None, self.shape().dims(), T::SHAPE.dims()) {
+            return Err(kind.at(self.at()));
         }
         Aligned::at_address(self.bytes()).as_array().ok_or_else(|| self.misaligned(align_of::<T>()))
     }
@@ -154,7 +155,8 @@ impl<'a> Tensor<'a> {
     fn check_elements(&self, asked: Dtype) -> Result<(), Error> {
         let found = self.dtype();
         if found != asked {
-            return Err(ErrorKind::DtypeMismatch { found, asked }.at(self.at()));
+            let (query, asked) = (None, DtypeSet::of(&[asked]));
+            return Err(ErrorKind::DtypeMismatch { query, found, asked }.at(self.at()));
         }
         if cfg!(target_endian = "big") && found.bits() > 8 {
             return Err(ErrorKind::BigEndian.at(self.at()));

@@ -92,10 +92,12 @@ fn show_view() {
     }
 }
 
+const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
+
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 69] = [
+const KINDS: [ErrorKind; 74] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -138,13 +140,18 @@ const KINDS: [ErrorKind; 69] = [
     ErrorKind::Index { part: IndexPart::Names, needed: 1, capacity: 0 },
     ErrorKind::Index { part: IndexPart::Names, needed: 2, capacity: 0 },
     ErrorKind::BufferLength { needed: 10, capacity: 2 },
-    ErrorKind::NotFound { query: Some(3) },
+    ErrorKind::NotFound { query: QueryIndex::new(3) },
     ErrorKind::NotFound { query: None },
     ErrorKind::OutsideTensor { asked: 3, len: 4 },
     ErrorKind::OutsideElements { asked: 5, len: 6 },
     ErrorKind::OutsideData { end: 7, data_len: 8 },
     ErrorKind::Block { asked: 9 },
-    ErrorKind::DtypeMismatch { found: Dtype::I8, asked: Dtype::F16 },
+    ErrorKind::DtypeMismatch { query: None, found: Dtype::I8, asked: DtypeSet::of(&[Dtype::F16]) },
+    ErrorKind::DtypeMismatch { query: QueryIndex::new(0), found: Dtype::I8, asked: FLOATS },
+    ErrorKind::RankMismatch { query: None, found: 1, asked: 2 },
+    ErrorKind::RankMismatch { query: QueryIndex::new(1), found: 2, asked: 1 },
+    ErrorKind::ShapeMismatch { query: None, axis: 1, found: 3, asked: 4 },
+    ErrorKind::ShapeMismatch { query: QueryIndex::new(2), axis: 1, found: 3, asked: 4 },
     ErrorKind::Lossy { from: Dtype::BF16, to: Dtype::I8 },
     ErrorKind::NoConversion { from: Dtype::F16, to: Dtype::BF16 },
     ErrorKind::Misaligned { unit: 4, over: 1, over_in_file: 0 },

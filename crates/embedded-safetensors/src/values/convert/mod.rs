@@ -21,6 +21,7 @@
 
 mod decode;
 mod element;
+mod erased;
 mod floats;
 mod integers;
 mod packed;
@@ -31,6 +32,7 @@ use crate::util::bytes::copy;
 use crate::values::native::bytes_of_mut;
 pub use element::Element;
 use element::{ConvertFn, Way};
+pub(crate) use erased::Arriving;
 
 /// Whether a conversion may lose information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,18 @@ pub(crate) const fn bits_of_value(dtype: Dtype) -> u8 {
     match dtype {
         Dtype::C64 => Dtype::F32.bits(),
         other => other.bits(),
+    }
+}
+
+/// The inverse of 3 modulo 2^64. Multiplying a multiple of 3 by it divides by 3.
+const ONE_THIRD: u64 = 0xAAAA_AAAA_AAAA_AAAB;
+
+/// How many values fill this many bytes of a file exactly.
+pub(crate) const fn values_in(dtype: Dtype, bytes: u64) -> u64 {
+    match bits_of_value(dtype) {
+        bits @ (1 | 2 | 4) => bytes << (3 - bits.trailing_zeros()),
+        6 => bytes.wrapping_mul(ONE_THIRD) << 2,
+        bits => bytes >> (bits >> 3).trailing_zeros(),
     }
 }
 

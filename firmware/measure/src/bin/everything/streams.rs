@@ -4,6 +4,7 @@ use crate::numbers::{bytes, indexed, number, summary, tensor};
 use embedded_safetensors::{
     Error,
     index::IndexStorage,
+    query::Query,
     stream::{Receiver, Router, RouterEvent, Target},
 };
 
@@ -13,7 +14,7 @@ pub fn all(file: &[u8], text: &mut [u8]) -> u64 {
 
 fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
     let (a, b) = text.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
-    let mut receiver = Receiver::new([Target::required("a", a), Target::optional("b", b)]);
+    let mut receiver = Receiver::new([Target::new(Query::required("a"), a), Target::new(Query::optional("b"), b)]);
     for piece in file.chunks(16) {
         if receiver.push(piece)?.is_complete() {
             break;
