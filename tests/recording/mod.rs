@@ -5,5 +5,6 @@ mod cards;
 mod chips;
 mod errors;
 mod power;
+mod receiving;
 pub mod sample;
 mod storages;

@@ -58,14 +58,28 @@ fn accidents(calls: &[Call], units_may_tear: bool) -> Vec<Accident> {
     all.collect()
 }
 
+/// How a file comes into storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Recorded,
+    /// It arrives as a whole.
+    Received,
+}
+
 fn record<const UNIT: usize>(
     flash: &mut Flash<UNIT>,
     partition: &Range<u32>,
     sample: &Sample,
     buffer: usize,
+    how: How,
 ) -> Result<(), WriteError<Fault>> {
     let storage = NorFile::partition(flash, partition.clone());
-    sample.record(storage, UNIT.max(8) + buffer, 50).map(drop).map_err(|error| match error {
+    let least = UNIT.max(8);
+    let outcome = match how {
+        How::Recorded => sample.record(storage, least + buffer, 50),
+        How::Received => sample.receive(storage, 2 * least + buffer, 50),
+    };
+    outcome.map(drop).map_err(|error| match error {
         WriteError::Sink(error) => WriteError::Sink(error.0),
         other => panic!("{other}"),
     })
@@ -78,14 +92,15 @@ fn stage<const UNIT: usize>(
     new: &Sample,
     into: &Range<u32>,
     buffer: usize,
+    how: How,
 ) -> (Flash<UNIT>, Vec<Call>) {
     let mut flash = Flash::<UNIT>::new(SECTORS);
     for (sample, partition) in old.into_iter().zip([FIRST, SECOND]) {
-        record(&mut flash, &partition, sample, 0).expect("succeeds");
+        record(&mut flash, &partition, sample, 0, How::Recorded).expect("succeeds");
     }
     flash.restart();
     let mut rehearsal = flash.clone();
-    record(&mut rehearsal, into, new, buffer).expect("succeeds");
+    record(&mut rehearsal, into, new, buffer, how).expect("succeeds");
     assert_eq!(found(&mut rehearsal, into.clone()), Some(new.file()));
     (flash, rehearsal.calls().to_vec())
 }
@@ -96,30 +111,31 @@ fn one_partition<const UNIT: usize>(
     new: &Sample,
     buffer: usize,
     units_may_tear: bool,
+    how: How,
 ) -> [usize; 3] {
     let (old, new) = (&old.clone().with_data_unit(UNIT), &new.clone().with_data_unit(UNIT));
-    let (flash, calls) = stage::<UNIT>([old; 2], new, &FIRST, buffer);
+    let (flash, calls) = stage::<UNIT>([old; 2], new, &FIRST, buffer, how);
     let mut ends = [0; 3];
     for accident in accidents(&calls, units_may_tear) {
         let mut flash = flash.clone();
         flash.plan(accident);
-        let outcome = record(&mut flash, &FIRST, new, buffer);
+        let outcome = record(&mut flash, &FIRST, new, buffer, how);
         assert_eq!(outcome, Err(WriteError::Sink(Fault::Broken)), "{accident:?}");
         flash.restart();
         let end = match found(&mut flash, FIRST) {
             None => 0,
             Some(file) if file == old.file() && accident.call == 0 => 1,
             Some(file) if file == new.file() && accident.call == calls.len() - 1 => 2,
-            Some(_) => panic!("{UNIT}, {buffer}, {accident:?}: an incomplete file"),
+            Some(_) => panic!("{how:?}, {UNIT}, {buffer}, {accident:?}: an incomplete file"),
         };
         ends[end] += 1;
-        record(&mut flash, &FIRST, new, buffer).expect("succeeds when repeated");
+        record(&mut flash, &FIRST, new, buffer, how).expect("succeeds when repeated");
         assert_eq!(found(&mut flash, FIRST), Some(new.file()));
     }
     ends
 }
 
-fn test_one_partition<const UNIT: usize>() {
+fn test_one_partition<const UNIT: usize>(how: How) {
     let (short, long) = (Sample::short(), Sample::long());
     assert!(long.file().len() > SECTOR, "it takes two sectors");
     let pairs = [
@@ -130,7 +146,7 @@ fn test_one_partition<const UNIT: usize>() {
     ];
     for (old, new) in pairs {
         for buffer in [0, 300] {
-            let ends = one_partition::<UNIT>(old, new, buffer, UNIT <= 8);
+            let ends = one_partition::<UNIT>(old, new, buffer, UNIT <= 8, how);
             assert!(ends.iter().all(|times| *times > 0), "each outcome occurs: {ends:?}");
         }
     }
@@ -138,21 +154,25 @@ fn test_one_partition<const UNIT: usize>() {
 
 #[test]
 fn one_partition_never_has_an_incomplete_file() {
-    test_one_partition::<1>();
-    test_one_partition::<4>();
-    test_one_partition::<8>();
-    test_one_partition::<32>();
-    test_one_partition::<256>();
+    for how in [How::Recorded, How::Received] {
+        test_one_partition::<1>(how);
+        test_one_partition::<4>(how);
+        test_one_partition::<8>(how);
+        test_one_partition::<32>(how);
+        test_one_partition::<256>(how);
+    }
 }
 
 /// A torn length includes data in the header, and these data could end a header.
 #[test]
 fn small_units_may_be_torn() {
     let (old, new) = (Sample::long(), Sample::short().with_blank_data());
-    for buffer in [0, 300] {
-        one_partition::<1>(&old, &new, buffer, true);
-        one_partition::<2>(&old, &new, buffer, true);
-        one_partition::<4>(&old, &new, buffer, true);
+    for (buffer, how) in
+        [0, 300].into_iter().flat_map(|buffer| [(buffer, How::Recorded), (buffer, How::Received)])
+    {
+        one_partition::<1>(&old, &new, buffer, true, how);
+        one_partition::<2>(&old, &new, buffer, true, how);
+        one_partition::<4>(&old, &new, buffer, true, how);
     }
 }
 
@@ -172,20 +192,20 @@ fn newest<const UNIT: usize>(flash: &mut Flash<UNIT>) -> Option<(u64, Vec<u8>)> 
     files.into_iter().flatten().max_by_key(|(number, _)| *number)
 }
 
-fn two_partitions<const UNIT: usize>(buffer: usize) {
+fn two_partitions<const UNIT: usize>(buffer: usize, how: How) {
     let numbered =
         |sample: Sample, seed, number| sample.with_seed(seed).with_metadata(number).with_data_unit(UNIT);
     let oldest = numbered(Sample::long(), 20, &[("number", "6")]);
     let old = numbered(Sample::short(), 30, &[("number", "7")]);
     let new = numbered(Sample::long(), 40, &[("number", "8")]);
-    let (flash, calls) = stage::<UNIT>([&oldest, &old], &new, &FIRST, buffer);
+    let (flash, calls) = stage::<UNIT>([&oldest, &old], &new, &FIRST, buffer, how);
     let mut ends = [0; 2];
     let frayed_erasures =
         (0..64).map(|seed| Accident { call: 0, tear: Tear::TornBits(seed), cuts_power: true });
     for accident in accidents(&calls, UNIT <= 8).into_iter().chain(frayed_erasures) {
         let mut flash = flash.clone();
         flash.plan(accident);
-        record(&mut flash, &FIRST, &new, buffer).expect_err("power is cut");
+        record(&mut flash, &FIRST, &new, buffer, how).expect_err("power is cut");
         flash.restart();
         let end = match newest(&mut flash) {
             Some((7, file)) if file == old.file() => 0,
@@ -199,11 +219,12 @@ fn two_partitions<const UNIT: usize>(buffer: usize) {
 
 #[test]
 fn two_partitions_have_the_old_or_the_new_file() {
-    for buffer in [0, 300] {
-        two_partitions::<1>(buffer);
-        two_partitions::<4>(buffer);
-        two_partitions::<8>(buffer);
-        two_partitions::<32>(buffer);
-        two_partitions::<256>(buffer);
+    for (buffer, how) in [(0, How::Recorded), (300, How::Recorded), (0, How::Received), (300, How::Received)]
+    {
+        two_partitions::<1>(buffer, how);
+        two_partitions::<4>(buffer, how);
+        two_partitions::<8>(buffer, how);
+        two_partitions::<32>(buffer, how);
+        two_partitions::<256>(buffer, how);
     }
 }

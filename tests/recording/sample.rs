@@ -2,6 +2,7 @@
 
 use embedded_safetensors::{
     Dtype, WriteAt, WriteError, asynch,
+    stream::FileReceiver,
     write::{FilePlan, FileSpec, Placement, PlannedContent, TensorSpec, Writer},
 };
 use support::executor::finish;
@@ -119,7 +120,40 @@ impl Sample {
         })
     }
 
-    /// The same in storage that is awaited.
+    /// Stores the file as it arrives, in pieces of at most `piece` bytes.
+    pub fn receive<S: WriteAt>(
+        &self,
+        storage: S,
+        buffer: usize,
+        piece: usize,
+    ) -> Result<S, WriteError<S::Error>> {
+        let (file, mut buffer) = (self.file(), vec![0; buffer]);
+        let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer)?;
+        for piece in file.chunks(piece) {
+            receiver.push(piece)?;
+        }
+        receiver.finish()
+    }
+
+    /// As [`receive`](Self::receive), in storage that is awaited.
+    pub fn receive_waiting<S: asynch::WriteAt>(
+        &self,
+        storage: S,
+        buffer: usize,
+        piece: usize,
+    ) -> Result<S, WriteError<S::Error>> {
+        let (file, mut buffer) = (self.file(), vec![0; buffer]);
+        finish(async {
+            let len = file.len() as u64;
+            let mut receiver = asynch::FileReceiver::new(storage, len, &mut [], &mut buffer).await?;
+            for piece in file.chunks(piece) {
+                receiver.push(piece).await?;
+            }
+            receiver.finish().await
+        })
+    }
+
+    /// As [`record`](Self::record), in storage that is awaited.
     pub fn record_waiting<S: asynch::WriteAt>(
         &self,
         storage: S,

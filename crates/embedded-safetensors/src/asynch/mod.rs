@@ -85,6 +85,8 @@ mod recording;
 mod seekable;
 #[path = "../reader/slice.rs"]
 mod slice;
+#[path = "../stream/storing.rs"]
+mod storing;
 #[path = "../write/streaming.rs"]
 mod streaming;
 #[path = "../reader/tensor.rs"]
@@ -102,6 +104,7 @@ use embedded_io_async as eio;
 use embedded_safetensors_macros::asynchronous as form;
 #[cfg(feature = "embedded-storage-async")]
 use embedded_storage_async::nor_flash;
+use recording::{Units, write_first};
 use write_at::{invalidate, write_full};
 
 pub use model::Model;
@@ -111,6 +114,7 @@ pub use read_at::ReadAt;
 pub use recording::Recording;
 pub use seekable::Seekable;
 pub use slice::SliceReader;
+pub use storing::FileReceiver;
 pub use streaming::Streaming;
 pub use tensor::TensorReader;
 pub use values::Values;

@@ -13,7 +13,7 @@ mod escape;
 mod layout;
 mod order;
 pub(crate) mod plan;
-mod recording;
+pub(crate) mod recording;
 pub(crate) mod spec;
 #[cfg(feature = "embedded-io")]
 mod streaming;

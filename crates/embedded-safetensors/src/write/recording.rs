@@ -16,12 +16,8 @@ const HIGH_HALF: usize = PREFIX / 2;
 ///
 /// *Memory*: 120 bytes, 72 where pointers have 32 bits, the storage and the buffer.
 pub struct Recording<'a, S> {
-    storage: S,
+    out: Units<'a, S>,
     plan: FilePlan<'a>,
-    /// Whole units.
-    buffer: &'a mut [u8],
-    /// The number of bytes at the front of the buffer that are not written yet.
-    filled: usize,
 }
 
 #[form]
@@ -76,18 +72,13 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
     /// # Cancel safety
     /// When the future is dropped, there is no valid file, or the old one. The call can be repeated.
     pub async fn record(
-        mut storage: S,
+        storage: S,
         plan: FilePlan<'a>,
         buffer: &'a mut [u8],
     ) -> Result<Self, WriteError<S::Error>> {
-        let buffer = whole_units(buffer, storage.unit(), &plan)?;
-        let capacity = storage.capacity().await.map_err(WriteError::Sink)?.unwrap_or(u64::MAX);
-        let needed = up_to_unit(plan.file_len(), storage.unit());
-        if needed > capacity {
-            return Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into());
-        }
-        storage.prepare(plan.data_start(), plan.file_len()).await?;
-        Ok(Self::begin(Recording { storage, plan, buffer, filled: 0 }, &plan))
+        check_unit(storage.unit(), plan.data_start())?;
+        let out = Units::begin(storage, plan.data_start(), plan.file_len(), buffer).await?;
+        Ok(Self::begin(Recording { out, plan }, &plan))
     }
 }
 
@@ -98,9 +89,82 @@ impl<S: WriteAt> Sink for Recording<'_, S> {
     type Error = S::Error;
     type Inner = S;
 
-    /// Copies the bytes that fit into the buffer. If the buffer is empty, writes whole multiples of its
-    /// length directly.
     async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
+        self.out.take(at, bytes).await
+    }
+
+    /// Writes the rest of the data, then the header, its length last.
+    async fn end(&mut self, file_len: u64) -> Result<(), WriteError<S::Error>> {
+        self.out.end(file_len).await?;
+        self.write_header().await
+    }
+
+    fn into_inner(self) -> S {
+        self.out.storage
+    }
+}
+
+#[form]
+impl<S: WriteAt> Recording<'_, S> {
+    /// Writes the header after its first unit, then that unit.
+    #[inline(never)] // keeps the encoder off the callers' stack
+    async fn write_header(&mut self) -> Result<(), WriteError<S::Error>> {
+        let Self { out: Units { storage, buffer, .. }, plan } = self;
+        let first = storage.unit().max(PREFIX);
+        let mut encoder = plan.encoder();
+        encoder.skip(first as u64);
+        let mut at = first as u64;
+        while let bytes @ [_, ..] = encoder.encode(buffer) {
+            write_full(storage, at, bytes).await?;
+            at += bytes.len() as u64;
+        }
+        encoder = plan.encoder();
+        let bytes = encoder.encode(front(buffer, first as u64));
+        write_first(storage, bytes).await
+    }
+}
+
+/// Bytes that are written to storage one after another, in whole units.
+pub(crate) struct Units<'a, S> {
+    pub(crate) storage: S,
+    /// Whole units.
+    buffer: &'a mut [u8],
+    /// The number of bytes at the front of the buffer that are not written yet.
+    filled: usize,
+}
+
+#[form]
+impl<'a, S: WriteAt> Units<'a, S> {
+    /// Prepares the storage for a file of `file_len` bytes, of which those from `start` on are written
+    /// first.
+    ///
+    /// # Errors
+    /// Before anything is overwritten: [`ErrorKind::BufferLength`]; [`ErrorKind::Capacity`]; those of
+    /// [`WriteAt::prepare`].
+    pub(crate) async fn begin(
+        mut storage: S,
+        start: u64,
+        file_len: u64,
+        buffer: &'a mut [u8],
+    ) -> Result<Self, WriteError<S::Error>> {
+        let unit = storage.unit();
+        let (needed, capacity) = (unit.max(PREFIX) as u64, buffer.len() as u64);
+        if capacity < needed {
+            return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
+        }
+        let buffer = front(buffer, capacity & !(unit as u64 - 1));
+        let capacity = storage.capacity().await.map_err(WriteError::Sink)?.unwrap_or(u64::MAX);
+        let needed = up_to_unit(file_len, unit);
+        if needed > capacity {
+            return Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into());
+        }
+        storage.prepare(start, file_len).await?;
+        Ok(Self { storage, buffer, filled: 0 })
+    }
+
+    /// Takes at least one byte from the front of `bytes`, which belong at byte `at` of the file. Copies the
+    /// bytes that fit into the buffer. If the buffer is empty, writes whole multiples of its length directly.
+    pub(crate) async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
         if self.filled >= self.buffer.len() {
             write_full(&mut self.storage, at.saturating_sub(self.filled as u64), self.buffer).await?;
             self.filled = 0;
@@ -115,55 +179,38 @@ impl<S: WriteAt> Sink for Recording<'_, S> {
         Ok(len)
     }
 
-    /// Writes the rest of the buffer, then the header, its length last. The last unit is filled with `0xFF`
-    /// after the end of the file.
-    async fn end(&mut self, file_len: u64) -> Result<(), WriteError<S::Error>> {
+    /// Writes the rest of the buffer. The last unit is filled with `0xFF` after the end of the file.
+    pub(crate) async fn end(&mut self, file_len: u64) -> Result<(), WriteError<S::Error>> {
         let end = usize::try_from(up_to_unit(self.filled as u64, self.storage.unit())).unwrap_or(self.filled);
         if let Some(rest) = self.buffer.get_mut(self.filled..end) {
             rest.fill(0xFF);
         }
         let at = file_len.saturating_sub(self.filled as u64);
-        write_full(&mut self.storage, at, self.buffer.get(..end).unwrap_or_default()).await?;
-        self.write_header().await
-    }
-
-    fn into_inner(self) -> S {
-        self.storage
+        write_full(&mut self.storage, at, self.buffer.get(..end).unwrap_or_default()).await
     }
 }
 
+/// Writes the first units of a file, which are its last bytes to be written. If the header's length takes
+/// more than one unit, its low half is written first: as long as the high half is not zero, the header is too
+/// long for any reader.
 #[form]
-impl<S: WriteAt> Recording<'_, S> {
-    /// Writes the header after its first unit, then that unit. If the length takes more than one unit, its
-    /// low half is written first: as long as the high half is not zero, the header is too long for any
-    /// reader.
-    #[inline(never)] // keeps the encoder off the callers' stack
-    async fn write_header(&mut self) -> Result<(), WriteError<S::Error>> {
-        let unit = self.storage.unit();
-        let first = unit.max(PREFIX);
-        let mut encoder = self.plan.encoder();
-        encoder.skip(first as u64);
-        let mut at = first as u64;
-        while let bytes @ [_, ..] = encoder.encode(self.buffer) {
-            write_full(&mut self.storage, at, bytes).await?;
-            at = encoder.position();
-        }
-        let low = if unit <= HIGH_HALF { HIGH_HALF } else { 0 };
-        encoder = self.plan.encoder();
-        let bytes = encoder.encode(front(self.buffer, first as u64));
-        let (low, last) = bytes.split_at_checked(low).unwrap_or((&[], bytes));
-        write_full(&mut self.storage, 0, low).await?;
-        self.storage.flush().await.map_err(WriteError::Sink)?;
-        write_full(&mut self.storage, low.len() as u64, last).await?;
-        self.storage.flush().await.map_err(WriteError::Sink)
-    }
+pub(crate) async fn write_first<S: WriteAt>(
+    storage: &mut S,
+    bytes: &[u8],
+) -> Result<(), WriteError<S::Error>> {
+    let low = if storage.unit() <= HIGH_HALF { HIGH_HALF } else { 0 };
+    let (low, last) = bytes.split_at_checked(low).unwrap_or((&[], bytes));
+    write_full(storage, 0, low).await?;
+    storage.flush().await.map_err(WriteError::Sink)?;
+    write_full(storage, low.len() as u64, last).await?;
+    storage.flush().await.map_err(WriteError::Sink)
 }
 
 impl<S> core::fmt::Debug for Recording<'_, S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Recording")
             .field("plan", &self.plan)
-            .field("filled", &self.filled)
+            .field("filled", &self.out.filled)
             .finish_non_exhaustive()
     }
 }
@@ -171,26 +218,19 @@ impl<S> core::fmt::Debug for Recording<'_, S> {
 #[cfg(feature = "defmt")]
 impl<S> defmt::Format for Recording<'_, S> {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Recording {{ plan: {}, filled: {=usize}, .. }}", self.plan, self.filled);
+        defmt::write!(f, "Recording {{ plan: {}, filled: {=usize}, .. }}", self.plan, self.out.filled);
     }
 }
 
-/// Returns the part of the buffer that is whole units, after checking that the file can be written in such
-/// units.
-fn whole_units<'b, E>(
-    buffer: &'b mut [u8],
-    unit: usize,
-    plan: &FilePlan<'_>,
-) -> Result<&'b mut [u8], WriteError<E>> {
-    let data_start = plan.data_start();
+/// Checks that a file can be written in such units.
+///
+/// # Errors
+/// [`ErrorKind::Unit`] if the data would begin inside one.
+fn check_unit<E>(unit: usize, data_start: u64) -> Result<(), WriteError<E>> {
     if !unit.is_power_of_two() || data_start & (unit as u64 - 1) > 0 {
         return Err(ErrorKind::Unit { unit: unit as u64 }.at(data_start).into());
     }
-    let (needed, capacity) = (unit.max(PREFIX) as u64, buffer.len() as u64);
-    if capacity < needed {
-        return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
-    }
-    Ok(front(buffer, capacity & !(unit as u64 - 1)))
+    Ok(())
 }
 
 /// Rounds a length up to a multiple of a power of two.

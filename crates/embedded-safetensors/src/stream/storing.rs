@@ -1,0 +1,195 @@
+//! Stores a file that arrives once, and makes it valid only when it is complete.
+
+use super::{Units, WriteAt, form, write_first};
+use crate::error::{Error, ErrorKind};
+use crate::header::Signal;
+use crate::io::WriteError;
+use crate::io::write::PREFIX;
+use crate::query::find::{Lookup, Query};
+use crate::stream::receiver::Status;
+use crate::util::bytes::{copy, index_below};
+use crate::validate::Summary;
+
+/// Writes a file that arrives once to storage, such as a new model to a partition of flash, and validates its
+/// header on the way.
+///
+/// The storage has no valid file from [`new`](Self::new) until [`finish`](Self::finish) has returned: its
+/// first bytes are all `0xFF`, which every reader rejects. So nothing is lost but the old file if the line
+/// fails, the power fails, or the new file is invalid or not what your queries request. If you need the old
+/// file until then, write to another partition.
+///
+/// The header must list the tensors in the order of their offsets, as for a
+/// [`Receiver`](crate::stream::Receiver).
+///
+/// *Memory*: at most 304 bytes, the storage, the queries and the buffer.
+///
+/// ```
+/// use embedded_safetensors::query::Query;
+/// use embedded_safetensors::{Dtype, View, stream::FileReceiver};
+///
+/// # let header = br#"{"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}    "#;
+/// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], &[0; 8]].concat();
+/// # let (file_len, packets) = (file.len() as u64, file.chunks(7));
+/// let mut partition = vec![0xFF; 80]; // a `NorFile`, a `Seekable`, a `File`, …
+/// let mut net = [Query::required("fc.bias").dtype(Dtype::F32).shape(&[2])];
+/// let mut buffer = [0; 64];
+/// # partition.truncate(file.len());
+/// let mut model = FileReceiver::new(&mut partition[..], file_len, &mut net, &mut buffer)?;
+/// for packet in packets {
+///     model.push(packet)?;
+/// }
+/// model.finish()?;
+/// assert_eq!(View::parse(&partition)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Cancel safety
+/// If a future is dropped, begin again with a new `FileReceiver`: it is not known how much was written.
+#[form]
+pub struct FileReceiver<'a, 'n, S> {
+    out: Units<'a, S>,
+    /// The first units of the file, which are written last.
+    front: &'a mut [u8],
+    lookup: Lookup,
+    queries: &'a mut [Query<'n>],
+    summary: Option<Summary>,
+    file_len: u64,
+    /// How many bytes have arrived.
+    position: u64,
+    failure: Option<Error>,
+}
+
+#[form]
+impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
+    /// Prepares the storage for a file of `file_len` bytes. The old contents are lost.
+    ///
+    /// `queries` are the tensors that the file must have; none is needed. The buffer has at least 8 bytes and
+    /// one unit of the storage, and at least one unit more. A buffer of a page or a sector saves writes.
+    ///
+    /// The storage is consumed; pass `&mut storage` to keep it when this fails.
+    ///
+    /// # Errors
+    /// Before anything is overwritten: [`ErrorKind::FileTooShort`] when no file has so few bytes;
+    /// [`ErrorKind::BufferLength`]; [`ErrorKind::Capacity`], [`ErrorKind::Longer`] and
+    /// [`ErrorKind::Partition`] when the storage is unsuitable. Those of the storage.
+    pub async fn new(
+        storage: S,
+        file_len: u64,
+        queries: &'a mut [Query<'n>],
+        buffer: &'a mut [u8],
+    ) -> Result<Self, WriteError<S::Error>> {
+        if file_len < PREFIX as u64 {
+            return Err(ErrorKind::FileTooShort.at(file_len).into());
+        }
+        let (unit, capacity) = (storage.unit(), buffer.len() as u64);
+        let first = unit.max(PREFIX);
+        let Some((front, buffer)) = buffer.split_at_mut_checked(first) else {
+            let needed = (first + first) as u64;
+            return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
+        };
+        let out = Units::begin(storage, first as u64, file_len, buffer).await?;
+        front.fill(0xFF);
+        let lookup = Lookup::new(Some(file_len), false, queries);
+        let (summary, position, failure) = (None, 0, None);
+        Ok(Self { out, front, lookup, queries, summary, file_len, position, failure })
+    }
+
+    /// Takes the next bytes of the file, in a piece of any size, and writes them.
+    ///
+    /// # Errors
+    /// Those of [`Receiver::push`](crate::stream::Receiver::push) for the header, and
+    /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`] when it does not describe a file of this
+    /// length, as soon as they are found; every further call returns the same error. Those of the storage.
+    pub async fn push(&mut self, bytes: &[u8]) -> Result<Status, WriteError<S::Error>> {
+        let checked = self.check(bytes);
+        checked.inspect_err(|error| self.failure = Some(*error))?;
+        let mut left = bytes;
+        let room = index_below(self.position, self.front.len()).and_then(|at| self.front.get_mut(at..));
+        let len = copy(room.unwrap_or_default(), left);
+        (left, self.position) = (left.get(len..).unwrap_or_default(), self.position + len as u64);
+        while !left.is_empty() {
+            let len = self.out.take(self.position, left).await?;
+            (left, self.position) = (left.get(len..).unwrap_or_default(), self.position + len as u64);
+        }
+        Ok(match self.summary {
+            None => Status::Header,
+            Some(_) if self.position < self.file_len => Status::Data,
+            Some(_) => Status::Complete,
+        })
+    }
+
+    /// Makes the file valid, flushes the storage and returns it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when bytes are missing; an earlier error is
+    /// returned again. Those of the storage. The storage then has no valid file.
+    pub async fn finish(mut self) -> Result<S, WriteError<S::Error>> {
+        if let Some(error) = self.failure {
+            return Err(error.into());
+        }
+        self.lookup.end_of_input()?;
+        if let Some(summary) = self.summary {
+            summary.validate_file_len(self.position)?;
+        }
+        let behind_front = self.position.saturating_sub(self.front.len() as u64);
+        if behind_front > 0 {
+            self.out.end(self.file_len).await?;
+        }
+        write_first(&mut self.out.storage, self.front).await?;
+        Ok(self.out.storage)
+    }
+}
+
+impl<S> FileReceiver<'_, '_, S> {
+    /// Returns how many bytes of the file have arrived.
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Returns the summary of the header, once it is valid.
+    pub const fn summary(&self) -> Option<Summary> {
+        self.summary
+    }
+
+    /// Validates the header as far as it has arrived.
+    ///
+    /// # Errors
+    /// As `push`.
+    fn check(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        if bytes.len() as u64 > self.file_len - self.position {
+            let needed = self.summary.map_or(0, |summary| summary.data_len);
+            return Err(ErrorKind::DataTrailing { needed }.at(self.file_len));
+        }
+        if self.summary.is_some() {
+            return Ok(());
+        }
+        match self.lookup.run(&mut &*bytes, self.queries) {
+            Signal::HeaderEnd => {}
+            Signal::Failed => return Err(self.lookup.error()),
+            _ => return Ok(()),
+        }
+        self.lookup.conclude()?;
+        let summary = self.lookup.summary();
+        summary.validate_file_len(self.file_len)?;
+        self.lookup.end(self.queries)?;
+        self.summary = Some(summary);
+        Ok(())
+    }
+}
+
+impl<S> core::fmt::Debug for FileReceiver<'_, '_, S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut lines = f.debug_struct("FileReceiver");
+        lines.field("at", &self.position).field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<S> defmt::Format for FileReceiver<'_, '_, S> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "FileReceiver {{ at: {=u64}, summary: {}, .. }}", self.position, self.summary);
+    }
+}

@@ -1,0 +1,181 @@
+//! Files that arrive once and are stored.
+
+use embedded_safetensors::{
+    ErrorKind, View, WriteAt, WriteError,
+    io::NorFile,
+    query::Query,
+    stream::{FileReceiver, Status},
+};
+use support::file::with_header;
+use support::flash::Nor;
+use support::waiting::{Waiting, Waits};
+
+use crate::recording::sample::Sample;
+
+const HEADER: &str = r#"{"a":{"dtype":"U8","shape":[40],"data_offsets":[0,40]}}"#;
+
+#[test]
+fn stored_file_is_the_one_that_arrived() {
+    for sample in [Sample::short(), Sample::long()] {
+        let file = sample.file();
+        for (buffer, piece) in [(16, 1), (17, 1000), (64, 20), (1000, 50), (16, 7)] {
+            let mut memory = vec![7; file.len()];
+            sample.receive(&mut memory[..], buffer, piece).expect("succeeds");
+            assert_eq!(memory, file, "{buffer}, {piece}");
+        }
+    }
+}
+
+/// The file is smaller than the units that are written last.
+#[test]
+fn small_files_are_stored() {
+    for file in [with_header("{}", 0), with_header(HEADER, 40)] {
+        let mut flash = Nor::<256, 1024>::new(4);
+        let mut buffer = [0; 512];
+        let storage = NorFile::partition(&mut flash, 0..4096);
+        let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
+        for piece in file.chunks(3) {
+            receiver.push(piece).expect("valid");
+        }
+        receiver.finish().expect("complete");
+        assert_eq!(flash.memory()[..file.len()], file);
+        assert!(flash.memory()[file.len()..1024].iter().all(|byte| *byte == 0xFF));
+    }
+}
+
+fn compare_with_blocking<const UNIT: usize>() {
+    let (sample, least) = (Sample::long(), UNIT.max(8));
+    let [mut waited, mut blocking] = [(); 2].map(|()| Nor::<UNIT, 1024>::new(8));
+    sample.receive(NorFile::partition(&mut blocking, 1024..8192), 2 * least, 33).expect("fits");
+    let waiting = Waiting::new(&mut waited, Waits { before: 1, after: 1 });
+    let storage = embedded_safetensors::asynch::NorFile::partition(waiting, 1024..8192);
+    sample.receive_waiting(storage, 2 * least, 33).expect("fits");
+    assert_eq!(waited.memory(), blocking.memory());
+    assert_eq!(waited.calls(), blocking.calls());
+}
+
+#[test]
+fn asynchronous_form_does_the_same() {
+    compare_with_blocking::<1>();
+    compare_with_blocking::<8>();
+    compare_with_blocking::<256>();
+}
+
+fn receiver<'a>(
+    memory: &'a mut [u8],
+    file_len: u64,
+    buffer: &'a mut [u8],
+) -> FileReceiver<'a, 'static, &'a mut [u8]> {
+    FileReceiver::new(memory, file_len, &mut [], buffer).expect("fits")
+}
+
+#[test]
+fn status_follows_the_file() {
+    let file = with_header(HEADER, 40);
+    let data_start = file.len() - 40;
+    let (mut memory, mut buffer) = (vec![0; file.len()], [0; 64]);
+    let mut receiver = receiver(&mut memory, file.len() as u64, &mut buffer);
+    for (index, byte) in file.iter().enumerate() {
+        let expected = match index + 1 {
+            end if end < data_start => Status::Header,
+            end if end < file.len() => Status::Data,
+            _ => Status::Complete,
+        };
+        assert_eq!(receiver.push(&[*byte]), Ok(expected), "{index}");
+        assert_eq!(receiver.position(), index as u64 + 1);
+    }
+    assert_eq!(receiver.summary().map(|summary| summary.tensors), Some(1));
+    receiver.finish().expect("complete");
+    assert_eq!(memory, file);
+}
+
+/// A file that ends anywhere is not valid in the storage.
+#[test]
+fn incomplete_file_is_not_valid() {
+    let file = with_header(HEADER, 40);
+    let file_len = file.len() as u64;
+    for len in 0..file.len() {
+        let (mut memory, mut buffer) = (file.clone(), [0; 16]);
+        let mut receiver = receiver(&mut memory, file_len, &mut buffer);
+        receiver.push(&file[..len]).expect("valid so far");
+        let code = match receiver.finish() {
+            Err(WriteError::Format(error)) => error.kind.code(),
+            other => panic!("{len}: {:?}", other.map(drop)),
+        };
+        let expected = match len {
+            0..8 => "container.short",
+            _ if len < file.len() - 40 => "container.header-beyond-file",
+            _ => "data.short",
+        };
+        assert_eq!(code, expected, "{len}");
+        assert!(View::parse(&memory).is_err(), "{len}");
+    }
+}
+
+#[test]
+fn length_must_be_that_of_the_header() {
+    let file = with_header(HEADER, 40);
+    for (announced, code) in [(file.len() - 1, "data.short"), (file.len() + 1, "data.trailing")] {
+        let (mut memory, mut buffer) = (vec![0; announced], [0; 64]);
+        let mut receiver = receiver(&mut memory, announced as u64, &mut buffer);
+        let error = receiver.push(&file[..file.len() - 40]).expect_err("another length");
+        assert!(matches!(error, WriteError::Format(format) if format.kind.code() == code), "{error}");
+        assert_eq!(receiver.push(&[0]), Err(error), "it is repeated");
+        assert!(matches!(receiver.finish(), Err(again) if again == error));
+        assert!(View::parse(&memory).is_err());
+    }
+    let (mut memory, mut buffer) = (vec![0; file.len()], [0; 64]);
+    let mut receiver = receiver(&mut memory, file.len() as u64, &mut buffer);
+    receiver.push(&file).expect("complete");
+    let more = receiver.push(&[0]).expect_err("too many bytes");
+    assert_eq!(more, ErrorKind::DataTrailing { needed: 40 }.at(file.len() as u64).into());
+}
+
+#[test]
+fn unsuitable_storage_and_buffers_are_reported_first() {
+    let mut memory = [7; 100];
+    let mut attempt = |file_len, buffer: &mut [u8]| {
+        let outcome = FileReceiver::new(&mut memory[..], file_len, &mut [], buffer).map(drop);
+        (outcome, memory == [7; 100])
+    };
+    let short = |needed, capacity| ErrorKind::BufferLength { needed, capacity }.at(0).into();
+    assert_eq!(attempt(7, &mut [0; 64]), (Err(ErrorKind::FileTooShort.at(7).into()), true));
+    assert_eq!(attempt(100, &mut [0; 7]), (Err(short(16, 7)), true));
+    assert_eq!(attempt(100, &mut [0; 15]), (Err(short(8, 7)), true));
+    let capacity = ErrorKind::Capacity { needed: 101, capacity: 100 }.at(100).into();
+    assert_eq!(attempt(101, &mut [0; 16]), (Err(capacity), true));
+    let longer = ErrorKind::Longer { len: 100, file_len: 99 }.at(99).into();
+    assert_eq!(attempt(99, &mut [0; 16]), (Err(longer), true));
+}
+
+/// What the queries request is checked when the header is complete, before the file can become valid.
+#[test]
+fn file_is_checked_against_queries() {
+    let file = with_header(HEADER, 40);
+    let shape = ErrorKind::ShapeMismatch { query: None, axis: 0, found: 40, asked: 41 };
+    for (dims, is_right) in [([40], true), ([41], false)] {
+        let (mut memory, mut buffer) = (vec![0; file.len()], [0; 16]);
+        let mut net = [Query::required("a").shape(&dims)];
+        let mut receiver =
+            FileReceiver::new(&mut memory[..], file.len() as u64, &mut net, &mut buffer).expect("fits");
+        let pushed = file.chunks(9).try_for_each(|piece| receiver.push(piece).map(drop));
+        assert_eq!(pushed.is_ok(), is_right);
+        match (pushed, receiver.finish()) {
+            (Ok(()), finished) => drop(finished.expect("complete")),
+            (Err(WriteError::Format(error)), Err(_)) => assert_eq!(error.kind.code(), shape.code()),
+            (pushed, _) => panic!("{pushed:?}"),
+        }
+        assert_eq!(net[0].info().is_some(), is_right);
+        assert_eq!(View::parse(&memory).is_ok(), is_right);
+    }
+}
+
+/// As documented.
+#[test]
+fn receiver_size_is_as_documented() {
+    assert!(size_of::<FileReceiver<'_, '_, ()>>() <= 304, "{}", size_of::<FileReceiver<'_, '_, ()>>());
+    fn has_no_unit(storage: &impl WriteAt) -> usize {
+        storage.unit()
+    }
+    assert_eq!(has_no_unit(&&mut [0_u8; 1][..]), 1);
+}
