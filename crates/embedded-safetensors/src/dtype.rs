@@ -204,6 +204,9 @@ const _: () = assert!(Dtype::ALL.len() < 32, "a set has a bit for each dtype");
 
 impl core::fmt::Display for DtypeSet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if *self == Self::ANY {
+            return f.write_str("any dtype");
+        }
         let mut left = *self;
         while let Some((dtype, separator)) = left.next() {
             write!(f, "{dtype}{separator}")?;
@@ -221,9 +224,16 @@ impl core::fmt::Debug for DtypeSet {
 #[cfg(feature = "defmt")]
 impl defmt::Format for DtypeSet {
     fn format(&self, f: defmt::Formatter<'_>) {
+        if *self == Self::ANY {
+            return defmt::write!(f, "any dtype");
+        }
         let mut left = *self;
         while let Some((dtype, separator)) = left.next() {
-            defmt::write!(f, "{}{=str}", dtype, separator);
+            match separator {
+                "" => defmt::write!(f, "{}", dtype),
+                " or " => defmt::write!(f, "{} or ", dtype),
+                _ => defmt::write!(f, "{}, ", dtype),
+            }
         }
     }
 }
