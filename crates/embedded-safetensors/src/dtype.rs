@@ -157,7 +157,7 @@ impl Dtype {
 /// assert!(halves.contains(Dtype::BF16) && !halves.contains(Dtype::F32));
 /// assert_eq!(halves.to_string(), "F16 or BF16");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DtypeSet(u32);
 
 impl DtypeSet {
@@ -212,12 +212,6 @@ impl core::fmt::Display for DtypeSet {
             write!(f, "{dtype}{separator}")?;
         }
         Ok(())
-    }
-}
-
-impl core::fmt::Debug for DtypeSet {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        core::fmt::Display::fmt(self, f)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::frame::{Job, Step};
 use crate::memory;
 use board::{Broken, Card};
-use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, query::Query, slice::AxisRange};
+use embedded_safetensors::{Dtype, Model, ReadAt, ReadError, TensorReader, query::Query, slice::AxisRange};
 
 /// A sector of a card: first the window for the header, then the buffer for the data.
 const BLOCK: usize = 512;
@@ -31,6 +31,13 @@ pub(crate) const NAMES: [&str; TENSORS] = [
     "model.layers.11.mlp.up_proj.weight",
 ];
 
+/// The shapes of the tensors: of the first one in the file of a measurement, and of the others.
+static SHAPES: [[u64; 2]; TENSORS] = {
+    let mut shapes = [[4, 1]; TENSORS];
+    shapes[0] = [4, 0x1_0000];
+    shapes
+};
+
 /// The number of values in a row.
 const ROW: usize = 64;
 
@@ -46,6 +53,15 @@ impl Network {
     /// Creates the memory of a program; the file is set later.
     pub fn memory(_: usize) -> Self {
         Self { card: Card::new(&[]), queries: memory::queries() }
+    }
+
+    /// As [`memory`](Self::memory), with queries that request dtype and shape.
+    pub fn expecting(size: usize) -> Self {
+        let network = Self::memory(size);
+        for (query, dims) in network.queries.iter_mut().zip(&SHAPES) {
+            *query = query.dtype(Dtype::F32).shape(dims);
+        }
+        network
     }
 }
 

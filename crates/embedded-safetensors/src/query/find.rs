@@ -58,7 +58,7 @@ enum State {
     Seen,
     /// A complete pass has seen exactly one, which is as requested.
     Found,
-    /// A complete pass has seen exactly one, which has another dtype or shape than requested.
+    /// A complete pass has seen exactly one, which is not as requested.
     Different,
 }
 
@@ -119,17 +119,14 @@ impl<'n> Query<'n> {
         }
     }
 
-    /// Returns what differs from the request, for a tensor that was seen.
-    fn mismatch(&self, query: Option<QueryIndex>) -> Option<ErrorKind> {
-        self.difference(query, self.dtype, self.shape.dims())
-    }
-
-    fn difference(&self, query: Option<QueryIndex>, found: Dtype, dims: &[u64]) -> Option<ErrorKind> {
+    /// Returns the error if the tensor that was seen is not as requested.
+    #[inline(never)] // it is called where a difference is noticed, and where its error is created
+    fn mismatch(&self, query: Option<QueryIndex>, found: Dtype, dims: &[u64]) -> Option<ErrorKind> {
         let asked = self.asked_dtypes;
         if !asked.contains(found) {
             return Some(ErrorKind::DtypeMismatch { query, found, asked });
         }
-        self.asked_dims.and_then(|asked| mismatch(query, dims, asked))
+        mismatch(query, dims, self.asked_dims?)
     }
 
     /// Checks a tensor that was found otherwise, in an index or a file of an operating system: its dtype and
@@ -152,19 +149,26 @@ impl<'n> Query<'n> {
     /// not as requested; those of [`Located::locate`].
     pub fn check(&self, tensor: &impl Located) -> Result<(), ErrorKind> {
         let Location { dtype, .. } = tensor.locate().map_err(|error| error.kind)?;
-        self.difference(None, dtype, tensor.dims()).map_or(Ok(()), Err)
+        self.mismatch(None, dtype, tensor.dims()).map_or(Ok(()), Err)
     }
 
-    /// Ends a lookup that has covered the right header, whose data begins at byte `data_start`. Returns why
-    /// the tensor cannot be used, unless it is optional and missing.
-    fn end(&mut self, query: Option<QueryIndex>, data_start: u64) -> Option<Error> {
+    /// Ends a lookup that has covered the right header. Returns whether it was successful.
+    fn end(&mut self) -> bool {
         if self.state == State::Sought {
-            return if self.optional { None } else { Some(ErrorKind::NotFound { query }.at(data_start)) };
+            return self.optional;
         }
-        let mismatch = self.mismatch(query);
-        self.state = if mismatch.is_none() { State::Found } else { State::Different };
-        // A header may describe more data than any file can hold.
-        mismatch.map(|kind| kind.at(data_start.saturating_add(self.begin)))
+        let is_as_requested = self.mismatch(None, self.dtype, self.shape.dims()).is_none();
+        self.state = if is_as_requested { State::Found } else { State::Different };
+        is_as_requested
+    }
+
+    /// Returns why the lookup was not successful. The data begins at byte `data_start`.
+    fn error(&self, query: Option<QueryIndex>, data_start: u64) -> Error {
+        match self.mismatch(query, self.dtype, self.shape.dims()) {
+            // A header may describe more data than any file can hold.
+            Some(kind) if self.state == State::Different => kind.at(data_start.saturating_add(self.begin)),
+            _ => ErrorKind::NotFound { query }.at(data_start),
+        }
     }
 
     /// Fills in a tensor that was found otherwise than in a pass.
@@ -235,8 +239,7 @@ impl Located for Query<'_> {
     fn locate(&self) -> Result<Location, Error> {
         match self.state {
             State::Found => Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end }),
-            State::Different => Err(self.mismatch(None).unwrap_or(ErrorKind::NotFound { query: None }).at(0)),
-            State::Sought | State::Seen => Err(ErrorKind::NotFound { query: None }.at(0)),
+            State::Sought | State::Seen | State::Different => Err(ErrorKind::NotFound { query: None }.at(0)),
         }
     }
 
@@ -434,13 +437,16 @@ impl Lookup {
 /// That of the first tensor that is missing or not as requested. All others can be used.
 #[inline(never)] // otherwise its stack is reserved until the end of the pass
 pub(crate) fn end_lookup<'n>(queries: &mut [impl HasQuery<'n>], data_start: u64) -> Result<(), Error> {
-    let mut first = Ok(());
+    let mut failed = None;
     for (index, one) in all(queries).enumerate() {
-        if let Some(error) = one.end(QueryIndex::new(index), data_start) {
-            first = first.and(Err(error));
+        if !one.end() && failed.is_none() {
+            failed = Some((index, &*one));
         }
     }
-    first
+    match failed {
+        Some((index, one)) => Err(one.error(QueryIndex::new(index), data_start)),
+        None => Ok(()),
+    }
 }
 
 /// Looks up each query by its name, without a pass over a header.

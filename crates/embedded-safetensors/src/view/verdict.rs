@@ -21,7 +21,7 @@ pub(super) struct Validated {
 /// # Errors
 /// Those of [`Validator`](crate::validate::Validator), which has the same verdict; [`ErrorKind::OutOfOrder`],
 /// with the table filled.
-#[inline(never)] // otherwise the first open in a process touches a copy of it
+#[cfg_attr(target_pointer_width = "64", inline(never))] // a first open would touch a copy of it
 pub(super) const fn validate_and_list<'a, const IN_CONST: bool>(
     file: Aligned<'a>,
     mut table: &mut [Tensor<'a>],

@@ -65,6 +65,7 @@ fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
         let description = Elf::open(&bench.program(program))?.symbols_with(&["7measure11description"])?.bytes;
         sheet.set(format!("{program}.flash"), bench.flash(program)? - description as f64);
     }
+    sheet.set("expected.flash", bench.flash("expected")? - bench.flash("network")?);
     for program in ["error_code", "error_debug", "error_display"] {
         sheet.set(format!("{program}.flash"), bench.flash(program)? - bench.flash("error_silent")?);
     }
@@ -111,6 +112,14 @@ fn network(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     judge(sheet, TENSORS, &[("open", open), ("find", find), ("all", all)])?;
     if bench.level == SMALL {
         judge(sheet, MANY, &[])?;
+    }
+    let expected = bench.run("expected", &model::make(content(TENSORS)), &Params::default())?;
+    if expected.get("done")? as usize != STREAMED {
+        return Err("a model whose tensors are as requested was not read".to_owned());
+    }
+    let other = Content { len: 256, ..content(TENSORS) };
+    if bench.run("expected", &model::make(other), &Params::default())?.get("done")? != u64::from(u32::MAX) {
+        return Err("tensors of another shape than requested were read".to_owned());
     }
     let bad = model::damaged(&model::make(content(FEW)))?;
     let figures = bench.run("network", &bad, &Params::default())?;
