@@ -3,7 +3,10 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError, TensorInfo, error::QueryIndex, io::FileLen, query::Query,
+    Error, ErrorKind, Model, ReadError, TensorInfo,
+    error::{IndexPart, QueryIndex},
+    io::FileLen,
+    query::{NamedTensor, Query},
     validate::SortSlot,
 };
 use support::file::with_header;
@@ -423,4 +426,46 @@ fn data_beyond_any_file_is_rejected() {
         let short = ErrorKind::DataShort { needed: most * 8, present }.at(u64::MAX);
         assert_eq!(Model::open(&storage, &mut [0; 64]).map(|_| ()), Err(short.into()));
     }
+}
+
+#[test]
+fn list_owns_its_names() {
+    let file = with_header(&header_of(&["b", "a long name", ""]), 0);
+    let mut window = [0; 7];
+    let mut model = Model::open(&file[..], &mut window).expect("valid file");
+    let mut tensors: heapless::Vec<NamedTensor<11>, 3> = heapless::Vec::new();
+    for _ in 0..2 {
+        model.list(&mut tensors, &mut window).expect("fits");
+        assert_eq!(tensors.iter().map(NamedTensor::name).collect::<Vec<_>>(), ["b", "a long name", ""]);
+    }
+    assert_eq!(model.reader(&tensors[1]).expect("of this file").byte_len(), 0);
+    let info = model.find("b", &mut window).expect("valid file").expect("present");
+    assert_eq!(*tensors[0].info(), info);
+
+    let mut few: heapless::Vec<NamedTensor<11>, 2> = heapless::Vec::new();
+    let at = file.len() as u64;
+    let too_many = ErrorKind::Index { part: IndexPart::Tensors, needed: 3, capacity: 2 }.at(at);
+    assert_eq!(model.list(&mut few, &mut window), Err(too_many.into()));
+    let mut short: heapless::Vec<NamedTensor<10>, 3> = heapless::Vec::new();
+    let error = model.list(&mut short, &mut window).expect_err("a longer name");
+    assert!(
+        matches!(error, ReadError::Format(error) if error.kind == ErrorKind::NameLength { needed: 11, capacity: 10 })
+    );
+    assert!(few.is_empty() && short.is_empty());
+}
+
+#[test]
+fn metadata_string_owns_its_text() {
+    let file = with_header(r#"{"__metadata__":{"unit":"s\u00e4vy","empty":""}}"#, 0);
+    let mut window = [0; 5];
+    let mut model = Model::open(&file[..], &mut window).expect("valid file");
+    let unit: Option<heapless::String<5>> = model.metadata_string("unit", &mut window).expect("fits");
+    assert_eq!(unit.as_deref(), Some("sävy"));
+    let empty: Option<heapless::String<0>> = model.metadata_string("empty", &mut window).expect("fits");
+    assert_eq!(empty.as_deref(), Some(""));
+    assert_eq!(model.metadata_string::<4>("none", &mut window), Ok(None));
+    let error = model.metadata_string::<4>("unit", &mut window).expect_err("longer");
+    assert!(
+        matches!(error, ReadError::Format(error) if error.kind == ErrorKind::ValueLength { needed: 5, capacity: 4 })
+    );
 }

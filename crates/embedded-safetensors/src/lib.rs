@@ -66,6 +66,7 @@
 //! | `embedded-io-async` | the module `asynch`, and `embedded-io` |
 //! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |
 //! | `half` | `f16` and `bf16` as element types |
+//! | `heapless` | lists of tensors and values of metadata that own their texts, without a heap |
 //! | `serde-json-core` | metadata decoded into your own types |
 //! | `defmt` | `defmt::Format` for every type that has `Debug`, except those of `std` |
 //! | `std` | models in files, memory maps, `std::fs::File` as storage, errors that become `io::Error` |

@@ -15,6 +15,8 @@ use crate::query::decode::{MetadataError, from_pairs, from_text};
 use crate::query::find::{Query, Search};
 use crate::query::list::List;
 use crate::query::metadata::{Metadata, Pairs};
+#[cfg(feature = "heapless")]
+use crate::query::owned::{self, NamedTensor};
 use crate::query::pump::{HeaderValidator, Pass, Step, ValidHeader};
 use crate::query::value::ValueSearch;
 use crate::tensor::info::TensorInfo;
@@ -212,6 +214,65 @@ impl<S: ReadAt> Model<S> {
         visitor: impl FnMut(&Entry<'_>),
     ) -> Result<(), ReadError<S::Error>> {
         self.pass(&mut List::new(name, visitor), window).await
+    }
+
+    /// Lists all tensors with their names, in the order of the header, in one pass over it. The list is
+    /// cleared first.
+    ///
+    /// ```
+    /// use embedded_safetensors::{Model, query::NamedTensor};
+    /// use heapless::Vec;
+    ///
+    /// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
+    /// let mut window = [0; 64];
+    /// let mut model = Model::open(storage, &mut window)?;
+    /// let mut tensors: Vec<NamedTensor<24>, 8> = Vec::new();
+    /// model.list(&mut tensors, &mut window)?;
+    /// for tensor in &tensors {
+    ///     println!("{} {}", tensor.name(), tensor.info().dtype());
+    /// }
+    /// # assert_eq!(tensors.len(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Index`] when there are more tensors than the list holds, with their number;
+    /// [`ErrorKind::NameLength`] when a name is longer than `NAME` bytes; [`ErrorKind::Rank`] when a tensor has
+    /// more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
+    /// The list is empty then.
+    #[cfg(feature = "heapless")]
+    pub async fn list<const NAME: usize, const TENSORS: usize>(
+        &mut self,
+        tensors: &mut heapless::Vec<NamedTensor<NAME>, TENSORS>,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        tensors.clear();
+        let Summary { tensors: count, data_start, .. } = self.summary();
+        if count > TENSORS as u64 {
+            return Err(owned::too_many(count, TENSORS, data_start).into());
+        }
+        let mut name = [0; NAME];
+        let outcome = self.for_each(&mut name, window, |entry| owned::append(tensors, entry)).await;
+        if outcome.is_err() {
+            tensors.clear();
+        }
+        outcome
+    }
+
+    /// Reads the value of one key of `__metadata__` into a string of at most `N` bytes, in one pass over the
+    /// header. Returns `None` when there is no such key.
+    ///
+    /// # Errors
+    /// As [`metadata_value`](Self::metadata_value).
+    #[cfg(feature = "heapless")]
+    pub async fn metadata_string<const N: usize>(
+        &mut self,
+        key: &str,
+        window: &mut [u8],
+    ) -> Result<Option<heapless::String<N>>, ReadError<S::Error>> {
+        let mut bytes = heapless::Vec::from_array([0; N]);
+        let len = self.metadata_value(key, &mut bytes, window).await?.map(str::len);
+        Ok(len.map(|len| owned::string(bytes, len)))
     }
 
     /// Reads the value of one key of `__metadata__` into the front of `value`, in one pass over the header.

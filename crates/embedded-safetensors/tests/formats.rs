@@ -108,6 +108,7 @@ all_format! {
     WriteError<Device>,
     Writer<'static, Streaming<Device>>,
     DtypeSet,
+    NamedTensor<8>,
     FileReceiver<'static, 'static, Device>,
     QueryIndex,
     asynch::Model<Device>,

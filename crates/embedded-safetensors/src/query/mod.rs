@@ -8,7 +8,11 @@ pub(crate) mod decode;
 pub(crate) mod find;
 pub(crate) mod list;
 pub(crate) mod metadata;
+#[cfg(feature = "heapless")]
+pub(crate) mod owned;
 pub(crate) mod pump;
 pub(crate) mod value;
 
 pub use find::Query;
+#[cfg(feature = "heapless")]
+pub use owned::NamedTensor;

@@ -7,13 +7,14 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{machine, workspace};
 
 /// The features of the library for firmware.
-const FEATURES: [&str; 7] = [
+const FEATURES: [&str; 8] = [
     "defmt",
     "embedded-io",
     "embedded-io-async",
     "embedded-storage",
     "embedded-storage-async",
     "half",
+    "heapless",
     "serde-json-core",
 ];
 

@@ -6,7 +6,7 @@ use embedded_safetensors::{
     Error, ErrorKind, Model, ReadAt, ReadError, TensorReader,
     index::{Index, IndexMemory, IndexSize, IndexStorage},
     io::FileLen,
-    query::Query,
+    query::{NamedTensor, Query},
     tensor::Located,
     validate::SortSlot,
 };
@@ -35,6 +35,7 @@ fn open<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
     let mut sum = summary(model.summary());
     model.check_unchanged(buffers.window)?;
     sum ^= find(&mut model, buffers)?;
+    sum ^= list(&mut model, buffers)?;
     sum ^= metadata(&mut model, buffers)?;
     model.for_each(buffers.text, buffers.window, |entry| {
         sum ^= bytes(entry.name_bytes()) ^ tensor(&entry.info)
@@ -78,9 +79,22 @@ fn find<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S
     Ok(sum)
 }
 
+fn list<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S> {
+    let mut tensors: heapless::Vec<NamedTensor<16>, 4> = heapless::Vec::new();
+    model.list(&mut tensors, buffers.window)?;
+    let mut sum = 0;
+    for named in &tensors {
+        sum ^= bytes(named.name().as_bytes()) ^ tensor(named.info());
+        sum ^= read_number(read(model, named, buffers.window));
+    }
+    Ok(sum)
+}
+
 fn metadata<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S> {
     let value = model.metadata_value("a", buffers.text, buffers.window)?;
     let mut sum = value.map_or(0, |value| bytes(value.as_bytes()));
+    let owned: Option<heapless::String<8>> = model.metadata_string("a", buffers.window)?;
+    sum ^= owned.map_or(0, |value| bytes(value.as_bytes()));
     let Some(pairs) = model.metadata(buffers.text, buffers.window)? else { return Ok(sum) };
     for pair in pairs {
         sum ^= bytes(pair.key.as_bytes()) ^ bytes(pair.value.as_bytes()) ^ pair.at;
