@@ -448,9 +448,8 @@ fn list_owns_its_names() {
     assert_eq!(model.list(&mut few, &mut window), Err(too_many.into()));
     let mut short: heapless::Vec<NamedTensor<10>, 3> = heapless::Vec::new();
     let error = model.list(&mut short, &mut window).expect_err("a longer name");
-    assert!(
-        matches!(error, ReadError::Format(error) if error.kind == ErrorKind::NameLength { needed: 11, capacity: 10 })
-    );
+    let name_length = ErrorKind::NameLength { needed: 11, capacity: 10 };
+    assert!(matches!(error, ReadError::Format(error) if error.kind == name_length));
     assert!(few.is_empty() && short.is_empty());
 }
 
@@ -465,7 +464,6 @@ fn metadata_string_owns_its_text() {
     assert_eq!(empty.as_deref(), Some(""));
     assert_eq!(model.metadata_string::<4>("none", &mut window), Ok(None));
     let error = model.metadata_string::<4>("unit", &mut window).expect_err("longer");
-    assert!(
-        matches!(error, ReadError::Format(error) if error.kind == ErrorKind::ValueLength { needed: 5, capacity: 4 })
-    );
+    let value_length = ErrorKind::ValueLength { needed: 5, capacity: 4 };
+    assert!(matches!(error, ReadError::Format(error) if error.kind == value_length));
 }

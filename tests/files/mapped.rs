@@ -26,7 +26,8 @@ fn open_with(options: MapOptions, path: &Path) -> Result<MappedModel, FileError>
     unsafe { options.open(path) }
 }
 
-fn open(path: &Path) -> Result<MappedModel, FileError> {
+/// Maps a file of a test.
+pub fn open(path: &Path) -> Result<MappedModel, FileError> {
     // SAFETY: as above.
     unsafe { MappedModel::open(path) }
 }

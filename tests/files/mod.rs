@@ -5,7 +5,7 @@
 mod changed;
 mod checkpoints;
 mod editing;
-mod mapped;
+pub mod mapped;
 mod models;
 mod padding;
 #[cfg(unix)]

@@ -19,10 +19,10 @@ use crate::values::convert::Arriving;
 /// use embedded_safetensors::query::Query;
 /// use embedded_safetensors::stream::{Receiver, Target};
 ///
-/// const WEIGHT: Query = Query::required("fc2.weight").dtype(Dtype::I8).shape(&[8, 64]);
+/// const WEIGHT: Query = Query::required("fc1.weight").dtype(Dtype::I8).shape(&[64, 32]);
 /// const BIAS: Query = Query::required("fc2.bias").shape(&[8]); // any dtype with values that `f32` has
 ///
-/// let (mut weight, mut bias) = ([0; 512], [0.0_f32; 8]);
+/// let (mut weight, mut bias) = ([0; 2048], [0.0_f32; 8]);
 /// let mut model = Receiver::new([Target::new(WEIGHT, &mut weight), Target::values(BIAS, &mut bias)]);
 /// # let storage = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"))[..];
 /// # for piece in storage.chunks(63) { model.push(piece)?; }
@@ -247,8 +247,8 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     /// not as requested; [`ErrorKind::BufferLength`] when a tensor does not fit into its memory;
     /// [`ErrorKind::Lossy`] and [`ErrorKind::NoConversion`] when its values cannot be converted;
     /// [`ErrorKind::DuplicateName`] when a target's name is a duplicate; [`ErrorKind::Rank`] when a target's
-    /// tensor has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes
-    /// follow the last tensor. Every further call returns the same error.
+    /// tensor has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when
+    /// bytes follow the last tensor. Every further call returns the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         if let Some(error) = self.failure {
             return Err(error);

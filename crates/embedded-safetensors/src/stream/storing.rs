@@ -121,8 +121,8 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     /// Makes the file valid, flushes the storage and returns it.
     ///
     /// # Errors
-    /// [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when bytes are missing; an earlier error is
-    /// returned again. Those of the storage. The storage then has no valid file.
+    /// [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when bytes are missing; an earlier error
+    /// is returned again. Those of the storage. The storage then has no valid file.
     pub async fn finish(mut self) -> Result<S, WriteError<S::Error>> {
         if let Some(error) = self.failure {
             return Err(error.into());
