@@ -238,8 +238,8 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::Index`] when there are more tensors than the list holds, with their number;
     /// [`ErrorKind::NameLength`] when a name is longer than `NAME` bytes; [`ErrorKind::Rank`] when a tensor
-    /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
-    /// The list is empty then.
+    /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the
+    /// storage. The list is empty then.
     #[cfg(feature = "heapless")]
     pub async fn list<const NAME: usize, const TENSORS: usize>(
         &mut self,
