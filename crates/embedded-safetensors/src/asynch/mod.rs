@@ -72,6 +72,8 @@
 // imports from `super` are here.
 #![allow(clippy::duplicate_mod)]
 
+#[path = "../integrity/feed.rs"]
+mod feed;
 #[path = "../model.rs"]
 mod model;
 #[path = "../io/nor.rs"]
@@ -104,6 +106,7 @@ use embedded_io_async as eio;
 use embedded_safetensors_macros::asynchronous as form;
 #[cfg(feature = "embedded-storage-async")]
 use embedded_storage_async::nor_flash;
+use feed::feed;
 use recording::{Units, write_first};
 use write_at::{invalidate, write_full};
 

@@ -7,7 +7,8 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{machine, workspace};
 
 /// The features of the library for firmware.
-const FEATURES: [&str; 7] = [
+const FEATURES: [&str; 9] = [
+    "crc32",
     "defmt",
     "embedded-io",
     "embedded-io-async",
@@ -15,6 +16,7 @@ const FEATURES: [&str; 7] = [
     "embedded-storage-async",
     "half",
     "serde-json-core",
+    "sha2",
 ];
 
 /// Checks that the library compiles for every microcontroller: with no features, with each alone and with
