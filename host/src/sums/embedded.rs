@@ -72,11 +72,7 @@ pub fn embed(path: &Path) -> Result<Embedded, Complaint> {
     })?;
     let EmbeddedSum { stored, computed, .. } = embedded_sum(path)?;
     if stored != computed {
-        return Err(Complaint::bad(
-            path,
-            ErrorKind::SumMissing.code(),
-            "was changed while its sum was embedded",
-        ));
+        return Err(Complaint::bad(path, "changed", "was changed while its sum was embedded"));
     }
     if saved == SaveMethod::InPlace {
         left_out = Padding::default();
