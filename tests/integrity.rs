@@ -215,6 +215,7 @@ fn sum_must_be_there_once_and_spelled_as_defined() {
         format!("{}é", "0".repeat(62)),
         format!(r"\u0030{}", "0".repeat(63)),
         format!(r"{}\u0030", "0".repeat(63)),
+        format!(r"{}\u0030", "0".repeat(64)),
         r"\u0030".repeat(64),
     ] {
         assert_eq!(outcome(&value(&text)), Err(ErrorKind::SumSpelling.at(at)), "{text}");

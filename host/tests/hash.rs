@@ -520,3 +520,29 @@ fn misspelled_sums_and_bad_models_are_reported() {
     assert_eq!(place.run(["hash", "--embed", "-"]).code, Some(2));
     assert_eq!(place.run(["hash", "--embed", "--check-embedded", "short"]).code, Some(2));
 }
+
+/// The sum of a file is wrong in every other one.
+#[test]
+fn new_files_have_no_sum_of_an_old_one() {
+    let place = Place::new();
+    let key = "\"safetensors.sha256\"";
+    place.put("m", &sound());
+    assert_eq!(place.run(["hash", "--embed", "m"]).code, Some(0));
+    fs::copy(place.path("m"), place.path("n")).expect("a copy");
+    place.run(["pack", "n", "--in-place", "--set", "k=v", "--rename", "a=c", "--rename", "b=d"]);
+    assert_eq!(place.run(["hash", "--embed", "n"]).code, Some(0));
+    for (name, args) in [
+        ("packed", &["pack", "m", "-o", "packed"][..]),
+        ("both", &["pack", "m", "n", "-o", "both"]),
+        ("edited", &["pack", "edited", "--in-place", "--set", "k=w"]),
+        ("sliced", &["slice", "m", "a=0:1", "-o", "sliced"]),
+        ("new.safetensors", &["convert", "m", "new.safetensors"]),
+        ("dir/model-00001-of-00002.safetensors", &["split", "m", "-o", "dir", "--max-size", "3"]),
+    ] {
+        fs::copy(place.path("m"), place.path("edited")).expect("a copy");
+        let run = place.run(args);
+        assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
+        let file = fs::read(place.path(name)).expect("written");
+        assert!(!String::from_utf8_lossy(&file).contains(key), "{args:?}");
+    }
+}
