@@ -19,6 +19,7 @@ pages! {
     models_in_flash = "src/models-in-flash.md";
     streaming_input = "src/streaming-input.md";
     metadata = "src/metadata.md";
+    integrity = "src/integrity.md";
     asynch = "src/async.md";
     desktop_files = "src/desktop-files.md";
     writing = "src/writing.md";

@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod incremental;
 mod index;
+mod integrity;
 mod large;
 mod layout;
 mod lookups;

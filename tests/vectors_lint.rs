@@ -266,9 +266,10 @@ fn single_errors_have_the_class_of_their_code() {
     });
 }
 
-/// Returns the codes of file errors.
+/// Returns the codes of file errors. Sums are no verdict on the format.
 fn codes_of_the_core() -> BTreeSet<String> {
     let of_files = ErrorKind::ALL.iter().filter(|(class, ..)| *class == Class::File);
+    let of_files = of_files.filter(|(_, code, _)| !code.starts_with("integrity."));
     of_files.map(|(_, code, _)| (*code).to_owned()).collect()
 }
 

@@ -1,13 +1,17 @@
 //! Models that are not the one that the program expects, through every API of the guide: none gives a number,
 //! each gives a sentence that says what is wrong. The right model passes the same table.
 
+use embedded_safetensors::integrity::{Sha256, Sum};
 use embedded_safetensors::query::Query;
 use embedded_safetensors::stream::{FileReceiver, Receiver, Target};
+#[cfg(feature = "std")]
+use embedded_safetensors::tensor::Located;
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, View, WriteError, asynch, error::QueryIndex,
-    index::IndexStorage, tensor::ANY_SIZE, tensor::Located,
+    index::IndexStorage, tensor::ANY_SIZE,
 };
 use std::convert::Infallible;
+use std::ops::Range;
 use support::executor::finish;
 use support::file::with_header;
 
@@ -430,6 +434,7 @@ fn of_file(error: embedded_safetensors::file::FileError) -> Refusal {
     }
 }
 
+#[cfg(feature = "std")]
 fn check(query: &Query<'_>, tensor: Option<&impl Located>) -> Result<(), Refusal> {
     let missing = ErrorKind::NotFound { query: QueryIndex::new(0) };
     let checked = tensor.ok_or(missing).and_then(|tensor| query.check(tensor));
@@ -477,4 +482,79 @@ fn free_sizes_are_returned() {
     assert!(net[1].info().is_none() && net[2].info().is_none());
     let outcome = Query::required("x").shape(&[3, ANY_SIZE]).check(&net[0].info().expect("found"));
     assert_eq!(outcome, Ok(()));
+}
+
+/// Files whose header is right, and whose bytes are not those of the right model.
+fn damaged_models() -> [(&'static str, Vec<u8>); 5] {
+    let file = right();
+    let data = file.len() - 42;
+    let changed = |range: Range<usize>, change: fn(u8) -> u8| {
+        let mut file = file.clone();
+        file[range].iter_mut().for_each(|byte| *byte = change(*byte));
+        file
+    };
+    let scale = data + 12..data + 18;
+    [
+        ("a flipped bit in the last byte", changed(file.len() - 1..file.len(), |byte| byte ^ 0x80)),
+        ("a partition that was written in part", changed(file.len() - 20..file.len(), |_| 0xFF)),
+        ("the data of an older version", changed(data..file.len(), |byte| byte + 1)),
+        ("two files mixed", changed(data + 18..file.len(), |byte| byte ^ 1)),
+        ("another scale", changed(scale, |byte| byte / 2)),
+    ]
+}
+
+/// The sum that the program pins.
+fn pinned() -> [u8; 32] {
+    let file = right();
+    Model::open(&file[..], &mut [0; 64]).expect("valid").sum(Sha256::new(), &mut [0; 7]).expect("in memory")
+}
+
+const SUMS: &[(&str, Api)] = &[
+    ("Model::verify", |file| {
+        let mut net = NET;
+        let mut model = Model::open_with(file, &mut net, &mut [0; 64])?;
+        model.verify(Sha256::new(), &pinned(), &mut [0; 64])?;
+        use_model(model, &net)
+    }),
+    ("asynch::Model::verify", |file| {
+        finish(async {
+            let mut net = NET;
+            let mut model = asynch::Model::open_with(file, &mut net, &mut [0; 64]).await?;
+            Ok(model.verify(Sha256::new(), &pinned(), &mut [0; 64]).await?)
+        })
+    }),
+    ("Sum beside a FileReceiver", |file| {
+        let (mut storage, mut net, mut buffer) = (vec![0; file.len()], NET, [0; 24]);
+        let mut receiver =
+            FileReceiver::new(&mut storage[..], file.len() as u64, &mut net, &mut buffer).expect("fits");
+        let mut sum = Sha256::new();
+        for piece in file.chunks(9) {
+            sum.update(piece);
+            receiver.push(piece).expect("a valid header");
+        }
+        if sum.finish() == pinned() {
+            receiver.finish().expect("complete");
+            return open_with(&storage);
+        }
+        drop(receiver);
+        assert!(View::parse(&storage).is_err());
+        Err(Refusal { tensor: None, code: "integrity.sum", sentence: String::new() })
+    }),
+];
+
+#[test]
+fn damaged_models_are_refused_by_the_pinned_sum() {
+    for (name, api) in SUMS {
+        api(&right()).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
+        for (what, file) in damaged_models() {
+            assert!(open_with_any_values(&file).is_ok(), "{what}: only the sum can tell");
+            let refusal = api(&file).expect_err(&format!("{name} accepts a model with {what}"));
+            assert_eq!((refusal.code, refusal.tensor), ("integrity.sum", None), "{name}, {what}");
+        }
+    }
+}
+
+fn open_with_any_values(file: &[u8]) -> Result<(), Refusal> {
+    Model::open_with(file, &mut NET.clone(), &mut [0; 64])?;
+    Ok(())
 }

@@ -105,7 +105,7 @@ impl Complaint {
     }
 
     /// An error of the format, without the text of the file.
-    fn of_format(file: &Path, fault: &embedded_safetensors::Error) -> Self {
+    pub fn of_format(file: &Path, fault: &embedded_safetensors::Error) -> Self {
         let sentence = format!("error[{}] at byte {}: {}", fault.kind.code(), fault.at, fault.kind);
         Self::bad(file, fault.kind.code(), sentence)
     }

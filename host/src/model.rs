@@ -6,7 +6,7 @@ use crate::siblings::index_files;
 use crate::source::Data;
 use crate::text::{counted, did_you_mean, quoted};
 use crate::validation::{SHORT, validate_or_report, validate_source};
-use embedded_safetensors::FileModel;
+use embedded_safetensors::{FileModel, integrity::KEY};
 use safetensors_files::{
     padding_of,
     shards::{ShardErrorKind, ShardedModel},
@@ -122,10 +122,12 @@ impl Model {
         }
     }
 
-    /// The metadata as pairs, for writing.
+    /// The metadata as pairs, for another file: without the sum of this one.
     pub fn pairs(&self) -> Option<Vec<(&str, &str)>> {
-        let pairs = self.metadata()?.iter();
-        Some(pairs.map(|(key, value)| (key.as_str(), value.as_str())).collect())
+        let all = self.metadata()?;
+        let pairs = all.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let pairs: Vec<_> = pairs.filter(|(key, _)| *key != KEY).collect();
+        (pairs.len() == all.len() || !pairs.is_empty()).then_some(pairs)
     }
 
     /// The total length of all files, without an index.

@@ -459,3 +459,90 @@ fn ctrl_c_ends_a_long_run() {
         assert!(started.elapsed() < Duration::from_secs(10));
     }
 }
+
+/// The sum of a file with zeros in place of the sum that it contains, and that sum.
+fn embedded_sum(file: &[u8]) -> (String, String) {
+    let key = b"\"safetensors.sha256\":\"";
+    let at = file.windows(key.len()).position(|bytes| bytes == key).expect("a sum") + key.len();
+    let stored = String::from_utf8(file[at..at + 64].to_vec()).expect("digits");
+    let zeros = [&file[..at], &[b'0'; 64], &file[at + 64..]].concat();
+    (sum(&zeros), stored)
+}
+
+#[test]
+fn sum_is_embedded_and_checked() {
+    let place = Place::new();
+    place.put("m", &sound());
+    let check = || place.run(["hash", "--check-embedded", "m"]);
+    check().is(1, "", "m: contains no sum; `safetensors hash --embed` embeds one\n");
+    let run = place.run(["hash", "--embed", "m"]);
+    let model = fs::read(place.path("m")).expect("written");
+    let (computed, stored) = embedded_sum(&model);
+    assert_eq!(computed, stored);
+    run.is(0, &format!("m: sum {stored}, rewritten: no space in the header\n"), "");
+    check().is(0, "m: ok\n", "");
+    place.run_piped(["hash", "--check-embedded", "-"], &model).is(0, "-: ok\n", "");
+    place.run(["hash", "--embed", "m"]).is(0, &format!("m: sum {stored}, in place\n"), "");
+    assert_eq!(fs::read(place.path("m")).expect("there"), model, "the same file has the same sum");
+
+    let mut changed = model.clone();
+    *changed.last_mut().expect("data") ^= 1;
+    place.put("m", &changed);
+    let (new, _) = embedded_sum(&changed);
+    check().is(1, &format!("m: changed: its sum is {new}, and was {stored}\n"), "");
+    let json = place.run(["hash", "--check-embedded", "--json", "m"]);
+    let expected = json!({"file": "m", "ok": false, "error": "changed", "sha256": new, "expected": stored});
+    assert_eq!((json.code, serde_json::from_str::<Value>(&json.out).expect("JSON")), (Some(1), expected));
+    let json = place.run(["hash", "--embed", "--json", "m"]);
+    let expected = json!({"file": "m", "ok": true, "sha256": new, "in_place": true, "padding_left_out": 0});
+    assert_eq!((json.code, serde_json::from_str::<Value>(&json.out).expect("JSON")), (Some(0), expected));
+    check().is(0, "m: ok\n", "");
+}
+
+#[test]
+fn misspelled_sums_and_bad_models_are_reported() {
+    let place = Place::new();
+    let metadata =
+        |text: &str| file(format!("{{\"__metadata__\":{{\"safetensors.sha256\":\"{text}\"}}}}"), b"");
+    place.put("upper", &metadata(&"A".repeat(64))).put("short", &metadata("00")).put("bad", b"abc");
+    let bad = place.run(["check", "bad"]).out;
+    for name in ["upper", "short"] {
+        let run = place.run(["hash", "--check-embedded", name]);
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+        assert!(run.err.starts_with(&format!("{name}: error[integrity.digits] at byte ")), "{}", run.err);
+    }
+    for option in ["--check-embedded", "--embed"] {
+        place.run(["hash", option, "bad"]).is(1, "", &bad);
+        assert_eq!(place.run(["hash", option, "gone"]).code, Some(2));
+    }
+    assert_eq!(place.run(["hash", "--embed", "upper"]).code, Some(0), "an old sum is replaced");
+    place.run(["hash", "--check-embedded", "upper"]).is(0, "upper: ok\n", "");
+    assert_eq!(place.run(["hash", "--embed", "-"]).code, Some(2));
+    assert_eq!(place.run(["hash", "--embed", "--check-embedded", "short"]).code, Some(2));
+}
+
+/// The sum of a file is wrong in every other one.
+#[test]
+fn new_files_have_no_sum_of_an_old_one() {
+    let place = Place::new();
+    let key = "\"safetensors.sha256\"";
+    place.put("m", &sound());
+    assert_eq!(place.run(["hash", "--embed", "m"]).code, Some(0));
+    fs::copy(place.path("m"), place.path("n")).expect("a copy");
+    place.run(["pack", "n", "--in-place", "--set", "k=v", "--rename", "a=c", "--rename", "b=d"]);
+    assert_eq!(place.run(["hash", "--embed", "n"]).code, Some(0));
+    for (name, args) in [
+        ("packed", &["pack", "m", "-o", "packed"][..]),
+        ("both", &["pack", "m", "n", "-o", "both"]),
+        ("edited", &["pack", "edited", "--in-place", "--set", "k=w"]),
+        ("sliced", &["slice", "m", "a=0:1", "-o", "sliced"]),
+        ("new.safetensors", &["convert", "m", "new.safetensors"]),
+        ("dir/model-00001-of-00002.safetensors", &["split", "m", "-o", "dir", "--max-size", "3"]),
+    ] {
+        fs::copy(place.path("m"), place.path("edited")).expect("a copy");
+        let run = place.run(args);
+        assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
+        let file = fs::read(place.path(name)).expect("written");
+        assert!(!String::from_utf8_lossy(&file).contains(key), "{args:?}");
+    }
+}

@@ -5,12 +5,13 @@ use std::io::Cursor;
 use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
+use embedded_safetensors::integrity::{Crc32, Sha256};
 use embedded_safetensors::{index::IndexStorage, query::Query, slice::AxisRange, validate::SortSlot};
 use support::executor::finish;
 use support::mock::Fault;
 use support::waiting::{Waiting, Waits};
 
-use crate::asynch::operations::file;
+use crate::asynch::operations::{file, file_in_order};
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
@@ -85,6 +86,23 @@ fn model_futures_are_small_and_send() {
     drop(small(OF_A_MODEL, model.index_size(&mut window)));
     drop(small(OF_A_MODEL, model.validate_names([0, 0], &mut slots, &mut text, &mut window)));
     drop(small(OF_A_MODEL, model.check_unchanged(&mut window)));
+}
+
+/// A future holds the sum before its first poll and while it is computed.
+#[test]
+fn futures_of_sums_are_small_and_send() {
+    let (file, mut window) = (file_in_order(), [0; 64]);
+    let [crc, sha] = [size_of::<Crc32>(), size_of::<Sha256>()].map(|sum| OF_A_MODEL + 2 * sum);
+    let mut model = finish(Model::open(storage(&file), &mut window)).expect("valid file");
+    drop(small(crc, model.sum(Crc32::new(), &mut window)));
+    drop(small(sha, model.sum(Sha256::new(), &mut window)));
+    drop(small(sha, model.data_sum(Sha256::new(), &mut window)));
+    drop(small(sha, model.verify(Sha256::new(), &[0; 32], &mut window)));
+    drop(small(sha, model.verify_embedded(Sha256::new(), &mut window)));
+    let a = finish(model.find("a", &mut window)).expect("read").expect("found");
+    let mut reader = model.reader(&a).expect("of this file");
+    let of_a_reader = 2 * OF_A_READER + 2 * size_of::<Sha256>();
+    drop(small(of_a_reader, reader.sum(Sha256::new(), &mut window)));
 }
 
 #[test]

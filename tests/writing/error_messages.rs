@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{Dtype, ErrorKind, error::Class};
 
-const MISTAKES: [(ErrorKind, &str, &str); 13] = [
+const MISTAKES: [(ErrorKind, &str, &str); 14] = [
     (
         ErrorKind::TooManyBytes { tensor: 2, given: 9, left: 8 },
         "usage.bytes",
@@ -59,6 +59,7 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
         "limit.capacity",
         "storage too small for the file: 120 bytes needed, 100 available",
     ),
+    (ErrorKind::SumMissing, "usage.sum", "the file contains no sum"),
     (ErrorKind::NoWindow, "usage.window", "the window is empty: give it at least 1 byte"),
 ];
 

@@ -43,6 +43,7 @@
 //! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
 //! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
 //! | to be written | [`write::Writer`] |
+//! | to be checked for damage | [`integrity`] |
 //!
 //! # What holds everywhere
 //!
@@ -67,6 +68,8 @@
 //! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |
 //! | `half` | `f16` and `bf16` as element types |
 //! | `heapless` | lists of tensors and values of metadata that own their texts, without a heap |
+//! | `sha2` | `integrity::Sha256`: SHA-256 sums, and the sum in a file |
+//! | `crc32` | `integrity::Crc32`: CRC-32 sums |
 //! | `serde-json-core` | metadata decoded into your own types |
 //! | `defmt` | `defmt::Format` for every type that has `Debug`, except those of `std` |
 //! | `std` | models in files, memory maps, `std::fs::File` as storage, errors that become `io::Error` |
@@ -92,6 +95,7 @@ mod dtype;
 pub mod file;
 pub mod header;
 pub mod index;
+pub mod integrity;
 pub mod io;
 pub mod metadata;
 mod model;
@@ -109,6 +113,7 @@ pub mod write;
 
 // What `model` imports, which is compiled for both forms.
 use embedded_safetensors_macros::blocking as form;
+use integrity::feed::feed;
 
 pub use dtype::Dtype;
 #[doc(inline)]

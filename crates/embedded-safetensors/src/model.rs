@@ -1,6 +1,6 @@
 //! A model in storage.
 
-use super::{ReadAt, TensorReader, form};
+use super::{ReadAt, TensorReader, feed, form};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -9,6 +9,7 @@ use crate::header::progress::Machine;
 use crate::index::Index;
 use crate::index::build::IndexBuilder;
 use crate::index::memory::{IndexMemory, IndexSize};
+use crate::integrity::{Sum, Verifier, check};
 use crate::io::{FileLen, ReadError};
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
@@ -37,7 +38,8 @@ use crate::validate::{Summary, Validator};
 /// The header is read through a window, a buffer you pass to each call. One byte is enough; a larger window
 /// is faster, up to about one block of the storage. For many lookups, [build an index](Self::build_index).
 ///
-/// The format has no checksum for the data, so changes of the data are not detected.
+/// The format has no checksum for the data, so changes of the data are not detected, unless you
+/// [verify a sum](Self::verify).
 ///
 /// *Memory*: 24 bytes and the storage. [`open`](Self::open), [`find_all`](Self::find_all), and reading a
 /// tensor or its rows take at most 704 bytes of stack on a Cortex-M3, including the frame of the caller, for
@@ -396,6 +398,81 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
         self.pass(&mut DuplicateFinder::new(key, slots, text).of_proven(), window).await
+    }
+
+    /// Computes a sum of the whole file, in one pass. What follows the last tensor in a partition is not
+    /// read.
+    ///
+    /// The bytes pass through the window, or are read in place if the file is
+    /// [in memory](ReadAt::in_memory).
+    ///
+    /// *Memory*: that of the sum.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoWindow`]; those of the storage; [`ReadError::UnexpectedEof`].
+    pub async fn sum<H: Sum>(
+        &mut self,
+        mut sum: H,
+        window: &mut [u8],
+    ) -> Result<H::Value, ReadError<S::Error>> {
+        let end = self.summary().file_len();
+        feed(&mut self.source, 0, end, &mut sum, window).await?;
+        Ok(sum.finish())
+    }
+
+    /// Computes a sum of the data, all tensors together, without the header. Otherwise as
+    /// [`sum`](Self::sum).
+    ///
+    /// *Memory*: that of the sum.
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum).
+    pub async fn data_sum<H: Sum>(
+        &mut self,
+        mut sum: H,
+        window: &mut [u8],
+    ) -> Result<H::Value, ReadError<S::Error>> {
+        let (begin, end) = (self.summary().data_start, self.summary().file_len());
+        feed(&mut self.source, begin, end, &mut sum, window).await?;
+        Ok(sum.finish())
+    }
+
+    /// Computes a sum of the whole file, and compares it with the expected one.
+    ///
+    /// *Memory*: that of the sum.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SumMismatch`] when the file has changed; otherwise as [`sum`](Self::sum).
+    pub async fn verify<H: Sum>(
+        &mut self,
+        sum: H,
+        expected: &H::Value,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        let found = self.sum(sum, window).await?;
+        Ok(check::<H>(expected, &found, self.summary().file_len())?)
+    }
+
+    /// Computes the SHA-256 of the whole file, and compares it with the
+    /// [sum in the file](crate::integrity#the-embedded-sum), in one pass.
+    ///
+    /// *Memory*: that of a [`Verifier`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::SumMismatch`] when the file has changed; [`ErrorKind::SumMissing`] when it contains no
+    /// sum; [`ErrorKind::SumSpelling`] when the sum is not 64 hexadecimal digits in lowercase;
+    /// [`ErrorKind::DuplicateKey`]; [`ErrorKind::Changed`]; otherwise as [`sum`](Self::sum).
+    pub async fn verify_embedded(
+        &mut self,
+        sum: impl Sum<Value = [u8; 32]>,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        let mut verifier = Verifier::new(sum);
+        self.pass(&mut verifier, window).await?;
+        verifier.found()?;
+        let (begin, end) = (self.summary().data_start, self.summary().file_len());
+        feed(&mut self.source, begin, end, verifier.sum(), window).await?;
+        Ok(verifier.verify()?)
     }
 
     /// Returns a reader for the bytes of a tensor: a [`TensorInfo`], a [`Query`] after a lookup, or a

@@ -3,8 +3,8 @@
 
 use defmt::Format;
 use embedded_safetensors::{
-    error::*, header::*, index::*, io::*, metadata::*, query::*, reader::*, slice::*, stream::*, tensor::*,
-    validate::*, values::*, view::*, write::*, *,
+    error::*, header::*, index::*, integrity::*, io::*, metadata::*, query::*, reader::*, slice::*,
+    stream::*, tensor::*, validate::*, values::*, view::*, write::*, *,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,8 +109,12 @@ all_format! {
     Writer<'static, Streaming<Device>>,
     DtypeSet,
     NamedTensor<8>,
+    Crc32,
+    EmbeddedSum,
     FileReceiver<'static, 'static, Device>,
     QueryIndex,
+    Sha256,
+    Verifier<Sha256>,
     asynch::Model<Device>,
     asynch::Seekable<Device>,
     asynch::SliceReader<Device>,
@@ -121,7 +125,10 @@ all_format! {
 
 /// Public names that are not types, or belong to types that need an operating system, and so are never
 /// logged on a device.
-const OTHERS: [&str; 27] = [
+const OTHERS: [&str; 30] = [
+    "KEY",
+    "Sum",
+    "ZEROS",
     "ANY_SIZE",
     "Advice",
     "Align",

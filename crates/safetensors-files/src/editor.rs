@@ -11,6 +11,7 @@ use embedded_safetensors::Dtype;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::{PADDING, Version, refusal};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
+use embedded_safetensors::integrity::{KEY, ZEROS};
 use embedded_safetensors::write::{Placement, TensorSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -68,6 +69,7 @@ pub struct ModelEditor {
     pub(crate) metadata: Option<BTreeMap<String, String>>,
     pub(crate) placement: Option<Placement>,
     pub(crate) header_room: Option<u32>,
+    pub(crate) has_sum: bool,
 }
 
 /// A tensor of a source file.
@@ -127,7 +129,8 @@ impl ModelEditor {
         let (path, tensor_count) = (path.to_path_buf(), index.len());
         let source = Source { path, resolved, file, version, fingerprint, data_start, tensors: tensor_count };
         let metadata = index.metadata().cloned();
-        Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None, header_room: None })
+        let (placement, header_room, has_sum) = (None, None, false);
+        Ok(Self { sources: vec![source], tensors, padding, metadata, placement, header_room, has_sum })
     }
 
     /// Restores the header of a file if an edit in place was interrupted, by a power cut or because the
@@ -315,6 +318,39 @@ impl ModelEditor {
     /// Later edits in place can use them.
     pub fn set_header_room(&mut self, bytes: u32) {
         self.header_room = Some(bytes);
+    }
+
+    /// Embeds the SHA-256 of the saved file in it, as the value of the key
+    /// [`safetensors.sha256`](embedded_safetensors::integrity#the-embedded-sum). A sum that it contains
+    /// already is replaced. [`save`](Self::save) then reads all of the data, also when it writes only the
+    /// header.
+    ///
+    /// Without this call, a sum is copied like any other metadata, and is wrong once the file has changed.
+    ///
+    /// ```
+    /// use embedded_safetensors::integrity::Sha256;
+    /// use safetensors_files::ModelEditor;
+    /// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+    /// # use safetensors_files::write_file;
+    /// # let directory = std::env::temp_dir().join(format!("editor-sum-{}", std::process::id()));
+    /// # std::fs::create_dir(&directory)?;
+    /// # let path = directory.join("m");
+    /// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
+    /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
+    ///
+    /// let mut model = ModelEditor::open(&path)?;
+    /// model.embed_sum();
+    /// model.save(&path)?;
+    ///
+    /// let file = std::fs::File::open(&path)?;
+    /// let mut window = [0; 4096];
+    /// embedded_safetensors::Model::open(file, &mut window)?.verify_embedded(Sha256::new(), &mut window)?;
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn embed_sum(&mut self) {
+        self.has_sum = true;
+        self.set_metadata(KEY, ZEROS);
     }
 
     /// Finds a tensor, or padding, by its name.

@@ -17,6 +17,7 @@ mod output;
 mod padding;
 mod save;
 pub mod shards;
+mod sum;
 mod system;
 mod undo;
 mod writer;

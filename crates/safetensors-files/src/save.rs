@@ -1,8 +1,9 @@
 //! Saves an edited model: in place, where only the header is written, or as a copy.
 
-use crate::disk::{Disk, read_header, read_up_to};
+use crate::disk::{Disk, Handle, read_header, read_up_to};
 use crate::editor::{ModelEditor, Source, StoredTensor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
+use crate::sum::{Watch, sum_after};
 use crate::system::System;
 use crate::undo;
 use crate::writer::{FileWriter, spec_error};
@@ -26,9 +27,6 @@ pub enum SaveMethod {
 
 /// The number of bytes of a tensor read at once.
 const PIECE: usize = 1 << 18;
-
-/// Receives the number of tensor bytes copied and the total, and returns whether to continue.
-type Watch<'w> = &'w mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 impl ModelEditor {
     /// Saves the model at `path`, which may be that of a file it comes from.
@@ -67,6 +65,9 @@ impl ModelEditor {
     /// called with the number of tensor bytes copied and the total, first with `(0, total)`, then after every
     /// piece of at most 256 KiB. It stops the copy by [`ControlFlow::Break`]. It is not called when the model
     /// is saved [in place](SaveMethod::InPlace).
+    ///
+    /// With [`embed_sum`](Self::embed_sum), in place too, it is then called with the number of bytes of the
+    /// file that have been summed and the length of the file.
     ///
     /// ```
     /// use safetensors_files::{ModelEditor, EditErrorKind};
@@ -115,14 +116,14 @@ impl ModelEditor {
         path: &Path,
         watch: Watch<'_>,
     ) -> Result<SaveMethod, EditError> {
-        match self.save_in_place(disk, path).map_err(|kind| kind.of(path))? {
+        match self.save_in_place(disk, path, watch).map_err(|kind| kind.of(path))? {
             true => Ok(SaveMethod::InPlace),
             false => self.copy(disk, path, watch).map(|()| SaveMethod::Copied),
         }
     }
 
     /// Saves in place if possible. Returns whether it was.
-    fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, EditErrorKind> {
+    fn save_in_place(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<bool, EditErrorKind> {
         let [source] = &self.sources[..] else { return Ok(false) };
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
         let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
@@ -132,7 +133,10 @@ impl ModelEditor {
         }
         // A file that may not be written is not replaced either.
         let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
-        let Some(new) = self.new_header_for(source)? else { return Ok(false) };
+        let Some(mut new) = self.new_header_for(source)? else { return Ok(false) };
+        if self.has_sum {
+            embed(&mut new, &*source.file, watch)?;
+        }
         let _guard = undo::lock();
         if undo::is_taken(disk, &undo)? {
             return Ok(false);
@@ -193,11 +197,11 @@ impl ModelEditor {
         let mut file = FileWriter::create_on(disk, path, self.spec(&tensors, &pairs))?;
         let mut buffer = vec![0; PIECE];
         let (mut done, total) = (0, stored.iter().map(|stored| stored.end - stored.begin).sum());
-        let mut report = |done| match watch(done, total) {
+        let report = |watch: Watch<'_>, done| match watch(done, total) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(EditErrorKind::Stopped.of(path)),
         };
-        report(done)?;
+        report(&mut *watch, done)?;
         for index in file.order() {
             let Some((stored, source)) =
                 stored.get(index).and_then(|stored| Some((stored, self.sources.get(stored.source)?)))
@@ -211,8 +215,11 @@ impl ModelEditor {
                 tensor.write_bytes(piece)?;
                 at += piece.len() as u64;
                 done += piece.len() as u64;
-                report(done)?;
+                report(&mut *watch, done)?;
             }
+        }
+        if self.has_sum {
+            file.embed_sum(watch)?;
         }
         file.finish_if(|| self.check_sources(disk, path))
     }
@@ -232,6 +239,16 @@ impl ModelEditor {
         }
         Ok(())
     }
+}
+
+/// Replaces the zeros in a new header by the sum of the file that it will have.
+fn embed(header: &mut [u8], file: &dyn Handle, watch: Watch<'_>) -> Result<(), EditErrorKind> {
+    let sum = sum_after(header, file, watch)?;
+    let digits = usize::try_from(sum.at).ok().and_then(|at| header.get_mut(at..)?.first_chunk_mut());
+    if let Some(digits) = digits {
+        *digits = sum.digits();
+    }
+    Ok(())
 }
 
 impl Source {

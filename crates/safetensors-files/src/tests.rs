@@ -6,9 +6,10 @@ use crate::error::{EditError, EditErrorKind};
 use crate::save::SaveMethod;
 use crate::simulated::{CHANGED, FailurePlan, SimulatedDisk, Survival};
 use crate::writer::write_file_on;
-use embedded_safetensors::Dtype;
 use embedded_safetensors::file::FileErrorKind;
+use embedded_safetensors::integrity::{Sha256, Verifier};
 use embedded_safetensors::write::{FileSpec, Placement, TensorSpec};
+use embedded_safetensors::{Dtype, ErrorKind};
 use std::path::{Path, PathBuf};
 
 const SURVIVALS: [Survival; 8] = [
@@ -28,6 +29,10 @@ fn path() -> PathBuf {
 
 type Outcome = Result<(), EditError>;
 
+/// Longer than a sum with its key.
+const ROOM: &str =
+    "some room for another note, or for the sum of the file, which has 64 digits and a long key";
+
 /// Writes a file of two tensors filled with this byte, the last one first and the other in two pieces.
 fn write(disk: &dyn Disk, fill: u8) -> Outcome {
     write_to(disk, &path(), fill)
@@ -35,7 +40,7 @@ fn write(disk: &dyn Disk, fill: u8) -> Outcome {
 
 fn write_to(disk: &dyn Disk, path: &Path, fill: u8) -> Outcome {
     let tensors = [TensorSpec::new("a", Dtype::U8, &[9]), TensorSpec::new("b", Dtype::U8, &[7])];
-    let spec = FileSpec::new(&tensors).with_metadata(&[("note", "some room for another one")]);
+    let spec = FileSpec::new(&tensors).with_metadata(&[("note", ROOM)]);
     write_file_on(disk, path, spec, |file| {
         file.write_tensor("b", &[fill; 7])?;
         file.tensor("a")?.write_bytes(&[fill; 4])?;
@@ -72,8 +77,26 @@ fn align(disk: &dyn Disk) -> Outcome {
     Ok(())
 }
 
+/// Embeds a sum where the header has no space for it, and so by a copy.
+fn embed_by_copy(disk: &dyn Disk) -> Outcome {
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.embed_sum();
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::Copied);
+    Ok(())
+}
+
+/// Embeds a sum in the space of other metadata.
+fn embed_in_place(disk: &dyn Disk) -> Outcome {
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.clear_metadata();
+    editor.embed_sum();
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::InPlace);
+    Ok(())
+}
+
 /// The operations on a file, on a disk without other files.
-const OPERATIONS: [fn(&dyn Disk) -> Outcome; 4] = [|disk| write(disk, 2), edit_in_place, edit_by_copy, align];
+const OPERATIONS: [fn(&dyn Disk) -> Outcome; 6] =
+    [|disk| write(disk, 2), edit_in_place, edit_by_copy, align, embed_by_copy, embed_in_place];
 
 /// Returns the file before and after an operation, and the number of calls.
 fn run(operation: fn(&dyn Disk) -> Outcome) -> (Vec<u8>, Vec<u8>, usize) {
@@ -133,7 +156,7 @@ fn check_recovery(disk: &SimulatedDisk, old: &[u8], new: &[u8], is_done: bool) {
 /// A file that was replaced atomically needs no recovery.
 #[test]
 fn replaced_file_needs_no_recovery() {
-    for operation in [OPERATIONS[0], OPERATIONS[2], OPERATIONS[3]] {
+    for operation in [OPERATIONS[0], OPERATIONS[2], OPERATIONS[3], OPERATIONS[4]] {
         let (old, new, calls) = run(operation);
         for cut in 0..=calls {
             let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
@@ -143,6 +166,32 @@ fn replaced_file_needs_no_recovery() {
                 assert!(bytes == new || bytes == old && !is_done);
             }
         }
+    }
+}
+
+#[test]
+fn embedded_sum_is_that_of_the_saved_file() {
+    let check = |bytes: &[u8]| {
+        let mut verifier = Verifier::new(Sha256::new());
+        verifier.update(bytes);
+        verifier.verify()
+    };
+    for operation in [embed_by_copy, embed_in_place] {
+        let (old, new, _) = run(operation);
+        assert!(check(&old).is_err_and(|error| error.kind == ErrorKind::SumMissing));
+        assert_eq!(check(&new), Ok(()));
+        // Another sum replaces it in place, and is the same for the same file.
+        let disk = SimulatedDisk::with([(&*path(), &*new)]);
+        let mut editor = ModelEditor::open_on(&disk, &path()).expect("valid");
+        editor.embed_sum();
+        assert_eq!(editor.save_on(&disk, &path()).expect("no failure"), SaveMethod::InPlace);
+        assert_eq!(disk.bytes(&path()), Some(new.clone()));
+        let disk = SimulatedDisk::with([(&*path(), &*new)]);
+        let mut editor = ModelEditor::open_on(&disk, &path()).expect("valid");
+        editor.embed_sum();
+        editor.set_placement(Placement::Padded(64));
+        assert_eq!(editor.save_on(&disk, &path()).expect("no failure"), SaveMethod::Copied);
+        assert_eq!(disk.bytes(&path()).map(|bytes| check(&bytes)), Some(Ok(())));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::atomic::{Hidden, Replacement};
 use crate::disk::Disk;
 use crate::error::{EditError, EditErrorKind};
+use crate::sum::{Watch, sum_after};
 use crate::system::System;
 use crate::undo;
 use core::fmt;
@@ -248,6 +249,15 @@ impl<'a> FileWriter<'a> {
         let _guard = undo::lock();
         check()?;
         file.replace_edited_target().map_err(|kind| kind.of(&path))
+    }
+
+    /// Replaces the zeros in the header by the sum of the file, whose tensors are complete.
+    pub(crate) fn embed_sum(&mut self, watch: Watch<'_>) -> Result<(), EditError> {
+        let embedded = self.flush().and_then(|()| {
+            let sum = sum_after(&[], self.file.file(), watch)?;
+            self.write_to_file(sum.at, &sum.digits())
+        });
+        embedded.map_err(|kind| self.error(kind))
     }
 
     fn check_complete(&self) -> Result<(), EditErrorKind> {

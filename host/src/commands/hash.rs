@@ -6,20 +6,23 @@ use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
 use crate::model::{Model, file_alone_in, is_sharded};
 use crate::parallel::{cores, in_order};
-use crate::sums::{Found, Single, Text, has_control, line, no_room, sum_at, verify};
+use crate::sums::{
+    Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, verify,
+};
 use crate::text::shown_text;
 use crate::work::Work;
 use embedded_safetensors::FileModel;
+use safetensors_files::SaveMethod;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::iter;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Print the SHA-256 sums of models and their tensors, or verify files against a list
+/// Print, verify or embed the SHA-256 sums of models and their tensors
 ///
-/// `sha256sum` can also verify output made without options. Exit code: 2 if something cannot be read,
-/// otherwise 1 if a model is invalid or a file does not match its sum, otherwise 0.
+/// `sha256sum` can also verify output made without options. Exit code: 2 if something cannot be read or
+/// written, otherwise 1 if a model is invalid, does not match its sum or contains none, otherwise 0.
 #[derive(clap::Args)]
 pub struct Hash {
     /// Models; `-` is standard input
@@ -35,6 +38,15 @@ pub struct Hash {
     #[arg(long, value_name = "LIST")]
     verify: Option<PathBuf>,
 
+    /// Embed the sum of each model in it, as the value of `safetensors.sha256` in its metadata; writes just
+    /// the header if it has space, otherwise the entire file
+    #[arg(long, conflicts_with_all = ["tensors", "verify", "check_embedded"])]
+    embed: bool,
+
+    /// Verify each model against the sum embedded in it
+    #[arg(long, conflicts_with_all = ["tensors", "verify"])]
+    check_embedded: bool,
+
     /// Print one JSON object per model with the sums of its tensors, or one object for the list
     #[arg(long)]
     json: bool,
@@ -48,6 +60,8 @@ impl Run for Hash {
     fn run(self) -> Outcome {
         match &self.verify {
             Some(list) => self.print_found(list, &verify(list)?),
+            None if self.embed => self.each(|path| self.embed_in(path)),
+            None if self.check_embedded => self.each(|path| self.check_in(path)),
             None => self.hash(),
         }
     }
@@ -72,6 +86,47 @@ impl Hash {
             Ok::<_, Complaint>(())
         })?;
         Ok(worst)
+    }
+
+    /// Treats one model after another. An error of one does not stop the others.
+    fn each(&self, treat: impl Fn(&Path) -> Outcome) -> Outcome {
+        check_stdin_once(&self.models)?;
+        let mut worst = Exit::Good;
+        for path in &self.models {
+            let exit = treat(path).unwrap_or_else(|complaint| complaint.say(self.json));
+            worst = worst.max(exit);
+            Work::check()?;
+        }
+        Ok(worst)
+    }
+
+    fn check_in(&self, path: &Path) -> Outcome {
+        let found = check_embedded(path)?;
+        let mut out = io::stdout().lock();
+        match self.json {
+            true => writeln!(out, "{}", found.json())?,
+            false => found.print(&mut out)?,
+        }
+        Ok(found.exit())
+    }
+
+    fn embed_in(&self, path: &Path) -> Outcome {
+        if path.as_os_str() == "-" {
+            return Err(Complaint::usage("--embed writes files; standard input is none"));
+        }
+        let Embedded { sum, saved, left_out } = embed(path)?;
+        let is_in_place = saved == SaveMethod::InPlace;
+        let mut out = io::stdout().lock();
+        if self.json {
+            let object = Object::new().text("file", &path.to_string_lossy()).flag("ok", true);
+            let object = object.text("sha256", &sum).flag("in_place", is_in_place);
+            writeln!(out, "{}", object.number("padding_left_out", left_out.tensors).end())?;
+        } else {
+            let how = if is_in_place { "in place" } else { "rewritten: no space in the header" };
+            writeln!(out, "{}: sum {sum}, {how}", shown_text(&path.to_string_lossy()))?;
+            left_out.print(&mut out)?;
+        }
+        Ok(Exit::Good)
     }
 
     fn with_tensors(&self) -> bool {

@@ -15,7 +15,7 @@ use crate::product::{Product, check_output_path, check_stdout_use};
 use crate::siblings::{Folders, reject_partial_models};
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
-use embedded_safetensors::write::Placement;
+use embedded_safetensors::{integrity::KEY, write::Placement};
 use safetensors_files::{ModelEditor, SaveMethod};
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -186,6 +186,7 @@ impl Pack {
         if self.edits.clear_metadata {
             editor.clear_metadata();
         }
+        editor.remove_metadata(KEY);
         self.edits.unset.iter().for_each(|key| drop(editor.remove_metadata(key)));
         self.edits.set.iter().for_each(|(key, value)| editor.set_metadata(key, value));
         let mut work = None;

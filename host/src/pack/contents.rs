@@ -75,7 +75,7 @@ impl<'m> Contents<'m> {
     }
 
     fn take_metadata(&mut self, model: &Model, prefer: Option<Prefer>) -> Result<(), Complaint> {
-        let Some(pairs) = model.metadata() else { return Ok(()) };
+        let Some(pairs) = model.pairs() else { return Ok(()) };
         let metadata = self.metadata.get_or_insert_default();
         for (key, value) in pairs {
             let old = metadata.get(key).filter(|old| *old != value);
@@ -90,7 +90,7 @@ impl<'m> Contents<'m> {
                     );
                     return Err(Complaint::about(model.path(), sentence));
                 }
-                _ => drop(metadata.insert(key.clone(), value.clone())),
+                _ => drop(metadata.insert(key.to_owned(), value.to_owned())),
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Computes, stores and verifies SHA-256 sums of files and tensors.
 
 mod digest;
+mod embedded;
 mod finding;
 mod lines;
 mod list;
@@ -8,6 +9,7 @@ mod single;
 mod verify;
 
 pub use digest::{Trouble, open_file, sha256_of, sum_at, sum_of_tensor};
+pub use embedded::{Embedded, check_embedded, embed};
 pub use finding::Found;
 pub use lines::{has_control, line};
 pub use single::{Single, Text, no_room};

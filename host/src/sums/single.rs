@@ -8,7 +8,7 @@ use crate::header::visit;
 use crate::number::digits;
 use crate::parallel::in_order;
 use crate::rows::each_row;
-use crate::source::{Data, Source};
+use crate::source::{BUFFER, Data, Source, pieces};
 use crate::text::quoted;
 use crate::validation::{SHORT, open_valid};
 use crate::work::Work;
@@ -78,6 +78,14 @@ impl<'p> Single<'p> {
         let source = tensors.then_some(&mut self.source);
         let taken = take_sums(source, &self.file, len, start, threads, work);
         taken.map_err(|trouble| trouble.about(self.path))
+    }
+
+    /// Passes all bytes of the file to `take`, one piece after another.
+    ///
+    /// # Errors
+    /// The file cannot be read; those of `take`.
+    pub fn each_piece(&self, take: impl FnMut(&[u8]) -> Result<(), Trouble>) -> Result<(), Trouble> {
+        pieces(&self.file, 0..self.len(), &mut vec![0; BUFFER], take)
     }
 
     /// Prints a line for each tensor in header order.

@@ -45,7 +45,7 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Class {
-    /// The file is not a valid safetensors file.
+    /// The file is not a valid safetensors file, or not the expected one.
     File,
     /// The file may be valid; the memory or the device is too small to tell, or to hold it.
     Limit,

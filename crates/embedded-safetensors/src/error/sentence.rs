@@ -13,12 +13,14 @@ pub(crate) enum Part {
     Bytes(u64),
     /// One byte, as the character that it is or in hexadecimal.
     Byte(u8),
+    /// Four bytes of a sum.
+    Hex(u32),
     Type(Dtype),
     Types(DtypeSet),
     Member(Field),
 }
 
-use Part::{Byte, Bytes, Member, Number, Type, Types};
+use Part::{Byte, Bytes, Hex, Member, Number, Type, Types};
 
 /// One sentence, without a period: a text with `{}` for each part. Unused parts are 0.
 pub(crate) struct Sentence {
@@ -73,6 +75,7 @@ sentences! {
     Number(number) => "{}", number;
     Byte(byte) if byte.is_ascii_graphic() => "'{}'", char::from(*byte);
     Byte(byte) => "byte 0x{:02x}", byte;
+    Hex(number) => "{:08x}", number;
     Type(dtype) => "{}", dtype;
     Types(dtypes) => "{}", dtypes;
     Member(field) => "{}", Named(*field);

@@ -3,9 +3,10 @@
 //!
 //! Of the codes for files, `tensor.` and `layout.reversed` concern one tensor; all other `layout.` codes
 //! and `*.duplicate` compare entries; `data.` and `container.header-beyond-file` need the length of the
-//! file. The parser finds all others at the byte it reads.
+//! file; `integrity.` are no verdict on the format, but on the bytes of one file. The parser finds all others
+//! at the byte it reads.
 
-use super::sentence::Part::{Byte, Bytes, Member, Number, Type, Types};
+use super::sentence::Part::{Byte, Bytes, Hex, Member, Number, Type, Types};
 use super::sentence::{Sentence, fits};
 use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QueryIndex};
 use crate::dtype::{Dtype, DtypeSet};
@@ -161,7 +162,7 @@ macro_rules! plain {
 }
 
 errors! {
-    // The file is not a valid safetensors file.
+    // The file is not a valid safetensors file, or not the expected one.
     File {
         /// Fewer than 8 bytes. At: the end of the file.
         FileTooShort = "container.short" { "the file is shorter than the 8 bytes of the header's length" }
@@ -317,6 +318,20 @@ errors! {
         DuplicateName = "name.duplicate" { "duplicate name: an earlier tensor has the same name" }
         /// Two keys in `__metadata__` are the same. At: the second key's opening quote.
         DuplicateKey = "metadata.duplicate" { "duplicate key: an earlier key of \"__metadata__\" is the same" }
+        /// The file does not have the expected sum: it has changed, or is another file. At: the end of the
+        /// file; the first digit of a sum in the file.
+        SumMismatch {
+            /// The first four bytes of the expected sum.
+            expected: u32,
+            /// The first four bytes of the sum of the file.
+            found: u32,
+        } = "integrity.sum" {
+            "the sum begins with {}, but {} is expected", Hex(found), Hex(expected);
+        }
+        /// The sum in the file cannot be read. At: the value's opening quote.
+        SumSpelling = "integrity.digits" {
+            "the sum in the file is not 64 lowercase hexadecimal digits without escapes";
+        }
     }
 
     // The file may be valid; the memory or the device is too small to tell, or to hold it.
@@ -657,6 +672,10 @@ errors! {
         } = "usage.partition" {
             "the partition begins at address {}, which is not a multiple of the flash's sector size, {} bytes",
                 Number(start as u64), Number(sector as u64);
+        }
+        /// The file contains no sum. At: the end of the header.
+        SumMissing = "usage.sum" {
+            "the file contains no sum";
         }
     }
 }

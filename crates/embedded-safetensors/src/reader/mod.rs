@@ -16,6 +16,7 @@ pub(crate) mod tensor;
 mod values;
 
 // Imports of the files that are compiled for both the blocking and the asynchronous form.
+use crate::integrity::feed::feed;
 use crate::io::{ReadAt, read_full};
 #[cfg(feature = "embedded-io")]
 use embedded_io as eio;

@@ -4,11 +4,12 @@
 use super::eio;
 use super::slice::SliceReader;
 use super::values::Values;
-use super::{ReadAt, form, read_full};
+use super::{ReadAt, feed, form, read_full};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::integrity::Sum;
 use crate::io::ReadError;
 #[cfg(feature = "embedded-io")]
 use crate::io::read::arrived;
@@ -154,6 +155,23 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         let (offset, piece) = self.span.fill(offset, buffer)?;
         read_full(&mut self.source, offset, piece).await?;
         Ok(piece.len())
+    }
+
+    /// Computes a sum of all bytes of the tensor, through the buffer, or in place if the file is
+    /// [in memory](ReadAt::in_memory). The position of [`next_chunk`](Self::next_chunk) is unchanged.
+    ///
+    /// *Memory*: that of the sum.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoWindow`] when the buffer is empty; those of the storage; [`ReadError::UnexpectedEof`].
+    pub async fn sum<H: Sum>(
+        &mut self,
+        mut sum: H,
+        buffer: &mut [u8],
+    ) -> Result<H::Value, ReadError<S::Error>> {
+        let begin = self.span.start();
+        feed(&mut self.source, begin, begin + self.span.len(), &mut sum, buffer).await?;
+        Ok(sum.finish())
     }
 
     /// Moves to byte `position` of the tensor, forwards or backwards. If that is inside an element, the

@@ -24,6 +24,11 @@ pub(crate) const fn low_usize(number: u64) -> usize {
     number as usize
 }
 
+/// Returns the hexadecimal digit of a number below 16.
+pub(crate) const fn hex_digit(number: u8) -> u8 {
+    if number < 10 { b'0' + number } else { b'a' + number - 10 }
+}
+
 /// Copies as many elements as both slices have, and returns how many. `copy_from_slice` has a panic path
 /// that is only removed where the compiler inlines it.
 pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) -> usize {

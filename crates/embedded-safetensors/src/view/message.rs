@@ -5,7 +5,7 @@ use super::walk::tensor_at;
 use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::error::sentence::{Part, Sentence, split};
-use crate::util::bytes::get_mut;
+use crate::util::bytes::{get_mut, hex_digit};
 
 /// A text of bounded length. A longer text is cut and ends with "…".
 pub(super) struct Message {
@@ -157,9 +157,18 @@ impl Message {
             }
             Part::Byte(byte) => {
                 self.push("byte 0x");
-                self.push_byte(hex_digit(byte >> 4));
-                self.push_byte(hex_digit(byte & 0xF));
+                self.push_hex(&[byte]);
             }
+            Part::Hex(number) => self.push_hex(&number.to_be_bytes()),
+        }
+    }
+
+    const fn push_hex(&mut self, bytes: &[u8]) {
+        let mut left = bytes;
+        while let [byte, rest @ ..] = left {
+            self.push_byte(hex_digit(*byte >> 4));
+            self.push_byte(hex_digit(*byte & 0xF));
+            left = rest;
         }
     }
 
@@ -259,10 +268,6 @@ const fn is_invisible(character: char) -> bool {
             | '\u{FFF9}'..='\u{FFFB}'
             | '\u{E0000}'..='\u{E0FFF}'
     )
-}
-
-const fn hex_digit(number: u8) -> u8 {
-    if number < 10 { b'0' + number } else { b'a' + number - 10 }
 }
 
 /// The powers of ten that fit in 64 bits, highest first.

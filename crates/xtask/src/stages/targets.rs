@@ -7,7 +7,8 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{machine, workspace};
 
 /// The features of the library for firmware.
-const FEATURES: [&str; 8] = [
+const FEATURES: [&str; 10] = [
+    "crc32",
     "defmt",
     "embedded-io",
     "embedded-io-async",
@@ -16,6 +17,7 @@ const FEATURES: [&str; 8] = [
     "half",
     "heapless",
     "serde-json-core",
+    "sha2",
 ];
 
 /// Checks that the library compiles for every microcontroller: with no features, with each alone and with

@@ -4,6 +4,7 @@
 
 use embedded_safetensors::{
     header::{Entries, HeaderParser},
+    integrity::{Crc32, Sha256, Verifier},
     query::Query,
     validate::{DuplicateFinder, SortSlot, Validator},
     write::{FilePlan, HeaderEncoder, Recording, Writer},
@@ -22,5 +23,8 @@ fn print_sizes() {
     figure("encoder", size_of::<HeaderEncoder<'_>>() as u32);
     figure("writer", size_of::<Writer<'_, ()>>() as u32);
     figure("recorder", size_of::<Writer<'_, Recording<'_, ()>>>() as u32);
+    figure("crc32", size_of::<Crc32>() as u32);
+    figure("sha256", size_of::<Sha256>() as u32);
+    figure("verifier", size_of::<Verifier<Sha256>>() as u32);
     figure("plan", size_of::<FilePlan<'_>>() as u32);
 }

@@ -97,7 +97,7 @@ const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 74] = [
+const KINDS: [ErrorKind; 75] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -127,6 +127,7 @@ const KINDS: [ErrorKind; 74] = [
     ErrorKind::Overlap { begin: 4, previous_end: 8 },
     ErrorKind::DataShort { needed: 9, present: 10 },
     ErrorKind::DataTrailing { needed: 2 },
+    ErrorKind::SumMismatch { expected: 0x0123_abcd, found: 0xffff_fff0 },
     ErrorKind::Rank { limit: 4 },
     ErrorKind::NameLength { needed: 4, capacity: 5 },
     ErrorKind::SlotCount { capacity: 1 },

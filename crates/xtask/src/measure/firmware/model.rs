@@ -104,6 +104,15 @@ pub fn matrix(dtype: &str, width: usize, [rows, columns]: [usize; 2]) -> Model {
     Model::new(file.bytes(), plain(0))
 }
 
+/// Returns a file of 64 KiB of zeros that contains its own sum, which Python's `hashlib` has computed.
+pub fn with_sum() -> Model {
+    const SUM: &str = "1e002e02f1de9acbef6c66dd261d7cdc3b89f6c1504cf18e1a9e646f68b0520e";
+    let file = ModelFile::default().with(&plain(0), "U8", "[65536]", std::iter::repeat_n(0, 1 << 16));
+    let metadata = format!(r#"{{"__metadata__":{{"safetensors.sha256":"{SUM}"}},"#);
+    let header = model::padded(metadata + file.header().trim_start_matches('{'));
+    Model::new(file.bytes_with_header(&header), plain(0))
+}
+
 /// The dtypes of `firmware/measure`'s description in the order in which the reference writes them, with the
 /// bits of an element.
 const DTYPES: [(&str, usize); 6] =

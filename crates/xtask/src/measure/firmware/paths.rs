@@ -35,8 +35,30 @@ const ROW_LEN: usize = 4 * ROW;
 const DTYPES: [(&str, usize); 4] = [("F32", 4), ("F16", 2), ("BF16", 2), ("I8", 1)];
 
 /// The types that callers keep, as the program `sizes` names them.
-const SIZES: [&str; 10] =
-    ["parser", "check", "duplicates", "entries", "slot", "wanted", "encoder", "writer", "recorder", "plan"];
+const SIZES: [&str; 13] = [
+    "parser",
+    "check",
+    "duplicates",
+    "entries",
+    "slot",
+    "wanted",
+    "encoder",
+    "writer",
+    "recorder",
+    "plan",
+    "crc32",
+    "sha256",
+    "verifier",
+];
+
+/// The programs that compute a sum of a file.
+const SUMS: [(&str, &str); 3] = [
+    ("crc32", "Model: CRC-32 of 64 KiB"),
+    ("sha256", "Model: SHA-256 of 64 KiB"),
+    ("embedded", "Model: the embedded sum of 64 KiB"),
+];
+/// The program that only opens the file.
+const OPENED: &str = "opened";
 
 pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     flash(bench, sheet)?;
@@ -45,6 +67,7 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
         headers(bench, sheet, program, name)?;
     }
     network(bench, sheet)?;
+    sums(bench, sheet)?;
     for (dtype, width) in DTYPES {
         matrix(bench, sheet, dtype, width)?;
     }
@@ -141,6 +164,23 @@ fn reads_once(figures: &Figures, model: &Model) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("a model was read with {read:?} bytes and calls, not {expected:?}")),
     }
+}
+
+/// Measures the sums of a file: instructions for each of its bytes, the reads included; flash above that of
+/// opening it; stack.
+fn sums(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
+    let model = model::with_sum();
+    let params = Params { steps: vec!["open", "all"], ..Params::window(BLOCK) };
+    for (program, name) in SUMS {
+        let figures = bench.run(program, &model, &params)?;
+        figures.has_done(model.file.len())?;
+        let [open, all] = ["open", "all"].map(|step| bench.instructions(&figures, step));
+        sheet.set(format!("{program}.byte"), (all? - open?) / model.file.len() as f64);
+        sheet.set(format!("{program}.stack"), figures.get("stack")? as f64);
+        sheet.set(format!("{program}.flash"), bench.flash(program)? - bench.flash(OPENED)?);
+        sheet.count(name.to_owned(), bench.target.board.instructions(figures.get("all")?));
+    }
+    Ok(())
 }
 
 /// Measures reading a matrix as `f32`, row by row and in part.

@@ -5,6 +5,7 @@ use crate::values;
 use embedded_safetensors::{
     Error, ErrorKind, Model, ReadAt, ReadError, TensorReader,
     index::{Index, IndexMemory, IndexSize, IndexStorage},
+    integrity::{Crc32, Sha256},
     io::FileLen,
     query::{NamedTensor, Query},
     tensor::Located,
@@ -34,6 +35,7 @@ fn open<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
     let mut model = Model::open(source, buffers.window)?;
     let mut sum = summary(model.summary());
     model.check_unchanged(buffers.window)?;
+    sum ^= sums(&mut model, buffers)?;
     sum ^= find(&mut model, buffers)?;
     sum ^= list(&mut model, buffers)?;
     sum ^= metadata(&mut model, buffers)?;
@@ -43,6 +45,15 @@ fn open<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
     model.validate_names([sum, 2], buffers.slots, buffers.text, buffers.window)?;
     sum ^= size(model.index_size(buffers.window)?);
     Ok(sum ^ index(&mut model, buffers)?)
+}
+
+fn sums<S: ReadAt>(model: &mut Model<S>, buffers: &mut Buffers<'_>) -> Outcome<S> {
+    let crc = model.data_sum(Crc32::new(), buffers.window)?;
+    let sum = model.sum(Sha256::new(), buffers.window)?;
+    model.verify(Crc32::new(), &crc, buffers.window)?;
+    model.verify(Sha256::new(), &sum, buffers.window)?;
+    model.verify_embedded(Sha256::new(), buffers.window)?;
+    Ok(bytes(&sum) ^ u64::from(crc))
 }
 
 fn open_unordered<S: ReadAt>(source: &mut S, buffers: &mut Buffers<'_>) -> Outcome<S> {
