@@ -10,7 +10,7 @@ const CORE: &str = "crates/embedded-safetensors/src/";
 
 /// A file at the root counts as a directory. `lib.rs` imports all.
 const ORDER: &str = "util dtype error shape io tensor header validate index query integrity values slice reader model \
-    stream view metadata write file asynch";
+    write stream view metadata file asynch";
 
 /// The imports of `model.rs` from its parent, which is the root or the module of the asynchronous form.
 const OF_BOTH_FORMS: &str = "{ ReadAt , TensorReader , feed , form }";

@@ -109,7 +109,7 @@ fn help_and_version_succeed() {
     place.run(["--version"]).is(0, version, "");
     for (args, word) in [
         (&["--help"][..], "check"),
-        (&["check", "--help"], "0 if all files are valid"),
+        (&["check", "--help"], "otherwise 1 if at least one is invalid"),
         (&["decode", "--help"], "Exit code"),
     ] {
         let run = place.run(args);
