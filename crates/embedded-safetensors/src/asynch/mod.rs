@@ -46,7 +46,7 @@
 //! * [`TensorReader::next_chunk`], [`read_to_end`](TensorReader::read_to_end),
 //!   [`read_at`](TensorReader::read_at) or `read`: the reader is unchanged. Repeat the call; bytes that
 //!   were read already are read again.
-//! * a read of [`Values`] or a [`SliceReader`]: the reader is unchanged. Repeat the call.
+//! * a read of [`Values`], a [`SliceReader`] or a [`QuantReader`]: the reader is unchanged. Repeat the call.
 //! * a call of a [`Writer`]: the bytes that the sink has taken are counted. For the others, see how the
 //!   sink treats its own dropped futures. Get the position from [`Writer::position`] or
 //!   [`next_tensor`](Writer::next_tensor), and write from there on.
@@ -77,6 +77,8 @@ mod model;
 #[path = "../io/nor.rs"]
 #[cfg(feature = "embedded-storage-async")]
 mod nor;
+#[path = "../quant/reader.rs"]
+mod quantized;
 #[path = "../io/read_at.rs"]
 mod read_at;
 #[path = "../write/recording.rs"]
@@ -110,6 +112,7 @@ use write_at::{invalidate, write_full};
 pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
 pub use nor::NorFile;
+pub use quantized::QuantReader;
 pub use read_at::ReadAt;
 pub use recording::Recording;
 pub use seekable::Seekable;

@@ -101,6 +101,36 @@ impl Error {
     }
 }
 
+/// The role of a tensor in a quantised matrix.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+pub enum QuantRole {
+    /// The stored integers or 4-bit floats.
+    Weight,
+    /// What they are multiplied by.
+    Scale,
+    /// What is subtracted from them first.
+    ZeroPoint,
+}
+
+/// The layout of a quantised matrix: the constructor of [`Matrix`](crate::quant::Matrix) that was called.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+pub enum QuantScheme {
+    /// Integers of 8 bits, with a scale for the matrix or for each row.
+    Q8,
+    /// Integers of 4 bits, with a scale for each group of a row.
+    Q4,
+    /// Floats of 4 bits, with a power of two for each 32 values of a row.
+    Mxfp4,
+}
+
 impl core::error::Error for Error {}
 
 impl core::error::Error for ErrorKind {}

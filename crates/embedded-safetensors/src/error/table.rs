@@ -7,7 +7,7 @@
 
 use super::sentence::Part::{Byte, Bytes, Member, Number, Type, Types};
 use super::sentence::{Sentence, fits};
-use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QueryIndex};
+use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QuantRole, QuantScheme, QueryIndex};
 use crate::dtype::{Dtype, DtypeSet};
 #[cfg(feature = "defmt")]
 use crate::error::log::Named;
@@ -573,6 +573,88 @@ errors! {
         } = "usage.subbyte" {
             "the slice begins or ends inside a byte (elements of {} bits): read it as values",
                 Number(bits as u64);
+        }
+        /// A tensor of a quantised matrix has a dtype that its role does not allow. At: its first byte.
+        QuantDtype {
+            /// The role of the tensor.
+            role: QuantRole,
+            /// The layout of the matrix.
+            scheme: QuantScheme,
+            /// The tensor's dtype.
+            found: Dtype,
+            /// The dtype of the weights.
+            weights: Dtype,
+        } = "usage.quant-dtype" {
+            if matches!((role, scheme), (QuantRole::Weight, QuantScheme::Q8)) =>
+                "the weights have dtype {}, but 8-bit weights need I8 or U8", Type(found);
+            if matches!((role, scheme), (QuantRole::Weight, QuantScheme::Q4)) =>
+                "the weights have dtype {}, but 4-bit weights need U8, two to a byte, or I32", Type(found);
+            if matches!(role, QuantRole::Weight) =>
+                "the weights have dtype {}, but MXFP4 weights need F4, or U8 with two to a byte", Type(found);
+            if matches!((role, scheme), (QuantRole::Scale, QuantScheme::Mxfp4)) =>
+                "the scales have dtype {}, but those of MXFP4 need F8_E8M0 or U8", Type(found);
+            if matches!(role, QuantRole::Scale) =>
+                "the scales have dtype {}, but need F32, F16 or BF16", Type(found);
+            if matches!(scheme, QuantScheme::Q8) =>
+                "the zero points have dtype {}, but need that of the weights, {}", Type(found), Type(weights);
+            "the zero points have dtype {}, but those of 4-bit weights need U8", Type(found);
+        }
+        /// A tensor of a quantised matrix has a rank that its role does not allow. At: its first byte.
+        QuantRank {
+            /// The role of the tensor.
+            role: QuantRole,
+            /// The tensor's rank.
+            found: u64,
+            /// The rank that it needs.
+            needed: u64,
+        } = "usage.quant-rank" {
+            if matches!(role, QuantRole::Weight) =>
+                "the weights have rank {}, but a matrix has rank {}", Number(found), Number(needed);
+            if matches!(role, QuantRole::Scale) =>
+                "the scales have rank {}, but need rank {}", Number(found), Number(needed);
+            "the zero points have rank {}, but need that of the scales, {}", Number(found), Number(needed);
+        }
+        /// A tensor of a quantised matrix has another shape than the weights need, or than the scales have. At:
+        /// its first byte.
+        QuantSize {
+            /// The role of the tensor.
+            role: QuantRole,
+            /// Which axis, counted from 0, outermost first.
+            axis: u8,
+            /// How long the axis is.
+            found: u64,
+            /// How long it must be.
+            needed: u64,
+        } = "usage.quant-shape" {
+            if matches!(role, QuantRole::ZeroPoint) =>
+                "the zero points have size {} on axis {}, but the scales have {}",
+                    Number(found), Number(axis as u64), Number(needed);
+            if axis == 0 =>
+                "the scales have size {} on axis 0, but the weights have {} rows", Number(found), Number(needed);
+            "the scales have size {} on axis {}, but a row of the weights has {} groups",
+                Number(found), Number(axis as u64), Number(needed);
+        }
+        /// A group size that is not supported, or that does not divide the length of a row. At: the first byte
+        /// of the weights.
+        QuantGroup {
+            /// The requested group size.
+            group: u64,
+            /// How many columns the matrix has.
+            columns: u64,
+        } = "usage.quant-group" {
+            if matches!(group, 32 | 64 | 128) =>
+                "the weights have {} columns, which is not a multiple of the group size {}",
+                    Number(columns), Number(group);
+            "groups of {} values were requested, but only those of 32, 64 and 128 are supported", Number(group);
+        }
+        /// A slice that does not have the length of a row of the matrix. At: the first byte of the weights.
+        QuantLength {
+            /// How many values the slice has.
+            given: u64,
+            /// How many values a row has.
+            needed: u64,
+        } = "usage.quant-length" {
+            "the slice has {}, but a row of the matrix has {} values", Number(given), Number(needed);
         }
         /// More bytes were given than the next tensor still needs. At: the next byte.
         TooManyBytes {
