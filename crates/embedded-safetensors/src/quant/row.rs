@@ -174,13 +174,16 @@ fn products_of_nibbles(table: &[i8; 16], zero: i32, weights: &[u8], inputs: &[i8
     sum
 }
 
-/// The sum of a block fits into 32 bits.
+/// Adds block by block, because the sum of a block fits into 32 bits. `chunks` would have a panic path.
 fn products_of_bytes(zero: i32, weights: &[u8], inputs: &[i8], integer: impl Fn(u8) -> i32) -> i64 {
-    let mut sum = 0;
-    for (weights, inputs) in weights.chunks(BLOCK).zip(inputs.chunks(BLOCK)) {
-        let products =
-            weights.iter().zip(inputs).map(|(weight, input)| (integer(*weight) - zero) * i32::from(*input));
-        sum += i64::from(products.sum::<i32>());
+    let (weights, inputs) = (weights.chunks_exact(BLOCK), inputs.chunks_exact(BLOCK));
+    let of_block = |weights: &[u8], inputs: &[i8]| {
+        let pairs = weights.iter().zip(inputs);
+        pairs.fold(0, |sum, (weight, input)| sum + (integer(*weight) - zero) * i32::from(*input))
+    };
+    let mut sum = i64::from(of_block(weights.remainder(), inputs.remainder()));
+    for (weights, inputs) in weights.zip(inputs) {
+        sum += i64::from(of_block(weights, inputs));
     }
     sum
 }
