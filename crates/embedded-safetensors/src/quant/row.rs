@@ -133,12 +133,13 @@ fn table(format: Format, Factor { scale, zero }: Factor) -> [f32; 16] {
     }
 }
 
+// Here and below, `chunks` and `chunks_exact` would have a panic path where the compiler optimises for size.
 fn look_up(table: &[f32; 16], weights: &[u8], values: &mut [f32]) {
-    for (pair, byte) in values.chunks_exact_mut(2).zip(weights) {
-        if let [low, high] = pair {
-            *low = of_nibble(table, *byte);
-            *high = of_nibble(table, *byte >> 4);
-        }
+    let mut values = values.iter_mut();
+    for byte in weights {
+        let (Some(low), Some(high)) = (values.next(), values.next()) else { return };
+        *low = of_nibble(table, *byte);
+        *high = of_nibble(table, *byte >> 4);
     }
 }
 
@@ -164,26 +165,25 @@ fn products(format: Format, zero: i32, weights: &[u8], inputs: &[i8]) -> i64 {
 
 /// A group has at most 128 elements, so the sum fits.
 fn products_of_nibbles(table: &[i8; 16], zero: i32, weights: &[u8], inputs: &[i8]) -> i32 {
-    let mut sum = 0;
-    for (pair, byte) in inputs.chunks_exact(2).zip(weights) {
-        if let [low, high] = pair {
-            sum += (i32::from(of_nibble(table, *byte)) - zero) * i32::from(*low);
-            sum += (i32::from(of_nibble(table, *byte >> 4)) - zero) * i32::from(*high);
-        }
+    let (mut sum, mut inputs) = (0, inputs.iter());
+    for byte in weights {
+        let (Some(low), Some(high)) = (inputs.next(), inputs.next()) else { return sum };
+        sum += (i32::from(of_nibble(table, *byte)) - zero) * i32::from(*low);
+        sum += (i32::from(of_nibble(table, *byte >> 4)) - zero) * i32::from(*high);
     }
     sum
 }
 
-/// Adds block by block, because the sum of a block fits into 32 bits. `chunks` would have a panic path.
+/// Adds block by block, because the sum of a block fits into 32 bits.
 fn products_of_bytes(zero: i32, weights: &[u8], inputs: &[i8], integer: impl Fn(u8) -> i32) -> i64 {
-    let (weights, inputs) = (weights.chunks_exact(BLOCK), inputs.chunks_exact(BLOCK));
-    let of_block = |weights: &[u8], inputs: &[i8]| {
-        let pairs = weights.iter().zip(inputs);
-        pairs.fold(0, |sum, (weight, input)| sum + (integer(*weight) - zero) * i32::from(*input))
-    };
-    let mut sum = i64::from(of_block(weights.remainder(), inputs.remainder()));
-    for (weights, inputs) in weights.zip(inputs) {
-        sum += i64::from(of_block(weights, inputs));
+    let (mut sum, mut done) = (0, 0);
+    while done < weights.len() {
+        let len = (weights.len() - done).min(BLOCK);
+        let pairs = part(weights, done, len).iter().zip(part(inputs, done, len));
+        let of_block =
+            pairs.fold(0, |sum, (weight, input)| sum + (integer(*weight) - zero) * i32::from(*input));
+        sum += i64::from(of_block);
+        done += len;
     }
     sum
 }
