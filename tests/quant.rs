@@ -1,5 +1,5 @@
-//! Quantised matrices: the same bits as a plain model of the arithmetic, in both forms and from any storage, and
-//! an error for tensors that do not match.
+//! Quantised matrices: the same bits as a plain model of the arithmetic, in both forms and from any
+//! storage, and an error for tensors that do not match.
 
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, asynch,

@@ -355,9 +355,9 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
-    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OutsideData`] when a tensor ends after the data
-    /// of this file; [`ErrorKind::Size`] when the dimensions of a tensor are not those of its bytes, which is
-    /// possible only with your own [`Located`].
+    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OutsideData`] when a tensor ends after the
+    /// data of this file; [`ErrorKind::Size`] when the dimensions of a tensor are not those of its bytes,
+    /// which is possible only with your own [`Located`].
     pub fn quantized(&mut self, matrix: &Matrix) -> Result<QuantReader<&mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
         Ok(QuantReader::new(&mut self.source, matrix.layout(data_start, data_len)?))

@@ -38,7 +38,9 @@ fn main() -> ExitCode {
         #[cfg(feature = "vectors")]
         ["vectors", manifest, pack] => vectors(manifest, pack, &mut console),
         _ => {
-            eprintln!("usage: desktop digits MODEL | integer MODEL | multiply MODEL | record MODEL RECORDING [BOARD]");
+            eprintln!(
+                "usage: desktop digits MODEL | integer MODEL | multiply MODEL | record MODEL RECORDING [BOARD]"
+            );
             eprintln!("       desktop vectors MANIFEST PACK    (with the feature `vectors`)");
             ExitCode::from(USAGE)
         }

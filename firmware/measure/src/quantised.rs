@@ -11,8 +11,8 @@ const ROW: usize = 64;
 /// The number of values that share a scale.
 const GROUP: u64 = 32;
 
-/// Opens the model, finds the tensors and does something with the matrix of the first two, weights and scales;
-/// returns how many values it has, `None` after an error.
+/// Opens the model, finds the tensors and does something with the matrix of the first two, weights and
+/// scales; returns how many values it has, `None` after an error.
 #[inline(always)]
 pub fn open_find_matrix(
     job: &mut Job<Network>,

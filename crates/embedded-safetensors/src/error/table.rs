@@ -614,8 +614,8 @@ errors! {
                 "the scales have rank {}, but need rank {}", Number(found), Number(needed);
             "the zero points have rank {}, but need that of the scales, {}", Number(found), Number(needed);
         }
-        /// A tensor of a quantised matrix has another shape than the weights need, or than the scales have. At:
-        /// its first byte.
+        /// A tensor of a quantised matrix has another shape than the weights need, or than the scales have.
+        /// At: its first byte.
         QuantSize {
             /// The role of the tensor.
             role: QuantRole,
@@ -634,8 +634,8 @@ errors! {
             "the scales have size {} on axis {}, but a row of the weights has {} groups",
                 Number(found), Number(axis as u64), Number(needed);
         }
-        /// A group size that is not supported, or that does not divide the length of a row. At: the first byte
-        /// of the weights.
+        /// A group size that is not supported, or that does not divide the length of a row. At: the first
+        /// byte of the weights.
         QuantGroup {
             /// The requested group size.
             group: u64,

@@ -11,8 +11,8 @@ use crate::quant::row::Factors;
 /// [`quant`](crate::quant#arithmetic) for the arithmetic. [`Model::quantized`](crate::Model::quantized)
 /// creates one without I/O.
 ///
-/// After an error, the memory that was lent may hold anything. The reader is unchanged, and you can repeat the
-/// call.
+/// After an error, your slices and buffers may hold anything. The reader is unchanged, and you can repeat
+/// the call.
 ///
 /// # Cancel safety
 /// The same holds after a dropped future.
@@ -22,8 +22,8 @@ use crate::quant::row::Factors;
 /// of weights and the values of a group. It has no other buffer but yours.
 ///
 /// # Reads
-/// A call makes one read for the weights of the row, and for every 16 groups one read for their scales and one
-/// for their zero points, if there are any.
+/// A call makes one read for the weights of the row, and for every 16 groups one read for their scales and
+/// one for their zero points, if there are any.
 #[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -66,8 +66,8 @@ impl<S: ReadAt> QuantReader<S> {
     /// Fills `values` with a row.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::QuantLength`] unless `values` has the
-    /// length of a row; those of the storage; [`ReadError::UnexpectedEof`].
+    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::QuantLength`] unless `values` has
+    /// the length of a row; those of the storage; [`ReadError::UnexpectedEof`].
     pub async fn read_row(&mut self, row: u64, values: &mut [f32]) -> Result<(), ReadError<S::Error>> {
         self.layout.check_row(row, values.len())?;
         read_full(&mut self.source, self.layout.weights.row(row), self.layout.tail(values)).await?;
@@ -83,9 +83,9 @@ impl<S: ReadAt> QuantReader<S> {
     /// Multiplies a row by a vector of integers. The weights are read into the front of `buffer`.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::QuantLength`] unless `inputs` has the
-    /// length of a row; [`ErrorKind::BufferLength`] when `buffer` is shorter than [`row_len`](Self::row_len);
-    /// those of the storage; [`ReadError::UnexpectedEof`].
+    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::QuantLength`] unless `inputs` has
+    /// the length of a row; [`ErrorKind::BufferLength`] when `buffer` is shorter than
+    /// [`row_len`](Self::row_len); those of the storage; [`ReadError::UnexpectedEof`].
     pub async fn dot(
         &mut self,
         row: u64,

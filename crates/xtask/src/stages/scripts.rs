@@ -157,8 +157,8 @@ pub fn desktop() -> Outcome {
     Ok([scripts, of_speed].map(check_all).into_iter().sum())
 }
 
-/// Checks that the committed products with quantised matrices, and those of the boards, match numpy to the last
-/// bit.
+/// Checks that the committed products with quantised matrices, and those of the boards, match numpy to the
+/// last bit.
 pub fn quantised() -> Outcome {
     const MAKE: &str = "tests/quantised/make.py";
     let boards = golden_files_with("product ")?;

@@ -94,6 +94,10 @@ fn show_view() {
 
 const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 
+const fn quant_dtype(role: QuantRole, scheme: QuantScheme) -> ErrorKind {
+    ErrorKind::QuantDtype { role, scheme, found: Dtype::F64, weights: Dtype::I8 }
+}
+
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
@@ -162,13 +166,13 @@ const KINDS: [ErrorKind; 90] = [
     ErrorKind::TooManyRanges { asked: 3, rank: 2 },
     ErrorKind::ZeroStep { axis: 1 },
     ErrorKind::PartOfByte { bits: 2 },
-    ErrorKind::QuantDtype { role: QuantRole::Weight, scheme: QuantScheme::Q8, found: Dtype::F64, weights: Dtype::I8 },
-    ErrorKind::QuantDtype { role: QuantRole::Weight, scheme: QuantScheme::Q4, found: Dtype::F64, weights: Dtype::I8 },
-    ErrorKind::QuantDtype { role: QuantRole::Weight, scheme: QuantScheme::Mxfp4, found: Dtype::F64, weights: Dtype::I8 },
-    ErrorKind::QuantDtype { role: QuantRole::Scale, scheme: QuantScheme::Mxfp4, found: Dtype::F64, weights: Dtype::I8 },
-    ErrorKind::QuantDtype { role: QuantRole::Scale, scheme: QuantScheme::Q8, found: Dtype::F64, weights: Dtype::I8 },
-    ErrorKind::QuantDtype { role: QuantRole::ZeroPoint, scheme: QuantScheme::Q8, found: Dtype::F64, weights: Dtype::I8 },
-    ErrorKind::QuantDtype { role: QuantRole::ZeroPoint, scheme: QuantScheme::Q4, found: Dtype::F64, weights: Dtype::I8 },
+    quant_dtype(QuantRole::Weight, QuantScheme::Q8),
+    quant_dtype(QuantRole::Weight, QuantScheme::Q4),
+    quant_dtype(QuantRole::Weight, QuantScheme::Mxfp4),
+    quant_dtype(QuantRole::Scale, QuantScheme::Mxfp4),
+    quant_dtype(QuantRole::Scale, QuantScheme::Q8),
+    quant_dtype(QuantRole::ZeroPoint, QuantScheme::Q8),
+    quant_dtype(QuantRole::ZeroPoint, QuantScheme::Q4),
     ErrorKind::QuantRank { role: QuantRole::Weight, found: 3, needed: 2 },
     ErrorKind::QuantRank { role: QuantRole::Scale, found: 3, needed: 2 },
     ErrorKind::QuantRank { role: QuantRole::ZeroPoint, found: 3, needed: 2 },

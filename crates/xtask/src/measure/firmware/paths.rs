@@ -34,8 +34,8 @@ const ROW: usize = 64;
 const ROW_LEN: usize = 4 * ROW;
 const DTYPES: [(&str, usize); 4] = [("F32", 4), ("F16", 2), ("BF16", 2), ("I8", 1)];
 
-/// Quantised matrices with rows of as many values: the name of each, its weights with the size of a row, and its
-/// scales with their shape and the bytes of a row.
+/// Quantised matrices with rows of as many values: the name of each, its weights with the size of a row,
+/// and its scales with their shape and the bytes of a row.
 type Quantised = (&'static str, (&'static str, usize), (&'static str, &'static str, &'static [u8]));
 const QUANTISED: [Quantised; 3] = [
     ("Q8", ("I8", ROW), ("F16", "[ROWS]", &[0x12, 0x21])),
@@ -167,7 +167,8 @@ fn matrix(bench: Bench, sheet: &mut Sheet, dtype: &str, width: usize) -> Result<
     Ok(())
 }
 
-/// Measures reading a quantised matrix as `f32`, row by row, and multiplying its rows by a vector of integers.
+/// Measures reading a quantised matrix as `f32`, row by row, and multiplying its rows by a vector of
+/// integers.
 fn quantised_matrix(bench: Bench, sheet: &mut Sheet, quantised: &Quantised) -> Result<(), String> {
     let (layout, weights, scales) = *quantised;
     let model = model::quantised(weights, scales, ROWS);
