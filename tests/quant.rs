@@ -3,9 +3,10 @@
 
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, asynch,
-    error::{Class, QuantRole, QuantScheme},
+    error::{Class, QuantRole},
     quant::Matrix,
     query::Query,
+    tensor::DtypeSet,
 };
 use support::executor::{drop_at, finish};
 use support::file::with_header;
@@ -20,9 +21,17 @@ const MODEL: &[u8] = include_bytes!("../firmware/app/models/quantised.safetensor
 /// A tensor: its name, dtype, shape and bytes.
 type Tensor = (&'static str, Dtype, Vec<u64>, Vec<u8>);
 
+/// The constructor of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scheme {
+    Q8,
+    Q4,
+    Mxfp4,
+}
+
 /// A layout with its tensors and what they mean.
 struct Sample {
-    scheme: QuantScheme,
+    scheme: Scheme,
     rows: usize,
     columns: usize,
     group: usize,
@@ -72,19 +81,20 @@ fn scales(random: &mut Random, dtype: Dtype, count: usize) -> (Vec<u8>, Vec<f32>
     let mut bytes = Vec::new();
     let values = (0..count).map(|_| {
         // A significand of 7 bits and a small exponent, which F16, BF16 and F32 have.
-        let (significand, exponent) = (random.number() as u32 & 127, 110 + random.number() as u32 % 20);
-        let value = f32::from_bits(exponent << 23 | significand << 16);
+        let [significand, exponent, ..] = random.number().to_le_bytes();
+        let (significand, exponent) = (u16::from(significand & 127), 110 + u16::from(exponent % 20));
+        let value = f32::from_bits(u32::from(exponent) << 23 | u32::from(significand) << 16);
         match dtype {
             Dtype::F32 => bytes.extend(value.to_bits().to_le_bytes()),
-            Dtype::BF16 => bytes.extend(((value.to_bits() >> 16) as u16).to_le_bytes()),
+            Dtype::BF16 => bytes.extend((exponent << 7 | significand).to_le_bytes()),
             Dtype::F16 if exponent >= 113 => {
-                bytes.extend(((exponent - 112) as u16 * 1024 + significand as u16 * 8).to_le_bytes());
+                bytes.extend(((exponent - 112) * 1024 + significand * 8).to_le_bytes());
             }
             _ => {
                 // Subnormal: units of 2^-24.
-                let units = (f64::from(value) * f64::from(1 << 24)) as u16;
+                let units = (128 + significand) << (exponent - 110);
                 bytes.extend(units.to_le_bytes());
-                return f32::from(units) / (1 << 24) as f32;
+                return f32::from(units) / f32::from(1u16 << 12) / f32::from(1u16 << 12);
             }
         }
         value
@@ -105,7 +115,7 @@ fn q8(
     let (weights, (scale_bytes, scale_values)) =
         (bytes(random, rows * columns), scales(random, scale, count));
     let zeros = if has_zeros { bytes(random, count) } else { vec![0; count] };
-    let integer = |byte: u8| if dtype == Dtype::I8 { i64::from(byte as i8) } else { i64::from(byte) };
+    let integer = |byte: u8| if dtype == Dtype::I8 { i64::from(byte.cast_signed()) } else { i64::from(byte) };
     let of_row = |index: usize| if count == 1 { 0 } else { index / columns };
     let exact = weights.iter().enumerate().map(|(index, byte)| {
         let integer = integer(*byte) - integer(zeros[of_row(index)]);
@@ -120,7 +130,7 @@ fn q8(
     if has_zeros {
         tensors.push(("z", dtype, shape.to_vec(), zeros));
     }
-    Sample { scheme: QuantScheme::Q8, rows, columns, group: columns, tensors, exact, scales }
+    Sample { scheme: Scheme::Q8, rows, columns, group: columns, tensors, exact, scales }
 }
 
 fn nibbles(bytes: &[u8]) -> impl Iterator<Item = u8> {
@@ -153,7 +163,7 @@ fn q4(
     if has_zeros {
         tensors.push(("z", Dtype::U8, shape, zeros));
     }
-    Sample { scheme: QuantScheme::Q4, rows, columns, group, tensors, exact, scales }
+    Sample { scheme: Scheme::Q4, rows, columns, group, tensors, exact, scales }
 }
 
 fn mxfp4(random: &mut Random, [rows, columns]: [usize; 2], dtype: Dtype, scale: Dtype) -> Sample {
@@ -165,17 +175,21 @@ fn mxfp4(random: &mut Random, [rows, columns]: [usize; 2], dtype: Dtype, scale: 
     let exact = nibbles(&weights).map(|element| {
         let value = VALUES[usize::from(element & 7)];
         let value = if element & 8 == 0 { value } else { -value };
-        (value, (value * 2.0) as i64)
+        let doubled = (0..=12).find(|doubled| *doubled as f32 == value.abs() * 2.0).unwrap();
+        (value, if value < 0.0 { -doubled } else { doubled })
     });
     let exact = exact.collect();
-    let power = |exponent: u8| 2f64.powi(i32::from(exponent) - 127) as f32;
+    let power = |exponent: u8| {
+        let exponent = i32::from(exponent) - 127;
+        2f32.powi(exponent / 2) * 2f32.powi(exponent - exponent / 2)
+    };
     let scales = (0..rows * columns).map(|index| power(exponents[index / 32])).collect();
     let width = if dtype == Dtype::F4 { columns } else { columns / 2 };
     let tensors = vec![
         ("w", dtype, vec![rows as u64, width as u64], weights),
         ("s", scale, vec![rows as u64, groups as u64], exponents),
     ];
-    Sample { scheme: QuantScheme::Mxfp4, rows, columns, group: 32, tensors, exact, scales }
+    Sample { scheme: Scheme::Mxfp4, rows, columns, group: 32, tensors, exact, scales }
 }
 
 /// Returns a file with these tensors.
@@ -203,9 +217,9 @@ impl Sample {
         let [weights, scales] = ["w", "s"].map(|name| find(file, name).expect("present"));
         let zeros = find(file, "z");
         match self.scheme {
-            QuantScheme::Q8 => Matrix::q8(&weights, &scales, zeros),
-            QuantScheme::Q4 => Matrix::q4(&weights, &scales, zeros, self.group as u64),
-            QuantScheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
+            Scheme::Q8 => Matrix::q8(&weights, &scales, zeros),
+            Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, self.group as u64),
+            Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
         }
         .expect("found")
     }
@@ -225,7 +239,7 @@ impl Sample {
             let pairs = self.exact[start..].iter().zip(inputs);
             let doubled: i64 = pairs.map(|((_, doubled), input)| doubled * i64::from(*input)).sum();
             let float = match self.scheme {
-                QuantScheme::Mxfp4 => doubled as f32 * 0.5,
+                Scheme::Mxfp4 => doubled as f32 * 0.5,
                 _ => (doubled / 2) as f32,
             };
             sum += float * self.scales[start];
@@ -236,7 +250,7 @@ impl Sample {
 
 fn inputs(columns: usize) -> Vec<i8> {
     let mut random = Random::new(columns as u64);
-    bytes(&mut random, columns).into_iter().map(|byte| byte as i8).collect()
+    bytes(&mut random, columns).into_iter().map(u8::cast_signed).collect()
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {
@@ -258,7 +272,7 @@ fn rows_and_products_have_the_bits_of_the_formula() {
             let (mut values, mut buffer) = (vec![0.0; sample.columns], vec![0; sample.columns]);
             for row in (0..sample.rows).rev() {
                 rows.read_row(row as u64, &mut values).expect("readable");
-                assert_eq!(bits(&values), sample.values(row), "{:?} {row}", sample.tensors);
+                assert_eq!(bits(&values), sample.values(row), "{:?} {row}", sample.scheme);
                 let dot = rows.dot(row as u64, &inputs, &mut buffer).expect("readable");
                 assert_eq!(dot.to_bits(), sample.product(row, &inputs), "{:?} {row}", sample.scheme);
             }
@@ -362,11 +376,7 @@ fn calls_can_be_repeated_after_a_fault() {
 }
 
 /// Returns the error of tensors with these dtypes and shapes, and the offset of the tensor that it is about.
-fn error_of(
-    scheme: QuantScheme,
-    group: u64,
-    tensors: &[(&'static str, Dtype, &[u64])],
-) -> (ErrorKind, String) {
+fn error_of(scheme: Scheme, group: u64, tensors: &[(&'static str, Dtype, &[u64])]) -> (ErrorKind, String) {
     let tensors: Vec<Tensor> = tensors
         .iter()
         .map(|(name, dtype, shape)| {
@@ -379,9 +389,9 @@ fn error_of(
     let [weights, scales] = ["w", "s"].map(|name| find(&file, name).expect("present"));
     let zeros = find(&file, "z");
     let matrix = match scheme {
-        QuantScheme::Q8 => Matrix::q8(&weights, &scales, zeros),
-        QuantScheme::Q4 => Matrix::q4(&weights, &scales, zeros, group),
-        QuantScheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
+        Scheme::Q8 => Matrix::q8(&weights, &scales, zeros),
+        Scheme::Q4 => Matrix::q4(&weights, &scales, zeros, group),
+        Scheme::Mxfp4 => Matrix::mxfp4(&weights, &scales),
     };
     let error: Error = model.quantized(&matrix.expect("found")).expect_err("tensors do not match");
     assert_eq!(error.kind.class(), Class::Usage);
@@ -393,14 +403,14 @@ fn error_of(
 
 use Dtype::{BF16, F4, F8_E8M0, F16, F32, F64, I8, I32, U8, U16};
 use QuantRole::{Scale, Weight, ZeroPoint};
-use QuantScheme::{Mxfp4, Q4, Q8};
+use Scheme::{Mxfp4, Q4, Q8};
 
-fn dtype(role: QuantRole, scheme: QuantScheme, found: Dtype, weights: Dtype) -> ErrorKind {
-    ErrorKind::QuantDtype { role, scheme, found, weights }
+fn dtype(role: QuantRole, found: Dtype, needed: &[Dtype]) -> ErrorKind {
+    ErrorKind::QuantDtype { role, found, needed: DtypeSet::of(needed) }
 }
 
 /// Each row: the layout, the group size, the tensors, the error and the tensor where it is.
-type Mismatch = (QuantScheme, u64, &'static [(&'static str, Dtype, &'static [u64])], ErrorKind, &'static str);
+type Mismatch = (Scheme, u64, &'static [(&'static str, Dtype, &'static [u64])], ErrorKind, &'static str);
 
 #[test]
 fn tensors_that_do_not_match_are_an_error() {
@@ -408,18 +418,24 @@ fn tensors_that_do_not_match_are_an_error() {
     let size = |role, axis, found, needed| ErrorKind::QuantSize { role, axis, found, needed };
     let group = |group, columns| ErrorKind::QuantGroup { group, columns };
     let cases: &[Mismatch] = &[
-        (Q8, 0, &[("w", F32, &[4, 8]), ("s", F32, &[4])], dtype(Weight, Q8, F32, F32), "w"),
-        (Q4, 32, &[("w", I8, &[4, 16]), ("s", F16, &[4, 1])], dtype(Weight, Q4, I8, I8), "w"),
-        (Mxfp4, 0, &[("w", I8, &[4, 16]), ("s", F8_E8M0, &[4, 1])], dtype(Weight, Mxfp4, I8, I8), "w"),
-        (Q8, 0, &[("w", I8, &[4, 8]), ("s", F64, &[4])], dtype(Scale, Q8, F64, I8), "s"),
-        (Q4, 32, &[("w", U8, &[4, 16]), ("s", F8_E8M0, &[4, 1])], dtype(Scale, Q4, F8_E8M0, U8), "s"),
-        (Mxfp4, 0, &[("w", F4, &[4, 32]), ("s", F16, &[4, 1])], dtype(Scale, Mxfp4, F16, F4), "s"),
-        (Q8, 0, &[("w", I8, &[4, 8]), ("s", F32, &[4]), ("z", U8, &[4])], dtype(ZeroPoint, Q8, U8, I8), "z"),
+        (Q8, 0, &[("w", F32, &[4, 8]), ("s", F32, &[4])], dtype(Weight, F32, &[I8, U8]), "w"),
+        (Q4, 32, &[("w", I8, &[4, 16]), ("s", F16, &[4, 1])], dtype(Weight, I8, &[U8, I32]), "w"),
+        (Mxfp4, 0, &[("w", I8, &[4, 16]), ("s", F8_E8M0, &[4, 1])], dtype(Weight, I8, &[F4, U8]), "w"),
+        (Q8, 0, &[("w", I8, &[4, 8]), ("s", F64, &[4])], dtype(Scale, F64, &[F32, F16, BF16]), "s"),
+        (
+            Q4,
+            32,
+            &[("w", U8, &[4, 16]), ("s", F8_E8M0, &[4, 1])],
+            dtype(Scale, F8_E8M0, &[F32, F16, BF16]),
+            "s",
+        ),
+        (Mxfp4, 0, &[("w", F4, &[4, 32]), ("s", F16, &[4, 1])], dtype(Scale, F16, &[F8_E8M0, U8]), "s"),
+        (Q8, 0, &[("w", I8, &[4, 8]), ("s", F32, &[4]), ("z", U8, &[4])], dtype(ZeroPoint, U8, &[I8]), "z"),
         (
             Q4,
             32,
             &[("w", U8, &[4, 16]), ("s", F16, &[4, 1]), ("z", I8, &[4, 1])],
-            dtype(ZeroPoint, Q4, I8, U8),
+            dtype(ZeroPoint, I8, &[U8]),
             "z",
         ),
         (Q8, 0, &[("w", I8, &[32]), ("s", F32, &[4])], rank(Weight, 1, 2), "w"),
@@ -458,20 +474,22 @@ fn tensors_that_do_not_match_are_an_error() {
 
 #[test]
 fn sentences_name_the_role_and_the_numbers() {
-    let sentence = |role, axis, found, needed| ErrorKind::QuantSize { role, axis, found, needed }.to_string();
-    assert_eq!(sentence(Scale, 0, 3, 4), "the scales have size 3 on axis 0, but the weights have 4 rows");
+    let size = ErrorKind::QuantSize { role: Scale, axis: 1, found: 2, needed: 4 };
     assert_eq!(
-        sentence(Scale, 1, 2, 4),
-        "the scales have size 2 on axis 1, but a row of the weights has 4 groups"
-    );
-    assert_eq!(sentence(ZeroPoint, 1, 2, 4), "the zero points have size 2 on axis 1, but the scales have 4");
-    assert_eq!(
-        dtype(Weight, Q4, BF16, BF16).to_string(),
-        "the weights have dtype BF16, but 4-bit weights need U8, two to a byte, or I32"
+        size.to_string(),
+        "the scales of the matrix have size 2 on axis 1 (counted from 0), but 4 is needed"
     );
     assert_eq!(
-        dtype(ZeroPoint, Q8, U16, I8).to_string(),
-        "the zero points have dtype U16, but need that of the weights, I8"
+        dtype(ZeroPoint, U16, &[I8]).to_string(),
+        "the zero points of the matrix have dtype U16, but I8 is needed"
+    );
+    assert_eq!(
+        dtype(Weight, BF16, &[U8, I32]).to_string(),
+        "the weights of the matrix have dtype BF16, but U8 or I32 is needed"
+    );
+    assert_eq!(
+        ErrorKind::QuantGroup { group: 64, columns: 96 }.to_string(),
+        "rows of 96 values have no groups of 64: they need a multiple of 32, 64 or 128"
     );
 }
 

@@ -116,19 +116,13 @@ pub enum QuantRole {
     ZeroPoint,
 }
 
-/// The layout of a quantised matrix: the constructor of [`Matrix`](crate::quant::Matrix) that was called.
-///
-/// *Memory*: one byte, `Copy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[repr(u8)]
-pub enum QuantScheme {
-    /// Integers of 8 bits, with a scale for the matrix or for each row.
-    Q8,
-    /// Integers of 4 bits, with a scale for each group of a row.
-    Q4,
-    /// Floats of 4 bits, with a power of two for each 32 values of a row.
-    Mxfp4,
+names! {
+    QuantRole:
+    /// Returns the word for it, in the plural.
+    name:
+    Self::Weight => "weights",
+    Self::Scale => "scales",
+    Self::ZeroPoint => "zero points",
 }
 
 impl core::error::Error for Error {}

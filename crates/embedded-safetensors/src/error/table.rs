@@ -5,9 +5,9 @@
 //! and `*.duplicate` compare entries; `data.` and `container.header-beyond-file` need the length of the
 //! file. The parser finds all others at the byte it reads.
 
-use super::sentence::Part::{Byte, Bytes, Member, Number, Type, Types};
+use super::sentence::Part::{Byte, Bytes, Member, Number, Role, Type, Types};
 use super::sentence::{Sentence, fits};
-use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QuantRole, QuantScheme, QueryIndex};
+use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QuantRole, QueryIndex};
 use crate::dtype::{Dtype, DtypeSet};
 #[cfg(feature = "defmt")]
 use crate::error::log::Named;
@@ -578,28 +578,15 @@ errors! {
         QuantDtype {
             /// The role of the tensor.
             role: QuantRole,
-            /// The layout of the matrix.
-            scheme: QuantScheme,
             /// The tensor's dtype.
             found: Dtype,
-            /// The dtype of the weights.
-            weights: Dtype,
+            /// The dtypes that it may have.
+            needed: DtypeSet,
         } = "usage.quant-dtype" {
-            if matches!((role, scheme), (QuantRole::Weight, QuantScheme::Q8)) =>
-                "the weights have dtype {}, but 8-bit weights need I8 or U8", Type(found);
-            if matches!((role, scheme), (QuantRole::Weight, QuantScheme::Q4)) =>
-                "the weights have dtype {}, but 4-bit weights need U8, two to a byte, or I32", Type(found);
-            if matches!(role, QuantRole::Weight) =>
-                "the weights have dtype {}, but MXFP4 weights need F4, or U8 with two to a byte", Type(found);
-            if matches!((role, scheme), (QuantRole::Scale, QuantScheme::Mxfp4)) =>
-                "the scales have dtype {}, but those of MXFP4 need F8_E8M0 or U8", Type(found);
-            if matches!(role, QuantRole::Scale) =>
-                "the scales have dtype {}, but need F32, F16 or BF16", Type(found);
-            if matches!(scheme, QuantScheme::Q8) =>
-                "the zero points have dtype {}, but need that of the weights, {}", Type(found), Type(weights);
-            "the zero points have dtype {}, but those of 4-bit weights need U8", Type(found);
+            "the {} of the matrix have dtype {}, but {} is needed", Role(role), Type(found), Types(needed);
         }
-        /// A tensor of a quantised matrix has a rank that its role does not allow. At: its first byte.
+        /// A tensor of a quantised matrix has a rank that its role does not allow, or zero points have
+        /// another rank than the scales. At: its first byte.
         QuantRank {
             /// The role of the tensor.
             role: QuantRole,
@@ -608,14 +595,11 @@ errors! {
             /// The rank that it needs.
             needed: u64,
         } = "usage.quant-rank" {
-            if matches!(role, QuantRole::Weight) =>
-                "the weights have rank {}, but a matrix has rank {}", Number(found), Number(needed);
-            if matches!(role, QuantRole::Scale) =>
-                "the scales have rank {}, but need rank {}", Number(found), Number(needed);
-            "the zero points have rank {}, but need that of the scales, {}", Number(found), Number(needed);
+            "the {} of the matrix have rank {}, but {} is needed", Role(role), Number(found), Number(needed);
         }
-        /// A tensor of a quantised matrix has another shape than the weights need, or than the scales have.
-        /// At: its first byte.
+        /// A tensor of a quantised matrix has another shape than the weights need: the rows of the weights on
+        /// axis 0, and the groups of a row on axis 1; or zero points have another shape than the scales. At:
+        /// its first byte.
         QuantSize {
             /// The role of the tensor.
             role: QuantRole,
@@ -626,15 +610,10 @@ errors! {
             /// How long it must be.
             needed: u64,
         } = "usage.quant-shape" {
-            if matches!(role, QuantRole::ZeroPoint) =>
-                "the zero points have size {} on axis {}, but the scales have {}",
-                    Number(found), Number(axis as u64), Number(needed);
-            if axis == 0 =>
-                "the scales have size {} on axis 0, but the weights have {} rows", Number(found), Number(needed);
-            "the scales have size {} on axis {}, but a row of the weights has {} groups",
-                Number(found), Number(axis as u64), Number(needed);
+            "the {} of the matrix have size {} on axis {} (counted from 0), but {} is needed",
+                Role(role), Number(found), Number(axis as u64), Number(needed);
         }
-        /// A group size that is not supported, or that does not divide the length of a row. At: the first
+        /// A group size that is not 32, 64 or 128, or that does not divide the length of a row. At: the first
         /// byte of the weights.
         QuantGroup {
             /// The requested group size.
@@ -642,10 +621,8 @@ errors! {
             /// How many columns the matrix has.
             columns: u64,
         } = "usage.quant-group" {
-            if matches!(group, 32 | 64 | 128) =>
-                "the weights have {} columns, which is not a multiple of the group size {}",
-                    Number(columns), Number(group);
-            "groups of {} values were requested, but only those of 32, 64 and 128 are supported", Number(group);
+            "rows of {} values have no groups of {}: they need a multiple of 32, 64 or 128",
+                Number(columns), Number(group);
         }
         /// A slice that does not have the length of a row of the matrix. At: the first byte of the weights.
         QuantLength {
@@ -654,7 +631,7 @@ errors! {
             /// How many values a row has.
             needed: u64,
         } = "usage.quant-length" {
-            "the slice has {}, but a row of the matrix has {} values", Number(given), Number(needed);
+            "the slice has {} values, but a row has {}", Number(given), Number(needed);
         }
         /// More bytes were given than the next tensor still needs. At: the next byte.
         TooManyBytes {

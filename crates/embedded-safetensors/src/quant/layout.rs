@@ -1,9 +1,21 @@
 //! A quantised matrix whose tensors match: where its rows are.
 
 use crate::dtype::Dtype;
-use crate::error::{Error, ErrorKind, QuantScheme};
+use crate::error::{Error, ErrorKind};
 use crate::util::bytes::{front, low_usize};
 use crate::values::native::bytes_of_mut;
+
+/// The layout of a matrix: the constructor that was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) enum Scheme {
+    /// Integers of 8 bits, with a scale for the matrix or for each row.
+    Q8,
+    /// Integers of 4 bits, with a scale for each group of a row.
+    Q4,
+    /// Floats of 4 bits, with a power of two for each 32 values of a row.
+    Mxfp4,
+}
 
 /// How weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +58,12 @@ pub(crate) struct Layout {
 }
 
 impl Format {
-    pub(crate) const fn of(scheme: QuantScheme, weights: Dtype) -> Self {
+    pub(crate) const fn of(scheme: Scheme, weights: Dtype) -> Self {
         match (scheme, weights) {
-            (QuantScheme::Q8, Dtype::I8) => Self::Signed,
-            (QuantScheme::Q8, _) => Self::Unsigned,
-            (QuantScheme::Q4, _) => Self::Narrow,
-            (QuantScheme::Mxfp4, _) => Self::Floats,
+            (Scheme::Q8, Dtype::I8) => Self::Signed,
+            (Scheme::Q8, _) => Self::Unsigned,
+            (Scheme::Q4, _) => Self::Narrow,
+            (Scheme::Mxfp4, _) => Self::Floats,
         }
     }
 

@@ -1,8 +1,8 @@
 //! The tensors of a quantised matrix, and whether they match.
 
-use super::layout::{Format, Layout, Table};
-use crate::dtype::Dtype;
-use crate::error::{Error, ErrorKind, QuantRole, QuantScheme};
+use super::layout::{Format, Layout, Scheme, Table};
+use crate::dtype::{Dtype, DtypeSet};
+use crate::error::{Error, ErrorKind, QuantRole};
 use crate::tensor::info::{TensorInfo, mismatch};
 use crate::tensor::location::{Located, Location};
 use crate::util::bytes::copy;
@@ -38,7 +38,7 @@ use crate::util::bytes::copy;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Matrix {
-    scheme: QuantScheme,
+    scheme: Scheme,
     /// How many values share a scale; unused for Q8.
     group: u64,
     weights: Part,
@@ -69,7 +69,7 @@ impl Matrix {
         scales: &impl Located,
         zero_points: Option<TensorInfo>,
     ) -> Result<Self, Error> {
-        Self::new(QuantScheme::Q8, 0, weights, scales, zero_points)
+        Self::new(Scheme::Q8, 0, weights, scales, zero_points)
     }
 
     /// Names the tensors of a matrix of 4-bit integers, with a scale for each `group` values of a row.
@@ -82,7 +82,7 @@ impl Matrix {
         zero_points: Option<TensorInfo>,
         group: u64,
     ) -> Result<Self, Error> {
-        Self::new(QuantScheme::Q4, group, weights, scales, zero_points)
+        Self::new(Scheme::Q4, group, weights, scales, zero_points)
     }
 
     /// Names the tensors of a matrix of 4-bit floats, with a power of two for each 32 values of a row.
@@ -90,11 +90,11 @@ impl Matrix {
     /// # Errors
     /// [`ErrorKind::NotFound`] when a query has not found its tensor.
     pub fn mxfp4(weights: &impl Located, scales: &impl Located) -> Result<Self, Error> {
-        Self::new(QuantScheme::Mxfp4, MX_GROUP, weights, scales, None)
+        Self::new(Scheme::Mxfp4, MX_GROUP, weights, scales, None)
     }
 
     fn new(
-        scheme: QuantScheme,
+        scheme: Scheme,
         group: u64,
         weights: &impl Located,
         scales: &impl Located,
@@ -146,11 +146,10 @@ impl Matrix {
     /// possible only with your own [`Located`].
     fn check(&self, role: QuantRole, part: &Part, data_start: u64, data_len: u64) -> Result<(), Error> {
         part.location.check_inside(data_start, data_len)?;
-        let (found, weights) = (part.location.dtype, self.weights.location.dtype);
+        let found = part.location.dtype;
+        let needed = allowed(self.scheme, role, self.weights.location.dtype);
         let kind = match role {
-            _ if !allows(self.scheme, role, found, weights) => {
-                Some(ErrorKind::QuantDtype { role, scheme: self.scheme, found, weights })
-            }
+            _ if !needed.contains(found) => Some(ErrorKind::QuantDtype { role, found, needed }),
             QuantRole::Weight if part.rank != 2 => {
                 Some(ErrorKind::QuantRank { role, found: part.rank, needed: 2 })
             }
@@ -170,13 +169,13 @@ impl Matrix {
     fn columns(&self) -> Result<(u64, u64), ErrorKind> {
         let [_, stored] = self.weights.dims;
         let in_element = match (self.scheme, self.weights.location.dtype) {
-            (QuantScheme::Q8, _) | (_, Dtype::F4) => 1,
+            (Scheme::Q8, _) | (_, Dtype::F4) => 1,
             (_, Dtype::I32) => 8,
             _ => 2,
         };
         // Larger only if there are no rows.
         let columns = stored.saturating_mul(in_element);
-        if matches!(self.scheme, QuantScheme::Q8) {
+        if matches!(self.scheme, Scheme::Q8) {
             return Ok((columns, columns));
         }
         let group = self.group;
@@ -214,20 +213,20 @@ impl Matrix {
     }
 
     const fn is_q8(&self) -> bool {
-        matches!(self.scheme, QuantScheme::Q8)
+        matches!(self.scheme, Scheme::Q8)
     }
 }
 
-/// Whether a tensor of this role may have this dtype.
-const fn allows(scheme: QuantScheme, role: QuantRole, found: Dtype, weights: Dtype) -> bool {
+/// Returns the dtypes that a tensor of this role may have.
+const fn allowed(scheme: Scheme, role: QuantRole, weights: Dtype) -> DtypeSet {
     match (role, scheme) {
-        (QuantRole::Weight, QuantScheme::Q8) => matches!(found, Dtype::I8 | Dtype::U8),
-        (QuantRole::Weight, QuantScheme::Q4) => matches!(found, Dtype::U8 | Dtype::I32),
-        (QuantRole::Weight, QuantScheme::Mxfp4) => matches!(found, Dtype::F4 | Dtype::U8),
-        (QuantRole::Scale, QuantScheme::Mxfp4) => matches!(found, Dtype::F8_E8M0 | Dtype::U8),
-        (QuantRole::Scale, _) => matches!(found, Dtype::F32 | Dtype::F16 | Dtype::BF16),
-        (QuantRole::ZeroPoint, QuantScheme::Q8) => found as u8 == weights as u8,
-        (QuantRole::ZeroPoint, _) => matches!(found, Dtype::U8),
+        (QuantRole::Weight, Scheme::Q8) => const { DtypeSet::of(&[Dtype::I8, Dtype::U8]) },
+        (QuantRole::Weight, Scheme::Q4) => const { DtypeSet::of(&[Dtype::U8, Dtype::I32]) },
+        (QuantRole::Weight, Scheme::Mxfp4) => const { DtypeSet::of(&[Dtype::F4, Dtype::U8]) },
+        (QuantRole::Scale, Scheme::Mxfp4) => const { DtypeSet::of(&[Dtype::F8_E8M0, Dtype::U8]) },
+        (QuantRole::Scale, _) => const { DtypeSet::of(&[Dtype::F32, Dtype::F16, Dtype::BF16]) },
+        (QuantRole::ZeroPoint, Scheme::Q8) => DtypeSet::of(&[weights]),
+        (QuantRole::ZeroPoint, _) => const { DtypeSet::of(&[Dtype::U8]) },
     }
 }
 

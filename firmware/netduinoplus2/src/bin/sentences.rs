@@ -94,14 +94,10 @@ fn show_view() {
 
 const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 
-const fn quant_dtype(role: QuantRole, scheme: QuantScheme) -> ErrorKind {
-    ErrorKind::QuantDtype { role, scheme, found: Dtype::F64, weights: Dtype::I8 }
-}
-
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 90] = [
+const KINDS: [ErrorKind; 79] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -166,21 +162,10 @@ const KINDS: [ErrorKind; 90] = [
     ErrorKind::TooManyRanges { asked: 3, rank: 2 },
     ErrorKind::ZeroStep { axis: 1 },
     ErrorKind::PartOfByte { bits: 2 },
-    quant_dtype(QuantRole::Weight, QuantScheme::Q8),
-    quant_dtype(QuantRole::Weight, QuantScheme::Q4),
-    quant_dtype(QuantRole::Weight, QuantScheme::Mxfp4),
-    quant_dtype(QuantRole::Scale, QuantScheme::Mxfp4),
-    quant_dtype(QuantRole::Scale, QuantScheme::Q8),
-    quant_dtype(QuantRole::ZeroPoint, QuantScheme::Q8),
-    quant_dtype(QuantRole::ZeroPoint, QuantScheme::Q4),
+    ErrorKind::QuantDtype { role: QuantRole::Scale, found: Dtype::I8, needed: FLOATS },
     ErrorKind::QuantRank { role: QuantRole::Weight, found: 3, needed: 2 },
-    ErrorKind::QuantRank { role: QuantRole::Scale, found: 3, needed: 2 },
-    ErrorKind::QuantRank { role: QuantRole::ZeroPoint, found: 3, needed: 2 },
-    ErrorKind::QuantSize { role: QuantRole::Scale, axis: 0, found: 4, needed: 5 },
-    ErrorKind::QuantSize { role: QuantRole::Scale, axis: 1, found: 4, needed: 5 },
     ErrorKind::QuantSize { role: QuantRole::ZeroPoint, axis: 1, found: 4, needed: 5 },
     ErrorKind::QuantGroup { group: 32, columns: 33 },
-    ErrorKind::QuantGroup { group: 16, columns: 33 },
     ErrorKind::QuantLength { given: 6, needed: 7 },
     ErrorKind::TooManyBytes { tensor: 3, given: 4, left: 5 },
     ErrorKind::TensorLength { tensor: 6, given: 7, needed: 8 },
