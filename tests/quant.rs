@@ -536,3 +536,21 @@ fn documented_sizes_hold() {
     assert!(size_of::<asynch::QuantReader<()>>() <= 136);
     assert!(size_of::<ErrorKind>() <= 24);
 }
+
+/// The documented size of the futures, besides those of the storage.
+const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 260 } else { 368 };
+
+#[test]
+fn futures_are_small() {
+    let sample = mxfp4(&mut Random::new(5), [1, 32], F4, F8_E8M0);
+    let file = file_of(&sample.tensors);
+    let storage = Storage::new(&file, Plan::default());
+    let mut source = Waiting::new(&storage, WAITS);
+    let of_storage = size_of_val(&asynch::ReadAt::read_at(&mut source, 0, &mut []));
+    let mut model = finish(asynch::Model::open(source, &mut [0; 64])).expect("valid");
+    let mut rows = model.quantized(&sample.matrix(&file)).expect("tensors match");
+    let (mut values, mut buffer) = ([0.0; 32], [0; 16]);
+    let of_row = size_of_val(&rows.read_row(0, &mut values));
+    let of_product = size_of_val(&rows.dot(0, &[0; 32], &mut buffer));
+    assert!(of_row.max(of_product) <= OF_A_READER + of_storage, "{of_row}, {of_product}, {of_storage}");
+}

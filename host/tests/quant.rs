@@ -11,16 +11,20 @@ const GROUPS: usize = 2;
 /// A tensor: its name, dtype, shape and bytes.
 type Tensor = (&'static str, &'static str, Vec<usize>, Vec<u8>);
 
+fn number(number: usize) -> u32 {
+    u32::try_from(number).expect("small")
+}
+
 fn weight(output: usize, input: usize) -> u32 {
-    ((output * 7 + input * 3 + input / 5) % 16) as u32
+    number((output * 7 + input * 3 + input / 5) % 16)
 }
 
 fn scale(output: usize, group: usize) -> u16 {
-    (0x2000 + output * 16 + group) as u16
+    u16::try_from(0x2000 + output * 16 + group).expect("small")
 }
 
 fn zero(output: usize, group: usize) -> u32 {
-    ((output + 3 * group) % 15 + 1) as u32
+    number((output + 3 * group) % 15 + 1)
 }
 
 /// Eight values of 4 bits, the first in the lowest bits.
@@ -37,7 +41,7 @@ fn gptq(less: u32) -> Vec<Tensor> {
     let zeros = (0..GROUPS).flat_map(|group| {
         (0..OUTPUTS / 8).flat_map(move |column| packed(|nibble| zero(8 * column + nibble, group) - less))
     });
-    let order = (0..INPUTS).flat_map(|input| ((input / 32) as u32).to_le_bytes());
+    let order = (0..INPUTS).flat_map(|input| number(input / 32).to_le_bytes());
     vec![
         ("l.qweight", "I32", vec![INPUTS / 8, OUTPUTS], weights.collect()),
         ("l.qzeros", "I32", vec![GROUPS, OUTPUTS / 8], zeros.collect()),
@@ -135,7 +139,7 @@ fn usual_zero_points_are_left_out() {
 fn large_layers_are_rewritten_in_bands() {
     // More than 4 MiB of integers.
     let (inputs, outputs) = (1024, 9216);
-    let word = |row: usize, output: usize| ((row * outputs + output) as u32).wrapping_mul(0x9E37_79B1);
+    let word = |row: usize, output: usize| number(row * outputs + output).wrapping_mul(0x9E37_79B1);
     let weights: Vec<u8> = (0..inputs / 8)
         .flat_map(|row| (0..outputs).flat_map(move |output| word(row, output).to_le_bytes()))
         .collect();

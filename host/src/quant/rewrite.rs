@@ -42,7 +42,7 @@ impl Layer<'_> {
         let mut bands = Bands::new(self.path, &self.weights);
         while let Some(band) = bands.next(work)? {
             for column in 0..band.columns {
-                let mut rows = vec![Vec::with_capacity(band.rows.div_ceil(2)); 8];
+                let mut rows = vec![Vec::new(); 8];
                 for input in 0..band.rows {
                     let values = self.packing.values(integer(band.element(input, column)));
                     for (row, value) in rows.iter_mut().zip(values) {

@@ -57,7 +57,7 @@
 //! # Memory
 //! A future holds what the blocking call has on its stack, and the futures of the storage. Without the
 //! latter, it takes on a 32-bit target at most 600 bytes for a [`Model`], 100 for a [`TensorReader`], 176
-//! for [`Values`], and 440 for a [`SliceReader`] or the values of a slice.
+//! for [`Values`], 260 for a [`QuantReader`], and 440 for a [`SliceReader`] or the values of a slice.
 //!
 //! # Panics
 //! As with every `async fn`, a future panics if it is polled again after it has completed. Executors do not
