@@ -16,6 +16,7 @@ pages! {
     getting_started = "src/getting-started.md";
     finding_tensors = "src/finding-tensors.md";
     values = "src/values.md";
+    quantised = "src/quantised.md";
     models_in_flash = "src/models-in-flash.md";
     streaming_input = "src/streaming-input.md";
     metadata = "src/metadata.md";

@@ -9,11 +9,11 @@ use source::File;
 const CORE: &str = "crates/embedded-safetensors/src/";
 
 /// A file at the root counts as a directory. `lib.rs` imports all.
-const ORDER: &str = "util dtype error shape io tensor header validate index query integrity values slice reader model \
-    write stream view metadata file asynch";
+const ORDER: &str = "util dtype error shape io tensor header validate index query integrity values slice reader quant \
+    model write stream view metadata file asynch";
 
 /// The imports of `model.rs` from its parent, which is the root or the module of the asynchronous form.
-const OF_BOTH_FORMS: &str = "{ ReadAt , TensorReader , feed , form }";
+const OF_BOTH_FORMS: &str = "{ QuantReader , ReadAt , TensorReader , feed , form }";
 
 #[test]
 fn no_directory_imports_from_a_lower_one() {

@@ -22,6 +22,7 @@ mod layout;
 mod lookups;
 mod metadata;
 mod oracle;
+mod quant;
 mod reading;
 mod receiver;
 mod recording;

@@ -36,6 +36,7 @@ mod parallel;
 mod picture;
 mod plan;
 mod product;
+mod quant;
 mod report;
 mod rows;
 

@@ -37,7 +37,7 @@ impl<'m> Sliced<'m> {
     pub fn of(model: &'m Model, name: &str, spec: &str) -> Result<Self, Complaint> {
         let tensor = model.tensor(name)?;
         if spec.trim().is_empty() {
-            return Ok(Self { model, tensor, ranges: None, dims: tensor.dims().to_vec() });
+            return Ok(Self::whole(model, tensor));
         }
         let ranges = slicing::ranges(spec, tensor.dims())
             .map_err(|sentence| about(model.path(), &tensor, &sentence))?;
@@ -45,6 +45,11 @@ impl<'m> Sliced<'m> {
         sliced.dims = sliced.slice(&ranges)?.shape().dims().to_vec();
         sliced.ranges = Some(ranges);
         Ok(sliced)
+    }
+
+    /// An entire tensor.
+    pub fn whole(model: &'m Model, tensor: Tensor<'m>) -> Self {
+        Self { model, tensor, ranges: None, dims: tensor.dims().to_vec() }
     }
 
     pub fn name(&self) -> &'m str {

@@ -41,6 +41,7 @@ const CASES: &[Case] = &[
     makes("slice", &["MODEL", "a=:", "-o", "out"], "out"),
     makes("convert", &["MODEL", "out.npz"], "out.npz"),
     makes("convert", &["MODEL", "out.safetensors", "--to", "I16", "--all"], "out.safetensors"),
+    makes("quant", &["MODEL", "--from", "gptq", "-o", "out"], "out"),
     makes("pack", &["MODEL", "-o", "out"], "out"),
     makes("split", &["MODEL", "-o", "out", "--max-size", "3"], "out"),
     makes("emit", &["MODEL", "-o", "out"], "out"),
@@ -293,7 +294,7 @@ fn a_full_disk_leaves_nothing() {
         let run = finish(shell.current_dir(place.path(".")).stdin(Stdio::null()));
         assert!(run.code == Some(2) && run.err.lines().count() == 1, "{}: {run:?}", case.name);
         assert!(run.err.contains("file too large"), "{}: {run:?}", case.name);
-        let is_model = matches!(case.name, "pack" | "split" | "slice");
+        let is_model = matches!(case.name, "pack" | "quant" | "split" | "slice");
         assert!(!is_model || run.err.ends_with(" bytes needed\n"), "{}: {run:?}", case.name);
         assert_eq!(names(&place), before, "{}", case.name);
     }

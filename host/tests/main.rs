@@ -24,6 +24,7 @@ mod join;
 mod numpy;
 mod pack;
 mod pages;
+mod quant;
 mod shards;
 mod slice;
 mod split;

@@ -110,6 +110,7 @@ fn files() -> Place {
     place.put("model.safetensors", &file(model, &[b'x'; 12]));
     place.put("torn.safetensors", &file(torn, &[b'x'; 8256]));
     place.put("old.safetensors", &file(old, b"xx"));
+    place.put("gptq.safetensors", &layer_of_gptq());
     for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {
         let source = folder().join(format!("../firmware/app/models/{source}.safetensors"));
         place.put(name, &fs::read(&source).expect("a model of the firmware"));
@@ -119,6 +120,21 @@ fn files() -> Place {
         fs::copy(&source, place.path(models).join(source.file_name().expect("a name"))).expect("a copy");
     }
     place
+}
+
+/// A layer of 64 inputs and 8 outputs in groups of 32, and its bias.
+fn layer_of_gptq() -> Vec<u8> {
+    let tensors =
+        [("bias", "F16", "[8]", 16), ("qweight", "I32", "[8,8]", 256), ("qzeros", "I32", "[2,1]", 8)];
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for (name, dtype, dims, len) in tensors.into_iter().chain([("scales", "F16", "[2,8]", 32)]) {
+        let end = at + len;
+        entries.push(format!(
+            r#""fc1.{name}":{{"dtype":"{dtype}","shape":{dims},"data_offsets":[{at},{end}]}}"#
+        ));
+        at = end;
+    }
+    file(format!("{{{}}}", entries.join(",")), &vec![0x57; at])
 }
 
 /// Both streams together, as on a terminal.

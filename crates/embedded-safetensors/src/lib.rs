@@ -40,6 +40,7 @@
 //! | on a card, in NOR flash, on anything else that can be read at an offset | [`Model`] |
 //! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], [`stream::Router`] for all tensors |
 //! | looked up often, or its header does not list the tensors in the order of their data | [`index::Index`] |
+//! | of small integers with scales, or of MXFP4 | [`quant`], with a [`Model`] |
 //! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
 //! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
 //! | to be written | [`write::Writer`] |
@@ -99,6 +100,7 @@ pub mod integrity;
 pub mod io;
 pub mod metadata;
 mod model;
+pub mod quant;
 pub mod query;
 pub mod reader;
 mod shape;
@@ -114,6 +116,7 @@ pub mod write;
 // What `model` imports, which is compiled for both forms.
 use embedded_safetensors_macros::blocking as form;
 use integrity::feed::feed;
+use quant::QuantReader;
 
 pub use dtype::Dtype;
 #[doc(inline)]

@@ -1,6 +1,6 @@
 //! A model in storage.
 
-use super::{ReadAt, TensorReader, feed, form};
+use super::{QuantReader, ReadAt, TensorReader, feed, form};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -11,6 +11,7 @@ use crate::index::build::IndexBuilder;
 use crate::index::memory::{IndexMemory, IndexSize};
 use crate::integrity::{Sum, Verifier, check};
 use crate::io::{FileLen, ReadError};
+use crate::quant::Matrix;
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
 use crate::query::find::{Query, Search};
@@ -486,6 +487,18 @@ impl<S: ReadAt> Model<S> {
         let place = tensor.locate()?;
         place.check_inside(data_start, data_len)?;
         Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
+    }
+
+    /// Returns a reader for the rows of a quantised matrix, if its tensors match.
+    ///
+    /// # Errors
+    /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
+    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OutsideData`] when a tensor ends after the
+    /// data of this file; [`ErrorKind::Size`] when the dimensions of a tensor are not those of its bytes,
+    /// which is possible only with your own [`Located`].
+    pub fn quantized(&mut self, matrix: &Matrix) -> Result<QuantReader<&mut S>, Error> {
+        let Summary { data_start, data_len, .. } = self.summary();
+        Ok(QuantReader::new(&mut self.source, matrix.layout(data_start, data_len)?))
     }
 
     /// Reads the header once, and validates it unless that has been done. `open` and `find_all` share this

@@ -3,7 +3,7 @@
 
 use defmt::Format;
 use embedded_safetensors::{
-    error::*, header::*, index::*, integrity::*, io::*, metadata::*, query::*, reader::*, slice::*,
+    error::*, header::*, index::*, integrity::*, io::*, metadata::*, quant::*, query::*, reader::*, slice::*,
     stream::*, tensor::*, validate::*, values::*, view::*, write::*, *,
 };
 use std::fs;
@@ -112,6 +112,9 @@ all_format! {
     Crc32,
     EmbeddedSum,
     FileReceiver<'static, 'static, Device>,
+    Matrix,
+    QuantReader<Device>,
+    QuantRole,
     QueryIndex,
     Sha256,
     Verifier<Sha256>,

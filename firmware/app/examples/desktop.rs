@@ -3,6 +3,7 @@
 //! ```console
 //! $ cargo run --release --example desktop -- digits models/digits-f16.safetensors
 //! $ cargo run --release --example desktop -- integer models/digits-i8.safetensors
+//! $ cargo run --release --example desktop -- multiply models/quantised.safetensors
 //! $ cargo run --release --example desktop -- \
 //!     record models/digits-f16.safetensors recording.safetensors riscv-virt
 //! $ cargo run --release --example desktop --features vectors -- \
@@ -10,8 +11,8 @@
 //! ```
 
 use app::{
-    Failure, FailureSink, Integer, ModelLocation, Observer, Recording, Sink, Text, origin, read_digits,
-    read_digits_in_integers,
+    Failure, FailureSink, Integer, ModelLocation, Observer, Recording, Sink, Text, multiply, origin,
+    read_digits, read_digits_in_integers,
 };
 use embedded_safetensors::{View, WriteError};
 use std::ffi::OsStr;
@@ -28,12 +29,18 @@ fn main() -> ExitCode {
     match words[..] {
         ["digits", model] => ended(digits(model, &mut console, &mut ()), &mut console),
         ["integer", model] => integer(model, &mut console),
+        ["multiply", model] => {
+            let file = File::open(model).map_err(Failure::NoModel);
+            ended(file.and_then(|file| multiply(file, &mut console)), &mut console)
+        }
         ["record", model, recording] => record(model, recording, "desktop", &mut console),
         ["record", model, recording, board] => record(model, recording, board, &mut console),
         #[cfg(feature = "vectors")]
         ["vectors", manifest, pack] => vectors(manifest, pack, &mut console),
         _ => {
-            eprintln!("usage: desktop digits MODEL | integer MODEL | record MODEL RECORDING [BOARD]");
+            eprintln!(
+                "usage: desktop digits MODEL | integer MODEL | multiply MODEL | record MODEL RECORDING [BOARD]"
+            );
             eprintln!("       desktop vectors MANIFEST PACK    (with the feature `vectors`)");
             ExitCode::from(USAGE)
         }

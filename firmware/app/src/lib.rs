@@ -13,6 +13,7 @@ mod digits;
 mod failure;
 mod integer;
 mod network;
+mod quantised;
 mod recording;
 mod report;
 mod storage;
@@ -24,6 +25,7 @@ pub use digits::{COUNT, Digit, Image, PIXELS, digits};
 pub use failure::{Difference, Failure, Form};
 pub use integer::{Dense, Integer};
 pub use network::{CLASSES, Memory, Network, WIDTHS};
+pub use quantised::multiply;
 pub use recording::{Recording, origin};
 #[cfg(feature = "defmt")]
 pub use report::Defmt;

@@ -63,6 +63,17 @@ pub enum Event<'a> {
         /// The number of outputs for each image.
         values: u32,
     },
+    /// A row of a quantised matrix has been multiplied by a vector.
+    Product {
+        /// The name of the matrix.
+        matrix: &'a str,
+        /// The row, counted from 0.
+        row: u64,
+        /// The product with its values as floats, as bits.
+        of_values: u32,
+        /// The product with its integers, as bits.
+        of_integers: u32,
+    },
     /// The verdict about a conformance vector.
     #[cfg(feature = "vectors")]
     Vector {
@@ -97,6 +108,8 @@ sentences! {
     Self::Storage { bytes, reads } => "storage: {} bytes in {} reads", bytes, reads;
     Self::Recorded { bytes, images, values } =>
         "recorded: {} bytes, {} guesses and {} activations for each", bytes, images, values;
+    Self::Product { matrix, row, of_values, of_integers } =>
+        "product of {}, row {}: {:08x} of values, {:08x} of integers", matrix, row, of_values, of_integers;
     #[cfg(feature = "vectors")]
     Self::Vector { id, outcome } => "vector {}: {}", id, outcome;
     #[cfg(feature = "vectors")]

@@ -3,12 +3,14 @@
 
 mod card;
 mod digits;
+mod quantised;
 mod registers;
 mod ssi;
 mod vectors;
 
 pub use card::{Card, CardError, DescribedError, NoClock, Pause, Slot};
 pub use digits::read_digits;
+pub use quantised::multiply;
 pub use vectors::judge_vectors;
 
 use app::Text;

@@ -6,7 +6,7 @@ use board::{Broken, Card};
 use embedded_safetensors::{Dtype, Model, ReadAt, ReadError, TensorReader, query::Query, slice::AxisRange};
 
 /// A sector of a card: first the window for the header, then the buffer for the data.
-const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 
 /// Fixes the alignment: otherwise the compiler chooses it, and copies to odd addresses take longer.
 #[repr(align(8))]

@@ -17,6 +17,7 @@ mod hash;
 mod inspect;
 mod join;
 mod pack;
+mod quant;
 mod slice;
 mod split;
 #[cfg(not(feature = "chips"))]
@@ -35,6 +36,7 @@ pub enum Command {
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
+    Quant(quant::Quant),
     Pack(pack::Pack),
     Split(split::Split),
     Join(join::Join),
@@ -63,6 +65,7 @@ impl Command {
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),
+            Self::Quant(quant) => end(quant),
             Self::Pack(pack) => end(pack),
             Self::Split(split) => end(split),
             Self::Join(join) => end(join),

@@ -101,6 +101,30 @@ impl Error {
     }
 }
 
+/// The role of a tensor in a quantised matrix.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+pub enum QuantRole {
+    /// The stored integers or 4-bit floats.
+    Weight,
+    /// What they are multiplied by.
+    Scale,
+    /// What is subtracted from them first.
+    ZeroPoint,
+}
+
+names! {
+    QuantRole:
+    /// Returns the word for it, in the plural.
+    name:
+    Self::Weight => "weights",
+    Self::Scale => "scales",
+    Self::ZeroPoint => "zero points",
+}
+
 impl core::error::Error for Error {}
 
 impl core::error::Error for ErrorKind {}

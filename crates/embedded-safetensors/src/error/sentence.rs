@@ -2,7 +2,7 @@
 
 use crate::dtype::{Dtype, DtypeSet};
 use crate::error::log::Named;
-use crate::error::{Error, ErrorKind, Field};
+use crate::error::{Error, ErrorKind, Field, QuantRole};
 use core::fmt;
 
 /// A number or a name in a sentence.
@@ -18,9 +18,10 @@ pub(crate) enum Part {
     Type(Dtype),
     Types(DtypeSet),
     Member(Field),
+    Role(QuantRole),
 }
 
-use Part::{Byte, Bytes, Hex, Member, Number, Type, Types};
+use Part::{Byte, Bytes, Hex, Member, Number, Role, Type, Types};
 
 /// One sentence, without a period: a text with `{}` for each part. Unused parts are 0.
 pub(crate) struct Sentence {
@@ -79,6 +80,7 @@ sentences! {
     Type(dtype) => "{}", dtype;
     Types(dtypes) => "{}", dtypes;
     Member(field) => "{}", Named(*field);
+    Role(role) => "{}", Named(*role);
 }
 
 impl fmt::Display for Sentence {

@@ -6,9 +6,9 @@
 //! file; `integrity.` are no verdict on the format, but on the bytes of one file. The parser finds all others
 //! at the byte it reads.
 
-use super::sentence::Part::{Byte, Bytes, Hex, Member, Number, Type, Types};
+use super::sentence::Part::{Byte, Bytes, Hex, Member, Number, Role, Type, Types};
 use super::sentence::{Sentence, fits};
-use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QueryIndex};
+use super::{Class, Error, IndexPart, MAX_HEADER_LEN, QuantRole, QueryIndex};
 use crate::dtype::{Dtype, DtypeSet};
 #[cfg(feature = "defmt")]
 use crate::error::log::Named;
@@ -588,6 +588,65 @@ errors! {
         } = "usage.subbyte" {
             "the slice begins or ends inside a byte (elements of {} bits): read it as values",
                 Number(bits as u64);
+        }
+        /// A tensor of a quantised matrix has a dtype that its role does not allow. At: its first byte.
+        QuantDtype {
+            /// The role of the tensor.
+            role: QuantRole,
+            /// The tensor's dtype.
+            found: Dtype,
+            /// The dtypes that it may have.
+            needed: DtypeSet,
+        } = "usage.quant-dtype" {
+            "the {} of the matrix have dtype {}, but {} is needed", Role(role), Type(found), Types(needed);
+        }
+        /// A tensor of a quantised matrix has a rank that its role does not allow, or zero points have
+        /// another rank than the scales. At: its first byte.
+        QuantRank {
+            /// The role of the tensor.
+            role: QuantRole,
+            /// The tensor's rank.
+            found: u64,
+            /// The rank that it needs.
+            needed: u64,
+        } = "usage.quant-rank" {
+            "the {} of the matrix have rank {}, but {} is needed", Role(role), Number(found), Number(needed);
+        }
+        /// A tensor of a quantised matrix has another shape than the weights need: the rows of the weights on
+        /// axis 0, and the groups of a row on axis 1; or zero points have another shape than the scales. At:
+        /// its first byte.
+        QuantSize {
+            /// The role of the tensor.
+            role: QuantRole,
+            /// Which axis, counted from 0, outermost first.
+            axis: u8,
+            /// How long the axis is.
+            found: u64,
+            /// How long it must be.
+            needed: u64,
+        } = "usage.quant-shape" {
+            "the {} of the matrix have size {} on axis {} (counted from 0), but {} is needed",
+                Role(role), Number(found), Number(axis as u64), Number(needed);
+        }
+        /// A group size that is not 32, 64 or 128, or that does not divide the length of a row. At: the first
+        /// byte of the weights.
+        QuantGroup {
+            /// The requested group size.
+            group: u64,
+            /// How many columns the matrix has.
+            columns: u64,
+        } = "usage.quant-group" {
+            "rows of {} values have no groups of {}: they need a multiple of 32, 64 or 128",
+                Number(columns), Number(group);
+        }
+        /// A slice that does not have the length of a row of the matrix. At: the first byte of the weights.
+        QuantLength {
+            /// How many values the slice has.
+            given: u64,
+            /// How many values a row has.
+            needed: u64,
+        } = "usage.quant-length" {
+            "the slice has {} values, but a row has {}", Number(given), Number(needed);
         }
         /// More bytes were given than the next tensor still needs. At: the next byte.
         TooManyBytes {

@@ -33,8 +33,7 @@ use crate::validate::order::InOrder;
 /// assert_eq!(model.reader(weight)?.byte_len(), 2048); // a query that was found stands for its tensor
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[derive(Clone, Copy)]
 pub struct Query<'n> {
     name: &'n str,
     optional: bool,
@@ -49,8 +48,7 @@ pub struct Query<'n> {
     end: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// No tensor of this name has been seen.
     Sought,
@@ -227,6 +225,8 @@ impl<'n> Query<'n> {
         true
     }
 }
+
+shown!(Query<'_>, it => "Query {{ name: {:?}, info: {:?} }}", it.name(), it.info());
 
 impl AsRef<str> for Query<'_> {
     /// Returns the name.

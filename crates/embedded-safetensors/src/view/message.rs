@@ -150,6 +150,7 @@ impl Message {
                 }
             }
             Part::Member(field) => self.push(field.name()),
+            Part::Role(role) => self.push(role.name()),
             Part::Byte(byte) if byte.is_ascii_graphic() => {
                 self.push("'");
                 self.push_byte(byte);

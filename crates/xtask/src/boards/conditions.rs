@@ -17,6 +17,9 @@ use std::sync::OnceLock;
 pub struct Conditions {
     /// Every digit is read to the last bit as this computer reads it with this model.
     reads: Option<String>,
+    /// Every product with a quantised matrix has the bits that this computer computes with this model, and
+    /// numpy.
+    multiplies: Option<String>,
     /// Every vector gets the verdict that this computer gives it.
     #[serde(default)]
     judges: bool,
@@ -40,6 +43,12 @@ impl Conditions {
         if let Some(model) = &self.reads {
             same_lines("digit ", &digits_here(model)?, ended)?;
         }
+        if let Some(model) = &self.multiplies {
+            const BEGINNING: &str = "product ";
+            let here = run_here(&["multiply".into(), storage::model_path(model)])?;
+            same_lines(BEGINNING, &here, ended)?;
+            same_lines(BEGINNING, &workspace::text(&workspace::root().join(PRODUCTS))?, ended)?;
+        }
         if self.judges {
             let words = ["vectors".into(), storage::manifest(), storage::vectors()?];
             same_lines("vector", &run_here(&words)?, ended)?;
@@ -59,6 +68,9 @@ impl Conditions {
         if self.logs_as_printed { log::check_same_as_printed(&ended.lines) } else { Ok(()) }
     }
 }
+
+/// The products that numpy computes.
+const PRODUCTS: &str = "tests/quantised/products.txt";
 
 /// `firmware/app` on this computer, which computes what boards must print; without the log, which only a
 /// device can send.

@@ -63,7 +63,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 32] = [
+pub const STAGES: [Stage; 33] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -156,6 +156,8 @@ pub const STAGES: [Stage; 32] = [
     )
     .needs(&[Need::Python(TESTS)]),
     deep("tables", "the committed tables match numpy and ml_dtypes", scripts::tables)
+        .needs(&[Need::Python(TESTS)]),
+    deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)
         .needs(&[Need::Python(TESTS)]),
     deep(
         "desktop",

@@ -157,6 +157,15 @@ pub fn desktop() -> Outcome {
     Ok([scripts, of_speed].map(check_all).into_iter().sum())
 }
 
+/// Checks that the committed products with quantised matrices, and those of the boards, match numpy to the
+/// last bit.
+pub fn quantised() -> Outcome {
+    const MAKE: &str = "tests/quantised/make.py";
+    let boards = golden_files_with("product ")?;
+    let check = script(TESTS, MAKE)?.args(["--check"]).args(boards);
+    Ok(Tally::of("the products of the boards match numpy", check.check()))
+}
+
 /// Checks that the firmware's networks have the stated accuracy on test images, and that every board's
 /// logits match them to the last bit.
 pub fn digits() -> Outcome {
@@ -175,12 +184,18 @@ pub fn digits() -> Outcome {
 
 /// Returns the golden files of boards that read all digits.
 fn boards_with_digits() -> Result<Vec<PathBuf>, String> {
+    golden_files_with("digit 63: ")
+}
+
+/// Returns the golden files of boards that have a line with this beginning.
+fn golden_files_with(beginning: &str) -> Result<Vec<PathBuf>, String> {
     let boards = workspace::list(&workspace::root().join("firmware"))?;
     let folders = boards.iter().map(|board| board.join("golden")).filter(|folder| folder.is_dir());
     let files: Result<Vec<_>, String> = folders.map(|folder| workspace::list(&folder)).collect();
     let mut files = files?.concat();
-    files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains("\ndigit 63: ")));
-    if files.is_empty() { Err("no golden file has all digits".to_owned()) } else { Ok(files) }
+    let has_line = |text: String| text.lines().any(|line| line.starts_with(beginning));
+    files.retain(|file| std::fs::read_to_string(file).is_ok_and(has_line));
+    if files.is_empty() { Err(format!("no golden file has a line \"{beginning}\"")) } else { Ok(files) }
 }
 
 fn training(boards: &[PathBuf]) -> Result<Run, String> {

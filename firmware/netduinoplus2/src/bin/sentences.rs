@@ -97,7 +97,7 @@ const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 75] = [
+const KINDS: [ErrorKind; 80] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -163,6 +163,11 @@ const KINDS: [ErrorKind; 75] = [
     ErrorKind::TooManyRanges { asked: 3, rank: 2 },
     ErrorKind::ZeroStep { axis: 1 },
     ErrorKind::PartOfByte { bits: 2 },
+    ErrorKind::QuantDtype { role: QuantRole::Scale, found: Dtype::I8, needed: FLOATS },
+    ErrorKind::QuantRank { role: QuantRole::Weight, found: 3, needed: 2 },
+    ErrorKind::QuantSize { role: QuantRole::ZeroPoint, axis: 1, found: 4, needed: 5 },
+    ErrorKind::QuantGroup { group: 32, columns: 33 },
+    ErrorKind::QuantLength { given: 6, needed: 7 },
     ErrorKind::TooManyBytes { tensor: 3, given: 4, left: 5 },
     ErrorKind::TensorLength { tensor: 6, given: 7, needed: 8 },
     ErrorKind::ValueType { tensor: 2, given: Dtype::I8, needed: Dtype::F16 },

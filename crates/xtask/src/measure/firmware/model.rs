@@ -113,6 +113,19 @@ pub fn with_sum() -> Model {
     Model::new(file.bytes_with_header(&header), plain(0))
 }
 
+/// Returns a quantised matrix: weights with this dtype, and scales with the size of a row.
+pub fn quantised(weights: (&str, usize), scales: (&str, &str, &[u8]), rows: usize) -> Model {
+    let ((dtype, width), (scale, scale_dims, row)) = (weights, scales);
+    let len = if dtype == "F4" { width / 2 } else { width };
+    let values = (0..rows * len).map(|index| [0x12, 0x34, 0xA7][index % 3]);
+    let file = ModelFile::default().with(&plain(0), dtype, &format!("[{rows},{width}]"), values);
+    let factors = row.iter().copied().cycle().take(rows * row.len());
+    Model::new(
+        file.with(&plain(1), scale, &scale_dims.replace("ROWS", &rows.to_string()), factors).bytes(),
+        plain(0),
+    )
+}
+
 /// The dtypes of `firmware/measure`'s description in the order in which the reference writes them, with the
 /// bits of an element.
 const DTYPES: [(&str, usize); 6] =

@@ -34,6 +34,15 @@ const ROW: usize = 64;
 const ROW_LEN: usize = 4 * ROW;
 const DTYPES: [(&str, usize); 4] = [("F32", 4), ("F16", 2), ("BF16", 2), ("I8", 1)];
 
+/// Quantised matrices with rows of as many values: the name of each, its weights with the size of a row,
+/// and its scales with their shape and the bytes of a row.
+type Quantised = (&'static str, (&'static str, usize), (&'static str, &'static str, &'static [u8]));
+const QUANTISED: [Quantised; 3] = [
+    ("Q8", ("I8", ROW), ("F16", "[ROWS]", &[0x12, 0x21])),
+    ("Q4", ("U8", ROW / 2), ("F16", "[ROWS,2]", &[0x12, 0x21, 0x34, 0x22])),
+    ("MXFP4", ("F4", ROW), ("F8_E8M0", "[ROWS,2]", &[120, 121])),
+];
+
 /// The types that callers keep, as the program `sizes` names them.
 const SIZES: [&str; 13] = [
     "parser",
@@ -71,6 +80,9 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     for (dtype, width) in DTYPES {
         matrix(bench, sheet, dtype, width)?;
     }
+    for quantised in &QUANTISED {
+        quantised_matrix(bench, sheet, quantised)?;
+    }
     let [network, rows] = [sheet.get("network.stack")?, sheet.get("rows.stack")? - ROW_LEN as f64];
     sheet.set("model.stack", network.max(rows) - BLOCK as f64);
     for (program, name) in [("write", "Writer::new"), ("record", "Writer::record")] {
@@ -83,7 +95,7 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 /// Sets the flash of each program above one that does nothing, without the descriptions of the files that
 /// it writes.
 fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
-    let others = ["network", "rows", "slice", "write", "record"].into_iter();
+    let others = ["network", "rows", "slice", "quantised", "products", "write", "record"].into_iter();
     for program in HEADERS.into_iter().map(|(program, _)| program).chain(others) {
         let description = Elf::open(&bench.program(program))?.symbols_with(&["7measure11description"])?.bytes;
         sheet.set(format!("{program}.flash"), bench.flash(program)? - description as f64);
@@ -191,6 +203,20 @@ fn matrix(bench: Bench, sheet: &mut Sheet, dtype: &str, width: usize) -> Result<
         let figures = take(bench, sheet, program, &model, 0, values, &[("find", ""), ("all", &name)])?;
         let [find, all] = ["find", "all"].map(|step| bench.instructions(&figures, step));
         sheet.set(format!("{program}.value.{dtype}"), ((all? - find?) / values as f64).ceil());
+    }
+    Ok(())
+}
+
+/// Measures reading a quantised matrix as `f32`, row by row, and multiplying its rows by a vector of
+/// integers.
+fn quantised_matrix(bench: Bench, sheet: &mut Sheet, quantised: &Quantised) -> Result<(), String> {
+    let (layout, weights, scales) = *quantised;
+    let model = model::quantised(weights, scales, ROWS);
+    for (program, what) in [("quantised", "rows"), ("products", "products of rows")] {
+        let name = format!("Model: {what} of {layout}");
+        let figures = take(bench, sheet, program, &model, 0, ROWS * ROW, &[("find", ""), ("all", &name)])?;
+        let [find, all] = ["find", "all"].map(|step| bench.instructions(&figures, step));
+        sheet.set(format!("{program}.value.{layout}"), ((all? - find?) / (ROWS * ROW) as f64).ceil());
     }
     Ok(())
 }

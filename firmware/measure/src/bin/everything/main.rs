@@ -7,6 +7,7 @@
 mod headers;
 mod models;
 mod numbers;
+mod quantised;
 mod recording;
 mod slices;
 mod storage;
@@ -42,6 +43,8 @@ extern "C" fn main() -> ! {
     sum ^= models::read_as_bytes(Seekable::new(File::new(file)), slots, text);
     sum ^= values::of_every_type(file, slots, text);
     sum ^= values::of_every_type(Card::new(file), slots, text);
+    sum ^= quantised::of_every_layout(file, slots, text);
+    sum ^= quantised::of_every_layout(Card::new(file), slots, text);
     sum ^= streams::all(file, text);
     sum ^= slices::all(Seekable::new(File::new(file)), slots, text) ^ slices::in_view(file);
     sum ^= views::all(file, slots, text);

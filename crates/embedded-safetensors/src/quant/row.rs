@@ -1,0 +1,189 @@
+//! The arithmetic of a row, group by group.
+
+use super::layout::{Format, Layout};
+use crate::util::bytes::{copy, low_usize};
+use crate::values::convert::scale_of;
+
+/// How many groups have their scales read together.
+pub(crate) const BATCH: usize = 16;
+
+/// The longest scale.
+const WIDEST: usize = 4;
+
+/// How many bytes of weights are taken from a row at a time: at least those of any group of 4-bit values.
+const BLOCK: usize = 64;
+
+/// The scales and zero points of consecutive groups of a row, as they are in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Factors {
+    scales: [u8; WIDEST * BATCH],
+    zeros: [u8; BATCH],
+    /// The index of the first group.
+    pub(crate) first: usize,
+    /// How many groups.
+    pub(crate) count: usize,
+}
+
+/// The scale and the zero point of a group.
+#[derive(Clone, Copy)]
+struct Factor {
+    scale: f32,
+    zero: i32,
+}
+
+/// The zero point of 4-bit integers if there are none in the file.
+const MIDDLE: u8 = 8;
+
+/// The values of 4-bit integers.
+const INTEGERS: [i8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// The values of 4-bit floats.
+const FLOATS: [f32; 16] =
+    [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
+
+/// The same, doubled.
+const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+
+impl Factors {
+    /// Starts with the groups from `first` on.
+    pub(crate) fn new(layout: &Layout, first: usize) -> Self {
+        let zero = if layout.format == Format::Narrow { MIDDLE } else { 0 };
+        let count = low_usize(layout.groups).saturating_sub(first).min(BATCH);
+        Self { scales: [0; WIDEST * BATCH], zeros: [zero; BATCH], first, count }
+    }
+
+    /// Returns the memory for the scales.
+    pub(crate) fn scales(&mut self, layout: &Layout) -> &mut [u8] {
+        self.scales.get_mut(..layout.scale_len() * self.count).unwrap_or_default()
+    }
+
+    /// Returns the memory for the zero points.
+    pub(crate) fn zeros(&mut self) -> &mut [u8] {
+        self.zeros.get_mut(..self.count).unwrap_or_default()
+    }
+
+    /// Returns the factor of the group with this index here.
+    fn get(&self, layout: &Layout, index: usize) -> Factor {
+        let len = layout.scale_len();
+        let mut bytes = [0; WIDEST];
+        copy(&mut bytes, self.scales.get(index * len..index * len + len).unwrap_or_default());
+        let zero = self.zeros.get(index).copied().unwrap_or(0);
+        let zero = match layout.format {
+            Format::Signed => zero.cast_signed().into(),
+            _ => zero.into(),
+        };
+        Factor { scale: scale_of(layout.scale, bytes), zero }
+    }
+
+    /// Fills the values of these groups. The row's weights are at the [end](Layout::tail) of `values`.
+    pub(crate) fn widen(&self, layout: &Layout, values: &mut [f32]) {
+        let group = low_usize(layout.group);
+        for index in 0..self.count {
+            let begin = (self.first + index) * group;
+            widen_group(layout, self.get(layout, index), begin, values);
+        }
+    }
+
+    /// Adds the products of these groups, in order.
+    pub(crate) fn add_products(&self, layout: &Layout, weights: &[u8], inputs: &[i8], sum: f32) -> f32 {
+        let group = low_usize(layout.group);
+        let mut sum = sum;
+        for index in 0..self.count {
+            let (begin, factor) = ((self.first + index) * group, self.get(layout, index));
+            let weights = part(weights, layout.format.bytes(begin), layout.format.bytes(group));
+            let integer = products(layout.format, factor.zero, weights, part(inputs, begin, group)) as f32;
+            let float = if layout.format == Format::Floats { integer * 0.5 } else { integer };
+            sum += float * factor.scale;
+        }
+        sum
+    }
+}
+
+fn part<T>(slice: &[T], begin: usize, len: usize) -> &[T] {
+    slice.get(begin..begin + len).unwrap_or_default()
+}
+
+/// Fills the values of one group, from `begin` on.
+fn widen_group(layout: &Layout, factor: Factor, begin: usize, values: &mut [f32]) {
+    let (format, group) = (layout.format, low_usize(layout.group));
+    let table = table(format, factor);
+    let most = if format.is_narrow() { 2 * BLOCK } else { BLOCK };
+    let (mut done, mut block) = (0, [0; BLOCK]);
+    while done < group {
+        let (first, len) = (begin + done, (group - done).min(most));
+        // The values may overwrite these weights.
+        let bytes = layout.tail(values);
+        copy(&mut block, part(bytes, format.bytes(first), format.bytes(len)));
+        let values = values.get_mut(first..first + len).unwrap_or_default();
+        match format {
+            Format::Narrow | Format::Floats => look_up(&table, &block, values),
+            Format::Signed => multiply(factor, &block, values, |byte| byte.cast_signed().into()),
+            Format::Unsigned => multiply(factor, &block, values, i32::from),
+        }
+        done += len;
+    }
+}
+
+/// Returns the values of all elements of 4 bits: fewer products than elements.
+fn table(format: Format, Factor { scale, zero }: Factor) -> [f32; 16] {
+    match format {
+        Format::Floats => FLOATS.map(|value| value * scale),
+        Format::Narrow => INTEGERS.map(|element| (i32::from(element) - zero) as f32 * scale),
+        Format::Signed | Format::Unsigned => [0.0; 16],
+    }
+}
+
+// Here and below, `chunks` and `chunks_exact` would have a panic path where the compiler optimises for size.
+fn look_up(table: &[f32; 16], weights: &[u8], values: &mut [f32]) {
+    let mut values = values.iter_mut();
+    for byte in weights {
+        let (Some(low), Some(high)) = (values.next(), values.next()) else { return };
+        *low = of_nibble(table, *byte);
+        *high = of_nibble(table, *byte >> 4);
+    }
+}
+
+fn of_nibble<T: Copy + Default>(table: &[T; 16], bits: u8) -> T {
+    table.get(usize::from(bits & 15)).copied().unwrap_or_default()
+}
+
+fn multiply(Factor { scale, zero }: Factor, weights: &[u8], values: &mut [f32], integer: impl Fn(u8) -> i32) {
+    for (value, byte) in values.iter_mut().zip(weights) {
+        *value = (integer(*byte) - zero) as f32 * scale;
+    }
+}
+
+/// Returns the sum of the products of a group. It is exact.
+fn products(format: Format, zero: i32, weights: &[u8], inputs: &[i8]) -> i64 {
+    match format {
+        Format::Narrow => products_of_nibbles(&INTEGERS, zero, weights, inputs).into(),
+        Format::Floats => products_of_nibbles(&DOUBLED, 0, weights, inputs).into(),
+        Format::Signed => products_of_bytes(zero, weights, inputs, |byte| byte.cast_signed().into()),
+        Format::Unsigned => products_of_bytes(zero, weights, inputs, i32::from),
+    }
+}
+
+/// A group has at most 128 elements, so the sum fits.
+fn products_of_nibbles(table: &[i8; 16], zero: i32, weights: &[u8], inputs: &[i8]) -> i32 {
+    let (mut sum, mut inputs) = (0, inputs.iter());
+    for byte in weights {
+        let (Some(low), Some(high)) = (inputs.next(), inputs.next()) else { return sum };
+        sum += (i32::from(of_nibble(table, *byte)) - zero) * i32::from(*low);
+        sum += (i32::from(of_nibble(table, *byte >> 4)) - zero) * i32::from(*high);
+    }
+    sum
+}
+
+/// Adds block by block, because the sum of a block fits into 32 bits.
+fn products_of_bytes(zero: i32, weights: &[u8], inputs: &[i8], integer: impl Fn(u8) -> i32) -> i64 {
+    let (mut sum, mut done) = (0, 0);
+    while done < weights.len() {
+        let len = (weights.len() - done).min(BLOCK);
+        let pairs = part(weights, done, len).iter().zip(part(inputs, done, len));
+        let of_block =
+            pairs.fold(0, |sum, (weight, input)| sum + (integer(*weight) - zero) * i32::from(*input));
+        sum += i64::from(of_block);
+        done += len;
+    }
+    sum
+}

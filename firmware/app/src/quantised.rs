@@ -1,0 +1,88 @@
+//! A quantised matrix of each layout, multiplied by a vector: by its values as floats, and in integers.
+
+use crate::failure::Failure;
+use crate::report::{Event, Sink};
+use embedded_safetensors::{Error, Model, ReadAt, ReadError, quant::Matrix, query::Query};
+
+/// The number of values in a row of each matrix.
+const COLUMNS: usize = 96;
+
+/// The number of values that share a scale in the matrix of 4-bit integers.
+const GROUP: u64 = 32;
+
+/// The vector, as floats and as integers.
+struct Inputs {
+    floats: [f32; COLUMNS],
+    integers: [i8; COLUMNS],
+}
+
+/// Multiplies the matrices in this storage, and reports the bits of all products.
+///
+/// # Errors
+/// Errors of the storage or the model. Events reported before the error remain valid.
+///
+/// *Memory*: a window of 64 bytes, two vectors, and a row as floats, all on the stack.
+#[inline(never)] // its stack is free again when it returns
+pub fn multiply<S: ReadAt>(storage: S, sink: &mut impl Sink) -> Result<(), Failure<S::Error>> {
+    try_multiply(storage, sink).map_err(|error| Failure::of_read(error, 0))
+}
+
+fn try_multiply<S: ReadAt>(storage: S, sink: &mut impl Sink) -> Result<(), ReadError<S::Error>> {
+    let mut window = [0; 64];
+    let mut queries = [
+        "input",
+        "input.i8",
+        "channel",
+        "channel.scale",
+        "tensor",
+        "tensor.scale",
+        "tensor.zero_point",
+        "group",
+        "group.scale",
+        "group.zero_point",
+        "mx",
+        "mx.scale",
+    ]
+    .map(Query::required);
+    let mut model = Model::open_with(storage, &mut queries, &mut window)?;
+    let [floats, integers, rest @ ..] = &queries;
+    let mut inputs = Inputs { floats: [0.0; COLUMNS], integers: [0; COLUMNS] };
+    model.reader(floats)?.values().read_exact(&mut inputs.floats)?;
+    model.reader(integers)?.values().read_exact(&mut inputs.integers)?;
+    for (name, matrix) in matrices(rest)? {
+        report(&mut model, name, &matrix, &inputs, sink)?;
+    }
+    Ok(())
+}
+
+fn matrices(queries: &[Query<'_>; 10]) -> Result<[(&'static str, Matrix); 4], Error> {
+    let [channel, channel_scale, tensor, tensor_scale, tensor_zero, rest @ ..] = queries;
+    let [group, group_scale, group_zero, mx, mx_scale] = rest;
+    Ok([
+        ("channel", Matrix::q8(channel, channel_scale, None)?),
+        ("tensor", Matrix::q8(tensor, tensor_scale, tensor_zero.info())?),
+        ("group", Matrix::q4(group, group_scale, group_zero.info(), GROUP)?),
+        ("mx", Matrix::mxfp4(mx, mx_scale)?),
+    ])
+}
+
+fn report<S: ReadAt>(
+    model: &mut Model<S>,
+    matrix: &str,
+    tensors: &Matrix,
+    inputs: &Inputs,
+    sink: &mut impl Sink,
+) -> Result<(), ReadError<S::Error>> {
+    let (mut values, mut weights) = ([0.0; COLUMNS], [0; COLUMNS]);
+    let mut rows = model.quantized(tensors)?;
+    for row in 0..rows.rows() {
+        rows.read_row(row, &mut values)?;
+        let mut of_values = 0.0f32;
+        for (value, input) in values.iter().zip(&inputs.floats) {
+            of_values += value * input;
+        }
+        let of_integers = rows.dot(row, &inputs.integers, &mut weights)?.to_bits();
+        sink.event(&Event::Product { matrix, row, of_values: of_values.to_bits(), of_integers });
+    }
+    Ok(())
+}

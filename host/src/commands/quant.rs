@@ -1,0 +1,197 @@
+//! `safetensors quant`: rewrites the weights of GPTQ and AWQ for reading row by row.
+
+use crate::columns::{Side, Table};
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::convert::Kind;
+use crate::exit::Exit;
+use crate::json::{self, Object};
+use crate::model::{Model, Padding, Tensor};
+use crate::overwrite::{check_not_in_model, check_not_input};
+use crate::pack::Fresh;
+use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::quant::{Layer, Packing, Part};
+use crate::siblings::reject_partial_models;
+use crate::sliced::Sliced;
+use crate::text::{numbered, quoted, shown_text};
+use crate::work::Work;
+use embedded_safetensors::Dtype;
+use embedded_safetensors::write::{FileSpec, TensorSpec};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Rewrite 4-bit weights of GPTQ or AWQ as matrices with groups along the row
+///
+/// No number changes. All other tensors and the metadata are copied. Exit code: 0 if the file is written, 1
+/// if the model is invalid, 2 for all other errors, 130 if interrupted.
+#[derive(clap::Args)]
+pub struct Quant {
+    /// Model: a file, a shard index or directory, or `-` for standard input
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// How the weights are packed
+    #[arg(long, value_name = "PACKING")]
+    from: Packing,
+
+    /// Output file; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Overwrite an existing file
+    #[arg(long)]
+    force: bool,
+
+    /// Print a summary as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A tensor of the output.
+struct Planned<'m> {
+    name: String,
+    dtype: Dtype,
+    dims: Vec<u64>,
+    from: Source<'m>,
+}
+
+enum Source<'m> {
+    /// Unchanged.
+    Copy(Tensor<'m>),
+    /// A part of the layer at this index.
+    Layer(usize, Part),
+}
+
+impl Run for Quant {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        check_stdout_use(self.json, Some(&self.output))?;
+        let is_file = self.output.as_os_str() != "-";
+        if is_file {
+            check_not_input(&self.model, &self.output)?;
+            Kind::must_be_model(&self.output)?;
+            check_output_path(&self.output, self.force)?;
+        }
+        reject_partial_models(std::slice::from_ref(&self.model), Some(&self.output))?;
+        let model = Model::open(&self.model)?;
+        check_not_in_model(&model, &self.output)?;
+        let layers = Layer::all(&model, self.from)?;
+        let (tensors, padding) = plan(&model, &layers)?;
+        let bytes = self.write(&model, &layers, &tensors)?;
+        match is_file {
+            // The file went to standard output.
+            false => {}
+            true if self.json => self.print_json(&layers, &tensors, bytes, padding)?,
+            true => self.print(&layers, &tensors, bytes, padding)?,
+        }
+        Ok(Exit::Good)
+    }
+}
+
+/// The tensors of the output, and the padding that is left out.
+fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>, Padding), Complaint> {
+    let (tensors, padding) = model.without_padding()?;
+    let others = tensors.into_iter().filter(|tensor| !layers.iter().any(|layer| layer.has(tensor.name())));
+    let mut planned: Vec<_> = others
+        .map(|tensor| Planned {
+            name: tensor.name().to_owned(),
+            dtype: tensor.dtype(),
+            dims: tensor.dims().to_vec(),
+            from: Source::Copy(tensor),
+        })
+        .collect();
+    for (index, layer) in layers.iter().enumerate() {
+        for part in layer.parts() {
+            let (name, dtype, dims) = layer.describe(part);
+            if planned.iter().any(|other| other.name == name) {
+                let sentence =
+                    format!("has a tensor {} beside {}", quoted(&name), quoted(layer.weights.name()));
+                return Err(Complaint::about(model.path(), sentence));
+            }
+            planned.push(Planned { name, dtype, dims: dims.to_vec(), from: Source::Layer(index, part) });
+        }
+    }
+    Ok((planned, padding))
+}
+
+impl Quant {
+    /// Writes the file and returns its length.
+    fn write(&self, model: &Model, layers: &[Layer<'_>], tensors: &[Planned<'_>]) -> Result<u64, Complaint> {
+        let specs: Vec<_> =
+            tensors.iter().map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype, &tensor.dims)).collect();
+        let metadata = model.pairs();
+        let spec = FileSpec::new(&specs);
+        let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
+        let work = Work::new("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
+        let mut product = Product::create(&self.output, self.force)?;
+        let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
+        for (index, place) in file.places() {
+            let Some(planned) = tensors.get(index) else { continue };
+            file.tensor(&place, |take| match &planned.from {
+                Source::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
+                Source::Layer(layer, part) => match layers.get(*layer) {
+                    Some(layer) => layer.make(*part, &work, take),
+                    None => Ok(()),
+                },
+            })?;
+        }
+        let bytes = file.file_len();
+        model.check_unchanged()?;
+        Work::check()?;
+        product.finish()?;
+        Ok(bytes)
+    }
+
+    fn print(
+        &self,
+        layers: &[Layer<'_>],
+        tensors: &[Planned<'_>],
+        bytes: u64,
+        padding: Padding,
+    ) -> Result<(), Complaint> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let count = numbered(tensors.len() as u64, "tensor");
+        writeln!(out, "{}: {count}, {bytes} bytes", shown_text(&self.output.to_string_lossy()))?;
+        let mut table = Table::new([
+            ("rewritten", Side::Left),
+            ("rows", Side::Right),
+            ("columns", Side::Right),
+            ("group", Side::Right),
+            ("zero points", Side::Left),
+        ]);
+        for layer in layers {
+            let [rows, columns, group] = [layer.outputs, layer.inputs, layer.group].map(|it| it.to_string());
+            let zeros = if layer.has_zeros { "stored" } else { "all 8" };
+            table.push([quoted(&layer.describe(Part::Weights).0), rows, columns, group, zeros.to_owned()]);
+        }
+        match layers.is_empty() {
+            true => writeln!(out, "  no tensor is named *.qweight: nothing was rewritten")?,
+            false => table.print(&mut out)?,
+        }
+        padding.print(&mut out)?;
+        Ok(out.flush()?)
+    }
+
+    fn print_json(
+        &self,
+        layers: &[Layer<'_>],
+        tensors: &[Planned<'_>],
+        bytes: u64,
+        padding: Padding,
+    ) -> Result<(), Complaint> {
+        let rewritten = layers.iter().map(|layer| {
+            let object = Object::new().text("name", &layer.describe(Part::Weights).0);
+            let object = object.number("rows", layer.outputs).number("columns", layer.inputs);
+            object.number("group", layer.group).flag("zero_points", layer.has_zeros).end()
+        });
+        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+        let object = object.text("output", &self.output.to_string_lossy()).number("bytes", bytes);
+        let object = object.number("tensors", tensors.len() as u64);
+        let object = object.number("padding_left_out", padding.tensors);
+        writeln!(io::stdout(), "{}", object.raw("rewritten", &json::array(rewritten)).end())?;
+        Ok(())
+    }
+}

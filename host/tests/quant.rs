@@ -1,0 +1,252 @@
+//! `safetensors quant`: the new tensors, and what it cannot rewrite.
+#![cfg(unix)]
+
+use crate::support::{Place, file};
+use std::fs;
+
+const INPUTS: usize = 64;
+const OUTPUTS: usize = 16;
+const GROUPS: usize = 2;
+
+/// A tensor: its name, dtype, shape and bytes.
+type Tensor = (&'static str, &'static str, Vec<usize>, Vec<u8>);
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).expect("small")
+}
+
+fn weight(output: usize, input: usize) -> u32 {
+    number((output * 7 + input * 3 + input / 5) % 16)
+}
+
+fn scale(output: usize, group: usize) -> u16 {
+    u16::try_from(0x2000 + output * 16 + group).expect("small")
+}
+
+fn zero(output: usize, group: usize) -> u32 {
+    number((output + 3 * group) % 15 + 1)
+}
+
+/// Eight values of 4 bits, the first in the lowest bits.
+fn packed(values: impl Fn(usize) -> u32) -> [u8; 4] {
+    (0..8).fold(0, |word, nibble| word | values(nibble) << (4 * nibble)).to_le_bytes()
+}
+
+const AWQ: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
+
+/// A layer as GPTQ writes it, whose zero points are stored less `less`.
+fn gptq(less: u32) -> Vec<Tensor> {
+    let weights = (0..INPUTS / 8)
+        .flat_map(|row| (0..OUTPUTS).flat_map(move |out| packed(|nibble| weight(out, 8 * row + nibble))));
+    let zeros = (0..GROUPS).flat_map(|group| {
+        (0..OUTPUTS / 8).flat_map(move |column| packed(|nibble| zero(8 * column + nibble, group) - less))
+    });
+    let order = (0..INPUTS).flat_map(|input| number(input / 32).to_le_bytes());
+    vec![
+        ("l.qweight", "I32", vec![INPUTS / 8, OUTPUTS], weights.collect()),
+        ("l.qzeros", "I32", vec![GROUPS, OUTPUTS / 8], zeros.collect()),
+        ("l.scales", "F16", vec![GROUPS, OUTPUTS], scales()),
+        ("l.g_idx", "I32", vec![INPUTS], order.collect()),
+        ("l.bias", "F16", vec![OUTPUTS], vec![7; 2 * OUTPUTS]),
+    ]
+}
+
+/// The same layer as AWQ writes it.
+fn awq() -> Vec<Tensor> {
+    let weights = (0..INPUTS).flat_map(|input| {
+        (0..OUTPUTS / 8).flat_map(move |column| packed(|nibble| weight(8 * column + AWQ[nibble], input)))
+    });
+    let zeros = (0..GROUPS).flat_map(|group| {
+        (0..OUTPUTS / 8).flat_map(move |column| packed(|nibble| zero(8 * column + AWQ[nibble], group)))
+    });
+    vec![
+        ("l.qweight", "I32", vec![INPUTS, OUTPUTS / 8], weights.collect()),
+        ("l.qzeros", "I32", vec![GROUPS, OUTPUTS / 8], zeros.collect()),
+        ("l.scales", "F16", vec![GROUPS, OUTPUTS], scales()),
+        ("l.bias", "F16", vec![OUTPUTS], vec![7; 2 * OUTPUTS]),
+    ]
+}
+
+fn scales() -> Vec<u8> {
+    (0..GROUPS).flat_map(|group| (0..OUTPUTS).flat_map(move |out| scale(out, group).to_le_bytes())).collect()
+}
+
+fn model(tensors: &[Tensor]) -> Vec<u8> {
+    let (mut entries, mut data) = (vec![r#""__metadata__":{"by":"hand"}"#.to_owned()], Vec::<u8>::new());
+    for (name, dtype, dims, bytes) in tensors {
+        let begin = data.len();
+        data.extend(bytes);
+        let end = data.len();
+        entries.push(format!(
+            r#""{name}":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[{begin},{end}]}}"#
+        ));
+    }
+    file(format!("{{{}}}", entries.join(",")), &data)
+}
+
+/// The bytes of a tensor, by another command.
+fn bytes(place: &Place, name: &str) -> Vec<u8> {
+    let run = place.run(["cat", "out", name, "--format", "raw", "-o", "raw", "--force"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    fs::read(place.path("raw")).expect("bytes")
+}
+
+#[test]
+fn layers_become_rows_of_outputs() {
+    for (from, tensors) in [("gptq", gptq(1)), ("gptq-v2", gptq(0)), ("awq", awq())] {
+        let place = Place::new();
+        place.put("m", &model(&tensors));
+        let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+        let row = "  \"l.weight\"    16       64     32  stored\n";
+        assert!(run.out.starts_with("out: 4 tensors, ") && run.out.ends_with(row), "{run:?}");
+        let weights = bytes(&place, "l.weight");
+        let scales = bytes(&place, "l.weight.scale");
+        let zeros = bytes(&place, "l.weight.zero_point");
+        assert_eq!(weights.len(), OUTPUTS * INPUTS / 2);
+        for output in 0..OUTPUTS {
+            for input in 0..INPUTS {
+                let byte = weights[(output * INPUTS + input) / 2];
+                assert_eq!(u32::from(byte >> (4 * (input % 2)) & 15), weight(output, input), "{from}");
+            }
+            for group in 0..GROUPS {
+                let at = output * GROUPS + group;
+                assert_eq!(scales[2 * at..2 * at + 2], scale(output, group).to_le_bytes(), "{from}");
+                assert_eq!(u32::from(zeros[at]), zero(output, group), "{from}");
+            }
+        }
+        assert_eq!(bytes(&place, "l.bias"), [7; 2 * OUTPUTS]);
+        let decoded = place.run(["decode", "out"]).out;
+        assert!(decoded.contains(r#""metadata":{"by":"hand"}"#) && !decoded.contains("g_idx"), "{decoded}");
+    }
+}
+
+#[test]
+fn usual_zero_points_are_left_out() {
+    let place = Place::new();
+    let mut tensors = gptq(1);
+    tensors[1].3 = vec![0x77; tensors[1].3.len()];
+    place.put("m", &model(&tensors));
+    let run = place.run(["quant", "m", "--from", "gptq", "-o", "out", "--json"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+    let rewritten =
+        r#""rewritten":[{"name":"l.weight","rows":16,"columns":64,"group":32,"zero_points":false}]"#;
+    assert!(run.out.contains(rewritten) && run.out.contains(r#""tensors":3,"#), "{run:?}");
+    assert!(!place.run(["decode", "out"]).out.contains("zero_point"));
+}
+
+#[test]
+fn large_layers_are_rewritten_in_bands() {
+    // More than 4 MiB of integers.
+    let (inputs, outputs) = (1024, 9216);
+    let word = |row: usize, output: usize| number(row * outputs + output).wrapping_mul(0x9E37_79B1);
+    let weights: Vec<u8> = (0..inputs / 8)
+        .flat_map(|row| (0..outputs).flat_map(move |output| word(row, output).to_le_bytes()))
+        .collect();
+    let tensors = [
+        ("l.qweight", "I32", vec![inputs / 8, outputs], weights),
+        ("l.qzeros", "I32", vec![8, outputs / 8], vec![0x77; outputs * 4]),
+        ("l.scales", "F16", vec![8, outputs], vec![1; outputs * 16]),
+    ];
+    let place = Place::new();
+    place.put("m", &model(&tensors));
+    assert_eq!(place.run(["quant", "m", "--from", "gptq", "-o", "out"]).code, Some(0));
+    let weights = bytes(&place, "l.weight");
+    let (rows, rest) = weights.as_chunks::<4>();
+    assert_eq!((rows.len(), rest.len()), (inputs / 8 * outputs, 0));
+    let expected = (0..outputs).flat_map(|output| (0..inputs / 8).map(move |row| word(row, output)));
+    assert!(rows.iter().map(|bytes| u32::from_le_bytes(*bytes)).eq(expected));
+}
+
+#[test]
+fn models_without_layers_are_copied() {
+    let place = Place::new();
+    place.put("m", &model(&[("a", "U8", vec![2], vec![1, 2])]));
+    let run = place.run(["quant", "m", "--from", "awq", "-o", "out"]);
+    assert!(run.out.ends_with("  no tensor is named *.qweight: nothing was rewritten\n"), "{run:?}");
+    assert_eq!(bytes(&place, "a"), [1, 2]);
+}
+
+#[test]
+fn what_cannot_be_rewritten_is_one_sentence() {
+    let change = |index: usize, dims: Vec<usize>, bytes: Vec<u8>| {
+        let mut tensors = gptq(1);
+        (tensors[index].2, tensors[index].3) = (dims, bytes);
+        tensors
+    };
+    let mut without_scales = gptq(1);
+    without_scales.remove(2);
+    let mut beside = gptq(1);
+    beside[4].0 = "l.weight";
+    let mut floats = gptq(1);
+    floats[0].1 = "F32";
+    let mut order = gptq(1)[3].3.clone();
+    order[4 * 5] = 1;
+    let shape = "is --from right, and does the model have 4 bits?";
+    for (from, tensors, sentence) in [
+        ("gptq", without_scales, "no tensor \"l.scales\"".to_owned()),
+        ("gptq", beside, "has a tensor \"l.weight\" beside \"l.qweight\"".to_owned()),
+        ("gptq", floats, "tensor \"l.qweight\": is F32 [8, 16], but needs I32 and two axes".to_owned()),
+        (
+            "gptq",
+            change(3, vec![64], order),
+            "tensor \"l.g_idx\": input 5 is in group 1, not 0: weights in the order of activations (desc_act) \
+             cannot be rewritten in groups of neighbours"
+                .to_owned(),
+        ),
+        (
+            "gptq",
+            change(3, vec![32], vec![0; 128]),
+            "tensor \"l.g_idx\": is I32 [32], but 4-bit weights of this shape have I32 [64]: only 4 bits are \
+             supported"
+                .to_owned(),
+        ),
+        // 8 bits: twice as many integers.
+        (
+            "gptq",
+            change(1, vec![2, 4], vec![0x77; 32]),
+            format!(
+                "tensor \"l.qzeros\": has the shape [2, 4], but 4-bit weights of this shape need [2, 2]: {shape}"
+            ),
+        ),
+        (
+            "awq",
+            gptq(1),
+            format!(
+                "tensor \"l.scales\": has the shape [2, 16], but 4-bit weights of this shape need [2, 128]: {shape}"
+            ),
+        ),
+        (
+            "gptq",
+            change(1, vec![2, 2], vec![0xF7; 16]),
+            "tensor \"l.qzeros\": has the zero point 15, which readers of GPTQ's first format take for 0 or for \
+             16: if the checkpoint format is gptq_v2, use --from gptq-v2"
+                .to_owned(),
+        ),
+        (
+            "gptq",
+            vec![
+                ("l.qweight", "I32", vec![8, 8], vec![0; 256]),
+                ("l.scales", "F16", vec![4, 8], vec![0; 64]),
+                ("l.qzeros", "I32", vec![4, 1], vec![0; 16]),
+            ],
+            "tensor \"l.scales\": 64 inputs in 4 groups, but a group must have 32, 64 or 128 inputs".to_owned(),
+        ),
+        (
+            "gptq",
+            vec![
+                ("l.qweight", "I32", vec![8, 12], vec![0; 384]),
+                ("l.scales", "F16", vec![2, 12], vec![0; 48]),
+                ("l.qzeros", "I32", vec![2, 1], vec![0; 8]),
+            ],
+            format!(
+                "tensor \"l.qweight\": has the shape [8, 12], but 4-bit weights of this shape need [8, 8]: {shape}"
+            ),
+        ),
+    ] {
+        let place = Place::new();
+        place.put("m", &model(&tensors));
+        place.run(["quant", "m", "--from", from, "-o", "out"]).is(2, "", &format!("m: {sentence}\n"));
+        assert!(!place.path("out").exists());
+    }
+}

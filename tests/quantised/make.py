@@ -1,0 +1,146 @@
+"""Writes a model with a quantised matrix of each layout, and the bits of its products with a vector.
+
+    python3 make.py                         writes quantised.safetensors and products.txt
+    python3 make.py --check [GOLDEN ...]    compares them with what it would write, and the lines of boards
+
+The arithmetic is that of the module `quant`, written for numpy: every operation on floats is one rounded operation on
+float32. The boards, the desktop and the tests of the library must have the same bits.
+"""
+
+import json
+import pathlib
+import random
+import struct
+import sys
+
+import numpy as np
+
+MODEL = pathlib.Path(__file__).parents[2] / "firmware/app/models/quantised.safetensors"
+PRODUCTS = pathlib.Path(__file__).with_name("products.txt")
+ROWS, COLUMNS, GROUP = 6, 96, 32
+F4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+
+
+def integers(dice, low, high, *shape):
+    """Returns random integers from low to high."""
+    count = int(np.prod(shape, dtype=int))
+    return np.array([dice.randint(low, high) for _ in range(count)]).reshape(shape)
+
+
+def floats(dice, dtype, *shape):
+    """Returns random scales, about a hundredth."""
+    count = int(np.prod(shape, dtype=int))
+    return np.array([dice.uniform(0.002, 0.02) for _ in range(count)]).astype(dtype).reshape(shape)
+
+
+def packed(halves):
+    """Returns two values of 4 bits a byte, the first in the low half."""
+    return (halves[:, 0::2] | halves[:, 1::2] << 4).astype(np.uint8)
+
+
+def matrices():
+    """Returns for each matrix its tensors in the file, the integers of its values, its zero points and scales for
+    each value, and what the integers are multiplied by first."""
+    dice = random.Random("quantised matrices")
+    per_row = lambda factors: np.repeat(factors, COLUMNS // factors.shape[1], axis=1)
+
+    weights, scales = integers(dice, -128, 127, ROWS, COLUMNS), floats(dice, np.float16, ROWS)
+    tensors = {"channel": ("I8", weights.astype(np.int8)), "channel.scale": ("F16", scales)}
+    yield "channel", tensors, weights, np.zeros((ROWS, 1), int), scales[:, None], None
+
+    weights, scale, zero = integers(dice, 0, 255, ROWS, COLUMNS), floats(dice, np.float32), integers(dice, 100, 150)
+    tensors = {"tensor": ("U8", weights.astype(np.uint8)), "tensor.scale": ("F32", scale)}
+    tensors["tensor.zero_point"] = ("U8", zero.astype(np.uint8))
+    yield "tensor", tensors, weights, np.full((ROWS, 1), zero), np.full((ROWS, 1), scale), None
+
+    groups = (ROWS, COLUMNS // GROUP)
+    weights, scales, zeros = integers(dice, 0, 15, ROWS, COLUMNS), floats(dice, np.float16, *groups), integers(dice, 0, 15, *groups)
+    tensors = {"group": ("U8", packed(weights)), "group.scale": ("F16", scales), "group.zero_point": ("U8", zeros.astype(np.uint8))}
+    yield "group", tensors, weights, zeros, scales, None
+
+    weights, exponents = integers(dice, 0, 15, ROWS, COLUMNS), integers(dice, 118, 124, *groups)
+    tensors = {"mx": ("F4", packed(weights)), "mx.scale": ("F8_E8M0", exponents.astype(np.uint8))}
+    yield "mx", tensors, weights, np.zeros(groups, int), np.float32(2.0) ** (exponents - 127), F4
+
+
+def values_of(weights, zeros, scales, table):
+    """Returns the values of a row."""
+    spread = lambda factors: np.repeat(factors, COLUMNS // len(factors))
+    exact = table[weights] if table is not None else (weights - spread(zeros)).astype(np.float32)
+    return exact * spread(scales).astype(np.float32)
+
+
+def product_of_values(values, inputs):
+    """Adds the products in order, each operation rounded."""
+    total = np.float32(0)
+    for value, number in zip(values, inputs):
+        total = np.float32(total + np.float32(value * number))
+    return total
+
+
+def product_of_integers(weights, zeros, scales, table, inputs):
+    """Adds exact integers within each group, and multiplies them by the scale."""
+    exact = (2 * table[weights]).astype(int) if table is not None else weights - np.repeat(zeros, COLUMNS // len(zeros))
+    total = np.float32(0)
+    for group, scale in enumerate(scales.astype(np.float32)):
+        part = slice(group * (COLUMNS // len(scales)), (group + 1) * (COLUMNS // len(scales)))
+        integer = np.float32(int((exact[part] * inputs[part]).sum()))
+        integer = np.float32(integer * np.float32(0.5)) if table is not None else integer
+        total = np.float32(total + np.float32(integer * scale))
+    return total
+
+
+def bits(number):
+    return f"{np.float32(number).view(np.uint32):08x}"
+
+
+def make():
+    """Returns the file and the lines."""
+    dice = random.Random("inputs of quantised matrices")
+    inputs = np.array([dice.uniform(-2, 2) for _ in range(COLUMNS)]).astype(np.float32)
+    steps = integers(dice, -128, 127, COLUMNS)
+    tensors, lines = {"input": ("F32", inputs), "input.i8": ("I8", steps.astype(np.int8))}, []
+    for name, parts, weights, zeros, scales, table in matrices():
+        tensors |= parts
+        for row in range(ROWS):
+            factors = weights[row], zeros[row], scales[row], table
+            product = product_of_values(values_of(*factors), inputs)
+            dot = product_of_integers(*factors, steps)
+            lines.append(f"product of {name}, row {row}: {bits(product)} of values, {bits(dot)} of integers\n")
+    return file(tensors), "".join(lines)
+
+
+def file(tensors):
+    header, data = {}, b""
+    for name, (dtype, array) in tensors.items():
+        shape = list(array.shape)
+        if dtype == "F4":
+            shape[-1] *= 2
+        begin, data = len(data), data + array.tobytes()
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def check(golden):
+    """Compares the committed files, and the lines of boards in golden files."""
+    model, lines = make()
+    if MODEL.read_bytes() != model:
+        sys.exit(f"{MODEL.name} is not what this script writes")
+    if PRODUCTS.read_text() != lines:
+        sys.exit(f"{PRODUCTS.name} is not what this script writes")
+    for path in map(pathlib.Path, golden):
+        printed = [line for line in path.read_text().splitlines(True) if line.startswith("product ")]
+        if "".join(printed) != lines:
+            sys.exit(f"{path} does not have the lines of {PRODUCTS.name}")
+    print(f"{lines.count(chr(10))} products, {len(golden)} boards")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--check"]:
+        check(sys.argv[2:])
+    else:
+        model, lines = make()
+        MODEL.write_bytes(model)
+        PRODUCTS.write_text(lines)
