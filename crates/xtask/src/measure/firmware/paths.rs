@@ -149,7 +149,7 @@ fn network(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
         judge(sheet, MANY, &[])?;
     }
     let expected = bench.run("expected", &model::make(content(TENSORS)), &Params::default())?;
-    if expected.get("done")? as usize != STREAMED {
+    if expected.get("done")? != STREAMED as u64 {
         return Err("a model whose tensors are as requested was not read".to_owned());
     }
     let other = Content { len: 256, ..content(TENSORS) };

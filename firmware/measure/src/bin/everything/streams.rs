@@ -27,7 +27,8 @@ fn verify(file: &[u8]) -> Result<u64, Error> {
 
 fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
     let (a, b) = text.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
-    let mut receiver = Receiver::new([Target::new(Query::required("a"), a), Target::new(Query::optional("b"), b)]);
+    let mut receiver =
+        Receiver::new([Target::new(Query::required("a"), a), Target::new(Query::optional("b"), b)]);
     for piece in file.chunks(16) {
         if receiver.push(piece)?.is_complete() {
             break;
