@@ -4,7 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use embedded_safetensors::{file::FileErrorKind, write::Placement};
+use embedded_safetensors::integrity::{KEY, Sha256};
+use embedded_safetensors::{ReadError, file::FileErrorKind, write::Placement};
 use safetensors_files::{EditError, EditErrorKind, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
@@ -366,4 +367,32 @@ fn copy_with_header_space_is_edited_in_place() {
     assert_eq!(note(&path), SaveMethod::InPlace);
     let (noted, same_start) = read(&fs::read(&path).expect("present"));
     assert!(start == same_start && noted.sorted().tensors == tensors);
+}
+
+/// Who removes the sum, or all metadata, does not want it in the file any more.
+#[test]
+fn sum_is_embedded_unless_it_is_removed_again() {
+    let dir = TempDir::new();
+    let verdict = |path: &Path| {
+        let file = bytes(path);
+        let mut window = [0; 64];
+        let mut model = embedded_safetensors::Model::open(&file[..], &mut window).expect("valid");
+        model.verify_embedded(Sha256::new(), &mut window).map_err(|error| match error {
+            ReadError::Format(error) => error.kind.code(),
+            error => panic!("{error}"),
+        })
+    };
+    let edits: [(fn(&mut ModelEditor), _); 3] = [
+        (|_| {}, Ok(())),
+        (|editor| drop(editor.remove_metadata(KEY)), Err("usage.sum")),
+        (ModelEditor::clear_metadata, Err("usage.sum")),
+    ];
+    for (edit, expected) in edits {
+        let path = dir.put("m", &non_canonical());
+        let mut editor = open(&path);
+        editor.embed_sum();
+        edit(&mut editor);
+        editor.save(&path).expect("succeeds");
+        assert_eq!(verdict(&path), expected);
+    }
 }

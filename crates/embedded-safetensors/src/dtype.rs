@@ -162,7 +162,7 @@ pub struct DtypeSet(u32);
 
 impl DtypeSet {
     /// The set of all dtypes.
-    pub const ANY: Self = Self(u32::MAX);
+    pub const ANY: Self = Self::of(Dtype::ALL);
 
     /// Creates a set of these dtypes.
     pub const fn of(dtypes: &[Dtype]) -> Self {
@@ -186,8 +186,7 @@ impl DtypeSet {
         while let [dtype, rest @ ..] = left {
             if self.contains(*dtype) {
                 self.0 &= !(1 << *dtype as u8);
-                let after = Self(self.0 & (u32::MAX >> (32 - Dtype::ALL.len())));
-                let separator = match after.0.count_ones() {
+                let separator = match self.0.count_ones() {
                     0 => "",
                     1 => " or ",
                     _ => ", ",
@@ -207,6 +206,9 @@ impl core::fmt::Display for DtypeSet {
         if *self == Self::ANY {
             return f.write_str("any dtype");
         }
+        if self.0 == 0 {
+            return f.write_str("no dtype");
+        }
         let mut left = *self;
         while let Some((dtype, separator)) = left.next() {
             write!(f, "{dtype}{separator}")?;
@@ -220,6 +222,9 @@ impl defmt::Format for DtypeSet {
     fn format(&self, f: defmt::Formatter<'_>) {
         if *self == Self::ANY {
             return defmt::write!(f, "any dtype");
+        }
+        if self.0 == 0 {
+            return defmt::write!(f, "no dtype");
         }
         let mut left = *self;
         while let Some((dtype, separator)) = left.next() {

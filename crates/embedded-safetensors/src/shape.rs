@@ -125,7 +125,9 @@ pub const ANY_SIZE: u64 = u64::MAX;
 /// Returns the error if these dimensions are not the requested ones.
 pub(crate) const fn mismatch(query: Option<QueryIndex>, found: &[u64], asked: &[u64]) -> Option<ErrorKind> {
     if found.len() != asked.len() {
-        let (found, asked) = (found.len().to_le_bytes()[0], asked.len() as u64);
+        // A tensor of an index may have more dimensions than fit.
+        let found = if found.len() < 255 { found.len().to_le_bytes()[0] } else { 255 };
+        let asked = asked.len() as u64;
         return Some(ErrorKind::RankMismatch { query, found, asked });
     }
     let (mut axis, mut left, mut asked_left) = (0u8, found, asked);

@@ -298,6 +298,7 @@ impl ModelEditor {
     /// Removes a key of `__metadata__`, and with the last key `__metadata__` itself. Returns the value that
     /// the key had.
     pub fn remove_metadata(&mut self, key: &str) -> Option<String> {
+        self.has_sum &= key != KEY;
         let value = self.metadata.as_mut()?.remove(key);
         self.metadata.take_if(|pairs| value.is_some() && pairs.is_empty());
         value
@@ -305,6 +306,7 @@ impl ModelEditor {
 
     /// Removes `__metadata__`.
     pub fn clear_metadata(&mut self) {
+        self.has_sum = false;
         self.metadata = None;
     }
 

@@ -245,9 +245,7 @@ impl ModelEditor {
 fn embed(header: &mut [u8], file: &dyn Handle, watch: Watch<'_>) -> Result<(), EditErrorKind> {
     let sum = sum_after(header, file, watch)?;
     let digits = usize::try_from(sum.at).ok().and_then(|at| header.get_mut(at..)?.first_chunk_mut());
-    if let Some(digits) = digits {
-        *digits = sum.digits();
-    }
+    *digits.ok_or(EditErrorKind::CHANGED)? = sum.digits();
     Ok(())
 }
 

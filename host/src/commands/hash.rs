@@ -112,7 +112,7 @@ impl Hash {
 
     fn embed_in(&self, path: &Path) -> Outcome {
         if path.as_os_str() == "-" {
-            return Err(Complaint::usage("--embed writes files; standard input is none"));
+            return Err(Complaint::usage("--embed cannot change standard input; give a file"));
         }
         let Embedded { sum, saved, left_out } = embed(path)?;
         let is_in_place = saved == SaveMethod::InPlace;

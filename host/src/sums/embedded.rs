@@ -56,7 +56,8 @@ pub struct Embedded {
 /// Embeds the sum of a model in it, in place or by a new file that replaces it, and verifies the result.
 ///
 /// # Errors
-/// The model is invalid, or cannot be read or written; interruption by the user. The file is unchanged then.
+/// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
+/// The new file cannot be read again, or has another sum.
 pub fn embed(path: &Path) -> Result<Embedded, Complaint> {
     Single::open(path)?;
     let mut editor = ModelEditor::open(path)?;

@@ -495,7 +495,7 @@ errors! {
         RankMismatch {
             /// Which of the queries or targets; `None` for a single tensor.
             query: Option<QueryIndex>,
-            /// The tensor's number of dimensions.
+            /// The tensor's number of dimensions; 255 for more.
             found: u8,
             /// The requested number of dimensions.
             asked: u64,

@@ -13,8 +13,8 @@ use crate::validate::order::InOrder;
 
 /// The name of a tensor to look up, the dtype and the shape that it must have, and the result.
 ///
-/// A tensor with another dtype or shape than requested is an error, and the query does not stand for it. So a
-/// program cannot read it by mistake. What is not requested may be anything.
+/// A tensor with another dtype or shape than requested is an error, and the query cannot be used to read it.
+/// What is not requested may be anything.
 ///
 /// *Memory*: at most 128 bytes, 112 where pointers have 32 bits; the name and the shape are borrowed.
 ///
@@ -30,7 +30,7 @@ use crate::validate::order::InOrder;
 /// let mut model = Model::open_with(storage, &mut net, &mut window)?;
 /// let [weight, zero_point] = &net;
 /// assert!(weight.info().is_some() && zero_point.info().is_none());
-/// assert_eq!(model.reader(weight)?.byte_len(), 2048); // a query that was found stands for its tensor
+/// assert_eq!(model.reader(weight)?.byte_len(), 2048); // a query can be used as the tensor that it found
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -128,7 +128,7 @@ impl<'n> Query<'n> {
     }
 
     /// Checks a tensor that was found otherwise, in an index or a file of an operating system: its dtype and
-    /// its shape.
+    /// its shape. The error has no position, because such a tensor does not know where its data begins.
     ///
     /// ```
     /// use embedded_safetensors::{Dtype, View, query::Query};

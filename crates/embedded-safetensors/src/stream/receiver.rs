@@ -51,8 +51,8 @@ impl<'n, 'b> Target<'n, 'b> {
     }
 
     /// Creates a target for the values of a tensor, converted to your type as
-    /// [`Values`](crate::reader::Values) converts them. There must be at least as many values as elements;
-    /// the rest is unchanged. A conversion that could lose something is an error.
+    /// [`Values`](crate::reader::Values) converts them. There must be space for all values of the tensor (two
+    /// for an element of C64); the rest is unchanged. A conversion that could lose something is an error.
     pub const fn values<T: Element>(query: Query<'n>, values: &'b mut [T]) -> Self {
         Self { query, memory: Memory::Values(Arriving::new::<T, false>(values)), filled: 0 }
     }

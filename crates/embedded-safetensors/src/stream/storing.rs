@@ -15,8 +15,9 @@ use crate::validate::Summary;
 ///
 /// The storage has no valid file from [`new`](Self::new) until [`finish`](Self::finish) has returned: its
 /// first bytes are all `0xFF`, which every reader rejects. So nothing is lost but the old file if the line
-/// fails, the power fails, or the new file is invalid or not what your queries request. If you need the old
-/// file until then, write to another partition.
+/// fails, the power fails, or the new file is invalid or not what your queries request. This requires the
+/// same of the storage as [`Writer::record`](crate::write::Writer::record). If you need the old file until
+/// then, write to another partition.
 ///
 /// The header must list the tensors in the order of their offsets, as for a
 /// [`Receiver`](crate::stream::Receiver).
@@ -63,8 +64,8 @@ pub struct FileReceiver<'a, 'n, S> {
 impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     /// Prepares the storage for a file of `file_len` bytes. The old contents are lost.
     ///
-    /// `queries` are the tensors that the file must have; none is needed. The buffer has at least 8 bytes and
-    /// one unit of the storage, and at least one unit more. A buffer of a page or a sector saves writes.
+    /// `queries` are the tensors that the file must have; none is needed. The buffer has at least 16 bytes,
+    /// and at least two units of the storage. A buffer of a page or a sector saves writes.
     ///
     /// The storage is consumed; pass `&mut storage` to keep it when this fails.
     ///
@@ -81,13 +82,13 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
         if file_len < PREFIX as u64 {
             return Err(ErrorKind::FileTooShort.at(file_len).into());
         }
-        let (unit, capacity) = (storage.unit(), buffer.len() as u64);
-        let first = unit.max(PREFIX);
-        let Some((front, buffer)) = buffer.split_at_mut_checked(first) else {
-            let needed = (first + first) as u64;
-            return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
+        let first = storage.unit().max(PREFIX);
+        let (needed, capacity) = (2 * first as u64, buffer.len() as u64);
+        let (front, buffer) = match buffer.split_at_mut_checked(first) {
+            Some(parts) if needed <= capacity => parts,
+            _ => return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into()),
         };
-        let out = Units::begin(storage, first as u64, file_len, buffer).await?;
+        let out = Units::begin(storage, (first as u64).min(file_len), file_len, buffer).await?;
         front.fill(0xFF);
         let lookup = Lookup::new(Some(file_len), false, queries);
         let (summary, position, failure) = (None, 0, None);
@@ -99,23 +100,41 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     /// # Errors
     /// Those of [`Receiver::push`](crate::stream::Receiver::push) for the header, and
     /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`] when it does not describe a file of this
-    /// length, as soon as they are found; every further call returns the same error. Those of the storage.
+    /// length, as soon as they are found; every further call returns the same error. Those of the storage:
+    /// [`position`](Self::position) is then the first byte that was not taken, and the call can be repeated
+    /// from there as for [`Writer::record`](crate::write::Writer::record).
     pub async fn push(&mut self, bytes: &[u8]) -> Result<Status, WriteError<S::Error>> {
-        let checked = self.check(bytes);
-        checked.inspect_err(|error| self.failure = Some(*error))?;
-        let mut left = bytes;
-        let room = index_below(self.position, self.front.len()).and_then(|at| self.front.get_mut(at..));
-        let len = copy(room.unwrap_or_default(), left);
-        (left, self.position) = (left.get(len..).unwrap_or_default(), self.position + len as u64);
+        if let Some(error) = self.failure {
+            return Err(error.into());
+        }
+        let room = index_below(self.file_len - self.position, bytes.len()).unwrap_or(bytes.len());
+        let (mut left, excess) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
         while !left.is_empty() {
-            let len = self.out.take(self.position, left).await?;
-            (left, self.position) = (left.get(len..).unwrap_or_default(), self.position + len as u64);
+            let len = self.store(left).await?;
+            let (stored, rest) = left.split_at_checked(len).unwrap_or((left, &[]));
+            (left, self.position) = (rest, self.position + stored.len() as u64);
+            self.check(stored).inspect_err(|error| self.failure = Some(*error))?;
+        }
+        if !excess.is_empty() {
+            let needed = self.summary.map_or(0, |summary| summary.data_len);
+            let error = ErrorKind::DataTrailing { needed }.at(self.file_len);
+            self.failure = Some(error);
+            return Err(error.into());
         }
         Ok(match self.summary {
             None => Status::Header,
             Some(_) if self.position < self.file_len => Status::Data,
             Some(_) => Status::Complete,
         })
+    }
+
+    /// Stores bytes from the front of `bytes`, which is not empty, and returns how many.
+    async fn store(&mut self, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
+        let front = index_below(self.position, self.front.len()).and_then(|at| self.front.get_mut(at..));
+        match front {
+            Some(front) => Ok(copy(front, bytes)),
+            None => self.out.take(self.position, bytes).await,
+        }
     }
 
     /// Makes the file valid, flushes the storage and returns it.
@@ -151,18 +170,11 @@ impl<S> FileReceiver<'_, '_, S> {
         self.summary
     }
 
-    /// Validates the header as far as it has arrived.
+    /// Validates these bytes, if they belong to the header.
     ///
     /// # Errors
     /// As `push`.
     fn check(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        if let Some(error) = self.failure {
-            return Err(error);
-        }
-        if bytes.len() as u64 > self.file_len - self.position {
-            let needed = self.summary.map_or(0, |summary| summary.data_len);
-            return Err(ErrorKind::DataTrailing { needed }.at(self.file_len));
-        }
         if self.summary.is_some() {
             return Ok(());
         }

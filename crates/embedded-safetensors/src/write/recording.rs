@@ -76,8 +76,11 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
         plan: FilePlan<'a>,
         buffer: &'a mut [u8],
     ) -> Result<Self, WriteError<S::Error>> {
-        check_unit(storage.unit(), plan.data_start())?;
-        let out = Units::begin(storage, plan.data_start(), plan.file_len(), buffer).await?;
+        let (unit, data_start) = (storage.unit() as u64, plan.data_start());
+        if data_start & unit.wrapping_sub(1) > 0 {
+            return Err(ErrorKind::Unit { unit }.at(data_start).into());
+        }
+        let out = Units::begin(storage, data_start, plan.file_len(), buffer).await?;
         Ok(Self::begin(Recording { out, plan }, &plan))
     }
 }
@@ -139,8 +142,8 @@ impl<'a, S: WriteAt> Units<'a, S> {
     /// first.
     ///
     /// # Errors
-    /// Before anything is overwritten: [`ErrorKind::BufferLength`]; [`ErrorKind::Capacity`]; those of
-    /// [`WriteAt::prepare`].
+    /// Before anything is overwritten: [`ErrorKind::Unit`]; [`ErrorKind::BufferLength`];
+    /// [`ErrorKind::Capacity`]; those of [`WriteAt::prepare`].
     pub(crate) async fn begin(
         mut storage: S,
         start: u64,
@@ -148,6 +151,9 @@ impl<'a, S: WriteAt> Units<'a, S> {
         buffer: &'a mut [u8],
     ) -> Result<Self, WriteError<S::Error>> {
         let unit = storage.unit();
+        if !unit.is_power_of_two() {
+            return Err(ErrorKind::Unit { unit: unit as u64 }.at(start).into());
+        }
         let (needed, capacity) = (unit.max(PREFIX) as u64, buffer.len() as u64);
         if capacity < needed {
             return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
@@ -220,17 +226,6 @@ impl<S> defmt::Format for Recording<'_, S> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "Recording {{ plan: {}, filled: {=usize}, .. }}", self.plan, self.out.filled);
     }
-}
-
-/// Checks that a file can be written in such units.
-///
-/// # Errors
-/// [`ErrorKind::Unit`] if the data would begin inside one.
-fn check_unit<E>(unit: usize, data_start: u64) -> Result<(), WriteError<E>> {
-    if !unit.is_power_of_two() || data_start & (unit as u64 - 1) > 0 {
-        return Err(ErrorKind::Unit { unit: unit as u64 }.at(data_start).into());
-    }
-    Ok(())
 }
 
 /// Rounds a length up to a multiple of a power of two.
