@@ -25,6 +25,7 @@ mod json;
 mod locate;
 mod model;
 mod nested;
+mod new_model;
 // Mostly used with the feature `chips`.
 mod number;
 mod old_model;

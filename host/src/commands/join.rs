@@ -2,13 +2,12 @@
 
 use crate::commands::Run;
 use crate::complaint::Outcome;
-use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
+use crate::new_model::NewModel;
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Product, check_output_path, check_stdout_use};
 use crate::siblings::reject_partial_models;
 use crate::text::{numbered, shown_text};
 use crate::work::Work;
@@ -26,47 +25,33 @@ pub struct Join {
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// Output file; `-` is standard output
-    #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
-
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
-
-    /// Print a summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    new: NewModel,
 }
 
 impl Run for Join {
     fn json(&self) -> bool {
-        self.json
+        self.new.json
     }
 
     fn run(self) -> Outcome {
-        check_stdout_use(self.json, Some(&self.output))?;
-        let is_file = self.output.as_os_str() != "-";
-        if is_file {
-            Kind::must_be_model(&self.output)?;
-            check_output_path(&self.output, self.force)?;
-        }
+        self.new.check(None)?;
         reject_partial_models(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let [model] = &models;
-        if is_file {
-            check_not_input(&self.model, &self.output)?;
-            check_not_in_model(model, &self.output)?;
+        if self.new.is_file() {
+            check_not_input(&self.model, &self.new.output)?;
+            check_not_in_model(model, &self.new.output)?;
         }
         // The metadata of the first file counts, as when a model is opened.
         let contents = Contents::of(&models, Some(Prefer::First))?;
-        let mut product = Product::create(&self.output, self.force)?;
+        let mut product = self.new.create()?;
         let work = Work::new("joining", contents.bytes());
-        let bytes = write(&contents, Layout::USUAL, (&mut product, &self.output), &work)?;
+        let bytes = write(&contents, Layout::USUAL, (&mut product, &self.new.output), &work)?;
         model.check_unchanged()?;
         Work::check()?;
         product.finish()?;
-        match is_file {
+        match self.new.is_file() {
             true => self.tell(&contents, model.parts().len(), bytes)?,
             // The file went to standard output.
             false => contents.padding.print(&mut io::stderr())?,
@@ -78,8 +63,8 @@ impl Run for Join {
 impl Join {
     fn tell(&self, contents: &Contents<'_>, shards: usize, bytes: u64) -> io::Result<()> {
         let (tensors, shards) = (contents.entries.len() as u64, shards as u64);
-        let output = self.output.to_string_lossy();
-        if self.json {
+        let output = self.new.output.to_string_lossy();
+        if self.new.json {
             let object = Object::new().flag("ok", true).text("output", &output);
             let object = object.number("tensors", tensors).number("shards", shards);
             let object = object.number("padding_left_out", contents.padding.tensors);

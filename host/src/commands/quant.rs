@@ -3,20 +3,18 @@
 use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::{Model, Padding, Tensor};
-use crate::overwrite::{check_not_in_model, check_not_input};
-use crate::pack::Fresh;
-use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::new_model::NewModel;
+use crate::overwrite::check_not_in_model;
 use crate::quant::{Layer, Packing, Part};
 use crate::siblings::reject_partial_models;
 use crate::sliced::Sliced;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use embedded_safetensors::write::{FileSpec, TensorSpec};
+use embedded_safetensors::write::TensorSpec;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -34,17 +32,8 @@ pub struct Quant {
     #[arg(long, value_name = "PACKING")]
     from: Packing,
 
-    /// Output file; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
-
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
-
-    /// Print a summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    new: NewModel,
 }
 
 /// A tensor of the output.
@@ -62,30 +51,33 @@ enum Source<'m> {
     Layer(usize, Part),
 }
 
+/// The output that is told.
+struct Written<'l> {
+    layers: &'l [Layer<'l>],
+    tensors: u64,
+    bytes: u64,
+    padding: Padding,
+}
+
 impl Run for Quant {
     fn json(&self) -> bool {
-        self.json
+        self.new.json
     }
 
     fn run(self) -> Outcome {
-        check_stdout_use(self.json, Some(&self.output))?;
-        let is_file = self.output.as_os_str() != "-";
-        if is_file {
-            check_not_input(&self.model, &self.output)?;
-            Kind::must_be_model(&self.output)?;
-            check_output_path(&self.output, self.force)?;
-        }
-        reject_partial_models(std::slice::from_ref(&self.model), Some(&self.output))?;
+        self.new.check(Some(&self.model))?;
+        reject_partial_models(std::slice::from_ref(&self.model), Some(&self.new.output))?;
         let model = Model::open(&self.model)?;
-        check_not_in_model(&model, &self.output)?;
+        check_not_in_model(&model, &self.new.output)?;
         let layers = Layer::all(&model, self.from)?;
         let (tensors, padding) = plan(&model, &layers)?;
         let bytes = self.write(&model, &layers, &tensors)?;
-        match is_file {
+        let written = Written { layers: &layers, tensors: tensors.len() as u64, bytes, padding };
+        match self.new.is_file() {
             // The file went to standard output.
             false => {}
-            true if self.json => self.print_json(&layers, &tensors, bytes, padding)?,
-            true => self.print(&layers, &tensors, bytes, padding)?,
+            true if self.new.json => self.print_json(written)?,
+            true => self.print(written)?,
         }
         Ok(Exit::Good)
     }
@@ -122,39 +114,22 @@ impl Quant {
     fn write(&self, model: &Model, layers: &[Layer<'_>], tensors: &[Planned<'_>]) -> Result<u64, Complaint> {
         let specs: Vec<_> =
             tensors.iter().map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype, &tensor.dims)).collect();
-        let metadata = model.pairs();
-        let spec = FileSpec::new(&specs);
-        let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let work = Work::new("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        let mut product = Product::create(&self.output, self.force)?;
-        let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
-        for (index, place) in file.places() {
-            let Some(planned) = tensors.get(index) else { continue };
-            file.tensor(&place, |take| match &planned.from {
-                Source::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
-                Source::Layer(layer, part) => match layers.get(*layer) {
-                    Some(layer) => layer.make(*part, &work, take),
-                    None => Ok(()),
-                },
-            })?;
-        }
-        let bytes = file.file_len();
-        model.check_unchanged()?;
-        Work::check()?;
-        product.finish()?;
-        Ok(bytes)
+        self.new.write(model, &specs, |index, take| match tensors.get(index).map(|planned| &planned.from) {
+            Some(Source::Copy(tensor)) => Sliced::whole(model, *tensor).bytes(&work, take),
+            Some(Source::Layer(layer, part)) => match layers.get(*layer) {
+                Some(layer) => layer.make(*part, &work, take),
+                None => Ok(()),
+            },
+            None => Ok(()),
+        })
     }
 
-    fn print(
-        &self,
-        layers: &[Layer<'_>],
-        tensors: &[Planned<'_>],
-        bytes: u64,
-        padding: Padding,
-    ) -> Result<(), Complaint> {
+    fn print(&self, written: Written<'_>) -> Result<(), Complaint> {
+        let Written { layers, tensors, bytes, padding } = written;
         let mut out = BufWriter::new(io::stdout().lock());
-        let count = numbered(tensors.len() as u64, "tensor");
-        writeln!(out, "{}: {count}, {bytes} bytes", shown_text(&self.output.to_string_lossy()))?;
+        let count = numbered(tensors, "tensor");
+        writeln!(out, "{}: {count}, {bytes} bytes", shown_text(&self.new.output.to_string_lossy()))?;
         let mut table = Table::new([
             ("rewritten", Side::Left),
             ("rows", Side::Right),
@@ -175,21 +150,16 @@ impl Quant {
         Ok(out.flush()?)
     }
 
-    fn print_json(
-        &self,
-        layers: &[Layer<'_>],
-        tensors: &[Planned<'_>],
-        bytes: u64,
-        padding: Padding,
-    ) -> Result<(), Complaint> {
+    fn print_json(&self, written: Written<'_>) -> Result<(), Complaint> {
+        let Written { layers, tensors, bytes, padding } = written;
         let rewritten = layers.iter().map(|layer| {
             let object = Object::new().text("name", &layer.describe(Part::Weights).0);
             let object = object.number("rows", layer.outputs).number("columns", layer.inputs);
             object.number("group", layer.group).flag("zero_points", layer.has_zeros).end()
         });
         let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let object = object.text("output", &self.output.to_string_lossy()).number("bytes", bytes);
-        let object = object.number("tensors", tensors.len() as u64);
+        let object = object.text("output", &self.new.output.to_string_lossy()).number("bytes", bytes);
+        let object = object.number("tensors", tensors);
         let object = object.number("padding_left_out", padding.tensors);
         writeln!(io::stdout(), "{}", object.raw("rewritten", &json::array(rewritten)).end())?;
         Ok(())

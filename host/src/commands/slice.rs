@@ -3,17 +3,15 @@
 use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
-use crate::overwrite::{check_not_in_model, check_not_input};
-use crate::pack::Fresh;
-use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::new_model::NewModel;
+use crate::overwrite::check_not_in_model;
 use crate::sliced::Sliced;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
-use embedded_safetensors::write::{FileSpec, TensorSpec};
+use embedded_safetensors::write::TensorSpec;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -32,43 +30,28 @@ pub struct Slice {
     #[arg(required = true, value_name = "TENSOR=SPEC")]
     slices: Vec<String>,
 
-    /// Output file; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
-
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
-
-    /// Print a summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    new: NewModel,
 }
 
 impl Run for Slice {
     fn json(&self) -> bool {
-        self.json
+        self.new.json
     }
 
     fn run(self) -> Outcome {
         let asked = self.asked()?;
-        check_stdout_use(self.json, Some(&self.output))?;
-        let is_file = self.output.as_os_str() != "-";
-        if is_file {
-            check_not_input(&self.model, &self.output)?;
-            Kind::must_be_model(&self.output)?;
-            check_output_path(&self.output, self.force)?;
-        }
+        self.new.check(Some(&self.model))?;
         let model = Model::open(&self.model)?;
-        check_not_in_model(&model, &self.output)?;
+        check_not_in_model(&model, &self.new.output)?;
         let slices: Result<Vec<_>, _> =
             asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
         let slices = slices?;
         let bytes = self.write(&model, &slices)?;
-        match is_file {
+        match self.new.is_file() {
             // The file went to standard output.
             false => {}
-            true if self.json => self.print_json(&slices, bytes)?,
+            true if self.new.json => self.print_json(&slices, bytes)?,
             true => self.print(&slices, bytes)?,
         }
         Ok(Exit::Good)
@@ -100,28 +83,17 @@ impl Slice {
         }
         let tensors: Vec<_> =
             slices.iter().map(|slice| TensorSpec::new(slice.name(), slice.dtype(), slice.dims())).collect();
-        let metadata: Option<Vec<_>> = model.pairs();
-        let spec = FileSpec::new(&tensors);
-        let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let work = Work::new("writing", total);
-        let mut product = Product::create(&self.output, self.force)?;
-        let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
-        for (index, place) in file.places() {
-            if let Some(slice) = slices.get(index) {
-                file.tensor(&place, |take| slice.bytes(&work, take))?;
-            }
-        }
-        let bytes = file.file_len();
-        model.check_unchanged()?;
-        Work::check()?;
-        product.finish()?;
-        Ok(bytes)
+        self.new.write(model, &tensors, |index, take| match slices.get(index) {
+            Some(slice) => slice.bytes(&work, take),
+            None => Ok(()),
+        })
     }
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
         let tensors = numbered(slices.len() as u64, "tensor");
-        writeln!(out, "{}: {tensors}, {bytes} bytes", shown_text(&self.output.to_string_lossy()))?;
+        writeln!(out, "{}: {tensors}, {bytes} bytes", shown_text(&self.new.output.to_string_lossy()))?;
         let mut table = Table::new([("tensor", Side::Left), ("dtype", Side::Left), ("shape", Side::Left)]);
         for slice in slices {
             let shape = format!("{:?}", slice.dims());
@@ -138,7 +110,7 @@ impl Slice {
             object.raw("shape", &shape).end()
         });
         let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let object = object.text("output", &self.output.to_string_lossy()).number("bytes", bytes);
+        let object = object.text("output", &self.new.output.to_string_lossy()).number("bytes", bytes);
         writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
         Ok(())
     }
