@@ -1,12 +1,9 @@
-//! The model as a file on the card.
+//! The digits as a file on the card.
 
-use crate::card::{CardError, DescribedError, NoClock};
-use app::{Failure, ModelLocation, Sink, Text};
+use crate::file::with_model;
+use app::{ModelLocation, Text};
 use core::fmt::Write;
-use embedded_safetensors::io::Seekable;
-use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
-
-const MODEL: &str = "MODEL.ST";
+use embedded_sdmmc::{BlockDevice, SdCardError};
 
 /// Reads the digits with the model on this card.
 ///
@@ -16,15 +13,7 @@ pub fn read_digits(
     card: impl BlockDevice<Error = SdCardError>,
     sink: &mut Text<impl Write>,
 ) -> Result<(), u8> {
-    let outcome = read(card, sink);
-    outcome.map_err(|failure| failure.map(|error| DescribedError { error, file: MODEL }).report(sink))
-}
-
-fn read(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Result<(), Failure<CardError>> {
-    // One directory, one file, one volume.
-    let manager: VolumeManager<_, _, 1, 1, 1> = VolumeManager::new_with_limits(card, NoClock, 0);
-    let volume = manager.open_volume(VolumeIdx(0)).map_err(Failure::NoModel)?;
-    let root = volume.open_root_dir().map_err(Failure::NoModel)?;
-    let file = root.open_file_in_dir(MODEL, Mode::ReadOnly).map_err(Failure::NoModel)?;
-    app::read_digits(&ModelLocation { name: MODEL, ram: crate::RAM }, Seekable::new(file), sink, &mut ())
+    with_model(card, sink, |name, file, sink| {
+        app::read_digits(&ModelLocation { name, ram: crate::RAM }, file, sink, &mut ())
+    })
 }

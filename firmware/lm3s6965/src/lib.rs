@@ -3,6 +3,7 @@
 
 mod card;
 mod digits;
+mod file;
 mod quantised;
 mod registers;
 mod ssi;

@@ -25,7 +25,9 @@ pub use errors::{Console, open_or};
 pub use frame::{Job, Step, figure, run};
 pub use headers::{find_duplicates, parse, read_entries, validate, view};
 pub use memory::{flash, heap, order, slots, text};
-pub use network::{Network, Outcome, open_find_read, read_chunks, read_rows, read_slice, stream};
+pub use network::{
+    Network, Outcome, open_and_use, open_find_read, read_chunks, read_rows, read_slice, stream,
+};
 pub use quantised::{multiply_quantised, open_find_matrix, read_quantised};
 pub use record::record_file;
 pub use weights::Weights;

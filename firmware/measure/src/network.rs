@@ -87,6 +87,19 @@ pub fn open_find_read(
     read(&mut model, first, block).ok()
 }
 
+/// Opens a model and, unless that is the last step, uses it; returns the length of the file.
+#[inline(always)]
+pub fn open_and_use(
+    job: &mut Job<()>,
+    act: impl FnOnce(&mut Model<Card>, &mut [u8]) -> Result<(), ReadError<Broken>>,
+) -> Option<u32> {
+    let mut model = Model::open(Card::new(job.file), job.window).ok()?;
+    if job.last != Step::Open {
+        act(&mut model, job.window).ok()?;
+    }
+    Some(model.summary().file_len() as u32)
+}
+
 /// The number of bytes or values read.
 pub type Outcome = Result<u32, ReadError<Broken>>;
 

@@ -3,15 +3,8 @@
 #![no_main]
 
 use core::hint::black_box;
-use embedded_safetensors::{Model, integrity::Crc32};
-use measure::{Card, Job, Outcome, Step};
+use embedded_safetensors::integrity::Crc32;
+use measure::open_and_use;
 
-measure::program!(|_| (), |job| job.done = run(job).ok());
-
-fn run(job: &mut Job<()>) -> Outcome {
-    let mut model = Model::open(Card::new(job.file), job.window)?;
-    if job.last != Step::Open {
-        black_box(model.sum(Crc32::new(), job.window)?);
-    }
-    Ok(model.summary().file_len() as u32)
-}
+measure::program!(|_| (), |job| job.done =
+    open_and_use(job, |model, window| { model.sum(Crc32::new(), window).map(|sum| drop(black_box(sum))) }));
