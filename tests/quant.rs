@@ -489,7 +489,7 @@ fn sentences_name_the_role_and_the_numbers() {
     );
     assert_eq!(
         ErrorKind::QuantGroup { group: 64, columns: 96 }.to_string(),
-        "rows of 96 values have no groups of 64: they need a multiple of 32, 64 or 128"
+        "rows of 96 values, group size 64: it must be 32, 64 or 128 and divide the row"
     );
 }
 

@@ -547,16 +547,12 @@ fn damaged_models_are_refused_by_the_pinned_sum() {
     for (name, api) in SUMS {
         api(&right()).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
         for (what, file) in damaged_models() {
-            assert!(open_with_any_values(&file).is_ok(), "{what}: only the sum can tell");
+            let opened = Model::open_with(&file[..], &mut NET.clone(), &mut [0; 64]);
+            assert!(opened.is_ok(), "{what}: only the sum can tell");
             let refusal = api(&file).expect_err(&format!("{name} accepts a model with {what}"));
             assert_eq!((refusal.code, refusal.tensor), ("integrity.sum", None), "{name}, {what}");
         }
     }
-}
-
-fn open_with_any_values(file: &[u8]) -> Result<(), Refusal> {
-    Model::open_with(file, &mut NET.clone(), &mut [0; 64])?;
-    Ok(())
 }
 
 /// An index has tensors of any rank, also of one that looks small in its lowest byte.

@@ -170,14 +170,9 @@ fn file_is_checked_against_queries() {
     }
 }
 
-/// As documented.
 #[test]
 fn receiver_size_is_as_documented() {
     assert!(size_of::<FileReceiver<'_, '_, ()>>() <= 304, "{}", size_of::<FileReceiver<'_, '_, ()>>());
-    fn has_no_unit(storage: &impl WriteAt) -> usize {
-        storage.unit()
-    }
-    assert_eq!(has_no_unit(&&mut [0_u8; 1][..]), 1);
 }
 
 /// However the file is cut, the error is the same; excess bytes never hide one in the header.

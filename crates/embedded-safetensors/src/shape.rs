@@ -123,7 +123,11 @@ pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
 pub const ANY_SIZE: u64 = u64::MAX;
 
 /// Returns the error if these dimensions are not the requested ones.
-pub(crate) const fn mismatch(query: Option<QueryIndex>, found: &[u64], asked: &[u64]) -> Option<ErrorKind> {
+pub(crate) const fn shape_mismatch(
+    query: Option<QueryIndex>,
+    found: &[u64],
+    asked: &[u64],
+) -> Option<ErrorKind> {
     if found.len() != asked.len() {
         // A tensor of an index may have more dimensions than fit.
         let found = if found.len() < 255 { found.len().to_le_bytes()[0] } else { 255 };

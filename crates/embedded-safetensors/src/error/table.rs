@@ -636,7 +636,7 @@ errors! {
             /// How many columns the matrix has.
             columns: u64,
         } = "usage.quant-group" {
-            "rows of {} values have no groups of {}: they need a multiple of 32, 64 or 128",
+            "rows of {} values, group size {}: it must be 32, 64 or 128 and divide the row",
                 Number(columns), Number(group);
         }
         /// A slice that does not have the length of a row of the matrix. At: the first byte of the weights.

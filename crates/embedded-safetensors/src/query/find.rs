@@ -5,7 +5,7 @@ use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind, QueryIndex};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
-use crate::shape::{Shape, mismatch};
+use crate::shape::{Shape, shape_mismatch};
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
@@ -124,7 +124,7 @@ impl<'n> Query<'n> {
         if !asked.contains(found) {
             return Some(ErrorKind::DtypeMismatch { query, found, asked });
         }
-        mismatch(query, dims, self.asked_dims?)
+        shape_mismatch(query, dims, self.asked_dims?)
     }
 
     /// Checks a tensor that was found otherwise, in an index or a file of an operating system: its dtype and

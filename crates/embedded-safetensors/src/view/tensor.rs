@@ -5,7 +5,7 @@ use super::walk::ParsedTensor;
 use crate::dtype::{Dtype, DtypeSet};
 use crate::error::{Error, ErrorKind};
 use crate::reader::tensor::TensorReader;
-use crate::shape::{Shape, mismatch};
+use crate::shape::{Shape, shape_mismatch};
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::{Located, Location};
 use crate::tensor::span::Span;
@@ -120,7 +120,7 @@ impl<'a> Tensor<'a> {
     /// tensor has another shape.
     pub fn as_array<T: Array>(&self) -> Result<&'a T, Error> {
         self.check_elements(T::DTYPE)?;
-        if let Some(kind) = mismatch(None, self.shape().dims(), T::SHAPE.dims()) {
+        if let Some(kind) = shape_mismatch(None, self.shape().dims(), T::SHAPE.dims()) {
             return Err(kind.at(self.at()));
         }
         Aligned::at_address(self.bytes()).as_array().ok_or_else(|| self.misaligned(align_of::<T>()))
