@@ -94,8 +94,8 @@ impl QueryIndex {
 }
 
 impl Error {
-    /// Returns the name of the tensor that the error is about, if it is one of the queries or targets of the
-    /// call that failed.
+    /// Returns the name of the query or target that is missing, or has another dtype or shape than requested.
+    /// `None` for other errors.
     pub fn tensor_name<'n>(&self, queries: &'n [impl AsRef<str>]) -> Option<&'n str> {
         self.kind.query().and_then(|query| queries.get(query.get())).map(AsRef::as_ref)
     }
