@@ -211,7 +211,7 @@ fn wrong_models() -> Vec<Wrong> {
         ),
         wrong("longer than its tensors", [right(), vec![0]].concat(), None, "data.trailing", ""),
         wrong("erased", vec![0xFF; 256], None, "container.header-too-large", "as in erased flash"),
-        wrong("empty", Vec::new(), None, "container.short", "shorter than the 8 bytes"),
+        wrong("empty", Vec::new(), None, "container.short", "too short for the 8-byte length"),
     ]
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime};
 
-const SHORT: &str = "the file is shorter than the 8 bytes of the header's length";
+const SHORT: &str = "the file is too short for the 8-byte length of its header";
 
 #[test]
 fn unreadable_paths_are_errors() {

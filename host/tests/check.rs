@@ -27,8 +27,8 @@ fn many_files_have_one_line_each_and_the_worst_exit_code() {
     let place = Place::new();
     place.put("good", &sound()).put("bad", b"abc");
     let good = "good: ok, 2 tensors, 118 bytes\n";
-    let bad = "bad: error[container.short] at byte 3: the file is shorter than the 8 bytes of the header's \
-        length\n";
+    let bad = "bad: error[container.short] at byte 3: the file is too short for the 8-byte length of \
+        its header\n";
     let gone = "gone: cannot be read: no such file or directory\n";
     place.run(["check", "good", "good"]).is(0, &[good, good].concat(), "");
     place.run(["check", "bad", "good"]).is(1, &[bad, good].concat(), "");
@@ -50,7 +50,7 @@ fn json_has_the_same_results() {
             json!({"file": "bad", "ok": false, "code": "dtype.unknown", "at": 24,
                 "message": "tensor \"n\\\"\": unknown dtype", "tensor": "n\""}),
             json!({"file": "short", "ok": false, "code": "container.short", "at": 0,
-                "message": "the file is shorter than the 8 bytes of the header's length"}),
+                "message": "the file is too short for the 8-byte length of its header"}),
             json!({"file": "gone", "ok": false, "error": "io", "message": "no such file or directory"}),
         ]
     );

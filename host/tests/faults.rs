@@ -23,7 +23,7 @@ fn shows(header: impl AsRef<[u8]>, line: &str, window: &str, carets: &str) {
 fn of_the_container() {
     says(
         b"abc",
-        "error[container.short] at byte 3: the file is shorter than the 8 bytes of the header's length",
+        "error[container.short] at byte 3: the file is too short for the 8-byte length of its header",
     );
     says(
         &100_000_001u64.to_le_bytes(),

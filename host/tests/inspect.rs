@@ -84,7 +84,7 @@ fn json_has_more_details() {
                 "longest_name": 7, "most_dims": 2, "in_order": false,
             }),
             json!({"file": "bad", "ok": false, "code": "container.short", "at": 3,
-                "message": "the file is shorter than the 8 bytes of the header's length"}),
+                "message": "the file is too short for the 8-byte length of its header"}),
             json!({"file": "gone", "ok": false, "error": "io", "message": "no such file or directory"}),
         ]
     );

@@ -165,7 +165,7 @@ errors! {
     // The file is not a valid safetensors file, or not the expected one.
     File {
         /// Fewer than 8 bytes. At: the end of the file.
-        FileTooShort = "container.short" { "the file is shorter than the 8 bytes of the header's length" }
+        FileTooShort = "container.short" { "the file is too short for the 8-byte length of its header" }
         /// The header claims more than 100,000,000 bytes. At: byte 0.
         HeaderTooLarge {
             /// The length it claims.
