@@ -78,7 +78,10 @@ fn metadata_value_can_be_decoded() {
 fn missing_tensor_is_none_or_an_error() {
     let error: Error = MODEL.tensor("conv").unwrap_err();
     assert_eq!(error, ErrorKind::NotFound { query: None }.at(MODEL.summary().data_start));
-    assert_eq!(error.kind.to_string(), "tensor not found, or its query was never used in a lookup");
+    assert_eq!(
+        error.kind.to_string(),
+        "tensor not found, or its query has no result: no lookup yet, or one that failed"
+    );
     for name in ["", "conv", "conv.weight ", "Conv.weight", "fc\\u002eweight", "__metadata__", "arch"] {
         assert!(MODEL.find(name).unwrap().is_none(), "{name}");
     }

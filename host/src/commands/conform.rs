@@ -15,9 +15,9 @@ use vectors::{Manifest, Score, Vector};
 /// Score any safetensors reader against the conformance vectors
 ///
 /// The reader is a command that gets one file on standard input. For a valid file, it prints one JSON object
-/// in the format of `safetensors decode` and exits with 0. For an invalid file, it exits with 1. Anything
-/// else, or no answer in time, counts as a crash. Exit code: 0 if the reader is right about all
-/// vectors, 1 if it is not, 2 if the reader cannot be run.
+/// in the format of `safetensors decode` and exits with 0. For an invalid file, it exits with 1. Any other
+/// exit code, a signal, output in another format, or no answer in time counts as a crash. Exit code: 0 if the
+/// reader is right about all vectors, 1 if it is not, 2 if the reader cannot be run.
 #[derive(clap::Args)]
 pub struct Conform {
     /// Use the vectors in this directory [default: the built-in vectors]

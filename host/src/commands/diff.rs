@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 /// Compare two models: names, dtypes, shapes, metadata and every value
 ///
-/// Exit code: 2 if one cannot be read, otherwise 1 if they differ or one is invalid, otherwise 0.
+/// Exit code: 130 if interrupted, otherwise 2 if one cannot be read, otherwise 1 if they differ or one is
+/// invalid, otherwise 0.
 #[derive(clap::Args)]
 pub struct Diff {
     /// First model; `-` is standard input

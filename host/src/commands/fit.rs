@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 /// Show whether and where models fit into a chip's flash, next to the firmware
 ///
 /// Without --at, each model gets the highest free address, so that the firmware can grow from below. Writes
-/// nothing and needs no probe. Exit code: 0 if all models fit, 1 if one does not fit or is invalid, 2 for
-/// all other errors.
+/// nothing and needs no probe. Exit code: 0 if all models fit, 1 if one is invalid, does not fit or is not
+/// aligned as --align requires, 2 for all other errors.
 #[derive(clap::Args)]
 pub struct Fit {
     /// Chip name, or an unambiguous part of it

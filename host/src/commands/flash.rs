@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 
 /// Write a model into a chip's flash through a debug probe, and verify it
 ///
-/// Exit code: 0 if the model is in flash, 1 if it is invalid, does not fit or fails verification, 2 for all
-/// other errors, such as a missing probe.
+/// Exit code: 0 if the model is in flash, or the image or the dry run is complete, 1 if the model is invalid,
+/// does not fit or fails verification, 2 for all other errors, such as a missing probe, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Flash {
     /// Chip name, or an unambiguous part of it

@@ -21,8 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Print, verify or embed the SHA-256 sums of models and their tensors
 ///
-/// `sha256sum` can also verify output made without options. Exit code: 2 if something cannot be read or
-/// written, otherwise 1 if a model is invalid, does not match its sum or contains none, otherwise 0.
+/// `sha256sum` can also verify output made without options. Exit code: 130 if interrupted, otherwise 2 if
+/// something cannot be read or written, otherwise 1 if a model is invalid, does not match its sum or contains
+/// none, otherwise 0.
 #[derive(clap::Args)]
 pub struct Hash {
     /// Models; `-` is standard input

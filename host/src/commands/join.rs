@@ -17,8 +17,7 @@ use std::path::PathBuf;
 /// Join a sharded model into one file
 ///
 /// The index and all shards are validated before anything is written. Exit code: 0 if the file is written,
-/// 1 if the index or a shard is invalid or they disagree, 2 if the file cannot be written, 130 if
-/// interrupted.
+/// 1 if the index or a shard is invalid or they disagree, 2 for all other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Join {
     /// Index of the model, or the directory that contains it

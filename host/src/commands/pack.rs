@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 
 /// Make a file from tensors of other files: select, merge, rename, order, align
 ///
-/// Tensor data is copied byte for byte. Exit code: 0 if the file is written, 1 if an input is invalid, 2 if
-/// the file cannot be written, 130 if interrupted.
+/// Tensor data is copied byte for byte. Exit code: 0 if the file is written, 1 if an input is invalid, 2 for
+/// all other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Pack {
     /// Input models: files, shard indexes or directories, or `-` for standard input

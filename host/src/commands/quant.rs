@@ -20,8 +20,9 @@ use std::path::PathBuf;
 
 /// Rewrite 4-bit weights of GPTQ or AWQ as matrices with groups along the row
 ///
-/// No number changes. All other tensors and the metadata are copied. Exit code: 0 if the file is written, 1
-/// if the model is invalid, 2 for all other errors, 130 if interrupted.
+/// No number changes. All other tensors and the metadata are copied, except `g_idx`, padding and an embedded
+/// sum. Exit code: 0 if the file is written, 1 if the model is invalid, 2 for all other errors, 130 if
+/// interrupted.
 #[derive(clap::Args)]
 pub struct Quant {
     /// Model: a file, a shard index or directory, or `-` for standard input

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 /// Write slices of tensors into a new safetensors file
 ///
 /// Slices have the same meaning as in numpy, except that negative steps are not supported. The metadata is
-/// kept. Exit code: 0 if the file is written, 1 if the model is invalid, 2 for all other errors, 130 if
-/// interrupted.
+/// kept, except an embedded sum. Exit code: 0 if the file is written, 1 if the model is invalid, 2 for all
+/// other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Slice {
     /// Model: a file, a shard index or directory, or `-` for standard input

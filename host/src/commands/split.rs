@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Split a model into shards of a maximum size, compatible with huggingface_hub
 ///
 /// No shard appears before all of them are complete. Exit code: 0 if the files are written, 1 if the model
-/// is invalid, 2 if the files cannot be written, 130 if interrupted.
+/// is invalid, 2 for all other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Split {
     /// Model: a file, a shard index or directory, or `-` for standard input

@@ -5,11 +5,12 @@ use embedded_safetensors::Dtype;
 /// The layout of the weights in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Packing {
-    /// GPTQ: eight inputs of one output in an integer; zero points are stored less 1
+    /// GPTQ: an integer has the weights of eight inputs for one output; stored zero points are 1 too small
     Gptq,
     /// GPTQ, checkpoint format gptq_v2: zero points are stored as they are
     GptqV2,
-    /// AWQ (GEMM): eight outputs of one input in an integer, in the order 0, 2, 4, 6, 1, 3, 5, 7
+    /// AWQ (GEMM): an integer has the weights of one input for eight outputs, in the order 0, 2, 4, 6, 1, 3,
+    /// 5, 7
     Awq,
 }
 

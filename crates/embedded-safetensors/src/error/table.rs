@@ -442,7 +442,7 @@ errors! {
         } = "usage.missing" {
             if query.is_some() =>
                 "required tensor not found: number {} in the list, counted from 0", Number(in_list(query));
-            "tensor not found, or its query was never used in a lookup";
+            "tensor not found, or its query has no result: no lookup yet, or one that failed";
         }
         /// A window of 0 bytes. At: the byte that could not be read.
         NoWindow = "usage.window" { "the window is empty: give it at least 1 byte" }

@@ -123,6 +123,12 @@ impl Matrix {
         // A group is a power of two, or the entire row.
         let groups = if group == columns { 1 } else { columns >> group.trailing_zeros() };
         self.check_scales(rows, groups).map_err(|kind| self.scales.error(kind, data_start))?;
+        // Compared with scales that are right: otherwise zero points would be called wrong that are not.
+        if let Some((zeros, kind)) =
+            self.zeros.and_then(|zeros| Some((zeros, zeros.difference(&self.scales)?)))
+        {
+            return Err(zeros.error(kind, data_start));
+        }
         let scale = self.scales.location.dtype;
         let row_len = if format.is_narrow() { columns >> 1 } else { columns };
         Ok(Layout {
@@ -138,11 +144,10 @@ impl Matrix {
         })
     }
 
-    /// Checks what concerns one tensor, and zero points against the scales.
+    /// Checks what concerns one tensor.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`],
-    /// [`ErrorKind::QuantSize`]; [`ErrorKind::Size`] when the dimensions are not those of the bytes, which is
+    /// [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`]; [`ErrorKind::Size`] when the dimensions are not those of the bytes, which is
     /// possible only with your own [`Located`].
     fn check(&self, role: QuantRole, part: &Part, data_start: u64, data_len: u64) -> Result<(), Error> {
         part.location.check_inside(data_start, data_len)?;
@@ -153,7 +158,6 @@ impl Matrix {
             QuantRole::Weight if part.rank != 2 => {
                 Some(ErrorKind::QuantRank { role, found: part.rank, needed: 2 })
             }
-            QuantRole::ZeroPoint => part.difference(&self.scales),
             _ => None,
         };
         match kind.or_else(|| part.mismatch()) {
