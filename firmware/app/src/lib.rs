@@ -19,6 +19,8 @@ mod report;
 mod storage;
 #[cfg(feature = "vectors")]
 pub mod vectors;
+#[cfg(feature = "wrong-models")]
+mod wrong_models;
 
 pub use demo::{ModelLocation, Observer, read_digits, read_digits_in_integers};
 pub use digits::{COUNT, Digit, Image, PIXELS, digits};
@@ -31,3 +33,5 @@ pub use recording::{Recording, origin};
 pub use report::Defmt;
 pub use report::{Event, FailureSink, Sink, Text};
 pub use storage::{Counted, Reads};
+#[cfg(feature = "wrong-models")]
+pub use wrong_models::refuse_wrong_models;

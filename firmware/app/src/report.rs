@@ -5,6 +5,8 @@ use crate::network::CLASSES;
 #[cfg(feature = "vectors")]
 use crate::vectors::{Outcome, Totals};
 use core::fmt;
+#[cfg(feature = "wrong-models")]
+use embedded_safetensors::ErrorKind;
 
 /// Something to report.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,16 @@ pub enum Event<'a> {
     /// All vectors have their verdicts.
     #[cfg(feature = "vectors")]
     Vectors(Totals),
+    /// A wrong model has been refused by all APIs.
+    #[cfg(feature = "wrong-models")]
+    Refused {
+        /// What is wrong with it.
+        what: &'a str,
+        /// The tensor that the error is about.
+        tensor: &'a str,
+        /// The error.
+        kind: ErrorKind,
+    },
     /// The RAM that the program has used.
     Ram {
         /// The bytes of statics.
@@ -114,6 +126,8 @@ sentences! {
     Self::Vector { id, outcome } => "vector {}: {}", id, outcome;
     #[cfg(feature = "vectors")]
     Self::Vectors(totals) => "vectors: {}", totals;
+    #[cfg(feature = "wrong-models")]
+    Self::Refused { what, tensor, kind } => "refused: {}: {}: error[{}]: {}", what, tensor, kind.code(), kind;
     Self::Ram { statics, stack, limit } =>
         "RAM: {} of {} bytes, {} static and {} of stack", statics + stack, limit, statics, stack;
 }
