@@ -1,10 +1,12 @@
 """Writes model.safetensors: `pip install numpy safetensors`, then `python3 model.py`."""
 
+import hashlib
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 # A dense layer with 8 inputs and 3 outputs, quantised: output = (weight * input) * scale + bias.
-save_file(
+zeros = "0" * 64
+model = save(
     {
         "fc.weight": np.array(
             [
@@ -17,5 +19,9 @@ save_file(
         "fc.scale": np.array([0.25, 0.5, 0.125], np.float16),
         "fc.bias": np.array([0.5, -0.25, 1], np.float32),
     },
-    "model.safetensors",
+    {"safetensors.sha256": zeros},
 )
+# The sum of the file, with zeros for its own digits. Devices verify it, as does `safetensors hash --check-embedded`.
+model = model.replace(zeros.encode(), hashlib.sha256(model).hexdigest().encode(), 1)
+with open("model.safetensors", "wb") as file:
+    file.write(model)

@@ -1,5 +1,5 @@
 //! A model in flash that is read asynchronously: while a task awaits the flash, other tasks run. Opening it
-//! validates it, through a window of 256 bytes. The weights stay in flash and are read row by row.
+//! validates it, through a window of 256 bytes, and its sum is verified. The weights are read row by row.
 //!
 //! For your board, replace `flash.rs` by your HAL's flash driver (any async `ReadNorFlash`), `NorFile::new`
 //! by `NorFile::partition` with the offsets of the model. For your model, change `TENSORS` and `run`.
@@ -13,7 +13,7 @@ use cortex_m_semihosting::{debug, hprintln};
 use embassy_executor::Spawner;
 use embassy_futures::yield_now;
 use embedded_safetensors::asynch::{Model, NorFile};
-use embedded_safetensors::{Dtype, ReadError, io::NorError, query::Query};
+use embedded_safetensors::{Dtype, ReadError, integrity::Sha256, io::NorError, query::Query};
 use embedded_storage_async::nor_flash::ReadNorFlash;
 use flash::Flash;
 use panic_semihosting as _;
@@ -61,6 +61,7 @@ async fn other_work() {
 async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
     let mut tensors = TENSORS;
     let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256]).await?;
+    model.verify_embedded(Sha256::new(), &mut [0; 256]).await?; // one flipped bit in a weight is an error
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales).await?;

@@ -1,5 +1,5 @@
 //! A model in a partition of an ESP32-C3's flash. Opening it validates it, through a window of 256 bytes.
-//! The weights are read row by row. To write the model: `espflash write-bin 0x110000 model.safetensors`.
+//! Its sum is verified, and the weights are read row by row. To write the model: `espflash write-bin 0x110000 model.safetensors`.
 //! For another chip, change the features in `Cargo.toml`, and target and runner in `.cargo/config.toml`.
 //! For your model, change `partitions.csv` (the partition must hold it), `TENSORS` and `run`.
 #![no_std]
@@ -7,7 +7,7 @@
 
 use core::{ops::Range, panic::PanicInfo};
 use embedded_safetensors::io::{NorError, NorFile};
-use embedded_safetensors::{Dtype, Model, ReadError, query::Query};
+use embedded_safetensors::{Dtype, Model, ReadError, integrity::Sha256, query::Query};
 use embedded_storage::nor_flash::ReadNorFlash;
 use esp_bootloader_esp_idf::partitions::{PARTITION_TABLE_MAX_LEN, read_partition_table};
 use esp_println::println;
@@ -55,6 +55,7 @@ fn partition(flash: &mut FlashStorage<'_>, label: &str) -> Option<Range<u32>> {
 fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
     let mut tensors = TENSORS;
     let mut model = Model::open_with(file, &mut tensors, &mut [0; 256])?;
+    model.verify_embedded(Sha256::new(), &mut [0; 256])?; // one flipped bit in a weight is an error
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales)?;

@@ -1,5 +1,5 @@
 //! The same model in NOR flash, where it can be updated without the program. Opening it validates it,
-//! through a window of 256 bytes. The weights stay in flash and are read row by row.
+//! through a window of 256 bytes, and its sum is verified. The weights stay in flash and are read row by row.
 //! For your board, replace `Flash` by your HAL's flash driver (any `ReadNorFlash`), and `NorFile::new` by
 //! `NorFile::partition` with the offsets of the model. For your model, change `TENSORS` and `run`.
 #![no_std]
@@ -7,7 +7,7 @@
 
 use cortex_m_semihosting::{debug, hprintln};
 use embedded_safetensors::io::{NorError, NorFile};
-use embedded_safetensors::{Dtype, Model, ReadError, query::Query};
+use embedded_safetensors::{Dtype, Model, ReadError, integrity::Sha256, query::Query};
 use embedded_storage::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash, check_read};
 use panic_semihosting as _;
 
@@ -41,6 +41,7 @@ fn main() -> ! {
 fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
     let mut tensors = TENSORS;
     let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256])?;
+    model.verify_embedded(Sha256::new(), &mut [0; 256])?; // one flipped bit in a weight is an error
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales)?;
