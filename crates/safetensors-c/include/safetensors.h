@@ -1,0 +1,410 @@
+/* Reads and writes safetensors files on devices: no heap, memory that the caller owns.
+ *
+ * A model is read in three steps: describe the storage, open the model with the tensors that the program
+ * expects, read values into arrays.
+ *
+ *     static const sft_request NET[] = {
+ *         SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8),
+ *         SFT_REQUIRED("fc.bias", SFT_F32, 1, 3),
+ *     };
+ *     sft_storage flash = sft_callbacks(read_flash, NULL, 4096, SFT_LEN_AT_MOST);
+ *     sft_model model;
+ *     sft_tensor tensors[2];
+ *     sft_error error;
+ *     uint8_t window[256];
+ *     float bias[3];
+ *
+ *     if (sft_open(&model, &flash, NET, tensors, 2, window, sizeof window, &error) != SFT_OK
+ *         || sft_read_f32(&model, &tensors[1], 0, bias, 3, &error) != SFT_OK) {
+ *         char sentence[200];
+ *         sft_error_sentence(&error, sentence, sizeof sentence);
+ *         puts(sentence);
+ *     }
+ *
+ * Rules for all functions:
+ *
+ * - They return SFT_OK or the class of the error, and fill in `error` if they fail and it is not NULL.
+ * - A null or misaligned pointer, a name that is not UTF-8, an object that is not open, and a call from
+ *   within a callback are errors (SFT_USAGE). A pointer to memory that is too small or no longer exists, and
+ *   a string without its final 0, cannot be noticed: then the behaviour is undefined.
+ * - An array of length 0 may be NULL.
+ * - Nothing is kept between calls but the objects that you pass, so functions may run in several threads with
+ *   different objects.
+ * - "Borrows" means that an object keeps a pointer: what it points to must not move or end before the object
+ *   is used for the last time. Objects need no destructor and can be forgotten at any time. An object must not
+ *   be copied or moved after it was initialised.
+ */
+#ifndef SAFETENSORS_H
+#define SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors ------------------------------------------------------------------------------------------ */
+
+/* The class of an error: which side must act. */
+typedef int32_t sft_status;
+
+#define SFT_OK 0
+/* The file is not a valid safetensors file. */
+#define SFT_FILE 1
+/* The file may be valid; the memory that was passed is too small. */
+#define SFT_LIMIT 2
+/* The model is not the one that the program expects, or the caller made a mistake. */
+#define SFT_USAGE 3
+/* A callback failed. */
+#define SFT_STORAGE 4
+
+/* What went wrong. 64 bytes. */
+typedef struct sft_error {
+    /* The offset in the file. */
+    uint64_t at;
+    /* What the callback returned, for SFT_STORAGE; otherwise 0. */
+    int32_t storage;
+    /* The number of the request that the error is about, counted from 0; otherwise -1. */
+    int32_t request;
+    uint64_t private_[6];
+} sft_error;
+
+/* Writes the stable code of an error, such as "usage.shape", and a final 0 into `text`. If it does not fit,
+ * it is cut. Returns its length without the final 0. SFT_CODE_LEN bytes are enough for every code. */
+size_t sft_error_code(const sft_error *error, char *text, size_t len);
+
+#define SFT_CODE_LEN 40
+
+/* As sft_error_code, for a sentence with the code, the offset and the numbers. 200 bytes are enough for
+ * nearly every sentence. It links about 14 KB of code that formats numbers; sft_error_code does not. */
+size_t sft_error_sentence(const sft_error *error, char *text, size_t len);
+
+/* ---- Tensors ----------------------------------------------------------------------------------------- */
+
+/* The dtypes. Several can be combined with `|`. */
+#define SFT_BOOL (UINT32_C(1) << 0)
+#define SFT_F4 (UINT32_C(1) << 1)
+#define SFT_F6_E2M3 (UINT32_C(1) << 2)
+#define SFT_F6_E3M2 (UINT32_C(1) << 3)
+#define SFT_U8 (UINT32_C(1) << 4)
+#define SFT_I8 (UINT32_C(1) << 5)
+#define SFT_F8_E5M2 (UINT32_C(1) << 6)
+#define SFT_F8_E4M3 (UINT32_C(1) << 7)
+#define SFT_F8_E8M0 (UINT32_C(1) << 8)
+#define SFT_F8_E4M3FNUZ (UINT32_C(1) << 9)
+#define SFT_F8_E5M2FNUZ (UINT32_C(1) << 10)
+#define SFT_I16 (UINT32_C(1) << 11)
+#define SFT_U16 (UINT32_C(1) << 12)
+#define SFT_F16 (UINT32_C(1) << 13)
+#define SFT_BF16 (UINT32_C(1) << 14)
+#define SFT_I32 (UINT32_C(1) << 15)
+#define SFT_U32 (UINT32_C(1) << 16)
+#define SFT_F32 (UINT32_C(1) << 17)
+#define SFT_C64 (UINT32_C(1) << 18)
+#define SFT_F64 (UINT32_C(1) << 19)
+#define SFT_I64 (UINT32_C(1) << 20)
+#define SFT_U64 (UINT32_C(1) << 21)
+#define SFT_ANY_DTYPE 0
+
+/* The most dimensions that a tensor can have here. */
+#define SFT_MAX_RANK 8
+/* In a request: any number of dimensions of any size. */
+#define SFT_ANY_RANK 255
+/* In a request: any size of this dimension. */
+#define SFT_ANY_SIZE UINT64_MAX
+
+/* A tensor that the program expects. A table of them can be const, in flash. */
+typedef struct sft_request {
+    const char *name;
+    /* One or more dtypes, or SFT_ANY_DTYPE. */
+    uint32_t dtypes;
+    /* The number of dimensions, or SFT_ANY_RANK. */
+    uint8_t rank;
+    /* 0 or 1. */
+    uint8_t optional;
+    /* The dimensions, outermost first. */
+    uint64_t shape[SFT_MAX_RANK];
+} sft_request;
+
+/* For tables: a tensor that must exist. SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8) */
+#define SFT_REQUIRED(name, dtypes, rank, ...) { (name), (dtypes), (rank), 0, { __VA_ARGS__ } }
+/* For tables: a tensor that may be missing. */
+#define SFT_OPTIONAL(name, dtypes, rank, ...) { (name), (dtypes), (rank), 1, { __VA_ARGS__ } }
+
+/* A tensor of a model. 128 bytes. */
+typedef struct sft_tensor {
+    /* The first `rank` are its dimensions, outermost first. */
+    uint64_t shape[SFT_MAX_RANK];
+    /* The offset of its first byte in the file. */
+    uint64_t offset;
+    /* How many bytes and elements it has. */
+    uint64_t bytes;
+    uint64_t elements;
+    /* One of the dtypes above. 0 if it was not found: an optional tensor is missing. */
+    uint32_t dtype;
+    uint32_t rank;
+    uint64_t private_[4];
+} sft_tensor;
+
+/* ---- Storage ----------------------------------------------------------------------------------------- */
+
+/* Reads bytes from byte `offset` of the file on. Returns how many, at least 1 and at most `len`; 0 only if
+ * the file has no byte at `offset` or after it; a negative number if the storage fails. `context` is that of
+ * the storage. `len` is at least 1. */
+typedef int32_t (*sft_read_callback)(void *context, uint64_t offset, void *buffer, size_t len);
+
+/* What `len` of a storage is. */
+#define SFT_LEN_EXACT 0   /* the length of the file */
+#define SFT_LEN_AT_MOST 1 /* the length of a partition, which may be longer than the file */
+#define SFT_LEN_UNKNOWN 2 /* nothing */
+#define SFT_LEN_MEMORY 3  /* as SFT_LEN_EXACT, and `context` is the file itself; `read` is NULL */
+
+typedef struct sft_storage {
+    sft_read_callback read;
+    void *context;
+    uint64_t len;
+    uint32_t len_is;
+} sft_storage;
+
+static inline sft_storage sft_callbacks(sft_read_callback read, void *context, uint64_t len, uint32_t len_is)
+{
+    sft_storage storage;
+    storage.read = read;
+    storage.context = context;
+    storage.len = len;
+    storage.len_is = len_is;
+    return storage;
+}
+
+/* A complete file in memory, or in flash that the processor reads like memory. */
+static inline sft_storage sft_memory(const void *file, size_t len)
+{
+    return sft_callbacks(NULL, (void *)(uintptr_t)file, len, SFT_LEN_MEMORY);
+}
+
+/* ---- Models ------------------------------------------------------------------------------------------ */
+
+#if UINTPTR_MAX > 0xFFFFFFFFu
+#define SFT_MODEL_WORDS 9 /* @64 */
+#else
+#define SFT_MODEL_WORDS 8 /* @32 */
+#endif
+
+/* An open model. Borrows nothing but the context of its storage. */
+typedef struct sft_model {
+    uint64_t private_[SFT_MODEL_WORDS];
+} sft_model;
+
+/* Opens and validates a model, and finds the requested tensors, in one pass over its header.
+ *
+ * `tensors` has `count` elements, as `requests`; both may be empty. `window` is a buffer of at least 1 byte
+ * through which the header is read; larger windows mean fewer reads. It is free again afterwards.
+ *
+ * Fails with the code usage.missing, usage.dtype, usage.rank or usage.shape if a tensor is not as requested;
+ * `error.request` is its number, and the model is not open. limit.order: the tensors are not in the order
+ * of their offsets; use sft_open_unordered.
+ *
+ * Memory: at most 700 bytes of stack. */
+sft_status sft_open(sft_model *model, const sft_storage *storage, const sft_request *requests,
+                    sft_tensor *tensors, size_t count, void *window, size_t window_len, sft_error *error);
+
+/* Memory to sort or compare tensors. 24 bytes. */
+typedef struct sft_slot {
+    uint64_t private_[3];
+} sft_slot;
+
+/* As sft_open, without requests, for a header that lists its tensors in any order. More slots mean fewer
+ * passes over the header. */
+sft_status sft_open_unordered(sft_model *model, const sft_storage *storage, sft_slot *slots, size_t slot_count,
+                              void *window, size_t window_len, sft_error *error);
+
+/* Finds tensors in an open model, in one pass over its header, as sft_open does. */
+sft_status sft_find(sft_model *model, const sft_request *requests, sft_tensor *tensors, size_t count,
+                    void *window, size_t window_len, sft_error *error);
+
+/* Is told one tensor. `name` is valid UTF-8 of `name_len` bytes without a final 0. */
+typedef void (*sft_visit_callback)(void *context, const char *name, size_t name_len, const sft_tensor *tensor);
+
+/* Calls `visit` for each tensor, in the order of the header. The longest name must fit into `name`. Do not
+ * rely on the tensors before this has returned SFT_OK. */
+sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *context, void *name, size_t name_len,
+                        void *window, size_t window_len, sft_error *error);
+
+/* Checks that no two tensors have the same name. sft_find checks the requested names only. More slots mean
+ * fewer passes over the header. `text` compares long names with the same hash: 64 bytes are usual. `key` is two
+ * random numbers if the file may come from an attacker, or NULL. */
+sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
+                              void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
+
+/* Copies the value of a key of the metadata and a final 0 into `value`. `found` becomes 0 if there is no such
+ * key; it may be NULL. */
+sft_status sft_metadata(sft_model *model, const char *key, char *value, size_t len, int *found, void *window,
+                        size_t window_len, sft_error *error);
+
+/* ---- Reading ----------------------------------------------------------------------------------------- */
+
+/* Reads `len` bytes of a tensor, from byte `offset` of the tensor on, as they are in the file: little-endian. */
+sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t offset, void *bytes, size_t len,
+                          sft_error *error);
+
+/* Each reads `count` elements of a tensor as numbers, from element `first` on (of a matrix, row r begins at
+ * element r * columns). The tensor may have any dtype whose values the type can have: I8 is read as float,
+ * but F32 as int8_t is the error usage.lossy. An element of C64 is two numbers. The bytes are read straight
+ * into `values` and converted there. */
+sft_status sft_read_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
+sft_status sft_read_f64(sft_model *model, const sft_tensor *tensor, uint64_t first, double *values, size_t count, sft_error *error);
+sft_status sft_read_i8(sft_model *model, const sft_tensor *tensor, uint64_t first, int8_t *values, size_t count, sft_error *error);
+sft_status sft_read_u8(sft_model *model, const sft_tensor *tensor, uint64_t first, uint8_t *values, size_t count, sft_error *error);
+sft_status sft_read_i16(sft_model *model, const sft_tensor *tensor, uint64_t first, int16_t *values, size_t count, sft_error *error);
+sft_status sft_read_u16(sft_model *model, const sft_tensor *tensor, uint64_t first, uint16_t *values, size_t count, sft_error *error);
+sft_status sft_read_i32(sft_model *model, const sft_tensor *tensor, uint64_t first, int32_t *values, size_t count, sft_error *error);
+sft_status sft_read_u32(sft_model *model, const sft_tensor *tensor, uint64_t first, uint32_t *values, size_t count, sft_error *error);
+sft_status sft_read_i64(sft_model *model, const sft_tensor *tensor, uint64_t first, int64_t *values, size_t count, sft_error *error);
+sft_status sft_read_u64(sft_model *model, const sft_tensor *tensor, uint64_t first, uint64_t *values, size_t count, sft_error *error);
+/* As sft_read_f32, but rounds to the nearest float where that would be usage.lossy. */
+sft_status sft_read_rounded_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
+
+/* ---- Integrity --------------------------------------------------------------------------------------- */
+
+/* Each reads the whole file once, through `buffer`, which may be the window; the larger, the fewer reads. A sum
+ * that differs is the error integrity.sum. */
+
+/* The SHA-256 of the file, as `sha256sum` prints it. */
+sft_status sft_verify_sha256(sft_model *model, const uint8_t sum[32], void *buffer, size_t len, sft_error *error);
+/* The CRC-32 of the file, as zip files have it. */
+sft_status sft_verify_crc32(sft_model *model, uint32_t sum, void *buffer, size_t len, sft_error *error);
+/* The SHA-256 that `safetensors hash --embed` has put into the file. usage.sum: it contains none. */
+sft_status sft_verify_embedded(sft_model *model, void *buffer, size_t len, sft_error *error);
+
+/* ---- Receiving --------------------------------------------------------------------------------------- */
+
+#if UINTPTR_MAX > 0xFFFFFFFFu
+#define SFT_TARGET_WORDS 22   /* @64 */
+#define SFT_RECEIVER_WORDS 34 /* @64 */
+#else
+#define SFT_TARGET_WORDS 18   /* @32 */
+#define SFT_RECEIVER_WORDS 31 /* @32 */
+#endif
+
+/* Memory for one target of a receiver. */
+typedef struct sft_target {
+    uint64_t private_[SFT_TARGET_WORDS];
+} sft_target;
+
+/* Receives a model that arrives once, in pieces of any size, and copies the requested tensors into memory. */
+typedef struct sft_receiver {
+    uint64_t private_[SFT_RECEIVER_WORDS];
+} sft_receiver;
+
+/* Begins a receiver for at most `capacity` targets. Borrows `targets`. */
+sft_status sft_receiver_begin(sft_receiver *receiver, sft_target *targets, size_t capacity, sft_error *error);
+
+/* Each adds a tensor and the memory that it is copied or converted to, as sft_read_f32 does. The memory must
+ * hold the whole tensor. All are added before the first sft_receiver_push. Borrows `request` and the memory. */
+sft_status sft_receiver_add_bytes(sft_receiver *receiver, const sft_request *request, void *bytes, size_t len, sft_error *error);
+sft_status sft_receiver_add_f32(sft_receiver *receiver, const sft_request *request, float *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_f64(sft_receiver *receiver, const sft_request *request, double *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_i8(sft_receiver *receiver, const sft_request *request, int8_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_u8(sft_receiver *receiver, const sft_request *request, uint8_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_i16(sft_receiver *receiver, const sft_request *request, int16_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_u16(sft_receiver *receiver, const sft_request *request, uint16_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_i32(sft_receiver *receiver, const sft_request *request, int32_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_u32(sft_receiver *receiver, const sft_request *request, uint32_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_i64(sft_receiver *receiver, const sft_request *request, int64_t *values, size_t count, sft_error *error);
+sft_status sft_receiver_add_u64(sft_receiver *receiver, const sft_request *request, uint64_t *values, size_t count, sft_error *error);
+
+/* Takes the next bytes of the file. The header is validated before any data is copied. Every call after an
+ * error returns it again. */
+sft_status sft_receiver_push(sft_receiver *receiver, const void *bytes, size_t len, sft_error *error);
+
+/* How many bytes are still missing, as far as that is known; who reads no more than that reads nothing after
+ * the model. 0 after the last byte, after an error, and for a receiver that has not begun. */
+uint64_t sft_receiver_remaining(sft_receiver *receiver);
+
+/* Fails unless the file is complete. Only then use what was received. */
+sft_status sft_receiver_end(sft_receiver *receiver, sft_error *error);
+
+/* Tells the tensor of a target, counted from 0 in the order in which they were added; `tensor->dtype` is 0 if it
+ * is optional and missing, and before the header is complete. No target can be added afterwards. */
+sft_status sft_receiver_tensor(sft_receiver *receiver, size_t target, sft_tensor *tensor, sft_error *error);
+
+/* ---- Writing ----------------------------------------------------------------------------------------- */
+
+/* Storage for a file that is valid only when it is complete. */
+typedef struct sft_sink {
+    /* Writes bytes at byte `offset` of the file. Returns how many, at least 1 (a multiple of `unit`); 0 if there
+     * is no space; a negative number if the storage fails. */
+    int32_t (*write)(void *context, uint64_t offset, const void *bytes, size_t len);
+    /* Prepares storage for a file of `file_len` bytes: afterwards its first 8 bytes are 0xFF, and each byte can
+     * be written once. NOR flash is erased here, from its first sector on. Returns 0, or a negative number. NULL if
+     * bytes can be written any number of times: then the first 8 bytes are overwritten. */
+    int32_t (*prepare)(void *context, uint64_t data_start, uint64_t file_len);
+    /* Waits until all bytes are in the storage, where they survive a power failure. Returns 0, or a negative
+     * number. NULL if nothing is buffered. */
+    int32_t (*flush)(void *context);
+    void *context;
+    /* How many bytes the file may have. */
+    uint64_t capacity;
+    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. */
+    size_t unit;
+} sft_sink;
+
+/* A tensor to write. */
+typedef struct sft_spec {
+    const char *name;
+    uint32_t dtype;
+    uint32_t rank;
+    uint64_t shape[SFT_MAX_RANK];
+} sft_spec;
+
+/* A key and a value of the metadata. */
+typedef struct sft_pair {
+    const char *key;
+    const char *value;
+} sft_pair;
+
+#if UINTPTR_MAX > 0xFFFFFFFFu
+#define SFT_RECORDER_WORDS 38 /* @64 */
+#else
+#define SFT_RECORDER_WORDS 26 /* @32 */
+#endif
+
+/* The words of memory that a recorder of this many tensors and pairs needs besides:
+ *     uint64_t memory[SFT_RECORDER_MEMORY(2, 1)]; */
+#define SFT_RECORDER_MEMORY(tensors, pairs) (((5 * (tensors) + 4 * (pairs)) * sizeof(void *) + 7) / 8)
+
+/* Writes a file into a sink. */
+typedef struct sft_recorder {
+    uint64_t private_[SFT_RECORDER_WORDS];
+} sft_recorder;
+
+/* Begins a file: prepares the sink. The tensors are laid out as the Rust crate `safetensors` does, largest
+ * elements first; they are then written in the order of `specs`, which must be that order
+ * (spec.order otherwise). `buffer` is at least one unit of the sink. Borrows the sink's context, `specs`,
+ * `pairs`, their strings, `memory` and `buffer`. */
+sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
+                              const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
+                              void *buffer, size_t buffer_len, sft_error *error);
+
+/* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype. */
+sft_status sft_recorder_write_bytes(sft_recorder *recorder, const void *bytes, size_t len, sft_error *error);
+sft_status sft_recorder_write_f32(sft_recorder *recorder, const float *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_f64(sft_recorder *recorder, const double *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_i8(sft_recorder *recorder, const int8_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_u8(sft_recorder *recorder, const uint8_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_i16(sft_recorder *recorder, const int16_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_u16(sft_recorder *recorder, const uint16_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_i32(sft_recorder *recorder, const int32_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_u32(sft_recorder *recorder, const uint32_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_i64(sft_recorder *recorder, const int64_t *values, size_t count, sft_error *error);
+sft_status sft_recorder_write_u64(sft_recorder *recorder, const uint64_t *values, size_t count, sft_error *error);
+
+/* Makes the file valid: its first bytes are written last. Fails if data is missing. */
+sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

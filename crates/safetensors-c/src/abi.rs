@@ -1,0 +1,71 @@
+//! The header's numbers, read by the compiler, so that header and library cannot differ.
+
+/// The header.
+const HEADER: &[u8] = include_bytes!("../include/safetensors.h");
+
+/// What follows a number of words that holds where pointers have as many bits as here.
+const WIDTH: &[u8] = if cfg!(target_pointer_width = "64") { b"/* @64 */" } else { b"/* @32 */" };
+
+/// Returns how many bytes an object has whose number of words is the macro `name` in the header.
+pub const fn words(name: &str) -> usize {
+    let mut at = 0;
+    while at < HEADER.len() {
+        if let Some(number) = words_at(at, name.as_bytes()) {
+            return 8 * number;
+        }
+        at += 1;
+    }
+    panic!("the header has no such number of words for this width");
+}
+
+/// Returns the number of words that the line at `at` defines for this macro and this width.
+const fn words_at(at: usize, name: &[u8]) -> Option<usize> {
+    let Some(begin) = after(HEADER, at, b"#define ") else { return None };
+    let Some(begin) = after(HEADER, begin, name) else { return None };
+    let Some(begin) = after(HEADER, begin, b" ") else { return None };
+    let (number, end) = number(begin);
+    match after(HEADER, spaces(end), WIDTH) {
+        Some(_) => Some(number),
+        None => None,
+    }
+}
+
+/// Returns the position after `word`, if the text has it at `at`.
+const fn after(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
+    let mut index = 0;
+    while index < word.len() {
+        if at + index >= text.len() || text[at + index] != word[index] {
+            return None;
+        }
+        index += 1;
+    }
+    Some(at + word.len())
+}
+
+const fn spaces(mut at: usize) -> usize {
+    while HEADER[at] == b' ' {
+        at += 1;
+    }
+    at
+}
+
+/// Returns a decimal number and the position after it.
+const fn number(mut at: usize) -> (usize, usize) {
+    let mut number = 0;
+    while HEADER[at].is_ascii_digit() {
+        number = 10 * number + (HEADER[at] - b'0') as usize;
+        at += 1;
+    }
+    (number, at)
+}
+
+/// Checks at compile time that a type fits into the header's memory for it, with less than two words to spare.
+macro_rules! fits {
+    ($type:ty, $bytes:expr) => {
+        const _: () = assert!(size_of::<$type>() <= $bytes, "too large for the header's words");
+        const _: () = assert!(size_of::<$type>() + 16 > $bytes, "the header has too many words");
+        const _: () = assert!(align_of::<$type>() <= 8, "the header's words are aligned to 8 bytes");
+    };
+}
+
+pub(crate) use fits;

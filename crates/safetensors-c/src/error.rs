@@ -1,0 +1,313 @@
+//! Errors as C sees them.
+
+use crate::object::Tag;
+use crate::pointers::{self, array_mut};
+use crate::storage::Fault;
+use core::ffi::c_char;
+use core::fmt::{self, Display, Write};
+use core::mem::MaybeUninit;
+use embedded_safetensors::{
+    Error, ErrorKind, ReadError, WriteError,
+    error::{Class, QueryIndex},
+    write::{SpecError, SpecPart},
+};
+
+/// What a function returns.
+pub type Status = i32;
+
+const OK: Status = 0;
+const FILE: Status = 1;
+const LIMIT: Status = 2;
+const USAGE: Status = 3;
+const STORAGE: Status = 4;
+
+/// A mistake of the caller that the C API notices.
+#[derive(Clone, Copy, Debug)]
+pub enum Misuse {
+    Null,
+    Misaligned,
+    TooLong,
+    NotUtf8,
+    NotOpen,
+    Reentered,
+    Dtype,
+    Rank,
+    Missing,
+    Tensor,
+    Added,
+    Full,
+    NoRoom,
+    Memory,
+    Storage,
+}
+
+impl Misuse {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Null => "c.null",
+            Self::Misaligned => "c.aligned",
+            Self::TooLong => "c.length",
+            Self::NotUtf8 => "c.utf8",
+            Self::NotOpen => "c.state",
+            Self::Reentered => "c.reentered",
+            Self::Dtype => "c.dtype",
+            Self::Rank => "c.rank",
+            Self::Missing => "c.missing",
+            Self::Tensor => "c.tensor",
+            Self::Added => "c.added",
+            Self::Full => "c.targets",
+            Self::NoRoom => "c.room",
+            Self::Memory => "c.memory",
+            Self::Storage => "c.storage",
+        }
+    }
+
+    const fn sentence(self) -> &'static str {
+        match self {
+            Self::Null => "a pointer is NULL",
+            Self::Misaligned => "a pointer is not aligned for its type",
+            Self::TooLong => "an array is longer than memory can be",
+            Self::NotUtf8 => "a string is not UTF-8",
+            Self::NotOpen => "the object is not open, or was moved after it was opened",
+            Self::Reentered => "the object is in use: a callback called a function with it",
+            Self::Dtype => "unknown dtype: combine the SFT_ macros; a tensor has exactly one",
+            Self::Rank => "the rank is above SFT_MAX_RANK and not SFT_ANY_RANK",
+            Self::Missing => "the tensor was not found: its dtype is 0",
+            Self::Tensor => "the tensor is not one of this model",
+            Self::Added => "targets must be added before the first piece",
+            Self::Full => "the receiver has no such target, or no memory for another one",
+            Self::NoRoom => "there is no memory for the final 0",
+            Self::Memory => "the memory is smaller than SFT_RECORDER_MEMORY(tensors, pairs) words",
+            Self::Storage => "unknown kind of length, or the storage or sink has no callback",
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug)]
+pub enum Cause {
+    Format(Error),
+    Spec(SpecError),
+    /// A callback.
+    Storage(Fault),
+    /// The file ends here, although its header says otherwise.
+    End {
+        at: u64,
+    },
+    /// The sink takes no more.
+    Full {
+        at: u64,
+    },
+    Misuse(Misuse),
+}
+
+impl From<Misuse> for Cause {
+    fn from(misuse: Misuse) -> Self {
+        Self::Misuse(misuse)
+    }
+}
+
+impl From<Error> for Cause {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl From<SpecError> for Cause {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+impl From<ReadError<Fault>> for Cause {
+    fn from(error: ReadError<Fault>) -> Self {
+        match error {
+            ReadError::Format(error) => Self::Format(error),
+            ReadError::Source(fault) => Self::Storage(fault),
+            ReadError::UnexpectedEof { at } => Self::End { at },
+        }
+    }
+}
+
+impl From<WriteError<Fault>> for Cause {
+    fn from(error: WriteError<Fault>) -> Self {
+        match error {
+            WriteError::Format(error) => Self::Format(error),
+            WriteError::Spec(error) => Self::Spec(error),
+            WriteError::Sink(fault) => Self::Storage(fault),
+            WriteError::Full { at } => Self::Full { at },
+        }
+    }
+}
+
+impl Cause {
+    fn status(&self) -> Status {
+        let class = match self {
+            Self::Format(error) => error.kind.class(),
+            Self::Spec(error) => error.kind.class(),
+            Self::Storage(_) | Self::End { .. } | Self::Full { .. } => return STORAGE,
+            Self::Misuse(_) => return USAGE,
+        };
+        match class {
+            Class::File => FILE,
+            Class::Limit => LIMIT,
+            Class::Usage => USAGE,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Format(error) => error.kind.code(),
+            Self::Spec(error) => error.kind.code(),
+            Self::Storage(fault) => fault.code(),
+            Self::End { .. } => "storage.end",
+            Self::Full { .. } => "storage.full",
+            Self::Misuse(misuse) => misuse.code(),
+        }
+    }
+
+    fn at(&self) -> u64 {
+        match *self {
+            Self::Format(error) => error.at,
+            Self::End { at } | Self::Full { at } => at,
+            Self::Storage(fault) => fault.at,
+            Self::Spec(_) | Self::Misuse(_) => 0,
+        }
+    }
+
+    /// The number of the request, tensor or pair that the error is about; -1 if it is about none.
+    fn request(&self) -> i32 {
+        let index = match *self {
+            Self::Format(error) => match error.kind {
+                ErrorKind::NotFound { query }
+                | ErrorKind::DtypeMismatch { query, .. }
+                | ErrorKind::RankMismatch { query, .. }
+                | ErrorKind::ShapeMismatch { query, .. } => query.map(QueryIndex::get),
+                _ => None,
+            },
+            Self::Spec(SpecError { part: SpecPart::Tensor(index) | SpecPart::Key(index), .. }) => Some(index),
+            _ => None,
+        };
+        index.and_then(|index| i32::try_from(index).ok()).unwrap_or(-1)
+    }
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(error) => error.fmt(f),
+            Self::Spec(error) => error.fmt(f),
+            Self::Storage(fault) => fault.fmt(f),
+            Self::End { at } => {
+                write!(f, "error[storage.end]: the file ends at byte {at}, and was longer before")
+            }
+            Self::Full { at } => write!(f, "error[storage.full]: no space left from byte {at}"),
+            Self::Misuse(misuse) => write!(f, "error[{}]: {}", misuse.code(), misuse.sentence()),
+        }
+    }
+}
+
+/// `sft_error`. What C may change is plain data.
+#[repr(C)]
+pub struct ErrorOut {
+    at: u64,
+    storage: i32,
+    request: i32,
+    tag: Tag,
+    cause: MaybeUninit<Cause>,
+}
+
+crate::abi::fits!(ErrorOut, 64);
+
+/// Ends a function: fills in `error` if there is one, and returns the status.
+///
+/// # Safety
+/// `error` is null, misaligned, or points to an `sft_error`.
+pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
+    let Err(cause) = outcome else { return OK };
+    if pointers::check(error).is_ok() {
+        let storage = if let Cause::Storage(fault) = cause { fault.returned() } else { 0 };
+        let (at, request) = (cause.at(), cause.request());
+        let out = ErrorOut { at, storage, request, tag: Tag::ERROR, cause: MaybeUninit::new(cause) };
+        // SAFETY: not null and aligned; the rest is the caller's promise.
+        unsafe { error.write(out) };
+    }
+    cause.status()
+}
+
+/// Returns the cause of an error that was filled in.
+///
+/// # Safety
+/// As [`end`].
+unsafe fn cause<'a>(error: *const ErrorOut) -> Option<&'a Cause> {
+    // SAFETY: the caller's promise. C cannot have changed the cause without breaking the rules of the header.
+    let error = unsafe { pointers::reference(error) }.ok()?;
+    if error.tag != Tag::ERROR {
+        return None;
+    }
+    // SAFETY: the tag is written together with the cause.
+    Some(unsafe { error.cause.assume_init_ref() })
+}
+
+/// A text that is cut where the memory ends, and always ends with a 0.
+struct Text<'t> {
+    memory: &'t mut [u8],
+    /// The length that it would have.
+    len: usize,
+}
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.memory.len().saturating_sub(1);
+        let free = self.memory.get_mut(..room).and_then(|memory| memory.get_mut(self.len..));
+        for (to, from) in free.unwrap_or_default().iter_mut().zip(text.bytes()) {
+            *to = from;
+        }
+        self.len = self.len.saturating_add(text.len());
+        Ok(())
+    }
+}
+
+impl Text<'_> {
+    fn end(self) -> usize {
+        let last = self.memory.len().saturating_sub(1).min(self.len);
+        if let Some(end) = self.memory.get_mut(last) {
+            *end = 0;
+        }
+        self.len
+    }
+}
+
+/// What is written for an `sft_error` that no function has filled in.
+const NO_ERROR: &str = "no error";
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
+    // SAFETY: the header's rules.
+    let Ok(memory) = (unsafe { array_mut(text.cast::<u8>(), len) }) else { return 0 };
+    let mut text = Text { memory, len: 0 };
+    // SAFETY: the header's rules.
+    let code = unsafe { cause(error) }.map_or(NO_ERROR, Cause::code);
+    // A text never fails.
+    let _ = text.write_str(code);
+    text.end()
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_error_sentence(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
+    // SAFETY: the header's rules.
+    let Ok(memory) = (unsafe { array_mut(text.cast::<u8>(), len) }) else { return 0 };
+    let mut text = Text { memory, len: 0 };
+    // SAFETY: the header's rules.
+    let cause = unsafe { cause(error) };
+    // A text never fails.
+    let _ = match cause {
+        Some(cause) => write!(text, "{cause}"),
+        None => text.write_str(NO_ERROR),
+    };
+    text.end()
+}

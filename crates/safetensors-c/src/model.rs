@@ -1,0 +1,281 @@
+//! Models: opened, searched, listed, verified.
+
+use crate::error::{Cause, ErrorOut, Misuse, Status, end};
+use crate::object::Object;
+use crate::pointers::{array, array_mut, check_array, reference, text};
+use crate::storage::{Storage, StorageIn};
+use crate::tensors::{Lookup, Request, Tensor};
+use core::ffi::{c_char, c_int, c_void};
+use embedded_safetensors::Model as Opened;
+use embedded_safetensors::integrity::{Crc32, Sha256, Sum};
+use embedded_safetensors::validate::SortSlot;
+
+/// `sft_model`.
+pub type Model = Object<Opened<Storage>, 0x7366_745F_4D4F_444C>;
+
+crate::abi::fits!(Model, crate::abi::words("SFT_MODEL_WORDS"));
+
+/// `sft_slot`.
+type Slot = SortSlot;
+
+crate::abi::fits!(Slot, 24);
+
+/// Returns slots, and forgets what was in their memory.
+///
+/// # Safety
+/// As [`array_mut`].
+unsafe fn slots<'s>(slots: *mut Slot, count: usize) -> Result<&'s mut [Slot], Misuse> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_array(slots, count)?;
+    for index in 0..count {
+        // SAFETY: inside the memory, which is not null and aligned.
+        unsafe { slots.add(index).write(SortSlot::EMPTY) };
+    }
+    // SAFETY: all were written above; the rest is the caller's promise.
+    Ok(unsafe { core::slice::from_raw_parts_mut(slots, count) })
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_open(
+    model: *mut Model,
+    storage: *const StorageIn,
+    requests: *const Request,
+    tensors: *mut Tensor,
+    count: usize,
+    window: *mut c_void,
+    window_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let open = || {
+        // SAFETY: the header's rules.
+        let storage = Storage::new(unsafe { reference(storage)? })?;
+        // SAFETY: the header's rules.
+        let (lookup, window) =
+            unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window.cast::<u8>(), window_len)?) };
+        lookup.run(
+            |queries| Ok(Opened::open_with(storage, queries, window)?),
+            |model| model.summary().data_start,
+        )
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::open(model, open), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_open_unordered(
+    model: *mut Model,
+    storage: *const StorageIn,
+    slot_memory: *mut Slot,
+    slot_count: usize,
+    window: *mut c_void,
+    window_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let open = || -> Result<_, Cause> {
+        // SAFETY: the header's rules.
+        let storage = Storage::new(unsafe { reference(storage)? })?;
+        // SAFETY: the header's rules.
+        let (slots, window) =
+            unsafe { (slots(slot_memory, slot_count)?, array_mut(window.cast::<u8>(), window_len)?) };
+        Ok(Opened::open_unordered(storage, slots, window)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::open(model, open), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_find(
+    model: *mut Model,
+    requests: *const Request,
+    tensors: *mut Tensor,
+    count: usize,
+    window: *mut c_void,
+    window_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let find = |model: &mut Opened<Storage>| {
+        // SAFETY: the header's rules.
+        let (lookup, window) =
+            unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window.cast::<u8>(), window_len)?) };
+        let data_start = model.summary().data_start;
+        lookup.run(|queries| Ok(model.find_all(queries, window)?), |()| data_start)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(model, find), error) }
+}
+
+type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const Tensor);
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_for_each(
+    model: *mut Model,
+    visit: Option<Visit>,
+    context: *mut c_void,
+    name: *mut c_void,
+    name_len: usize,
+    window: *mut c_void,
+    window_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let list = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        let visit = visit.ok_or(Misuse::Null)?;
+        // SAFETY: the header's rules.
+        let (memory, window) =
+            unsafe { (array_mut(name.cast::<u8>(), name_len)?, array_mut(window.cast::<u8>(), window_len)?) };
+        let data_start = model.summary().data_start;
+        Ok(model.for_each(memory, window, |entry| {
+            let (name, tensor) = (entry.name(), Tensor::of(Some(entry.info), data_start));
+            // SAFETY: the header says what a callback may do.
+            unsafe { visit(context, name.as_ptr().cast(), name.len(), &raw const tensor) };
+        })?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(model, list), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_validate_names(
+    model: *mut Model,
+    key: *const u64,
+    slot_memory: *mut Slot,
+    slot_count: usize,
+    text: *mut c_void,
+    text_len: usize,
+    window: *mut c_void,
+    window_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let validate = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        // SAFETY: the header's rules.
+        let key = if key.is_null() { [0; 2] } else { *unsafe { reference(key.cast::<[u64; 2]>())? } };
+        // SAFETY: the header's rules.
+        let (slots, text, window) = unsafe {
+            let text = array_mut(text.cast::<u8>(), text_len)?;
+            (slots(slot_memory, slot_count)?, text, array_mut(window.cast::<u8>(), window_len)?)
+        };
+        Ok(model.validate_names(key, slots, text, window)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(model, validate), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_metadata(
+    model: *mut Model,
+    key: *const c_char,
+    value: *mut c_char,
+    len: usize,
+    found: *mut c_int,
+    window: *mut c_void,
+    window_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let find = |model: &mut Opened<Storage>| -> Result<bool, Cause> {
+        // SAFETY: the header's rules.
+        let (key, memory, window) = unsafe {
+            (text(key)?, array_mut(value.cast::<u8>(), len)?, array_mut(window.cast::<u8>(), window_len)?)
+        };
+        // There is no place for the final 0 in memory of no bytes.
+        let Some((_, but_one)) = memory.split_last_mut() else { return Err(Misuse::NoRoom.into()) };
+        let len = model.metadata_value(key, but_one, window)?.map(str::len);
+        if let Some(end) = memory.get_mut(len.unwrap_or(0)) {
+            *end = 0;
+        }
+        Ok(len.is_some())
+    };
+    // SAFETY: the header's rules.
+    let outcome = unsafe { Object::with(model, find) }.and_then(|is_found| {
+        if !found.is_null() {
+            crate::pointers::check(found)?;
+            // SAFETY: not null and aligned; the rest is the header's rules.
+            unsafe { found.write(is_found.into()) };
+        }
+        Ok(())
+    });
+    // SAFETY: the header's rules.
+    unsafe { end(outcome, error) }
+}
+
+/// Verifies a sum through the caller's buffer.
+///
+/// # Safety
+/// See the header.
+unsafe fn verify<H: Sum>(
+    model: *mut Model,
+    sum: H,
+    expected: Result<H::Value, Misuse>,
+    buffer: *mut c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let verify = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        // SAFETY: the header's rules.
+        let buffer = unsafe { array_mut(buffer.cast::<u8>(), len)? };
+        Ok(model.verify(sum, &expected?, buffer)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(model, verify), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_verify_sha256(
+    model: *mut Model,
+    expected: *const u8,
+    buffer: *mut c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    // SAFETY: the header's rules.
+    let expected = unsafe { array(expected, 32) };
+    let expected = expected.and_then(|sum| <[u8; 32]>::try_from(sum).map_err(|_| Misuse::TooLong));
+    // SAFETY: the header's rules.
+    unsafe { verify(model, Sha256::new(), expected, buffer, len, error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_verify_crc32(
+    model: *mut Model,
+    expected: u32,
+    buffer: *mut c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    // SAFETY: the header's rules.
+    unsafe { verify(model, Crc32::new(), Ok(expected), buffer, len, error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_verify_embedded(
+    model: *mut Model,
+    buffer: *mut c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let verify = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        // SAFETY: the header's rules.
+        let buffer = unsafe { array_mut(buffer.cast::<u8>(), len)? };
+        Ok(model.verify_embedded(Sha256::new(), buffer)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(model, verify), error) }
+}

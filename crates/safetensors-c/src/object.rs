@@ -1,0 +1,108 @@
+//! Objects in memory that C owns: what they are is written into their first word, and checked at each call.
+
+use crate::error::Misuse;
+use crate::pointers::check;
+use core::mem::MaybeUninit;
+
+/// What an object is. Memory that C has not initialised has one of these by chance only.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Tag(u64);
+
+impl Tag {
+    pub const ERROR: Self = Self(0x7366_745F_4552_524F);
+    const NONE: Self = Self(0);
+    const OPENING: Self = Self(0x7366_745F_4F50_454E);
+    const BUSY: Self = Self(0x7366_745F_4255_5359);
+}
+
+/// An object with a value of a type. `KIND` distinguishes types.
+#[repr(C)]
+pub struct Object<T, const KIND: u64> {
+    tag: Tag,
+    /// Its own address, so that one that was moved is noticed.
+    address: usize,
+    value: MaybeUninit<T>,
+}
+
+impl<T, const KIND: u64> Object<T, KIND> {
+    const OPEN: Tag = Tag(KIND);
+
+    /// Initialises an object with what `open` returns. Meanwhile, and after an error, it is not open.
+    ///
+    /// # Errors
+    /// It is already being opened, by whom this is called back; those of `open`.
+    ///
+    /// # Safety
+    /// `this` is null, misaligned, or points to memory of this type. No reference into it exists.
+    pub unsafe fn open<E: From<Misuse>>(
+        this: *mut Self,
+        open: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(), E> {
+        check(this)?;
+        // SAFETY: not null and aligned. Memory that is not initialised has some value, because it comes from C.
+        let (tag, address) = unsafe { (&raw mut (*this).tag, &raw mut (*this).address) };
+        // SAFETY: as above.
+        if unsafe { (tag.read(), address.read()) } == (Tag::OPENING, this.addr()) {
+            return Err(Misuse::Reentered.into());
+        }
+        // SAFETY: as above.
+        unsafe { (tag.write(Tag::OPENING), address.write(this.addr())) };
+        let opened = open();
+        // SAFETY: as above.
+        unsafe { tag.write(Tag::NONE) };
+        let value = opened?;
+        // SAFETY: as above.
+        unsafe {
+            (&raw mut (*this).value).write(MaybeUninit::new(value));
+            tag.write(Self::OPEN);
+        }
+        Ok(())
+    }
+
+    /// Uses an open object. Until `use_it` returns, it cannot be used again.
+    ///
+    /// # Errors
+    /// It is not open, or in use by whom this is called back; those of `use_it`.
+    ///
+    /// # Safety
+    /// As [`open`](Self::open).
+    pub unsafe fn with<R, E: From<Misuse>>(
+        this: *mut Self,
+        use_it: impl FnOnce(&mut T) -> Result<R, E>,
+    ) -> Result<R, E> {
+        check(this)?;
+        // SAFETY: not null and aligned.
+        let (tag, address) = unsafe { (&raw mut (*this).tag, &raw const (*this).address) };
+        // SAFETY: as above.
+        match unsafe { (tag.read(), address.read() == this.addr()) } {
+            (Tag::BUSY, true) => return Err(Misuse::Reentered.into()),
+            (open, true) if open == Self::OPEN => {}
+            _ => return Err(Misuse::NotOpen.into()),
+        }
+        // SAFETY: as above.
+        unsafe { tag.write(Tag::BUSY) };
+        // SAFETY: an open object has a value. Nobody else has a reference to it: it would be busy.
+        let value = unsafe { &mut (*this).value };
+        // SAFETY: as above.
+        let outcome = use_it(unsafe { value.assume_init_mut() });
+        // SAFETY: as above.
+        unsafe { tag.write(Self::OPEN) };
+        outcome
+    }
+
+    /// Takes the value out of an open object, which is not open any more.
+    ///
+    /// # Errors
+    /// As [`with`](Self::with).
+    ///
+    /// # Safety
+    /// As [`open`](Self::open).
+    pub unsafe fn take(this: *mut Self) -> Result<T, Misuse> {
+        // SAFETY: the caller's promise. The value is not used again: the tag is erased below.
+        let value = unsafe { Self::with(this, |value| Ok::<T, Misuse>(core::ptr::read(value)))? };
+        // SAFETY: not null and aligned.
+        unsafe { (&raw mut (*this).tag).write(Tag::NONE) };
+        Ok(value)
+    }
+}

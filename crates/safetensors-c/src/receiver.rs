@@ -1,0 +1,219 @@
+//! Models that arrive once.
+
+use crate::error::{Cause, ErrorOut, Misuse, Status, end};
+use crate::object::Object;
+use crate::pointers::{Number, array, array_mut, check, check_array, reference};
+use crate::tensors::{Request, Tensor};
+use core::ffi::c_void;
+use embedded_safetensors::query::Query;
+use embedded_safetensors::stream::{Receiver as Receiving, Target as One};
+use embedded_safetensors::values::Element;
+
+/// What C lends lives as long as its objects, by the header's rules.
+type Target = One<'static, 'static>;
+
+crate::abi::fits!(Target, crate::abi::words("SFT_TARGET_WORDS"));
+
+/// `sft_receiver`.
+pub type Receiver = Object<State, 0x7366_745F_5243_5652>;
+
+crate::abi::fits!(Receiver, crate::abi::words("SFT_RECEIVER_WORDS"));
+
+/// The targets, and the receiver once the first piece has arrived.
+pub struct State {
+    targets: *mut Target,
+    count: usize,
+    capacity: usize,
+    receiving: Option<Receiving<&'static mut [Target]>>,
+}
+
+impl State {
+    /// Returns the receiver, which begins with the first call.
+    fn receiving(&mut self) -> &mut Receiving<&'static mut [Target]> {
+        let (targets, count) = (self.targets, self.count);
+        self.receiving.get_or_insert_with(|| {
+            Receiving::new(match count {
+                0 => &mut [],
+                // SAFETY: so many were added. C lends the memory, and the receiver is all that uses it.
+                count => unsafe { core::slice::from_raw_parts_mut(targets, count) },
+            })
+        })
+    }
+
+    /// # Errors
+    /// The first piece has arrived, or there is no memory for another target.
+    fn add(&mut self, target: Target) -> Result<(), Misuse> {
+        match () {
+            () if self.receiving.is_some() => Err(Misuse::Added),
+            () if self.count >= self.capacity => Err(Misuse::Full),
+            () => {
+                // SAFETY: inside the memory, which is not null and aligned.
+                unsafe { self.targets.add(self.count).write(target) };
+                self.count += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_receiver_begin(
+    receiver: *mut Receiver,
+    targets: *mut Target,
+    capacity: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let begin = || -> Result<State, Cause> {
+        if capacity > 0 {
+            check_array(targets, capacity)?;
+        }
+        Ok(State { targets, count: 0, capacity, receiving: None })
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::open(receiver, begin), error) }
+}
+
+/// Adds a target that `target` makes of a query and memory.
+///
+/// # Safety
+/// See the header.
+unsafe fn add<T: Number + 'static>(
+    receiver: *mut Receiver,
+    request: *const Request,
+    memory: *mut T,
+    len: usize,
+    target: impl FnOnce(Query<'static>, &'static mut [T]) -> Target,
+    error: *mut ErrorOut,
+) -> Status {
+    let add = |state: &mut State| -> Result<(), Cause> {
+        // SAFETY: the header's rules: what is lent lives as long as the receiver is used.
+        let (query, memory) = unsafe {
+            let request: &'static Request = reference(request)?;
+            (request.query()?, array_mut(memory, len)?)
+        };
+        Ok(state.add(target(query, memory))?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(receiver, add), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_receiver_add_bytes(
+    receiver: *mut Receiver,
+    request: *const Request,
+    bytes: *mut c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    // SAFETY: the header's rules.
+    unsafe { add(receiver, request, bytes.cast::<u8>(), len, Target::new, error) }
+}
+
+/// Adds a target for values.
+///
+/// # Safety
+/// See the header.
+unsafe fn add_values<T: Element + Number + 'static>(
+    receiver: *mut Receiver,
+    request: *const Request,
+    values: *mut T,
+    count: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    // SAFETY: the header's rules.
+    unsafe { add(receiver, request, values, count, Target::values, error) }
+}
+
+macro_rules! targets {
+    ($($name:ident: $type:ty;)+) => { $(
+        /// # Safety
+        /// See the header.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            receiver: *mut Receiver,
+            request: *const Request,
+            values: *mut $type,
+            count: usize,
+            error: *mut ErrorOut,
+        ) -> Status {
+            // SAFETY: the header's rules.
+            unsafe { add_values(receiver, request, values, count, error) }
+        }
+    )+ };
+}
+
+targets! {
+    sft_receiver_add_f32: f32;
+    sft_receiver_add_f64: f64;
+    sft_receiver_add_i8: i8;
+    sft_receiver_add_u8: u8;
+    sft_receiver_add_i16: i16;
+    sft_receiver_add_u16: u16;
+    sft_receiver_add_i32: i32;
+    sft_receiver_add_u32: u32;
+    sft_receiver_add_i64: i64;
+    sft_receiver_add_u64: u64;
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_receiver_push(
+    receiver: *mut Receiver,
+    bytes: *const c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let push = |state: &mut State| -> Result<(), Cause> {
+        // SAFETY: the header's rules.
+        let bytes = unsafe { array(bytes.cast::<u8>(), len)? };
+        state.receiving().push(bytes)?;
+        Ok(())
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(receiver, push), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_receiver_remaining(receiver: *mut Receiver) -> u64 {
+    let remaining = |state: &mut State| Ok::<u64, Misuse>(state.receiving().remaining());
+    // SAFETY: the header's rules.
+    unsafe { Object::with(receiver, remaining) }.unwrap_or(0)
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_receiver_end(receiver: *mut Receiver, error: *mut ErrorOut) -> Status {
+    let finish = |state: &mut State| Ok::<(), Cause>(state.receiving().end_of_input()?);
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(receiver, finish), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_receiver_tensor(
+    receiver: *mut Receiver,
+    target: usize,
+    tensor: *mut Tensor,
+    error: *mut ErrorOut,
+) -> Status {
+    let find = |state: &mut State| -> Result<(), Cause> {
+        check(tensor)?;
+        let receiver = state.receiving();
+        let one = receiver.targets().get(target).ok_or(Misuse::Full)?;
+        let data_start = receiver.summary().map_or(0, |summary| summary.data_start);
+        // SAFETY: not null and aligned; the rest is the header's rules.
+        unsafe { tensor.write(Tensor::of(one.info(), data_start)) };
+        Ok(())
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(receiver, find), error) }
+}

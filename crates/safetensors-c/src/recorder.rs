@@ -1,0 +1,201 @@
+//! Files that are written.
+
+use crate::error::{Cause, ErrorOut, Misuse, Status, end};
+use crate::object::Object;
+use crate::pointers::{Number, array, array_mut, check_array, reference, text};
+use crate::storage::{Sink, SinkIn};
+use crate::tensors::dtype;
+use core::ffi::{c_char, c_void};
+use embedded_safetensors::tensor::MAX_RANK;
+use embedded_safetensors::values::Native;
+use embedded_safetensors::write::{FileSpec, Placement, Recording, TensorSpec, Writer};
+
+/// What C lends lives as long as its objects, by the header's rules.
+type Writing = Writer<'static, Recording<'static, Sink>>;
+
+/// `sft_recorder`.
+pub type Recorder = Object<Writing, 0x7366_745F_5245_4344>;
+
+crate::abi::fits!(Recorder, crate::abi::words("SFT_RECORDER_WORDS"));
+
+/// `sft_spec`.
+#[repr(C)]
+pub struct Spec {
+    name: *const c_char,
+    dtype: u32,
+    rank: u32,
+    shape: [u64; MAX_RANK],
+}
+
+/// `sft_pair`.
+#[repr(C)]
+pub struct Pair {
+    key: *const c_char,
+    value: *const c_char,
+}
+
+type TextPair = (&'static str, &'static str);
+
+/// The pointers of memory that a tensor and a pair need: SFT_RECORDER_MEMORY.
+const TENSOR: usize = 5;
+const PAIR: usize = 4;
+
+const _: () = assert!(size_of::<TensorSpec<'static>>() == TENSOR * size_of::<usize>());
+const _: () = assert!(size_of::<TextPair>() == PAIR * size_of::<usize>());
+
+/// Writes what C describes into its memory, as the library needs it.
+///
+/// # Errors
+/// A pointer is null or misaligned; the memory is too small; a name, a dtype or a rank is none.
+///
+/// # Safety
+/// The pointers are as the header says.
+unsafe fn describe(
+    (specs, count): (*const Spec, usize),
+    (pairs, pair_count): (*const Pair, usize),
+    (memory, words): (*mut u64, usize),
+) -> Result<FileSpec<'static>, Misuse> {
+    // SAFETY: the caller's promise.
+    let (specs, pairs) =
+        unsafe { (array::<'static, Spec>(specs, count)?, array::<'static, Pair>(pairs, pair_count)?) };
+    // Neither overflows: the arrays themselves have more bytes.
+    let needed = count.wrapping_mul(TENSOR).wrapping_add(pair_count.wrapping_mul(PAIR));
+    if needed == 0 {
+        return Ok(FileSpec::new(&[]));
+    }
+    check_array(memory, words)?;
+    if needed.div_ceil(8 / size_of::<usize>()) > words {
+        return Err(Misuse::Memory);
+    }
+    let tensors: *mut TensorSpec<'static> = memory.cast();
+    for (index, spec) in specs.iter().enumerate() {
+        let dims = spec.shape.get(..usize::try_from(spec.rank).unwrap_or(usize::MAX)).ok_or(Misuse::Rank)?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text(spec.name)? };
+        // SAFETY: the memory has TENSOR pointers for each tensor.
+        unsafe { tensors.add(index).write(TensorSpec::new(name, dtype(spec.dtype)?, dims)) };
+    }
+    // SAFETY: the end of the tensors, inside the memory.
+    let texts: *mut TextPair = unsafe { tensors.add(count) }.cast();
+    for (index, pair) in pairs.iter().enumerate() {
+        // SAFETY: the caller's promise; the memory has PAIR pointers for each pair.
+        unsafe { texts.add(index).write((text(pair.key)?, text(pair.value)?)) };
+    }
+    // SAFETY: all were written above, and C lends the memory.
+    let (tensors, texts) = unsafe {
+        (core::slice::from_raw_parts(tensors, count), core::slice::from_raw_parts(texts, pair_count))
+    };
+    let file = FileSpec::new(tensors);
+    Ok(if texts.is_empty() { file } else { file.with_metadata(texts) })
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_recorder_begin(
+    recorder: *mut Recorder,
+    sink: *const SinkIn,
+    specs: *const Spec,
+    count: usize,
+    pairs: *const Pair,
+    pair_count: usize,
+    memory: *mut u64,
+    words: usize,
+    buffer: *mut c_void,
+    buffer_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let begin = || -> Result<Writing, Cause> {
+        // SAFETY: the header's rules.
+        let (sink, file, buffer) = unsafe {
+            let file = describe((specs, count), (pairs, pair_count), (memory, words))?;
+            (Sink::new(reference(sink)?)?, file, array_mut(buffer.cast::<u8>(), buffer_len)?)
+        };
+        let unit = u32::try_from(sink.unit_len()).map_err(|_| Misuse::Storage)?;
+        let plan = file.with_placement(Placement::Start(unit.max(8))).plan()?;
+        Ok(Writer::record(sink, plan, buffer)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::open(recorder, begin), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_recorder_write_bytes(
+    recorder: *mut Recorder,
+    bytes: *const c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let write = |writer: &mut Writing| -> Result<(), Cause> {
+        // SAFETY: the header's rules.
+        let bytes = unsafe { array(bytes.cast::<u8>(), len)? };
+        Ok(writer.write_bytes(bytes)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(recorder, write), error) }
+}
+
+/// Writes values.
+///
+/// # Safety
+/// See the header.
+unsafe fn write<T: Native + Number>(
+    recorder: *mut Recorder,
+    values: *const T,
+    count: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let write = |writer: &mut Writing| -> Result<(), Cause> {
+        // SAFETY: the header's rules.
+        let values = unsafe { array(values, count)? };
+        Ok(writer.write(values)?)
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::with(recorder, write), error) }
+}
+
+macro_rules! writers {
+    ($($name:ident: $type:ty;)+) => { $(
+        /// # Safety
+        /// See the header.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            recorder: *mut Recorder,
+            values: *const $type,
+            count: usize,
+            error: *mut ErrorOut,
+        ) -> Status {
+            // SAFETY: the header's rules.
+            unsafe { write(recorder, values, count, error) }
+        }
+    )+ };
+}
+
+writers! {
+    sft_recorder_write_f32: f32;
+    sft_recorder_write_f64: f64;
+    sft_recorder_write_i8: i8;
+    sft_recorder_write_u8: u8;
+    sft_recorder_write_i16: i16;
+    sft_recorder_write_u16: u16;
+    sft_recorder_write_i32: i32;
+    sft_recorder_write_u32: u32;
+    sft_recorder_write_i64: i64;
+    sft_recorder_write_u64: u64;
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_recorder_finish(recorder: *mut Recorder, error: *mut ErrorOut) -> Status {
+    // SAFETY: the header's rules.
+    let finished = unsafe { Object::take(recorder) };
+    let outcome = finished.map_err(Cause::from).and_then(|writer| {
+        writer.finish()?;
+        Ok(())
+    });
+    // SAFETY: the header's rules.
+    unsafe { end(outcome, error) }
+}

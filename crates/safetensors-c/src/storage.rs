@@ -1,0 +1,246 @@
+//! Storage and sinks behind callbacks.
+
+use crate::error::Misuse;
+use crate::pointers::check_array;
+use core::ffi::c_void;
+use core::fmt;
+use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
+
+/// The most bytes that a callback is asked for at once: it returns a number of 32 bits with a sign.
+const MOST: usize = 1 << 30;
+
+/// What a callback did wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// The byte of the file that it was called for.
+    pub at: u64,
+    kind: FaultKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum FaultKind {
+    /// It returned a negative number.
+    Failed(i32),
+    /// It returned more bytes than it was asked for.
+    TooMany { returned: i32, asked: u32 },
+}
+
+impl Fault {
+    pub const fn code(&self) -> &'static str {
+        match self.kind {
+            FaultKind::Failed(_) => "storage.failed",
+            FaultKind::TooMany { .. } => "storage.count",
+        }
+    }
+
+    pub const fn returned(&self) -> i32 {
+        match self.kind {
+            FaultKind::Failed(returned) | FaultKind::TooMany { returned, .. } => returned,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (code, at) = (self.code(), self.at);
+        match self.kind {
+            FaultKind::Failed(returned) => {
+                write!(f, "error[{code}] at byte {at}: the storage failed: its callback returned {returned}")
+            }
+            FaultKind::TooMany { returned, asked } => write!(
+                f,
+                "error[{code}] at byte {at}: the callback returned {returned} bytes, but was asked for {asked}"
+            ),
+        }
+    }
+}
+
+/// Returns how many bytes a callback says that it has handled.
+fn count(returned: i32, asked: usize, at: u64) -> Result<usize, Fault> {
+    let fault = |kind| Err(Fault { at, kind });
+    match usize::try_from(returned) {
+        Err(_) => fault(FaultKind::Failed(returned)),
+        Ok(count) if count <= asked => Ok(count),
+        Ok(_) => fault(FaultKind::TooMany { returned, asked: u32::try_from(asked).unwrap_or(u32::MAX) }),
+    }
+}
+
+/// Returns an error if a callback says that it failed.
+fn done(returned: i32, at: u64) -> Result<(), Fault> {
+    if returned < 0 { Err(Fault { at, kind: FaultKind::Failed(returned) }) } else { Ok(()) }
+}
+
+type Read = unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> i32;
+
+/// `sft_storage`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StorageIn {
+    read: Option<Read>,
+    context: *mut c_void,
+    len: u64,
+    len_is: u32,
+}
+
+/// A storage that was checked.
+pub struct Storage(StorageIn);
+
+const EXACT: u32 = 0;
+const AT_MOST: u32 = 1;
+const UNKNOWN: u32 = 2;
+const MEMORY: u32 = 3;
+
+impl Storage {
+    /// # Errors
+    /// It has no callback, or a length of an unknown kind.
+    pub fn new(storage: &StorageIn) -> Result<Self, Misuse> {
+        let StorageIn { read, context, len, len_is } = *storage;
+        match (len_is, read) {
+            (EXACT | AT_MOST | UNKNOWN, Some(_)) => {}
+            (MEMORY, _) => match usize::try_from(len) {
+                Ok(0) => {}
+                Ok(len) => check_array(context.cast::<u8>(), len)?,
+                Err(_) => return Err(Misuse::TooLong),
+            },
+            _ => return Err(Misuse::Storage),
+        }
+        Ok(Self(*storage))
+    }
+}
+
+impl ReadAt for Storage {
+    type Error = Fault;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+        if let Some(mut file) = self.in_memory() {
+            // Memory never fails.
+            return Ok(file.read_at(offset, buffer).unwrap_or_default());
+        }
+        let (Some(read), asked) = (self.0.read, buffer.len().min(MOST)) else { return Ok(0) };
+        if asked == 0 {
+            return Ok(0);
+        }
+        // SAFETY: the header says what a callback may do; the buffer has that many bytes.
+        let returned = unsafe { read(self.0.context, offset, buffer.as_mut_ptr().cast(), asked) };
+        count(returned, asked, offset)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Fault> {
+        Ok(match self.0.len_is {
+            AT_MOST => FileLen::AtMost(self.0.len),
+            UNKNOWN => FileLen::Unknown,
+            _ => FileLen::Exactly(self.0.len),
+        })
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        match (self.0.len_is, usize::try_from(self.0.len)) {
+            (MEMORY, Ok(0)) => Some(&[]),
+            // SAFETY: checked by `new`; the header says that the file stays where it is.
+            (MEMORY, Ok(len)) => Some(unsafe { core::slice::from_raw_parts(self.0.context.cast(), len) }),
+            _ => None,
+        }
+    }
+}
+
+type Write = unsafe extern "C" fn(*mut c_void, u64, *const c_void, usize) -> i32;
+type Prepare = unsafe extern "C" fn(*mut c_void, u64, u64) -> i32;
+type Flush = unsafe extern "C" fn(*mut c_void) -> i32;
+
+/// `sft_sink`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct SinkIn {
+    write: Option<Write>,
+    prepare: Option<Prepare>,
+    flush: Option<Flush>,
+    context: *mut c_void,
+    capacity: u64,
+    unit: usize,
+}
+
+/// A sink that was checked.
+#[derive(Debug)]
+pub struct Sink {
+    write: Write,
+    prepare: Option<Prepare>,
+    flush: Option<Flush>,
+    context: *mut c_void,
+    capacity: u64,
+    unit: usize,
+}
+
+impl Sink {
+    /// # Errors
+    /// It has no callback to write, a unit that is no power of two, or none to prepare although units are
+    /// larger than what has to be overwritten.
+    pub fn new(sink: &SinkIn) -> Result<Self, Misuse> {
+        let SinkIn { write, prepare, flush, context, capacity, unit } = *sink;
+        match write {
+            Some(write) if unit.is_power_of_two() && (unit <= 8 || prepare.is_some()) => {
+                Ok(Self { write, prepare, flush, context, capacity, unit })
+            }
+            _ => Err(Misuse::Storage),
+        }
+    }
+
+    /// Returns its unit.
+    pub const fn unit_len(&self) -> usize {
+        self.unit
+    }
+}
+
+impl WriteAt for Sink {
+    type Error = Fault;
+
+    fn unit(&self) -> usize {
+        self.unit
+    }
+
+    fn capacity(&mut self) -> Result<Option<u64>, Fault> {
+        Ok(Some(self.capacity))
+    }
+
+    fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<Fault>> {
+        if let Some(prepare) = self.prepare {
+            // SAFETY: the header says what a callback may do.
+            let returned = unsafe { prepare(self.context, data_start, file_len) };
+            return done(returned, 0).map_err(WriteError::Sink);
+        }
+        // The high half first: however little of it is written, no header is as long.
+        let steps: &[(u64, &[u8])] = match self.unit {
+            ..=4 => &[(4, &[0xFF; 4]), (0, &[0xFF; 4])],
+            _ => &[(0, &[0xFF; 8])],
+        };
+        for &(mut at, mut bytes) in steps {
+            while !bytes.is_empty() {
+                let taken = self.write_at(at, bytes).map_err(WriteError::Sink)?;
+                if taken == 0 {
+                    return Err(WriteError::Full { at });
+                }
+                bytes = bytes.get(taken..).unwrap_or_default();
+                at += taken as u64;
+            }
+        }
+        self.flush().map_err(WriteError::Sink)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Fault> {
+        // A multiple of every unit that fits.
+        let asked = bytes.len().min(MOST);
+        if asked == 0 {
+            return Ok(0);
+        }
+        // SAFETY: the header says what a callback may do; there are that many bytes.
+        let returned = unsafe { (self.write)(self.context, offset, bytes.as_ptr().cast(), asked) };
+        count(returned, asked, offset)
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        match self.flush {
+            // SAFETY: the header says what a callback may do.
+            Some(flush) => done(unsafe { flush(self.context) }, 0),
+            None => Ok(()),
+        }
+    }
+}
