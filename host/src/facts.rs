@@ -1,7 +1,7 @@
 //! Facts about all tensors of a file: parameter counts, alignment, and the memory that a device needs.
 
+use crate::emit::plan::Sizes;
 use crate::picture::Picture;
-use crate::plan::Sizes;
 use crate::rows::Row;
 use crate::text::{counted, grouped, quoted};
 use embedded_safetensors::{Dtype, tensor::MAX_RANK, validate::Summary};

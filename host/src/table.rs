@@ -1,10 +1,10 @@
 //! Prints the tensors of a valid file as a table, and the rest of its header in short.
 
 use crate::decoding::Trouble;
+use crate::emit::plan::Sizes;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
 use crate::picture::{block, is_ascii, width};
-use crate::plan::Sizes;
 use crate::rows::{Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted, quoted_short};

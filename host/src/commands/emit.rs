@@ -4,9 +4,11 @@ use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::emit::{Listing, c, names, rust};
 use crate::exit::Exit;
-use crate::model::Model;
+use crate::json::{Object, array, quoted};
+use crate::model::{Model, Tensor};
 use crate::number;
 use crate::overwrite::check_not_in_model;
+use crate::plan::{self, one_file};
 use crate::product::{Product, check_output_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,7 +67,8 @@ impl Run for Emit {
         }
         let language = self.language()?;
         let model = Model::open(&self.model)?;
-        let listing = Listing::of(&model, self.at)?;
+        let listing = Listing::of(one_file(&model)?, self.at)
+            .map_err(|sentence| Complaint::usage(format!("--at: {sentence}")))?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         check_not_in_model(&model, output)?;
         let mut product = Product::create(output, self.force)?;
@@ -77,9 +80,14 @@ impl Run for Emit {
 }
 
 impl Emit {
-    fn write(&self, listing: &Listing, language: Language, product: &mut Product) -> Result<(), Complaint> {
+    fn write(
+        &self,
+        listing: &Listing<'_>,
+        language: Language,
+        product: &mut Product,
+    ) -> Result<(), Complaint> {
         let written = if self.json {
-            writeln!(product, "{}", listing.json(&self.model.to_string_lossy()))
+            writeln!(product, "{}", self.document(listing))
         } else {
             match language {
                 Language::C => c::write(listing, &self.c_prefix(), product),
@@ -114,5 +122,33 @@ impl Emit {
     fn c_prefix(&self) -> String {
         let stem = self.model.file_stem().unwrap_or_default().to_string_lossy();
         self.prefix.clone().unwrap_or_else(|| names::prefix_of(&stem))
+    }
+
+    /// The constants as JSON.
+    fn document(&self, listing: &Listing<'_>) -> String {
+        let tensors = array(listing.tensors().map(|tensor| described(listing, &tensor)));
+        let metadata = listing.metadata().fold(Object::new(), |object, (key, value)| object.text(key, value));
+        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+        let object = match self.at {
+            Some(at) => object.number("address", at),
+            None => object,
+        };
+        let object = object.raw("plan", &plan::json(listing.plan())).raw("tensors", &tensors);
+        object.raw("metadata", &metadata.end()).end()
+    }
+}
+
+fn described(listing: &Listing<'_>, tensor: &Tensor<'_>) -> String {
+    let object = Object::new()
+        .raw("name", &quoted(tensor.name()))
+        .text("dtype", tensor.dtype().name())
+        .raw("shape", &array(tensor.dims().iter().map(u64::to_string)))
+        .number("elements", tensor.elements())
+        .number("bytes", tensor.byte_len())
+        .number("offset", listing.offset(tensor))
+        .number("begin", tensor.begin());
+    match listing.address(tensor) {
+        Some(address) => object.number("address", address).end(),
+        None => object.end(),
     }
 }

@@ -10,12 +10,13 @@ use crate::chips::site::{Site, UsedFlash, complaint};
 use crate::chips::size::{grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
+use crate::emit::plan::Plan;
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
 use crate::number;
 use crate::overwrite::check_not_in_model;
-use crate::plan::{Plan, one_file};
+use crate::plan::one_file;
 use crate::product::Product;
 use crate::text::shown_text;
 use crate::work::Work;
@@ -75,7 +76,7 @@ impl Run for Flash {
 
     fn run(self) -> Outcome {
         let model = Model::open(&self.model)?;
-        let plan = Plan::of(&model)?;
+        let plan = Plan::of(one_file(&model)?);
         let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
             .map_err(|refusal| complaint(&self.model, refusal))?;

@@ -1,15 +1,15 @@
 //! Writes a model as constants for Rust, `no_std`.
 
+use super::Listing;
 use super::names::{Identifiers, identifier};
-use super::{Entry, Listing};
-use crate::text::quoted;
+use embedded_safetensors::file::FileTensor;
 use std::io::{self, Write};
 
 /// Writes the module.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+pub fn write(listing: &Listing<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
     let lists = ["TENSORS", "METADATA"].map(|name| named(prefix, name));
     let mut taken =
@@ -21,9 +21,9 @@ pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Resul
     }
     writeln!(out)?;
     let mut identifiers = Vec::new();
-    for entry in &listing.tensors {
-        let constant = taken.take(&identifier(prefix, &entry.name));
-        tensor(listing, entry, &constant, out)?;
+    for tensor in listing.tensors() {
+        let constant = taken.take(&identifier(prefix, tensor.name()));
+        declare(listing, &tensor, &constant, out)?;
         identifiers.push(constant);
     }
     writeln!(out, "/// All tensors, in data order.\npub const {tensors}: &[Tensor] = &[")?;
@@ -32,8 +32,8 @@ pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Resul
         out,
         "];\n\n/// The keys and values of the metadata.\npub const {metadata}: &[(&str, &str)] = &["
     )?;
-    let pairs = listing.metadata.iter();
-    pairs
+    listing
+        .metadata()
         .map(|(key, value)| (literal(key), literal(value)))
         .try_for_each(|(key, value)| writeln!(out, "    ({key}, {value}),"))?;
     writeln!(out, "];")
@@ -43,8 +43,12 @@ fn named(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}_{name}") }
 }
 
-fn begin(listing: &Listing, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "// Written by `safetensors emit` from {}. Offsets and sizes are in bytes.", listing.file)?;
+fn begin(listing: &Listing<'_>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "// Written by `safetensors emit` from {}. Offsets and sizes are in bytes.",
+        listing.file()
+    )?;
     let address =
         if listing.at.is_some() { "\n    /// Its address in memory.\n    pub address: usize," } else { "" };
     writeln!(
@@ -80,10 +84,10 @@ struct Number {
 }
 
 /// The numbers for the entire file.
-fn numbers(listing: &Listing, prefix: &str) -> Vec<Number> {
+fn numbers(listing: &Listing<'_>, prefix: &str) -> Vec<Number> {
     let address = listing.at.map(|at| {
         let (name, about) = (named(prefix, "ADDRESS"), "The address of the file in memory.".to_owned());
-        Number { name, kind: "usize", value: crate::number::hex(at), about }
+        Number { name, kind: "usize", value: format!("{at:#010x}"), about }
     });
     let numbers = listing.numbers().into_iter().enumerate().map(|(place, (name, value, about))| {
         let about = match name {
@@ -98,19 +102,21 @@ fn numbers(listing: &Listing, prefix: &str) -> Vec<Number> {
     address.into_iter().chain(numbers).collect()
 }
 
-fn tensor(listing: &Listing, entry: &Entry, constant: &str, out: &mut impl Write) -> io::Result<()> {
-    let Entry { name, dtype, dims, elements, bytes, begin, offset } = entry;
-    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-    let (dims, dtype) = (dims.join(", "), dtype.name());
-    writeln!(out, "/// {}: {dtype} [{dims}]", quoted(name))?;
+fn declare(
+    listing: &Listing<'_>,
+    tensor: &FileTensor<'_>,
+    constant: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
+    let (name, dtype, dims) = (literal(tensor.name()), tensor.dtype().name(), dims.join(", "));
+    writeln!(out, "/// {name}: {dtype} [{dims}]")?;
     writeln!(out, "pub const {constant}: Tensor = Tensor {{")?;
-    writeln!(out, "    name: {},\n    dtype: \"{dtype}\",\n    shape: &[{dims}],", literal(name))?;
-    writeln!(
-        out,
-        "    elements: {elements},\n    bytes: {bytes},\n    offset: {offset},\n    begin: {begin},"
-    )?;
-    if let Some(address) = listing.address(entry) {
-        writeln!(out, "    address: {},", crate::number::hex(address))?;
+    writeln!(out, "    name: {name},\n    dtype: \"{dtype}\",\n    shape: &[{dims}],")?;
+    writeln!(out, "    elements: {},\n    bytes: {},", tensor.elements(), tensor.byte_len())?;
+    writeln!(out, "    offset: {},\n    begin: {},", listing.offset(tensor), tensor.begin())?;
+    if let Some(address) = listing.address(tensor) {
+        writeln!(out, "    address: {address:#010x},")?;
     }
     writeln!(out, "}};\n")
 }
