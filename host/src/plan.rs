@@ -1,10 +1,10 @@
 //! The numbers that a device needs for a model, of a model in one file, and as JSON.
 
 use crate::complaint::Complaint;
-use crate::emit::plan::{Extent, Plan, Sizes};
 use crate::json::Object;
 use crate::model::Model;
 use embedded_safetensors::FileModel;
+use safetensors_emit::plan::{Extent, Plan, Sizes};
 
 /// The file of a single-file model.
 ///

@@ -1,7 +1,6 @@
 //! Prints the tensors of a valid file as a table, and the rest of its header in short.
 
 use crate::decoding::Trouble;
-use crate::emit::plan::Sizes;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
 use crate::picture::{block, is_ascii, width};
@@ -9,6 +8,7 @@ use crate::rows::{Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted, quoted_short};
 use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
+use safetensors_emit::plan::Sizes;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 

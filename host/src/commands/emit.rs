@@ -2,7 +2,6 @@
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::emit::{Listing, c, names, rust};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted};
 use crate::model::{Model, Tensor};
@@ -10,6 +9,7 @@ use crate::number;
 use crate::overwrite::check_not_in_model;
 use crate::plan::{self, one_file};
 use crate::product::{Product, check_output_path};
+use safetensors_emit::{Listing, c, names, rust};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,6 @@ use crate::chips::site::{Site, UsedFlash};
 use crate::chips::size::{self, grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::emit::plan::Plan;
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
@@ -16,6 +15,7 @@ use crate::number::{self, hex};
 use crate::plan::one_file;
 use crate::text::{quoted, shown_text};
 use probe_rs::config::Registry;
+use safetensors_emit::plan::Plan;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 

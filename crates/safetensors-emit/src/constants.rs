@@ -1,22 +1,19 @@
 //! Writes a model's layout as constants for firmware.
 
-pub mod c;
-pub mod names;
-pub mod plan;
-pub mod rust;
-
+use crate::plan::Plan;
 use embedded_safetensors::{FileModel, file::FileTensor};
-use plan::Plan;
 
 /// The facts of a model that are written.
 pub struct Listing<'m> {
     model: &'m FileModel,
     plan: Plan,
     /// The address of the file in memory.
-    at: Option<u64>,
+    pub(crate) at: Option<u64>,
 }
 
 impl<'m> Listing<'m> {
+    /// Collects the facts of a model.
+    ///
     /// # Errors
     /// The model would extend past the end of the address space.
     pub fn of(model: &'m FileModel, at: Option<u64>) -> Result<Self, String> {
@@ -33,7 +30,7 @@ impl<'m> Listing<'m> {
     }
 
     /// The file name, with characters that are safe in a comment.
-    fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         let file = self.model.path().file_name().unwrap_or_default().to_string_lossy();
         file.chars().map(comment_safe).collect()
     }
@@ -61,7 +58,7 @@ impl<'m> Listing<'m> {
 
     /// The numbers for the entire file: name, value and description. The first four may exceed the target's
     /// `usize`.
-    fn numbers(&self) -> [(&'static str, u64, &'static str); 14] {
+    pub(crate) fn numbers(&self) -> [(&'static str, u64, &'static str); 14] {
         let Plan { sizes, largest_tensor, largest_row, .. } = &self.plan;
         [
             ("FILE_BYTES", self.plan.file_bytes, "Length of the file"),

@@ -13,6 +13,7 @@ pub struct Identifiers {
 }
 
 impl Identifiers {
+    /// Creates a list of identifiers.
     pub fn new(others: impl IntoIterator<Item = String>, ends: &'static [&'static str]) -> Self {
         let others = others.into_iter().collect();
         Self { others, tensors: HashSet::new(), ends, tried: HashMap::new() }

@@ -1,7 +1,7 @@
 //! Writes a model as a header for C99 and C++.
 
-use super::Listing;
-use super::names::{Identifiers, identifier};
+use crate::constants::Listing;
+use crate::names::{Identifiers, identifier};
 use embedded_safetensors::{Dtype, file::FileTensor, tensor::MAX_RANK};
 use std::io::{self, Write};
 

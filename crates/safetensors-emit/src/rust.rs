@@ -1,7 +1,7 @@
 //! Writes a model as constants for Rust, `no_std`.
 
-use super::Listing;
-use super::names::{Identifiers, identifier};
+use crate::constants::Listing;
+use crate::names::{Identifiers, identifier};
 use embedded_safetensors::file::FileTensor;
 use std::io::{self, Write};
 

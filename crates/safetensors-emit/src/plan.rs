@@ -5,26 +5,34 @@ use embedded_safetensors::{FileModel, file::FileTensor, index::IndexRecord};
 /// Numbers for a device, known at build time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
+    /// The length of the file.
     pub file_bytes: u64,
-    /// Without the 8 bytes of its length.
+    /// The length of the header, without the 8 bytes of its length.
     pub header_bytes: u64,
     /// The offset of the data in the file.
     pub data_start: u64,
+    /// The length of the data.
     pub data_bytes: u64,
+    /// The sizes that determine the memory for names and shapes.
     pub sizes: Sizes,
+    /// The largest tensor.
     pub largest_tensor: Extent,
-    /// All elements with one index of axis 0; for a tensor without axes, all elements.
+    /// The largest row: all elements with one index of axis 0; for a tensor without axes, all elements.
     pub largest_row: Extent,
 }
 
 /// The sizes that determine the memory for names and shapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// The parameters of an `IndexStorage`.
+    /// The first parameter of an `IndexStorage`: the number of tensors.
     pub tensors: u64,
+    /// Its second parameter: the number of dimensions, all tensors together.
     pub dims: u64,
+    /// Its third parameter: the length of all names together.
     pub name_bytes: u64,
+    /// The length of the longest name.
     pub longest_name: u64,
+    /// The largest number of dimensions.
     pub most_dims: u64,
 }
 
@@ -48,7 +56,9 @@ impl Sizes {
 /// A size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
+    /// In bytes.
     pub bytes: u64,
+    /// In elements.
     pub elements: u64,
 }
 
