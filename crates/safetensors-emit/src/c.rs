@@ -1,6 +1,7 @@
 //! Writes a model as a header for C99 and C++.
 
-use crate::constants::Listing;
+use crate::Constants;
+use crate::constants::hex_lines;
 use crate::names::{Identifiers, identifier};
 use embedded_safetensors::{Dtype, file::FileTensor, tensor::MAX_RANK};
 use std::io::{self, Write};
@@ -15,37 +16,42 @@ const FIELDS: [&str; 10 + MAX_RANK] = [
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(listing: &Listing<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
-    let numbers = numbers(listing, prefix);
+pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let numbers = numbers(constants, prefix);
     let mut taken =
         Identifiers::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
     let identifiers: Vec<String> =
-        listing.tensors().map(|tensor| taken.take(&identifier(prefix, tensor.name()))).collect();
-    begin(listing, prefix, out)?;
+        constants.tensors().map(|tensor| taken.take(&identifier(prefix, tensor.name()))).collect();
+    begin(constants, prefix, out)?;
     for (name, value, about) in &numbers {
         writeln!(out, "/* {about} */\n#define {name} {value}")?;
     }
-    for (tensor, base) in listing.tensors().zip(&identifiers) {
-        macros(listing, &tensor, base, out)?;
+    for (tensor, base) in constants.tensors().zip(&identifiers) {
+        macros(constants, &tensor, base, out)?;
     }
-    table(listing, prefix, &identifiers, out)?;
-    metadata(listing, prefix, out)?;
+    table(constants, prefix, &identifiers, out)?;
+    metadata(constants, prefix, out)?;
     writeln!(out, "\n#endif")
 }
 
-fn begin(listing: &Listing<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
-    let file = listing.file();
-    writeln!(out, "/* Written by `safetensors emit` from {file}. Offsets and sizes are in bytes. */")?;
+fn begin(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let file = constants.file_name();
+    writeln!(out, "/* Written by safetensors-emit from {file}. Offsets and sizes are in bytes. */")?;
     writeln!(out, "#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n")
 }
 
 /// The numbers for the entire file, with a comment each.
-fn numbers(listing: &Listing<'_>, prefix: &str) -> Vec<(String, String, &'static str)> {
+fn numbers(constants: &Constants<'_>, prefix: &str) -> Vec<(String, String, &'static str)> {
     let address =
-        listing.at.map(|at| ("ADDRESS", format!("{at:#010x}"), "The address of the file in memory"));
-    let numbers = listing.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
-    let all = address.into_iter().chain(numbers);
-    all.map(|(name, number, about)| (format!("{prefix}_{name}"), number, about)).collect()
+        constants.hex_address().map(|address| ("ADDRESS", address, "The address of the file in memory"));
+    let numbers = constants.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
+    let [upper, lower] = hex_lines(constants.sha256());
+    let sums = [
+        ("SHA256", format!("{{ \\\n    {upper}, \\\n    {lower} }}"), "SHA-256 of the file"),
+        ("CRC32", format!("{:#010x}u", constants.crc32()), "CRC-32 of the file, as in zip, gzip and PNG"),
+    ];
+    let all = address.into_iter().chain(numbers).chain(sums);
+    all.map(|(name, value, about)| (format!("{prefix}_{name}"), value, about)).collect()
 }
 
 /// The names of the lists.
@@ -54,7 +60,7 @@ fn lists(prefix: &str) -> [String; 3] {
 }
 
 fn macros(
-    listing: &Listing<'_>,
+    constants: &Constants<'_>,
     tensor: &FileTensor<'_>,
     base: &str,
     out: &mut impl Write,
@@ -72,9 +78,9 @@ fn macros(
     dims(tensor, base, out)?;
     writeln!(out, "#define {base}_ELEMENTS {}", tensor.elements())?;
     writeln!(out, "#define {base}_BYTES {}", tensor.byte_len())?;
-    writeln!(out, "#define {base}_OFFSET {}", listing.offset(tensor))?;
+    writeln!(out, "#define {base}_OFFSET {}", constants.offset_of(tensor))?;
     writeln!(out, "#define {base}_BEGIN {}", tensor.begin())?;
-    match listing.address(tensor) {
+    match constants.address_of(tensor) {
         Some(address) => writeln!(out, "#define {base}_ADDRESS {address:#010x}"),
         None => Ok(()),
     }
@@ -115,7 +121,7 @@ fn c_type(dtype: Dtype) -> Option<&'static str> {
 
 /// A macro that calls another one for each tensor.
 fn table(
-    listing: &Listing<'_>,
+    constants: &Constants<'_>,
     prefix: &str,
     identifiers: &[String],
     out: &mut impl Write,
@@ -123,17 +129,17 @@ fn table(
     let about =
         "X(identifier, name, dtype, rank, elements, bytes, offset) for each tensor, in the order of the data";
     write!(out, "\n/* {about} */\n#define {prefix}_TENSORS(X)")?;
-    for (tensor, base) in listing.tensors().zip(identifiers) {
+    for (tensor, base) in constants.tensors().zip(identifiers) {
         let (name, dtype, rank) = (string(tensor.name()), tensor.dtype().name(), tensor.dims().len());
-        let (elements, bytes, offset) = (tensor.elements(), tensor.byte_len(), listing.offset(&tensor));
+        let (elements, bytes, offset) = (tensor.elements(), tensor.byte_len(), constants.offset_of(&tensor));
         write!(out, " \\\n    X({base}, {name}, \"{dtype}\", {rank}, {elements}, {bytes}, {offset})")?;
     }
     writeln!(out)
 }
 
-fn metadata(listing: &Listing<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+fn metadata(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     write!(out, "\n/* X(key, value) for each metadata key */\n#define {prefix}_METADATA(X)")?;
-    for (key, value) in listing.metadata() {
+    for (key, value) in constants.metadata() {
         write!(out, " \\\n    X({}, {})", string(key), string(value))?;
     }
     writeln!(out)

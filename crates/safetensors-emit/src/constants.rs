@@ -1,59 +1,128 @@
-//! Writes a model's layout as constants for firmware.
+//! The facts of a model that are written.
 
+use crate::names::{check_prefix, prefix_of};
 use crate::plan::Plan;
+use crate::sums::Sums;
+use crate::{EmitError, c, rust};
 use embedded_safetensors::{FileModel, file::FileTensor};
+use std::io::{self, Write};
 
-/// The facts of a model that are written.
-pub struct Listing<'m> {
-    model: &'m FileModel,
+/// What a program expects of a model: its tensors, the memory that they need, and the sums of its file.
+///
+/// ```no_run
+/// use safetensors_emit::{Constants, FileModel};
+/// use std::fs::File;
+///
+/// let model = FileModel::open("kws.safetensors")?;
+/// let constants = Constants::of(&model)?.prefix("NET")?.address(0x0806_0000)?;
+/// constants.write_c(&mut File::create("kws.h")?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Constants<'m> {
+    pub(crate) model: &'m FileModel,
     plan: Plan,
-    /// The address of the file in memory.
-    pub(crate) at: Option<u64>,
+    sums: Sums,
+    prefix: Option<String>,
+    address: Option<u64>,
 }
 
-impl<'m> Listing<'m> {
-    /// Collects the facts of a model.
+impl<'m> Constants<'m> {
+    /// Collects the constants of a model. Reads the whole file, one block at a time.
     ///
     /// # Errors
-    /// The model would extend past the end of the address space.
-    pub fn of(model: &'m FileModel, at: Option<u64>) -> Result<Self, String> {
-        let plan = Plan::of(model);
-        if at.is_some_and(|at| at.checked_add(plan.file_bytes).is_none()) {
-            return Err("the model would end past the last address".to_owned());
-        }
-        Ok(Self { model, plan, at })
+    /// [`EmitError::Model`] when the file cannot be read or has changed since it was opened.
+    pub fn of(model: &'m FileModel) -> Result<Self, EmitError> {
+        let sums = Sums::of(model).map_err(|kind| kind.of(model.path()))?;
+        model.check_unchanged()?;
+        Ok(Self { model, plan: Plan::of(model), sums, prefix: None, address: None })
     }
 
-    /// The plan of the model.
+    /// Sets the prefix of all names, without the `_` after it. By default it is the name of the file in C, and
+    /// none in Rust.
+    ///
+    /// # Errors
+    /// [`EmitError::Prefix`] when it has other characters than ASCII letters, digits and `_`, or does not
+    /// begin with a letter.
+    pub fn prefix(self, prefix: &str) -> Result<Self, EmitError> {
+        Ok(Self { prefix: Some(check_prefix(prefix)?), ..self })
+    }
+
+    /// Sets the address of the model in memory, and adds the address of every tensor to the output.
+    ///
+    /// # Errors
+    /// [`EmitError::Address`] when the model would end past the last address.
+    pub fn address(self, address: u64) -> Result<Self, EmitError> {
+        let file_bytes = self.plan.file_bytes;
+        match address.checked_add(file_bytes) {
+            Some(_) => Ok(Self { address: Some(address), ..self }),
+            None => Err(EmitError::Address { address, file_bytes }),
+        }
+    }
+
+    /// Writes a module for Rust, `no_std`. It needs the crate `embedded-safetensors`, and is made to be
+    /// included in a `mod`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_rust(&self, out: &mut impl Write) -> io::Result<()> {
+        rust::write(self, self.prefix.as_deref().unwrap_or_default(), out)
+    }
+
+    /// Writes a header for C99 and C++. It needs nothing but `stdint.h`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_c(&self, out: &mut impl Write) -> io::Result<()> {
+        let stem = self.model.path().file_stem().unwrap_or_default().to_string_lossy();
+        c::write(self, &self.prefix.clone().unwrap_or_else(|| prefix_of(&stem)), out)
+    }
+
+    /// Returns the memory that a device needs.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The file name, with characters that are safe in a comment.
-    pub(crate) fn file(&self) -> String {
-        let file = self.model.path().file_name().unwrap_or_default().to_string_lossy();
-        file.chars().map(comment_safe).collect()
+    /// Returns the SHA-256 of the file.
+    pub fn sha256(&self) -> &[u8; 32] {
+        &self.sums.sha256
     }
 
-    /// The tensors, in data order.
+    /// Returns the CRC-32 of the file.
+    pub fn crc32(&self) -> u32 {
+        self.sums.crc32
+    }
+
+    /// Returns the tensors, in data order.
     pub fn tensors(&self) -> impl Iterator<Item = FileTensor<'m>> {
         self.model.tensors()
     }
 
-    /// The keys and values of the metadata.
-    pub fn metadata(&self) -> impl Iterator<Item = (&'m String, &'m String)> {
-        self.model.metadata().into_iter().flatten()
+    /// Returns the keys and values of the metadata.
+    pub fn metadata(&self) -> impl Iterator<Item = (&'m str, &'m str)> {
+        let pairs = self.model.metadata().into_iter().flatten();
+        pairs.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The offset of a tensor in the file.
-    pub fn offset(&self, tensor: &FileTensor<'_>) -> u64 {
+    /// Returns the offset of a tensor in the file.
+    pub fn offset_of(&self, tensor: &FileTensor<'_>) -> u64 {
         self.plan.data_start + tensor.begin()
     }
 
-    /// The address of a tensor in memory.
-    pub fn address(&self, tensor: &FileTensor<'_>) -> Option<u64> {
-        // Checked when the listing was made.
-        self.at.map(|at| at + self.offset(tensor))
+    /// Returns the address of a tensor in memory, if that of the model is set.
+    pub fn address_of(&self, tensor: &FileTensor<'_>) -> Option<u64> {
+        // `address` has checked the sum for the whole file.
+        self.address.map(|address| address + self.offset_of(tensor))
+    }
+
+    /// The address of the file in memory, as it is written.
+    pub(crate) fn hex_address(&self) -> Option<String> {
+        self.address.map(|address| format!("{address:#010x}"))
+    }
+
+    /// The file name, with characters that are safe in a comment.
+    pub(crate) fn file_name(&self) -> String {
+        let name = self.model.path().file_name().unwrap_or_default().to_string_lossy();
+        name.chars().map(comment_safe).collect()
     }
 
     /// The numbers for the entire file: name, value and description. The first four may exceed the target's
@@ -81,6 +150,13 @@ impl<'m> Listing<'m> {
             ("LARGEST_ROW_ELEMENTS", largest_row.elements, "Buffer size for the values of any row"),
         ]
     }
+}
+
+/// The bytes of a SHA-256 as numbers, in two lines.
+pub(crate) fn hex_lines(sum: &[u8; 32]) -> [String; 2] {
+    let (upper, lower) = sum.split_at(16);
+    let line = |half: &[u8]| half.iter().map(|byte| format!("{byte:#04x}")).collect::<Vec<_>>().join(", ");
+    [line(upper), line(lower)]
 }
 
 /// Replaces characters of a file name that could end a comment.

@@ -1,10 +1,20 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-pub mod c;
+mod c;
 mod constants;
-pub mod names;
+mod error;
+mod names;
+mod out_dir;
 pub mod plan;
-pub mod rust;
+mod rust;
+mod sums;
 
-pub use constants::Listing;
+pub use constants::Constants;
+pub use embedded_safetensors::FileModel;
+pub use error::EmitError;
+pub use names::check_prefix;
+pub use out_dir::build;
+
+#[cfg(test)]
+mod tests;
