@@ -37,8 +37,8 @@ impl<'m> Constants<'m> {
         Ok(Self { model, plan: Plan::of(model), sums, prefix: None, address: None })
     }
 
-    /// Sets the prefix of all names, without the `_` after it. By default it is the name of the file in C, and
-    /// none in Rust.
+    /// Sets the prefix of all names, without the `_` after it. By default it is the name of the file in C,
+    /// and none in Rust.
     ///
     /// # Errors
     /// [`EmitError::Prefix`] when it has other characters than ASCII letters, digits and `_`, or does not

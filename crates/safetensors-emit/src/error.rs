@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 /// Why there are no constants.
 ///
-/// Its `Debug` is the sentence of its `Display`, because that is what cargo shows of an error that `main` of a
-/// `build.rs` returns.
+/// Its `Debug` is the sentence of its `Display`, because that is what cargo shows of an error that `main` of
+/// a `build.rs` returns.
 #[non_exhaustive]
 pub enum EmitError {
     /// The model is missing or invalid, cannot be read, or has changed while it was read.
