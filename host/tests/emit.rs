@@ -1,5 +1,6 @@
 //! `safetensors emit`: its output compiles and matches the model.
 
+use crate::emit_page::page_model;
 use crate::support::{self, Place, file, sound};
 use embedded_safetensors::integrity::{Crc32, Sha256, Sum};
 use embedded_safetensors::{ErrorKind, Model, ReadError, index::IndexStorage};
@@ -193,7 +194,9 @@ fn rust_constants_are_those_of_the_tests() {
     place.run(["emit", "--at", "0x08060000", "-o", "model.rs", "2-model.st"]).is(0, "", "");
     let output = fs::read_to_string(place.path("model.rs")).expect("text");
     matches("names.rs", &output, include_str!("emitted/names.rs"));
-    place.put("none", &file("{}", &[]));
+    place.put("none", &file("{}", &[])).put("model.safetensors", &page_model());
+    let output = place.run(["emit", "--lang", "rust", "model.safetensors"]).out;
+    matches("model.rs", &output, include_str!("emitted/model.rs"));
     let output = place.run(["emit", "--lang", "rust", "none"]).out;
     matches("none.rs", &output, include_str!("emitted/none.rs"));
 }

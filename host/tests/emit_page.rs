@@ -1,5 +1,6 @@
 //! The program on the page of `emit`: it compiles with the output of `emit`, and reads the right values.
 
+use crate::support::file;
 use embedded_safetensors::{Model, integrity::Sha256};
 use std::error::Error;
 
@@ -38,14 +39,18 @@ fn the_page_shows_this_program() {
     assert!(PAGE.contains(include_str!("emitted/model.rs")), "emitted/model.rs is not what the page shows");
 }
 
-#[test]
-fn it_reads_the_row() -> Result<(), Box<dyn Error>> {
+/// The model of the page.
+pub fn page_model() -> Vec<u8> {
     let header = concat!(
         r#"{"__metadata__":{"format":"pt"},"fc1.bias":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"#,
         r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}}"#
     );
-    let data = [b'x'; 12]; // as in the transcript
-    let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat();
+    file(header, &[b'x'; 12])
+}
+
+#[test]
+fn it_reads_the_row() -> Result<(), Box<dyn Error>> {
+    let file = page_model();
     assert_eq!(file.len() as u64, model::FILE_BYTES);
     assert_eq!(row(&file)?, [f32::from(b'x'); 4]);
     let mut changed = file;
