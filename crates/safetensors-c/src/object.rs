@@ -40,7 +40,7 @@ impl<T, const KIND: u64> Object<T, KIND> {
         open: impl FnOnce() -> Result<T, E>,
     ) -> Result<(), E> {
         check(this)?;
-        // SAFETY: not null and aligned. Memory that is not initialised has some value, because it comes from C.
+        // SAFETY: not null and aligned. Memory that is not initialised has some value: it comes from C.
         let (tag, address) = unsafe { (&raw mut (*this).tag, &raw mut (*this).address) };
         // SAFETY: as above.
         if unsafe { (tag.read(), address.read()) } == (Tag::OPENING, this.addr()) {

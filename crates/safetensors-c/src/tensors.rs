@@ -183,7 +183,7 @@ impl<'r> Lookup<'r> {
         for (index, request) in self.requests.iter().enumerate() {
             // SAFETY: requests of C, as `new` demands.
             let query = unsafe { request.query()? };
-            // SAFETY: a query is not larger than a tensor, so this is inside the memory; both are aligned to 8.
+            // SAFETY: inside the memory, as a query is not larger than a tensor; both are aligned to 8.
             unsafe { self.tensors.cast::<Query<'r>>().add(index).write(query) };
         }
         Ok(())
