@@ -127,7 +127,10 @@ typedef struct sft_request {
     uint64_t shape[SFT_MAX_RANK];
 } sft_request;
 
-/* For tables: a tensor that must exist. SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8) */
+/* For tables: a tensor that must exist. With no dimensions, a 0 follows the rank:
+ *     SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8)
+ *     SFT_REQUIRED("steps", SFT_I64, 0, 0)
+ *     SFT_REQUIRED("anything", SFT_ANY_DTYPE, SFT_ANY_RANK, 0) */
 #define SFT_REQUIRED(name, dtypes, rank, ...) { (name), (dtypes), (rank), 0, { __VA_ARGS__ } }
 /* For tables: a tensor that may be missing. */
 #define SFT_OPTIONAL(name, dtypes, rank, ...) { (name), (dtypes), (rank), 1, { __VA_ARGS__ } }
