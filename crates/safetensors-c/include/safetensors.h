@@ -234,9 +234,9 @@ typedef void (*sft_visit_callback)(void *context, const char *name, size_t name_
 sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *context, void *name, size_t name_len,
                         void *window, size_t window_len, sft_error *error);
 
-/* Checks that no two tensors have the same name. sft_find checks the requested names only. More slots mean
- * fewer passes over the header. `text` compares long names with the same hash: 64 bytes are usual. `key` is two
- * random numbers if the file may come from an attacker, or NULL. */
+/* Checks that no two tensors have the same name. sft_find checks the requested names only. There must
+ * be at least 2 slots; more mean fewer passes over the header. `text` compares long names with the same hash: 64
+ * bytes are usual. `key` is two random numbers if the file may come from an attacker, or NULL. */
 sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
                               void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
 
@@ -253,7 +253,7 @@ sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t o
 
 /* Each reads `count` elements of a tensor as numbers, from element `first` on (of a matrix, row r begins at
  * element r * columns). The tensor may have any dtype whose values the type can have: I8 is read as float,
- * but F32 as int8_t is the error usage.lossy. An element of C64 is two numbers. The bytes are read straight
+ * but F32 as int8_t is the error usage.conversion. An element of C64 is two numbers. The bytes are read straight
  * into `values` and converted there. */
 sft_status sft_read_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 sft_status sft_read_f64(sft_model *model, const sft_tensor *tensor, uint64_t first, double *values, size_t count, sft_error *error);
@@ -265,7 +265,7 @@ sft_status sft_read_i32(sft_model *model, const sft_tensor *tensor, uint64_t fir
 sft_status sft_read_u32(sft_model *model, const sft_tensor *tensor, uint64_t first, uint32_t *values, size_t count, sft_error *error);
 sft_status sft_read_i64(sft_model *model, const sft_tensor *tensor, uint64_t first, int64_t *values, size_t count, sft_error *error);
 sft_status sft_read_u64(sft_model *model, const sft_tensor *tensor, uint64_t first, uint64_t *values, size_t count, sft_error *error);
-/* As sft_read_f32, but rounds to the nearest float where that would be usage.lossy. */
+/* As sft_read_f32, but rounds to the nearest float where that would be usage.conversion. */
 sft_status sft_read_rounded_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 
 /* ---- Integrity --------------------------------------------------------------------------------------- */
@@ -384,13 +384,14 @@ typedef struct sft_recorder {
 
 /* Begins a file: prepares the sink. The tensors are laid out as the Rust crate `safetensors` does, largest
  * elements first; they are then written in the order of `specs`, which must be that order
- * (spec.order otherwise). `buffer` is at least one unit of the sink. Borrows the sink's context, `specs`,
+ * (usage.order otherwise). `buffer` is at least one unit of the sink. Borrows the sink's context, `specs`,
  * `pairs`, their strings, `memory` and `buffer`. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
                               const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
                               void *buffer, size_t buffer_len, sft_error *error);
 
-/* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype. */
+/* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype.
+ * After SFT_STORAGE the recorder is not open any more, and its file is not valid: begin it again. */
 sft_status sft_recorder_write_bytes(sft_recorder *recorder, const void *bytes, size_t len, sft_error *error);
 sft_status sft_recorder_write_f32(sft_recorder *recorder, const float *values, size_t count, sft_error *error);
 sft_status sft_recorder_write_f64(sft_recorder *recorder, const double *values, size_t count, sft_error *error);

@@ -140,16 +140,16 @@ impl Tensor {
     /// # Errors
     /// It is missing, or cannot exist.
     pub fn info(&self, data_start: u64) -> Result<TensorInfo, Cause> {
+        if self.dtype == 0 {
+            return Err(Misuse::Missing.into());
+        }
         let rank = usize::try_from(self.rank).unwrap_or(usize::MAX);
         let dims = self.shape.get(..rank).ok_or(Misuse::Rank)?;
         let at = |kind: ErrorKind| Cause::Format(kind.at(self.offset));
         let shape = Shape::new(dims).map_err(at)?;
         let begin = self.offset.checked_sub(data_start).ok_or(Misuse::Tensor)?;
         let end = begin.checked_add(self.bytes).ok_or(Misuse::Tensor)?;
-        match self.dtype {
-            0 => Err(Misuse::Missing.into()),
-            bits => TensorInfo::new(dtype(bits)?, shape, begin, end).map_err(at),
-        }
+        TensorInfo::new(dtype(self.dtype)?, shape, begin, end).map_err(at)
     }
 }
 
