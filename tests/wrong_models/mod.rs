@@ -1,6 +1,6 @@
-//! Models that are not the one that the program expects, through every API that finds tensors of a file at run
-//! time: none gives a number, each gives a sentence that says what is wrong. The right model passes the same
-//! table. Boards run it, too. What is resolved at build time is in the tests of `include_model!`.
+//! Models that are not the one that the program expects, through every API that finds tensors of a file at
+//! run time: none gives a number, each gives a sentence that says what is wrong. The right model passes the
+//! same table. Boards run it, too. What is resolved at build time is in the tests of `include_model!`.
 
 mod apis;
 mod check;

@@ -204,8 +204,8 @@ impl Matrix {
         }
     }
 
-    /// Checks the shape of the zero points: after that of the scales, so that wrong scales are not reported as
-    /// wrong zero points.
+    /// Checks the shape of the zero points: after that of the scales, so that wrong scales are not reported
+    /// as wrong zero points.
     ///
     /// # Errors
     /// [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`].

@@ -105,8 +105,8 @@ fn net(shape: &str) -> Vec<u8> {
     bias.with("fc.weight", "I8", shape, [1, 2, 3, 4, 5, 6]).bytes()
 }
 
-/// Builds the program and runs it with a model. It succeeds or not, as given, and the build or the program says
-/// these words.
+/// Builds the program and runs it with a model. It succeeds or not, as given, and the build or the program
+/// says these words.
 fn says(scratch: &Scratch, model: &str, (succeeds, words): (bool, &str)) -> Result<(), String> {
     let output = scratch.cargo("run").args(["--quiet", "--", model]).output()?;
     let said = everything(&output);
