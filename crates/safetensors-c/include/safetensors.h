@@ -265,7 +265,7 @@ sft_status sft_read_i32(sft_model *model, const sft_tensor *tensor, uint64_t fir
 sft_status sft_read_u32(sft_model *model, const sft_tensor *tensor, uint64_t first, uint32_t *values, size_t count, sft_error *error);
 sft_status sft_read_i64(sft_model *model, const sft_tensor *tensor, uint64_t first, int64_t *values, size_t count, sft_error *error);
 sft_status sft_read_u64(sft_model *model, const sft_tensor *tensor, uint64_t first, uint64_t *values, size_t count, sft_error *error);
-/* As sft_read_f32, but rounds to the nearest float where that would be usage.conversion. */
+/* As sft_read_f32, but rounds to the nearest float where that would be usage.lossy. */
 sft_status sft_read_rounded_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 
 /* ---- Integrity --------------------------------------------------------------------------------------- */
@@ -382,10 +382,10 @@ typedef struct sft_recorder {
     uint64_t private_[SFT_RECORDER_WORDS];
 } sft_recorder;
 
-/* Begins a file: prepares the sink. The tensors are laid out as the Rust crate `safetensors` does, largest
- * elements first; they are then written in the order of `specs`, which must be that order
- * (usage.order otherwise). `buffer` is at least one unit of the sink. Borrows the sink's context, `specs`,
- * `pairs`, their strings, `memory` and `buffer`. */
+/* Begins a file: prepares the sink. The file has the order of the Rust crate `safetensors`: `specs` must be sorted
+ * by dtype, from SFT_U64 down to SFT_BOOL in the list above, and those of one dtype by name; `pairs` by key
+ * (usage.order otherwise). `buffer` has at least 8 bytes and at least one unit of the sink. Borrows the sink's
+ * context, `specs`, `pairs`, their strings, `memory` and `buffer`. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
                               const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
                               void *buffer, size_t buffer_len, sft_error *error);

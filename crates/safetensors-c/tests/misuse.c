@@ -931,6 +931,9 @@ static void beginnings(void)
     BEGINS("c.utf8", pairs[0].key = NOT_UTF8);
     BEGINS("c.utf8", pairs[0].value = NOT_UTF8);
     BEGINS("usage.key", (pairs[1] = pairs[0], pair_count = 2, the_memory = more, words = 20));
+    BEGINS("usage.order", (pairs[1].key = "kex", pairs[1].value = "", pair_count = 2, the_memory = more, words = 20));
+    BEGINS("limit.buffer", len = 7);
+    BEGINS("", len = 8);
     BEGINS("", (count = 0, the_specs = NULL));
     BEGINS("", (pair_count = 0, the_pairs = NULL));
     BEGINS("", (count = pair_count = 0, the_memory = NULL, words = 0));
