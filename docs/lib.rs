@@ -25,6 +25,7 @@ pages! {
     desktop_files = "src/desktop-files.md";
     writing = "src/writing.md";
     minimal_firmware = "src/minimal-firmware.md";
+    c = "src/c.md";
     porting = "src/porting.md";
     memory = "src/memory.md";
     when_not = "src/when-not.md";

@@ -2,6 +2,7 @@
 
 use crate::facts::{Facts, alignment};
 use crate::json::{Object, quoted};
+use crate::plan;
 use crate::table::push_number;
 use crate::text::is_simple;
 use embedded_safetensors::index::IndexedTensor;
@@ -68,6 +69,6 @@ pub fn facts(facts: &Facts) -> String {
         .number("parameters", facts.parameters())
         .raw("dtypes", &by_dtype(facts))
         .number("misaligned", facts.misaligned);
-    let members = facts.sizes.members(object).flag("in_order", !facts.out_of_order).end();
+    let members = plan::sizes(&facts.sizes, object).flag("in_order", !facts.out_of_order).end();
     members[1..members.len() - 1].to_owned()
 }

@@ -1,10 +1,10 @@
 //! Facts about all tensors of a file: parameter counts, alignment, and the memory that a device needs.
 
 use crate::picture::Picture;
-use crate::plan::Sizes;
 use crate::rows::Row;
 use crate::text::{counted, grouped, quoted};
 use embedded_safetensors::{Dtype, tensor::MAX_RANK, validate::Summary};
+use safetensors_emit::plan::Sizes;
 
 /// The maximum number of names in a note.
 const NAMED: usize = 3;

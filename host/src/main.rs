@@ -12,7 +12,6 @@ mod conform;
 mod convert;
 mod decoding;
 mod dump;
-mod emit;
 mod excerpt;
 mod exit;
 mod facts;

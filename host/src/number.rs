@@ -1,6 +1,7 @@
 //! Reads and writes numbers as people do.
 
 /// "0x000c0000"
+#[cfg(any(test, feature = "chips"))]
 pub fn hex(address: u64) -> String {
     format!("{address:#010x}")
 }

@@ -4,11 +4,11 @@ use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
 use crate::picture::{block, is_ascii, width};
-use crate::plan::Sizes;
 use crate::rows::{Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted, quoted_short};
 use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
+use safetensors_emit::plan::Sizes;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 

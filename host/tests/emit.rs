@@ -1,10 +1,25 @@
 //! `safetensors emit`: its output compiles and matches the model.
 
+use crate::emit_page::page_model;
 use crate::support::{self, Place, file, sound};
-use embedded_safetensors::index::IndexStorage;
+use embedded_safetensors::integrity::{Crc32, Sha256, Sum};
+use embedded_safetensors::{ErrorKind, Model, ReadError, index::IndexStorage};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
+
+/// What `emit` writes for the test's model.
+#[allow(dead_code)]
+mod net {
+    include!("emitted/names.rs");
+}
+
+/// What `emit` writes for a model without tensors.
+#[allow(dead_code)]
+mod none {
+    include!("emitted/none.rs");
+}
 
 const AT: u64 = 0x0806_0000;
 
@@ -20,7 +35,7 @@ struct Made {
 
 /// Names that clash with each other, with names of the plan, and with keywords.
 fn made() -> Vec<Made> {
-    let list: [(&str, &str, &[u64], u64); 15] = [
+    let list: [(&str, &str, &[u64], u64); 17] = [
         ("fc1.weight", "F32", &[2, 3], 24),
         ("FC1_WEIGHT", "I8", &[4], 4),
         ("fc1.weight.bytes", "F64", &[1, 1], 8),
@@ -35,6 +50,8 @@ fn made() -> Vec<Made> {
         ("tensors", "I16", &[1], 2),
         ("packed", "F4", &[2, 4], 4),
         ("pair", "C64", &[1], 8),
+        ("deep", "U8", &[1; 9], 1),
+        ("sha256", "I8", &[1], 1),
         ("none", "F32", &[0, 18_446_744_073_709_551_615], 0),
     ];
     let mut begin = 0;
@@ -74,7 +91,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// One line per tensor, as the compiled programs print it.
+/// A line for each tensor and each key, and one of the sums, as the compiled program prints them.
 fn expected() -> Vec<String> {
     let start = model().1;
     let tensor = |made: &Made| {
@@ -84,7 +101,11 @@ fn expected() -> Vec<String> {
         format!("{name} {dtype} {rank} {elements} {bytes} {offset} {begin} {}", AT + offset)
     };
     let pair = |(key, value): &(&str, &str)| format!("{} {}", hex(key.as_bytes()), hex(value.as_bytes()));
-    made().iter().map(tensor).chain(METADATA.iter().map(pair)).collect()
+    let (mut sha256, mut crc32) = (Sha256::new(), Crc32::new());
+    sha256.update(&model().0);
+    crc32.update(&model().0);
+    let sums = format!("{} {}", hex(&sha256.finish()), crc32.finish());
+    made().iter().map(tensor).chain(METADATA.iter().map(pair)).chain([sums]).collect()
 }
 
 #[track_caller]
@@ -127,8 +148,12 @@ int main(void) {
     static const uint64_t shape[MODEL_2_MODEL_FC1_WEIGHT_RANK] = MODEL_2_MODEL_FC1_WEIGHT_SHAPE;
     static const uint64_t none[] = MODEL_2_MODEL_NONE_SHAPE;
     static unsigned char any[MODEL_2_MODEL_LARGEST_TENSOR_BYTES];
+    static const uint8_t sha256[32] = MODEL_2_MODEL_SHA256;
+    static const uint32_t crc32 = MODEL_2_MODEL_CRC32;
     MODEL_2_MODEL_TENSORS(ROW)
     MODEL_2_MODEL_METADATA(PAIR)
+    for (int at = 0; at < 32; at++) printf("%02x", sha256[at]);
+    printf(" %lu\n", (unsigned long)crc32);
     return !(sizeof weight == MODEL_2_MODEL_FC1_WEIGHT_BYTES && shape[0] == 2 && shape[1] == 3
              && sizeof any == 24 && none[1] == UINT64_MAX && sizeof(MODEL_2_MODEL_INT_TYPE) == 2
              && sizeof(MODEL_2_MODEL_PACKED_BYTES));
@@ -140,7 +165,7 @@ fn c_header_compiles_and_matches_the_model() {
     let place = place();
     place.run(["emit", "--at", "0x08060000", "-o", "model.h", "2-model.st"]).is(0, "", "");
     let header = fs::read_to_string(place.path("model.h")).expect("text");
-    assert!(header.is_ascii() && header.starts_with("/* Written by `safetensors emit` from 2-model.st."));
+    assert!(header.is_ascii() && header.starts_with("/* Written by safetensors-emit from 2-model.st."));
     place.put("main.c", PROGRAM.as_bytes());
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", "main", "main.c"];
     for (compiler, language) in [("gcc", &["-std=c99"][..]), ("g++", &["-std=c++11", "-x", "c++"])] {
@@ -152,39 +177,74 @@ fn c_header_compiles_and_matches_the_model() {
     }
 }
 
+/// Compares an output with the committed file that the tests include. `BLESS=1` updates it.
+#[track_caller]
+fn matches(name: &str, output: &str, committed: &str) {
+    if std::env::var_os("BLESS").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emitted").join(name);
+        fs::write(path, output).expect("files are written");
+    } else {
+        assert!(output == committed, "{name} is not what `emit` writes; BLESS=1 updates it");
+    }
+}
+
 #[test]
-fn rust_constants_compile_and_match_the_model() {
+fn rust_constants_are_those_of_the_tests() {
     let place = place();
     place.run(["emit", "--at", "0x08060000", "-o", "model.rs", "2-model.st"]).is(0, "", "");
-    place.put(
-        "lib.rs",
-        b"//! x\n#![no_std]\n#![deny(missing_docs)]\n/// x\npub mod model;\npub use model::T_0;\n",
-    );
-    let program = r#"
-        mod model;
-        fn main() {
-            let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
-            for t in model::TENSORS {
-                let name = hex(t.name.split('\0').next().unwrap());
-                println!("{name} {} {} {} {} {} {} {}", t.dtype, t.shape.len(), t.elements, t.bytes, t.offset, t.begin, t.address);
-            }
-            for (key, value) in model::METADATA {
-                println!("{} {}", hex(key), hex(value));
-            }
-            let any = [0_u8; model::LARGEST_TENSOR_BYTES];
-            assert_eq!((any.len(), model::FC1_WEIGHT.shape), (24, &[2, 3][..]));
-            assert_eq!(model::FILE_BYTES, std::fs::metadata("2-model.st").unwrap().len());
-            let data = 8 + usize::try_from(model::HEADER_BYTES).unwrap();
-            assert_eq!(model::ADDRESS + data, model::FC1_WEIGHT.address);
-        }"#;
-    place.put("main.rs", program.as_bytes());
-    let rustc = |args: &[&str]| {
-        done(Command::new("rustc").args(["--edition", "2021"]).args(args).current_dir(place.path(".")));
+    let output = fs::read_to_string(place.path("model.rs")).expect("text");
+    matches("names.rs", &output, include_str!("emitted/names.rs"));
+    place.put("none", &file("{}", &[])).put("model.safetensors", &page_model());
+    let output = place.run(["emit", "--lang", "rust", "model.safetensors"]).out;
+    matches("model.rs", &output, include_str!("emitted/model.rs"));
+    let output = place.run(["emit", "--lang", "rust", "none"]).out;
+    matches("none.rs", &output, include_str!("emitted/none.rs"));
+}
+
+#[test]
+fn rust_constants_match_the_model() {
+    let (file, start) = model();
+    let in_rust: Vec<Made> = made().into_iter().filter(|made| made.name != "deep").collect();
+    assert_eq!(net::TENSORS.len(), in_rust.len());
+    for (index, (tensor, made)) in net::TENSORS.iter().zip(in_rust).enumerate() {
+        assert_eq!((tensor.index, tensor.name, tensor.dtype.name()), (index, made.name, made.dtype));
+        assert_eq!((tensor.shape, tensor.elements as u64), (&made.dims[..], made.elements));
+        assert_eq!((tensor.bytes as u64, tensor.begin), (made.bytes, made.begin));
+        assert_eq!((tensor.offset, tensor.address as u64), (start + made.begin, AT + start + made.begin));
+        assert_eq!(net::QUERIES[index].name(), made.name);
+    }
+    assert_eq!(net::METADATA, METADATA);
+    let any = [0_u8; net::LARGEST_TENSOR_BYTES];
+    assert_eq!((any.len(), net::INDEX_TENSORS, none::TENSORS.len()), (24, 17, 0));
+    assert_eq!((net::FILE_BYTES, net::ADDRESS as u64), (file.len() as u64, AT));
+}
+
+/// The outcome on a device: the model is opened with the declaration, and its sums are verified.
+fn accept(file: &[u8]) -> Result<(), ReadError<std::convert::Infallible>> {
+    let mut net = net::QUERIES;
+    let mut device = Model::open_with(file, &mut net, &mut [0; 64])?;
+    assert_eq!(device.reader(&net[net::FC1_WEIGHT.index])?.byte_len(), 24);
+    device.verify(Sha256::new(), &net::SHA256, &mut [])?;
+    device.verify(Crc32::new(), &net::CRC32, &mut [])
+}
+
+#[test]
+fn rust_declaration_accepts_only_its_model() {
+    let (file, _) = model();
+    assert_eq!(accept(&file), Ok(()));
+    let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
+    let transposed = text(&file).replacen("\"shape\":[2,3]", "\"shape\":[3,2]", 1);
+    let transposed: Vec<u8> =
+        transposed.chars().map(|letter| u8::try_from(letter).expect("a byte")).collect();
+    let error = accept(&transposed).expect_err("another shape");
+    assert_eq!(error.tensor_name(&net::QUERIES), Some("fc1.weight"));
+    let mut flipped = file;
+    *flipped.last_mut().expect("data") ^= 1;
+    let is_sum = |error: &ReadError<_>| match error {
+        ReadError::Format(error) => matches!(error.kind, ErrorKind::SumMismatch { .. }),
+        _ => false,
     };
-    rustc(&["-Dwarnings", "--crate-type", "lib", "lib.rs"]);
-    rustc(&["-Adead_code", "-Dwarnings", "main.rs"]);
-    let lines = done(Command::new(place.path("main")).current_dir(place.path(".")));
-    assert_eq!(lines.lines().collect::<Vec<_>>(), expected());
+    assert!(accept(&flipped).is_err_and(|error| is_sum(&error)));
 }
 
 #[test]
@@ -210,12 +270,15 @@ fn identifiers_match_the_page() {
         "TENSORS_2",
         "PACKED",
         "PAIR",
+        "DEEP",
+        "SHA256_2",
         "NONE",
     ];
     assert_eq!(names(&header, "#define NET_", "_NAME "), [&["LONGEST"], &identifiers[..]].concat());
     let module = place.run(["emit", "--lang", "rust", "2-model.st"]).out;
     let constants = names(&module, "pub const ", ": Tensor");
-    let mut wanted = identifiers.map(str::to_owned);
+    let mut wanted: Vec<String> =
+        identifiers.into_iter().filter(|name| *name != "DEEP").map(str::to_owned).collect();
     (wanted[2], wanted[4], wanted[9]) = ("FC1_WEIGHT_BYTES".into(), "T_0".into(), "FILE".into());
     wanted[10] = "H".into();
     assert_eq!(constants, wanted);
@@ -279,6 +342,12 @@ fn json_has_the_same_plan() {
         "address": 0x1000 + 776,
     });
     assert_eq!(object["tensors"][0], first);
+    let bytes = fs::read(model).expect("a model of the firmware");
+    let (mut sha256, mut crc32) = (Sha256::new(), Crc32::new());
+    sha256.update(&bytes);
+    crc32.update(&bytes);
+    assert_eq!(object["sha256"], json!(hex(&sha256.finish())));
+    assert_eq!(object["crc32"], json!(crc32.finish()));
     assert_eq!(object["metadata"].as_object().expect("an object").len(), 3);
 }
 
@@ -300,16 +369,13 @@ fn a_model_without_tensors_compiles_too() {
         .put("m", &file("{}", &[]))
         .put("main.c", b"#include \"m.h\"\n#define X(...) 1\nint main(void) { return M_INDEX_TENSORS; }\n");
     place.run(["emit", "-o", "m.h", "m"]).is(0, "", "");
-    place.run(["emit", "-o", "m.rs", "m"]).is(0, "", "");
     if has("gcc") {
         let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];
         done(Command::new("gcc").args(args).current_dir(place.path(".")));
     }
-    done(
-        Command::new("rustc")
-            .args(["-Dwarnings", "--crate-type", "lib", "m.rs"])
-            .current_dir(place.path(".")),
-    );
+    let (empty, mut net) = (file("{}", &[]), none::QUERIES);
+    let mut device = Model::open_with(&empty[..], &mut net, &mut [0; 64]).expect("valid");
+    assert_eq!(device.verify(Sha256::new(), &none::SHA256, &mut []), Ok(()));
 }
 
 #[test]
@@ -332,11 +398,14 @@ fn errors_are_one_sentence() {
         ),
         (
             &["--at", "0xffffffffffffffff", "2-model.st"],
-            "safetensors: --at: the model would end past the last address",
+            "safetensors: --at: the model would end past the last address: it has 1216 bytes, at 0xffffffffffffffff",
         ),
     ] {
         place.run([&["emit"], args].concat()).is(2, "", &format!("{line}\n"));
     }
+    assert_eq!(place.run(["split", "2-model.st", "-o", "parts", "--max-size", "40"]).code, Some(0));
+    let sharded = "parts: is in 2 files, but a device needs one; use `safetensors join`\n";
+    place.run(["emit", "parts"]).is(2, "", sharded);
     assert_eq!(fs::read(place.path("there.h")).expect("existing file"), b"mine");
     assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
     let json = place.run(["emit", "--json", "-o", "m.rs", "2-model.st"]).out;
@@ -362,6 +431,7 @@ fn standard_input_is_read_and_standard_output_written() {
     let place = Place::new();
     let run = place.run_piped(["emit", "--lang", "rust", "-"], &sound());
     assert!(run.code == Some(0) && run.out.contains("pub const B: Tensor"), "{run:?}");
+    assert!(run.out.contains("pub const SHA256: [u8; 32] = ["), "{run:?}");
     let run = place.run_piped(["emit", "-o", "-", "-"], &sound());
     assert!(run.code == Some(0) && run.out.contains("#define MODEL_B_BYTES 3"), "{run:?}");
 }

@@ -1,6 +1,7 @@
 //! The program on the page of `emit`: it compiles with the output of `emit`, and reads the right values.
 
-use embedded_safetensors::{Model, index::IndexStorage};
+use crate::support::file;
+use embedded_safetensors::{Model, integrity::Sha256};
 use std::error::Error;
 
 /// The output of `emit` on the page; the test of the pages checks it.
@@ -14,13 +15,13 @@ const PAGE: &str = include_str!("../docs/emit.md");
 /// The second row of a weight of two rows and four columns.
 fn row(storage: &[u8]) -> Result<Vec<f32>, Box<dyn Error>> {
     // The page:
-    let mut memory =
-        IndexStorage::<{ model::INDEX_TENSORS }, { model::INDEX_DIMS }, { model::INDEX_NAME_BYTES }>::new();
     let mut window = [0; 64];
-    let (mut file, index) = Model::open_indexed(storage, memory.memory(), &mut window)?;
-    let weight = index.find(model::FC1_WEIGHT.name)?.ok_or("no weight")?;
+    let mut net = model::QUERIES;
+    let mut file = Model::open_with(storage, &mut net, &mut window)?; // each name, dtype and shape
+    file.verify(Sha256::new(), &model::SHA256, &mut window)?; // each byte
+    let weight = &net[model::FC1_WEIGHT.index];
     let mut values = [0.0_f32; model::LARGEST_ROW_ELEMENTS];
-    let row = file.reader(&weight)?.row(1)?.read(&mut values)?;
+    let row = file.reader(weight)?.row(1)?.read(&mut values)?;
     // The end.
     Ok(row.to_vec())
 }
@@ -38,15 +39,22 @@ fn the_page_shows_this_program() {
     assert!(PAGE.contains(include_str!("emitted/model.rs")), "emitted/model.rs is not what the page shows");
 }
 
-#[test]
-fn it_reads_the_row() -> Result<(), Box<dyn Error>> {
+/// The model of the page.
+pub fn page_model() -> Vec<u8> {
     let header = concat!(
         r#"{"__metadata__":{"format":"pt"},"fc1.bias":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"#,
         r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}}"#
     );
-    let data: [u8; 12] = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
-    let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat();
+    file(header, &[b'x'; 12])
+}
+
+#[test]
+fn it_reads_the_row() -> Result<(), Box<dyn Error>> {
+    let file = page_model();
     assert_eq!(file.len() as u64, model::FILE_BYTES);
-    assert_eq!(row(&file)?, [5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(row(&file)?, [f32::from(b'x'); 4]);
+    let mut changed = file;
+    changed[174] ^= 1;
+    assert!(row(&changed).is_err_and(|error| error.to_string().contains("sum")));
     Ok(())
 }

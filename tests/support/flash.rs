@@ -132,6 +132,12 @@ fn range(from: u32, to: u32) -> Range<usize> {
     usize::try_from(from).expect("in range")..usize::try_from(to).expect("in range")
 }
 
+/// Chips whose drivers use DMA or functions in ROM need memory that is aligned to their units.
+pub fn assert_aligned(memory: &[u8], unit: usize) {
+    let is_needed = unit.is_power_of_two() && unit <= 16;
+    assert!(!is_needed || memory.as_ptr().addr().is_multiple_of(unit), "memory at {:p}", memory.as_ptr());
+}
+
 fn strictly(outcome: Result<(), NorFlashErrorKind>) {
     outcome.expect("valid use of a chip");
 }
@@ -145,6 +151,7 @@ impl<const UNIT: usize, const SECTOR: usize> ReadNorFlash for Nor<UNIT, SECTOR> 
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Fault> {
         strictly(check_read(self, offset, bytes.len()));
+        assert_aligned(bytes, Self::READ_SIZE);
         if !self.has_power {
             return Err(Fault::Broken);
         }
@@ -183,6 +190,7 @@ impl<const UNIT: usize, const SECTOR: usize> NorFlash for Nor<UNIT, SECTOR> {
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Fault> {
         strictly(check_write(self, offset, bytes.len()));
+        assert_aligned(bytes, UNIT);
         let end = offset + u32::try_from(bytes.len()).expect("in range");
         let accident = self.admit(Call::Write(offset..end))?;
         let place = range(offset, end);

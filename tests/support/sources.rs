@@ -7,6 +7,7 @@ use embedded_safetensors::{
 };
 use embedded_storage::nor_flash::{self, ReadNorFlash};
 
+use crate::flash::assert_aligned;
 use crate::mock::{Fault, Reads, Storage};
 
 /// A kind of source.
@@ -165,6 +166,7 @@ impl<const READ_SIZE: usize> ReadNorFlash for Flash<'_, READ_SIZE> {
     const READ_SIZE: usize = READ_SIZE;
 
     fn read(&mut self, address: u32, buffer: &mut [u8]) -> Result<(), Fault> {
+        assert_aligned(buffer, READ_SIZE);
         let file_offset = u64::from(address.saturating_sub(self.start));
         self.storage.admit_read(file_offset, buffer.len())?;
         nor_flash::check_read(self, address, buffer.len()).map_err(|kind| match kind {

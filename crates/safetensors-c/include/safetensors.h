@@ -127,7 +127,10 @@ typedef struct sft_request {
     uint64_t shape[SFT_MAX_RANK];
 } sft_request;
 
-/* For tables: a tensor that must exist. SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8) */
+/* For tables: a tensor that must exist. With no dimensions, a 0 follows the rank:
+ *     SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8)
+ *     SFT_REQUIRED("steps", SFT_I64, 0, 0)
+ *     SFT_REQUIRED("anything", SFT_ANY_DTYPE, SFT_ANY_RANK, 0) */
 #define SFT_REQUIRED(name, dtypes, rank, ...) { (name), (dtypes), (rank), 0, { __VA_ARGS__ } }
 /* For tables: a tensor that may be missing. */
 #define SFT_OPTIONAL(name, dtypes, rank, ...) { (name), (dtypes), (rank), 1, { __VA_ARGS__ } }
@@ -231,9 +234,9 @@ typedef void (*sft_visit_callback)(void *context, const char *name, size_t name_
 sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *context, void *name, size_t name_len,
                         void *window, size_t window_len, sft_error *error);
 
-/* Checks that no two tensors have the same name. sft_find checks the requested names only. More slots mean
- * fewer passes over the header. `text` compares long names with the same hash: 64 bytes are usual. `key` is two
- * random numbers if the file may come from an attacker, or NULL. */
+/* Checks that no two tensors have the same name. sft_find checks the requested names only. There must
+ * be at least 2 slots; more mean fewer passes over the header. `text` compares long names with the same hash: 64
+ * bytes are usual. `key` is two random numbers if the file may come from an attacker, or NULL. */
 sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
                               void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
 
@@ -250,7 +253,7 @@ sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t o
 
 /* Each reads `count` elements of a tensor as numbers, from element `first` on (of a matrix, row r begins at
  * element r * columns). The tensor may have any dtype whose values the type can have: I8 is read as float,
- * but F32 as int8_t is the error usage.lossy. An element of C64 is two numbers. The bytes are read straight
+ * but F32 as int8_t is the error usage.conversion. An element of C64 is two numbers. The bytes are read straight
  * into `values` and converted there. */
 sft_status sft_read_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 sft_status sft_read_f64(sft_model *model, const sft_tensor *tensor, uint64_t first, double *values, size_t count, sft_error *error);
@@ -379,15 +382,16 @@ typedef struct sft_recorder {
     uint64_t private_[SFT_RECORDER_WORDS];
 } sft_recorder;
 
-/* Begins a file: prepares the sink. The tensors are laid out as the Rust crate `safetensors` does, largest
- * elements first; they are then written in the order of `specs`, which must be that order
- * (spec.order otherwise). `buffer` is at least one unit of the sink. Borrows the sink's context, `specs`,
- * `pairs`, their strings, `memory` and `buffer`. */
+/* Begins a file: prepares the sink. The file has the order of the Rust crate `safetensors`: `specs` must be sorted
+ * by dtype, from SFT_U64 down to SFT_BOOL in the list above, and those of one dtype by name; `pairs` by key
+ * (usage.order otherwise). `buffer` has at least 8 bytes and at least one unit of the sink. Borrows the sink's
+ * context, `specs`, `pairs`, their strings, `memory` and `buffer`. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
                               const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
                               void *buffer, size_t buffer_len, sft_error *error);
 
-/* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype. */
+/* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype.
+ * After SFT_STORAGE the recorder is not open any more, and its file is not valid: begin it again. */
 sft_status sft_recorder_write_bytes(sft_recorder *recorder, const void *bytes, size_t len, sft_error *error);
 sft_status sft_recorder_write_f32(sft_recorder *recorder, const float *values, size_t count, sft_error *error);
 sft_status sft_recorder_write_f64(sft_recorder *recorder, const double *values, size_t count, sft_error *error);

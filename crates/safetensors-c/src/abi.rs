@@ -59,7 +59,7 @@ const fn number(mut at: usize) -> (usize, usize) {
     (number, at)
 }
 
-/// Checks at compile time that a type fits into the header's memory for it, with less than two words to spare.
+/// Checks at compile time that a type fits into the header's memory for it, with less than two words left.
 macro_rules! fits {
     ($type:ty, $bytes:expr) => {
         const _: () = assert!(size_of::<$type>() <= $bytes, "too large for the header's words");

@@ -31,7 +31,7 @@ impl<T, const KIND: u64> Object<T, KIND> {
     /// Initialises an object with what `open` returns. Meanwhile, and after an error, it is not open.
     ///
     /// # Errors
-    /// It is already being opened, by whom this is called back; those of `open`.
+    /// It is being opened or in use, by whom this is called back; those of `open`.
     ///
     /// # Safety
     /// `this` is null, misaligned, or points to memory of this type. No reference into it exists.
@@ -40,10 +40,10 @@ impl<T, const KIND: u64> Object<T, KIND> {
         open: impl FnOnce() -> Result<T, E>,
     ) -> Result<(), E> {
         check(this)?;
-        // SAFETY: not null and aligned. Memory that is not initialised has some value, because it comes from C.
+        // SAFETY: not null and aligned. Memory that is not initialised has some value: it comes from C.
         let (tag, address) = unsafe { (&raw mut (*this).tag, &raw mut (*this).address) };
         // SAFETY: as above.
-        if unsafe { (tag.read(), address.read()) } == (Tag::OPENING, this.addr()) {
+        if let (Tag::OPENING | Tag::BUSY, true) = unsafe { (tag.read(), address.read() == this.addr()) } {
             return Err(Misuse::Reentered.into());
         }
         // SAFETY: as above.

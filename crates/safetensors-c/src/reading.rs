@@ -23,8 +23,8 @@ unsafe extern "C" fn sft_read_bytes(
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let (tensor, bytes) = unsafe { (reference(tensor)?, array_mut(bytes.cast::<u8>(), len)?) };
-        let elements = tensor.elements(model.summary().data_start)?;
-        let mut reader = model.reader(&elements)?;
+        let info = tensor.checked(model.summary().data_start)?;
+        let mut reader = model.reader(&info)?;
         let (asked, len) = (offset.saturating_add(bytes.len() as u64), reader.byte_len());
         if asked > len {
             return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.file_end()).into());
@@ -51,8 +51,8 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let (tensor, out) = unsafe { (reference(tensor)?, array_mut(out, count)?) };
-        let elements = tensor.elements(model.summary().data_start)?;
-        let mut values = model.reader(&elements)?.values();
+        let info = tensor.checked(model.summary().data_start)?;
+        let mut values = model.reader(&info)?.values();
         values.seek(first)?;
         match ROUNDED {
             true => values.rounded().read_exact(out)?,

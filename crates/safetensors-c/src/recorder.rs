@@ -119,6 +119,24 @@ unsafe extern "C" fn sft_recorder_begin(
     unsafe { end(Object::open(recorder, begin), error) }
 }
 
+/// Uses an open recorder. When the sink fails, it is closed: C does not know how many bytes were written, so it
+/// cannot continue.
+///
+/// # Safety
+/// See the header.
+unsafe fn with(
+    recorder: *mut Recorder,
+    write: impl FnOnce(&mut Writing) -> Result<(), Cause>,
+) -> Result<(), Cause> {
+    // SAFETY: the header's rules.
+    let outcome = unsafe { Object::with(recorder, write) };
+    if let Err(Cause::Storage(_) | Cause::Full { .. }) = outcome {
+        // SAFETY: as above. It was open.
+        drop(unsafe { Object::take(recorder) });
+    }
+    outcome
+}
+
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
@@ -134,7 +152,7 @@ unsafe extern "C" fn sft_recorder_write_bytes(
         Ok(writer.write_bytes(bytes)?)
     };
     // SAFETY: the header's rules.
-    unsafe { end(Object::with(recorder, write), error) }
+    unsafe { end(with(recorder, write), error) }
 }
 
 /// Writes values.
@@ -153,7 +171,7 @@ unsafe fn write<T: Native + Number>(
         Ok(writer.write(values)?)
     };
     // SAFETY: the header's rules.
-    unsafe { end(Object::with(recorder, write), error) }
+    unsafe { end(with(recorder, write), error) }
 }
 
 macro_rules! writers {

@@ -21,21 +21,25 @@ pub struct Fault {
 enum FaultKind {
     /// It returned a negative number.
     Failed(i32),
-    /// It returned more bytes than it was asked for.
-    TooMany { returned: i32, asked: u32 },
+    /// It returned more bytes than it was asked for, or a part of a unit.
+    Count { returned: i32, asked: u32 },
 }
 
 impl Fault {
+    fn wrong_count(returned: i32, asked: usize, at: u64) -> Self {
+        Self { at, kind: FaultKind::Count { returned, asked: u32::try_from(asked).unwrap_or(u32::MAX) } }
+    }
+
     pub const fn code(&self) -> &'static str {
         match self.kind {
             FaultKind::Failed(_) => "storage.failed",
-            FaultKind::TooMany { .. } => "storage.count",
+            FaultKind::Count { .. } => "storage.count",
         }
     }
 
     pub const fn returned(&self) -> i32 {
         match self.kind {
-            FaultKind::Failed(returned) | FaultKind::TooMany { returned, .. } => returned,
+            FaultKind::Failed(returned) | FaultKind::Count { returned, .. } => returned,
         }
     }
 }
@@ -47,7 +51,7 @@ impl fmt::Display for Fault {
             FaultKind::Failed(returned) => {
                 write!(f, "error[{code}] at byte {at}: the storage failed: its callback returned {returned}")
             }
-            FaultKind::TooMany { returned, asked } => write!(
+            FaultKind::Count { returned, asked } => write!(
                 f,
                 "error[{code}] at byte {at}: the callback returned {returned} bytes, but was asked for {asked}"
             ),
@@ -57,11 +61,10 @@ impl fmt::Display for Fault {
 
 /// Returns how many bytes a callback says that it has handled.
 fn count(returned: i32, asked: usize, at: u64) -> Result<usize, Fault> {
-    let fault = |kind| Err(Fault { at, kind });
     match usize::try_from(returned) {
-        Err(_) => fault(FaultKind::Failed(returned)),
+        Err(_) => Err(Fault { at, kind: FaultKind::Failed(returned) }),
         Ok(count) if count <= asked => Ok(count),
-        Ok(_) => fault(FaultKind::TooMany { returned, asked: u32::try_from(asked).unwrap_or(u32::MAX) }),
+        Ok(_) => Err(Fault::wrong_count(returned, asked, at)),
     }
 }
 
@@ -233,7 +236,11 @@ impl WriteAt for Sink {
         }
         // SAFETY: the header says what a callback may do; there are that many bytes.
         let returned = unsafe { (self.write)(self.context, offset, bytes.as_ptr().cast(), asked) };
-        count(returned, asked, offset)
+        match count(returned, asked, offset)? {
+            // The next write would begin inside a unit.
+            taken if taken & (self.unit - 1) > 0 => Err(Fault::wrong_count(returned, asked, offset)),
+            taken => Ok(taken),
+        }
     }
 
     fn flush(&mut self) -> Result<(), Fault> {

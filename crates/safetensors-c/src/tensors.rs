@@ -118,37 +118,41 @@ impl Tensor {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// Returns the elements of the tensor that C passes.
+    /// Returns the tensor that C passes. It may have changed everything: what it describes is validated when it
+    /// is located.
     ///
     /// # Errors
-    /// It is missing, has no dtype, or begins before the data.
-    pub fn elements(&self, data_start: u64) -> Result<Elements<'_>, Misuse> {
-        match (self.dtype, self.offset.checked_sub(data_start)) {
-            (0, _) => Err(Misuse::Missing),
-            (bits, Some(begin)) => Ok(Elements { tensor: self, dtype: dtype(bits)?, begin }),
-            (_, None) => Err(Misuse::Tensor),
+    /// It is missing, has an impossible dtype or rank, or begins before the data.
+    pub fn checked(&self, data_start: u64) -> Result<Checked<'_>, Misuse> {
+        if self.dtype == 0 {
+            return Err(Misuse::Missing);
         }
+        let rank = usize::try_from(self.rank).unwrap_or(usize::MAX);
+        let dims = self.shape.get(..rank).ok_or(Misuse::Rank)?;
+        let begin = self.offset.checked_sub(data_start).ok_or(Misuse::Tensor)?;
+        let end = begin.checked_add(self.bytes).ok_or(Misuse::Tensor)?;
+        Ok(Checked { dtype: dtype(self.dtype)?, dims, begin, end, offset: self.offset })
     }
 }
 
-/// The elements of a tensor that C passes, as a vector. C may have changed everything: their number and their
-/// bytes are validated when they are located.
-pub struct Elements<'t> {
-    tensor: &'t Tensor,
+/// A tensor that C passes.
+pub struct Checked<'t> {
     dtype: Dtype,
+    dims: &'t [u64],
     begin: u64,
+    end: u64,
+    offset: u64,
 }
 
-impl Located for Elements<'_> {
+impl Located for Checked<'_> {
     fn locate(&self) -> Result<Location, Error> {
-        let vector = Shape::new(self.dims()).and_then(|shape| {
-            TensorInfo::new(self.dtype, shape, self.begin, self.begin.saturating_add(self.tensor.bytes))
-        });
-        vector.map_err(|kind| kind.at(self.tensor.offset))?.locate()
+        let info =
+            Shape::new(self.dims).and_then(|shape| TensorInfo::new(self.dtype, shape, self.begin, self.end));
+        info.map_err(|kind| kind.at(self.offset))?.locate()
     }
 
     fn dims(&self) -> &[u64] {
-        core::slice::from_ref(&self.tensor.elements)
+        self.dims
     }
 }
 
@@ -182,7 +186,7 @@ impl<'r> Lookup<'r> {
         for (index, request) in self.requests.iter().enumerate() {
             // SAFETY: requests of C, as `new` demands.
             let query = unsafe { request.query()? };
-            // SAFETY: a query is not larger than a tensor, so this is inside the memory; both are aligned to 8.
+            // SAFETY: inside the memory, as a query is not larger than a tensor; both are aligned to 8.
             unsafe { self.tensors.cast::<Query<'r>>().add(index).write(query) };
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! A model in a partition of an ESP32-C3's flash. Opening it validates it, through a window of 256 bytes.
-//! Its sum is verified, and the weights are read row by row. To write the model: `espflash write-bin 0x110000 model.safetensors`.
+//! Its sum is verified. Write it with `espflash write-bin 0x110000 model.safetensors`.
 //! For another chip, change the features in `Cargo.toml`, and target and runner in `.cargo/config.toml`.
 //! For your model, change `partitions.csv` (the partition must hold it), `TENSORS` and `run`.
 #![no_std]

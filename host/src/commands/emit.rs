@@ -1,20 +1,23 @@
-//! `safetensors emit`: writes a model's layout as constants for firmware.
+//! `safetensors emit`: writes what a program expects of a model as constants.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::emit::{Listing, c, names, rust};
 use crate::exit::Exit;
-use crate::model::Model;
+use crate::json::{Object, array, quoted};
+use crate::model::{Model, Tensor};
 use crate::number;
 use crate::overwrite::check_not_in_model;
+use crate::plan::{self, one_file};
 use crate::product::{Product, check_output_path};
+use safetensors_emit::{Constants, EmitError, check_prefix};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write a model's names, shapes, offsets and memory needs as C or Rust constants
 ///
-/// Reads the header and no tensor data. Exit code: 0 if the constants are written, 1 if the model is
-/// invalid, 2 for all other errors.
+/// Also writes the SHA-256 and the CRC-32 of the file, for which all of it is read, and in Rust the queries
+/// that find the tensors. Exit code: 0 if the constants are written, 1 if the model is invalid, 2 for all
+/// other errors.
 #[derive(clap::Args)]
 pub struct Emit {
     /// Language [default: from the suffix of --output, otherwise C]
@@ -30,7 +33,7 @@ pub struct Emit {
     force: bool,
 
     /// Prefix of all names [default for C: the model's file name]
-    #[arg(long, value_name = "NAME", value_parser = names::prefix)]
+    #[arg(long, value_name = "NAME", value_parser = check_prefix)]
     prefix: Option<String>,
 
     /// Address of the model in memory; adds the address of every tensor
@@ -65,25 +68,40 @@ impl Run for Emit {
         }
         let language = self.language()?;
         let model = Model::open(&self.model)?;
-        let listing = Listing::of(&model, self.at)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         check_not_in_model(&model, output)?;
+        let constants = self.constants(&model)?;
         let mut product = Product::create(output, self.force)?;
-        self.write(&listing, language, &mut product)?;
-        model.check_unchanged()?;
+        self.write(&constants, language, &mut product)?;
         product.finish()?;
         Ok(Exit::Good)
     }
 }
 
 impl Emit {
-    fn write(&self, listing: &Listing, language: Language, product: &mut Product) -> Result<(), Complaint> {
+    fn constants<'m>(&self, model: &'m Model) -> Result<Constants<'m>, Complaint> {
+        let mut constants = Constants::of(one_file(model)?)?;
+        if let Some(prefix) = &self.prefix {
+            constants = constants.prefix(prefix)?;
+        }
+        if let Some(address) = self.at {
+            constants = constants.address(address)?;
+        }
+        Ok(constants)
+    }
+
+    fn write(
+        &self,
+        constants: &Constants<'_>,
+        language: Language,
+        product: &mut Product,
+    ) -> Result<(), Complaint> {
         let written = if self.json {
-            writeln!(product, "{}", listing.json(&self.model.to_string_lossy()))
+            writeln!(product, "{}", self.document(constants))
         } else {
             match language {
-                Language::C => c::write(listing, &self.c_prefix(), product),
-                Language::Rust => rust::write(listing, self.prefix.as_deref().unwrap_or_default(), product),
+                Language::C => constants.write_c(product),
+                Language::Rust => constants.write_rust(product),
             }
         };
         written.map_err(|error| product.cannot(error))
@@ -111,8 +129,44 @@ impl Emit {
         }
     }
 
-    fn c_prefix(&self) -> String {
-        let stem = self.model.file_stem().unwrap_or_default().to_string_lossy();
-        self.prefix.clone().unwrap_or_else(|| names::prefix_of(&stem))
+    /// The constants as JSON.
+    fn document(&self, constants: &Constants<'_>) -> String {
+        let tensors = array(constants.tensors().map(|tensor| described(constants, &tensor)));
+        let metadata =
+            constants.metadata().fold(Object::new(), |object, (key, value)| object.text(key, value));
+        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+        let object = match self.at {
+            Some(at) => object.number("address", at),
+            None => object,
+        };
+        let object = object.text("sha256", &number::digits(constants.sha256()));
+        let object = object.number("crc32", constants.crc32());
+        let object = object.raw("plan", &plan::json(constants.plan())).raw("tensors", &tensors);
+        object.raw("metadata", &metadata.end()).end()
+    }
+}
+
+fn described(constants: &Constants<'_>, tensor: &Tensor<'_>) -> String {
+    let object = Object::new()
+        .raw("name", &quoted(tensor.name()))
+        .text("dtype", tensor.dtype().name())
+        .raw("shape", &array(tensor.dims().iter().map(u64::to_string)))
+        .number("elements", tensor.elements())
+        .number("bytes", tensor.byte_len())
+        .number("offset", constants.offset_of(tensor))
+        .number("begin", tensor.begin());
+    match constants.address_of(tensor) {
+        Some(address) => object.number("address", address).end(),
+        None => object.end(),
+    }
+}
+
+impl From<EmitError> for Complaint {
+    fn from(error: EmitError) -> Self {
+        match error {
+            EmitError::Model(error) => error.into(),
+            EmitError::Address { .. } => Self::usage(format!("--at: {error}")),
+            _ => Self::usage(error.to_string()),
+        }
     }
 }

@@ -12,9 +12,10 @@ use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
 use crate::number::{self, hex};
-use crate::plan::Plan;
+use crate::plan::one_file;
 use crate::text::{quoted, shown_text};
 use probe_rs::config::Registry;
+use safetensors_emit::plan::Plan;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,7 +94,7 @@ impl Fit {
     /// Places one model and prints the answer. The next model begins after it.
     fn place(&self, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
         let model = Model::open(path)?;
-        let plan = Plan::of(&model)?;
+        let plan = Plan::of(one_file(&model)?);
         let found = match *next {
             Some(at) if self.at != *next && site.chip.area_at(at).is_none() => {
                 Err(no_room_behind(plan.file_bytes))

@@ -15,10 +15,11 @@ use crate::json::{Object, array};
 use crate::model::Model;
 use crate::number;
 use crate::overwrite::check_not_in_model;
-use crate::plan::{Plan, one_file};
+use crate::plan::one_file;
 use crate::product::Product;
 use crate::text::shown_text;
 use crate::work::Work;
+use safetensors_emit::plan::Plan;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ impl Run for Flash {
 
     fn run(self) -> Outcome {
         let model = Model::open(&self.model)?;
-        let plan = Plan::of(&model)?;
+        let plan = Plan::of(one_file(&model)?);
         let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
             .map_err(|refusal| complaint(&self.model, refusal))?;

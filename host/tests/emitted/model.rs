@@ -1,14 +1,18 @@
-// Written by `safetensors emit` from model.safetensors. Offsets and sizes are in bytes.
+// Written by safetensors-emit from model.safetensors. It needs the crate embedded-safetensors.
 
-/// A tensor of the model.
+use embedded_safetensors::{Dtype, query::Query};
+
+/// A tensor of the model. Offsets and sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tensor {
+    /// Its index in `TENSORS` and `QUERIES`.
+    pub index: usize,
     /// Its name.
     pub name: &'static str,
     /// Its dtype.
-    pub dtype: &'static str,
+    pub dtype: Dtype,
     /// Its dimensions, outermost first.
-    pub shape: &'static [usize],
+    pub shape: &'static [u64],
     /// Its number of elements.
     pub elements: usize,
     /// Its length in bytes.
@@ -17,6 +21,13 @@ pub struct Tensor {
     pub offset: u64,
     /// Its offset in the data.
     pub begin: u64,
+}
+
+impl Tensor {
+    /// Returns the query that finds it, and rejects another dtype or shape.
+    pub const fn query(&self) -> Query<'static> {
+        Query::required(self.name).dtype(self.dtype).shape(self.shape)
+    }
 }
 
 /// Length of the file.
@@ -47,11 +58,19 @@ pub const LARGEST_TENSOR_ELEMENTS: usize = 8;
 pub const LARGEST_ROW_BYTES: usize = 4;
 /// Buffer size for the values of any row.
 pub const LARGEST_ROW_ELEMENTS: usize = 4;
+/// The SHA-256 of the file, for `Model::verify`.
+pub const SHA256: [u8; 32] = [
+    0x1e, 0xa7, 0x1f, 0x52, 0x6b, 0x01, 0x85, 0x26, 0x36, 0xe6, 0x16, 0xf8, 0xbd, 0x89, 0x3c, 0xbe,
+    0x87, 0x53, 0x2d, 0x20, 0x7d, 0xab, 0x21, 0x5f, 0x2d, 0xfd, 0xa9, 0x53, 0x64, 0x9b, 0xaf, 0xb6,
+];
+/// The CRC-32 of the file, for `Model::verify`.
+pub const CRC32: u32 = 0xc5f9bfb9;
 
 /// "fc1.bias": U8 [4]
 pub const FC1_BIAS: Tensor = Tensor {
+    index: 0,
     name: "fc1.bias",
-    dtype: "U8",
+    dtype: Dtype::U8,
     shape: &[4],
     elements: 4,
     bytes: 4,
@@ -61,8 +80,9 @@ pub const FC1_BIAS: Tensor = Tensor {
 
 /// "fc1.weight": U8 [2, 4]
 pub const FC1_WEIGHT: Tensor = Tensor {
+    index: 1,
     name: "fc1.weight",
-    dtype: "U8",
+    dtype: Dtype::U8,
     shape: &[2, 4],
     elements: 8,
     bytes: 8,
@@ -74,6 +94,13 @@ pub const FC1_WEIGHT: Tensor = Tensor {
 pub const TENSORS: &[Tensor] = &[
     FC1_BIAS,
     FC1_WEIGHT,
+];
+
+/// What a program expects of the model, for `Model::open_with`: the queries of all
+/// tensors, in the same order.
+pub const QUERIES: [Query<'static>; 2] = [
+    FC1_BIAS.query(),
+    FC1_WEIGHT.query(),
 ];
 
 /// The keys and values of the metadata.

@@ -11,10 +11,23 @@ use core::ops::Range;
 /// The largest read unit of any known flash.
 const LARGEST_UNIT: usize = 64;
 
+/// Memory for one unit, aligned for every driver.
+#[repr(align(16))]
+struct Unit([u8; LARGEST_UNIT]);
+
+/// Returns how many bytes of a buffer are before the first one that is aligned for a driver with this unit.
+/// Drivers that use DMA or functions in ROM need that; esp-storage would copy through 4 KiB of stack.
+fn misaligned(buffer: &[u8], unit: usize) -> usize {
+    let alignment = if unit <= align_of::<Unit>() && unit.is_power_of_two() { unit } else { 1 };
+    buffer.as_ptr().addr().wrapping_neg() & (alignment - 1)
+}
+
 /// A file in NOR flash, or in a partition of one. If the flash is [`NorFlash`], a file can be recorded there.
 ///
 /// Reads may begin and end anywhere. If a read begins at a multiple of `READ_SIZE`, whole units go directly
-/// into your buffer. Partial units go through a few bytes on the stack.
+/// into your buffer. Partial units go through a few bytes on the stack. The driver only gets memory that is
+/// aligned to its units, up to 16 bytes: values in a buffer that is not are read after its first aligned byte
+/// and moved.
 ///
 /// *Memory*: 24 bytes and that of `F`; during a read 64 bytes of stack.
 ///
@@ -100,19 +113,23 @@ impl<F: ReadNorFlash> NorFile<F> {
         (self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0)), available)
     }
 
-    /// Reads whole units, straight into the buffer.
-    async fn read_units(&mut self, address: u32, buffer: &mut [u8]) -> Result<usize, F::Error> {
-        let len = buffer.len() - buffer.len() % F::READ_SIZE;
-        if let Some((units, _)) = buffer.split_at_mut_checked(len) {
+    /// Reads whole units straight into the buffer, after this many of its bytes, and moves them to its front.
+    async fn read_units(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
+        let aligned = buffer.get_mut(skip..).unwrap_or_default();
+        let len = aligned.len() - aligned.len() % F::READ_SIZE;
+        if let Some((units, _)) = aligned.split_at_mut_checked(len) {
             self.flash.read(address, units).await?;
+        }
+        if skip > 0 {
+            move_to_front(buffer, skip);
         }
         Ok(len)
     }
 
     /// Reads a part of one unit.
     async fn read_part(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
-        let mut unit = [0; LARGEST_UNIT];
-        let unit = unit.split_at_mut_checked(F::READ_SIZE).map_or(&mut [][..], |(unit, _)| unit);
+        let mut unit = Unit([0; LARGEST_UNIT]);
+        let unit = unit.0.split_at_mut_checked(F::READ_SIZE).map_or(&mut [][..], |(unit, _)| unit);
         self.flash.read(address, unit).await?;
         let part = unit.get(skip..).unwrap_or(&[]);
         Ok(copy(buffer, part))
@@ -127,9 +144,10 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
         let (address, available) = self.address_of(offset, buffer.len());
         let Some((buffer, _)) = buffer.split_at_mut_checked(available) else { return Ok(0) };
         let skip = address % low_u32(F::READ_SIZE as u64);
+        let before = misaligned(buffer, F::READ_SIZE);
         let outcome = match skip {
             _ if buffer.is_empty() => Ok(0),
-            0 if available >= F::READ_SIZE => self.read_units(address, buffer).await,
+            0 if available >= before + F::READ_SIZE => self.read_units(address, before, buffer).await,
             _ => self.read_part(address - skip, skip as usize, buffer).await,
         };
         outcome.map_err(NorError)
@@ -137,6 +155,13 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
 
     async fn file_len(&mut self) -> Result<FileLen, Self::Error> {
         Ok(self.file_len)
+    }
+}
+
+/// Moves all bytes to the front by this many.
+fn move_to_front(buffer: &mut [u8], by: usize) {
+    if by <= buffer.len() {
+        buffer.copy_within(by.., 0);
     }
 }
 
@@ -207,7 +232,12 @@ impl<F: NorFlash> WriteAt for NorFile<F> {
 
     async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
         let (address, available) = self.address_of(offset, bytes.len());
-        let bytes = bytes.get(..available).unwrap_or(bytes);
+        let mut bytes = bytes.get(..available).unwrap_or(bytes);
+        let mut unit = Unit([0; LARGEST_UNIT]);
+        if F::WRITE_SIZE <= LARGEST_UNIT && misaligned(bytes, F::WRITE_SIZE) > 0 {
+            let count = copy(&mut unit.0, bytes);
+            bytes = unit.0.get(..count).unwrap_or_default();
+        }
         if !bytes.is_empty() {
             self.flash().write(address, bytes).await.map_err(NorError)?;
         }

@@ -147,8 +147,8 @@ impl Matrix {
     /// Checks what concerns one tensor.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`]; [`ErrorKind::Size`] when the dimensions are not those of the bytes, which is
-    /// possible only with your own [`Located`].
+    /// [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`]; [`ErrorKind::Size`]
+    /// when the dimensions are not those of the bytes, which is possible only with your own [`Located`].
     fn check(&self, role: QuantRole, part: &Part, data_start: u64, data_len: u64) -> Result<(), Error> {
         part.location.check_inside(data_start, data_len)?;
         let found = part.location.dtype;

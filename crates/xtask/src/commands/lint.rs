@@ -31,17 +31,19 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The published packages; each depends only on those before it.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "embedded-safetensors-macros",
     "embedded-safetensors",
     "safetensors-files",
     "safetensors-convert",
+    "safetensors-emit",
     "vectors",
     "safetensors-host",
 ];
 
 /// Those with public documentation.
-const LIBRARIES: [&str; 3] = ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-files"];
+const LIBRARIES: [&str; 4] =
+    ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-emit", "safetensors-files"];
 
 fn format() -> Outcome {
     let mut tally = Tally::of("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());

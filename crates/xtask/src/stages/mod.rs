@@ -1,5 +1,6 @@
 //! The stages of `cargo xtask test`.
 
+mod build_script;
 mod build_time;
 mod flash_model;
 mod linking;
@@ -63,7 +64,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 33] = [
+pub const STAGES: [Stage; 34] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -127,6 +128,11 @@ pub const STAGES: [Stage; 33] = [
         "build-time",
         "build times of models in flash, and when the compiler's lint warns",
         build_time::measure,
+    ),
+    deep(
+        "build-script",
+        "a program whose `build.rs` declares its model: it follows the model",
+        build_script::run,
     ),
     deep(
         "firmware",

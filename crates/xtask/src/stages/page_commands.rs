@@ -24,11 +24,12 @@ use Check::{Here, Not};
 
 const NEEDS_BOARD: Check = Not("it needs the board");
 
-static LINES: [(&str, &str, Check); 26] = [
+static LINES: [(&str, &str, Check); 27] = [
     ("README.md", "cargo add embedded-safetensors --features embedded-io", Here(add)),
     ("README.md", "cargo add embedded-io@0.7", Here(add_published)),
     ("README.md", "python3 tests/vectors/run.py -- ./my-reader", Here(score)),
     ("docs/src/getting-started.md", "cargo add embedded-safetensors", Here(add)),
+    ("docs/src/finding-tensors.md", "cargo add safetensors-emit --build", Here(add)),
     ("docs/src/desktop-files.md", "cargo add embedded-safetensors --features std", Here(add)),
     ("docs/src/desktop-files.md", "cargo add safetensors-files", Here(add)),
     ("docs/src/command.md", "cargo install --path host", Here(install)),

@@ -52,9 +52,12 @@ pub fn oldest_rust() -> Result<String, String> {
 pub fn with_oldest_rust() -> Outcome {
     let version = oldest_rust()?;
     let mut tally = Tally::default();
-    for features in
-        [&["embedded-safetensors"][..], &["embedded-safetensors", "--all-features"], &["safetensors-files"]]
-    {
+    for features in [
+        &["embedded-safetensors"][..],
+        &["embedded-safetensors", "--all-features"],
+        &["safetensors-emit"],
+        &["safetensors-files"],
+    ] {
         let check = Run::new("cargo").args([&format!("+{version}"), "check", "--locked", "--quiet"]);
         let check = check.env("CARGO_TARGET_DIR", workspace::target_dir().join("oldest-rust"));
         let check = check.args(["--package"]).args(features);

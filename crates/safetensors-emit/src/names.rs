@@ -1,5 +1,6 @@
 //! Makes identifiers of tensor names.
 
+use crate::EmitError;
 use std::collections::{HashMap, HashSet};
 
 /// The identifiers in use, and for each name the next number to try.
@@ -13,6 +14,7 @@ pub struct Identifiers {
 }
 
 impl Identifiers {
+    /// Creates a list of identifiers.
     pub fn new(others: impl IntoIterator<Item = String>, ends: &'static [&'static str]) -> Self {
         let others = others.into_iter().collect();
         Self { others, tensors: HashSet::new(), ends, tried: HashMap::new() }
@@ -80,13 +82,18 @@ pub fn identifier(prefix: &str, name: &str) -> String {
     }
 }
 
-/// A prefix chosen by the user, in capitals.
-pub fn prefix(text: &str) -> Result<String, String> {
+/// Checks a prefix before a model is read. [`Constants::prefix`](crate::Constants::prefix) checks it, too.
+/// Returns it as it is written: in capitals.
+///
+/// # Errors
+/// [`EmitError::Prefix`] when it has other characters than ASCII letters, digits and `_`, or does not begin
+/// with a letter.
+pub fn check_prefix(text: &str) -> Result<String, EmitError> {
     let letters = text.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let first = text.chars().next().is_some_and(|first| first.is_ascii_alphabetic());
     match letters && first {
         true => Ok(text.trim_end_matches('_').to_ascii_uppercase()),
-        false => Err("not a valid prefix; use letters, digits and `_`, beginning with a letter".to_owned()),
+        false => Err(EmitError::Prefix(text.to_owned())),
     }
 }
 
@@ -101,7 +108,7 @@ pub fn prefix_of(file_stem: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Identifiers, capitals, identifier, prefix, prefix_of};
+    use super::{Identifiers, capitals, check_prefix, identifier, prefix_of};
 
     #[test]
     fn names_become_identifiers() {
@@ -123,9 +130,9 @@ mod tests {
     #[test]
     fn prefixes_begin_with_a_letter() {
         assert_eq!(["kws-2", "3d", "层"].map(prefix_of), ["KWS_2", "MODEL_3D", "MODEL"]);
-        assert_eq!(prefix("kws_"), Ok("KWS".to_owned()));
+        assert!(check_prefix("kws_").is_ok_and(|prefix| prefix == "KWS"));
         for wrong in ["", "_a", "1a", "a-b", "ä"] {
-            assert!(prefix(wrong).is_err(), "{wrong}");
+            assert!(check_prefix(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -1,9 +1,9 @@
 //! Writes a model as a header for C99 and C++.
 
-use super::names::{Identifiers, identifier};
-use super::{Entry, Listing};
-use crate::number::hex;
-use embedded_safetensors::{Dtype, tensor::MAX_RANK};
+use crate::Constants;
+use crate::constants::hex_lines;
+use crate::names::{Identifiers, identifier};
+use embedded_safetensors::{Dtype, file::FileTensor, tensor::MAX_RANK};
 use std::io::{self, Write};
 
 /// The suffixes of a tensor's macros.
@@ -16,36 +16,42 @@ const FIELDS: [&str; 10 + MAX_RANK] = [
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
-    let numbers = numbers(listing, prefix);
+pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let numbers = numbers(constants, prefix);
     let mut taken =
         Identifiers::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
     let identifiers: Vec<String> =
-        listing.tensors.iter().map(|entry| taken.take(&identifier(prefix, &entry.name))).collect();
-    begin(listing, prefix, out)?;
+        constants.tensors().map(|tensor| taken.take(&identifier(prefix, tensor.name()))).collect();
+    begin(constants, prefix, out)?;
     for (name, value, about) in &numbers {
         writeln!(out, "/* {about} */\n#define {name} {value}")?;
     }
-    for (entry, base) in listing.tensors.iter().zip(&identifiers) {
-        tensor(listing, entry, base, out)?;
+    for (tensor, base) in constants.tensors().zip(&identifiers) {
+        macros(constants, &tensor, base, out)?;
     }
-    table(listing, prefix, &identifiers, out)?;
-    metadata(listing, prefix, out)?;
+    table(constants, prefix, &identifiers, out)?;
+    metadata(constants, prefix, out)?;
     writeln!(out, "\n#endif")
 }
 
-fn begin(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
-    let file = &listing.file;
-    writeln!(out, "/* Written by `safetensors emit` from {file}. Offsets and sizes are in bytes. */")?;
+fn begin(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let file = constants.file_name();
+    writeln!(out, "/* Written by safetensors-emit from {file}. Offsets and sizes are in bytes. */")?;
     writeln!(out, "#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n")
 }
 
 /// The numbers for the entire file, with a comment each.
-fn numbers(listing: &Listing, prefix: &str) -> Vec<(String, String, &'static str)> {
-    let address = listing.at.map(|at| ("ADDRESS", hex(at), "The address of the file in memory"));
-    let numbers = listing.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
-    let all = address.into_iter().chain(numbers);
-    all.map(|(name, number, about)| (format!("{prefix}_{name}"), number, about)).collect()
+fn numbers(constants: &Constants<'_>, prefix: &str) -> Vec<(String, String, &'static str)> {
+    let address =
+        constants.hex_address().map(|address| ("ADDRESS", address, "The address of the file in memory"));
+    let numbers = constants.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
+    let [upper, lower] = hex_lines(constants.sha256());
+    let sums = [
+        ("SHA256", format!("{{ \\\n    {upper}, \\\n    {lower} }}"), "SHA-256 of the file"),
+        ("CRC32", format!("{:#010x}u", constants.crc32()), "CRC-32 of the file, as in zip, gzip and PNG"),
+    ];
+    let all = address.into_iter().chain(numbers).chain(sums);
+    all.map(|(name, value, about)| (format!("{prefix}_{name}"), value, about)).collect()
 }
 
 /// The names of the lists.
@@ -53,35 +59,40 @@ fn lists(prefix: &str) -> [String; 3] {
     ["H", "TENSORS", "METADATA"].map(|name| format!("{prefix}_{name}"))
 }
 
-fn tensor(listing: &Listing, entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n#define {base}_NAME {}", string(&entry.name))?;
-    writeln!(out, "#define {base}_DTYPE \"{}\"", entry.dtype.name())?;
-    if let Some(c_type) = c_type(entry.dtype) {
+fn macros(
+    constants: &Constants<'_>,
+    tensor: &FileTensor<'_>,
+    base: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "\n#define {base}_NAME {}", string(tensor.name()))?;
+    writeln!(out, "#define {base}_DTYPE \"{}\"", tensor.dtype().name())?;
+    if let Some(c_type) = c_type(tensor.dtype()) {
         writeln!(out, "#define {base}_TYPE {c_type}")?;
     }
-    writeln!(out, "#define {base}_RANK {}", entry.dims.len())?;
-    if !entry.dims.is_empty() {
-        let dims: Vec<String> = entry.dims.iter().map(|&dim| decimal(dim)).collect();
+    writeln!(out, "#define {base}_RANK {}", tensor.dims().len())?;
+    if !tensor.dims().is_empty() {
+        let dims: Vec<String> = tensor.dims().iter().map(|&dim| decimal(dim)).collect();
         writeln!(out, "#define {base}_SHAPE {{ {} }}", dims.join(", "))?;
     }
-    dims(entry, base, out)?;
-    writeln!(out, "#define {base}_ELEMENTS {}", entry.elements)?;
-    writeln!(out, "#define {base}_BYTES {}", entry.bytes)?;
-    writeln!(out, "#define {base}_OFFSET {}", entry.offset)?;
-    writeln!(out, "#define {base}_BEGIN {}", entry.begin)?;
-    match listing.address(entry) {
-        Some(address) => writeln!(out, "#define {base}_ADDRESS {}", hex(address)),
+    dims(tensor, base, out)?;
+    writeln!(out, "#define {base}_ELEMENTS {}", tensor.elements())?;
+    writeln!(out, "#define {base}_BYTES {}", tensor.byte_len())?;
+    writeln!(out, "#define {base}_OFFSET {}", constants.offset_of(tensor))?;
+    writeln!(out, "#define {base}_BEGIN {}", tensor.begin())?;
+    match constants.address_of(tensor) {
+        Some(address) => writeln!(out, "#define {base}_ADDRESS {address:#010x}"),
         None => Ok(()),
     }
 }
 
 /// One macro per axis, unless there are so many that long names would make the header much larger than the
 /// model.
-fn dims(entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
-    if entry.dims.len() > MAX_RANK {
+fn dims(tensor: &FileTensor<'_>, base: &str, out: &mut impl Write) -> io::Result<()> {
+    if tensor.dims().len() > MAX_RANK {
         return writeln!(out, "/* No DIM macros for more than {MAX_RANK} dimensions */");
     }
-    for (axis, dim) in entry.dims.iter().enumerate() {
+    for (axis, dim) in tensor.dims().iter().enumerate() {
         writeln!(out, "#define {base}_DIM{axis} {}", decimal(*dim))?;
     }
     Ok(())
@@ -109,21 +120,26 @@ fn c_type(dtype: Dtype) -> Option<&'static str> {
 }
 
 /// A macro that calls another one for each tensor.
-fn table(listing: &Listing, prefix: &str, identifiers: &[String], out: &mut impl Write) -> io::Result<()> {
+fn table(
+    constants: &Constants<'_>,
+    prefix: &str,
+    identifiers: &[String],
+    out: &mut impl Write,
+) -> io::Result<()> {
     let about =
         "X(identifier, name, dtype, rank, elements, bytes, offset) for each tensor, in the order of the data";
     write!(out, "\n/* {about} */\n#define {prefix}_TENSORS(X)")?;
-    for (entry, base) in listing.tensors.iter().zip(identifiers) {
-        let (name, dtype, rank) = (string(&entry.name), entry.dtype.name(), entry.dims.len());
-        let Entry { elements, bytes, offset, .. } = entry;
+    for (tensor, base) in constants.tensors().zip(identifiers) {
+        let (name, dtype, rank) = (string(tensor.name()), tensor.dtype().name(), tensor.dims().len());
+        let (elements, bytes, offset) = (tensor.elements(), tensor.byte_len(), constants.offset_of(&tensor));
         write!(out, " \\\n    X({base}, {name}, \"{dtype}\", {rank}, {elements}, {bytes}, {offset})")?;
     }
     writeln!(out)
 }
 
-fn metadata(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+fn metadata(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     write!(out, "\n/* X(key, value) for each metadata key */\n#define {prefix}_METADATA(X)")?;
-    for (key, value) in &listing.metadata {
+    for (key, value) in constants.metadata() {
         write!(out, " \\\n    X({}, {})", string(key), string(value))?;
     }
     writeln!(out)

@@ -1,0 +1,396 @@
+#include "wrong_models.h"
+
+/* What the program expects: NET of tests/wrong_models/models.rs. */
+static const sft_request NET[3] = {
+    SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8),
+    SFT_REQUIRED("fc.scale", SFT_F16 | SFT_BF16, 1, 3),
+    SFT_REQUIRED("fc.bias", SFT_F32, 1, 3),
+};
+
+#define LONGEST 512
+
+/* 0x1110 as an F16. */
+#define LAST_SCALE 0.00061798095703125f
+
+/* The numbers that a function has read. */
+typedef struct numbers {
+    int8_t weight[24];
+    float scale[3];
+    float bias[3];
+} numbers;
+
+/* A model, and the sum of the right one. */
+typedef struct input {
+    uint8_t file[LONGEST];
+    size_t len;
+    const uint8_t *sum;
+} input;
+
+static const numbers NONE = { { 0 }, { 0 }, { 0 } };
+
+static void set_bytes(void *to, const void *from, size_t len)
+{
+    size_t i;
+    for (i = 0; i < len; i++) {
+        ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
+    }
+}
+
+static int equal_bytes(const void *a, const void *b, size_t len)
+{
+    size_t i;
+    for (i = 0; i < len; i++) {
+        if (((const uint8_t *)a)[i] != ((const uint8_t *)b)[i]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The data of the right model is 0, 1, 2, … */
+static int is_right(const numbers *read)
+{
+    size_t i;
+    for (i = 0; i < 12; i++) {
+        if (((const uint8_t *)read->bias)[i] != i) {
+            return 0;
+        }
+    }
+    for (i = 0; i < 24; i++) {
+        if (read->weight[i] != (int8_t)(18 + i)) {
+            return 0;
+        }
+    }
+    return read->scale[2] == LAST_SCALE;
+}
+
+static sft_status read_all(sft_model *model, const sft_tensor tensors[3], numbers *read, sft_error *error)
+{
+    sft_status status = sft_read_i8(model, &tensors[0], 0, read->weight, 24, error);
+    if (status == SFT_OK) {
+        status = sft_read_f32(model, &tensors[1], 0, read->scale, 3, error);
+    }
+    if (status == SFT_OK) {
+        status = sft_read_f32(model, &tensors[2], 0, read->bias, 3, error);
+    }
+    return status;
+}
+
+static sft_status open_it(const input *in, sft_model *model, sft_tensor tensors[3], sft_error *error)
+{
+    const sft_storage storage = sft_memory(in->file, in->len);
+    uint8_t window[16];
+    return sft_open(model, &storage, NET, tensors, 3, window, sizeof window, error);
+}
+
+static sft_status with_open(const input *in, numbers *read, sft_error *error)
+{
+    sft_model model;
+    sft_tensor tensors[3];
+    sft_status status = open_it(in, &model, tensors, error);
+    return status != SFT_OK ? status : read_all(&model, tensors, read, error);
+}
+
+/* Opened without requests; read with whatever the search has left. */
+static sft_status with_find(const input *in, numbers *read, sft_error *error)
+{
+    const sft_storage storage = sft_memory(in->file, in->len);
+    sft_model model;
+    sft_tensor tensors[3];
+    sft_error other;
+    uint8_t window[64];
+    sft_status found, status;
+    status = sft_open(&model, &storage, NULL, NULL, 0, window, sizeof window, error);
+    if (status != SFT_OK) {
+        return status;
+    }
+    found = sft_find(&model, NET, tensors, 3, window, sizeof window, error);
+    status = read_all(&model, tensors, read, &other);
+    if (found != SFT_OK) {
+        return found;
+    }
+    *error = other;
+    return status;
+}
+
+/* Reads with the tensors of an open that has failed. */
+static sft_status with_open_anyway(const input *in, numbers *read, sft_error *error)
+{
+    sft_model model;
+    sft_tensor tensors[3];
+    sft_error other;
+    sft_status status = open_it(in, &model, tensors, error);
+    sft_status after = read_all(&model, tensors, read, &other);
+    return status != SFT_OK ? status : after;
+}
+
+static sft_status push(sft_receiver *receiver, const input *in, sft_error *error)
+{
+    size_t at;
+    for (at = 0; at < in->len; at += 5) {
+        size_t len = in->len - at < 5 ? in->len - at : 5;
+        sft_status status = sft_receiver_push(receiver, in->file + at, len, error);
+        if (status != SFT_OK) {
+            return status;
+        }
+    }
+    return sft_receiver_end(receiver, error);
+}
+
+static sft_status with_receiver(const input *in, numbers *read, sft_error *error)
+{
+    sft_receiver receiver;
+    sft_target targets[3];
+    sft_status status = sft_receiver_begin(&receiver, targets, 3, error);
+    if (status == SFT_OK) {
+        status = sft_receiver_add_i8(&receiver, &NET[0], read->weight, 24, error);
+    }
+    if (status == SFT_OK) {
+        status = sft_receiver_add_f32(&receiver, &NET[1], read->scale, 3, error);
+    }
+    if (status == SFT_OK) {
+        status = sft_receiver_add_f32(&receiver, &NET[2], read->bias, 3, error);
+    }
+    return status != SFT_OK ? status : push(&receiver, in, error);
+}
+
+static sft_status with_bytes(const input *in, numbers *read, sft_error *error)
+{
+    sft_receiver receiver;
+    sft_target targets[3];
+    uint8_t scale[6] = { 0 };
+    sft_status status = sft_receiver_begin(&receiver, targets, 3, error);
+    if (status == SFT_OK) {
+        status = sft_receiver_add_bytes(&receiver, &NET[0], read->weight, 24, error);
+    }
+    if (status == SFT_OK) {
+        status = sft_receiver_add_bytes(&receiver, &NET[1], scale, 6, error);
+    }
+    if (status == SFT_OK) {
+        status = sft_receiver_add_bytes(&receiver, &NET[2], read->bias, 12, error);
+    }
+    if (status == SFT_OK) {
+        status = push(&receiver, in, error);
+    }
+    read->scale[2] = scale[4] == 16 && scale[5] == 17 ? LAST_SCALE : 0;
+    return status;
+}
+
+static sft_status with_sum(const input *in, numbers *read, sft_error *error)
+{
+    sft_model model;
+    sft_tensor tensors[3];
+    uint8_t buffer[64];
+    sft_status status = open_it(in, &model, tensors, error);
+    if (status == SFT_OK) {
+        status = sft_verify_sha256(&model, in->sum, buffer, sizeof buffer, error);
+    }
+    return status != SFT_OK ? status : read_all(&model, tensors, read, error);
+}
+
+static sft_status with_embedded(const input *in, numbers *read, sft_error *error)
+{
+    sft_model model;
+    sft_tensor tensors[3];
+    uint8_t buffer[7];
+    sft_status status = open_it(in, &model, tensors, error);
+    if (status == SFT_OK) {
+        status = sft_verify_embedded(&model, buffer, sizeof buffer, error);
+    }
+    return status != SFT_OK ? status : read_all(&model, tensors, read, error);
+}
+
+/* A way to read the model, as a program would use it. */
+typedef struct way {
+    const char *name;
+    sft_status (*read)(const input *in, numbers *read, sft_error *error);
+} way;
+
+static const way WAYS[] = {
+    { "sft_open", with_open },
+    { "sft_open, and its tensors after an error", with_open_anyway },
+    { "sft_find", with_find },
+    { "sft_receiver_add_i8, sft_receiver_add_f32", with_receiver },
+    { "sft_receiver_add_bytes", with_bytes },
+};
+static const way SUM = { "sft_verify_sha256", with_sum };
+static const way EMBEDDED = { "sft_verify_embedded", with_embedded };
+
+/* A model that is judged. */
+typedef struct judged {
+    print_to to;
+    const pack_record *record;
+    const input *in;
+    /* What the last way said. */
+    sft_error error;
+    uint32_t failed;
+} judged;
+
+static void fails(judged *it, const way *by, const char *what)
+{
+    it->failed++;
+    print_text(it->to, "wrong: ");
+    print_text(it->to, it->record->name);
+    print_text(it->to, ": ");
+    print_text(it->to, by->name);
+    print_text(it->to, ": ");
+    print_text(it->to, what);
+    print_text(it->to, "\n");
+}
+
+static void must_read(judged *it, const way *by)
+{
+    numbers read = NONE;
+    if (by->read(it->in, &read, &it->error) != SFT_OK) {
+        fails(it, by, "it is refused");
+    } else if (!is_right(&read)) {
+        fails(it, by, "other numbers");
+    }
+}
+
+/* A stream that ends too early, or too late, has been received before that is known. */
+static int is_known_late(const char *code)
+{
+    return text_equal(code, "data.short") || text_equal(code, "data.trailing");
+}
+
+static sft_status status_of(const char *code)
+{
+    return code[0] == 'u' && code[1] == 's' ? SFT_USAGE : SFT_FILE;
+}
+
+static void must_refuse(judged *it, const way *by)
+{
+    char text[256];
+    numbers read = NONE;
+    sft_status status = by->read(it->in, &read, &it->error);
+    sft_error_code(&it->error, text, sizeof text);
+    if (status == SFT_OK) {
+        fails(it, by, "it is read");
+    } else if (status != status_of(it->record->code) || !text_equal(text, it->record->code)) {
+        fails(it, by, text);
+    } else if (it->error.request != it->record->request) {
+        fails(it, by, "another request");
+    } else if (!equal_bytes(&read, &NONE, sizeof read) && !is_known_late(it->record->code)) {
+        fails(it, by, "it has given numbers");
+    }
+    sft_error_sentence(&it->error, text, sizeof text);
+    if (status != SFT_OK && !text_contains(text, it->record->text)) {
+        fails(it, by, text);
+    }
+}
+
+static void judge_wrong(judged *it)
+{
+    size_t i;
+    for (i = 0; i < sizeof WAYS / sizeof WAYS[0]; i++) {
+        must_refuse(it, &WAYS[i]);
+    }
+    must_refuse(it, &SUM);
+    must_refuse(it, &EMBEDDED);
+}
+
+static void judge_right(judged *it)
+{
+    size_t i;
+    numbers read = NONE;
+    char code[SFT_CODE_LEN];
+    for (i = 0; i < sizeof WAYS / sizeof WAYS[0]; i++) {
+        must_read(it, &WAYS[i]);
+    }
+    must_read(it, it->record->kind == PACK_EMBEDDED ? &EMBEDDED : &SUM);
+    if (it->record->kind == PACK_RIGHT) {
+        EMBEDDED.read(it->in, &read, &it->error);
+        sft_error_code(&it->error, code, sizeof code);
+        if (!text_equal(code, "usage.sum") || !equal_bytes(&read, &NONE, sizeof read)) {
+            fails(it, &EMBEDDED, "it has no sum");
+        }
+    }
+}
+
+static void judge_damaged(judged *it)
+{
+    numbers read = NONE;
+    if (with_open(it->in, &read, &it->error) != SFT_OK) {
+        fails(it, &WAYS[0], "only a sum can tell");
+    }
+    must_refuse(it, it->record->kind == PACK_DAMAGED ? &SUM : &EMBEDDED);
+}
+
+static void print_refusal(judged *it)
+{
+    char text[256];
+    int32_t request = it->error.request;
+    sft_error_sentence(&it->error, text, sizeof text);
+    print_text(it->to, "refused: ");
+    print_text(it->to, it->record->name);
+    print_text(it->to, ": ");
+    print_text(it->to, request >= 0 && request < 3 ? NET[request].name : "the model");
+    print_text(it->to, ": ");
+    print_text(it->to, text);
+    print_text(it->to, "\n");
+}
+
+static void print_totals(print_to to, const wrong_models *result)
+{
+    print_text(to, "wrong models: ");
+    print_number(to, result->refused);
+    print_text(to, " refused, ");
+    print_number(to, result->read);
+    print_text(to, " read, ");
+    print_number(to, result->failed);
+    print_text(to, " failed\n");
+}
+
+static void judge_record(print_to to, const pack_record *record, const input *in, wrong_models *result)
+{
+    judged it;
+    it.to = to;
+    it.record = record;
+    it.in = in;
+    it.failed = 0;
+    if (record->kind == PACK_RIGHT || record->kind == PACK_EMBEDDED) {
+        judge_right(&it);
+        result->read += it.failed == 0;
+    } else {
+        if (record->kind == PACK_WRONG) {
+            judge_wrong(&it);
+        } else {
+            judge_damaged(&it);
+        }
+        if (it.failed == 0) {
+            print_refusal(&it);
+            result->refused++;
+        }
+    }
+    result->failed += it.failed != 0;
+}
+
+int judge_wrong_models(print_to to, const sft_storage *pack_storage, wrong_models *result)
+{
+    pack models;
+    pack_record record;
+    input in;
+    uint8_t sum[32] = { 0 };
+    int next;
+    result->refused = result->read = result->failed = 0;
+    in.sum = sum;
+    if (!pack_begin(&models, pack_storage)) {
+        return 1;
+    }
+    while ((next = pack_next(&models, &record)) > 0) {
+        if (record.kind == PACK_VECTOR) {
+            continue;
+        }
+        in.len = (size_t)record.file.len;
+        if (in.len > LONGEST || !pack_read(pack_storage, record.file.start, in.file, in.len)) {
+            return 1;
+        }
+        if (record.kind == PACK_RIGHT) {
+            set_bytes(sum, record.text, sizeof sum);
+        }
+        judge_record(to, &record, &in, result);
+    }
+    print_totals(to, result);
+    return next != 0 || result->failed != 0 || result->refused == 0 || result->read == 0;
+}
