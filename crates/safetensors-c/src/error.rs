@@ -120,6 +120,7 @@ impl From<SpecError> for Cause {
 }
 
 impl From<ReadError<Fault>> for Cause {
+    #[inline(never)] // most functions use it
     fn from(error: ReadError<Fault>) -> Self {
         match error {
             ReadError::Format(error) => Self::Format(error),

@@ -54,12 +54,11 @@ unsafe extern "C" fn sft_open(
         // SAFETY: the header's rules.
         let storage = Storage::new(unsafe { reference(storage)? })?;
         // SAFETY: the header's rules.
-        let (lookup, window) =
+        let (mut lookup, window) =
             unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window.cast::<u8>(), window_len)?) };
-        lookup.run(
-            |queries| Ok(Opened::open_with(storage, queries, window)?),
-            |model| model.summary().data_start,
-        )
+        let outcome = Opened::open_with(storage, lookup.begin()?, window);
+        lookup.end(outcome.as_ref().ok().map(|model| model.summary().data_start));
+        Ok::<_, Cause>(outcome?)
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::open(model, open), error) }
@@ -103,10 +102,11 @@ unsafe extern "C" fn sft_find(
 ) -> Status {
     let find = |model: &mut Opened<Storage>| {
         // SAFETY: the header's rules.
-        let (lookup, window) =
+        let (mut lookup, window) =
             unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window.cast::<u8>(), window_len)?) };
-        let data_start = model.summary().data_start;
-        lookup.run(|queries| Ok(model.find_all(queries, window)?), |()| data_start)
+        let outcome = model.find_all(lookup.begin()?, window);
+        lookup.end(outcome.is_ok().then_some(model.summary().data_start));
+        Ok::<_, Cause>(outcome?)
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::with(model, find), error) }

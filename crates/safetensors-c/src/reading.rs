@@ -23,19 +23,13 @@ unsafe extern "C" fn sft_read_bytes(
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let (tensor, bytes) = unsafe { (reference(tensor)?, array_mut(bytes.cast::<u8>(), len)?) };
-        let info = tensor.info(model.summary().data_start)?;
+        let info = tensor.checked(model.summary().data_start)?;
         let mut reader = model.reader(&info)?;
-        reader.seek(offset)?;
-        if bytes.len() as u64 > reader.remaining() {
-            let (asked, len) = (offset.saturating_add(bytes.len() as u64), reader.byte_len());
+        let (asked, len) = (offset.saturating_add(bytes.len() as u64), reader.byte_len());
+        if asked > len {
             return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.file_end()).into());
         }
-        let (mut at, mut left) = (offset, bytes);
-        while !left.is_empty() {
-            let count = reader.read_at(at, left)?;
-            at += count as u64;
-            left = left.get_mut(count..).unwrap_or_default();
-        }
+        reader.read_at(offset, bytes)?;
         Ok(())
     };
     // SAFETY: the header's rules.
@@ -57,7 +51,7 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let (tensor, out) = unsafe { (reference(tensor)?, array_mut(out, count)?) };
-        let info = tensor.info(model.summary().data_start)?;
+        let info = tensor.checked(model.summary().data_start)?;
         let mut values = model.reader(&info)?.values();
         values.seek(first)?;
         match ROUNDED {

@@ -1,50 +1,40 @@
 //! Requests, tensors and dtypes as C sees them.
 
-use crate::error::{Cause, Misuse};
+use crate::error::Misuse;
 use crate::pointers::{array, check_array, text};
 use core::ffi::c_char;
-use embedded_safetensors::{Dtype, ErrorKind, Shape, TensorInfo, query::Query, tensor::MAX_RANK};
+use embedded_safetensors::query::Query;
+use embedded_safetensors::tensor::{Located, Location, MAX_RANK};
+use embedded_safetensors::{Dtype, Error, Shape, TensorInfo};
 
-/// The dtypes, by the numbers of their bits.
-const DTYPES: [Dtype; 22] = [
-    Dtype::BOOL,
-    Dtype::F4,
-    Dtype::F6_E2M3,
-    Dtype::F6_E3M2,
-    Dtype::U8,
-    Dtype::I8,
-    Dtype::F8_E5M2,
-    Dtype::F8_E4M3,
-    Dtype::F8_E8M0,
-    Dtype::F8_E4M3FNUZ,
-    Dtype::F8_E5M2FNUZ,
-    Dtype::I16,
-    Dtype::U16,
-    Dtype::F16,
-    Dtype::BF16,
-    Dtype::I32,
-    Dtype::U32,
-    Dtype::F32,
-    Dtype::C64,
-    Dtype::F64,
-    Dtype::I64,
-    Dtype::U64,
-];
+/// How many dtypes the header has, in the order of the library.
+const DTYPES: usize = 22;
 
-const _: () = assert!(Dtype::ALL.len() == DTYPES.len(), "the header has all dtypes");
+const _: () = assert!(Dtype::ALL.len() == DTYPES, "the header has all dtypes");
 
 /// Returns the only dtype of a set.
 ///
 /// # Errors
 /// There is none or more than one, or it is unknown.
 pub fn dtype(bits: u32) -> Result<Dtype, Misuse> {
-    let dtype = DTYPES.get(bits.trailing_zeros() as usize);
+    let dtype = Dtype::ALL.get(bits.trailing_zeros() as usize);
     dtype.copied().filter(|_| bits.is_power_of_two()).ok_or(Misuse::Dtype)
 }
 
-/// Returns the bit of a dtype; 0, which stands for none, if it is not in the table.
-pub fn bit(dtype: Dtype) -> u32 {
-    (0..).zip(DTYPES).find(|(_, other)| *other == dtype).map_or(0, |(bit, _)| 1 << bit)
+/// Returns the dtypes of a set, the first one also in place of each that is not in it.
+///
+/// # Errors
+/// There is none, or one that is unknown.
+fn dtypes(bits: u32) -> Result<[Dtype; DTYPES], Misuse> {
+    let first = Dtype::ALL.get(bits.trailing_zeros() as usize).filter(|_| bits >> DTYPES == 0);
+    let first = *first.ok_or(Misuse::Dtype)?;
+    let in_set = |dtype: &Dtype| bits & bit(*dtype) != 0;
+    Ok(core::array::from_fn(|index| Dtype::ALL.get(index).copied().filter(in_set).unwrap_or(first)))
+}
+
+/// Returns the bit of a dtype.
+pub const fn bit(dtype: Dtype) -> u32 {
+    1 << dtype as u32
 }
 
 /// `sft_request`.
@@ -68,27 +58,20 @@ impl Request {
     /// # Safety
     /// The name is a string, or null. It and the request live as long as the query is used.
     pub unsafe fn query(&self) -> Result<Query<'_>, Misuse> {
+        let dims = match self.rank {
+            ANY_RANK => None,
+            rank => Some(self.shape.get(..rank.into()).ok_or(Misuse::Rank)?),
+        };
         // SAFETY: the caller's promise.
         let name = unsafe { text(self.name)? };
-        let query = if self.optional == 0 { Query::required(name) } else { Query::optional(name) };
-        let query = match self.dtypes {
-            0 => query,
-            bits => {
-                let (mut dtypes, mut count) = ([Dtype::BOOL; DTYPES.len()], 0);
-                let asked = (0..).zip(DTYPES).filter(|(bit, _)| bits >> bit & 1 == 1);
-                for (to, (_, dtype)) in dtypes.iter_mut().zip(asked) {
-                    (*to, count) = (dtype, count + 1);
-                }
-                if count != bits.count_ones() as usize {
-                    return Err(Misuse::Dtype);
-                }
-                query.dtypes(dtypes.get(..count).unwrap_or_default())
-            }
-        };
-        match self.rank {
-            ANY_RANK => Ok(query),
-            rank => Ok(query.shape(self.shape.get(..rank.into()).ok_or(Misuse::Rank)?)),
+        let mut query = if self.optional == 0 { Query::required(name) } else { Query::optional(name) };
+        if self.dtypes != 0 {
+            query = query.dtypes(&dtypes(self.dtypes)?);
         }
+        if let Some(dims) = dims {
+            query = query.shape(dims);
+        }
+        Ok(query)
     }
 }
 
@@ -135,21 +118,41 @@ impl Tensor {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// Returns the tensor that C passes. It may have changed everything: what it describes is validated.
+    /// Returns the tensor that C passes. It may have changed everything: what it describes is validated when it
+    /// is located.
     ///
     /// # Errors
-    /// It is missing, or cannot exist.
-    pub fn info(&self, data_start: u64) -> Result<TensorInfo, Cause> {
+    /// It is missing, has an impossible dtype or rank, or begins before the data.
+    pub fn checked(&self, data_start: u64) -> Result<Checked<'_>, Misuse> {
         if self.dtype == 0 {
-            return Err(Misuse::Missing.into());
+            return Err(Misuse::Missing);
         }
         let rank = usize::try_from(self.rank).unwrap_or(usize::MAX);
         let dims = self.shape.get(..rank).ok_or(Misuse::Rank)?;
-        let at = |kind: ErrorKind| Cause::Format(kind.at(self.offset));
-        let shape = Shape::new(dims).map_err(at)?;
         let begin = self.offset.checked_sub(data_start).ok_or(Misuse::Tensor)?;
         let end = begin.checked_add(self.bytes).ok_or(Misuse::Tensor)?;
-        TensorInfo::new(dtype(self.dtype)?, shape, begin, end).map_err(at)
+        Ok(Checked { dtype: dtype(self.dtype)?, dims, begin, end, offset: self.offset })
+    }
+}
+
+/// A tensor that C passes.
+pub struct Checked<'t> {
+    dtype: Dtype,
+    dims: &'t [u64],
+    begin: u64,
+    end: u64,
+    offset: u64,
+}
+
+impl Located for Checked<'_> {
+    fn locate(&self) -> Result<Location, Error> {
+        let info =
+            Shape::new(self.dims).and_then(|shape| TensorInfo::new(self.dtype, shape, self.begin, self.end));
+        info.map_err(|kind| kind.at(self.offset))?.locate()
+    }
+
+    fn dims(&self) -> &[u64] {
+        self.dims
     }
 }
 
@@ -197,36 +200,35 @@ impl<'r> Lookup<'r> {
         }
     }
 
-    /// Looks up all queries, and leaves their results in the memory; of those that were not found, also after
-    /// an error, that they are missing.
+    /// Writes the queries into the memory, and returns them.
     ///
     /// # Errors
-    /// A request is none; those of `find`.
-    pub fn run<T>(
-        self,
-        find: impl FnOnce(&mut [Query<'r>]) -> Result<T, Cause>,
-        data_start: impl FnOnce(&T) -> u64,
-    ) -> Result<T, Cause> {
+    /// A request is none; then no tensor was found.
+    pub fn begin(&mut self) -> Result<&mut [Query<'r>], Misuse> {
         if let Err(misuse) = self.ask() {
             self.forget();
-            return Err(misuse.into());
+            return Err(misuse);
         }
-        let queries: *mut Query<'r> = self.tensors.cast();
-        let all: &mut [Query<'r>] = match self.requests.len() {
-            0 => &mut [],
+        match self.requests.len() {
+            0 => Ok(&mut []),
             // SAFETY: `ask` has written all of them.
-            count => unsafe { core::slice::from_raw_parts_mut(queries, count) },
-        };
-        let outcome = find(all);
-        let data_start = outcome.as_ref().map_or(0, data_start);
+            count => Ok(unsafe { core::slice::from_raw_parts_mut(self.tensors.cast(), count) }),
+        }
+    }
+
+    /// Replaces the queries by their results: by none after an error, which has no `data_start`.
+    pub fn end(self, data_start: Option<u64>) {
+        let queries: *mut Query<'r> = self.tensors.cast();
         // From the last one: a result is not before its query, and overwrites only those that were read.
         for index in (0..self.requests.len()).rev() {
-            // SAFETY: inside the memory; this query was not overwritten.
-            let found = unsafe { queries.add(index).read() }.info().filter(|_| outcome.is_ok());
+            let tensor = match data_start {
+                // SAFETY: inside the memory; this query was not overwritten.
+                Some(start) => Tensor::of(unsafe { &*queries.add(index) }.info(), start),
+                None => Tensor::MISSING,
+            };
             // SAFETY: inside the memory.
-            unsafe { self.tensors.add(index).write(Tensor::of(found, data_start)) };
+            unsafe { self.tensors.add(index).write(tensor) };
         }
-        outcome
     }
 }
 
