@@ -472,8 +472,9 @@ fn metadata_string_owns_its_text() {
 #[test]
 fn query_of_another_model_is_rejected() {
     let file = |first: &str, second: &str| {
-        let entry =
-            |name: &str, at: u8| format!(r#""{name}":{{"dtype":"U8","shape":[2],"data_offsets":[{at},{}]}}"#, at + 2);
+        let entry = |name: &str, at: u8| {
+            format!(r#""{name}":{{"dtype":"U8","shape":[2],"data_offsets":[{at},{}]}}"#, at + 2)
+        };
         let mut file = with_header(&format!("{{{},{}}}", entry(first, 0), entry(second, 2)), 0);
         file.extend([1, 2, 3, 4]);
         file

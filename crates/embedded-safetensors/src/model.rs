@@ -495,8 +495,8 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
     /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OtherModel`] and [`ErrorKind::OutsideData`]
-    /// as in [`reader`](Self::reader); [`ErrorKind::Size`] when the dimensions of a tensor are not those of its bytes,
-    /// which is possible only with your own [`Located`].
+    /// as in [`reader`](Self::reader); [`ErrorKind::Size`] when the dimensions of a tensor are not those of
+    /// its bytes, which is possible only with your own [`Located`].
     pub fn quantized(&mut self, matrix: &Matrix) -> Result<QuantReader<&mut S>, Error> {
         Ok(QuantReader::new(&mut self.source, matrix.layout(self.header.data())?))
     }
