@@ -68,7 +68,8 @@ impl<'m> Constants<'m> {
         rust::write(self, self.prefix.as_deref().unwrap_or_default(), out)
     }
 
-    /// Writes a header for C99 and C++. It needs nothing but `stdint.h`.
+    /// Writes a header for C99 and C++. It needs nothing but `stdint.h`, and `safetensors.h` where its
+    /// `REQUESTS` are used.
     ///
     /// # Errors
     /// Those of `out`.
