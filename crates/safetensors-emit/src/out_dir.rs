@@ -1,7 +1,7 @@
 //! Constants for the program that cargo builds.
 
 use crate::{Constants, EmitError};
-use embedded_safetensors::FileModel;
+use embedded_safetensors::{FileModel, tensor::MAX_RANK};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -12,7 +12,8 @@ use std::{env, fs, io};
 /// Writes the constants of a model for the program that cargo builds, to `$OUT_DIR/NAME.rs` for a model
 /// `NAME.safetensors`. Call it from `build.rs`. Cargo calls it again when the model has changed.
 ///
-/// For other options use [`Constants::write_to_out_dir`].
+/// For other options use [`Constants::write_to_out_dir`]. Cargo shows a warning if a tensor has more than 8
+/// dimensions, and so no query.
 ///
 /// ```no_run
 /// // build.rs
@@ -59,8 +60,19 @@ impl Constants<'_> {
         let written = self
             .write_rust(&mut text)
             .and_then(|()| fs::write(&path, text))
-            .and_then(|()| writeln!(cargo, "cargo:rerun-if-changed={watched}"));
+            .and_then(|()| writeln!(cargo, "cargo:rerun-if-changed={watched}"))
+            .and_then(|()| self.warn(watched, cargo));
         written.map_err(|error| EmitError::Output { path, error })
+    }
+
+    /// Tells cargo how many tensors have no query, if any.
+    fn warn(&self, watched: &str, cargo: &mut impl Write) -> io::Result<()> {
+        let (count, all) = (self.left_out(), self.tensors().count());
+        if count == 0 {
+            return Ok(());
+        }
+        let which = format!("tensors of more than {MAX_RANK} dimensions ({count} of {all})");
+        writeln!(cargo, "cargo:warning={watched}: left out of the queries: {which}")
     }
 }
 
@@ -115,6 +127,22 @@ mod tests {
             let text = fs::read_to_string(directory.path().join(output)).expect("the output");
             assert!(text.contains("pub const FC_WEIGHT: Tensor"), "{text}");
         }
+    }
+
+    #[test]
+    fn cargo_warns_of_tensors_without_a_query() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("deep");
+        fs::write(&path, file(&MODEL.replace("[2,3]", "[2,3,1,1,1,1,1,1,1]"), 6)).expect("a model");
+        let (model, mut cargo) = (FileModel::open(&path).expect("it is valid"), Vec::new());
+        let constants = Constants::of(&model).expect("its constants");
+        constants.write_to(Some(directory.path().into()), &mut cargo).expect("it is written");
+        let which = "left out of the queries: tensors of more than 8 dimensions (1 of 1)";
+        let warning = format!("cargo:warning={}: {which}", path.display());
+        let said = String::from_utf8(cargo).expect("text");
+        assert_eq!(said.lines().nth(1), Some(warning.as_str()), "{said}");
+        let text = fs::read_to_string(directory.path().join("deep.rs")).expect("the output");
+        assert!(text.contains("/// All tensors but 1 of more than 8 dimensions, in data order."), "{text}");
     }
 
     #[test]
