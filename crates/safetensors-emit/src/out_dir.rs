@@ -23,7 +23,7 @@ use std::{env, fs, io};
 /// ```
 ///
 /// # Errors
-/// The model is missing or invalid; another model has the same `NAME`; `OUT_DIR` is not set; the output
+/// The model is missing or invalid, or in several files; another model has the same `NAME`; `OUT_DIR` is not set; the output
 /// cannot be written. Returned from `main`, the error ends the build with one sentence.
 pub fn build(model: impl AsRef<Path>) -> Result<(), EmitError> {
     Constants::of(&FileModel::open(model)?)?.write_to_out_dir()
@@ -167,6 +167,25 @@ mod tests {
         assert!(invalid.starts_with(&format!("{shown}: ")) && invalid.lines().count() == 1, "{invalid}");
         let changed = Constants::of(&model).err().expect("it has changed").to_string();
         assert_eq!(changed, format!("{shown}: it has changed since it was opened"));
+    }
+
+    #[test]
+    fn models_in_several_files_must_be_joined() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let index = directory.path().join("model.safetensors.index.json");
+        fs::write(&index, r#"{"weight_map": {"a": "model-00001-of-00001.safetensors"}}"#).expect("an index");
+        for path in [index.as_path(), directory.path()] {
+            let sentence = super::build(path).expect_err("several files").to_string();
+            let end =
+                "is an index or a directory of several files, but a device needs one; use `safetensors join`";
+            assert_eq!(sentence, format!("{}: {end}", path.display()));
+        }
+        fs::write(&index, file(MODEL, 6)).expect("a model");
+        assert!(FileModel::open(&index).is_ok(), "a model may have any name");
+        assert_eq!(
+            super::build(&index).expect_err("no OUT_DIR").to_string(),
+            "OUT_DIR is not set: call this from build.rs"
+        );
     }
 
     #[test]
