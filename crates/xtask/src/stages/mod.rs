@@ -2,6 +2,7 @@
 
 mod build_script;
 mod build_time;
+mod c_boards;
 mod flash_model;
 mod linking;
 mod needs;
@@ -64,7 +65,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 34] = [
+pub const STAGES: [Stage; 35] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -140,6 +141,12 @@ pub const STAGES: [Stage; 34] = [
         boards::all,
     )
     .needs(&[Need::Boards]),
+    deep(
+        "c-boards",
+        "the C API on an emulated Cortex-M3 and RV32: the example, the vectors, wrong models",
+        c_boards::run,
+    )
+    .needs(&[Need::CBoards]),
     deep("bench", "times, beside the reference and floors in the same run", measure::judge_speed),
     deep("formats", "one vector in several common formats", measure::compare_formats),
     deep(

@@ -18,6 +18,8 @@ pub enum Need {
     /// All tools to build and run boards: those of a quick run, or all.
     QuickBoards,
     Boards,
+    /// C compilers and emulators for both architectures.
+    CBoards,
     /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
     /// The oldest Rust that the libraries promise to compile with.
@@ -49,6 +51,7 @@ impl Need {
                 Ok(boards) => boards.iter().map(|board| board.prepare()).collect(),
                 Err(sentence) => vec![Err(sentence)],
             },
+            Self::CBoards => super::c_boards::prepare(),
             Self::Program(program, package) => vec![machine::need_program(program, package)],
             Self::OldestRust => {
                 let need = |version: String| need_rust(&version, "the oldest that is promised");
