@@ -275,6 +275,7 @@ fn unaligned_flash_chunks_take_two_more_reads() {
     assert_eq!(reads_of_a_stream(0, 1), 10);
     assert_eq!(reads_of_a_stream(1, 1), 10 + 2 * 10);
     assert_eq!(reads_of_a_stream(0, 4), 10);
-    // The first chunk has a part in front, and one behind the units that are moved; the last one is a part.
+    // The first chunk has a part before its units, and one after them, as they are moved; the last one is a
+    // part.
     assert_eq!(reads_of_a_stream(1, 4), 13);
 }

@@ -1,7 +1,6 @@
 //! Writes the pack.
 
 use crate::models::{Bytes, DAMAGED, NET, WRONG};
-use embedded_safetensors::integrity::{KEY, ZEROS};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -62,9 +61,9 @@ fn keys(vector: &Vector) -> Vec<u8> {
 }
 
 fn write_models(pack: &mut impl Write) -> io::Result<()> {
-    let (right, embedded) = (Bytes::right(), with_sum(&Bytes::right()));
+    let right = Bytes::right();
     Record::new(b'R', "right", "", &sum(&right)).write(pack, &right)?;
-    Record::new(b'E', "right, with its sum", "", &[]).write(pack, &embedded)?;
+    Record::new(b'E', "right, with its sum", "", &[]).write(pack, &Bytes::right_with_sum())?;
     for wrong in &WRONG {
         let request = wrong.tensor.and_then(|name| NET.iter().position(|query| query.name() == name));
         let record = Record::new(b'W', wrong.what, wrong.code, wrong.sentence.as_bytes());
@@ -72,36 +71,17 @@ fn write_models(pack: &mut impl Write) -> io::Result<()> {
         Record { request, ..record }.write(pack, &wrong.file())?;
     }
     for damaged in &DAMAGED {
-        let file = damaged.file();
+        let file = damaged.file(Bytes::right());
         Record::new(b'D', damaged.what, "integrity.sum", &[]).write(pack, &file)?;
-        // The header is that of the right model, so the data is what differs.
-        let data = right.len() - header_len(&right);
-        let file = [&embedded[..embedded.len() - data], &file[file.len() - data..]].concat();
+        let file = damaged.file(Bytes::right_with_sum());
         let name = format!("{}, with a sum", damaged.what);
         Record::new(b'F', &name, "integrity.sum", &[]).write(pack, &file)?;
     }
     Ok(())
 }
 
-/// Returns the length of the header, with its own length before it.
-fn header_len(file: &[u8]) -> usize {
-    8 + usize::from(file[0]) + 256 * usize::from(file[1])
-}
-
 fn sum(file: &[u8]) -> Vec<u8> {
     let digits = sha256(file);
     let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap_or_default();
     (0..32).map(byte).collect()
-}
-
-/// Returns the file with its own sum in its metadata.
-fn with_sum(file: &[u8]) -> Vec<u8> {
-    let (header, data) = file.split_at(header_len(file));
-    let metadata = format!("{{\"__metadata__\":{{\"{KEY}\":\"{ZEROS}\"}},");
-    let header = [metadata.as_bytes(), &header[9..]].concat();
-    let mut file = [&(header.len() as u64).to_le_bytes()[..], &header, data].concat();
-    let digits = sha256(&file);
-    let at = 8 + metadata.len() - ZEROS.len() - 3;
-    file[at..at + ZEROS.len()].copy_from_slice(digits.as_bytes());
-    file
 }

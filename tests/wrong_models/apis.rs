@@ -15,19 +15,19 @@ use embedded_safetensors::{
 
 /// An error, and the name of the tensor that it is about.
 #[derive(Debug, PartialEq)]
-pub struct Refusal {
+pub struct Rejection {
     pub tensor: Option<&'static str>,
     pub kind: ErrorKind,
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for Rejection {
     fn from(error: Error) -> Self {
         let tensor = error.tensor_name(const { &NET });
         Self { tensor, kind: error.kind }
     }
 }
 
-impl From<ReadError<Infallible>> for Refusal {
+impl From<ReadError<Infallible>> for Rejection {
     fn from(error: ReadError<Infallible>) -> Self {
         let ReadError::Format(format) = error else { panic!("{error}") };
         assert_eq!(error.tensor_name(&NET), format.tensor_name(&NET));
@@ -36,12 +36,13 @@ impl From<ReadError<Infallible>> for Refusal {
 }
 
 /// An API: it reads numbers from a model, all of which it has checked, or says why it does not.
-pub type Api = fn(&[u8]) -> Result<(), Refusal>;
+pub type Api = fn(&[u8]) -> Result<(), Rejection>;
 
-pub const APIS: [(&str, Api); 8] = [
+pub const APIS: [(&str, Api); 9] = [
     ("Model::open_with", open_with),
     ("Model::find_all", find_all),
-    ("asynch::Model", asynchronous),
+    ("asynch::Model::open_with", asynchronous),
+    ("asynch::Model::find_all", find_asynchronously),
     ("View", view),
     ("Index", index),
     ("Receiver of values", receive_values),
@@ -49,11 +50,12 @@ pub const APIS: [(&str, Api); 8] = [
     ("FileReceiver", receive_file),
 ];
 
-/// The APIs that notice wrong bytes.
-pub const SUMS: [(&str, Api); 3] = [
-    ("Model::verify", verify),
-    ("asynch::Model::verify", verify_asynchronously),
-    ("Sum beside a FileReceiver", sum_while_storing),
+/// The APIs that detect wrong bytes, with the right model of each.
+pub const SUMS: [(&str, Api, fn() -> Bytes); 4] = [
+    ("asynch::Model::verify", verify_asynchronously, Bytes::right),
+    ("Sum beside a FileReceiver", sum_while_storing, Bytes::right),
+    ("Model::verify_embedded", verify_embedded, Bytes::right_with_sum),
+    ("Model::verify", verify, Bytes::right),
 ];
 
 pub fn check_bias(bias: [f32; 3]) {
@@ -69,7 +71,7 @@ fn finish<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Reads numbers by the queries that have found their tensors.
-fn use_model(mut model: Model<&[u8]>, net: &[Query<'_>; 3]) -> Result<(), Refusal> {
+fn use_model(mut model: Model<&[u8]>, net: &[Query<'_>; 3]) -> Result<(), Rejection> {
     let mut bias = [0.0; 3];
     model.reader(&net[2])?.values().read_exact(&mut bias)?;
     check_bias(bias);
@@ -79,14 +81,14 @@ fn use_model(mut model: Model<&[u8]>, net: &[Query<'_>; 3]) -> Result<(), Refusa
     Ok(())
 }
 
-fn open_with(file: &[u8]) -> Result<(), Refusal> {
+fn open_with(file: &[u8]) -> Result<(), Rejection> {
     let mut net = NET;
     let model = Model::open_with(file, &mut net, &mut [0; 1])?;
     use_model(model, &net)
 }
 
-/// After an error, a query of a tensor that is not as requested stands for nothing.
-fn find_all(file: &[u8]) -> Result<(), Refusal> {
+/// After an error, a query of a tensor that is not as requested has no result.
+fn find_all(file: &[u8]) -> Result<(), Rejection> {
     let mut net = NET;
     let mut model = Model::open(file, &mut [0; 64])?;
     let found = model.find_all(&mut net, &mut [0; 64]);
@@ -101,7 +103,7 @@ fn find_all(file: &[u8]) -> Result<(), Refusal> {
     use_model(model, &net)
 }
 
-fn asynchronous(file: &[u8]) -> Result<(), Refusal> {
+fn asynchronous(file: &[u8]) -> Result<(), Rejection> {
     finish(async {
         let mut net = NET;
         let mut model = asynch::Model::open_with(file, &mut net, &mut [0; 16]).await?;
@@ -112,7 +114,19 @@ fn asynchronous(file: &[u8]) -> Result<(), Refusal> {
     })
 }
 
-fn view(file: &[u8]) -> Result<(), Refusal> {
+fn find_asynchronously(file: &[u8]) -> Result<(), Rejection> {
+    finish(async {
+        let mut net = NET;
+        let mut model = asynch::Model::open(file, &mut [0; 16]).await?;
+        model.find_all(&mut net, &mut [0; 16]).await?;
+        let mut bias = [0.0; 3];
+        model.reader(&net[2])?.values().read_exact(&mut bias).await?;
+        check_bias(bias);
+        Ok(())
+    })
+}
+
+fn view(file: &[u8]) -> Result<(), Rejection> {
     let (mut net, view) = (NET, View::parse(file)?);
     view.find_all(&mut net)?;
     let mut bias = [0.0; 3];
@@ -122,14 +136,14 @@ fn view(file: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Each tensor of an index is checked by itself, so the error has no number of a query.
-fn index(file: &[u8]) -> Result<(), Refusal> {
+fn index(file: &[u8]) -> Result<(), Rejection> {
     let mut storage = IndexStorage::<8, 16, 128>::new();
     let (mut model, index) = Model::open_indexed(file, storage.memory(), &mut [0; 64])?;
     for query in NET {
         let missing = ErrorKind::NotFound { query: QueryIndex::new(0) };
-        let refusal = |kind| Refusal { tensor: Some(query.name()), kind };
-        let tensor = index.find(query.name())?.ok_or_else(|| refusal(missing))?;
-        query.check(&tensor).map_err(refusal)?;
+        let rejection = |kind| Rejection { tensor: Some(query.name()), kind };
+        let tensor = index.find(query.name())?.ok_or_else(|| rejection(missing))?;
+        query.check(&tensor).map_err(rejection)?;
     }
     let mut bias = [0.0; 3];
     let tensor = index.find("fc.bias")?.expect("checked");
@@ -138,7 +152,7 @@ fn index(file: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn receive_values(file: &[u8]) -> Result<(), Refusal> {
+fn receive_values(file: &[u8]) -> Result<(), Rejection> {
     let (mut weight, mut scale, mut bias) = ([0_i8; 24], [0.0_f32; 3], [0.0_f32; 3]);
     let [of_weight, of_scale, of_bias] = NET;
     let targets = [
@@ -147,7 +161,7 @@ fn receive_values(file: &[u8]) -> Result<(), Refusal> {
         Target::values(of_bias, &mut bias),
     ];
     let received = receive(file, Receiver::new(targets));
-    if received.is_err() && !is_cut(file) {
+    if received.is_err() && !is_known_only_at_the_end(file) {
         assert_eq!((weight, scale, bias), ([0; 24], [0.0; 3], [0.0; 3]), "numbers of a wrong model");
     }
     received?;
@@ -155,12 +169,12 @@ fn receive_values(file: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What arrives before the end is missing cannot be taken back; the error says that it is not complete.
-fn is_cut(file: &[u8]) -> bool {
+/// What arrives before the end of a file of a wrong length cannot be taken back; the error comes last.
+fn is_known_only_at_the_end(file: &[u8]) -> bool {
     View::parse(file).is_err_and(|error| error.kind.code().starts_with("data."))
 }
 
-fn receive_bytes(file: &[u8]) -> Result<(), Refusal> {
+fn receive_bytes(file: &[u8]) -> Result<(), Rejection> {
     let (mut weight, mut scale, mut bias) = ([0; 24], [0; 6], [0; 12]);
     let [of_weight, of_scale, of_bias] = NET;
     let targets = [
@@ -173,7 +187,7 @@ fn receive_bytes(file: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn receive(file: &[u8], mut receiver: Receiver<[Target<'_, '_>; 3]>) -> Result<(), Refusal> {
+fn receive(file: &[u8], mut receiver: Receiver<[Target<'_, '_>; 3]>) -> Result<(), Rejection> {
     for piece in file.chunks(5) {
         receiver.push(piece)?;
     }
@@ -182,21 +196,21 @@ fn receive(file: &[u8], mut receiver: Receiver<[Target<'_, '_>; 3]>) -> Result<(
     Ok(())
 }
 
-/// A file that is refused is never valid in the storage, which has the right model before.
-fn receive_file(file: &[u8]) -> Result<(), Refusal> {
+/// A file that is rejected is never valid in the storage, which has the right model before.
+fn receive_file(file: &[u8]) -> Result<(), Rejection> {
     let (right, mut slot) = (Bytes::right(), [0xAA; LONGEST]);
     slot[..right.len()].copy_from_slice(&right);
     let storage = &mut slot[..file.len()];
     let stored = store(file, storage);
-    if let Err(refusal) = stored {
+    if let Err(rejection) = stored {
         assert!(View::parse(storage).is_err(), "a wrong model is valid in the storage");
-        return Err(refusal);
+        return Err(rejection);
     }
     assert_eq!(storage, file);
     open_with(storage)
 }
 
-fn store(file: &[u8], storage: &mut [u8]) -> Result<(), Refusal> {
+fn store(file: &[u8], storage: &mut [u8]) -> Result<(), Rejection> {
     let (mut net, mut buffer) = (NET, [0; 24]);
     let mut receiver =
         FileReceiver::new(storage, file.len() as u64, &mut net, &mut buffer).map_err(stored)?;
@@ -206,7 +220,7 @@ fn store(file: &[u8], storage: &mut [u8]) -> Result<(), Refusal> {
     receiver.finish().map(drop).map_err(stored)
 }
 
-fn stored(error: WriteError<Infallible>) -> Refusal {
+fn stored(error: WriteError<Infallible>) -> Rejection {
     match error {
         WriteError::Format(error) => error.into(),
         error => panic!("{error}"),
@@ -220,14 +234,21 @@ fn pinned() -> [u8; 32] {
     model.sum(Sha256::new(), &mut [0; 7]).expect("in memory")
 }
 
-fn verify(file: &[u8]) -> Result<(), Refusal> {
+fn verify(file: &[u8]) -> Result<(), Rejection> {
     let mut net = NET;
     let mut model = Model::open_with(file, &mut net, &mut [0; 64])?;
     model.verify(Sha256::new(), &pinned(), &mut [0; 64])?;
     use_model(model, &net)
 }
 
-fn verify_asynchronously(file: &[u8]) -> Result<(), Refusal> {
+fn verify_embedded(file: &[u8]) -> Result<(), Rejection> {
+    let mut net = NET;
+    let mut model = Model::open_with(file, &mut net, &mut [0; 64])?;
+    model.verify_embedded(Sha256::new(), &mut [0; 64])?;
+    use_model(model, &net)
+}
+
+fn verify_asynchronously(file: &[u8]) -> Result<(), Rejection> {
     finish(async {
         let mut net = NET;
         let mut model = asynch::Model::open_with(file, &mut net, &mut [0; 64]).await?;
@@ -235,7 +256,7 @@ fn verify_asynchronously(file: &[u8]) -> Result<(), Refusal> {
     })
 }
 
-fn sum_while_storing(file: &[u8]) -> Result<(), Refusal> {
+fn sum_while_storing(file: &[u8]) -> Result<(), Rejection> {
     let (mut slot, mut net, mut buffer) = ([0; LONGEST], NET, [0; 24]);
     let storage = &mut slot[..file.len()];
     let mut receiver =
@@ -245,20 +266,17 @@ fn sum_while_storing(file: &[u8]) -> Result<(), Refusal> {
         sum.update(piece);
         receiver.push(piece).map_err(stored)?;
     }
-    let sum = sum.finish();
-    if sum == pinned() {
+    if sum.finish() == pinned() {
         receiver.finish().map_err(stored)?;
         return open_with(storage);
     }
     assert!(View::parse(storage).is_err());
-    // What `Model::verify` would tell.
-    let begin = |sum: [u8; 32]| u32::from_be_bytes([sum[0], sum[1], sum[2], sum[3]]);
-    let kind = ErrorKind::SumMismatch { expected: begin(pinned()), found: begin(sum) };
-    Err(Refusal { tensor: None, kind })
+    // The error is made by the caller, so this is what another API says about the file.
+    verify(file)
 }
 
-/// Reads the only row of the matrix, in groups of so many values.
-pub fn read_matrix(file: &[u8], group: u64) -> Result<(), Refusal> {
+/// Reads the only row of the matrix, in groups of this many values.
+pub fn read_matrix(file: &[u8], group: u64) -> Result<(), Rejection> {
     let mut queries = ["w", "s", "z"].map(Query::required);
     let mut model = Model::open_with(file, &mut queries, &mut [0; 64])?;
     let [weights, scales, zeros] = &queries;

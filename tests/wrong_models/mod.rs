@@ -1,5 +1,6 @@
-//! Models that are not the one that the program expects, through every API of the guide: none gives a number,
-//! each gives a sentence that says what is wrong. The right model passes the same table. Boards run it, too.
+//! Models that are not the one that the program expects, through every API that finds tensors of a file at
+//! run time: none gives a number, each gives a sentence that says what is wrong. The right model passes the
+//! same table. Boards run it, too. What is resolved at build time is in the tests of `include_model!`.
 
 mod apis;
 mod check;
@@ -24,13 +25,13 @@ fn wrong_models_give_no_number() {
 
 #[cfg(feature = "std")]
 mod desktop {
-    use super::apis::{Refusal, check_bias};
+    use super::apis::{Rejection, check_bias};
     use super::models::NET;
     use crate::files::{mapped, temp_dir::TempDir};
     use embedded_safetensors::file::{FileError, FileErrorKind};
     use embedded_safetensors::{ErrorKind, FileModel, error::QueryIndex, query::Query, tensor::Located};
 
-    pub fn file_model(file: &[u8]) -> Result<(), Refusal> {
+    pub fn file_model(file: &[u8]) -> Result<(), Rejection> {
         let dir = TempDir::new();
         let model = FileModel::open(dir.put("m.safetensors", file)).map_err(of_file)?;
         for query in NET {
@@ -43,7 +44,7 @@ mod desktop {
         Ok(())
     }
 
-    pub fn mapped_model(file: &[u8]) -> Result<(), Refusal> {
+    pub fn mapped_model(file: &[u8]) -> Result<(), Rejection> {
         let dir = TempDir::new();
         let model = mapped::open(&dir.put("m.safetensors", file)).map_err(of_file)?;
         for query in NET {
@@ -55,17 +56,17 @@ mod desktop {
         Ok(())
     }
 
-    fn of_file(error: FileError) -> Refusal {
+    fn of_file(error: FileError) -> Rejection {
         match error.into_parts().1 {
             FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. } => error.into(),
             kind => panic!("{kind}"),
         }
     }
 
-    fn check(query: &Query<'static>, tensor: Option<&impl Located>) -> Result<(), Refusal> {
+    fn check(query: &Query<'static>, tensor: Option<&impl Located>) -> Result<(), Rejection> {
         let missing = ErrorKind::NotFound { query: QueryIndex::new(0) };
         let checked = tensor.ok_or(missing).and_then(|tensor| query.check(tensor));
-        checked.map_err(|kind| Refusal { tensor: Some(query.name()), kind })
+        checked.map_err(|kind| Rejection { tensor: Some(query.name()), kind })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write};
 use core::ops::Deref;
+use embedded_safetensors::integrity::{KEY, Sha256, Verifier, ZEROS};
 use embedded_safetensors::{Dtype, query::Query};
 
 /// What the program expects.
@@ -39,12 +40,32 @@ impl Bytes {
         Self::file(RIGHT)
     }
 
+    /// Returns the right model with its sum in it.
+    pub fn right_with_sum() -> Self {
+        let mut file = Self::with_sum(Some(ZEROS), RIGHT);
+        let mut verifier = Verifier::new(Sha256::new());
+        verifier.update(&file);
+        let sum = verifier.finish().expect("it contains digits");
+        let at = usize::try_from(sum.at).expect("a file in memory");
+        file.bytes[at..at + ZEROS.len()].copy_from_slice(&sum.digits());
+        file
+    }
+
     /// Returns a file with these entries. Its data is 0, 1, 2, ….
     fn file(entries: &[Entry]) -> Self {
+        Self::with_sum(None, entries)
+    }
+
+    /// Returns a file with these digits as its sum, if there are any.
+    fn with_sum(digits: Option<&str>, entries: &[Entry]) -> Self {
         let mut file = Self::filled(0, 8);
+        file.write_str("{").expect("it fits");
+        if let Some(digits) = digits {
+            write!(file, r#""__metadata__":{{"{KEY}":"{digits}"}},"#).expect("it fits");
+        }
         let mut begin = 0;
         for (index, (name, dtype, shape, len)) in entries.iter().enumerate() {
-            let (before, end) = (if index == 0 { '{' } else { ',' }, begin + len);
+            let (before, end) = (if index == 0 { "" } else { "," }, begin + len);
             write!(file, r#"{before}"{name}":{{"dtype":"{dtype}","shape":{shape},"#).expect("it fits");
             write!(file, r#""data_offsets":[{begin},{end}]}}"#).expect("it fits");
             begin = end;
@@ -196,7 +217,7 @@ pub const WRONG: [Wrong; 21] = [
     wrong("truncated in its header", Make::Cut(DATA + 1),
         "", "container.header-beyond-file", "the file ends after"),
     wrong("longer than its tensors", Make::Longer,
-        "", "data.trailing", ""),
+        "", "data.trailing", "but the file continues"),
     wrong("erased", Make::Filled(0xFF, 256),
         "", "container.header-too-large", "as in erased flash"),
     wrong("an empty file", Make::Filled(0, 0),
@@ -210,8 +231,8 @@ pub struct Damaged {
 }
 
 impl Damaged {
-    pub fn file(&self) -> Bytes {
-        let mut file = Bytes::right();
+    /// Damages a file whose data is that of the right model.
+    pub fn file(&self, mut file: Bytes) -> Bytes {
         (self.damage)(&mut file);
         file
     }
@@ -230,51 +251,55 @@ pub const DAMAGED: [Damaged; 5] = [
     damaged("another scale", |file| file.last(30)[..6].iter_mut().for_each(|byte| *byte /= 2)),
 ];
 
-/// A matrix in groups of 4-bit values whose tensors do not match.
-pub struct Unmatched {
-    pub what: &'static str,
+/// A matrix of 4-bit values in groups.
+pub struct Matrix {
     entries: &'static [Entry],
+    /// How many values a group has, as the program believes.
     pub group: u64,
-    pub code: &'static str,
-    pub sentence: &'static str,
 }
 
-impl Unmatched {
+impl Matrix {
     pub fn file(&self) -> Bytes {
         Bytes::file(self.entries)
     }
 }
 
-const PACKED: Entry = ("w", "U8", "[1,32]", 32);
-const SCALES: Entry = ("s", "F16", "[1,2]", 4);
-const ZEROS: Entry = ("z", "U8", "[1,2]", 2);
-
-const fn unmatched(
-    what: &'static str,
-    entries: &'static [Entry],
-    group: u64,
-    code: &'static str,
-    sentence: &'static str,
-) -> Unmatched {
-    Unmatched { what, entries, group, code, sentence }
+/// A matrix whose tensors do not match each other, or not the program's group size.
+pub struct WrongMatrix {
+    pub what: &'static str,
+    pub matrix: Matrix,
+    pub code: &'static str,
+    pub sentence: &'static str,
 }
 
-/// The matrix that the program expects: 64 values in groups of 32.
-pub const MATCHED: Unmatched = unmatched("right", &[PACKED, SCALES, ZEROS], 32, "", "");
+const PACKED: Entry = ("w", "U8", "[1,32]", 32);
+const SCALES: Entry = ("s", "F16", "[1,2]", 4);
+const ZERO_POINTS: Entry = ("z", "U8", "[1,2]", 2);
 
-/// Matrices whose tensors do not match each other, or not the program's group size.
+/// The matrix that the program expects: 64 values in groups of 32.
+pub const MATRIX: Matrix = Matrix { entries: &[PACKED, SCALES, ZERO_POINTS], group: 32 };
+
+const fn wrong_matrix(
+    what: &'static str,
+    (entries, group): (&'static [Entry], u64),
+    code: &'static str,
+    sentence: &'static str,
+) -> WrongMatrix {
+    WrongMatrix { what, matrix: Matrix { entries, group }, code, sentence }
+}
+
 #[rustfmt::skip]
-pub const UNMATCHED: [Unmatched; 6] = [
-    unmatched("of another group size", &[PACKED, SCALES, ZEROS], 64,
+pub const WRONG_MATRICES: [WrongMatrix; 6] = [
+    wrong_matrix("of another group size", (&[PACKED, SCALES, ZERO_POINTS], 64),
         "usage.quant-shape", "the scales of the matrix have size 2 on axis 1 (counted from 0), but 1 is"),
-    unmatched("of a group size that does not divide its rows", &[PACKED, SCALES, ZEROS], 128,
+    wrong_matrix("of a group size that does not divide its rows", (&[PACKED, SCALES, ZERO_POINTS], 128),
         "usage.quant-group", "rows of 64 values, group size 128"),
-    unmatched("with one scale for a row", &[PACKED, ("s", "F16", "[2]", 4), ZEROS], 32,
+    wrong_matrix("with one scale for a row", (&[PACKED, ("s", "F16", "[2]", 4), ZERO_POINTS], 32),
         "usage.quant-rank", "the scales of the matrix have rank 1, but 2 is needed"),
-    unmatched("with integers as scales", &[PACKED, ("s", "I16", "[1,2]", 4), ZEROS], 32,
+    wrong_matrix("with integers as scales", (&[PACKED, ("s", "I16", "[1,2]", 4), ZERO_POINTS], 32),
         "usage.quant-dtype", "the scales of the matrix have dtype I16, but F16, BF16 or F32 is needed"),
-    unmatched("with fewer zero points", &[PACKED, SCALES, ("z", "U8", "[1,1]", 1)], 32,
+    wrong_matrix("with fewer zero points", (&[PACKED, SCALES, ("z", "U8", "[1,1]", 1)], 32),
         "usage.quant-shape", "the zero points of the matrix have size 1 on axis 1 (counted from 0), but 2 is"),
-    unmatched("of 8-bit values", &[("w", "I8", "[1,64]", 64), SCALES, ZEROS], 32,
+    wrong_matrix("of 8-bit values", (&[("w", "I8", "[1,64]", 64), SCALES, ZERO_POINTS], 32),
         "usage.quant-dtype", "the weights of the matrix have dtype I8, but U8 or I32 is needed"),
 ];

@@ -119,8 +119,8 @@ unsafe extern "C" fn sft_recorder_begin(
     unsafe { end(Object::open(recorder, begin), error) }
 }
 
-/// Uses an open recorder. When the sink fails, it is closed: C does not know how many bytes were written, so it
-/// cannot continue.
+/// Uses an open recorder. When the sink fails, it is closed: C does not know how many bytes were written, so
+/// it cannot continue.
 ///
 /// # Safety
 /// See the header.

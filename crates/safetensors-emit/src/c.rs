@@ -44,7 +44,11 @@ fn begin(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::R
 fn numbers(constants: &Constants<'_>, prefix: &str) -> Vec<(String, String, &'static str)> {
     let address =
         constants.hex_address().map(|address| ("ADDRESS", address, "The address of the file in memory"));
-    let numbers = constants.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
+    let numbers = constants
+        .of_file()
+        .into_iter()
+        .chain(constants.of_memory())
+        .map(|(name, number, about)| (name, decimal(number), about));
     let [upper, lower] = hex_lines(constants.sha256());
     let sums = [
         ("SHA256", format!("{{ \\\n    {upper}, \\\n    {lower} }}"), "SHA-256 of the file"),

@@ -125,15 +125,20 @@ impl<'m> Constants<'m> {
         name.chars().map(comment_safe).collect()
     }
 
-    /// The numbers for the entire file: name, value and description. The first four may exceed the target's
-    /// `usize`.
-    pub(crate) fn numbers(&self) -> [(&'static str, u64, &'static str); 14] {
-        let Plan { sizes, largest_tensor, largest_row, .. } = &self.plan;
+    /// The numbers of the file, which may exceed the target's `usize`: name, value and description.
+    pub(crate) fn of_file(&self) -> [Number; 4] {
         [
             ("FILE_BYTES", self.plan.file_bytes, "Length of the file"),
             ("HEADER_BYTES", self.plan.header_bytes, "Length of the header, without the 8 bytes before it"),
             ("DATA_START", self.plan.data_start, "Offset of the data in the file"),
             ("DATA_BYTES", self.plan.data_bytes, "Length of the data"),
+        ]
+    }
+
+    /// The numbers of the memory that a device needs: name, value and description.
+    pub(crate) fn of_memory(&self) -> [Number; 10] {
+        let Plan { sizes, largest_tensor, largest_row, .. } = &self.plan;
+        [
             ("INDEX_TENSORS", sizes.tensors, "Number of tensors"),
             ("INDEX_DIMS", sizes.dims, "Total number of dimensions, all tensors together"),
             ("INDEX_NAME_BYTES", sizes.name_bytes, "Total length of all names, in bytes"),
@@ -151,6 +156,9 @@ impl<'m> Constants<'m> {
         ]
     }
 }
+
+/// A name, a value and a description.
+pub(crate) type Number = (&'static str, u64, &'static str);
 
 /// The bytes of a SHA-256 as numbers, in two lines.
 pub(crate) fn hex_lines(sum: &[u8; 32]) -> [String; 2] {

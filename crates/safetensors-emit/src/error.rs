@@ -27,6 +27,13 @@ pub enum EmitError {
     NotInBuildScript,
     /// A path cannot be written in a line of `cargo:rerun-if-changed`.
     Unwatchable(PathBuf),
+    /// The output has the name of another model's, which would be overwritten.
+    SameOutput {
+        /// The path of the output.
+        output: PathBuf,
+        /// The model that it was written for, and the other one.
+        models: [PathBuf; 2],
+    },
     /// The output cannot be written.
     Output {
         /// The path of the output.
@@ -53,6 +60,13 @@ impl fmt::Display for EmitError {
                 f,
                 "cargo cannot watch {path:?}: a path in UTF-8 is needed, without line breaks and without \
                  spaces at its end"
+            ),
+            Self::SameOutput { output, models: [first, second] } => write!(
+                f,
+                "{}: written for {}, and {} has the same name; rename one of them",
+                output.display(),
+                first.display(),
+                second.display()
             ),
             Self::Output { path, error } => write!(f, "cannot write {}: {error}", path.display()),
         }

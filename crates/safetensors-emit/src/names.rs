@@ -83,7 +83,7 @@ pub fn identifier(prefix: &str, name: &str) -> String {
 }
 
 /// Checks a prefix before a model is read. [`Constants::prefix`](crate::Constants::prefix) checks it, too.
-/// Returns it as it is written: in capitals.
+/// Returns the prefix in capitals, without `_` at its end.
 ///
 /// # Errors
 /// [`EmitError::Prefix`] when it has other characters than ASCII letters, digits and `_`, or does not begin

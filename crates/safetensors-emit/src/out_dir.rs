@@ -2,15 +2,17 @@
 
 use crate::{Constants, EmitError};
 use embedded_safetensors::FileModel;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::{env, fs, io};
 
 /// Writes the constants of a model for the program that cargo builds, to `$OUT_DIR/NAME.rs` for a model
 /// `NAME.safetensors`. Call it from `build.rs`. Cargo calls it again when the model has changed.
 ///
-/// For other options use [`Constants::build`].
+/// For other options use [`Constants::write_to_out_dir`].
 ///
 /// ```no_run
 /// // build.rs
@@ -20,10 +22,10 @@ use std::{env, fs, io};
 /// ```
 ///
 /// # Errors
-/// The model is missing or invalid; `OUT_DIR` is not set; the output cannot be written. Returned from `main`,
-/// the error ends the build with one sentence.
+/// The model is missing or invalid; another model has the same `NAME`; `OUT_DIR` is not set; the output
+/// cannot be written. Returned from `main`, the error ends the build with one sentence.
 pub fn build(model: impl AsRef<Path>) -> Result<(), EmitError> {
-    Constants::of(&FileModel::open(model)?)?.build()
+    Constants::of(&FileModel::open(model)?)?.write_to_out_dir()
 }
 
 impl Constants<'_> {
@@ -34,23 +36,25 @@ impl Constants<'_> {
     /// use safetensors_emit::{Constants, EmitError, FileModel};
     ///
     /// fn main() -> Result<(), EmitError> {
-    ///     Constants::of(&FileModel::open("model.safetensors")?)?.address(0x0806_0000)?.build()
+    ///     Constants::of(&FileModel::open("model.safetensors")?)?.address(0x0806_0000)?.write_to_out_dir()
     /// }
     /// ```
     ///
     /// # Errors
     /// As [`build`].
-    pub fn build(&self) -> Result<(), EmitError> {
-        self.build_in(env::var_os("OUT_DIR"), &mut io::stdout())
+    pub fn write_to_out_dir(&self) -> Result<(), EmitError> {
+        self.write_to(env::var_os("OUT_DIR"), &mut io::stdout())
     }
 
-    /// As [`build`](Self::build), with the value of `OUT_DIR` and the output that cargo reads.
-    fn build_in(&self, out_dir: Option<OsString>, cargo: &mut impl Write) -> Result<(), EmitError> {
-        let folder = out_dir.ok_or(EmitError::NotInBuildScript)?;
+    /// As [`write_to_out_dir`](Self::write_to_out_dir), with the value of `OUT_DIR` and the output that cargo
+    /// reads.
+    fn write_to(&self, out_dir: Option<OsString>, cargo: &mut impl Write) -> Result<(), EmitError> {
+        let directory = out_dir.ok_or(EmitError::NotInBuildScript)?;
         let model = self.model.path();
         let watched = model.to_str().filter(|path| is_one_line(path));
         let watched = watched.ok_or_else(|| EmitError::Unwatchable(model.to_path_buf()))?;
-        let path = Path::new(&folder).join(model.with_extension("rs").file_name().unwrap_or_default());
+        let path = Path::new(&directory).join(model.with_extension("rs").file_name().unwrap_or_default());
+        claim(&path, model)?;
         let mut text = Vec::new();
         let written = self
             .write_rust(&mut text)
@@ -58,6 +62,21 @@ impl Constants<'_> {
             .and_then(|()| writeln!(cargo, "cargo:rerun-if-changed={watched}"));
         written.map_err(|error| EmitError::Output { path, error })
     }
+}
+
+/// Notes which model an output is for.
+///
+/// # Errors
+/// [`EmitError::SameOutput`] when it is that of another model, which this one would overwrite.
+fn claim(output: &Path, model: &Path) -> Result<(), EmitError> {
+    static MODELS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
+    let first = models.entry(output.to_path_buf()).or_insert_with(|| model.to_path_buf());
+    if *first == model {
+        return Ok(());
+    }
+    let [output, first, second] = [output, first, model].map(Path::to_path_buf);
+    Err(EmitError::SameOutput { output, models: [first, second] })
 }
 
 /// Cargo reads its instructions line by line, without the spaces at the end.
@@ -74,40 +93,40 @@ mod tests {
     use std::path::Path;
 
     /// What is written for a model of this name in the directory, and what cargo is told.
-    fn built(folder: &Path, name: &str) -> Result<String, EmitError> {
-        let (model, mut cargo) = (folder.join(name), Vec::new());
+    fn built(directory: &Path, name: &str) -> Result<String, EmitError> {
+        let (model, mut cargo) = (directory.join(name), Vec::new());
         fs::write(&model, file(MODEL, 6)).expect("a model");
-        let out_dir = folder.as_os_str().to_owned();
-        Constants::of(&FileModel::open(&model)?)?.build_in(Some(out_dir), &mut cargo)?;
+        let out_dir = directory.as_os_str().to_owned();
+        Constants::of(&FileModel::open(&model)?)?.write_to(Some(out_dir), &mut cargo)?;
         Ok(String::from_utf8(cargo).expect("text"))
     }
 
     #[test]
     fn the_output_has_the_name_of_the_model() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         for (name, output) in [
             ("net.safetensors", "net.rs"),
             ("net.v2.st", "net.v2.rs"),
-            ("net", "net.rs"),
+            ("kws", "kws.rs"),
             ("größe {0} $X \"q\"", "größe {0} $X \"q\".rs"),
         ] {
-            let line = format!("cargo:rerun-if-changed={}\n", folder.path().join(name).display());
-            assert_eq!(built(folder.path(), name).expect("it is built"), line);
-            let text = fs::read_to_string(folder.path().join(output)).expect("the output");
+            let line = format!("cargo:rerun-if-changed={}\n", directory.path().join(name).display());
+            assert_eq!(built(directory.path(), name).expect("it is built"), line);
+            let text = fs::read_to_string(directory.path().join(output)).expect("the output");
             assert!(text.contains("pub const FC_WEIGHT: Tensor"), "{text}");
         }
     }
 
     #[test]
     fn errors_are_one_sentence() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("net");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("net");
         let shown = path.display();
         fs::write(&path, file(MODEL, 6)).expect("a model");
-        let (model, nowhere) = (FileModel::open(&path).expect("it is valid"), folder.path().join("none"));
+        let (model, nowhere) = (FileModel::open(&path).expect("it is valid"), directory.path().join("none"));
         let constants = Constants::of(&model).expect("its constants");
         let sentence = |out_dir: Option<&Path>| {
-            let built = constants.build_in(out_dir.map(|path| path.into()), &mut Vec::new());
+            let built = constants.write_to(out_dir.map(|path| path.into()), &mut Vec::new());
             format!("{:?}", built.expect_err("no output"))
         };
         assert_eq!(sentence(None), "OUT_DIR is not set: call this from build.rs");
@@ -122,19 +141,32 @@ mod tests {
         assert_eq!(changed, format!("{shown}: it has changed since it was opened"));
     }
 
+    #[test]
+    fn two_models_do_not_share_an_output() {
+        let directory = tempfile::tempdir().expect("a directory");
+        built(directory.path(), "net.a").expect("the first");
+        built(directory.path(), "net.a").expect("the first, again");
+        let [first, second] =
+            ["net.a", "net.b"].map(|name| directory.path().join(name).display().to_string());
+        let sentence = built(directory.path(), "net.b").expect_err("another one").to_string();
+        let output = directory.path().join("net.rs");
+        let expected = format!("{}: written for {first}, and {second} has the same name", output.display());
+        assert_eq!(sentence, expected + "; rename one of them");
+    }
+
     #[cfg(unix)]
     #[test]
     fn paths_that_cargo_cannot_watch_are_rejected() {
         use std::os::unix::ffi::OsStrExt;
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         let latin = std::ffi::OsStr::from_bytes(b"gr\xf6\xdfe");
         for name in ["a\nb", "a\r", "a "].map(Path::new).into_iter().chain([Path::new(latin)]) {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             // Some file systems have no such names.
             if fs::write(&path, file(MODEL, 6)).is_ok() {
                 let model = FileModel::open(&path).expect("it is valid");
                 let built = Constants::of(&model).expect("its constants");
-                let built = built.build_in(Some(folder.path().into()), &mut Vec::new());
+                let built = built.write_to(Some(directory.path().into()), &mut Vec::new());
                 let sentence = built.expect_err("no output").to_string();
                 assert!(sentence.starts_with("cargo cannot watch \""), "{sentence}");
                 assert!(!sentence.contains('\n'), "{sentence}");

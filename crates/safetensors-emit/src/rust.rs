@@ -1,7 +1,7 @@
 //! Writes a model as constants for Rust, `no_std`.
 
 use crate::Constants;
-use crate::constants::hex_lines;
+use crate::constants::{Number, hex_lines};
 use crate::names::{Identifiers, identifier};
 use embedded_safetensors::{file::FileTensor, tensor::MAX_RANK};
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use std::io::{self, Write};
 /// # Errors
 /// Those of `out`.
 pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
-    let numbers = numbers(constants, prefix);
+    let of_file = constants_of_file(constants, prefix);
     let lists = ["SHA256", "CRC32", "TENSORS", "QUERIES", "METADATA"].map(|name| named(prefix, name));
     let mut taken =
-        Identifiers::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()), &[]);
+        Identifiers::new(of_file.iter().map(|constant| constant.name.clone()).chain(lists.clone()), &[]);
     let [sha256, crc32, tensors, queries, metadata] = &lists;
     begin(constants, [tensors, queries], out)?;
-    for Number { name, kind, value, about } in &numbers {
+    for Constant { name, kind, value, about } in &of_file {
         writeln!(out, "/// {about}\npub const {name}: {kind} = {value};")?;
     }
     sums(constants, [sha256, crc32], out)?;
@@ -82,30 +82,34 @@ impl Tensor {{
     )
 }
 
-struct Number {
+/// A constant for the entire file.
+struct Constant {
     name: String,
     kind: &'static str,
     value: String,
     about: String,
 }
 
-/// The numbers for the entire file.
-fn numbers(constants: &Constants<'_>, prefix: &str) -> Vec<Number> {
+/// The constants for the entire file.
+fn constants_of_file(constants: &Constants<'_>, prefix: &str) -> Vec<Constant> {
     let address = constants.hex_address().map(|value| {
         let (name, about) = (named(prefix, "ADDRESS"), "The address of the file in memory.".to_owned());
-        Number { name, kind: "usize", value, about }
+        Constant { name, kind: "usize", value, about }
     });
-    let numbers = constants.numbers().into_iter().enumerate().map(|(place, (name, value, about))| {
-        let about = match name {
-            "INDEX_TENSORS" => {
-                "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds the index.".into()
-            }
-            _ => format!("{about}."),
-        };
-        let kind = if place < 4 { "u64" } else { "usize" };
-        Number { name: named(prefix, name), kind, value: value.to_string(), about }
-    });
-    address.into_iter().chain(numbers).collect()
+    let of_kind = |kind: &'static str| {
+        move |(name, value, about): Number| {
+            let about = match name {
+                "INDEX_TENSORS" => {
+                    "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds the index.".into()
+                }
+                _ => format!("{about}."),
+            };
+            Constant { name: named(prefix, name), kind, value: value.to_string(), about }
+        }
+    };
+    let of_file = constants.of_file().into_iter().map(of_kind("u64"));
+    let of_memory = constants.of_memory().into_iter().map(of_kind("usize"));
+    address.into_iter().chain(of_file).chain(of_memory).collect()
 }
 
 fn sums(constants: &Constants<'_>, [sha256, crc32]: [&str; 2], out: &mut impl Write) -> io::Result<()> {
@@ -133,7 +137,7 @@ fn declare(
 ) -> io::Result<()> {
     let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
     let (name, dtype, dims) = (tensor.name(), tensor.dtype().name(), dims.join(", "));
-    writeln!(out, "/// {name:?}: {dtype} [{dims}]\npub const {identifier}: Tensor = Tensor {{")?;
+    writeln!(out, "/// {}{dtype} `[{dims}]`\npub const {identifier}: Tensor = Tensor {{", in_docs(name))?;
     writeln!(out, "    index: {index},\n    name: {},", literal(name))?;
     writeln!(out, "    dtype: Dtype::{dtype},\n    shape: &[{dims}],")?;
     writeln!(out, "    elements: {},\n    bytes: {},", tensor.elements(), tensor.byte_len())?;
@@ -163,6 +167,11 @@ fn pairs(constants: &Constants<'_>, metadata: &str, out: &mut impl Write) -> io:
     let mut pairs = constants.metadata().map(|(key, value)| (literal(key), literal(value)));
     pairs.try_for_each(|(key, value)| writeln!(out, "    ({key}, {value}),"))?;
     writeln!(out, "];")
+}
+
+/// A name as code in Markdown, with a colon; nothing if it would end the code.
+fn in_docs(name: &str) -> String {
+    if name.contains('`') { String::new() } else { format!("`{name:?}`: ") }
 }
 
 /// A literal in ASCII: rustc rejects characters that change the text direction.

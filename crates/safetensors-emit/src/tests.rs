@@ -7,7 +7,7 @@ use embedded_safetensors::integrity::{Crc32, Sha256};
 /// The header of a model with 6 bytes of data.
 pub const MODEL: &str = r#"{"fc.weight":{"dtype":"U8","shape":[2,3],"data_offsets":[0,6]}}"#;
 
-/// A model with this header and so many bytes of data.
+/// A model with this header and this many bytes of data.
 pub fn file(header: &str, bytes: u8) -> Vec<u8> {
     let data: Vec<u8> = (0..bytes).collect();
     [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat()

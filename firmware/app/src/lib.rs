@@ -34,4 +34,4 @@ pub use report::Defmt;
 pub use report::{Event, FailureSink, Sink, Text};
 pub use storage::{Counted, Reads};
 #[cfg(feature = "wrong-models")]
-pub use wrong_models::refuse_wrong_models;
+pub use wrong_models::reject_wrong_models;

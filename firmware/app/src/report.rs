@@ -87,9 +87,9 @@ pub enum Event<'a> {
     /// All vectors have their verdicts.
     #[cfg(feature = "vectors")]
     Vectors(Totals),
-    /// A wrong model has been refused by all APIs.
+    /// A wrong model has been rejected by all APIs that can detect it.
     #[cfg(feature = "wrong-models")]
-    Refused {
+    Rejected {
         /// What is wrong with it.
         what: &'a str,
         /// The tensor that the error is about.
@@ -127,7 +127,7 @@ sentences! {
     #[cfg(feature = "vectors")]
     Self::Vectors(totals) => "vectors: {}", totals;
     #[cfg(feature = "wrong-models")]
-    Self::Refused { what, tensor, kind } => "refused: {}: {}: error[{}]: {}", what, tensor, kind.code(), kind;
+    Self::Rejected { what, tensor, kind } => "rejected: {}: {}: error[{}]: {}", what, tensor, kind.code(), kind;
     Self::Ram { statics, stack, limit } =>
         "RAM: {} of {} bytes, {} static and {} of stack", statics + stack, limit, statics, stack;
 }

@@ -59,9 +59,9 @@ async fn other_work() {
 }
 
 async fn run<F: ReadNorFlash>(flash: F) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
-    let mut tensors = TENSORS;
-    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut [0; 256]).await?;
-    model.verify_embedded(Sha256::new(), &mut [0; 256]).await?; // one flipped bit in a weight is an error
+    let (mut tensors, mut window) = (TENSORS, [0; 256]);
+    let mut model = Model::open_with(NorFile::new(flash), &mut tensors, &mut window).await?;
+    model.verify_embedded(Sha256::new(), &mut window).await?; // one flipped bit in a weight is an error
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales).await?;

@@ -53,9 +53,9 @@ fn partition(flash: &mut FlashStorage<'_>, label: &str) -> Option<Range<u32>> {
 }
 
 fn run<F: ReadNorFlash>(file: NorFile<F>) -> Result<[f32; 3], ReadError<NorError<F::Error>>> {
-    let mut tensors = TENSORS;
-    let mut model = Model::open_with(file, &mut tensors, &mut [0; 256])?;
-    model.verify_embedded(Sha256::new(), &mut [0; 256])?; // one flipped bit in a weight is an error
+    let (mut tensors, mut window) = (TENSORS, [0; 256]);
+    let mut model = Model::open_with(file, &mut tensors, &mut window)?;
+    model.verify_embedded(Sha256::new(), &mut window)?; // one flipped bit in a weight is an error
     let [weight, scale, bias] = &tensors;
     let (mut row, mut scales, mut outputs) = ([0.0; 8], [0.0; 3], [0.0; 3]);
     model.reader(scale)?.values().read_exact(&mut scales)?;

@@ -66,7 +66,7 @@ pub const SHA256: [u8; 32] = [
 /// The CRC-32 of the file, for `Model::verify`.
 pub const CRC32: u32 = 0xc5f9bfb9;
 
-/// "fc1.bias": U8 [4]
+/// `"fc1.bias"`: U8 `[4]`
 pub const FC1_BIAS: Tensor = Tensor {
     index: 0,
     name: "fc1.bias",
@@ -78,7 +78,7 @@ pub const FC1_BIAS: Tensor = Tensor {
     begin: 0,
 };
 
-/// "fc1.weight": U8 [2, 4]
+/// `"fc1.weight"`: U8 `[2, 4]`
 pub const FC1_WEIGHT: Tensor = Tensor {
     index: 1,
     name: "fc1.weight",

@@ -70,7 +70,7 @@ pub const SHA256: [u8; 32] = [
 /// The CRC-32 of the file, for `Model::verify`.
 pub const CRC32: u32 = 0xcc75a649;
 
-/// "fc1.weight": F32 [2, 3]
+/// `"fc1.weight"`: F32 `[2, 3]`
 pub const FC1_WEIGHT: Tensor = Tensor {
     index: 0,
     name: "fc1.weight",
@@ -83,7 +83,7 @@ pub const FC1_WEIGHT: Tensor = Tensor {
     address: 0x08060472,
 };
 
-/// "FC1_WEIGHT": I8 [4]
+/// `"FC1_WEIGHT"`: I8 `[4]`
 pub const FC1_WEIGHT_2: Tensor = Tensor {
     index: 1,
     name: "FC1_WEIGHT",
@@ -96,7 +96,7 @@ pub const FC1_WEIGHT_2: Tensor = Tensor {
     address: 0x0806048a,
 };
 
-/// "fc1.weight.bytes": F64 [1, 1]
+/// `"fc1.weight.bytes"`: F64 `[1, 1]`
 pub const FC1_WEIGHT_BYTES: Tensor = Tensor {
     index: 2,
     name: "fc1.weight.bytes",
@@ -109,7 +109,7 @@ pub const FC1_WEIGHT_BYTES: Tensor = Tensor {
     address: 0x0806048e,
 };
 
-/// "int": F16 []
+/// `"int"`: F16 `[]`
 pub const INT: Tensor = Tensor {
     index: 3,
     name: "int",
@@ -122,7 +122,7 @@ pub const INT: Tensor = Tensor {
     address: 0x08060496,
 };
 
-/// "0": BF16 [1]
+/// `"0"`: BF16 `[1]`
 pub const T_0: Tensor = Tensor {
     index: 4,
     name: "0",
@@ -135,7 +135,7 @@ pub const T_0: Tensor = Tensor {
     address: 0x08060498,
 };
 
-/// "层": U8 [2]
+/// `"层"`: U8 `[2]`
 pub const TENSOR: Tensor = Tensor {
     index: 5,
     name: "\u{5c42}",
@@ -148,7 +148,7 @@ pub const TENSOR: Tensor = Tensor {
     address: 0x0806049a,
 };
 
-/// "重": BOOL [3]
+/// `"重"`: BOOL `[3]`
 pub const TENSOR_2: Tensor = Tensor {
     index: 6,
     name: "\u{91cd}",
@@ -161,7 +161,7 @@ pub const TENSOR_2: Tensor = Tensor {
     address: 0x0806049c,
 };
 
-/// "a\"b\\c\n*/??/ \u{202e}\0": U8 [1]
+/// `"a\"b\\c\n*/??/ \u{202e}\0"`: U8 `[1]`
 pub const A_B_C: Tensor = Tensor {
     index: 7,
     name: "a\"b\\c\n*/??/ \u{202e}\u{0}",
@@ -174,7 +174,7 @@ pub const A_B_C: Tensor = Tensor {
     address: 0x0806049f,
 };
 
-/// "": I64 [1]
+/// `""`: I64 `[1]`
 pub const TENSOR_3: Tensor = Tensor {
     index: 8,
     name: "",
@@ -187,7 +187,7 @@ pub const TENSOR_3: Tensor = Tensor {
     address: 0x080604a0,
 };
 
-/// "file": U16 [1, 1, 2]
+/// `"file"`: U16 `[1, 1, 2]`
 pub const FILE: Tensor = Tensor {
     index: 9,
     name: "file",
@@ -200,7 +200,7 @@ pub const FILE: Tensor = Tensor {
     address: 0x080604a8,
 };
 
-/// "h": U32 [1]
+/// `"h"`: U32 `[1]`
 pub const H: Tensor = Tensor {
     index: 10,
     name: "h",
@@ -213,7 +213,7 @@ pub const H: Tensor = Tensor {
     address: 0x080604ac,
 };
 
-/// "tensors": I16 [1]
+/// `"tensors"`: I16 `[1]`
 pub const TENSORS_2: Tensor = Tensor {
     index: 11,
     name: "tensors",
@@ -226,7 +226,7 @@ pub const TENSORS_2: Tensor = Tensor {
     address: 0x080604b0,
 };
 
-/// "packed": F4 [2, 4]
+/// `"packed"`: F4 `[2, 4]`
 pub const PACKED: Tensor = Tensor {
     index: 12,
     name: "packed",
@@ -239,7 +239,7 @@ pub const PACKED: Tensor = Tensor {
     address: 0x080604b2,
 };
 
-/// "pair": C64 [1]
+/// `"pair"`: C64 `[1]`
 pub const PAIR: Tensor = Tensor {
     index: 13,
     name: "pair",
@@ -254,7 +254,7 @@ pub const PAIR: Tensor = Tensor {
 
 // "deep": U8 with 9 dimensions is left out: a query has at most 8.
 
-/// "sha256": I8 [1]
+/// `"sha256"`: I8 `[1]`
 pub const SHA256_2: Tensor = Tensor {
     index: 14,
     name: "sha256",
@@ -267,7 +267,7 @@ pub const SHA256_2: Tensor = Tensor {
     address: 0x080604bf,
 };
 
-/// "none": F32 [0, 18446744073709551615]
+/// `"none"`: F32 `[0, 18446744073709551615]`
 pub const NONE: Tensor = Tensor {
     index: 15,
     name: "none",

@@ -572,7 +572,6 @@ errors! {
             rank: u64,
         } = "usage.axes" {
             if asked == 1 && rank == 0 => "a scalar has no axes, so it has no rows and takes no range";
-            if asked == 1 => "the tensor has {} axes, but 1 range was given", Number(rank);
             if rank == 1 => "the tensor has 1 axis, but {} ranges were given", Number(asked);
             "the tensor has {} axes, but {} ranges were given", Number(rank), Number(asked);
         }

@@ -18,18 +18,20 @@ struct Unit([u8; LARGEST_UNIT]);
 /// Returns how many bytes of a buffer are before the first one that is aligned for a driver with this unit.
 /// Drivers that use DMA or functions in ROM need that; esp-storage would copy through 4 KiB of stack.
 fn misaligned(buffer: &[u8], unit: usize) -> usize {
-    let alignment = if unit <= align_of::<Unit>() && unit.is_power_of_two() { unit } else { 1 };
+    let alignment = if unit.is_power_of_two() { unit.min(align_of::<Unit>()) } else { 1 };
     buffer.as_ptr().addr().wrapping_neg() & (alignment - 1)
 }
 
 /// A file in NOR flash, or in a partition of one. If the flash is [`NorFlash`], a file can be recorded there.
 ///
 /// Reads may begin and end anywhere. If a read begins at a multiple of `READ_SIZE`, whole units go directly
-/// into your buffer. Partial units go through a few bytes on the stack. The driver only gets memory that is
-/// aligned to its units, up to 16 bytes: values in a buffer that is not are read after its first aligned byte
-/// and moved.
+/// into your buffer. Partial units go through a few bytes on the stack.
 ///
-/// *Memory*: 24 bytes and that of `F`; during a read 64 bytes of stack.
+/// The driver only gets memory that is aligned to its units, or to 16 bytes if they are larger. If your
+/// buffer is not, bytes are read to its first aligned byte and then moved to its front, and are written 64
+/// at a time, unless a unit is larger.
+///
+/// *Memory*: 24 bytes and that of `F`; during a read or a write 64 bytes of stack.
 ///
 /// ```
 /// use embedded_safetensors::io::{NorError, NorFile};
@@ -113,15 +115,21 @@ impl<F: ReadNorFlash> NorFile<F> {
         (self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0)), available)
     }
 
-    /// Reads whole units straight into the buffer, after this many of its bytes, and moves them to its front.
-    async fn read_units(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
-        let aligned = buffer.get_mut(skip..).unwrap_or_default();
+    /// Reads whole units into the buffer, after the bytes of it `before` they are aligned, and moves them to
+    /// its front.
+    async fn read_units(
+        &mut self,
+        address: u32,
+        before: usize,
+        buffer: &mut [u8],
+    ) -> Result<usize, F::Error> {
+        let aligned = buffer.get_mut(before..).unwrap_or_default();
         let len = aligned.len() - aligned.len() % F::READ_SIZE;
         if let Some((units, _)) = aligned.split_at_mut_checked(len) {
             self.flash.read(address, units).await?;
         }
-        if skip > 0 {
-            move_to_front(buffer, skip);
+        if before > 0 {
+            move_to_front(buffer, before);
         }
         Ok(len)
     }
@@ -233,10 +241,11 @@ impl<F: NorFlash> WriteAt for NorFile<F> {
     async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
         let (address, available) = self.address_of(offset, bytes.len());
         let mut bytes = bytes.get(..available).unwrap_or(bytes);
-        let mut unit = Unit([0; LARGEST_UNIT]);
+        let mut units = Unit([0; LARGEST_UNIT]);
+        // Larger units are the business of the driver.
         if F::WRITE_SIZE <= LARGEST_UNIT && misaligned(bytes, F::WRITE_SIZE) > 0 {
-            let count = copy(&mut unit.0, bytes);
-            bytes = unit.0.get(..count).unwrap_or_default();
+            let count = copy(&mut units.0, bytes);
+            bytes = units.0.get(..count).unwrap_or_default();
         }
         if !bytes.is_empty() {
             self.flash().write(address, bytes).await.map_err(NorError)?;

@@ -123,12 +123,7 @@ impl Matrix {
         // A group is a power of two, or the entire row.
         let groups = if group == columns { 1 } else { columns >> group.trailing_zeros() };
         self.check_scales(rows, groups).map_err(|kind| self.scales.error(kind, data_start))?;
-        // Compared with scales that are right: otherwise zero points would be called wrong that are not.
-        if let Some((zeros, kind)) =
-            self.zeros.and_then(|zeros| Some((zeros, zeros.difference(&self.scales)?)))
-        {
-            return Err(zeros.error(kind, data_start));
-        }
+        self.check_zeros(data_start)?;
         let scale = self.scales.location.dtype;
         let row_len = if format.is_narrow() { columns >> 1 } else { columns };
         Ok(Layout {
@@ -207,6 +202,17 @@ impl Matrix {
             1 | 2 => Ok(()),
             _ => Err(ErrorKind::QuantRank { role, found, needed: if is_q8 { 1 } else { 2 } }),
         }
+    }
+
+    /// Checks the shape of the zero points: after that of the scales, so that wrong scales are not reported
+    /// as wrong zero points.
+    ///
+    /// # Errors
+    /// [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`].
+    fn check_zeros(&self, data_start: u64) -> Result<(), Error> {
+        let Some(zeros) = &self.zeros else { return Ok(()) };
+        let difference = zeros.difference(&self.scales);
+        difference.map_or(Ok(()), |kind| Err(zeros.error(kind, data_start)))
     }
 
     /// Returns where the scales or zero points of each row are.

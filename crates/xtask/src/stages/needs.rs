@@ -22,6 +22,8 @@ pub enum Need {
     CBoards,
     /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
+    /// A compiler of C that finds wrong accesses of memory, and the Debian package that contains it.
+    Sanitizers(&'static str, &'static str),
     /// The oldest Rust that the libraries promise to compile with.
     OldestRust,
     /// A program that cargo installs, and its package.
@@ -53,6 +55,9 @@ impl Need {
             },
             Self::CBoards => super::c_boards::prepare(),
             Self::Program(program, package) => vec![machine::need_program(program, package)],
+            Self::Sanitizers(compiler, package) => {
+                vec![machine::need_sanitizers(compiler, package, &workspace::target_dir())]
+            }
             Self::OldestRust => {
                 let need = |version: String| need_rust(&version, "the oldest that is promised");
                 vec![super::targets::oldest_rust().and_then(need)]

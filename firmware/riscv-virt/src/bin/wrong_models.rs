@@ -1,11 +1,11 @@
-//! Refuses the wrong models, which are in the program.
+//! Rejects the wrong models, which are in the program.
 #![no_std]
 #![no_main]
 
 #[board::entry]
 fn main() -> ! {
     riscv_virt::run(|sink, _| {
-        app::refuse_wrong_models(sink);
+        app::reject_wrong_models(sink);
         Ok(())
     })
 }

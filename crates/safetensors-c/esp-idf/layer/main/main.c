@@ -1,5 +1,5 @@
 /* A model in the partition `model`: `parttool.py write_partition --partition-name model --input model.safetensors`
- * writes it. The name of the component's directory must be `safetensors`; link it if it is not. */
+ * writes it. */
 #include "esp_log.h"
 #include "esp_partition.h"
 #include "safetensors.h"
