@@ -87,6 +87,11 @@ fn place() -> Place {
     place
 }
 
+/// The note about the tensor of 9 dimensions.
+fn left_out(list: &str) -> String {
+    format!("2-model.st: left out of the {list}: 1 tensor of more than 8 dimensions\n")
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -163,7 +168,7 @@ int main(void) {
 #[test]
 fn c_header_compiles_and_matches_the_model() {
     let place = place();
-    place.run(["emit", "--at", "0x08060000", "-o", "model.h", "2-model.st"]).is(0, "", "");
+    place.run(["emit", "--at", "0x08060000", "-o", "model.h", "2-model.st"]).is(0, "", &left_out("requests"));
     let header = fs::read_to_string(place.path("model.h")).expect("text");
     assert!(header.is_ascii() && header.starts_with("/* Written by safetensors-emit from 2-model.st."));
     place.put("main.c", PROGRAM.as_bytes());
@@ -175,6 +180,79 @@ fn c_header_compiles_and_matches_the_model() {
             assert_eq!(lines.lines().collect::<Vec<_>>(), expected(), "{compiler}");
         }
     }
+}
+
+const REQUESTING: &str = r#"
+#include "model.h"
+#include <safetensors.h>
+#include <stdio.h>
+
+static const sft_request REQUESTS[] = MODEL_2_MODEL_REQUESTS;
+
+int main(void) {
+    const size_t count = sizeof REQUESTS / sizeof REQUESTS[0];
+    for (size_t at = 0; at < count; at++) {
+        const sft_request *request = &REQUESTS[at];
+        for (const char *text = request->name; *text; text++) printf("%02x", (unsigned)(unsigned char)*text);
+        printf(" %lu %d %d", (unsigned long)request->dtypes, (int)request->rank, (int)request->optional);
+        for (int axis = 0; axis < SFT_MAX_RANK; axis++) printf(" %llu", (unsigned long long)request->shape[axis]);
+        putchar('\n');
+    }
+    return !(count == MODEL_2_MODEL_REQUEST_COUNT && MODEL_2_MODEL_FC1_WEIGHT_REQUEST == 0
+             && MODEL_2_MODEL_PAIR_REQUEST == 12 && MODEL_2_MODEL_NONE_REQUEST == 14);
+}
+"#;
+
+/// Compiles a program in C and in C++ with `safetensors.h`, and calls a function with each compiler's name.
+fn with_library_header(place: &Place, args: &[&str], each: impl Fn(&str)) {
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/safetensors-c/include");
+    let strict = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-I", include];
+    for (compiler, language) in [("gcc", &["-std=c99"][..]), ("g++", &["-std=c++11", "-x", "c++"])] {
+        if has(compiler) {
+            let mut command = Command::new(compiler);
+            done(command.args(language).args(strict).args(args).current_dir(place.path(".")));
+            each(compiler);
+        }
+    }
+}
+
+#[test]
+fn c_requests_are_those_of_the_model() {
+    let place = place();
+    place.run(["emit", "-o", "model.h", "2-model.st"]);
+    place.put("main.c", REQUESTING.as_bytes());
+    let header = include_str!("../../crates/safetensors-c/include/safetensors.h");
+    let line = |made: &Made| {
+        let bit =
+            header.split_once(&format!("#define SFT_{} (UINT32_C(1) << ", made.dtype)).expect("a dtype").1;
+        let bit: u32 = bit.split(')').next().expect("its bit").parse().expect("a number");
+        let dims = made.dims.iter().chain(&[0; 8]).take(8).map(|dim| format!(" {dim}")).collect::<String>();
+        format!("{} {} {} 0{dims}", hex(made.name.as_bytes()), 1 << bit, made.dims.len())
+    };
+    let requested = |made: &Made| made.dims.len() <= 8 && !made.name.contains('\0');
+    let expected: Vec<String> = made().iter().filter(|made| requested(made)).map(line).collect();
+    assert_eq!(expected.len(), made().len() - 2);
+    with_library_header(&place, &["-o", "main", "main.c"], |compiler| {
+        let lines = done(Command::new(place.path("main")).current_dir(place.path(".")));
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{compiler}");
+    });
+    let text = fs::read_to_string(place.path("model.h")).expect("text");
+    assert!(text.contains("/* Requests of all tensors but 2, in the order of the data."), "{text}");
+    for why in ["in C the name ends at its NUL", "9 dimensions, but a request has at most 8"] {
+        assert_eq!(text.matches(&format!("/* No REQUEST: {why} */")).count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn the_page_of_c_compiles_with_the_requests() {
+    let (_, page) = include_str!("../../docs/src/c.md")
+        .split_once("## The table from the model file\n")
+        .expect("the section");
+    let program = page.split_once("```c\n").expect("a program").1.split_once("```").expect("its end").0;
+    let place = Place::new();
+    place.put("model.safetensors", &page_model()).put("main.c", program.as_bytes());
+    place.run(["emit", "--prefix", "net", "-o", "net.h", "model.safetensors"]).is(0, "", "");
+    with_library_header(&place, &["-c", "main.c"], |_| ());
 }
 
 /// Compares an output with the committed file that the tests include. `BLESS=1` updates it.
@@ -191,7 +269,8 @@ fn matches(name: &str, output: &str, committed: &str) {
 #[test]
 fn rust_constants_are_those_of_the_tests() {
     let place = place();
-    place.run(["emit", "--at", "0x08060000", "-o", "model.rs", "2-model.st"]).is(0, "", "");
+    place.run(["emit", "--at", "0x08060000", "-o", "model.rs", "2-model.st"]).is(0, "", &left_out("queries"));
+    assert_eq!(place.run(["emit", "--json", "2-model.st"]).err, "", "JSON has all tensors");
     let output = fs::read_to_string(place.path("model.rs")).expect("text");
     matches("names.rs", &output, include_str!("emitted/names.rs"));
     place.put("none", &file("{}", &[])).put("model.safetensors", &page_model());
@@ -367,7 +446,7 @@ fn a_model_without_tensors_compiles_too() {
     let place = Place::new();
     place
         .put("m", &file("{}", &[]))
-        .put("main.c", b"#include \"m.h\"\n#define X(...) 1\nint main(void) { return M_INDEX_TENSORS; }\n");
+        .put("main.c", b"#include \"m.h\"\nint main(void) { return M_INDEX_TENSORS + M_REQUEST_COUNT; }\n");
     place.run(["emit", "-o", "m.h", "m"]).is(0, "", "");
     if has("gcc") {
         let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];

@@ -521,6 +521,28 @@ fn misspelled_sums_and_bad_models_are_reported() {
     assert_eq!(place.run(["hash", "--embed", "--check-embedded", "short"]).code, Some(2));
 }
 
+#[test]
+fn models_in_several_files_have_no_sum_of_their_own() {
+    let place = Place::new();
+    place.put("m", &sound());
+    assert_eq!(place.run(["split", "m", "-o", "d", "--max-size", "3"]).code, Some(0));
+    let files = ["d/model-00001-of-00002.safetensors", "d/model-00002-of-00002.safetensors"];
+    let bytes = || files.map(|name| fs::read(place.path(name)).expect("a shard"));
+    let before = bytes();
+    for option in ["--embed", "--check-embedded"] {
+        for path in ["d", "d/model.safetensors.index.json"] {
+            let why = "is in 2 files, but a device needs one; use `safetensors join`";
+            place.run(["hash", option, path]).is(2, "", &format!("{path}: {why}\n"));
+        }
+    }
+    assert_eq!(bytes(), before);
+    fs::create_dir(place.path("one")).expect("a directory");
+    place.put("one/model.safetensors", &sound());
+    let run = place.run(["hash", "--embed", "one"]);
+    assert!(run.code == Some(0) && run.out.starts_with("one/model.safetensors: sum "), "{run:?}");
+    place.run(["hash", "--check-embedded", "one"]).is(0, "one/model.safetensors: ok\n", "");
+}
+
 /// The sum of a file is wrong in every other one.
 #[test]
 fn new_files_have_no_sum_of_an_old_one() {

@@ -135,6 +135,48 @@ fn usual_zero_points_are_left_out() {
     assert!(!place.run(["decode", "out"]).out.contains("zero_point"));
 }
 
+/// A layer of this name whose stored zero points are all this byte, two of them.
+fn with_zeros(names: [&'static str; 3], zeros: u8) -> Vec<Tensor> {
+    let mut tensors = gptq(1);
+    tensors.truncate(3);
+    for (tensor, name) in tensors.iter_mut().zip(names) {
+        tensor.0 = name;
+    }
+    tensors[1].3 = vec![zeros; tensors[1].3.len()];
+    tensors
+}
+
+#[test]
+fn the_other_format_of_gptq_is_suggested() {
+    let [first, second] = [["a.qweight", "a.qzeros", "a.scales"], ["b.qweight", "b.qzeros", "b.scales"]];
+    let warning = |stored: u8, other: &str| {
+        format!(
+            "m: warning: tensor \"a.qzeros\" and all like it store only the zero point {stored}, as a symmetric \
+             model of --from {other} does: use that, or every weight is shifted by one step\n"
+        )
+    };
+    for (from, zeros, expected) in [
+        ("gptq-v2", [0x77, 0x77], warning(7, "gptq")),
+        ("gptq", [0x88, 0x88], warning(8, "gptq-v2")),
+        ("gptq", [0x77, 0x77], String::new()),
+        ("gptq-v2", [0x88, 0x88], String::new()),
+        // One layer alone may have such zero points.
+        ("gptq-v2", [0x77, 0x78], String::new()),
+        ("gptq", [0x88, 0x77], String::new()),
+        ("gptq", [0x98, 0x88], String::new()),
+    ] {
+        let place = Place::new();
+        place.put("m", &model(&[with_zeros(first, zeros[0]), with_zeros(second, zeros[1])].concat()));
+        let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
+        assert_eq!((run.code, run.err), (Some(0), expected), "{from} {zeros:?}");
+    }
+    let place = Place::new();
+    let mut outputs = awq();
+    outputs[1].3.fill(0x77);
+    place.put("m", &model(&outputs));
+    assert_eq!(place.run(["quant", "m", "--from", "awq", "-o", "out"]).err, "");
+}
+
 #[test]
 fn large_layers_are_rewritten_in_bands() {
     // More than 4 MiB of integers.

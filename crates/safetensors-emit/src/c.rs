@@ -7,9 +7,9 @@ use embedded_safetensors::{Dtype, file::FileTensor, tensor::MAX_RANK};
 use std::io::{self, Write};
 
 /// The suffixes of a tensor's macros.
-const FIELDS: [&str; 10 + MAX_RANK] = [
-    "NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS", "BYTES", "OFFSET", "BEGIN", "ADDRESS", "DIM0",
-    "DIM1", "DIM2", "DIM3", "DIM4", "DIM5", "DIM6", "DIM7",
+const FIELDS: [&str; 11 + MAX_RANK] = [
+    "NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS", "BYTES", "OFFSET", "BEGIN", "ADDRESS", "REQUEST",
+    "DIM0", "DIM1", "DIM2", "DIM3", "DIM4", "DIM5", "DIM6", "DIM7",
 ];
 
 /// Writes the header.
@@ -26,9 +26,18 @@ pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> i
     for (name, value, about) in &numbers {
         writeln!(out, "/* {about} */\n#define {name} {value}")?;
     }
+    let mut requests = Vec::new();
     for (tensor, base) in constants.tensors().zip(&identifiers) {
         macros(constants, &tensor, base, out)?;
+        match obstacle(&tensor) {
+            Some(why) => writeln!(out, "/* No REQUEST: {why} */")?,
+            None => {
+                writeln!(out, "#define {base}_REQUEST {}", requests.len())?;
+                requests.push(request(&tensor));
+            }
+        }
     }
+    list(prefix, &requests, identifiers.len() - requests.len(), out)?;
     table(constants, prefix, &identifiers, out)?;
     metadata(constants, prefix, out)?;
     writeln!(out, "\n#endif")
@@ -59,8 +68,8 @@ fn numbers(constants: &Constants<'_>, prefix: &str) -> Vec<(String, String, &'st
 }
 
 /// The names of the lists.
-fn lists(prefix: &str) -> [String; 3] {
-    ["H", "TENSORS", "METADATA"].map(|name| format!("{prefix}_{name}"))
+fn lists(prefix: &str) -> [String; 5] {
+    ["H", "TENSORS", "METADATA", "REQUESTS", "REQUEST_COUNT"].map(|name| format!("{prefix}_{name}"))
 }
 
 fn macros(
@@ -121,6 +130,40 @@ fn c_type(dtype: Dtype) -> Option<&'static str> {
             _ => return None,
         },
     })
+}
+
+/// Why the C API cannot request a tensor, if it cannot.
+fn obstacle(tensor: &FileTensor<'_>) -> Option<String> {
+    match tensor.dims().len() {
+        0..=MAX_RANK => tensor.name().contains('\0').then(|| "in C the name ends at its NUL".to_owned()),
+        rank => Some(format!("{rank} dimensions, but a request has at most {MAX_RANK}")),
+    }
+}
+
+/// An `sft_request` for tables.
+fn request(tensor: &FileTensor<'_>) -> String {
+    let (name, dtype, rank) = (string(tensor.name()), tensor.dtype().name(), tensor.dims().len());
+    let dims = match tensor.dims() {
+        [] => "0".to_owned(),
+        dims => dims.iter().map(|&dim| decimal(dim)).collect::<Vec<_>>().join(", "),
+    };
+    format!("SFT_REQUIRED({name}, SFT_{dtype}, {rank}, {dims})")
+}
+
+/// The initialiser of the requests. There is none if it would be empty, which C forbids.
+fn list(prefix: &str, requests: &[String], left_out: usize, out: &mut impl Write) -> io::Result<()> {
+    if requests.is_empty() {
+        writeln!(out, "\n/* There is no {prefix}_REQUESTS, because no tensor can be requested */")?;
+    } else {
+        let but = if left_out == 0 { String::new() } else { format!(" but {left_out}") };
+        writeln!(
+            out,
+            "\n/* Requests of all tensors{but}, in the order of the data. They need safetensors.h:"
+        )?;
+        writeln!(out, " *     static const sft_request REQUESTS[] = {prefix}_REQUESTS; */")?;
+        writeln!(out, "#define {prefix}_REQUESTS {{ \\\n    {} }}", requests.join(", \\\n    "))?;
+    }
+    writeln!(out, "#define {prefix}_REQUEST_COUNT {}", requests.len())
 }
 
 /// A macro that calls another one for each tensor.

@@ -4,7 +4,7 @@ use crate::names::{check_prefix, prefix_of};
 use crate::plan::Plan;
 use crate::sums::Sums;
 use crate::{EmitError, c, rust};
-use embedded_safetensors::{FileModel, file::FileTensor};
+use embedded_safetensors::{FileModel, file::FileTensor, tensor::MAX_RANK};
 use std::io::{self, Write};
 
 /// What a program expects of a model: its tensors, the memory that they need, and the sums of its file.
@@ -68,7 +68,8 @@ impl<'m> Constants<'m> {
         rust::write(self, self.prefix.as_deref().unwrap_or_default(), out)
     }
 
-    /// Writes a header for C99 and C++. It needs nothing but `stdint.h`.
+    /// Writes a header for C99 and C++. It needs nothing but `stdint.h`, and `safetensors.h` where its
+    /// `REQUESTS` are used.
     ///
     /// # Errors
     /// Those of `out`.
@@ -95,6 +96,11 @@ impl<'m> Constants<'m> {
     /// Returns the tensors, in data order.
     pub fn tensors(&self) -> impl Iterator<Item = FileTensor<'m>> {
         self.model.tensors()
+    }
+
+    /// Returns how many tensors have no query, because they have more than 8 dimensions.
+    pub fn left_out(&self) -> u64 {
+        self.tensors().filter(|tensor| tensor.dims().len() > MAX_RANK).count() as u64
     }
 
     /// Returns the keys and values of the metadata.

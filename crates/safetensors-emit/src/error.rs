@@ -1,10 +1,13 @@
 //! Errors, one sentence each.
 
-use embedded_safetensors::file::FileError;
+use embedded_safetensors::file::{FileError, FileErrorKind};
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+
+/// The end of the name of an index, which lists the files of a model.
+const INDEX_END: &str = ".index.json";
 
 /// Why there are no constants.
 ///
@@ -14,6 +17,8 @@ use std::path::PathBuf;
 pub enum EmitError {
     /// The model is missing or invalid, cannot be read, or has changed while it was read.
     Model(FileError),
+    /// The path is the index or the directory of a model in several files.
+    SeveralFiles(PathBuf),
     /// No identifier can begin with this prefix.
     Prefix(String),
     /// The model would end past the last address.
@@ -47,6 +52,12 @@ impl fmt::Display for EmitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Model(error) => error.fmt(f),
+            Self::SeveralFiles(path) => write!(
+                f,
+                "{}: is an index or a directory of several files, but a device needs one; use `safetensors \
+                 join`",
+                path.display()
+            ),
             Self::Prefix(prefix) => write!(
                 f,
                 "not a valid prefix: {prefix:?}; use letters, digits and `_`, beginning with a letter"
@@ -83,6 +94,13 @@ impl Error for EmitError {}
 
 impl From<FileError> for EmitError {
     fn from(error: FileError) -> Self {
-        Self::Model(error)
+        let is_index = || error.path().to_string_lossy().ends_with(INDEX_END);
+        match error.kind() {
+            FileErrorKind::NotAFile { .. } if error.path().is_dir() => {
+                Self::SeveralFiles(error.into_parts().0)
+            }
+            FileErrorKind::Format(_) if is_index() => Self::SeveralFiles(error.into_parts().0),
+            _ => Self::Model(error),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Constants for the program that cargo builds.
 
 use crate::{Constants, EmitError};
-use embedded_safetensors::FileModel;
+use embedded_safetensors::{FileModel, tensor::MAX_RANK};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -12,7 +12,8 @@ use std::{env, fs, io};
 /// Writes the constants of a model for the program that cargo builds, to `$OUT_DIR/NAME.rs` for a model
 /// `NAME.safetensors`. Call it from `build.rs`. Cargo calls it again when the model has changed.
 ///
-/// For other options use [`Constants::write_to_out_dir`].
+/// For other options use [`Constants::write_to_out_dir`]. Cargo shows a warning if a tensor has more than 8
+/// dimensions, and so no query.
 ///
 /// ```no_run
 /// // build.rs
@@ -22,7 +23,7 @@ use std::{env, fs, io};
 /// ```
 ///
 /// # Errors
-/// The model is missing or invalid; another model has the same `NAME`; `OUT_DIR` is not set; the output
+/// The model is missing or invalid, or in several files; another model has the same `NAME`; `OUT_DIR` is not set; the output
 /// cannot be written. Returned from `main`, the error ends the build with one sentence.
 pub fn build(model: impl AsRef<Path>) -> Result<(), EmitError> {
     Constants::of(&FileModel::open(model)?)?.write_to_out_dir()
@@ -59,8 +60,19 @@ impl Constants<'_> {
         let written = self
             .write_rust(&mut text)
             .and_then(|()| fs::write(&path, text))
-            .and_then(|()| writeln!(cargo, "cargo:rerun-if-changed={watched}"));
+            .and_then(|()| writeln!(cargo, "cargo:rerun-if-changed={watched}"))
+            .and_then(|()| self.warn(watched, cargo));
         written.map_err(|error| EmitError::Output { path, error })
+    }
+
+    /// Tells cargo how many tensors have no query, if any.
+    fn warn(&self, watched: &str, cargo: &mut impl Write) -> io::Result<()> {
+        let (count, all) = (self.left_out(), self.tensors().count());
+        if count == 0 {
+            return Ok(());
+        }
+        let which = format!("tensors of more than {MAX_RANK} dimensions ({count} of {all})");
+        writeln!(cargo, "cargo:warning={watched}: left out of the queries: {which}")
     }
 }
 
@@ -118,6 +130,22 @@ mod tests {
     }
 
     #[test]
+    fn cargo_warns_of_tensors_without_a_query() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("deep");
+        fs::write(&path, file(&MODEL.replace("[2,3]", "[2,3,1,1,1,1,1,1,1]"), 6)).expect("a model");
+        let (model, mut cargo) = (FileModel::open(&path).expect("it is valid"), Vec::new());
+        let constants = Constants::of(&model).expect("its constants");
+        constants.write_to(Some(directory.path().into()), &mut cargo).expect("it is written");
+        let which = "left out of the queries: tensors of more than 8 dimensions (1 of 1)";
+        let warning = format!("cargo:warning={}: {which}", path.display());
+        let said = String::from_utf8(cargo).expect("text");
+        assert_eq!(said.lines().nth(1), Some(warning.as_str()), "{said}");
+        let text = fs::read_to_string(directory.path().join("deep.rs")).expect("the output");
+        assert!(text.contains("/// All tensors but 1 of more than 8 dimensions, in data order."), "{text}");
+    }
+
+    #[test]
     fn errors_are_one_sentence() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("net");
@@ -139,6 +167,25 @@ mod tests {
         assert!(invalid.starts_with(&format!("{shown}: ")) && invalid.lines().count() == 1, "{invalid}");
         let changed = Constants::of(&model).err().expect("it has changed").to_string();
         assert_eq!(changed, format!("{shown}: it has changed since it was opened"));
+    }
+
+    #[test]
+    fn models_in_several_files_must_be_joined() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let index = directory.path().join("model.safetensors.index.json");
+        fs::write(&index, r#"{"weight_map": {"a": "model-00001-of-00001.safetensors"}}"#).expect("an index");
+        for path in [index.as_path(), directory.path()] {
+            let sentence = super::build(path).expect_err("several files").to_string();
+            let end =
+                "is an index or a directory of several files, but a device needs one; use `safetensors join`";
+            assert_eq!(sentence, format!("{}: {end}", path.display()));
+        }
+        fs::write(&index, file(MODEL, 6)).expect("a model");
+        assert!(FileModel::open(&index).is_ok(), "a model may have any name");
+        assert_eq!(
+            super::build(&index).expect_err("no OUT_DIR").to_string(),
+            "OUT_DIR is not set: call this from build.rs"
+        );
     }
 
     #[test]

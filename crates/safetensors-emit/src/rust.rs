@@ -31,7 +31,11 @@ pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> i
         declare(constants, &tensor, (&identifier, identifiers.len()), out)?;
         identifiers.push(identifier);
     }
-    arrays([tensors, queries], &identifiers, out)?;
+    let all = match constants.left_out() {
+        0 => "All tensors".to_owned(),
+        left_out => format!("All tensors but {left_out} of more than {MAX_RANK} dimensions"),
+    };
+    arrays(&all, [tensors, queries], &identifiers, out)?;
     pairs(constants, metadata, out)
 }
 
@@ -148,14 +152,17 @@ fn declare(
     writeln!(out, "}};\n")
 }
 
-fn arrays([tensors, queries]: [&str; 2], identifiers: &[String], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "/// All tensors, in data order.\npub const {tensors}: &[Tensor] = &[")?;
+/// Writes the lists of tensors and queries; `all` says which tensors they are.
+fn arrays(
+    all: &str,
+    [tensors, queries]: [&str; 2],
+    identifiers: &[String],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "/// {all}, in data order.\npub const {tensors}: &[Tensor] = &[")?;
     identifiers.iter().try_for_each(|identifier| writeln!(out, "    {identifier},"))?;
-    writeln!(
-        out,
-        "];\n\n/// What a program expects of the model, for `Model::open_with`: the queries of all"
-    )?;
-    writeln!(out, "/// tensors, in the same order.")?;
+    writeln!(out, "];\n\n/// What a program expects of the model, for `Model::open_with`: the queries of")?;
+    writeln!(out, "/// `{tensors}`, in the same order.")?;
     writeln!(out, "pub const {queries}: [Query<'static>; {}] = [", identifiers.len())?;
     identifiers.iter().try_for_each(|identifier| writeln!(out, "    {identifier}.query(),"))?;
     writeln!(out, "];\n")

@@ -25,6 +25,7 @@ pub fn show(board: &'static Board) -> Result<(), String> {
     println!("{}\n{}\n", board.about(), board.shows);
     board.prepare()?;
     println!("building (the first time takes a minute or more) ...");
+    let _held = board.lock()?;
     board.build("", &[])?.check()?;
     let (name, case) = board.shown()?;
     let flash = board.flash_of(&case.program)?;

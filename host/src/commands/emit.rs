@@ -6,17 +6,20 @@ use crate::exit::Exit;
 use crate::json::{Object, array, quoted};
 use crate::model::{Model, Tensor};
 use crate::number;
+use crate::output::complain;
 use crate::overwrite::check_not_in_model;
 use crate::plan::{self, one_file};
 use crate::product::{Product, check_output_path};
+use crate::text::{counted, shown_text};
+use embedded_safetensors::tensor::MAX_RANK;
 use safetensors_emit::{Constants, EmitError, check_prefix};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write a model's names, shapes, offsets and memory needs as C or Rust constants
 ///
-/// Also writes the SHA-256 and the CRC-32 of the file, for which all of it is read, and in Rust the queries
-/// that find the tensors. Exit code: 0 if the constants are written, 1 if the model is invalid, 2 for all
+/// Also writes the SHA-256 and the CRC-32 of the file, for which all of it is read, and the queries (in C the
+/// requests) that find the tensors. Exit code: 0 if the constants are written, 1 if the model is invalid, 2 for all
 /// other errors.
 #[derive(clap::Args)]
 pub struct Emit {
@@ -74,11 +77,28 @@ impl Run for Emit {
         let mut product = Product::create(output, self.force)?;
         self.write(&constants, language, &mut product)?;
         product.finish()?;
+        self.tell_left_out(&constants, language);
         Ok(Exit::Good)
     }
 }
 
 impl Emit {
+    /// The constants alone do not show that a declaration is incomplete.
+    fn tell_left_out(&self, constants: &Constants<'_>, language: Language) {
+        let (count, name) = (constants.left_out(), self.model.to_string_lossy());
+        let list = match language {
+            Language::C => "requests",
+            Language::Rust => "queries",
+        };
+        if count > 0 && !self.json {
+            let tensors = counted(count, "tensor");
+            complain(format_args!(
+                "{}: left out of the {list}: {tensors} of more than {MAX_RANK} dimensions",
+                shown_text(&name)
+            ));
+        }
+    }
+
     fn constants<'m>(&self, model: &'m Model) -> Result<Constants<'m>, Complaint> {
         let mut constants = Constants::of(one_file(model)?)?;
         if let Some(prefix) = &self.prefix {

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
 use crate::model::{Model, file_alone_in, is_sharded};
 use crate::parallel::{cores, in_order};
+use crate::plan::one_file;
 use crate::sums::{
     Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, verify,
 };
@@ -89,12 +90,14 @@ impl Hash {
         Ok(worst)
     }
 
-    /// Treats one model after another. An error of one does not stop the others.
+    /// Treats one model after another, each in one file. An error of one does not stop the others.
     fn each(&self, treat: impl Fn(&Path) -> Outcome) -> Outcome {
         check_stdin_once(&self.models)?;
         let mut worst = Exit::Good;
         for path in &self.models {
-            let exit = treat(path).unwrap_or_else(|complaint| complaint.say(self.json));
+            let exit = file_of(path)
+                .and_then(|file| treat(&file))
+                .unwrap_or_else(|complaint| complaint.say(self.json));
             worst = worst.max(exit);
             Work::check()?;
         }
@@ -244,6 +247,17 @@ impl Hash {
         }
         out.flush()?;
         Ok(worst)
+    }
+}
+
+/// The only file of a model.
+///
+/// # Errors
+/// The path is the index or the directory of several files, or of invalid ones.
+fn file_of(path: &Path) -> Result<PathBuf, Complaint> {
+    match is_sharded(path) {
+        true => Ok(one_file(&Model::open(path)?)?.path().to_path_buf()),
+        false => Ok(path.to_path_buf()),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::{Model, Padding, Tensor};
 use crate::new_model::NewModel;
+use crate::output::complain;
 use crate::overwrite::check_not_in_model;
 use crate::quant::{Layer, Packing, Part};
 use crate::siblings::reject_partial_models;
@@ -21,8 +22,8 @@ use std::path::PathBuf;
 /// Rewrite 4-bit weights of GPTQ or AWQ as matrices with groups along the row
 ///
 /// No number changes. All other tensors and the metadata are copied, except `g_idx`, padding and an embedded
-/// sum. Exit code: 0 if the file is written, 1 if the model is invalid, 2 for all other errors, 130 if
-/// interrupted.
+/// sum. If all zero points suggest the other format of GPTQ, a warning names it. Exit code: 0 if the file is
+/// written, 1 if the model is invalid, 2 for all other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Quant {
     /// Model: a file, a shard index or directory, or `-` for standard input
@@ -71,6 +72,7 @@ impl Run for Quant {
         let model = Model::open(&self.model)?;
         check_not_in_model(&model, &self.new.output)?;
         let layers = Layer::all(&model, self.from)?;
+        self.warn(&layers);
         let (tensors, padding) = plan(&model, &layers)?;
         let bytes = self.write(&model, &layers, &tensors)?;
         let written = Written { layers: &layers, tensors: tensors.len() as u64, bytes, padding };
@@ -111,6 +113,17 @@ fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>,
 }
 
 impl Quant {
+    /// Warns if the weights of a symmetric model would be shifted, because it has the other format of GPTQ.
+    fn warn(&self, layers: &[Layer<'_>]) {
+        let (Some(other), Some(layer)) = (Layer::suggested(layers), layers.first()) else { return };
+        let (file, tensor) = (shown_text(&self.model.to_string_lossy()), quoted(layer.zeros.name()));
+        let (option, stored) = if other == Packing::Gptq { ("gptq", 7) } else { ("gptq-v2", 8) };
+        complain(format_args!(
+            "{file}: warning: tensor {tensor} and all like it store only the zero point {stored}, as a symmetric \
+             model of --from {option} does: use that, or every weight is shifted by one step"
+        ));
+    }
+
     /// Writes the file and returns its length.
     fn write(&self, model: &Model, layers: &[Layer<'_>], tensors: &[Planned<'_>]) -> Result<u64, Complaint> {
         let specs: Vec<_> =
@@ -140,7 +153,7 @@ impl Quant {
         ]);
         for layer in layers {
             let [rows, columns, group] = [layer.outputs, layer.inputs, layer.group].map(|it| it.to_string());
-            let zeros = if layer.has_zeros { "stored" } else { "all 8" };
+            let zeros = if layer.has_zeros() { "stored" } else { "all 8" };
             table.push([quoted(&layer.describe(Part::Weights).0), rows, columns, group, zeros.to_owned()]);
         }
         match layers.is_empty() {
@@ -156,7 +169,7 @@ impl Quant {
         let rewritten = layers.iter().map(|layer| {
             let object = Object::new().text("name", &layer.describe(Part::Weights).0);
             let object = object.number("rows", layer.outputs).number("columns", layer.inputs);
-            object.number("group", layer.group).flag("zero_points", layer.has_zeros).end()
+            object.number("group", layer.group).flag("zero_points", layer.has_zeros()).end()
         });
         let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
         let object = object.text("output", &self.new.output.to_string_lossy()).number("bytes", bytes);

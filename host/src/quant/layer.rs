@@ -27,8 +27,8 @@ pub struct Layer<'m> {
     pub weights: Tensor<'m>,
     pub scales: Tensor<'m>,
     pub zeros: Tensor<'m>,
-    /// Whether a zero point is not the one that needs not be stored.
-    pub has_zeros: bool,
+    /// The zero point, if all are equal.
+    pub zero_point: Option<u8>,
     pub path: &'m Path,
 }
 
@@ -55,9 +55,21 @@ impl<'m> Layer<'m> {
         name.strip_prefix(self.name).is_some_and(|end| ENDS.contains(&end))
     }
 
+    /// The packing that the zero points of all layers suggest instead: there, the model would be symmetric.
+    pub fn suggested(layers: &[Self]) -> Option<Packing> {
+        let mut all = layers.iter().map(|layer| layer.packing.instead(layer.zero_point?));
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// Whether a zero point is not the one that needs not be stored.
+    pub fn has_zeros(&self) -> bool {
+        self.zero_point != Some(MIDDLE)
+    }
+
     /// The new tensors.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
-        let zeros = self.has_zeros.then_some(Part::ZeroPoints);
+        let zeros = self.has_zeros().then_some(Part::ZeroPoints);
         [Part::Weights, Part::Scales].into_iter().chain(zeros)
     }
 
@@ -89,12 +101,13 @@ impl<'m> Layer<'m> {
             return Err(about(path, &scales, &sentence));
         }
         let layer =
-            Self { name, packing, outputs, inputs, group, weights, scales, zeros, has_zeros: true, path };
+            Self { name, packing, outputs, inputs, group, weights, scales, zeros, zero_point: None, path };
         if let Some(order) = model.find(&format!("{name}.g_idx")) {
             layer.check_order(&order)?;
         }
-        let has_zeros = zero_points(&layer)?.iter().any(|zero| *zero != MIDDLE);
-        Ok(Self { has_zeros, ..layer })
+        let all = zero_points(&layer)?;
+        let first = all.first().copied().unwrap_or(MIDDLE);
+        Ok(Self { zero_point: all.iter().all(|zero| *zero == first).then_some(first), ..layer })
     }
 
     /// # Errors

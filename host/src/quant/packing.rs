@@ -48,6 +48,17 @@ impl Packing {
         order.map(|nibble| integer.wrapping_shr(4 * nibble).to_le_bytes()[0] & 15)
     }
 
+    /// The other format of GPTQ, in which this zero point would be the middle.
+    pub const fn instead(self, zero_point: u8) -> Option<Self> {
+        const BEFORE: u8 = MIDDLE - 1;
+        const AFTER: u8 = MIDDLE + 1;
+        match (self, zero_point) {
+            (Self::Gptq, AFTER) => Some(Self::GptqV2),
+            (Self::GptqV2, BEFORE) => Some(Self::Gptq),
+            _ => None,
+        }
+    }
+
     /// The zero point that a stored value means. `None` for 15 in GPTQ's first format: some readers take it
     /// for 16, others for 0.
     pub const fn zero_point(self, stored: u8) -> Option<u8> {
@@ -79,5 +90,8 @@ mod tests {
     fn zero_points_of_the_first_format_are_one_more() {
         assert_eq!([Gptq, GptqV2, Awq].map(|packing| packing.zero_point(7)), [Some(8), Some(7), Some(7)]);
         assert_eq!([Gptq, GptqV2, Awq].map(|packing| packing.zero_point(15)), [None, Some(15), Some(15)]);
+        assert_eq!([7, 8, 9].map(|zero| GptqV2.instead(zero)), [Some(Gptq), None, None]);
+        assert_eq!([7, 8, 9].map(|zero| Gptq.instead(zero)), [None, None, Some(GptqV2)]);
+        assert_eq!([7, 8, 9].map(|zero| Awq.instead(zero)), [None; 3]);
     }
 }

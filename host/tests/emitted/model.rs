@@ -96,8 +96,8 @@ pub const TENSORS: &[Tensor] = &[
     FC1_WEIGHT,
 ];
 
-/// What a program expects of the model, for `Model::open_with`: the queries of all
-/// tensors, in the same order.
+/// What a program expects of the model, for `Model::open_with`: the queries of
+/// `TENSORS`, in the same order.
 pub const QUERIES: [Query<'static>; 2] = [
     FC1_BIAS.query(),
     FC1_WEIGHT.query(),

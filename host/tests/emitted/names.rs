@@ -280,7 +280,7 @@ pub const NONE: Tensor = Tensor {
     address: 0x080604c0,
 };
 
-/// All tensors, in data order.
+/// All tensors but 1 of more than 8 dimensions, in data order.
 pub const TENSORS: &[Tensor] = &[
     FC1_WEIGHT,
     FC1_WEIGHT_2,
@@ -300,8 +300,8 @@ pub const TENSORS: &[Tensor] = &[
     NONE,
 ];
 
-/// What a program expects of the model, for `Model::open_with`: the queries of all
-/// tensors, in the same order.
+/// What a program expects of the model, for `Model::open_with`: the queries of
+/// `TENSORS`, in the same order.
 pub const QUERIES: [Query<'static>; 16] = [
     FC1_WEIGHT.query(),
     FC1_WEIGHT_2.query(),

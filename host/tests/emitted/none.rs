@@ -70,8 +70,8 @@ pub const CRC32: u32 = 0x050015f7;
 pub const TENSORS: &[Tensor] = &[
 ];
 
-/// What a program expects of the model, for `Model::open_with`: the queries of all
-/// tensors, in the same order.
+/// What a program expects of the model, for `Model::open_with`: the queries of
+/// `TENSORS`, in the same order.
 pub const QUERIES: [Query<'static>; 0] = [
 ];
 

@@ -6,6 +6,7 @@ use crate::process::Run;
 use crate::python;
 use crate::toolchain::Toolchain;
 use crate::{machine, workspace};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Seconds, far more than any program takes, even beside others.
@@ -87,6 +88,11 @@ impl Board {
     /// Returns how many bytes of flash a program takes.
     pub fn flash_of(&'static self, program: &str) -> Result<usize, String> {
         Ok(Elf::open(&self.program(program)?)?.size_loaded())
+    }
+
+    /// Waits until no other process builds or runs its programs, which have the same paths in each.
+    pub fn lock(&self) -> Result<File, String> {
+        workspace::lock(&workspace::target_dir().join("firmware").join(&self.name).join("lock"))
     }
 
     /// Returns the path of the image with a case's storage.

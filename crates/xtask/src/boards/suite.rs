@@ -23,7 +23,10 @@ pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     let judge = |board: &'static Board| {
-        let run = || board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false));
+        let run = || {
+            let _held = board.lock()?;
+            board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false))
+        };
         Tally::of(&format!("{} {DIGITS}", board.name), run())
     };
     let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
@@ -65,6 +68,10 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
 
 /// Builds and runs all cases of a board. A failed build only skips that board's runs.
 fn judge(board: &'static Board, bless: bool) -> Tally {
+    let _held = match board.lock() {
+        Ok(held) => held,
+        Err(sentence) => return Tally::of(&board.name, Err(sentence)),
+    };
     let mut tally = Tally::default();
     if let Err(sentence) = golden::check_files(board) {
         tally.check(&board.name, Err(sentence));
