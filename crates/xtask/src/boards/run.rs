@@ -22,6 +22,21 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Runs a program to its end; `on_line` gets its lines as they arrive.
+    pub fn of(run: Run, mut on_line: impl FnMut(&str)) -> Result<Self, String> {
+        let mut lines = Vec::new();
+        let outcome = run.limit(LIMIT).lines(|line| {
+            if line != NOISE {
+                on_line(line);
+                lines.push(line.to_owned());
+            }
+        });
+        match outcome {
+            Ok(exit_code) => Ok(Self { lines, exit_code }),
+            Err(sentence) => Err(format!("{sentence}; its output:\n{}", lines.join("\n"))),
+        }
+    }
+
     /// Returns the text for the golden file: without the many verdicts that match the manifest, which is
     /// committed too.
     pub fn text(&self) -> String {
@@ -86,19 +101,9 @@ impl Board {
     }
 
     /// Runs the program of a case, which must be built; `on_line` gets its lines as they arrive.
-    pub fn run(&'static self, name: &str, mut on_line: impl FnMut(&str)) -> Result<Ended, String> {
+    pub fn run(&'static self, name: &str, on_line: impl FnMut(&str)) -> Result<Ended, String> {
         let case = self.cases.get(name).ok_or_else(|| format!("{} has no case \"{name}\"", self.name))?;
-        let mut lines = Vec::new();
-        let outcome = self.command(case, &self.image(name))?.limit(LIMIT).lines(|line| {
-            if line != NOISE {
-                on_line(line);
-                lines.push(line.to_owned());
-            }
-        });
-        match outcome {
-            Ok(exit_code) => Ok(Ended { lines, exit_code }),
-            Err(sentence) => Err(format!("{sentence}; its output:\n{}", lines.join("\n"))),
-        }
+        Ended::of(self.command(case, &self.image(name))?, on_line)
     }
 
     fn command(&'static self, case: &Case, image: &Path) -> Result<Run, String> {

@@ -66,11 +66,21 @@ impl Storage {
 
     /// Returns the program, or the path of a copy beside the image in which a text is replaced.
     pub fn program(&self, program: PathBuf, image: &Path) -> Result<PathBuf, String> {
-        let Some([text, other]) = &self.replaces else { return Ok(program) };
-        let (path, mut elf) = (image.with_extension("elf"), workspace::read(&program)?);
-        replace(&mut elf, text.as_bytes(), other.as_bytes())?;
-        workspace::write(&path, &elf)?;
+        if self.replaces.is_none() {
+            return Ok(program);
+        }
+        let path = image.with_extension("elf");
+        workspace::write(&path, &self.replaced(&workspace::read(&program)?)?)?;
         Ok(path)
+    }
+
+    /// Returns a file in which the text is replaced.
+    pub fn replaced(&self, file: &[u8]) -> Result<Vec<u8>, String> {
+        let mut file = file.to_vec();
+        if let Some([text, other]) = &self.replaces {
+            replace(&mut file, text.as_bytes(), other.as_bytes())?;
+        }
+        Ok(file)
     }
 }
 

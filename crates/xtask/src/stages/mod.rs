@@ -3,6 +3,7 @@
 mod build_script;
 mod build_time;
 mod c_api;
+mod c_boards;
 mod flash_model;
 mod linking;
 mod needs;
@@ -65,7 +66,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 36] = [
+pub const STAGES: [Stage; 37] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -156,6 +157,12 @@ pub const STAGES: [Stage; 36] = [
         boards::all,
     )
     .needs(&[Need::Boards]),
+    deep(
+        "c-boards",
+        "the C API on an emulated Cortex-M3 and RV32: the example, the vectors, wrong models",
+        c_boards::run,
+    )
+    .needs(&[Need::CBoards]),
     deep("bench", "times, beside the reference and floors in the same run", measure::judge_speed),
     deep("formats", "one vector in several common formats", measure::compare_formats),
     deep(

@@ -18,6 +18,8 @@ pub enum Need {
     /// All tools to build and run boards: those of a quick run, or all.
     QuickBoards,
     Boards,
+    /// C compilers and emulators for both architectures.
+    CBoards,
     /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
     /// A compiler of C that finds wrong accesses of memory, and the Debian package that contains it.
@@ -51,6 +53,7 @@ impl Need {
                 Ok(boards) => boards.iter().map(|board| board.prepare()).collect(),
                 Err(sentence) => vec![Err(sentence)],
             },
+            Self::CBoards => super::c_boards::prepare(),
             Self::Program(program, package) => vec![machine::need_program(program, package)],
             Self::Sanitizers(compiler, package) => {
                 vec![machine::need_sanitizers(compiler, package, &workspace::target_dir())]
