@@ -1,6 +1,6 @@
 """Runs a program on an emulated nRF52840 with an emulated debugger.
 
-    python run.py [--flash ADDRESS=FILE] [--seconds N] PROGRAM
+    python nrf52840.py [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 
 It emulates the processor, flash, RAM, and the few peripherals that a program waits for which only reads flash. The program's
 log goes to standard output unchanged, for a decoder of defmt. The program's exit code is passed on.
