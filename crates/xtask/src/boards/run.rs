@@ -51,7 +51,7 @@ impl Board {
         }
     }
 
-    fn emulator(&self) -> &str {
+    pub(super) fn emulator(&self) -> &str {
         self.machine.split(' ').next().unwrap_or_default()
     }
 
@@ -110,8 +110,15 @@ impl Board {
                 Run::new("node").args([script]).args(case.storage.flash(image)?).args([program])
             }
             "unicorn" => {
-                let script = workspace::root().join(UNICORN).join(&self.name).with_extension("py");
-                let run = Run::new(log::decoder()?).args([&program, &unicorn()?, &script]);
+                let python = unicorn()?;
+                let run = match Elf::open(&program)?.size_of(&[log::SECTION]) {
+                    0 => Run::new(python),
+                    _ => Run::new(log::decoder()?).args([&program, &python]),
+                };
+                let chip = self.machine.split(' ').nth(1).unwrap_or_default();
+                let script = workspace::root().join(UNICORN).join(chip).with_extension("py");
+                // Partition tables are in the board's directory.
+                let run = run.dir(&self.folder()).args([script]);
                 run.args(case.storage.flash(image)?).args([program])
             }
             _ => {
