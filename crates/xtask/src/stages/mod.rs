@@ -147,7 +147,7 @@ pub const STAGES: [Stage; 37] = [
         build_time::measure,
     ),
     deep(
-        "build-script",
+        "declaration",
         "a program whose `build.rs` declares its model: it follows the model",
         build_script::run,
     ),
