@@ -55,7 +55,7 @@ pub fn fuzz(seconds: u64) -> Result<(), String> {
             .env("ASAN_OPTIONS", "detect_stack_use_after_return=1")
             .env("UBSAN_OPTIONS", "print_stacktrace=1")
             .args(options)
-            .args([format!("-max_len={LONGEST}")])
+            .args([format!("-max_len={LONGEST}"), "-print_funcs=0".to_owned()])
             .args([&corpus, &seeds])
             .limit(seconds + BUILD)
             .check()?;
