@@ -5,10 +5,9 @@
 
 use super::{BUILD, folder, options};
 use crate::process::Run;
-use crate::{machine, workspace};
+use crate::{c, machine, workspace};
 use std::path::{Path, PathBuf};
 
-const PACKAGE: &str = "crates/safetensors-c";
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A sanitizer: its name for clang, and what rustc needs besides [`CHECKS`].
@@ -55,7 +54,7 @@ pub fn fuzz(seconds: u64) -> Result<(), String> {
             .env("ASAN_OPTIONS", "detect_stack_use_after_return=1")
             .env("UBSAN_OPTIONS", "print_stacktrace=1")
             .args(options)
-            .args([format!("-max_len={LONGEST}")])
+            .args([format!("-max_len={LONGEST}"), "-print_funcs=0".to_owned()])
             .args([&corpus, &seeds])
             .limit(seconds + BUILD)
             .check()?;
@@ -92,7 +91,7 @@ fn clang(sanitizer: &Sanitizer, program: &Path, files: &[&Path]) -> Run {
         .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1", "-fuse-ld=lld"])
         .args([format!("-fsanitize=fuzzer,{}", sanitizer.name)])
         .args(["-fno-sanitize-recover=all", "-fno-omit-frame-pointer"])
-        .args([format!("-I{PACKAGE}/include")])
+        .args(["-I".into(), c::folder().join("include")])
         .args(files)
         .args(["-o".as_ref(), program])
 }
@@ -103,15 +102,15 @@ fn build(sanitizer: &Sanitizer, folder: &Path) -> Result<PathBuf, String> {
     let profile = PROFILE.iter().flat_map(|setting| ["--config", *setting]);
     // With no-panic, a panic calls a function of the program.
     Run::new("cargo")
-        .args(["+nightly", "build", "--release", "--quiet", "--features", "no-panic"])
+        .dir(&c::folder())
+        .args(["+nightly", "build", "--release", "--locked", "--quiet", "--features", "no-panic"])
         .args(["-Zbuild-std=core", "--target", TARGET])
         .args(profile)
-        .args(["--manifest-path", &format!("{PACKAGE}/Cargo.toml")])
         .env("CARGO_TARGET_DIR", &target)
         .env("RUSTFLAGS", format!("{CHECKS} {}", sanitizer.flags))
         .check()?;
     let library = target.join(TARGET).join("release/libsafetensors.a");
-    let (source, program) = (workspace::root().join(PACKAGE).join("fuzz/api.c"), target.join("api"));
+    let (source, program) = (c::folder().join("fuzz/api.c"), target.join("api"));
     clang(sanitizer, &program, &[&source, &library]).check()?;
     Ok(program)
 }
