@@ -467,3 +467,29 @@ fn metadata_string_owns_its_text() {
     let value_length = ErrorKind::ValueLength { needed: 5, capacity: 4 };
     assert!(matches!(error, ReadError::Format(error) if error.kind == value_length));
 }
+
+/// Two models of the same tensors in another order: the offsets of one are inside the data of the other.
+#[test]
+fn query_of_another_model_is_rejected() {
+    let file = |first: &str, second: &str| {
+        let entry = |name: &str, at: u8| {
+            format!(r#""{name}":{{"dtype":"U8","shape":[2],"data_offsets":[{at},{}]}}"#, at + 2)
+        };
+        let mut file = with_header(&format!("{{{},{}}}", entry(first, 0), entry(second, 2)), 0);
+        file.extend([1, 2, 3, 4]);
+        file
+    };
+    let (old, new) = (file("a", "b"), file("b", "a"));
+    let mut queries = [Query::required("a")];
+    let mut model = Model::open_with(&old[..], &mut queries, &mut [0; 64]).expect("valid");
+    assert!(model.reader(&queries[0]).is_ok());
+    let mut model = Model::open(&new[..], &mut [0; 64]).expect("valid");
+    let at = model.summary().data_start;
+    assert_eq!(model.reader(&queries[0]).map(drop), Err(ErrorKind::OtherModel.at(at)));
+    model.find_all(&mut queries, &mut [0; 64]).expect("it is there");
+    let mut bytes = [0; 2];
+    assert_eq!(model.reader(&queries[0]).expect("its own").read_to_end(&mut bytes), Ok(&[3, 4][..]));
+    let same = new.clone();
+    let mut model = Model::open(&same[..], &mut [0; 64]).expect("valid");
+    assert!(model.reader(&queries[0]).is_ok(), "a model with the same header");
+}

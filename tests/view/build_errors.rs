@@ -1,7 +1,7 @@
 //! The messages of a failed build. In a const these are build errors; here the same panics are caught.
 
 use crate::view::fixtures::{MODEL, NET, NET_DATA, aligned_file};
-use embedded_safetensors::{Dtype, ErrorKind, View, values::AlignedFile};
+use embedded_safetensors::{Dtype, ErrorKind, View, tensor::ANY_SIZE, values::AlignedFile};
 use std::panic::catch_unwind;
 use support::file::with_header;
 
@@ -28,6 +28,7 @@ fn wrong_dtype_or_shape_is_reported() {
     assert_eq!(expected(Dtype::F32, &[3, 2]), format!("{is} F32 [3, 2] is expected"));
     assert_eq!(expected(Dtype::F32, &[6]), format!("{is} F32 [6] is expected"));
     assert_eq!(expected(Dtype::F16, &[]), format!("{is} F16 [] is expected"));
+    assert_eq!(expected(Dtype::F32, &[ANY_SIZE, 2]), format!("{is} F32 [any, 2] is expected"));
     assert_eq!(
         build_error(|| MODEL.expect_array::<[[f32; 3]; 3]>("conv.weight")),
         format!("{is} F32 [3, 3] is expected")

@@ -3,6 +3,7 @@
 use crate::view::fixtures::{MODEL, NET, NET_DATA, aligned_file};
 use embedded_safetensors::{
     Dtype, Error, Tensor, View, include_aligned, include_model,
+    tensor::ANY_SIZE,
     validate::SortSlot,
     values::{AlignedFile, C64},
 };
@@ -20,7 +21,7 @@ static FC: &[i16; 4] = MODEL.expect_array("fc.weight");
 static NONE: &[[f64; 0]; 2] = MODEL.expect_array("none");
 static I8: &[i8; 1] = EVERY_DTYPE.expect_array("i8");
 const F4: Tensor<'_> = EVERY_DTYPE.expect("f4", Dtype::F4, &[2]);
-const ODD: Tensor<'_> = MODEL.expect("odd", Dtype::U8, &[1]);
+const ODD: Tensor<'_> = MODEL.expect("odd", Dtype::U8, &[ANY_SIZE]);
 const TENSORS: [Tensor<'_>; MODEL.len()] = MODEL.to_array();
 const IN_TABLE: View<'_> = MODEL.with_tensors(&TENSORS).with_unique_names();
 

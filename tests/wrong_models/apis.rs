@@ -221,10 +221,9 @@ fn store(file: &[u8], storage: &mut [u8]) -> Result<(), Rejection> {
 }
 
 fn stored(error: WriteError<Infallible>) -> Rejection {
-    match error {
-        WriteError::Format(error) => error.into(),
-        error => panic!("{error}"),
-    }
+    let WriteError::Format(format) = error else { panic!("{error}") };
+    assert_eq!(error.tensor_name(&NET), format.tensor_name(&NET));
+    format.into()
 }
 
 /// The sum that the program pins.

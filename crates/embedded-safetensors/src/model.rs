@@ -480,25 +480,25 @@ impl<S: ReadAt> Model<S> {
     /// tensor of an index.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when a query has not found its tensor; [`ErrorKind::OutsideData`] when the
-    /// tensor ends after the data of this file, so it must be from another file.
+    /// [`ErrorKind::NotFound`] when a query has not found its tensor; [`ErrorKind::OtherModel`] when it has
+    /// found it in a model with another header; [`ErrorKind::OutsideData`] when the tensor ends after the
+    /// data of this file. Whether a [`TensorInfo`] or a tensor of an index is from another model is not known
+    /// otherwise: use them with the model that they are from.
     pub fn reader<'a>(&'a mut self, tensor: &'a impl Located) -> Result<TensorReader<'a, &'a mut S>, Error> {
-        let Summary { data_start, data_len, .. } = self.summary();
-        let place = tensor.locate()?;
-        place.check_inside(data_start, data_len)?;
-        Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
+        let (place, data) = (tensor.locate()?, self.header.data());
+        place.check_in(data)?;
+        Ok(TensorReader::new(&mut self.source, Span::of(place, data.start), tensor.dims()))
     }
 
     /// Returns a reader for the rows of a quantised matrix, if its tensors match.
     ///
     /// # Errors
     /// [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`], [`ErrorKind::QuantSize`] and
-    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OutsideData`] when a tensor ends after the
-    /// data of this file; [`ErrorKind::Size`] when the dimensions of a tensor are not those of its bytes,
-    /// which is possible only with your own [`Located`].
+    /// [`ErrorKind::QuantGroup`] when they do not; [`ErrorKind::OtherModel`] and [`ErrorKind::OutsideData`]
+    /// as in [`reader`](Self::reader); [`ErrorKind::Size`] when the dimensions of a tensor are not those of
+    /// its bytes, which is possible only with your own [`Located`].
     pub fn quantized(&mut self, matrix: &Matrix) -> Result<QuantReader<&mut S>, Error> {
-        let Summary { data_start, data_len, .. } = self.summary();
-        Ok(QuantReader::new(&mut self.source, matrix.layout(data_start, data_len)?))
+        Ok(QuantReader::new(&mut self.source, matrix.layout(self.header.data())?))
     }
 
     /// Reads the header once, and validates it unless that has been done. `open` and `find_all` share this
@@ -520,7 +520,11 @@ impl<S: ReadAt> Model<S> {
         if !is_known {
             self.header.accept(&mut search, file_len)?;
         }
-        Ok(search.lookup.end(search.queries)?)
+        let Search { lookup, queries } = search;
+        for query in queries.iter_mut() {
+            query.set_header(self.header.data().header);
+        }
+        Ok(lookup.end(queries)?)
     }
 
     /// Validates a new header by a machine.

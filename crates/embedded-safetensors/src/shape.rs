@@ -49,6 +49,11 @@ impl Shape {
         Self { dims, rank }
     }
 
+    /// Returns the dimensions with zeros after them, and how many there are.
+    pub(crate) const fn parts(&self) -> ([u64; MAX_RANK], u8) {
+        (self.dims, self.rank)
+    }
+
     /// Appends a dimension.
     ///
     /// # Errors

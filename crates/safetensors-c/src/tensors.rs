@@ -118,8 +118,8 @@ impl Tensor {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// Returns the tensor that C passes. It may have changed everything: what it describes is validated when it
-    /// is located.
+    /// Returns the tensor that C passes. It may have changed everything: what it describes is validated when
+    /// it is located.
     ///
     /// # Errors
     /// It is missing, has an impossible dtype or rank, or begins before the data.

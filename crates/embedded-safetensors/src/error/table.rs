@@ -472,6 +472,10 @@ errors! {
             "the tensor ends at byte {} of the data, but the data has {}: the tensor belongs to another file",
                 Number(end), Bytes(data_len);
         }
+        /// A query found its tensor in a model with another header. At: where the data begins.
+        OtherModel = "usage.model" {
+            "the query found its tensor in a model with another header: look it up in this one"
+        }
         /// The alignment of chunks is not a power of two. At: the tensor's first byte.
         Block {
             /// The requested alignment.

@@ -161,7 +161,8 @@ impl<'m> FileTensor<'m> {
     /// Returns a reader of the tensor, for bytes, values, rows and slices.
     pub fn reader(&self) -> TensorReader<'m, &'m FileModel> {
         let Self { model, tensor } = *self;
-        let location = Location { dtype: tensor.dtype(), begin: tensor.begin(), end: tensor.end() };
+        let location =
+            Location { dtype: tensor.dtype(), header: 0, begin: tensor.begin(), end: tensor.end() };
         // The model has been validated, and its tensors with it.
         TensorReader::new(model, Span::of(location, model.index.summary().data_start), tensor.dims())
     }

@@ -228,7 +228,7 @@ impl<'m> IndexedTensor<'m> {
 
 impl Located for IndexedTensor<'_> {
     fn locate(&self) -> Result<Location, Error> {
-        Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end })
+        Ok(Location { dtype: self.dtype, header: 0, begin: self.begin, end: self.end })
     }
 
     fn dims(&self) -> &[u64] {

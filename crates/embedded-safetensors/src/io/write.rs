@@ -54,6 +54,16 @@ pub enum WriteError<E> {
     },
 }
 
+impl<E> WriteError<E> {
+    /// As [`Error::tensor_name`], also `None` for an error of the sink or of a description.
+    pub fn tensor_name<'n>(&self, queries: &'n [impl AsRef<str>]) -> Option<&'n str> {
+        match self {
+            Self::Format(error) => error.tensor_name(queries),
+            Self::Spec(_) | Self::Sink(_) | Self::Full { .. } => None,
+        }
+    }
+}
+
 impl<E> From<SpecError> for WriteError<E> {
     fn from(error: SpecError) -> Self {
         Self::Spec(error)

@@ -4,7 +4,7 @@ use super::layout::{Format, Layout, Scheme, Table};
 use crate::dtype::{Dtype, DtypeSet};
 use crate::error::{Error, ErrorKind, QuantRole};
 use crate::tensor::info::{TensorInfo, mismatch};
-use crate::tensor::location::{Located, Location};
+use crate::tensor::location::{Data, Located, Location};
 use crate::util::bytes::copy;
 
 /// The tensors of a quantised matrix: weights, scales and, if there are any, zero points.
@@ -111,11 +111,12 @@ impl Matrix {
     ///
     /// # Errors
     /// Those of [`Model::quantized`](crate::Model::quantized).
-    pub(crate) fn layout(&self, data_start: u64, data_len: u64) -> Result<Layout, Error> {
-        self.check(QuantRole::Weight, &self.weights, data_start, data_len)?;
-        self.check(QuantRole::Scale, &self.scales, data_start, data_len)?;
+    pub(crate) fn layout(&self, data: Data) -> Result<Layout, Error> {
+        let data_start = data.start;
+        self.check(QuantRole::Weight, &self.weights, data)?;
+        self.check(QuantRole::Scale, &self.scales, data)?;
         if let Some(zeros) = &self.zeros {
-            self.check(QuantRole::ZeroPoint, zeros, data_start, data_len)?;
+            self.check(QuantRole::ZeroPoint, zeros, data)?;
         }
         let format = Format::of(self.scheme, self.weights.location.dtype);
         let (columns, group) = self.columns().map_err(|kind| self.weights.error(kind, data_start))?;
@@ -142,10 +143,11 @@ impl Matrix {
     /// Checks what concerns one tensor.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`], [`ErrorKind::QuantRank`]; [`ErrorKind::Size`]
-    /// when the dimensions are not those of the bytes, which is possible only with your own [`Located`].
-    fn check(&self, role: QuantRole, part: &Part, data_start: u64, data_len: u64) -> Result<(), Error> {
-        part.location.check_inside(data_start, data_len)?;
+    /// [`ErrorKind::OtherModel`], [`ErrorKind::OutsideData`], [`ErrorKind::QuantDtype`],
+    /// [`ErrorKind::QuantRank`]; [`ErrorKind::Size`] when the dimensions are not those of the bytes, which is
+    /// possible only with your own [`Located`].
+    fn check(&self, role: QuantRole, part: &Part, data: Data) -> Result<(), Error> {
+        part.location.check_in(data)?;
         let found = part.location.dtype;
         let needed = allowed(self.scheme, role, self.weights.location.dtype);
         let kind = match role {
@@ -157,7 +159,7 @@ impl Matrix {
         };
         match kind.or_else(|| part.mismatch()) {
             None => Ok(()),
-            Some(kind) => Err(part.error(kind, data_start)),
+            Some(kind) => Err(part.error(kind, data.start)),
         }
     }
 
@@ -277,7 +279,7 @@ impl Part {
         if self.rank > 2 {
             return None;
         }
-        let Location { dtype, begin, end } = self.location;
+        let Location { dtype, begin, end, .. } = self.location;
         match first.checked_mul(second) {
             None => Some(ErrorKind::Overflow),
             Some(elements) => mismatch(dtype, elements, begin, end),

@@ -5,7 +5,7 @@ use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind, QueryIndex};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
-use crate::shape::{Shape, shape_mismatch};
+use crate::shape::{MAX_RANK, Shape, shape_mismatch};
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
@@ -43,9 +43,13 @@ pub struct Query<'n> {
     /// Whether the current name has matched this one so far.
     matches: bool,
     dtype: Dtype,
-    shape: Shape,
+    // As in a `Shape`, which would need 8 bytes for the rank.
+    rank: u8,
+    dims: [u64; MAX_RANK],
     begin: u64,
     end: u64,
+    /// What the header of its model is recognised by; 0 if that is not known.
+    header: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,9 +75,11 @@ impl<'n> Query<'n> {
             state: State::Sought,
             matches: false,
             dtype: Dtype::BOOL,
-            shape: Shape::SCALAR,
+            rank: 0,
+            dims: [0; MAX_RANK],
             begin: 0,
             end: 0,
+            header: 0,
         }
     }
 
@@ -111,7 +117,7 @@ impl<'n> Query<'n> {
         match self.state {
             State::Found => {
                 let place = Extent { begin: self.begin, end: self.end, begin_at: 0 };
-                Some(TensorInfo::checked(self.dtype, self.shape, place))
+                Some(TensorInfo::checked(self.dtype, Shape::of(self.dims, self.rank), place))
             }
             State::Sought | State::Seen | State::Different => None,
         }
@@ -155,14 +161,14 @@ impl<'n> Query<'n> {
         if self.state == State::Sought {
             return self.optional;
         }
-        let is_as_requested = self.mismatch(None, self.dtype, self.shape.dims()).is_none();
+        let is_as_requested = self.mismatch(None, self.dtype, self.dims()).is_none();
         self.state = if is_as_requested { State::Found } else { State::Different };
         is_as_requested
     }
 
     /// Returns why the lookup was not successful. The data begins at byte `data_start`.
     fn error(&self, query: Option<QueryIndex>, data_start: u64) -> Error {
-        match self.mismatch(query, self.dtype, self.shape.dims()) {
+        match self.mismatch(query, self.dtype, self.dims()) {
             // A header may describe more data than any file can hold.
             Some(kind) if self.state == State::Different => kind.at(data_start.saturating_add(self.begin)),
             _ => ErrorKind::NotFound { query }.at(data_start),
@@ -173,7 +179,8 @@ impl<'n> Query<'n> {
     pub(crate) fn fill(&mut self, info: Option<TensorInfo>) {
         self.state = State::Sought;
         if let Some(info) = info {
-            (self.dtype, self.shape) = (info.dtype(), *info.shape());
+            (self.dtype, self.header) = (info.dtype(), 0);
+            (self.dims, self.rank) = info.shape().parts();
             (self.begin, self.end) = (info.begin(), info.end());
             self.state = State::Seen;
         }
@@ -182,7 +189,12 @@ impl<'n> Query<'n> {
     /// Forgets the result of an earlier lookup.
     fn reset(&mut self) {
         self.state = State::Sought;
-        self.shape = Shape::SCALAR;
+        (self.dims, self.rank) = ([0; MAX_RANK], 0);
+    }
+
+    /// Notes in which model it was looked up.
+    pub(crate) fn set_header(&mut self, header: u32) {
+        self.header = header;
     }
 
     /// Whether `piece` continues the name after its first `passed` bytes.
@@ -205,12 +217,20 @@ impl<'n> Query<'n> {
     fn take(&mut self, signal: Signal, parser: &HeaderParser) -> bool {
         match signal {
             Signal::Tensor => return self.state == State::Sought,
-            Signal::Dim => return self.shape.push(parser.dim()).is_ok(),
+            Signal::Dim => return self.push(parser.dim()),
             _ => {}
         }
         let Extent { begin, end, .. } = parser.extent();
         (self.dtype, self.begin, self.end) = (parser.dtype(), begin, end);
         self.state = State::Seen;
+        true
+    }
+
+    /// Appends a dimension. Returns `false` if there is no space for it.
+    fn push(&mut self, dim: u64) -> bool {
+        let Some(slot) = self.dims.get_mut(usize::from(self.rank)) else { return false };
+        *slot = dim;
+        self.rank += 1;
         true
     }
 
@@ -220,7 +240,8 @@ impl<'n> Query<'n> {
             return false;
         }
         let Extent { begin, end, .. } = entry.place;
-        (self.dtype, self.shape, self.begin, self.end) = (entry.dtype, entry.shape, begin, end);
+        (self.dtype, self.begin, self.end) = (entry.dtype, begin, end);
+        (self.dims, self.rank) = entry.shape.parts();
         self.state = State::Seen;
         true
     }
@@ -238,13 +259,16 @@ impl AsRef<str> for Query<'_> {
 impl Located for Query<'_> {
     fn locate(&self) -> Result<Location, Error> {
         match self.state {
-            State::Found => Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end }),
+            State::Found => {
+                let Self { dtype, header, begin, end, .. } = *self;
+                Ok(Location { dtype, header, begin, end })
+            }
             State::Sought | State::Seen | State::Different => Err(ErrorKind::NotFound { query: None }.at(0)),
         }
     }
 
     fn dims(&self) -> &[u64] {
-        self.shape.dims()
+        self.dims.get(..usize::from(self.rank)).unwrap_or_default()
     }
 }
 

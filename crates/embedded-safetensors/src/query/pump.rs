@@ -8,6 +8,7 @@ use crate::header::progress::{Machine, Progress};
 use crate::index::build::IndexBuilder;
 use crate::io::{FileLen, ReadError};
 use crate::query::find::Search;
+use crate::tensor::location::Data;
 use crate::util::bytes::low_u32;
 use crate::util::fingerprint::Fingerprint;
 use crate::validate::{Summary, Validator};
@@ -34,6 +35,11 @@ impl ValidHeader {
     pub(crate) const fn summary(&self) -> Summary {
         let Self { data_start, tensors, data_len, .. } = *self;
         Summary { tensors: tensors as u64, data_start: data_start as u64, data_len }
+    }
+
+    /// Returns where the data is.
+    pub(crate) const fn data(&self) -> Data {
+        Data { start: self.data_start as u64, len: self.data_len, header: low_u32(self.hash) | 1 }
     }
 
     /// Stores the summary that a completed pass has validated.

@@ -113,7 +113,7 @@ mod tests {
     use core::convert::Infallible;
 
     fn span(dtype: Dtype) -> Span {
-        Span::of(Location { dtype, begin: 2, end: 10 }, 1)
+        Span::of(Location { dtype, header: 0, begin: 2, end: 10 }, 1)
     }
 
     fn place(dtype: Dtype, element: u64) -> Place {

@@ -100,7 +100,7 @@ impl<'n> Target<'n, '_> {
     /// # Errors
     /// [`ErrorKind::BufferLength`]; for values [`ErrorKind::Lossy`] and [`ErrorKind::NoConversion`].
     fn check_room(&self, data_start: u64) -> Result<(), Error> {
-        let Some(Location { dtype, begin, end }) = self.place() else { return Ok(()) };
+        let Some(Location { dtype, begin, end, .. }) = self.place() else { return Ok(()) };
         let len = end.saturating_sub(begin);
         // A header may describe more data than any file can hold.
         let at = data_start.saturating_add(begin);
@@ -128,7 +128,7 @@ impl<'n> Target<'n, '_> {
     /// Takes the part of `bytes` that belongs to the tensor. `bytes` is at `offset` in the data; calls
     /// follow each other without gaps.
     fn take(&mut self, offset: u64, bytes: &[u8]) {
-        let Some(Location { dtype, begin, end }) = self.place() else { return };
+        let Some(Location { dtype, begin, end, .. }) = self.place() else { return };
         let before = index_below(begin.saturating_sub(offset), bytes.len()).unwrap_or(bytes.len());
         let after_it = bytes.get(before..).unwrap_or_default();
         let left = end.saturating_sub(begin).saturating_sub(self.filled);

@@ -11,18 +11,31 @@ use crate::tensor::info::TensorInfo;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Location {
     pub(crate) dtype: Dtype,
+    /// What the header of its model is recognised by; 0 if that is not known.
+    pub(crate) header: u32,
     pub(crate) begin: u64,
     pub(crate) end: u64,
 }
 
+/// The data of an open model.
+#[derive(Clone, Copy)]
+pub(crate) struct Data {
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+    /// What the header is recognised by. Not 0.
+    pub(crate) header: u32,
+}
+
 impl Location {
-    /// Checks that the tensor is inside the data.
+    /// Checks that the tensor belongs to this model, and that it is inside its data.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideData`] when the tensor is not inside data of this length, which begins at byte
-    /// `data_start`.
-    #[inline]
-    pub(crate) fn check_inside(&self, data_start: u64, data_len: u64) -> Result<(), Error> {
+    /// [`ErrorKind::OtherModel`], [`ErrorKind::OutsideData`].
+    pub(crate) fn check_in(&self, data: Data) -> Result<(), Error> {
+        let Data { start: data_start, len: data_len, header } = data;
+        if self.header != 0 && self.header != header {
+            return Err(ErrorKind::OtherModel.at(data_start));
+        }
         if self.begin > self.end || self.end > data_len {
             return Err(ErrorKind::OutsideData { end: self.end, data_len }.at(data_start + data_len));
         }
@@ -45,7 +58,7 @@ pub trait Located {
 
 impl Located for TensorInfo {
     fn locate(&self) -> Result<Location, Error> {
-        Ok(Location { dtype: self.dtype(), begin: self.begin(), end: self.end() })
+        Ok(Location { dtype: self.dtype(), header: 0, begin: self.begin(), end: self.end() })
     }
 
     fn dims(&self) -> &[u64] {

@@ -31,7 +31,7 @@ pub(crate) struct Span {
 impl Span {
     /// Creates the span of a tensor that is inside the data.
     pub(crate) const fn of(tensor: Location, data_start: u64) -> Self {
-        let Location { dtype, begin, end } = tensor;
+        let Location { dtype, begin, end, .. } = tensor;
         let (len, unit) = (end.wrapping_sub(begin), unit(dtype));
         Self { offset: data_start + begin, left: len, len, block: 0, dtype, unit, is_plain: unit != 3 }
     }
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     fn span(dtype: Dtype, start: u64, len: u64) -> Span {
-        Span::of(Location { dtype, begin: 0, end: len }, start)
+        Span::of(Location { dtype, header: 0, begin: 0, end: len }, start)
     }
 
     /// Returns the lengths of all pieces of a tensor.

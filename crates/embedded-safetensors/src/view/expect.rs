@@ -5,17 +5,20 @@ use super::tensor::Tensor;
 use super::{View, fail};
 use crate::dtype::Dtype;
 use crate::error::sentence::Part;
+use crate::shape::shape_mismatch;
 use crate::values::native::Array;
 
 impl<'a> View<'a> {
-    /// Returns the tensor of this name, with this dtype and shape. For consts.
+    /// Returns the tensor of this name, with this dtype and shape, in which
+    /// [`ANY_SIZE`](crate::tensor::ANY_SIZE) permits any size of an axis. For consts.
     ///
     /// # Panics
     /// When there is none, or more than one, or it has another dtype or shape. In a const that fails the
     /// build with one sentence that says so. Not for run time.
     pub const fn expect(&self, name: &str, dtype: Dtype, dims: &[u64]) -> Tensor<'a> {
         let tensor = self.find_or_fail(name);
-        if tensor.dtype() as u8 != dtype as u8 || !are_equal(tensor.shape().dims(), dims) {
+        if tensor.dtype() as u8 != dtype as u8 || shape_mismatch(None, tensor.shape().dims(), dims).is_some()
+        {
             fail_type_mismatch(name, &tensor, dtype, dims);
         }
         tensor
@@ -116,15 +119,4 @@ const fn fail_misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
         message.push(": write the file with its tensors aligned");
     }
     fail(&message)
-}
-
-/// `==` on slices, but const.
-const fn are_equal(mut some: &[u64], mut others: &[u64]) -> bool {
-    while let ([a, rest @ ..], [b, others_rest @ ..]) = (some, others) {
-        if *a != *b {
-            return false;
-        }
-        (some, others) = (rest, others_rest);
-    }
-    some.is_empty() && others.is_empty()
 }

@@ -5,6 +5,7 @@ use super::walk::tensor_at;
 use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::error::sentence::{Part, Sentence, split};
+use crate::shape::ANY_SIZE;
 use crate::util::bytes::{get_mut, hex_digit};
 
 /// A text of bounded length. A longer text is cut and ends with "…".
@@ -128,7 +129,10 @@ impl Message {
         self.push(" [");
         let mut left = dims;
         while let [dim, rest @ ..] = left {
-            self.push_number(*dim);
+            match *dim {
+                ANY_SIZE => self.push("any"),
+                size => self.push_number(size),
+            }
             self.push(if rest.is_empty() { "" } else { ", " });
             left = rest;
         }

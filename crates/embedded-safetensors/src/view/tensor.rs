@@ -132,7 +132,8 @@ impl<'a> Tensor<'a> {
     }
 
     pub(super) fn span(&self) -> Span {
-        let location = Location { dtype: self.dtype(), begin: self.info.begin(), end: self.info.end() };
+        let location =
+            Location { dtype: self.dtype(), header: 0, begin: self.info.begin(), end: self.info.end() };
         Span::of(location, self.data_start.into())
     }
 
