@@ -103,11 +103,23 @@ pub fn runs_32_bit_x86() -> bool {
     cfg!(all(target_os = "linux", target_arch = "x86_64"))
 }
 
+/// Ensures that a C compiler links programs that check their accesses of memory.
+pub fn need_sanitizers(compiler: &str, package: &str, scratch: &Path) -> Result<(), String> {
+    let options = ["-fsanitize=address,undefined"];
+    let probe = || find(compiler).is_some() && links(compiler, &options, scratch).is_ok();
+    need(&format!("{compiler} with AddressSanitizer"), &[package], probe)
+}
+
 /// Ensures that the C compiler links 32-bit x86 programs.
 pub fn need_32_bit_linking(scratch: &Path) -> Result<(), String> {
-    let program = scratch.join("probe-32-bit.c");
+    let probe = || links("gcc", &["-m32"], scratch).is_ok();
+    need("a C compiler for 32-bit x86", &["gcc", "gcc-multilib"], probe)
+}
+
+/// Checks that a C compiler links a program with these options.
+fn links(compiler: &str, options: &[&str], scratch: &Path) -> Result<(), String> {
+    let program = scratch.join("probe.c");
     workspace::write(&program, b"#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n")?;
-    let compile =
-        || Run::new("gcc").args(["-m32", "-o"]).args([&scratch.join("probe-32-bit"), &program]).capture();
-    need("a C compiler for 32-bit x86", &["gcc", "gcc-multilib"], || compile().is_ok())
+    let compile = Run::new(compiler).args(options).args(["-o"]).args([&scratch.join("probe"), &program]);
+    compile.capture().map(drop)
 }

@@ -3,6 +3,7 @@
 //! Each command sets up what it needs, or says in one sentence what to run.
 
 mod boards;
+mod c;
 mod commands;
 mod demo;
 mod elf;

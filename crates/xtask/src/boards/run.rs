@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Seconds, far more than any program takes, even beside others.
 const LIMIT: u64 = 300;
 
+/// The directory with a script for each chip that Unicorn emulates.
+const UNICORN: &str = "firmware/unicorn";
+
 /// A line that emulators print and that has nothing to do with the program.
 const NOISE: &str = "Timer with period zero, disabling";
 
@@ -22,6 +25,21 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Runs a program to its end; `on_line` gets its lines as they arrive.
+    pub fn of(run: Run, mut on_line: impl FnMut(&str)) -> Result<Self, String> {
+        let mut lines = Vec::new();
+        let outcome = run.limit(LIMIT).lines(|line| {
+            if line != NOISE {
+                on_line(line);
+                lines.push(line.to_owned());
+            }
+        });
+        match outcome {
+            Ok(exit_code) => Ok(Self { lines, exit_code }),
+            Err(sentence) => Err(format!("{sentence}; its output:\n{}", lines.join("\n"))),
+        }
+    }
+
     /// Returns the text for the golden file: without the many verdicts that match the manifest, which is
     /// committed too.
     pub fn text(&self) -> String {
@@ -43,13 +61,13 @@ impl Board {
         match self.emulator() {
             "hardware" => Ok(()),
             "rp2040js" => rp2040js(&self.folder().join("emulator")).map(drop),
-            "unicorn" => unicorn(&self.folder().join("emulator")).map(drop),
+            "unicorn" => unicorn().map(drop),
             arm @ "qemu-system-arm" => machine::need_program(arm, arm),
             other => machine::need_program(other, "qemu-system-misc"),
         }
     }
 
-    fn emulator(&self) -> &str {
+    pub(super) fn emulator(&self) -> &str {
         self.machine.split(' ').next().unwrap_or_default()
     }
 
@@ -86,35 +104,32 @@ impl Board {
     }
 
     /// Runs the program of a case, which must be built; `on_line` gets its lines as they arrive.
-    pub fn run(&'static self, name: &str, mut on_line: impl FnMut(&str)) -> Result<Ended, String> {
+    pub fn run(&'static self, name: &str, on_line: impl FnMut(&str)) -> Result<Ended, String> {
         let case = self.cases.get(name).ok_or_else(|| format!("{} has no case \"{name}\"", self.name))?;
-        let mut lines = Vec::new();
-        let outcome = self.command(case, &self.image(name))?.limit(LIMIT).lines(|line| {
-            if line != NOISE {
-                on_line(line);
-                lines.push(line.to_owned());
-            }
-        });
-        match outcome {
-            Ok(exit_code) => Ok(Ended { lines, exit_code }),
-            Err(sentence) => Err(format!("{sentence}; its output:\n{}", lines.join("\n"))),
-        }
+        Ended::of(self.command(case, &self.image(name))?, on_line)
     }
 
     fn command(&'static self, case: &Case, image: &Path) -> Result<Run, String> {
-        let (program, folder) = (self.program(&case.program)?, self.folder().join("emulator"));
         workspace::write(image, b"")?;
-        let program = case.storage.program(program, image)?;
+        let program = case.storage.program(self.program(&case.program)?, image)?;
         Ok(match self.emulator() {
             "hardware" => {
                 return Err(format!("{} has no emulator; only the real board runs its programs", self.name));
             }
             "rp2040js" => {
-                Run::new("node").args([rp2040js(&folder)?]).args(case.storage.flash(image)?).args([program])
+                let script = rp2040js(&self.folder().join("emulator"))?;
+                Run::new("node").args([script]).args(case.storage.flash(image)?).args([program])
             }
             "unicorn" => {
-                let run =
-                    Run::new(log::decoder()?).args([&program, &unicorn(&folder)?, &folder.join("run.py")]);
+                let python = unicorn()?;
+                let run = match Elf::open(&program)?.size_of(&[log::SECTION]) {
+                    0 => Run::new(python),
+                    _ => Run::new(log::decoder()?).args([&program, &python]),
+                };
+                let chip = self.machine.split(' ').nth(1).unwrap_or_default();
+                let script = workspace::root().join(UNICORN).join(chip).with_extension("py");
+                // Partition tables are in the board's directory.
+                let run = run.dir(&self.folder()).args([script]);
                 run.args(case.storage.flash(image)?).args([program])
             }
             _ => {
@@ -138,9 +153,9 @@ impl Board {
     }
 }
 
-/// Returns a Python that has the packages which the emulator in this directory needs.
-fn unicorn(folder: &Path) -> Result<PathBuf, String> {
-    python::environment("python-unicorn", folder)
+/// Returns a Python that has Unicorn.
+fn unicorn() -> Result<PathBuf, String> {
+    python::environment("python-unicorn", Path::new(UNICORN))
 }
 
 /// Installs this directory's emulator, a package for Node.js, in the target directory unless an earlier run

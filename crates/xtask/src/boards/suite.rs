@@ -2,6 +2,7 @@
 
 use super::run::Ended;
 use super::{Board, Case, DIGITS, boards, conditions, golden};
+use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::workers::side_by_side;
 use crate::{stages, workspace};
@@ -121,6 +122,19 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
     // Images are large; they are kept only after a failure.
     let _ = std::fs::remove_file(board.image(name));
     Ok(())
+}
+
+/// Checks that another program does as a case says. `run` runs it with the model that the case makes of `model`.
+pub fn judge_other(
+    board: &'static Board,
+    name: &str,
+    model: &[u8],
+    run: impl FnOnce(&[u8]) -> Result<Run, String>,
+) -> Result<(), String> {
+    let case = &board.cases[name];
+    let ended = Ended::of(run(&case.storage.replaced(model)?)?, |_| ())?;
+    check_end(case, &ended)?;
+    golden::compare(&workspace::text(&golden::path(board, name))?, &ended.text())
 }
 
 /// Checks the exit code. A panic or a CPU fault where none is expected is reported by the line that the

@@ -41,6 +41,9 @@ const PACKAGES: [&str; 7] = [
     "safetensors-host",
 ];
 
+/// The package of the C API, which is not a member of the workspace.
+const C_API: &str = "crates/safetensors-c";
+
 /// Those with public documentation.
 const LIBRARIES: [&str; 4] =
     ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-emit", "safetensors-files"];
@@ -51,6 +54,8 @@ fn format() -> Outcome {
         let fmt = own_cargo().dir(&package.folder()).args(["fmt", "--check"]);
         tally.check(&format!("firmware/{}", package.name), fmt.check());
     }
+    let c = own_cargo().dir(&workspace::root().join(C_API)).args(["fmt", "--check"]);
+    tally.check(C_API, c.check());
     Ok(tally)
 }
 
@@ -63,6 +68,11 @@ fn clippy() -> Outcome {
     for features in verification.iter().map(|set| &set[..]).chain([&["--workspace"][..], &all, &chips]) {
         let clippy = own_cargo().args(["clippy", "--quiet", "--all-targets"]).args(features);
         tally.check(&features.join(" "), clippy.args(["--", "-D", "warnings"]).check());
+    }
+    for features in ["", "no-panic"] {
+        let clippy = own_cargo().dir(&workspace::root().join(C_API)).args(["clippy", "--quiet", "--locked"]);
+        let clippy = clippy.args(["--features", features, "--", "-D", "warnings"]);
+        tally.check(format!("{C_API} {features}").trim_end(), clippy.check());
     }
     Ok(tally)
 }

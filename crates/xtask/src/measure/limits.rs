@@ -79,7 +79,7 @@ impl Line {
             Some(format!("\"{}\": unknown {what} \"{name}\"; there are {}", self.what, known.join(", ")))
         };
         let targets = TARGETS.map(|target| target.name);
-        unknown(std::slice::from_ref(&self.table), &["job", "paths"], "table")
+        unknown(std::slice::from_ref(&self.table), &["job", "paths", "c"], "table")
             .or_else(|| unknown(&self.levels, &LEVELS, "level"))
             .or_else(|| unknown(&self.on, &targets, "target"))
             .or_else(|| unknown(&self.at_most_on.keys().cloned().collect::<Vec<_>>(), &targets, "target"))

@@ -2,6 +2,8 @@
 
 mod build_script;
 mod build_time;
+mod c_api;
+mod c_boards;
 mod flash_model;
 mod linking;
 mod needs;
@@ -64,7 +66,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 34] = [
+pub const STAGES: [Stage; 37] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -103,6 +105,12 @@ pub const STAGES: [Stage; 34] = [
         scripts::some_files,
     )
     .needs(&[Need::Python(TESTS)]),
+    quick(
+        "c",
+        "the C API: vectors, wrong models, mistakes of callers, round trips; with sanitizers",
+        c_api::quick,
+    )
+    .needs(&[Need::Sanitizers("gcc", "gcc"), Need::Program("g++", "g++")]),
     quick("digits", "the firmware's networks and the boards' answers match numpy", scripts::digits)
         .needs(&[Need::Python(TRAINING)]),
     deep("suite", "the entire suite, with the library as firmware builds it; the examples", suites::whole),
@@ -116,6 +124,15 @@ pub const STAGES: [Stage; 34] = [
     .needs(&[Need::Microcontrollers]),
     deep("msrv", "the libraries compile with the oldest Rust that they promise", targets::with_oldest_rust)
         .needs(&[Need::OldestRust]),
+    deep("c-all", "the C API with clang, all standards of C and C++, 32-bit pointers and CMake", c_api::all)
+        .needs(&[
+            Need::Sanitizers("gcc", "gcc"),
+            Need::Program("g++", "g++"),
+            Need::Sanitizers("clang", "clang"),
+            Need::Program("cmake", "cmake"),
+            Need::X86,
+            Need::Emulators,
+        ]),
     deep("guide", "the guide builds, with a page for each chapter", targets::guide)
         .needs(&[Need::CargoProgram("mdbook", "mdbook@0.4.52")]),
     deep("commands", "the shell and Python blocks of the pages do what they say", page_commands::run)
@@ -140,6 +157,12 @@ pub const STAGES: [Stage; 34] = [
         boards::all,
     )
     .needs(&[Need::Boards]),
+    deep(
+        "c-boards",
+        "the C API on an emulated Cortex-M3 and RV32: the example, the vectors, wrong models",
+        c_boards::run,
+    )
+    .needs(&[Need::CBoards]),
     deep("bench", "times, beside the reference and floors in the same run", measure::judge_speed),
     deep("formats", "one vector in several common formats", measure::compare_formats),
     deep(

@@ -18,8 +18,12 @@ pub enum Need {
     /// All tools to build and run boards: those of a quick run, or all.
     QuickBoards,
     Boards,
+    /// C compilers and emulators for both architectures.
+    CBoards,
     /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
+    /// A compiler of C that finds wrong accesses of memory, and the Debian package that contains it.
+    Sanitizers(&'static str, &'static str),
     /// The oldest Rust that the libraries promise to compile with.
     OldestRust,
     /// A program that cargo installs, and its package.
@@ -49,7 +53,11 @@ impl Need {
                 Ok(boards) => boards.iter().map(|board| board.prepare()).collect(),
                 Err(sentence) => vec![Err(sentence)],
             },
+            Self::CBoards => super::c_boards::prepare(),
             Self::Program(program, package) => vec![machine::need_program(program, package)],
+            Self::Sanitizers(compiler, package) => {
+                vec![machine::need_sanitizers(compiler, package, &workspace::target_dir())]
+            }
             Self::OldestRust => {
                 let need = |version: String| need_rust(&version, "the oldest that is promised");
                 vec![super::targets::oldest_rust().and_then(need)]

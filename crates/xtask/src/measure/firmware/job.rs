@@ -4,22 +4,22 @@
 use super::machine::{self, FLASH, Figures, UNWANTED};
 use super::model::{self, Content, Model, Spelling};
 use super::sheet::Sheet;
-use super::{SMALL, Target, paths, reference};
+use super::{SMALL, Target, c, paths, reference};
 use crate::elf::Elf;
 use crate::toolchain::Toolchain;
 use std::path::PathBuf;
 
 /// Programs of `firmware/measure`.
 const EMPTY: &str = "empty";
-const STREAM: &str = "stream";
-const TOGETHER: &str = "together";
+pub const STREAM: &str = "stream";
+pub const TOGETHER: &str = "together";
 const READS: &str = "reads";
 const CONSTANT: &str = "constant";
 const BY_HAND: &str = "by_hand";
 pub const REFERENCE: &str = "reference";
 
 /// The windows: the one that the limit of RAM is for, and a block of a card.
-const WINDOWS: [usize; 2] = [64, 512];
+pub const WINDOWS: [usize; 2] = [64, 512];
 /// The number of tensors in headers whose instructions are counted.
 pub const TENSORS: usize = 100;
 /// Numbers of tensors that must take the same RAM.
@@ -39,7 +39,7 @@ const NOTHING: f64 = 32.0;
 
 const STATIC: [&str; 2] = [".data", ".bss"];
 /// Parts of symbol names that occur only with a heap.
-const HEAP: [&str; 3] = ["__rust_alloc", "__rustc12___rust_alloc", "5alloc"];
+const HEAP: [&str; 5] = ["__rust_alloc", "__rustc12___rust_alloc", "5alloc", "malloc", "sbrk"];
 /// Parts of symbol names: of the library's parser, and of the routines that compilers call.
 const PARSER: [&str; 2] = ["embedded_safetensors6header", "embedded_safetensors5dtype"];
 const ROUTINES: [&str; 3] = ["compiler_builtins", "__aeabi", "__mul"];
@@ -56,9 +56,9 @@ pub struct Bench {
 pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
     eprintln!("measuring {} at opt-level {}", bench.target.name, bench.level);
     let mut sheet = Sheet::new(bench.target.name, bench.level, bench.toolchain.version()?);
-    bench.frame()?;
+    bench.frame(EMPTY)?;
     bench.images(&mut sheet, &[STREAM, TOGETHER, CONSTANT, BY_HAND])?;
-    bench.headers(&mut sheet)?;
+    bench.headers(&mut sheet, STREAM, TOGETHER)?;
     bench.streaming(&mut sheet)?;
     for tensors in [FEW, TENSORS] {
         bench.memory(&mut sheet, STREAM, tensors)?;
@@ -73,6 +73,7 @@ pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
         }
         bench.images(&mut sheet, &[REFERENCE])?;
         reference::measure(bench, &mut sheet, is_small)?;
+        c::measure(bench, &mut sheet)?;
     }
     Ok(sheet)
 }
@@ -124,12 +125,14 @@ impl Params {
 impl Bench {
     /// Returns how many bytes of flash a program takes above one that does nothing.
     pub fn flash(self, program: &str) -> Result<f64, String> {
-        let flash = |program| Ok::<_, String>(self.elf(program)?.size_of(&FLASH));
-        Ok(flash(program)?.saturating_sub(flash(EMPTY)?) as f64)
+        let flash = |program: &str| Ok::<_, String>(self.elf(program)?.size_of(&FLASH));
+        let empty =
+            if program.starts_with(c::PREFIX) { format!("{}{EMPTY}", c::PREFIX) } else { EMPTY.to_owned() };
+        Ok(flash(program)?.saturating_sub(flash(&empty)?) as f64)
     }
 
     /// Sets the figures of the linked programs.
-    fn images(self, sheet: &mut Sheet, programs: &[&str]) -> Result<(), String> {
+    pub fn images(self, sheet: &mut Sheet, programs: &[&str]) -> Result<(), String> {
         for program in programs {
             let elf = self.elf(program)?;
             sheet.set(format!("{program}.flash"), self.flash(program)?);
@@ -147,7 +150,10 @@ impl Bench {
     }
 
     pub fn program(self, name: &str) -> PathBuf {
-        machine::program(self.toolchain, name)
+        match name.strip_prefix(c::PREFIX) {
+            Some(name) => c::program(self.toolchain, name),
+            None => machine::program(self.toolchain, name),
+        }
     }
 
     fn elf(self, program: &str) -> Result<Elf, String> {
@@ -155,8 +161,8 @@ impl Bench {
     }
 
     /// Checks that measuring itself takes next to nothing.
-    fn frame(self) -> Result<(), String> {
-        let figures = self.run(EMPTY, &model::make(Content::of(1)), &Params::window(64).and_count())?;
+    pub fn frame(self, empty: &str) -> Result<(), String> {
+        let figures = self.run(empty, &model::make(Content::of(1)), &Params::window(64).and_count())?;
         let (stack, instructions) = (figures.get("stack")? as f64, self.instructions(&figures, "all")?);
         match stack > NOTHING || instructions > NOTHING {
             true => Err(format!(
@@ -167,20 +173,20 @@ impl Bench {
     }
 
     /// Counts instructions for each byte of a header.
-    fn headers(self, sheet: &mut Sheet) -> Result<(), String> {
+    pub fn headers(self, sheet: &mut Sheet, stream: &str, together: &str) -> Result<(), String> {
         for spelling in Spelling::ALL {
             let model = model::make(Content { spelling, ..Content::of(TENSORS) });
             for window in WINDOWS {
-                let figures = self.run(STREAM, &model, &Params::window(window).and_count())?;
+                let figures = self.run(stream, &model, &Params::window(window).and_count())?;
                 figures.has_done(128)?;
                 let [open, find, all] = self.steps(&figures)?.map(|count| count / model.header_len as f64);
-                sheet.set(format!("stream.open.{}.{window}", spelling.name()), open);
-                sheet.set(format!("stream.find.{}.{window}", spelling.name()), find - open);
-                sheet.set(format!("stream.job.{}.{window}", spelling.name()), all);
-                let figures = self.run(TOGETHER, &model, &Params::window(window).and_count())?;
+                sheet.set(format!("{stream}.open.{}.{window}", spelling.name()), open);
+                sheet.set(format!("{stream}.find.{}.{window}", spelling.name()), find - open);
+                sheet.set(format!("{stream}.job.{}.{window}", spelling.name()), all);
+                let figures = self.run(together, &model, &Params::window(window).and_count())?;
                 figures.has_done(128)?;
                 let [_, found, _] = self.steps(&figures)?.map(|count| count / model.header_len as f64);
-                sheet.set(format!("together.find.{}.{window}", spelling.name()), found);
+                sheet.set(format!("{together}.find.{}.{window}", spelling.name()), found);
             }
         }
         Ok(())
@@ -202,7 +208,7 @@ impl Bench {
     }
 
     /// Measures all RAM of the job, the most over all spellings of the header.
-    fn memory(self, sheet: &mut Sheet, program: &str, tensors: usize) -> Result<(), String> {
+    pub fn memory(self, sheet: &mut Sheet, program: &str, tensors: usize) -> Result<(), String> {
         let [window, _] = WINDOWS;
         let mut most = 0f64;
         for spelling in Spelling::ALL {

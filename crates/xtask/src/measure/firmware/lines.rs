@@ -33,7 +33,7 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
         columns.extend(TARGETS.map(|target| target.name.to_owned()));
         columns.extend(has_first.then(|| format!("first version, {JUDGED}")));
         let likeness = likeness(limits, sheets, columns.len());
-        columns.push(format!("reference, {JUDGED}"));
+        columns.push(if name == "c" { format!("in Rust, {JUDGED}") } else { format!("reference, {JUDGED}") });
         let rows: Result<String, String> = lines.iter().map(|line| line.text(sheets, has_first)).collect();
         let text = format!(
             "| {} |\n|{}\n{}\nMeasured with {}.",
@@ -47,7 +47,9 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
     Ok(vec![
         table(PAGE, "job", &|line| line.table == "job")?,
         table(PAGE, "paths", &|line| line.table == "paths")?,
-        table(pages::COSTS, "firmware", &|line| line.costs)?,
+        table(PAGE, "c", &|line| line.table == "c")?,
+        table(pages::COSTS, "firmware", &|line| line.costs && line.table != "c")?,
+        table(pages::COSTS, "c", &|line| line.costs && line.table == "c")?,
         readme(limits, sheets)?,
     ])
 }

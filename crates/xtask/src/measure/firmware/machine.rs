@@ -126,6 +126,8 @@ pub struct Board {
     pub name: &'static str,
     emulator: &'static str,
     package: &'static str,
+    /// The linker script in `firmware/board/machine`.
+    pub linker_script: &'static str,
     options: &'static [&'static str],
     request_at: u32,
     /// The address range of flash in the linker script.
@@ -139,6 +141,7 @@ pub const CORTEX_M3: Board = Board {
     name: "mps2-an385",
     emulator: "qemu-system-arm",
     package: "qemu-system-arm",
+    linker_script: "mps2-an385.x",
     options: &["-M", "mps2-an385", "-icount", "shift=10,sleep=off"],
     request_at: 0x2100_0000,
     flash: 0..0x4_0000,
@@ -155,6 +158,7 @@ pub const RISC_V: Board = Board {
     name: "virt",
     emulator: "qemu-system-riscv32",
     package: "qemu-system-misc",
+    linker_script: "virt.x",
     options: &["-M", "virt", "-bios", "none", "-icount", "shift=0"],
     request_at: 0x8100_0000,
     flash: 0x8000_0000..0x8004_0000,

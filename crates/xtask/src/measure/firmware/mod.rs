@@ -1,6 +1,7 @@
 //! The costs of the library on microcontrollers: flash, RAM, stack and instructions of every program of
 //! `firmware/measure`, at every optimisation level, beside the reference.
 
+mod c;
 mod job;
 mod lines;
 mod machine;
@@ -86,7 +87,13 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
 fn sheets(targets: &'static [Target], levels: &[&'static str], quick: bool) -> Result<Vec<Sheet>, String> {
     targets.iter().try_for_each(|target| target.board.need_emulator())?;
     let triples: Vec<&str> = targets.iter().map(|target| target.board.triple).collect();
+    if !quick {
+        c::need(&triples)?;
+    }
     let (toolchains, mut sheets) = (Toolchain::for_targets(&triples)?, Vec::new());
+    if !quick {
+        crate::c::build_library(&toolchains)?;
+    }
     for level in levels {
         let firmware = Firmware { toolchains: &toolchains, level };
         firmware.build()?;
