@@ -46,7 +46,7 @@ pub fn write(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> i
 fn begin(constants: &Constants<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let file = constants.file_name();
     writeln!(out, "/* Written by safetensors-emit from {file}. Offsets and sizes are in bytes. */")?;
-    writeln!(out, "#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n")
+    writeln!(out, "#ifndef {prefix}_MODEL_H\n#define {prefix}_MODEL_H\n\n#include <stdint.h>\n")
 }
 
 /// The numbers for the entire file, with a comment each.
@@ -69,7 +69,7 @@ fn numbers(constants: &Constants<'_>, prefix: &str) -> Vec<(String, String, &'st
 
 /// The names of the lists.
 fn lists(prefix: &str) -> [String; 5] {
-    ["H", "TENSORS", "METADATA", "REQUESTS", "REQUEST_COUNT"].map(|name| format!("{prefix}_{name}"))
+    ["MODEL_H", "TENSORS", "METADATA", "REQUESTS", "REQUEST_COUNT"].map(|name| format!("{prefix}_{name}"))
 }
 
 fn macros(
