@@ -195,7 +195,9 @@ int main(void) {
         const sft_request *request = &REQUESTS[at];
         for (const char *text = request->name; *text; text++) printf("%02x", (unsigned)(unsigned char)*text);
         printf(" %lu %d %d", (unsigned long)request->dtypes, (int)request->rank, (int)request->optional);
-        for (int axis = 0; axis < SFT_MAX_RANK; axis++) printf(" %llu", (unsigned long long)request->shape[axis]);
+        for (int axis = 0; axis < SFT_MAX_RANK; axis++) {
+            printf(" %llu", (unsigned long long)request->shape[axis]);
+        }
         putchar('\n');
     }
     return !(count == MODEL_2_MODEL_REQUEST_COUNT && MODEL_2_MODEL_FC1_WEIGHT_REQUEST == 0

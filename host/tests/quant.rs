@@ -151,8 +151,8 @@ fn the_other_format_of_gptq_is_suggested() {
     let [first, second] = [["a.qweight", "a.qzeros", "a.scales"], ["b.qweight", "b.qzeros", "b.scales"]];
     let warning = |stored: u8, other: &str| {
         format!(
-            "m: warning: tensor \"a.qzeros\" and all like it store only the zero point {stored}, as a symmetric \
-             model of --from {other} does: use that, or every weight is shifted by one step\n"
+            "m: warning: tensor \"a.qzeros\" and all like it store only the zero point {stored}, as a \
+             symmetric model of --from {other} does: use that, or every weight is shifted by one step\n"
         )
     };
     for (from, zeros, expected) in [

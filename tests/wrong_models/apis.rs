@@ -50,8 +50,10 @@ pub const APIS: [(&str, Api); 9] = [
     ("FileReceiver", receive_file),
 ];
 
-/// The APIs that detect wrong bytes, with the right model of each.
-pub const SUMS: [(&str, Api, fn() -> Bytes); 4] = [
+/// An API that detects wrong bytes, and the right model for it.
+pub type SumApi = (&'static str, Api, fn() -> Bytes);
+
+pub const SUMS: [SumApi; 4] = [
     ("asynch::Model::verify", verify_asynchronously, Bytes::right),
     ("Sum beside a FileReceiver", sum_while_storing, Bytes::right),
     ("Model::verify_embedded", verify_embedded, Bytes::right_with_sum),

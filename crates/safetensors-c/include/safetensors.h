@@ -235,9 +235,9 @@ typedef void (*sft_visit_callback)(void *context, const char *name, size_t name_
 sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *context, void *name, size_t name_len,
                         void *window, size_t window_len, sft_error *error);
 
-/* Checks that no two tensors have the same name. sft_find checks the requested names only. There must
- * be at least 2 slots; more mean fewer passes over the header. `text` compares long names with the same hash: 64
- * bytes are usual. `key` is two random numbers if the file may come from an attacker, or NULL. */
+/* Checks that no two tensors have the same name, and no two keys of the metadata are the same. sft_find
+ * checks the requested names only. There must be at least 2 slots; more mean fewer passes over the header.
+ * `text` compares long names with the same hash: 64 bytes are usual. `key` is two random numbers if the file may come from an attacker, or NULL. */
 sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
                               void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
 
@@ -323,7 +323,8 @@ sft_status sft_receiver_add_u64(sft_receiver *receiver, const sft_request *reque
 sft_status sft_receiver_push(sft_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
 /* How many bytes are still missing, as far as that is known; who reads no more than that reads nothing after
- * the model. 0 after the last byte, after an error, and for a receiver that has not begun. */
+ * the model. 0 after the last byte, after an error, and for a receiver that has not begun. No target
+ * can be added afterwards. */
 uint64_t sft_receiver_remaining(sft_receiver *receiver);
 
 /* Fails unless the file is complete. Only then use what was received. */

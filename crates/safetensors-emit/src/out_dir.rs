@@ -23,8 +23,8 @@ use std::{env, fs, io};
 /// ```
 ///
 /// # Errors
-/// The model is missing or invalid, or in several files; another model has the same `NAME`; `OUT_DIR` is not set; the output
-/// cannot be written. Returned from `main`, the error ends the build with one sentence.
+/// The model is missing or invalid, or in several files; another model has the same `NAME`; `OUT_DIR` is not
+/// set; the output cannot be written. Returned from `main`, the error ends the build with one sentence.
 pub fn build(model: impl AsRef<Path>) -> Result<(), EmitError> {
     Constants::of(&FileModel::open(model)?)?.write_to_out_dir()
 }

@@ -18,9 +18,13 @@ const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "l
 const TOOLCHAIN_VARIABLES: [&str; 5] =
     ["RUST", "CARGO_ENCODED_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_"];
 
-/// The microcontroller targets that the library is built for.
+/// The microcontroller targets that programs are linked for: Cortex-M0+ (RP2040), M3, M4, and RISC-V
+/// (ESP32-C3).
 pub const BARE_TARGETS: [&str; 4] =
     ["thumbv6m-none-eabi", "thumbv7m-none-eabi", "thumbv7em-none-eabi", "riscv32imc-unknown-none-elf"];
+/// More targets, which the library is only built for: Cortex-M7 and M4 with floats in hardware (STM32H7,
+/// nRF52840), and Cortex-M33 (RP2350).
+pub const BUILT_TARGETS: [&str; 2] = ["thumbv7em-none-eabihf", "thumbv8m.main-none-eabi"];
 
 /// The compiler that builds for a target.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,8 @@
 //! cargo run --release
 //! espflash write-bin 0x110000 ../app/models/digits-f16.safetensors --chip esp32c3 --monitor
 //! ```
+//!
+//! *Without a board*: `cargo xtask firmware esp32c3`, on an emulated chip with an emulated debugger.
 #![no_std]
 #![no_main]
 
@@ -25,12 +27,16 @@ use core::panic::PanicInfo;
 use esp_bootloader_esp_idf::esp_app_desc;
 use esp_hal::Config;
 use esp_hal::clock::CpuClock;
+use esp_hal::debugger::debugger_connected;
 use esp_println::{Printer, println};
 use esp_storage::FlashStorage;
 use partition::FlashError;
 
 /// All of its RAM, including that of the cache.
 const RAM: u32 = 400 * 1024;
+
+/// The exit code of a panic; CPU faults panic, too.
+const PANIC: u8 = 101;
 
 esp_app_desc!();
 
@@ -41,11 +47,10 @@ fn main() -> ! {
     let mut sink = Text(Printer);
     let bytes = partition::flash_bytes(&flash);
     sink.event(&Event::Board { name: "esp32c3", cpu: "RV32IMC", flash: bytes, ram: RAM });
-    if let Err(failure) = run(&mut flash, &mut sink) {
-        // There is no exit code on this board.
-        failure.report(&mut sink);
-    }
-    stop()
+    stop(match run(&mut flash, &mut sink) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(&mut sink),
+    })
 }
 
 fn run(flash: &mut FlashStorage<'_>, sink: &mut impl Sink) -> Result<(), Failure<FlashError>> {
@@ -58,11 +63,14 @@ fn run(flash: &mut FlashStorage<'_>, sink: &mut impl Sink) -> Result<(), Failure
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     println!("{}", Panic(info));
-    stop()
+    stop(PANIC)
 }
 
-/// Stops without an exit code.
-fn stop() -> ! {
+/// Ends the program, with an exit code if a debugger is attached.
+fn stop(code: u8) -> ! {
+    if debugger_connected() {
+        board::exit(code.into());
+    }
     loop {
         core::hint::spin_loop();
     }

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 /// Write a model's names, shapes, offsets and memory needs as C or Rust constants
 ///
 /// Also writes the SHA-256 and the CRC-32 of the file, for which all of it is read, and the queries (in C the
-/// requests) that find the tensors. Exit code: 0 if the constants are written, 1 if the model is invalid, 2 for all
-/// other errors.
+/// requests) that find the tensors. Exit code: 0 if the constants are written, 1 if the model is invalid, 2
+/// for all other errors.
 #[derive(clap::Args)]
 pub struct Emit {
     /// Language [default: from the suffix of --output, otherwise C]

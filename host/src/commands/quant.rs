@@ -119,8 +119,8 @@ impl Quant {
         let (file, tensor) = (shown_text(&self.model.to_string_lossy()), quoted(layer.zeros.name()));
         let (option, stored) = if other == Packing::Gptq { ("gptq", 7) } else { ("gptq-v2", 8) };
         complain(format_args!(
-            "{file}: warning: tensor {tensor} and all like it store only the zero point {stored}, as a symmetric \
-             model of --from {option} does: use that, or every weight is shifted by one step"
+            "{file}: warning: tensor {tensor} and all like it store only the zero point {stored}, as a \
+             symmetric model of --from {option} does: use that, or every weight is shifted by one step"
         ));
     }
 

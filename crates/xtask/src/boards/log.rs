@@ -11,6 +11,9 @@ use std::sync::OnceLock;
 /// The feature of programs that log with defmt.
 pub const FEATURE: &str = "log";
 
+/// The section with the texts of the log.
+pub const SECTION: &str = ".defmt";
+
 /// A word in the names of all crates and symbols of the log.
 const CRATE: &str = "defmt";
 
@@ -46,7 +49,7 @@ pub fn check_same_as_printed(lines: &[String]) -> Result<(), String> {
 pub fn check_absent(board: &'static Board, program: &str) -> Result<(), String> {
     let elf = Elf::open(&board.program(program)?)?;
     elf.lacks(&[CRATE])?;
-    if elf.size_of(&[".defmt"]) > 0 {
+    if elf.size_of(&[SECTION]) > 0 {
         return Err("the program contains texts of the log".to_owned());
     }
     let tree = Toolchain::for_target(board.triple())?.cargo("tree").dir(&board.folder());

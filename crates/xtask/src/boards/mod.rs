@@ -51,8 +51,8 @@ pub struct Board {
     pub ram: u32,
     /// What is special about it, in one line.
     pub shows: String,
-    /// How to run its programs: a QEMU command line whose last option takes the program; `rp2040js` or
-    /// `unicorn`; or `hardware` if only the real board can run them.
+    /// How to run its programs: a QEMU command line whose last option takes the program; `rp2040js`;
+    /// `unicorn` and a chip; or `hardware` if only the real board can run them.
     pub machine: String,
     /// The commands to run in its directory for the real board; empty if that board is not for sale.
     pub hardware: Vec<String>,
@@ -194,7 +194,7 @@ impl Board {
         match self.machine.rsplit_once(" -") {
             Some((qemu, _)) => format!("here, in {qemu}"),
             None if self.needs_hardware() => "only on the real board; it is built here".to_owned(),
-            None => format!("here, in {}", self.machine),
+            None => format!("here, in {}", self.emulator()),
         }
     }
 }

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Seconds, far more than any program takes, even beside others.
 const LIMIT: u64 = 300;
 
+/// The directory with a script for each chip that Unicorn emulates.
+const UNICORN: &str = "firmware/unicorn";
+
 /// A line that emulators print and that has nothing to do with the program.
 const NOISE: &str = "Timer with period zero, disabling";
 
@@ -58,13 +61,13 @@ impl Board {
         match self.emulator() {
             "hardware" => Ok(()),
             "rp2040js" => rp2040js(&self.folder().join("emulator")).map(drop),
-            "unicorn" => unicorn(&self.folder().join("emulator")).map(drop),
+            "unicorn" => unicorn().map(drop),
             arm @ "qemu-system-arm" => machine::need_program(arm, arm),
             other => machine::need_program(other, "qemu-system-misc"),
         }
     }
 
-    fn emulator(&self) -> &str {
+    pub(super) fn emulator(&self) -> &str {
         self.machine.split(' ').next().unwrap_or_default()
     }
 
@@ -107,19 +110,26 @@ impl Board {
     }
 
     fn command(&'static self, case: &Case, image: &Path) -> Result<Run, String> {
-        let (program, folder) = (self.program(&case.program)?, self.folder().join("emulator"));
         workspace::write(image, b"")?;
-        let program = case.storage.program(program, image)?;
+        let program = case.storage.program(self.program(&case.program)?, image)?;
         Ok(match self.emulator() {
             "hardware" => {
                 return Err(format!("{} has no emulator; only the real board runs its programs", self.name));
             }
             "rp2040js" => {
-                Run::new("node").args([rp2040js(&folder)?]).args(case.storage.flash(image)?).args([program])
+                let script = rp2040js(&self.folder().join("emulator"))?;
+                Run::new("node").args([script]).args(case.storage.flash(image)?).args([program])
             }
             "unicorn" => {
-                let run =
-                    Run::new(log::decoder()?).args([&program, &unicorn(&folder)?, &folder.join("run.py")]);
+                let python = unicorn()?;
+                let run = match Elf::open(&program)?.size_of(&[log::SECTION]) {
+                    0 => Run::new(python),
+                    _ => Run::new(log::decoder()?).args([&program, &python]),
+                };
+                let chip = self.machine.split(' ').nth(1).unwrap_or_default();
+                let script = workspace::root().join(UNICORN).join(chip).with_extension("py");
+                // Partition tables are in the board's directory.
+                let run = run.dir(&self.folder()).args([script]);
                 run.args(case.storage.flash(image)?).args([program])
             }
             _ => {
@@ -143,9 +153,9 @@ impl Board {
     }
 }
 
-/// Returns a Python that has the packages which the emulator in this directory needs.
-fn unicorn(folder: &Path) -> Result<PathBuf, String> {
-    python::environment("python-unicorn", folder)
+/// Returns a Python that has Unicorn.
+fn unicorn() -> Result<PathBuf, String> {
+    python::environment("python-unicorn", Path::new(UNICORN))
 }
 
 /// Installs this directory's emulator, a package for Node.js, in the target directory unless an earlier run

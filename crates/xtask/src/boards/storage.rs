@@ -27,8 +27,11 @@ pub struct Storage {
     protected: bool,
     /// A file at this address, in the flash that also holds the program.
     flash: Option<(u32, String)>,
-    /// The first text, which occurs once in the program and so in its model, is replaced by the second.
+    /// The first text, which occurs once in the file in flash, or else in the program and so in its model, is
+    /// replaced by the second.
     replaces: Option<[String; 2]>,
+    /// The partition table, by its path from the board's directory, if it is not `partitions.csv`.
+    partition_table: Option<String>,
 }
 
 /// The size of a NOR flash bank.
@@ -48,8 +51,7 @@ impl Storage {
         } else if let Some(files) = &self.nor {
             workspace::write(image, &nor(files)?)?;
             ("-drive", format!("if=pflash,unit=1,format=raw,{protection}file={path}"))
-        } else if let Some((address, file)) = &self.flash {
-            workspace::write(image, &bytes(file)?)?;
+        } else if let Some(address) = self.write_flash(image)? {
             ("-device", format!("loader,file={path},addr={address:#x},force-raw=on"))
         } else {
             return Ok(Vec::new());
@@ -59,14 +61,23 @@ impl Storage {
 
     /// Like [`options`](Self::options), for an emulator with flash and nothing else.
     pub fn flash(&self, image: &Path) -> Result<Vec<String>, String> {
-        let Some((address, file)) = &self.flash else { return Ok(Vec::new()) };
-        workspace::write(image, &bytes(file)?)?;
-        Ok(vec!["--flash".to_owned(), format!("{address:#x}={}", image.display())])
+        let address = self.write_flash(image)?;
+        let file = address.map(|address| ["--flash".to_owned(), format!("{address:#x}={}", image.display())]);
+        let table = self.partition_table.clone().map(|table| ["--partition-table".to_owned(), table]);
+        Ok(file.into_iter().chain(table).flatten().collect())
+    }
+
+    /// Writes the image with the file for the flash, and returns its address.
+    fn write_flash(&self, image: &Path) -> Result<Option<u32>, String> {
+        let Some((address, file)) = &self.flash else { return Ok(None) };
+        workspace::write(image, &self.replaced(&bytes(file)?)?)?;
+        Ok(Some(*address))
     }
 
     /// Returns the program, or the path of a copy beside the image in which a text is replaced.
     pub fn program(&self, program: PathBuf, image: &Path) -> Result<PathBuf, String> {
-        if self.replaces.is_none() {
+        // With flash, the text is replaced in the file there.
+        if self.replaces.is_none() || self.flash.is_some() {
             return Ok(program);
         }
         let path = image.with_extension("elf");
@@ -99,14 +110,15 @@ fn replace(file: &mut [u8], bytes: &[u8], other: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt` and `NAME/cut`;
-/// the conformance vectors as `vectors`, their expectations as `manifest`, and `manifest/wrong` with two
-/// wrong expectations.
+/// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt` and `NAME/cut`; the
+/// model of the minimal programs as `minimal`; the conformance vectors as `vectors`, their expectations as
+/// `manifest`, and `manifest/wrong` with two wrong expectations.
 pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
     let (name, damage) = file.split_once('/').unwrap_or((file, ""));
     let valid = workspace::read(&match name {
         "manifest" => manifest(),
         "vectors" => vectors()?,
+        "minimal" => workspace::root().join("firmware/minimal/model.safetensors"),
         model => model_path(model),
     })?;
     match damage {

@@ -124,7 +124,8 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
     Ok(())
 }
 
-/// Checks that another program does as a case says. `run` runs it with the model that the case makes of `model`.
+/// Checks that another program does as a case says. `run` runs it with the model that the case makes of
+/// `model`.
 pub fn judge_other(
     board: &'static Board,
     name: &str,

@@ -2,12 +2,13 @@
 //!
 //! They are linked with the library in which a panic that is reachable is an undefined symbol.
 
-use super::suites;
+use super::{page_commands::blocks, suites};
 use crate::elf::Elf;
+use crate::model::ModelFile;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{Toolchain, own_cargo};
-use crate::{machine, workspace};
+use crate::{machine, stages, workspace};
 use std::path::{Path, PathBuf};
 
 /// Compilers of C and C++.
@@ -44,6 +45,7 @@ pub fn quick() -> Outcome {
     for (compiler, standard) in [(GCC.c, C[0]), (GCC.cpp, CPP[0])] {
         tally.check(&format!("the header in {standard}"), header(compiler, standard, &library));
     }
+    tally.check("the examples of the guide compile", examples_of_the_guide());
     let programs = Programs { compiler: GCC.c, flags: &SANITIZERS, library };
     programs.test(&vectors(LONGEST)?, LONGEST, &mut tally);
     let what = "no panic and no heap in a linked program";
@@ -134,6 +136,25 @@ fn compile(compiler: &str, flags: &[&str], sources: &[PathBuf], library: &Path) 
         .args([library])
         .capture()?;
     Ok(program)
+}
+
+/// Compiles each block of C in the guide's page.
+fn examples_of_the_guide() -> Result<(), String> {
+    let page = workspace::text(&workspace::root().join("docs/src/c.md"))?;
+    let blocks: Vec<&str> = blocks(&page, "c").collect();
+    // The model of the page's transcripts.
+    let model = ModelFile::default().with("fc1.bias", "U8", "[4]", [0; 4]);
+    let model = model.with("fc1.weight", "U8", "[2,4]", [0; 8]);
+    workspace::write(&output("model.safetensors"), &model.bytes())?;
+    let emit = Run::new(stages::command()?).args(["emit", "--prefix", "net", "--force", "-o"]);
+    emit.args([output("net.h"), output("model.safetensors")]).capture()?;
+    for block in &blocks {
+        let file = output("page.c");
+        workspace::write(&file, block.as_bytes())?;
+        let compiler = Run::new(GCC.c).args(WARNINGS).args(["-std=c99", "-fsyntax-only", "-I"]);
+        compiler.args([source("include"), file]).capture()?;
+    }
+    if blocks.is_empty() { Err("the page has none".to_owned()) } else { Ok(()) }
 }
 
 /// Compiles and runs a program with everything that the header has.

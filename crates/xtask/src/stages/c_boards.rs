@@ -1,5 +1,5 @@
-//! The C API on emulated boards: the example, with its model and with invalid ones; every vector that fits, and
-//! every wrong model.
+//! The C API on emulated boards: the example, with its model and with invalid ones; every vector that fits,
+//! and every wrong model.
 
 use crate::boards::{self, Board};
 use crate::c::{self, Compiler};
@@ -128,8 +128,8 @@ impl Machine {
         Run::new(self.emulator).args(quiet.split(' ')).args(load).args(options).limit(60)
     }
 
-    /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may be
-    /// reachable.
+    /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may
+    /// be reachable.
     fn link_example(&self, toolchain: Toolchain) -> Result<PathBuf, String> {
         let (from, to) = (c::folder().join("examples/bare-metal"), scratch(self.name));
         for file in ["Makefile", "main.c", "model.S", "model.safetensors"] {

@@ -118,10 +118,10 @@ pub const STAGES: [Stage; 37] = [
     deep("all-x86-32", "the entire suite with 32-bit pointers", targets::all_x86_32).needs(&[Need::X86]),
     deep(
         "mcu",
-        "the library builds for microcontrollers, with each of its features",
+        "the library builds for Cortex-M0+, M3, M4, M7, M33 and RISC-V, with each of its features",
         targets::microcontrollers,
     )
-    .needs(&[Need::Microcontrollers]),
+    .needs(&[Need::Microcontrollers, Need::MoreMicrocontrollers]),
     deep("msrv", "the libraries compile with the oldest Rust that they promise", targets::with_oldest_rust)
         .needs(&[Need::OldestRust]),
     deep("c-all", "the C API with clang, all standards of C and C++, 32-bit pointers and CMake", c_api::all)
@@ -147,13 +147,13 @@ pub const STAGES: [Stage; 37] = [
         build_time::measure,
     ),
     deep(
-        "build-script",
+        "declaration",
         "a program whose `build.rs` declares its model: it follows the model",
         build_script::run,
     ),
     deep(
         "firmware",
-        "every board behaves as its manifest says: digits, vectors, bad storage, or only a build",
+        "every board behaves as its manifest says: digits, vectors, bad storage, wrong models",
         boards::all,
     )
     .needs(&[Need::Boards]),

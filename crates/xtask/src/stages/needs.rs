@@ -2,15 +2,17 @@
 
 use super::scripts::Packages;
 use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
-use crate::toolchain::{BARE_TARGETS, Toolchain, need_cargo_program, need_rust};
+use crate::toolchain::{BARE_TARGETS, BUILT_TARGETS, Toolchain, need_cargo_program, need_rust};
 use crate::{boards, machine, python, workspace};
 use std::path::Path;
 
 /// A tool that is installed or can be.
 #[derive(Clone, Copy)]
 pub enum Need {
-    /// A compiler for every microcontroller.
+    /// A compiler for every microcontroller that programs are linked for.
     Microcontrollers,
+    /// A compiler for the microcontrollers that the library is only built for.
+    MoreMicrocontrollers,
     /// A compiler and an emulator for one microcontroller of each architecture.
     Emulators,
     /// All tools to build 32-bit x86 programs.
@@ -37,6 +39,7 @@ impl Need {
         let target = |triple| Toolchain::for_target(triple).map(drop);
         let outcomes: Vec<Result<(), String>> = match self {
             Self::Microcontrollers => BARE_TARGETS.map(target).into(),
+            Self::MoreMicrocontrollers => BUILT_TARGETS.map(target).into(),
             Self::Emulators => {
                 let parts = |board: &Board| [board.need_emulator(), target(board.triple)];
                 [CORTEX_M3, RISC_V].iter().flat_map(parts).collect()

@@ -24,12 +24,23 @@ use Check::{Here, Not};
 
 const NEEDS_BOARD: Check = Not("it needs the board");
 
-static LINES: [(&str, &str, Check); 27] = [
+static LINES: [(&str, &str, Check); 30] = [
     ("README.md", "cargo add embedded-safetensors --features embedded-io", Here(add)),
     ("README.md", "cargo add embedded-io@0.7", Here(add_published)),
     ("README.md", "python3 tests/vectors/run.py -- ./my-reader", Here(score)),
     ("docs/src/getting-started.md", "cargo add embedded-safetensors", Here(add)),
     ("docs/src/finding-tensors.md", "cargo add safetensors-emit --build", Here(add)),
+    ("docs/src/c.md", "rustup target add thumbv7m-none-eabi", Not("the set-up of `boards` does it")),
+    (
+        "docs/src/c.md",
+        "cargo build --release --locked --target thumbv7m-none-eabi --manifest-path crates/safetensors-c/Cargo.toml",
+        Not("the Makefile of the next line does it"),
+    ),
+    (
+        "docs/src/c.md",
+        "make -C crates/safetensors-c/examples/bare-metal run",
+        Not("the stage `c-boards` does it, in a copy of the directory"),
+    ),
     ("docs/src/desktop-files.md", "cargo add embedded-safetensors --features std", Here(add)),
     ("docs/src/desktop-files.md", "cargo add safetensors-files", Here(add)),
     ("docs/src/command.md", "cargo install --path host", Here(install)),
@@ -120,7 +131,7 @@ fn pages() -> Result<Vec<String>, String> {
 }
 
 /// Returns the contents of a page's blocks in one language.
-fn blocks<'a>(page: &'a str, language: &'a str) -> impl Iterator<Item = &'a str> {
+pub fn blocks<'a>(page: &'a str, language: &'a str) -> impl Iterator<Item = &'a str> {
     let code = page.split("```").skip(1).step_by(2);
     code.filter_map(move |block| block.strip_prefix(language)?.strip_prefix('\n'))
 }

@@ -3,7 +3,7 @@
 use super::suites::{SUITE, level_of_tests, shared};
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
-use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::toolchain::{BARE_TARGETS, BUILT_TARGETS, Toolchain};
 use crate::{machine, workspace};
 
 /// The features of the library for firmware.
@@ -24,7 +24,8 @@ const FEATURES: [&str; 10] = [
 /// all, so that none needs another. With all of them it is built; otherwise only checked, which is faster.
 /// Cargo compiles for all targets at once.
 pub fn microcontrollers() -> Outcome {
-    let toolchains = Toolchain::for_targets(&BARE_TARGETS)?;
+    let targets = [&BARE_TARGETS[..], &BUILT_TARGETS].concat();
+    let toolchains = Toolchain::for_targets(&targets)?;
     let mut tally = Tally::default();
     for features in [&[][..], &FEATURES].into_iter().chain(FEATURES.chunks(1)) {
         let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
@@ -35,7 +36,7 @@ pub fn microcontrollers() -> Outcome {
         let outcome = Toolchain::cargo_for_all(&toolchains, subcommand)
             .map(|cargo| cargo.args(quickly).args(package).args(["--features", &features.join(",")]))
             .try_for_each(|cargo| cargo.capture().map(drop));
-        tally.check(&format!("{} with {what}", BARE_TARGETS.join(", ")), outcome);
+        tally.check(&format!("{} with {what}", targets.join(", ")), outcome);
     }
     Ok(tally)
 }

@@ -1,5 +1,5 @@
-//! Measures the job done in C, through the C API: the programs of `firmware/measure/c`. Their names, and those of
-//! their figures, begin with `c.`.
+//! Measures the job done in C, through the C API: the programs of `firmware/measure/c`. Their names, and
+//! those of their figures, begin with `c.`.
 
 use super::SMALL;
 use super::job::{Bench, Params, STREAM, TENSORS, TOGETHER, WINDOWS};

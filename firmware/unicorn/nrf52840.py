@@ -1,22 +1,20 @@
 """Runs a program on an emulated nRF52840 with an emulated debugger.
 
-    python run.py [--flash ADDRESS=FILE] [--seconds N] PROGRAM
+    python nrf52840.py [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 
-It emulates the processor, flash, RAM, and the few peripherals that a program waits for which only reads flash. The program's
-log goes to standard output unchanged, for a decoder of defmt. The program's exit code is passed on.
+It emulates the processor, flash, RAM, and the few peripherals that a program waits for which only reads
+flash. The program's log goes to standard output unchanged, for a decoder of defmt. The program's exit code is
+passed on.
 
 This script's own exit codes: 97 a file cannot be loaded, 98 timeout, 99 a CPU fault.
 """
 
-import argparse
-import pathlib
 import struct
 import sys
 
 import unicorn
+from common import FAULT, UNLOADABLE, Chip, Stop, end, parser, placed, segments
 from unicorn import arm_const as arm
-
-UNLOADABLE, OUT_OF_TIME, FAULT = 97, 98, 99
 
 FLASH, FLASH_LEN = 0, 1 << 20
 RAM, RAM_LEN = 0x2000_0000, 256 << 10
@@ -37,39 +35,13 @@ EXIT_EXTENDED, APPLICATION_EXIT = 0x20, 0x2_0026
 CHANNEL, BUFFER, WRITTEN, READ = b"SEGGER RTT", 28, 36, 40
 
 
-class Stop(Exception):
-    """An end of the run that the program did not request: an exit code and a sentence."""
-
-
-def segments(elf):
-    """Yields the loaded segments of an ELF file: load address, run-time address, and bytes."""
-    if elf[:4] != b"\x7fELF":
-        raise Stop(UNLOADABLE, "the program is not an ELF file")
-    (table,), (size, count) = struct.unpack_from("<I", elf, 28), struct.unpack_from("<HH", elf, 42)
-    for number in range(count):
-        kind, offset, used_at, address, length = struct.unpack_from("<5I", elf, table + size * number)
-        if kind == 1 and length > 0:
-            yield address, used_at, elf[offset : offset + length]
-
-
-def placed(word):
-    """Parses ADDRESS=FILE, a file for the flash; returns its address and its bytes."""
-    address, _, path = word.partition("=")
-    try:
-        return int(address, 0), pathlib.Path(path).read_bytes()
-    except ValueError:
-        raise Stop(UNLOADABLE, f"ADDRESS=FILE is expected, not {word}") from None
-
-
-class Chip:
+class Nrf52840(Chip):
     """A chip that is ready to run the program."""
 
     def __init__(self, elf, files):
-        self.code = None
-        self.machine = machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         machine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
-        for start, length in [(FLASH, FLASH_LEN), (RAM, RAM_LEN), *REGISTERS, CHIP_ERRATA]:
-            machine.mem_map(start, length)
+        super().__init__(machine, [(FLASH, FLASH_LEN), (RAM, RAM_LEN), *REGISTERS, CHIP_ERRATA])
         machine.mem_write(FLASH, b"\xff" * FLASH_LEN)
         for address, _, content in segments(elf):
             machine.mem_write(address, content)
@@ -96,12 +68,6 @@ class Chip:
         on_write = lambda _, __, ___, ____, position, _____: self.on_log(position)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, begin=written, end=written)
 
-    def load(self, address, count=1):
-        return struct.unpack(f"<{count}I", self.machine.mem_read(address, 4 * count))
-
-    def store(self, address, value):
-        self.machine.mem_write(address, struct.pack("<I", value))
-
     def on_log(self, position):
         buffer, length, _, read = self.load(self.channel + BUFFER, 4)
         if RAM <= buffer < RAM + RAM_LEN and position != read:
@@ -122,35 +88,19 @@ class Chip:
         """Runs the program, and returns its exit code."""
         stack, start = self.load(FLASH, 2)
         self.machine.reg_write(arm.UC_ARM_REG_SP, stack)
-        fault = "an exception"
         try:
-            self.machine.emu_start(start | 1, FLASH + FLASH_LEN, timeout=seconds * 1_000_000)
+            self.start(start | 1, seconds)
         except unicorn.UcError as error:
-            fault = str(error)
-        else:
-            if self.machine.query(unicorn.UC_QUERY_TIMEOUT):
-                raise Stop(OUT_OF_TIME, f"the program did not end within {seconds} s")
+            self.fault = str(error)
         if self.code is None:
-            raise Stop(FAULT, f"fault: {fault} at {self.machine.reg_read(arm.UC_ARM_REG_PC):#010x}")
+            raise Stop(FAULT, f"fault: {self.fault} at {self.machine.reg_read(arm.UC_ARM_REG_PC):#010x}")
         return self.code
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__.splitlines()[2].strip())
-    parser.add_argument("--flash", action="append", default=[])
-    parser.add_argument("--seconds", type=int, default=150)
-    parser.add_argument("program", type=pathlib.Path)
-    options = parser.parse_args()
-    chip = Chip(options.program.read_bytes(), [placed(word) for word in options.flash])
-    return chip.run(options.seconds)
+    options = parser(__doc__).parse_args()
+    files = [placed(word) for word in options.flash]
+    return Nrf52840(options.program.read_bytes(), files).run(options.seconds)
 
 
-try:
-    sys.exit(main())
-except Stop as stop:
-    code, sentence = stop.args
-    print(sentence, file=sys.stderr)
-    sys.exit(code)
-except (OSError, unicorn.UcError) as error:
-    print(error, file=sys.stderr)
-    sys.exit(UNLOADABLE)
+end(main)
