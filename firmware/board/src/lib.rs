@@ -11,13 +11,13 @@
 
 #[cfg(feature = "bare")]
 mod bare;
+mod console;
 mod one_line;
-mod semihosting;
 
 #[cfg(feature = "bare")]
 pub use bare::{Broken, Card, Clock, MEMORY, Request, peak, request};
+pub use console::{Console, exit, print, print_number};
 pub use one_line::Panic;
-pub use semihosting::{Console, exit, print, print_number};
 
 #[cfg(feature = "runtime")]
 mod board;
