@@ -21,6 +21,8 @@ const FOLDER: &str = "tests/fuzz";
 const DEFAULT: u64 = 60;
 /// Seconds for the build, which takes minutes with a sanitizer.
 const BUILD: u64 = 30 * 60;
+/// With `-fork`, libFuzzer continues after an input that takes too long or too much memory, unless told.
+const FINDINGS: [&str; 3] = ["-ignore_timeouts=0", "-ignore_ooms=0", "-timeout=20"];
 
 fn run(words: &[String]) -> Result<ExitCode, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -58,16 +60,17 @@ fn fuzz_files(seconds: u64) -> Result<(), String> {
 }
 
 /// Returns the options of a fuzzer that keeps its findings, `what` each, below `folder`.
-fn options(folder: &Path, what: &str, seconds: u64) -> Result<[String; 3], String> {
+fn options(folder: &Path, what: &str, seconds: u64) -> Result<Vec<String>, String> {
     let findings = folder.join("findings");
     let note = format!("Each file is {what} that a run of `cargo xtask fuzz` failed with.\n");
     workspace::write(&findings.join("README"), note.as_bytes())?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok([
+    let options = [
         format!("-max_total_time={seconds}"),
         format!("-fork={workers}"),
         format!("-artifact_prefix={}/", findings.display()),
-    ])
+    ];
+    Ok(options.into_iter().chain(FINDINGS.map(str::to_owned)).collect())
 }
 
 /// Returns a directory for what a fuzzer builds, its corpus and its findings, which are kept for later runs.
