@@ -69,7 +69,7 @@ impl Compiler {
             .args([LIBC, "-Os", "-ffunction-sections", "-fdata-sections"])
             .args(self.cpu)
             .args(warnings)
-            .args(["-I".into(), folder().join("include")])
+            .args(["-I".into(), directory().join("include")])
             .args(sources)
             .args([library(toolchain)])
             .args(["-Wl,--gc-sections", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"])
@@ -81,7 +81,7 @@ impl Compiler {
 }
 
 /// Returns the directory of the package.
-pub fn folder() -> PathBuf {
+pub fn directory() -> PathBuf {
     workspace::root().join("crates/safetensors-c")
 }
 
@@ -89,7 +89,7 @@ pub fn folder() -> PathBuf {
 pub fn build_library(toolchains: &[Toolchain]) -> Result<(), String> {
     let release = ["--release", "--locked", "--features", "no-panic"];
     Toolchain::cargo_for_all(toolchains, "build")
-        .try_for_each(|cargo| cargo.dir(&folder()).args(release).capture().map(drop))
+        .try_for_each(|cargo| cargo.dir(&directory()).args(release).capture().map(drop))
 }
 
 /// Returns the path of the library.

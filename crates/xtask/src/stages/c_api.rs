@@ -260,7 +260,7 @@ fn with_32_bits(tally: &mut Tally) -> Result<(), String> {
 fn cmake(tally: &mut Tally) {
     let example = source("examples/cpp").display().to_string();
     let here = source("").display().to_string();
-    let layer = |folder: &str| prints_outputs(&output(folder).join("layer"));
+    let layer = |directory: &str| prints_outputs(&output(directory).join("layer"));
     let inside = configure(&example, "in-project", &[]).and_then(|()| layer("in-project"));
     tally.check("CMake: add_subdirectory", inside);
     let target = "thumbv7m-none-eabi";
@@ -281,11 +281,11 @@ fn installed(here: &str, example: &str) -> Result<(), String> {
     )
 }
 
-/// Configures and builds a project in an empty folder.
-fn configure(project: &str, folder: &str, options: &[&str]) -> Result<(), String> {
-    let folder = output(folder);
-    let _ = std::fs::remove_dir_all(&folder);
-    let cmake = Run::new("cmake").args(["-S", project, "-B"]).args([&folder]);
+/// Configures and builds a project in an empty directory.
+fn configure(project: &str, directory: &str, options: &[&str]) -> Result<(), String> {
+    let directory = output(directory);
+    let _ = std::fs::remove_dir_all(&directory);
+    let cmake = Run::new("cmake").args(["-S", project, "-B"]).args([&directory]);
     cmake.args(options).capture()?;
-    Run::new("cmake").args(["--build".as_ref(), folder.as_path()]).capture().map(drop)
+    Run::new("cmake").args(["--build".as_ref(), directory.as_path()]).capture().map(drop)
 }

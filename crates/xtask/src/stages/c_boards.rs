@@ -131,12 +131,15 @@ impl Machine {
     /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may
     /// be reachable.
     fn link_example(&self, toolchain: Toolchain) -> Result<PathBuf, String> {
-        let (from, to) = (c::folder().join("examples/bare-metal"), scratch(self.name));
+        let (from, to) = (c::directory().join("examples/bare-metal"), scratch(self.name));
         for file in ["Makefile", "main.c", "model.S", "model.safetensors"] {
             workspace::write(&to.join(file), &workspace::read(&from.join(file))?)?;
         }
-        let variables =
-            [("BOARD", self.name.into()), ("SAFETENSORS", c::folder()), ("LIBRARY", c::library(toolchain))];
+        let variables = [
+            ("BOARD", self.name.into()),
+            ("SAFETENSORS", c::directory()),
+            ("LIBRARY", c::library(toolchain)),
+        ];
         let variables = variables.map(|(name, value)| format!("{name}={}", value.display()));
         Run::new("make").dir(&to).args(["--silent", "--always-make"]).args(variables).capture()?;
         Ok(to.join(self.name).with_extension("elf"))
@@ -165,7 +168,7 @@ impl Machine {
     fn judge_pack(&self, toolchain: Toolchain, pack: &Path) -> Result<(String, String), String> {
         let program = scratch(self.name).join("judge.elf");
         let sources = ["board.c", "judge.c", "pack.c", "wrong_models.c"];
-        let sources = sources.map(|source| c::folder().join("tests").join(source));
+        let sources = sources.map(|source| c::directory().join("tests").join(source));
         let options: Vec<&str> = START.into_iter().chain(self.memory).chain(SIZES).collect();
         Compiler::of(self.triple)?.link(toolchain, sources, &options, &program)?;
         Elf::open(&program)?.lacks(&UNWANTED)?;
