@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The C library for microcontrollers that Debian has for both architectures.
 const LIBC: &str = "--specs=picolibc.specs";
 
+/// Parts of the names of symbols that no program linked with the library has, on computers and on boards.
+pub const UNWANTED: [&str; 8] = ["panic", "unwind", "malloc", "calloc", "realloc", "free", "sbrk", "__rust_"];
+
 /// A compiler for C, with its options for a target of Rust.
 pub struct Compiler {
     pub triple: &'static str,

@@ -2,7 +2,7 @@
 //! and every wrong model.
 
 use crate::boards::{self, Board};
-use crate::c::{self, Compiler};
+use crate::c::{self, Compiler, UNWANTED};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
@@ -51,9 +51,6 @@ const MACHINES: [Machine; 2] = [
 const SIZES: [&str; 3] =
     ["-Wl,--defsym=__flash_size=256K", "-Wl,--defsym=__ram_size=16K", "-Wl,--defsym=__stack_size=4K"];
 const START: [&str; 3] = ["-Tpicolibc.ld", "--oslib=semihost", "--crt0=hosted"];
-
-/// Parts of the names of symbols that no program has.
-const UNWANTED: [&str; 4] = ["panicking", "panic_is_reachable", "malloc", "sbrk"];
 
 /// The board that has the example's model and output, from a program in Rust.
 const MODEL: &str = "minimal";
