@@ -758,7 +758,7 @@ static void receivers(void)
 }
 
 /* Files that are not received, and targets that do not fit. */
-static void refusals(void)
+static void rejected_files(void)
 {
     sft_receiver receiver;
     sft_target targets[2];
@@ -1125,7 +1125,7 @@ int main(void)
     other_models_in_callbacks();
     additions();
     receivers();
-    refusals();
+    rejected_files();
     beginnings();
     bad_writes();
     parts_of_units();
