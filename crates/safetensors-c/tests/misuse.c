@@ -1,8 +1,6 @@
 /* Mistakes of callers: each is an error with its code, and none is undefined behaviour. */
 #include "checks.h"
 
-#include <stdlib.h>
-
 /* A file with the tensors "a" (F32, 2 elements: 1 and 2) and "b" (I8, 3 elements: -1, 0 and 1), and metadata. */
 static const char HEADER[] = "{\"__metadata__\":{\"key\":\"value\"},"
                              "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
@@ -24,7 +22,7 @@ static const sft_request A = SFT_REQUIRED("a", SFT_F32, 1, 2);
 static const sft_request B = SFT_REQUIRED("b", SFT_I8, 1, SFT_ANY_SIZE);
 static sft_request both[2];
 
-/* Memory for everything, with one byte before each object, so that it can be misaligned. */
+/* Memory that the calls share. */
 static uint8_t window[64];
 static char text[64];
 static sft_slot slots[4];
@@ -120,9 +118,9 @@ static void error_texts(void)
 
 /* ---- Models ------------------------------------------------------------------------------------------ */
 
-static sft_model open_model(void)
+/* Memory for a model, with anything in it. */
+static sft_model garbage_model(void)
 {
-    /* Not used: an object must not be copied. Its memory is what matters. */
     sft_model model;
     memset(&model, 0xA5, sizeof model);
     return model;
@@ -137,7 +135,7 @@ static sft_model open_model(void)
 
 static void pointers_of_open(void)
 {
-    sft_model models[2] = { open_model(), open_model() };
+    sft_model models[2] = { garbage_model(), garbage_model() };
     sft_model *model = &models[0];
     sft_tensor tensors[3];
     sft_storage storages[2];
