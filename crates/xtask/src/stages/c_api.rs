@@ -250,7 +250,9 @@ fn with_32_bits(tally: &mut Tally) -> Result<(), String> {
     build(toolchain.cargo("build")).capture()?;
     let library = toolchain.target_dir().join(toolchain.triple).join("release/libsafetensors.a");
     let pack = vectors(LONGEST)?;
-    Programs { compiler: GCC.c, flags: &SANITIZERS_32, library }.test(&pack, LONGEST, tally);
+    let programs = Programs { compiler: GCC.c, flags: &SANITIZERS_32, library };
+    programs.test(&pack, LONGEST, tally);
+    tally.check("the header with 32-bit pointers", programs.build(&["tests/header.c"]).map(drop));
     Ok(())
 }
 

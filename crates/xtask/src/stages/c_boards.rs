@@ -75,6 +75,8 @@ pub fn run() -> Outcome {
     c::build_library(&toolchains)?;
     let mut tally = Tally::default();
     for (machine, &toolchain) in MACHINES.iter().zip(&toolchains) {
+        let header = machine.link(toolchain, &["header.c"], "header.elf").map(drop);
+        tally.check(&format!("{}: the header", machine.name), header);
         match machine.link_example(toolchain) {
             Ok(program) => machine.judge_example(&program, &mut tally)?,
             Err(sentence) => tally.check(&format!("{}: the example", machine.name), Err(sentence)),
@@ -161,13 +163,19 @@ impl Machine {
         Ok(())
     }
 
-    /// Judges the vectors and the wrong models. Returns the lines, and a sentence about them.
-    fn judge_pack(&self, toolchain: Toolchain, pack: &Path) -> Result<(String, String), String> {
-        let program = scratch(self.name).join("judge.elf");
-        let sources = ["board.c", "judge.c", "pack.c", "wrong_models.c"];
-        let sources = sources.map(|source| c::directory().join("tests").join(source));
+    /// Links tests, and returns the program.
+    fn link(&self, toolchain: Toolchain, sources: &[&str], name: &str) -> Result<PathBuf, String> {
+        let program = scratch(self.name).join(name);
+        let sources = sources.iter().map(|source| c::directory().join("tests").join(source));
         let options: Vec<&str> = START.into_iter().chain(self.memory).chain(SIZES).collect();
         Compiler::of(self.triple)?.link(toolchain, sources, &options, &program)?;
+        Ok(program)
+    }
+
+    /// Judges the vectors and the wrong models. Returns the lines, and a sentence about them.
+    fn judge_pack(&self, toolchain: Toolchain, pack: &Path) -> Result<(String, String), String> {
+        let sources = ["board.c", "judge.c", "pack.c", "wrong_models.c"];
+        let program = self.link(toolchain, &sources, "judge.elf")?;
         Elf::open(&program)?.lacks(&UNWANTED)?;
         let mut log = String::new();
         let code = self.emulator(&self.judge, Some(pack)).args([&program]).lines(|line| {
