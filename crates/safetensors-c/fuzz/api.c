@@ -1383,14 +1383,14 @@ static int32_t prepare_medium(void *context, uint64_t data_start, uint64_t len)
     medium->is_prepared = true;
     medium->file_len = len;
     memset(medium->memory, 0xFF, 8 < medium->capacity ? 8 : (size_t)medium->capacity);
-    return behaviour >= SINK_FAILS ? -(int32_t)behaviour : 0;
+    return behaviour < SINK_FAILS ? 0 : behaviour & 1 ? behaviour : -(int32_t)behaviour;
 }
 
 static int32_t flush_medium(void *context)
 {
     struct medium *medium = context;
     uint8_t behaviour = medium->behaviours[medium->calls++ % BEHAVIOURS];
-    return behaviour >= SINK_FAILS ? INT32_MIN : 0;
+    return behaviour < SINK_FAILS ? 0 : behaviour & 1 ? 1 : INT32_MIN;
 }
 
 static sft_sink *choose_sink(struct medium *medium)

@@ -799,6 +799,8 @@ typedef struct flash {
     int wrong_call;
     int calls;
     int32_t returns;
+    /* Whether the wrong call was one that writes. */
+    int is_write;
     void (*call)(void *object);
     void *object;
 } flash;
@@ -818,6 +820,7 @@ static int32_t write_flash(void *context, uint64_t offset, const void *bytes, si
 {
     flash *it = (flash *)context;
     if (is_wrong(it)) {
+        it->is_write = 1;
         return it->returns;
     }
     CHECK(offset <= sizeof it->bytes && len <= sizeof it->bytes - offset && len > 0);
@@ -962,8 +965,8 @@ static void bad_writes(void)
         const char *code;
         int32_t returns;
     } ROWS[] = {
-        { "storage.failed", -7 },        { "storage.failed", INT32_MIN }, { "storage.count", INT32_MAX },
-        { "storage.count", 1000 },       { "storage.full", 0 },
+        { "storage.failed", -7 },  { "storage.failed", INT32_MIN }, { "storage.count", INT32_MAX },
+        { "storage.count", 1000 }, { "storage.full", 0 },
     };
     sft_recorder recorder;
     size_t unit, i;
@@ -976,19 +979,21 @@ static void bad_writes(void)
         CHECK(calls >= 5);
         for (call = 1; call <= calls; call++) {
             for (i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+                const char *expected;
                 sft_status status;
                 char code[SFT_CODE_LEN] = "";
                 memset(&chip, 0, sizeof chip);
                 chip.wrong_call = call;
                 chip.returns = ROWS[i].returns;
                 status = record(&chip, &recorder, unit);
-                /* To prepare and to flush may return any positive number. */
+                /* To prepare and to flush return 0; every other number is an error. */
+                expected = chip.is_write ? ROWS[i].code : "storage.failed";
                 if (status == SFT_OK) {
-                    CHECK(ROWS[i].returns >= 0 && chip.calls == calls);
+                    CHECK(ROWS[i].returns == 0 && !chip.is_write && chip.calls == calls);
                     continue;
                 }
                 sft_error_code(&error_of_call, code, sizeof code);
-                CHECK(status == SFT_STORAGE && strcmp(code, ROWS[i].code) == 0 && chip.calls == call);
+                CHECK(status == SFT_STORAGE && strcmp(code, expected) == 0 && chip.calls == call);
                 CHECK(error_of_call.storage == chip.returns);
                 /* The file is valid only after SFT_OK; a last flush that fails comes after its last byte. */
                 CHECK(chip.bytes[7] != 0 || call == calls);
