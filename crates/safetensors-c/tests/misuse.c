@@ -163,6 +163,45 @@ static void pointers_of_open(void)
     FAILS("c.state", sft_find(model, both, tensors, 2, window, 64, ERROR));
 }
 
+/* No tensor is usable after an error, whatever was in its memory. */
+static void tensors_after_errors(void)
+{
+    sft_model model, ready;
+    sft_tensor tensors[2];
+    sft_storage storages[2];
+    const sft_storage *storage = storages;
+    const sft_request missing[2] = { A, SFT_REQUIRED("z", SFT_F32, 1, 2) };
+    storages[0] = storages[1] = sft_memory(file, FILE_LEN);
+    memset(&model, 0, sizeof model);
+    OPEN(&ready, tensors);
+#define FORGETS(code, call) \
+    do { \
+        memset(tensors, 0xA5, sizeof tensors); \
+        FAILS(code, call); \
+        CHECK(tensors[0].dtype == 0 && tensors[1].dtype == 0); \
+    } while (0)
+    FORGETS("c.null", sft_open(NULL, storage, both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_open(&model, NULL, both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.aligned", sft_open(&model, ASKEW(sft_storage, storages), both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_open(&model, storage, NULL, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_open(&model, storage, both, tensors, 2, NULL, 64, ERROR));
+    FORGETS("c.length", sft_open(&model, storage, both, tensors, 2, window, SIZE_MAX, ERROR));
+    FORGETS("usage.window", sft_open(&model, storage, both, tensors, 2, window, 0, ERROR));
+    FORGETS("usage.missing", sft_open(&model, storage, missing, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_find(NULL, both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.state", sft_find(&model, both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_find(&ready, NULL, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_find(&ready, both, tensors, 2, NULL, 64, ERROR));
+    FORGETS("c.length", sft_find(&ready, both, tensors, 2, window, SIZE_MAX, ERROR));
+    FORGETS("usage.window", sft_find(&ready, both, tensors, 2, window, 0, ERROR));
+    FORGETS("usage.missing", sft_find(&ready, missing, tensors, 2, window, 64, ERROR));
+    storages[0].len_is = 4;
+    FORGETS("c.storage", sft_open(&model, storage, both, tensors, 2, window, 64, ERROR));
+    storages[0] = sft_memory(file, FILE_LEN - 1);
+    FORGETS("data.short", sft_open(&model, storage, both, tensors, 2, window, 64, ERROR));
+#undef FORGETS
+}
+
 static void requests_of_open(void)
 {
     sft_model model, ready;
@@ -1119,6 +1158,7 @@ int main(void)
     both[1] = B;
     error_texts();
     pointers_of_open();
+    tensors_after_errors();
     requests_of_open();
     storages_of_open();
     pointers_of_open_unordered();
