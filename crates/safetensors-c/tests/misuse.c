@@ -417,6 +417,35 @@ static void pointers_of_models(void)
     uses_of_model(&model, "");
 }
 
+/* Returns how many bytes a value needs, as the sentence of the last error says. */
+static size_t needed(void)
+{
+    static const char BEFORE[] = "the value: ";
+    char sentence[200];
+    const char *at;
+    unsigned long bytes = 0;
+    sft_error_sentence(ERROR, sentence, sizeof sentence);
+    at = strstr(sentence, BEFORE);
+    CHECK(at != NULL && sscanf(at + sizeof BEFORE - 1, "%lu", &bytes) == 1);
+    return bytes;
+}
+
+/* The memory that an error asks for is enough, with the final 0. */
+static void memory_of_values(void)
+{
+    sft_model model;
+    sft_tensor tensors[2];
+    size_t len, enough;
+    OPEN(&model, tensors);
+    for (len = 1; len < sizeof "value"; len++) {
+        FAILS("limit.value", sft_metadata(&model, "key", text, len, NULL, window, 64, ERROR));
+        enough = needed();
+        CHECK(enough == sizeof "value");
+        PASSES(sft_metadata(&model, "key", text, enough, NULL, window, 64, ERROR));
+        CHECK(strcmp(text, "value") == 0);
+    }
+}
+
 /* ---- Reading ----------------------------------------------------------------------------------------- */
 
 #define READS(function, type, beyond) \
@@ -1164,6 +1193,7 @@ int main(void)
     pointers_of_open_unordered();
     states_of_models();
     pointers_of_models();
+    memory_of_values();
     reads();
     forged_tensors();
     bad_reads();
