@@ -1685,18 +1685,19 @@ static void expect_too_long(sft_status status)
 static void misuse_lengths_of_model(size_t len)
 {
     void *memory = lend(sizeof(sft_request));
+    uint8_t window[8];
     sft_storage storage = sft_memory(file, file_len), endless = sft_memory(memory, len);
     sft_model *model = lend(sizeof *model);
     sft_tensor *tensor = lend(sizeof *tensor);
     *tensor = known[0].tensor;
-    expect_too_long(sft_open(model, &endless, NULL, NULL, 0, memory, 8, report()));
-    expect_too_long(sft_open(model, &storage, memory, tensor, len, memory, 8, report()));
+    expect_too_long(sft_open(model, &endless, NULL, NULL, 0, window, sizeof window, report()));
+    expect_too_long(sft_open(model, &storage, memory, tensor, len, window, sizeof window, report()));
     expect_too_long(sft_open(model, &storage, NULL, NULL, 0, memory, len, report()));
-    expect_too_long(sft_open_unordered(model, &storage, memory, len, memory, 8, report()));
-    expect_too_long(sft_find(plain, memory, tensor, len, memory, 8, report()));
-    expect_too_long(sft_for_each(plain, remember, NULL, memory, len, memory, 8, report()));
-    expect_too_long(sft_validate_names(plain, NULL, NULL, 0, memory, len, memory, 8, report()));
-    expect_too_long(sft_metadata(plain, "a", memory, len, NULL, memory, 8, report()));
+    expect_too_long(sft_open_unordered(model, &storage, memory, len, window, sizeof window, report()));
+    expect_too_long(sft_find(plain, memory, tensor, len, window, sizeof window, report()));
+    expect_too_long(sft_for_each(plain, remember, NULL, memory, len, window, sizeof window, report()));
+    expect_too_long(sft_validate_names(plain, NULL, NULL, 0, memory, len, window, sizeof window, report()));
+    expect_too_long(sft_metadata(plain, "a", memory, len, NULL, window, sizeof window, report()));
     expect_too_long(sft_verify_crc32(plain, 0, memory, len, report()));
     for (size_t index = 0; index < TYPE_COUNT; index++) {
         size_t count = len / TYPES[index].size;

@@ -1188,6 +1188,108 @@ static void recorders_in_callbacks(void)
     CHECK(a[0] == 1 && a[1] == 2);
 }
 
+/* ---- Arguments of one call that overlap ---------------------------------------------------------------- */
+
+/* For two arrays, of which the first begins at `AT`. */
+static union {
+    uint64_t words[64];
+    uint8_t bytes[512];
+} shared;
+#define AT (shared.bytes + 128)
+
+/* A model that is open. */
+static sft_model listed;
+
+static sft_status open_tensors(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    static sft_model model;
+    const sft_storage storage = sft_memory(file, FILE_LEN);
+    return sft_open(&model, &storage, both, (sft_tensor *)array, len / sizeof(sft_tensor), bytes, bytes_len,
+                    ERROR);
+}
+
+static sft_status open_slots(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    static sft_model model;
+    const sft_storage storage = sft_memory(file, FILE_LEN);
+    return sft_open_unordered(&model, &storage, (sft_slot *)array, len / sizeof(sft_slot), bytes, bytes_len,
+                              ERROR);
+}
+
+static sft_status find_tensors(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_find(&listed, both, (sft_tensor *)array, len / sizeof(sft_tensor), bytes, bytes_len, ERROR);
+}
+
+static sft_status list_names(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    int visited = 0;
+    return sft_for_each(&listed, visit_nothing, &visited, array, len, bytes, bytes_len, ERROR);
+}
+
+static sft_status copy_value(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_metadata(&listed, "key", (char *)array, len, NULL, bytes, bytes_len, ERROR);
+}
+
+static sft_status validate_slots_text(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_validate_names(&listed, NULL, (sft_slot *)array, len / sizeof(sft_slot), bytes, bytes_len,
+                              window, 64, ERROR);
+}
+
+static sft_status validate_slots_window(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_validate_names(&listed, NULL, (sft_slot *)array, len / sizeof(sft_slot), text, 64, bytes,
+                              bytes_len, ERROR);
+}
+
+static sft_status validate_text_window(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_validate_names(&listed, NULL, slots, 4, array, len, bytes, bytes_len, ERROR);
+}
+
+static sft_status begin_memory(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    static sft_recorder recorder;
+    const sft_sink sink = sink_of(&chip);
+    return sft_recorder_begin(&recorder, &sink, SPECS, 2, PAIRS, 1, (uint64_t *)array, len / 8, bytes,
+                              bytes_len, ERROR);
+}
+
+static void overlaps(void)
+{
+    sft_tensor tensors[2];
+    sft_recorder recorder;
+    const sft_sink sink = sink_of(&chip);
+    memset(&recorder, 0, sizeof recorder);
+    memset(&chip, 0, sizeof chip);
+    OPEN(&listed, tensors);
+#define OVERLAPS(function, len) \
+    do { \
+        PASSES(function(AT, len, AT - 64, 64)); \
+        PASSES(function(AT, len, AT + (len), 64)); \
+        FAILS("c.overlap", function(AT, len, AT - 64, 65)); \
+        FAILS("c.overlap", function(AT, len, AT + (len) - 1, 64)); \
+        FAILS("c.overlap", function(AT, len, AT, len)); \
+        FAILS("c.overlap", function(AT, len, AT + 8, 8)); \
+        FAILS("c.overlap", function(AT, len, AT - 64, (len) + 128)); \
+    } while (0)
+    OVERLAPS(open_tensors, 2 * sizeof(sft_tensor));
+    OVERLAPS(find_tensors, 2 * sizeof(sft_tensor));
+    OVERLAPS(open_slots, 4 * sizeof(sft_slot));
+    OVERLAPS(list_names, 64);
+    OVERLAPS(copy_value, 64);
+    OVERLAPS(validate_slots_text, 4 * sizeof(sft_slot));
+    OVERLAPS(validate_slots_window, 4 * sizeof(sft_slot));
+    OVERLAPS(validate_text_window, 64);
+    OVERLAPS(begin_memory, WORDS * 8);
+#undef OVERLAPS
+    /* No array overlaps with one of length 0. */
+    PASSES(sft_find(&listed, NULL, (sft_tensor *)(void *)AT, 0, AT, 64, ERROR));
+    PASSES(sft_recorder_begin(&recorder, &sink, NULL, 0, NULL, 0, shared.words + 16, 0, AT, 64, ERROR));
+}
+
 int main(void)
 {
     make_file();
@@ -1215,5 +1317,6 @@ int main(void)
     parts_of_units();
     misused_recorders();
     recorders_in_callbacks();
+    overlaps();
     return checks_end("misuse");
 }
