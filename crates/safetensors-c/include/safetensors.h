@@ -218,7 +218,8 @@ typedef struct sft_model {
  *
  * Fails with the code usage.missing, usage.dtype, usage.rank or usage.shape if a tensor is not as requested;
  * `error.request` is its number. limit.order: the tensors are not in the order of their offsets; use
- * sft_open_unordered. After an error the model is not open, and all `tensors` have the dtype 0.
+ * sft_open_unordered. After an error the model is not open, and all `tensors` have the dtype 0
+ * (unless `model` itself cannot be opened: c.null, c.aligned, c.reentered).
  *
  * Memory: at most 900 bytes of stack on a Cortex-M3 and RV32, besides the objects. */
 sft_status sft_open(sft_model *model, const sft_storage *storage, const sft_request *requests,
@@ -235,7 +236,7 @@ sft_status sft_open_unordered(sft_model *model, const sft_storage *storage, sft_
                               void *window, size_t window_len, sft_error *error);
 
 /* Finds tensors in an open model, in one pass over its header, as sft_open does. After an error all `tensors`
- * have the dtype 0, and the model is still open. */
+ * have the dtype 0 (unless the model is not open or in use), and the model is still open. */
 sft_status sft_find(sft_model *model, const sft_request *requests, sft_tensor *tensors, size_t count,
                     void *window, size_t window_len, sft_error *error);
 

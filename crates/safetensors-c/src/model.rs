@@ -48,9 +48,11 @@ unsafe fn lookup<'w>(
     (requests, tensors, count): (*const Request, *mut Tensor, usize),
     (window, len): (*mut u8, usize),
 ) -> Result<(Lookup<'w>, &'w mut [u8]), Misuse> {
+    // SAFETY: the caller's promise.
+    let lookup = unsafe { Lookup::new(requests, tensors, count)? };
     check_disjoint(&[range(tensors, count), range(window, len)])?;
     // SAFETY: the caller's promise.
-    unsafe { Ok((Lookup::new(requests, tensors, count)?, array_mut(window, len)?)) }
+    Ok((lookup, unsafe { array_mut(window, len)? }))
 }
 
 /// # Safety

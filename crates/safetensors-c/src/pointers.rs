@@ -84,8 +84,12 @@ pub fn check_array<T>(pointer: *const T, len: usize) -> Result<(), Misuse> {
 }
 
 /// # Errors
-/// Two of these ranges of memory, each an address and a number of bytes, overlap.
+/// Two of these ranges of memory, each an address and a number of bytes, overlap; or one is longer than memory
+/// can be.
 pub fn check_disjoint(ranges: &[(usize, usize)]) -> Result<(), Misuse> {
+    if ranges.iter().any(|(_, len)| *len > isize::MAX as usize) {
+        return Err(Misuse::TooLong);
+    }
     for (index, (first, len)) in ranges.iter().enumerate() {
         for (second, second_len) in ranges.iter().skip(index + 1) {
             let (end, second_end) = (first.saturating_add(*len), second.saturating_add(*second_len));
