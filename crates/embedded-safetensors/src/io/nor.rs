@@ -201,6 +201,15 @@ impl<F: NorFlash> NorFile<F> {
         (end <= self.last_sector_end()).then_some(end)
     }
 
+    /// Writes the first bytes from memory that is aligned, and returns how many.
+    #[inline(never)] // its memory is not reserved for other writes
+    async fn write_aligned(&mut self, address: u32, bytes: &[u8]) -> Result<usize, F::Error> {
+        let mut units = Unit([0; LARGEST_UNIT]);
+        let count = copy(&mut units.0, bytes);
+        self.flash().write(address, units.0.get(..count).unwrap_or_default()).await?;
+        Ok(count)
+    }
+
     async fn erase(&mut self, from: u32, to: u32) -> Result<(), WriteError<NorError<F::Error>>> {
         match from < to {
             true => self.flash().erase(from, to).await.map_err(|error| WriteError::Sink(NorError(error))),
@@ -240,17 +249,16 @@ impl<F: NorFlash> WriteAt for NorFile<F> {
 
     async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
         let (address, available) = self.address_of(offset, bytes.len());
-        let mut bytes = bytes.get(..available).unwrap_or(bytes);
-        let mut units = Unit([0; LARGEST_UNIT]);
-        // Larger units are the business of the driver.
-        if F::WRITE_SIZE <= LARGEST_UNIT && misaligned(bytes, F::WRITE_SIZE) > 0 {
-            let count = copy(&mut units.0, bytes);
-            bytes = units.0.get(..count).unwrap_or_default();
-        }
-        if !bytes.is_empty() {
-            self.flash().write(address, bytes).await.map_err(NorError)?;
-        }
-        Ok(bytes.len())
+        let bytes = bytes.get(..available).unwrap_or(bytes);
+        let outcome = match bytes {
+            [] => Ok(0),
+            // Larger units are the business of the driver.
+            _ if F::WRITE_SIZE <= LARGEST_UNIT && misaligned(bytes, F::WRITE_SIZE) > 0 => {
+                self.write_aligned(address, bytes).await
+            }
+            _ => self.flash().write(address, bytes).await.map(|()| bytes.len()),
+        };
+        outcome.map_err(NorError)
     }
 
     async fn flush(&mut self) -> Result<(), Self::Error> {
