@@ -204,9 +204,11 @@ fn tensor_outside_the_model_is_rejected() {
     let mut large = Model::open(&file[..], &mut window).expect("valid file");
     large.find_all(&mut queries, &mut window).expect("present");
     let mut model = Model::open(&small[..], &mut window).expect("valid file");
+    let other = ErrorKind::OtherModel.at(model.summary().data_start);
+    assert_eq!(model.reader(&queries[0]).map(|_| ()), Err(other));
     let outside = ErrorKind::OutsideData { end: 163, data_len: 3 }.at(small.len() as u64);
     assert_eq!(outside.kind.code(), "usage.tensor");
-    assert_eq!(model.reader(&queries[0]).map(|_| ()), Err(outside));
+    assert_eq!(model.reader(&queries[0].info().expect("present")).map(|_| ()), Err(outside));
     let info =
         |begin, end| TensorInfo::new(Dtype::U8, Shape::new(&[end - begin]).unwrap(), begin, end).unwrap();
     assert!(model.reader(&info(0, 3)).is_ok());

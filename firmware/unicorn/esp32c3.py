@@ -58,8 +58,11 @@ FLOATS_ENABLED = 0x6000
 # After the entries of all functions.
 ROM_CODE = ROM + 0x4_0000
 
-# An illegal instruction, and the code of the instructions for registers of the processor.
-ILLEGAL, SYSTEM = 2, 0x73
+# An illegal instruction; `csrw`, which writes a register of the processor, with its operands cleared; and
+# the registers of watchpoints, which Unicorn lacks: tselect, tdata1, tdata2 and tcontrol.
+ILLEGAL, WRITE = 2, 0x1073
+OPERANDS = 0xFFF0_0000 | 0x1F << 15
+WATCHPOINTS = 0x7A0, 0x7A1, 0x7A2, 0x7A5
 # Semihosting: the exit call of programs to a debugger, a breakpoint between two instructions without effect.
 SEMIHOSTING = 0x01F0_1013, 0x0010_0073, 0x4070_5013
 EXIT_EXTENDED, APPLICATION_EXIT = 0x20, 0x2_0026
@@ -217,10 +220,12 @@ class Esp32c3(Chip):
     def on_exception(self, number):
         # Unicorn is already four bytes after the instruction.
         at = self.machine.reg_read(riscv.UC_RISCV_REG_PC) - 4
-        if number != ILLEGAL or self.load(at)[0] & 0x7F != SYSTEM:
-            self.fault = f"exception {number} at {at:#010x} {self.in_rom.get(at, '')}".rstrip()
-            self.machine.emu_stop()
-        # Otherwise the program writes to a register of the processor that Unicorn lacks, for a watchpoint.
+        if number == ILLEGAL:
+            (word,) = self.load(at)
+            if word & ~OPERANDS == WRITE and word >> 20 in WATCHPOINTS:
+                return
+        self.fault = f"exception {number} at {at:#010x} {self.in_rom.get(at, '')}".rstrip()
+        self.machine.emu_stop()
 
     def exit_call(self, at):
         """Returns the exit code if a call for the debugger's exit is at this address."""

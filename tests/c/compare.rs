@@ -1,6 +1,6 @@
 //! Compares a log with the manifest.
 
-use crate::log::{self, Judged, Verdict};
+use crate::log::{self, Judged, Value, Verdict};
 use std::collections::BTreeSet;
 use vectors::{Ours, Vector};
 
@@ -144,15 +144,18 @@ fn listed(vector: &Vector, judged: &Judged, file: &[u8]) -> Result<(), String> {
     values(vector, judged)
 }
 
-/// A string of C ends at its first 0, so a value with one is cut there.
+/// A string of C ends at its first 0, so a value with one is an error, and no key has one.
 fn values(vector: &Vector, judged: &Judged) -> Result<(), String> {
     let Some(metadata) = &vector.metadata else { return Ok(()) };
     let pairs = metadata.as_object().into_iter().flatten();
-    let cut = |text: &str| text.split('\0').next().unwrap_or_default().as_bytes().to_vec();
-    let value = |value: &serde_json::Value| value.as_str().map(cut);
+    let value = |value: &serde_json::Value| match value.as_str() {
+        Some(text) if text.contains('\0') => Value::HasNul,
+        Some(text) => Value::Text(text.as_bytes().to_vec()),
+        None => Value::Missing,
+    };
     let known = pairs.filter(|(key, _)| !key.contains('\0'));
     let mut expected: Vec<_> = known.map(|(key, text)| (key.as_bytes().to_vec(), value(text))).collect();
-    expected.push((b"?missing".to_vec(), None));
+    expected.push((b"?missing".to_vec(), Value::Missing));
     expect("the metadata", &judged.values, &expected)
 }
 

@@ -56,6 +56,25 @@ impl Tensor {
     }
 }
 
+/// A value of the metadata.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Value {
+    Missing,
+    /// It contains U+0000, at which a string of C would end.
+    HasNul,
+    Text(Vec<u8>),
+}
+
+impl Value {
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "?" => Self::Missing,
+            "!" => Self::HasNul,
+            digits => Self::Text(bytes_of(digits)?),
+        })
+    }
+}
+
 /// All that was printed of a vector.
 #[derive(Debug, Default)]
 pub struct Judged {
@@ -71,7 +90,7 @@ pub struct Judged {
     pub bytes: Vec<u32>,
     pub target: Option<u32>,
     /// Keys and values.
-    pub values: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    pub values: Vec<(Vec<u8>, Value)>,
 }
 
 /// Reads the vectors of a log. Other lines are left out, such as those of a board.
@@ -99,8 +118,7 @@ impl Judged {
                 self.bytes.push(sum.parse().ok()?);
             }
             ["target", sum] => self.target = Some(sum.parse().ok()?),
-            ["value", key, "?"] => self.values.push((bytes_of(key)?, None)),
-            ["value", key, value] => self.values.push((bytes_of(key)?, Some(bytes_of(value)?))),
+            ["value", key, value] => self.values.push((bytes_of(key)?, Value::parse(value)?)),
             [which, ref rest @ ..] => *self.verdict_of(which)? = Some(Verdict::parse(rest)?),
             [] => return None,
         }

@@ -158,6 +158,12 @@ impl<S: ReadAt> Model<S> {
         self.header.summary()
     }
 
+    /// Returns a number by which the header is recognised, never 0: for the C API, whose tensors remember it.
+    #[doc(hidden)]
+    pub const fn header_mark(&self) -> u32 {
+        self.header.data().header
+    }
+
     /// Returns the source.
     pub fn into_source(self) -> S {
         self.source

@@ -3,6 +3,7 @@
  *     inference model.safetensors
  *
  * Only the rows that are computed are in memory. For your model, change NET and `run`. */
+#include <limits.h>
 #include <safetensors.h>
 #include <stdio.h>
 
@@ -19,6 +20,9 @@ static const float INPUTS[8] = { 3, -1, 4, 1, -5, 9, 2, -6 };
 static int32_t read_file(void *context, uint64_t offset, void *buffer, size_t len)
 {
     FILE *file = (FILE *)context;
+    if (offset > LONG_MAX) {
+        return 0;
+    }
     if (fseek(file, (long)offset, SEEK_SET) != 0) {
         return -1;
     }
@@ -26,9 +30,9 @@ static int32_t read_file(void *context, uint64_t offset, void *buffer, size_t le
     return ferror(file) ? -1 : (int32_t)len;
 }
 
-static sft_status run(FILE *file, float outputs[3], sft_error *error)
+static sft_status run(FILE *file, long len, float outputs[3], sft_error *error)
 {
-    const sft_storage storage = sft_callbacks(read_file, file, 0, SFT_LEN_UNKNOWN);
+    const sft_storage storage = sft_callbacks(read_file, file, (uint64_t)len, SFT_LEN_EXACT);
     sft_model model;
     sft_tensor tensors[TENSORS];
     unsigned char window[256];
@@ -56,16 +60,17 @@ static sft_status run(FILE *file, float outputs[3], sft_error *error)
 int main(int argc, char **argv)
 {
     FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    const long len = file != NULL && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     float outputs[3];
     sft_error error;
     char sentence[200];
     sft_status status;
 
-    if (file == NULL) {
+    if (len < 0) {
         fprintf(stderr, "usage: %s model.safetensors\n", argv[0]);
         return 2;
     }
-    status = run(file, outputs, &error);
+    status = run(file, len, outputs, &error);
     fclose(file);
     if (status != SFT_OK) {
         sft_error_sentence(&error, sentence, sizeof sentence);

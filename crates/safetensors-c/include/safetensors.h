@@ -23,16 +23,24 @@
  *
  * Rules for all functions:
  *
- * - They return SFT_OK or the class of the error, and fill in `error` if they fail and it is not NULL.
- * - A null or misaligned pointer, a name that is not UTF-8, an object that is not open, and a call from
- *   within a callback are errors (SFT_USAGE). A pointer to memory that is too small or no longer exists, and
- *   a string without its final 0, cannot be noticed: then the behaviour is undefined.
+ * - Those that return sft_status return SFT_OK or the class of the error, and fill in `error` if they fail and
+ *   it is not NULL.
+ * - These mistakes are errors (SFT_USAGE): a null or misaligned pointer, a name that is not UTF-8, buffers of one
+ *   call that overlap, a model, receiver or recorder that is not open, and a call from within a callback with
+ *   the object that the callback serves. A misaligned `error` is ignored.
+ * - These mistakes cannot be noticed, and then the behaviour is undefined: a pointer to memory that is too small
+ *   or no longer exists, a string without its final 0, memory with an older object that was never initialised
+ *   anew (initialise objects: `sft_model model = { { 0 } };`), memory that an object has borrowed and that
+ *   something else changes, values that are read into the file of sft_memory.
+ * - Callbacks must return: no longjmp, no exception. If a task is ended within a callback, set the object to
+ *   0 before it is opened again; until then it is in use (c.reentered).
  * - An array of length 0 may be NULL.
  * - Nothing is kept between calls but the objects that you pass, so functions may run in several threads with
- *   different objects.
- * - "Borrows" means that an object keeps a pointer: what it points to must not move or end before the object
- *   is used for the last time. Objects need no destructor and can be forgotten at any time. An object must not
- *   be copied or moved after it was initialised.
+ *   different objects. They call nothing but your callbacks, and never wait otherwise.
+ * - "Borrows" means that an object keeps a pointer: what it points to must not move, change or end before the
+ *   object is used for the last time. All else that is passed may end when the call returns.
+ * - Objects (sft_model, sft_receiver, sft_recorder) need no destructor and must not be copied or moved after
+ *   they were opened. All other structures are plain data and can be copied.
  */
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
@@ -50,22 +58,24 @@ extern "C" {
 typedef int32_t sft_status;
 
 #define SFT_OK 0
-/* The file is not a valid safetensors file. */
+/* The file is not a valid safetensors file, or its sum is wrong. */
 #define SFT_FILE 1
-/* The file may be valid; the memory that was passed is too small. */
+/* The file may be valid; the memory that was passed is too small, or the call cannot handle this file. */
 #define SFT_LIMIT 2
 /* The model is not the one that the program expects, or the caller made a mistake. */
 #define SFT_USAGE 3
-/* A callback failed. */
+/* A callback failed, or the storage ended early (storage.end) or is full (storage.full). */
 #define SFT_STORAGE 4
 
-/* What went wrong. 64 bytes. */
+/* What went wrong in the last call that failed with it. Zeroed memory, and an error after a call that
+ * succeeded, have the sentence "no error". 64 bytes. */
 typedef struct sft_error {
-    /* The offset in the file. */
+    /* The offset in the file; 0 if the error has none. */
     uint64_t at;
-    /* What the callback returned, for SFT_STORAGE; otherwise 0. */
+    /* What the callback returned, for storage.failed and storage.count; otherwise 0. */
     int32_t storage;
-    /* The number of the request that the error is about, counted from 0; otherwise -1. */
+    /* The number, counted from 0, of the request, of the receiver's target, or of the recorder's tensor or pair
+     * that is missing, not as requested or not valid; -1 for all other errors. */
     int32_t request;
     uint64_t private_[6];
 } sft_error;
@@ -158,10 +168,11 @@ typedef struct sft_tensor {
  * the storage. `len` is at least 1. */
 typedef int32_t (*sft_read_callback)(void *context, uint64_t offset, void *buffer, size_t len);
 
-/* What `len` of a storage is. */
+/* What `len` of a storage is. Only an exact length makes the end of the file part of the validation: otherwise a
+ * file that was cut in its last tensor opens, and reading the tensor is the error storage.end. */
 #define SFT_LEN_EXACT 0   /* the length of the file */
 #define SFT_LEN_AT_MOST 1 /* the length of a partition, which may be longer than the file */
-#define SFT_LEN_UNKNOWN 2 /* nothing */
+#define SFT_LEN_UNKNOWN 2 /* no length: `len` is ignored */
 #define SFT_LEN_MEMORY 3  /* as SFT_LEN_EXACT, and `context` is the file itself; `read` is NULL */
 
 typedef struct sft_storage {
@@ -195,7 +206,7 @@ static inline sft_storage sft_memory(const void *file, size_t len)
 #define SFT_MODEL_WORDS 8 /* @32 */
 #endif
 
-/* An open model. Borrows nothing but the context of its storage. */
+/* An open model. 72 bytes, 64 where pointers have 32 bits. Borrows nothing but the context of its storage. */
 typedef struct sft_model {
     uint64_t private_[SFT_MODEL_WORDS];
 } sft_model;
@@ -206,8 +217,9 @@ typedef struct sft_model {
  * through which the header is read; larger windows mean fewer reads. It is free again afterwards.
  *
  * Fails with the code usage.missing, usage.dtype, usage.rank or usage.shape if a tensor is not as requested;
- * `error.request` is its number, and the model is not open. limit.order: the tensors are not in the order
- * of their offsets; use sft_open_unordered.
+ * `error.request` is its number. limit.order: the tensors are not in the order of their offsets; use
+ * sft_open_unordered. After an error the model is not open, and all `tensors` have the dtype 0
+ * (unless `model` itself cannot be opened: c.null, c.aligned, c.reentered).
  *
  * Memory: at most 900 bytes of stack on a Cortex-M3 and RV32, besides the objects. */
 sft_status sft_open(sft_model *model, const sft_storage *storage, const sft_request *requests,
@@ -223,39 +235,45 @@ typedef struct sft_slot {
 sft_status sft_open_unordered(sft_model *model, const sft_storage *storage, sft_slot *slots, size_t slot_count,
                               void *window, size_t window_len, sft_error *error);
 
-/* Finds tensors in an open model, in one pass over its header, as sft_open does. */
+/* Finds tensors in an open model, in one pass over its header, as sft_open does. After an error all `tensors`
+ * have the dtype 0 (unless the model is not open or in use), and the model is still open. */
 sft_status sft_find(sft_model *model, const sft_request *requests, sft_tensor *tensors, size_t count,
                     void *window, size_t window_len, sft_error *error);
 
-/* Is told one tensor. `name` is valid UTF-8 of `name_len` bytes without a final 0. */
+/* Receives one tensor. `name` is valid UTF-8 of `name_len` bytes without a final 0. Both end with the call. */
 typedef void (*sft_visit_callback)(void *context, const char *name, size_t name_len, const sft_tensor *tensor);
 
-/* Calls `visit` for each tensor, in the order of the header. The longest name must fit into `name`. Do not
- * rely on the tensors before this has returned SFT_OK. */
+/* Calls `visit` for each tensor, in the order of the header. The longest name must fit into `name` (limit.name),
+ * and no tensor may have more than SFT_MAX_RANK dimensions (limit.rank). Do not rely on the tensors before this
+ * has returned SFT_OK. Memory: at most 1,024 bytes of stack on a Cortex-M3, besides that of `visit`. */
 sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *context, void *name, size_t name_len,
                         void *window, size_t window_len, sft_error *error);
 
 /* Checks that no two tensors have the same name, and no two keys of the metadata are the same. sft_find
  * checks the requested names only. There must be at least 2 slots; more mean fewer passes over the header.
- * `text` compares long names with the same hash: 64 bytes are usual. `key` is two random numbers if the file may come from an attacker, or NULL. */
+ * `text` holds a name while it is compared; if it is too small, limit.text says so. `key` is two random
+ * numbers if the file may come from an attacker, or NULL. */
 sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
                               void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
 
-/* Copies the value of a key of the metadata and a final 0 into `value`. `found` becomes 0 if there is no such
- * key; it may be NULL. */
+/* Copies the value of a key of the metadata and a final 0 into `value`. If there is no such key, `found` becomes
+ * 0 and `value` empty; otherwise `found` becomes 1. It may be NULL. c.nul: the value has a character U+0000. */
 sft_status sft_metadata(sft_model *model, const char *key, char *value, size_t len, int *found, void *window,
                         size_t window_len, sft_error *error);
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */
 
+/* All functions that read need a tensor that was found in this model: one of a model with another header is the
+ * error c.tensor. After an error the memory may hold anything. Memory: at most 768 bytes of stack on a Cortex-M3. */
+
 /* Reads `len` bytes of a tensor, from byte `offset` of the tensor on, as they are in the file: little-endian. */
 sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t offset, void *bytes, size_t len,
                           sft_error *error);
 
-/* Each reads `count` elements of a tensor as numbers, from element `first` on (of a matrix, row r begins at
- * element r * columns). The tensor may have any dtype whose values the type can have: I8 is read as float,
- * but F32 as int8_t is the error usage.conversion. An element of C64 is two numbers. The bytes are read straight
- * into `values` and converted there. */
+/* Each reads `count` numbers of a tensor, from number `first` on (of a matrix, row r begins at r * columns). An
+ * element is one number, of C64 two: count and first are then twice those of the elements. The tensor may have any
+ * dtype whose values the type always has: I8 is read as float. Otherwise the code is usage.lossy (F64 as float,
+ * whatever its values) or usage.conversion (F32 as int8_t). The bytes are read into `values` and converted there. */
 sft_status sft_read_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 sft_status sft_read_f64(sft_model *model, const sft_tensor *tensor, uint64_t first, double *values, size_t count, sft_error *error);
 sft_status sft_read_i8(sft_model *model, const sft_tensor *tensor, uint64_t first, int8_t *values, size_t count, sft_error *error);
@@ -266,13 +284,13 @@ sft_status sft_read_i32(sft_model *model, const sft_tensor *tensor, uint64_t fir
 sft_status sft_read_u32(sft_model *model, const sft_tensor *tensor, uint64_t first, uint32_t *values, size_t count, sft_error *error);
 sft_status sft_read_i64(sft_model *model, const sft_tensor *tensor, uint64_t first, int64_t *values, size_t count, sft_error *error);
 sft_status sft_read_u64(sft_model *model, const sft_tensor *tensor, uint64_t first, uint64_t *values, size_t count, sft_error *error);
-/* As sft_read_f32, but rounds to the nearest float where that would be usage.lossy. */
+/* As sft_read_f32, but dtypes that would be usage.lossy, such as F64 and I32, are rounded to the nearest float. */
 sft_status sft_read_rounded_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 
 /* ---- Integrity --------------------------------------------------------------------------------------- */
 
 /* Each reads the whole file once, through `buffer`, which may be the window; the larger, the fewer reads. A sum
- * that differs is the error integrity.sum. */
+ * that differs is the error integrity.sum. Memory: at most 1,408 bytes of stack on a Cortex-M3. */
 
 /* The SHA-256 of the file, as `sha256sum` prints it. */
 sft_status sft_verify_sha256(sft_model *model, const uint8_t sum[32], void *buffer, size_t len, sft_error *error);
@@ -291,12 +309,13 @@ sft_status sft_verify_embedded(sft_model *model, void *buffer, size_t len, sft_e
 #define SFT_RECEIVER_WORDS 31 /* @32 */
 #endif
 
-/* Memory for one target of a receiver. */
+/* Memory for one target of a receiver. 176 bytes, 144 where pointers have 32 bits. */
 typedef struct sft_target {
     uint64_t private_[SFT_TARGET_WORDS];
 } sft_target;
 
-/* Receives a model that arrives once, in pieces of any size, and copies the requested tensors into memory. */
+/* Receives a model that arrives once, in pieces of any size, and copies the requested tensors into memory. 272
+ * bytes, 248 where pointers have 32 bits. */
 typedef struct sft_receiver {
     uint64_t private_[SFT_RECEIVER_WORDS];
 } sft_receiver;
@@ -304,8 +323,9 @@ typedef struct sft_receiver {
 /* Begins a receiver for at most `capacity` targets. Borrows `targets`. */
 sft_status sft_receiver_begin(sft_receiver *receiver, sft_target *targets, size_t capacity, sft_error *error);
 
-/* Each adds a tensor and the memory that it is copied or converted to, as sft_read_f32 does. The memory must
- * hold the whole tensor. All are added before the first sft_receiver_push. Borrows `request` and the memory. */
+/* Each adds a tensor and the memory that it is copied or converted to, as sft_read_f32 does. The memory must hold
+ * the whole tensor (limit.buffer), of C64 two numbers for an element. All are added before the first
+ * sft_receiver_push. Borrows `request`, its name, and the memory, which no other target may have. */
 sft_status sft_receiver_add_bytes(sft_receiver *receiver, const sft_request *request, void *bytes, size_t len, sft_error *error);
 sft_status sft_receiver_add_f32(sft_receiver *receiver, const sft_request *request, float *values, size_t count, sft_error *error);
 sft_status sft_receiver_add_f64(sft_receiver *receiver, const sft_request *request, double *values, size_t count, sft_error *error);
@@ -318,19 +338,20 @@ sft_status sft_receiver_add_u32(sft_receiver *receiver, const sft_request *reque
 sft_status sft_receiver_add_i64(sft_receiver *receiver, const sft_request *request, int64_t *values, size_t count, sft_error *error);
 sft_status sft_receiver_add_u64(sft_receiver *receiver, const sft_request *request, uint64_t *values, size_t count, sft_error *error);
 
-/* Takes the next bytes of the file. The header is validated before any data is copied. Every call after an
- * error returns it again. */
+/* Takes the next bytes of the file. The header is validated before any data is copied. It must list the tensors in
+ * the order of their offsets, as files of the reference do (limit.order): a stream cannot be read again. Every call
+ * after an error of the file returns it again. */
 sft_status sft_receiver_push(sft_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
-/* How many bytes are still missing, as far as that is known; who reads no more than that reads nothing after
- * the model. 0 after the last byte, after an error, and for a receiver that has not begun. No target
+/* Returns how many bytes are still missing, as far as that is known. If you read no more than this, you do not read
+ * past the model. 0 after the last byte, after an error, and for a receiver that has not begun. No target
  * can be added afterwards. */
 uint64_t sft_receiver_remaining(sft_receiver *receiver);
 
 /* Fails unless the file is complete. Only then use what was received. */
 sft_status sft_receiver_end(sft_receiver *receiver, sft_error *error);
 
-/* Tells the tensor of a target, counted from 0 in the order in which they were added; `tensor->dtype` is 0 if it
+/* Returns the tensor of a target, counted from 0 in the order in which they were added; `tensor->dtype` is 0 if it
  * is optional and missing, and before the header is complete. No target can be added afterwards. */
 sft_status sft_receiver_tensor(sft_receiver *receiver, size_t target, sft_tensor *tensor, sft_error *error);
 
@@ -342,16 +363,17 @@ typedef struct sft_sink {
      * is no space; a negative number if the storage fails. */
     int32_t (*write)(void *context, uint64_t offset, const void *bytes, size_t len);
     /* Prepares storage for a file of `file_len` bytes: afterwards its first 8 bytes are 0xFF, and each byte can
-     * be written once. NOR flash is erased here, from its first sector on. Returns 0, or a negative number. NULL if
-     * bytes can be written any number of times: then the first 8 bytes are overwritten. */
+     * be written once. NOR flash is erased here, from its first sector on. Returns 0; any other number is an error.
+     * NULL if bytes can be written any number of times: then the first 8 bytes are overwritten. */
     int32_t (*prepare)(void *context, uint64_t data_start, uint64_t file_len);
-    /* Waits until all bytes are in the storage, where they survive a power failure. Returns 0, or a negative
-     * number. NULL if nothing is buffered. */
+    /* Waits until all bytes are in the storage, where they survive a power failure. Returns 0; any other
+     * number is an error. NULL if nothing is buffered. */
     int32_t (*flush)(void *context);
     void *context;
     /* How many bytes the file may have. */
     uint64_t capacity;
-    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. */
+    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. The last write is filled up
+     * with 0xFF. */
     size_t unit;
 } sft_sink;
 
@@ -376,16 +398,17 @@ typedef struct sft_pair {
 #endif
 
 /* The words of memory that a recorder of this many tensors and pairs needs besides:
- *     uint64_t memory[SFT_RECORDER_MEMORY(2, 1)]; */
+ *     uint64_t memory[SFT_RECORDER_MEMORY(2, 1)];
+ * With neither tensors nor pairs, pass NULL. */
 #define SFT_RECORDER_MEMORY(tensors, pairs) (((5 * (tensors) + 4 * (pairs)) * sizeof(void *) + 7) / 8)
 
-/* Writes a file into a sink. */
+/* Writes a file into a sink. 304 bytes, 208 where pointers have 32 bits. */
 typedef struct sft_recorder {
     uint64_t private_[SFT_RECORDER_WORDS];
 } sft_recorder;
 
 /* Begins a file: prepares the sink. The file has the order of the Rust crate `safetensors`: `specs` must be sorted
- * by dtype, from SFT_U64 down to SFT_BOOL in the list above, and those of one dtype by name; `pairs` by key
+ * by dtype, from SFT_U64 to SFT_BOOL, the reverse of the list above, and those of one dtype by name; `pairs` by key
  * (usage.order otherwise). `buffer` has at least 8 bytes and at least one unit of the sink. Borrows the sink's
  * context, `specs`, `pairs`, their strings, `memory` and `buffer`. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
@@ -393,7 +416,8 @@ sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, cons
                               void *buffer, size_t buffer_len, sft_error *error);
 
 /* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype.
- * After SFT_STORAGE the recorder is not open any more, and its file is not valid: begin it again. */
+ * After SFT_STORAGE the recorder is not open any more, and its file is not valid: begin it again. After all other
+ * errors nothing was written, and the recorder can continue. */
 sft_status sft_recorder_write_bytes(sft_recorder *recorder, const void *bytes, size_t len, sft_error *error);
 sft_status sft_recorder_write_f32(sft_recorder *recorder, const float *values, size_t count, sft_error *error);
 sft_status sft_recorder_write_f64(sft_recorder *recorder, const double *values, size_t count, sft_error *error);
@@ -406,7 +430,8 @@ sft_status sft_recorder_write_u32(sft_recorder *recorder, const uint32_t *values
 sft_status sft_recorder_write_i64(sft_recorder *recorder, const int64_t *values, size_t count, sft_error *error);
 sft_status sft_recorder_write_u64(sft_recorder *recorder, const uint64_t *values, size_t count, sft_error *error);
 
-/* Makes the file valid: its first bytes are written last. Fails if data is missing. */
+/* Makes the file valid: its first bytes are written last. Fails if data is missing (usage.incomplete). Afterwards,
+ * also after an error, the recorder is not open any more. Memory: at most 1,216 bytes of stack on a Cortex-M3. */
 sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
 
 #ifdef __cplusplus

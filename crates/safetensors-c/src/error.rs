@@ -27,6 +27,7 @@ pub enum Misuse {
     Null,
     Misaligned,
     TooLong,
+    Overlap,
     NotUtf8,
     NotOpen,
     Reentered,
@@ -36,7 +37,8 @@ pub enum Misuse {
     Tensor,
     Added,
     Full,
-    NoRoom,
+    NoText,
+    Nul,
     Memory,
     Storage,
 }
@@ -47,6 +49,7 @@ impl Misuse {
             Self::Null => "c.null",
             Self::Misaligned => "c.aligned",
             Self::TooLong => "c.length",
+            Self::Overlap => "c.overlap",
             Self::NotUtf8 => "c.utf8",
             Self::NotOpen => "c.state",
             Self::Reentered => "c.reentered",
@@ -56,7 +59,8 @@ impl Misuse {
             Self::Tensor => "c.tensor",
             Self::Added => "c.added",
             Self::Full => "c.targets",
-            Self::NoRoom => "c.room",
+            Self::NoText => "c.text",
+            Self::Nul => "c.nul",
             Self::Memory => "c.memory",
             Self::Storage => "c.storage",
         }
@@ -67,6 +71,7 @@ impl Misuse {
             Self::Null => "a pointer is NULL",
             Self::Misaligned => "a pointer is not aligned for its type",
             Self::TooLong => "an array is longer than memory can be",
+            Self::Overlap => "two buffers of the call overlap",
             Self::NotUtf8 => "a string is not UTF-8",
             Self::NotOpen => "the object is not open, or was moved after it was opened",
             Self::Reentered => "the object is in use: a callback called a function with it",
@@ -76,9 +81,10 @@ impl Misuse {
             Self::Tensor => "the tensor is not one of this model",
             Self::Added => "targets must be added before the first piece",
             Self::Full => "the receiver has no such target, or no memory for another one",
-            Self::NoRoom => "there is no memory for the final 0",
+            Self::NoText => "there is no memory for the final 0 of a string",
+            Self::Nul => "the value has a character U+0000, with which a string of C ends",
             Self::Memory => "the memory is smaller than SFT_RECORDER_MEMORY(tensors, pairs) words",
-            Self::Storage => "unknown kind of length, or the storage or sink has no callback",
+            Self::Storage => "the storage or sink has no callback, or a length or unit of an unknown kind",
         }
     }
 }
@@ -99,6 +105,8 @@ pub enum Cause {
         at: u64,
     },
     Misuse(Misuse),
+    /// A mistake in the request, the tensor or the pair with this number.
+    InTable(Misuse, usize),
 }
 
 impl From<Misuse> for Cause {
@@ -147,7 +155,7 @@ impl Cause {
             Self::Format(error) => error.kind.class(),
             Self::Spec(error) => error.kind.class(),
             Self::Storage(_) | Self::End { .. } | Self::Full { .. } => return STORAGE,
-            Self::Misuse(_) => return USAGE,
+            Self::Misuse(_) | Self::InTable(..) => return USAGE,
         };
         match class {
             Class::File => FILE,
@@ -163,7 +171,7 @@ impl Cause {
             Self::Storage(fault) => fault.code(),
             Self::End { .. } => "storage.end",
             Self::Full { .. } => "storage.full",
-            Self::Misuse(misuse) => misuse.code(),
+            Self::Misuse(misuse) | Self::InTable(misuse, _) => misuse.code(),
         }
     }
 
@@ -172,7 +180,7 @@ impl Cause {
             Self::Format(error) => error.at,
             Self::End { at } | Self::Full { at } => at,
             Self::Storage(fault) => fault.at,
-            Self::Spec(_) | Self::Misuse(_) => 0,
+            Self::Spec(_) | Self::Misuse(_) | Self::InTable(..) => 0,
         }
     }
 
@@ -186,7 +194,8 @@ impl Cause {
                 | ErrorKind::ShapeMismatch { query, .. } => query.map(QueryIndex::get),
                 _ => None,
             },
-            Self::Spec(SpecError { part: SpecPart::Tensor(index) | SpecPart::Key(index), .. }) => Some(index),
+            Self::Spec(SpecError { part: SpecPart::Tensor(index) | SpecPart::Key(index), .. })
+            | Self::InTable(_, index) => Some(index),
             _ => None,
         };
         index.and_then(|index| i32::try_from(index).ok()).unwrap_or(-1)
@@ -200,10 +209,12 @@ impl Display for Cause {
             Self::Spec(error) => error.fmt(f),
             Self::Storage(fault) => fault.fmt(f),
             Self::End { at } => {
-                write!(f, "error[storage.end]: the file ends at byte {at}, and was longer before")
+                write!(f, "error[storage.end]: the file ends at byte {at}, but its header describes more")
             }
             Self::Full { at } => write!(f, "error[storage.full]: no space left from byte {at}"),
-            Self::Misuse(misuse) => write!(f, "error[{}]: {}", misuse.code(), misuse.sentence()),
+            Self::Misuse(misuse) | Self::InTable(misuse, _) => {
+                write!(f, "error[{}]: {}", misuse.code(), misuse.sentence())
+            }
         }
     }
 }
@@ -225,7 +236,14 @@ crate::abi::fits!(ErrorOut, 64);
 /// # Safety
 /// `error` is null, misaligned, or points to an `sft_error`.
 pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
-    let Err(cause) = outcome else { return OK };
+    let Err(cause) = outcome else {
+        if pointers::check(error).is_ok() {
+            // So that memory with an older error, overwritten in part, is not taken for one.
+            // SAFETY: not null and aligned; the rest is the caller's promise.
+            unsafe { (&raw mut (*error).tag).write(Tag::NONE) };
+        }
+        return OK;
+    };
     if pointers::check(error).is_ok() {
         let storage = if let Cause::Storage(fault) = cause { fault.returned() } else { 0 };
         let (at, request) = (cause.at(), cause.request());

@@ -2,13 +2,13 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{array, array_mut, check_array, reference, text};
-use crate::storage::{Storage, StorageIn};
-use crate::tensors::{Lookup, Request, Tensor};
+use crate::pointers::{array, array_mut, check_array, check_disjoint, range, reference, text};
+use crate::storage::{Fault, Storage, StorageIn};
+use crate::tensors::{Home, Lookup, Request, Tensor};
 use core::ffi::{c_char, c_int, c_void};
-use embedded_safetensors::Model as Opened;
 use embedded_safetensors::integrity::{Crc32, Sha256, Sum};
 use embedded_safetensors::validate::SortSlot;
+use embedded_safetensors::{Error, ErrorKind, Model as Opened, ReadError};
 
 /// `sft_model`.
 pub type Model = Object<Opened<Storage>, 0x7366_745F_4D4F_444C>;
@@ -37,6 +37,24 @@ unsafe fn slots<'s>(slots: *mut Slot, count: usize) -> Result<&'s mut [Slot], Mi
     Ok(unsafe { core::slice::from_raw_parts_mut(slots, count) })
 }
 
+/// Returns a lookup, whose tensors are marked as missing, and the window.
+///
+/// # Errors
+/// A pointer is null or misaligned, or the two overlap.
+///
+/// # Safety
+/// As [`Lookup::new`] and [`array_mut`].
+unsafe fn lookup<'w>(
+    (requests, tensors, count): (*const Request, *mut Tensor, usize),
+    (window, len): (*mut u8, usize),
+) -> Result<(Lookup<'w>, &'w mut [u8]), Misuse> {
+    // SAFETY: the caller's promise.
+    let lookup = unsafe { Lookup::new(requests, tensors, count)? };
+    check_disjoint(&[range(tensors, count), range(window, len)])?;
+    // SAFETY: the caller's promise.
+    Ok((lookup, unsafe { array_mut(window, len)? }))
+}
+
 /// # Safety
 /// See the header.
 #[unsafe(no_mangle)]
@@ -51,13 +69,14 @@ unsafe extern "C" fn sft_open(
     error: *mut ErrorOut,
 ) -> Status {
     let open = || {
-        // SAFETY: the header's rules.
-        let storage = Storage::new(unsafe { reference(storage)? })?;
+        // First, so that no tensor seems to be found after an error.
         // SAFETY: the header's rules.
         let (mut lookup, window) =
-            unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window.cast::<u8>(), window_len)?) };
+            unsafe { lookup((requests, tensors, count), (window.cast(), window_len))? };
+        // SAFETY: the header's rules.
+        let storage = Storage::new(unsafe { reference(storage)? })?;
         let outcome = Opened::open_with(storage, lookup.begin()?, window);
-        lookup.end(outcome.as_ref().ok().map(|model| model.summary().data_start));
+        lookup.end(outcome.as_ref().ok().map(Home::of));
         Ok::<_, Cause>(outcome?)
     };
     // SAFETY: the header's rules.
@@ -79,6 +98,7 @@ unsafe extern "C" fn sft_open_unordered(
     let open = || -> Result<_, Cause> {
         // SAFETY: the header's rules.
         let storage = Storage::new(unsafe { reference(storage)? })?;
+        check_disjoint(&[range(slot_memory, slot_count), range(window.cast::<u8>(), window_len)])?;
         // SAFETY: the header's rules.
         let (slots, window) =
             unsafe { (slots(slot_memory, slot_count)?, array_mut(window.cast::<u8>(), window_len)?) };
@@ -103,9 +123,9 @@ unsafe extern "C" fn sft_find(
     let find = |model: &mut Opened<Storage>| {
         // SAFETY: the header's rules.
         let (mut lookup, window) =
-            unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window.cast::<u8>(), window_len)?) };
+            unsafe { lookup((requests, tensors, count), (window.cast(), window_len))? };
         let outcome = model.find_all(lookup.begin()?, window);
-        lookup.end(outcome.is_ok().then_some(model.summary().data_start));
+        lookup.end(outcome.is_ok().then(|| Home::of(model)));
         Ok::<_, Cause>(outcome?)
     };
     // SAFETY: the header's rules.
@@ -129,12 +149,13 @@ unsafe extern "C" fn sft_for_each(
 ) -> Status {
     let list = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         let visit = visit.ok_or(Misuse::Null)?;
+        check_disjoint(&[range(name.cast::<u8>(), name_len), range(window.cast::<u8>(), window_len)])?;
         // SAFETY: the header's rules.
         let (memory, window) =
             unsafe { (array_mut(name.cast::<u8>(), name_len)?, array_mut(window.cast::<u8>(), window_len)?) };
-        let data_start = model.summary().data_start;
+        let home = Home::of(model);
         Ok(model.for_each(memory, window, |entry| {
-            let (name, tensor) = (entry.name(), Tensor::of(Some(entry.info), data_start));
+            let (name, tensor) = (entry.name(), Tensor::of(Some(entry.info), home));
             // SAFETY: the header says what a callback may do.
             unsafe { visit(context, name.as_ptr().cast(), name.len(), &raw const tensor) };
         })?)
@@ -160,6 +181,8 @@ unsafe extern "C" fn sft_validate_names(
     let validate = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let key = if key.is_null() { [0; 2] } else { *unsafe { reference(key.cast::<[u64; 2]>())? } };
+        let bytes = [range(text.cast::<u8>(), text_len), range(window.cast::<u8>(), window_len)];
+        check_disjoint(&[bytes[0], bytes[1], range(slot_memory, slot_count)])?;
         // SAFETY: the header's rules.
         let (slots, text, window) = unsafe {
             let text = array_mut(text.cast::<u8>(), text_len)?;
@@ -169,6 +192,18 @@ unsafe extern "C" fn sft_validate_names(
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::with(model, validate), error) }
+}
+
+/// Adds the final 0 to the numbers of an error about the length of a value.
+fn with_final_0(error: ReadError<Fault>) -> Cause {
+    match error {
+        ReadError::Format(Error { kind: ErrorKind::ValueLength { needed, capacity }, at }) => {
+            ErrorKind::ValueLength { needed: needed.saturating_add(1), capacity: capacity.saturating_add(1) }
+                .at(at)
+                .into()
+        }
+        error => error.into(),
+    }
 }
 
 /// # Safety
@@ -185,16 +220,19 @@ unsafe extern "C" fn sft_metadata(
     error: *mut ErrorOut,
 ) -> Status {
     let find = |model: &mut Opened<Storage>| -> Result<bool, Cause> {
+        check_disjoint(&[range(value, len), range(window.cast::<u8>(), window_len)])?;
         // SAFETY: the header's rules.
         let (key, memory, window) = unsafe {
             (text(key)?, array_mut(value.cast::<u8>(), len)?, array_mut(window.cast::<u8>(), window_len)?)
         };
-        // There is no place for the final 0 in memory of no bytes.
-        let Some((_, but_one)) = memory.split_last_mut() else { return Err(Misuse::NoRoom.into()) };
-        let len = model.metadata_value(key, but_one, window)?.map(str::len);
-        if let Some(end) = memory.get_mut(len.unwrap_or(0)) {
-            *end = 0;
+        // There is no memory for the final 0 if there is none at all.
+        let Some((end, but_one)) = memory.split_last_mut() else { return Err(Misuse::NoText.into()) };
+        let found = model.metadata_value(key, but_one, window).map_err(with_final_0)?.map(str::as_bytes);
+        if found.is_some_and(|value| value.contains(&0)) {
+            return Err(Misuse::Nul.into());
         }
+        let len = found.map(<[u8]>::len);
+        *but_one.get_mut(len.unwrap_or(0)).unwrap_or(end) = 0;
         Ok(len.is_some())
     };
     // SAFETY: the header's rules.

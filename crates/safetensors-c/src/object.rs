@@ -11,7 +11,7 @@ pub struct Tag(u64);
 
 impl Tag {
     pub const ERROR: Self = Self(0x7366_745F_4552_524F);
-    const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0);
     const OPENING: Self = Self(0x7366_745F_4F50_454E);
     const BUSY: Self = Self(0x7366_745F_4255_5359);
 }
@@ -31,7 +31,7 @@ impl<T, const KIND: u64> Object<T, KIND> {
     /// Initialises an object with what `open` returns. Meanwhile, and after an error, it is not open.
     ///
     /// # Errors
-    /// It is being opened or in use, by whom this is called back; those of `open`.
+    /// It is being opened or in use, by the call that runs this callback; those of `open`.
     ///
     /// # Safety
     /// `this` is null, misaligned, or points to memory of this type. No reference into it exists.
@@ -63,7 +63,7 @@ impl<T, const KIND: u64> Object<T, KIND> {
     /// Uses an open object. Until `use_it` returns, it cannot be used again.
     ///
     /// # Errors
-    /// It is not open, or in use by whom this is called back; those of `use_it`.
+    /// It is not open, or in use by the call that runs this callback; those of `use_it`.
     ///
     /// # Safety
     /// As [`open`](Self::open).
@@ -76,7 +76,7 @@ impl<T, const KIND: u64> Object<T, KIND> {
         let (tag, address) = unsafe { (&raw mut (*this).tag, &raw const (*this).address) };
         // SAFETY: as above.
         match unsafe { (tag.read(), address.read() == this.addr()) } {
-            (Tag::BUSY, true) => return Err(Misuse::Reentered.into()),
+            (Tag::BUSY | Tag::OPENING, true) => return Err(Misuse::Reentered.into()),
             (open, true) if open == Self::OPEN => {}
             _ => return Err(Misuse::NotOpen.into()),
         }
@@ -91,18 +91,29 @@ impl<T, const KIND: u64> Object<T, KIND> {
         outcome
     }
 
-    /// Takes the value out of an open object, which is not open any more.
+    /// Uses up an open object: it is in use until `use_it` returns, and then not open any more.
     ///
     /// # Errors
     /// As [`with`](Self::with).
     ///
     /// # Safety
     /// As [`open`](Self::open).
-    pub unsafe fn take(this: *mut Self) -> Result<T, Misuse> {
+    pub unsafe fn finish<R, E: From<Misuse>>(
+        this: *mut Self,
+        use_it: impl FnOnce(T) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let mut finished = false;
         // SAFETY: the caller's promise. The value is not used again: the tag is erased below.
-        let value = unsafe { Self::with(this, |value| Ok::<T, Misuse>(core::ptr::read(value)))? };
-        // SAFETY: not null and aligned.
-        unsafe { (&raw mut (*this).tag).write(Tag::NONE) };
-        Ok(value)
+        let outcome = unsafe {
+            Self::with(this, |value| {
+                finished = true;
+                use_it(core::ptr::read(value))
+            })
+        };
+        if finished {
+            // SAFETY: not null and aligned, or it would not have been used.
+            unsafe { (&raw mut (*this).tag).write(Tag::NONE) };
+        }
+        outcome
     }
 }

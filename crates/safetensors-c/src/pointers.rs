@@ -83,6 +83,29 @@ pub fn check_array<T>(pointer: *const T, len: usize) -> Result<(), Misuse> {
     }
 }
 
+/// # Errors
+/// Two of these ranges of memory, each an address and a number of bytes, overlap; or one is longer than memory
+/// can be.
+pub fn check_disjoint(ranges: &[(usize, usize)]) -> Result<(), Misuse> {
+    if ranges.iter().any(|(_, len)| *len > isize::MAX as usize) {
+        return Err(Misuse::TooLong);
+    }
+    for (index, (first, len)) in ranges.iter().enumerate() {
+        for (second, second_len) in ranges.iter().skip(index + 1) {
+            let (end, second_end) = (first.saturating_add(*len), second.saturating_add(*second_len));
+            if *len > 0 && *second_len > 0 && *first < second_end && *second < end {
+                return Err(Misuse::Overlap);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the range of an array for [`check_disjoint`].
+pub fn range<T>(pointer: *const T, len: usize) -> (usize, usize) {
+    (pointer.addr(), len.saturating_mul(size_of::<T>()))
+}
+
 /// A type of which every bit pattern is a value.
 ///
 /// # Safety

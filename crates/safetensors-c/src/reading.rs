@@ -1,13 +1,21 @@
 //! Bytes and values of tensors.
 
-use crate::error::{Cause, ErrorOut, Status, end};
+use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::model::Model;
 use crate::object::Object;
 use crate::pointers::{Number, array_mut, reference};
 use crate::storage::Storage;
-use crate::tensors::Tensor;
+use crate::tensors::{Home, Tensor};
 use core::ffi::c_void;
-use embedded_safetensors::{ErrorKind, Model as Opened, values::Element};
+use embedded_safetensors::{Error, ErrorKind, Model as Opened, error::Class, values::Element};
+
+/// Returns the error of a tensor that C passes. If it cannot exist, C has changed it: the file is valid.
+fn of_tensor(error: Error) -> Cause {
+    match error.kind.class() {
+        Class::File => Misuse::Tensor.into(),
+        Class::Limit | Class::Usage => error.into(),
+    }
+}
 
 /// # Safety
 /// See the header.
@@ -23,8 +31,8 @@ unsafe extern "C" fn sft_read_bytes(
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let (tensor, bytes) = unsafe { (reference(tensor)?, array_mut(bytes.cast::<u8>(), len)?) };
-        let info = tensor.checked(model.summary().data_start)?;
-        let mut reader = model.reader(&info)?;
+        let info = tensor.checked(Home::of(model))?;
+        let mut reader = model.reader(&info).map_err(of_tensor)?;
         let (asked, len) = (offset.saturating_add(bytes.len() as u64), reader.byte_len());
         if asked > len {
             return Err(ErrorKind::OutsideTensor { asked, len }.at(tensor.file_end()).into());
@@ -51,8 +59,8 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let (tensor, out) = unsafe { (reference(tensor)?, array_mut(out, count)?) };
-        let info = tensor.checked(model.summary().data_start)?;
-        let mut values = model.reader(&info)?.values();
+        let info = tensor.checked(Home::of(model))?;
+        let mut values = model.reader(&info).map_err(of_tensor)?.values();
         values.seek(first)?;
         match ROUNDED {
             true => values.rounded().read_exact(out)?,

@@ -3,7 +3,7 @@
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
 use crate::pointers::{Number, array, array_mut, check, check_array, reference};
-use crate::tensors::{Request, Tensor};
+use crate::tensors::{Home, Request, Tensor};
 use core::ffi::c_void;
 use embedded_safetensors::query::Query;
 use embedded_safetensors::stream::{Receiver as Receiving, Target as One};
@@ -34,7 +34,7 @@ impl State {
         self.receiving.get_or_insert_with(|| {
             Receiving::new(match count {
                 0 => &mut [],
-                // SAFETY: so many were added. C lends the memory, and the receiver is all that uses it.
+                // SAFETY: this many were added. C lends the memory, and the receiver is all that uses it.
                 count => unsafe { core::slice::from_raw_parts_mut(targets, count) },
             })
         })
@@ -210,8 +210,9 @@ unsafe extern "C" fn sft_receiver_tensor(
         let receiver = state.receiving();
         let one = receiver.targets().get(target).ok_or(Misuse::Full)?;
         let data_start = receiver.summary().map_or(0, |summary| summary.data_start);
+        let home = Home { data_start, header: 0 };
         // SAFETY: not null and aligned; the rest is the header's rules.
-        unsafe { tensor.write(Tensor::of(one.info(), data_start)) };
+        unsafe { tensor.write(Tensor::of(one.info(), home)) };
         Ok(())
     };
     // SAFETY: the header's rules.

@@ -2,7 +2,7 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{Number, array, array_mut, check_array, reference, text};
+use crate::pointers::{Number, array, array_mut, check_array, check_disjoint, range, reference, text};
 use crate::storage::{Sink, SinkIn};
 use crate::tensors::dtype;
 use core::ffi::{c_char, c_void};
@@ -106,6 +106,7 @@ unsafe extern "C" fn sft_recorder_begin(
     error: *mut ErrorOut,
 ) -> Status {
     let begin = || -> Result<Writing, Cause> {
+        check_disjoint(&[range(memory, words), range(buffer.cast::<u8>(), buffer_len)])?;
         // SAFETY: the header's rules.
         let (sink, file, buffer) = unsafe {
             let file = describe((specs, count), (pairs, pair_count), (memory, words))?;
@@ -132,7 +133,7 @@ unsafe fn with(
     let outcome = unsafe { Object::with(recorder, write) };
     if let Err(Cause::Storage(_) | Cause::Full { .. }) = outcome {
         // SAFETY: as above. It was open.
-        drop(unsafe { Object::take(recorder) });
+        let _ = unsafe { Object::finish(recorder, |_| Ok::<(), Misuse>(())) };
     }
     outcome
 }
@@ -209,11 +210,8 @@ writers! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sft_recorder_finish(recorder: *mut Recorder, error: *mut ErrorOut) -> Status {
     // SAFETY: the header's rules.
-    let finished = unsafe { Object::take(recorder) };
-    let outcome = finished.map_err(Cause::from).and_then(|writer| {
-        writer.finish()?;
-        Ok(())
-    });
+    let outcome =
+        unsafe { Object::finish(recorder, |writer: Writing| Ok::<(), Cause>(writer.finish().map(drop)?)) };
     // SAFETY: the header's rules.
     unsafe { end(outcome, error) }
 }

@@ -68,9 +68,9 @@ fn count(returned: i32, asked: usize, at: u64) -> Result<usize, Fault> {
     }
 }
 
-/// Returns an error if a callback says that it failed.
+/// Returns an error if a callback says that it failed: by any number but 0, as systems do.
 fn done(returned: i32, at: u64) -> Result<(), Fault> {
-    if returned < 0 { Err(Fault { at, kind: FaultKind::Failed(returned) }) } else { Ok(()) }
+    if returned != 0 { Err(Fault { at, kind: FaultKind::Failed(returned) }) } else { Ok(()) }
 }
 
 type Read = unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> i32;

@@ -1,11 +1,12 @@
 //! Requests, tensors and dtypes as C sees them.
 
-use crate::error::Misuse;
+use crate::error::{Cause, Misuse};
 use crate::pointers::{array, check_array, text};
+use crate::storage::Storage;
 use core::ffi::c_char;
 use embedded_safetensors::query::Query;
 use embedded_safetensors::tensor::{Located, Location, MAX_RANK};
-use embedded_safetensors::{Dtype, Error, Shape, TensorInfo};
+use embedded_safetensors::{Dtype, Error, Model, Shape, TensorInfo};
 
 /// How many dtypes the header has, in the order of the library.
 const DTYPES: usize = 22;
@@ -75,6 +76,19 @@ impl Request {
     }
 }
 
+/// The model of a tensor: where its data begins, and what its header is recognised by, or 0.
+#[derive(Clone, Copy)]
+pub struct Home {
+    pub data_start: u64,
+    pub header: u32,
+}
+
+impl Home {
+    pub fn of(model: &Model<Storage>) -> Self {
+        Self { data_start: model.summary().data_start, header: model.header_mark() }
+    }
+}
+
 /// `sft_tensor`, which has enough memory for a query.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -96,10 +110,11 @@ impl Tensor {
         Self { shape: [0; MAX_RANK], offset: 0, bytes: 0, elements: 0, dtype: 0, rank: 0, private: [0; 4] };
 
     /// Returns what C sees of a tensor; without one, that it is missing.
-    pub fn of(info: Option<TensorInfo>, data_start: u64) -> Self {
+    pub fn of(info: Option<TensorInfo>, home: Home) -> Self {
         let Some(info) = info else { return Self::MISSING };
         let mut tensor = Self {
-            offset: data_start.wrapping_add(info.begin()),
+            private: [home.header.into(), 0, 0, 0],
+            offset: home.data_start.wrapping_add(info.begin()),
             bytes: info.byte_len(),
             // Validated: the number of elements fits.
             elements: info.shape().elements().unwrap_or_default(),
@@ -122,14 +137,19 @@ impl Tensor {
     /// it is located.
     ///
     /// # Errors
-    /// It is missing, has an impossible dtype or rank, or begins before the data.
-    pub fn checked(&self, data_start: u64) -> Result<Checked<'_>, Misuse> {
+    /// It is missing, has an impossible dtype or rank, begins before the data, or was found in a model with
+    /// another header.
+    pub fn checked(&self, home: Home) -> Result<Checked<'_>, Misuse> {
         if self.dtype == 0 {
             return Err(Misuse::Missing);
         }
+        let [header, ..] = self.private;
+        if header != 0 && header != u64::from(home.header) {
+            return Err(Misuse::Tensor);
+        }
         let rank = usize::try_from(self.rank).unwrap_or(usize::MAX);
         let dims = self.shape.get(..rank).ok_or(Misuse::Rank)?;
-        let begin = self.offset.checked_sub(data_start).ok_or(Misuse::Tensor)?;
+        let begin = self.offset.checked_sub(home.data_start).ok_or(Misuse::Tensor)?;
         let end = begin.checked_add(self.bytes).ok_or(Misuse::Tensor)?;
         Ok(Checked { dtype: dtype(self.dtype)?, dims, begin, end, offset: self.offset })
     }
@@ -163,6 +183,8 @@ pub struct Lookup<'r> {
 }
 
 impl<'r> Lookup<'r> {
+    /// Marks all tensors as missing until they are found.
+    ///
     /// # Errors
     /// A pointer is null or misaligned.
     ///
@@ -173,6 +195,10 @@ impl<'r> Lookup<'r> {
         if count > 0 {
             check_array(tensors, count)?;
         }
+        for index in 0..count {
+            // SAFETY: inside the memory.
+            unsafe { tensors.add(index).write(Tensor::MISSING) };
+        }
         // SAFETY: the caller's promise.
         let requests = unsafe { array(requests, count)? };
         Ok(Self { tensors, requests })
@@ -182,10 +208,10 @@ impl<'r> Lookup<'r> {
     ///
     /// # Errors
     /// A request is none.
-    fn ask(&self) -> Result<(), Misuse> {
+    fn ask(&self) -> Result<(), Cause> {
         for (index, request) in self.requests.iter().enumerate() {
             // SAFETY: requests of C, as `new` demands.
-            let query = unsafe { request.query()? };
+            let query = unsafe { request.query() }.map_err(|misuse| Cause::InTable(misuse, index))?;
             // SAFETY: inside the memory, as a query is not larger than a tensor; both are aligned to 8.
             unsafe { self.tensors.cast::<Query<'r>>().add(index).write(query) };
         }
@@ -204,10 +230,10 @@ impl<'r> Lookup<'r> {
     ///
     /// # Errors
     /// A request is none; then no tensor was found.
-    pub fn begin(&mut self) -> Result<&mut [Query<'r>], Misuse> {
-        if let Err(misuse) = self.ask() {
+    pub fn begin(&mut self) -> Result<&mut [Query<'r>], Cause> {
+        if let Err(cause) = self.ask() {
             self.forget();
-            return Err(misuse);
+            return Err(cause);
         }
         match self.requests.len() {
             0 => Ok(&mut []),
@@ -216,14 +242,14 @@ impl<'r> Lookup<'r> {
         }
     }
 
-    /// Replaces the queries by their results: by none after an error, which has no `data_start`.
-    pub fn end(self, data_start: Option<u64>) {
+    /// Replaces the queries by their results: by none after an error, which has no `home`.
+    pub fn end(self, home: Option<Home>) {
         let queries: *mut Query<'r> = self.tensors.cast();
         // From the last one: a result is not before its query, and overwrites only those that were read.
         for index in (0..self.requests.len()).rev() {
-            let tensor = match data_start {
+            let tensor = match home {
                 // SAFETY: inside the memory; this query was not overwritten.
-                Some(start) => Tensor::of(unsafe { &*queries.add(index) }.info(), start),
+                Some(home) => Tensor::of(unsafe { &*queries.add(index) }.info(), home),
                 None => Tensor::MISSING,
             };
             // SAFETY: inside the memory.

@@ -44,8 +44,10 @@ static inline sft_status class_of(const char *code)
         const char *begin;
         sft_status status;
     } CLASSES[] = {
-        { "limit.", SFT_LIMIT }, { "usage.", SFT_USAGE },     { "spec.", SFT_USAGE },
-        { "c.", SFT_USAGE },     { "storage.", SFT_STORAGE }, { "integrity.", SFT_FILE },
+        { "limit.", SFT_LIMIT },
+        { "usage.", SFT_USAGE },
+        { "c.", SFT_USAGE },
+        { "storage.", SFT_STORAGE },
     };
     size_t i;
     for (i = 0; i < sizeof CLASSES / sizeof CLASSES[0]; i++) {

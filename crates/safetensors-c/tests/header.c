@@ -11,10 +11,28 @@ static const sft_request TABLE[] = {
     SFT_REQUIRED("e", SFT_I64, 0, 0),
 };
 
-typedef char error_has_64_bytes[sizeof(sft_error) == 64 ? 1 : -1];
-typedef char tensor_has_128_bytes[sizeof(sft_tensor) == 128 ? 1 : -1];
-typedef char slot_has_24_bytes[sizeof(sft_slot) == 24 ? 1 : -1];
-typedef char model_has_its_words[sizeof(sft_model) == 8 * SFT_MODEL_WORDS ? 1 : -1];
+/* The bytes of a type with pointers of 64 bits, of 32 bits, and on 32-bit x86, which aligns uint64_t to 4. */
+#if UINTPTR_MAX > 0xFFFFFFFFu
+#define HAS_BYTES(type, on_64, on_32, on_x86) HAS(type, on_64)
+#elif defined(__i386__)
+#define HAS_BYTES(type, on_64, on_32, on_x86) HAS(type, on_x86)
+#else
+#define HAS_BYTES(type, on_64, on_32, on_x86) HAS(type, on_32)
+#endif
+#define HAS(type, bytes) typedef char type##_has_its_size[sizeof(type) == (bytes) ? 1 : -1]
+
+HAS_BYTES(sft_request, 80, 80, 76);
+HAS_BYTES(sft_spec, 80, 80, 76);
+HAS_BYTES(sft_pair, 16, 8, 8);
+HAS_BYTES(sft_storage, 32, 24, 20);
+HAS_BYTES(sft_sink, 48, 32, 28);
+HAS_BYTES(sft_tensor, 128, 128, 128);
+HAS_BYTES(sft_slot, 24, 24, 24);
+HAS_BYTES(sft_error, 64, 64, 64);
+HAS(sft_model, 8 * SFT_MODEL_WORDS);
+HAS(sft_target, 8 * SFT_TARGET_WORDS);
+HAS(sft_receiver, 8 * SFT_RECEIVER_WORDS);
+HAS(sft_recorder, 8 * SFT_RECORDER_WORDS);
 
 int main(void)
 {
@@ -26,13 +44,8 @@ int main(void)
     sft_tensor tensors[5];
     sft_error error;
     unsigned char window[1];
-    error_has_64_bytes *a = NULL;
-    tensor_has_128_bytes *b = NULL;
-    slot_has_24_bytes *c = NULL;
-    model_has_its_words *d = NULL;
     return one.rank == 1 && one.shape[0] == 2 && TABLE[0].shape[1] == 8 && TABLE[2].optional == 1
-            && TABLE[3].shape[7] == 8 && callbacks.len_is == SFT_LEN_AT_MOST && memory[0] == 0 && a == NULL
-            && b == NULL && c == NULL && d == NULL
+            && TABLE[3].shape[7] == 8 && callbacks.len_is == SFT_LEN_AT_MOST && memory[0] == 0
             && sft_open(&model, &storage, TABLE, tensors, 5, window, sizeof window, &error) == SFT_FILE
         ? 0
         : 1;

@@ -4,12 +4,16 @@
 
 #include "print.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static inline int32_t host_read(void *context, uint64_t offset, void *buffer, size_t len)
 {
     FILE *file = (FILE *)context;
+    if (offset > LONG_MAX) {
+        return 0;
+    }
     if (fseek(file, (long)offset, SEEK_SET) != 0) {
         return -1;
     }

@@ -130,19 +130,25 @@ static void ask_values(print_to to, sft_model *model, const pack_record *record,
     size_t at = 0;
     while (at < record->text_len) {
         const char *key = record->text + at;
+        char code[SFT_CODE_LEN] = "";
         sft_error error;
         int found;
         sft_status status = sft_metadata(model, key, memory->text, memory->text_len, &found, memory->window,
                                          memory->window_len, &error);
         at += text_len(key) + 1;
         if (status != SFT_OK) {
+            sft_error_code(&error, code, sizeof code);
+        }
+        if (status != SFT_OK && (status != SFT_USAGE || !text_equal(code, "c.nul"))) {
             print_verdict(to, "value", status, &error);
             continue;
         }
         print_text(to, " value ");
         print_hex(to, key, text_len(key));
         print_text(to, " ");
-        if (found) {
+        if (status != SFT_OK) {
+            print_text(to, "!");
+        } else if (found) {
             print_hex(to, memory->text, text_len(memory->text));
         } else {
             print_text(to, "?");

@@ -8,7 +8,7 @@
  *      tensor NAME DTYPE RANK DIM… OFFSET BYTES ELEMENTS
  *      listed VERDICT        sft_for_each
  *      bytes NUMBER SUM      sft_read_bytes of all of a tensor, of the first ones
- *      value KEY VALUE       sft_metadata; `?` if the key is missing
+ *      value KEY VALUE       sft_metadata; `?` if the key is missing, `!` if it is c.nul
  *      find VERDICT          sft_find of the first tensor as it was listed
  *      pushed VERDICT        sft_receiver_push of pieces, and sft_receiver_end
  *      target SUM            of the bytes of the first tensor that were received, if it is small

@@ -1,8 +1,6 @@
 /* Mistakes of callers: each is an error with its code, and none is undefined behaviour. */
 #include "checks.h"
 
-#include <stdlib.h>
-
 /* A file with the tensors "a" (F32, 2 elements: 1 and 2) and "b" (I8, 3 elements: -1, 0 and 1), and metadata. */
 static const char HEADER[] = "{\"__metadata__\":{\"key\":\"value\"},"
                              "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
@@ -24,7 +22,7 @@ static const sft_request A = SFT_REQUIRED("a", SFT_F32, 1, 2);
 static const sft_request B = SFT_REQUIRED("b", SFT_I8, 1, SFT_ANY_SIZE);
 static sft_request both[2];
 
-/* Memory for everything, with one byte before each object, so that it can be misaligned. */
+/* Memory that the calls share. */
 static uint8_t window[64];
 static char text[64];
 static sft_slot slots[4];
@@ -120,9 +118,9 @@ static void error_texts(void)
 
 /* ---- Models ------------------------------------------------------------------------------------------ */
 
-static sft_model open_model(void)
+/* Memory for a model, with anything in it. */
+static sft_model garbage_model(void)
 {
-    /* Not used: an object must not be copied. Its memory is what matters. */
     sft_model model;
     memset(&model, 0xA5, sizeof model);
     return model;
@@ -137,7 +135,7 @@ static sft_model open_model(void)
 
 static void pointers_of_open(void)
 {
-    sft_model models[2] = { open_model(), open_model() };
+    sft_model models[2] = { garbage_model(), garbage_model() };
     sft_model *model = &models[0];
     sft_tensor tensors[3];
     sft_storage storages[2];
@@ -165,9 +163,45 @@ static void pointers_of_open(void)
     FAILS("c.state", sft_find(model, both, tensors, 2, window, 64, ERROR));
 }
 
+/* No tensor is usable after an error, whatever was in its memory. */
+static void tensors_after_errors(void)
+{
+    sft_model model, ready;
+    sft_tensor tensors[2];
+    sft_storage storages[2];
+    const sft_storage *storage = storages;
+    const sft_request missing[2] = { A, SFT_REQUIRED("z", SFT_F32, 1, 2) };
+    storages[0] = storages[1] = sft_memory(file, FILE_LEN);
+    memset(&model, 0, sizeof model);
+    OPEN(&ready, tensors);
+#define FORGETS(code, call) \
+    do { \
+        memset(tensors, 0xA5, sizeof tensors); \
+        FAILS(code, call); \
+        CHECK(tensors[0].dtype == 0 && tensors[1].dtype == 0); \
+    } while (0)
+    FORGETS("c.null", sft_open(&model, NULL, both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.aligned", sft_open(&model, ASKEW(sft_storage, storages), both, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_open(&model, storage, NULL, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_open(&model, storage, both, tensors, 2, NULL, 64, ERROR));
+    FORGETS("c.length", sft_open(&model, storage, both, tensors, 2, window, SIZE_MAX, ERROR));
+    FORGETS("usage.window", sft_open(&model, storage, both, tensors, 2, window, 0, ERROR));
+    FORGETS("usage.missing", sft_open(&model, storage, missing, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_find(&ready, NULL, tensors, 2, window, 64, ERROR));
+    FORGETS("c.null", sft_find(&ready, both, tensors, 2, NULL, 64, ERROR));
+    FORGETS("c.length", sft_find(&ready, both, tensors, 2, window, SIZE_MAX, ERROR));
+    FORGETS("usage.window", sft_find(&ready, both, tensors, 2, window, 0, ERROR));
+    FORGETS("usage.missing", sft_find(&ready, missing, tensors, 2, window, 64, ERROR));
+    storages[0].len_is = 4;
+    FORGETS("c.storage", sft_open(&model, storage, both, tensors, 2, window, 64, ERROR));
+    storages[0] = sft_memory(file, FILE_LEN - 1);
+    FORGETS("data.short", sft_open(&model, storage, both, tensors, 2, window, 64, ERROR));
+#undef FORGETS
+}
+
 static void requests_of_open(void)
 {
-    sft_model model;
+    sft_model model, ready;
     sft_tensor tensors[2];
     const sft_storage storage = sft_memory(file, FILE_LEN);
     sft_request bad[2];
@@ -192,13 +226,16 @@ static void requests_of_open(void)
         { "", SFT_REQUIRED("a", SFT_ANY_DTYPE, SFT_ANY_RANK, 0) },
         { "", SFT_REQUIRED("a", 0x3FFFFF, 1, SFT_ANY_SIZE) },
     };
+    OPEN(&ready, tensors);
     bad[0] = B;
     for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int is_missing = strcmp(rows[i].request.name ? rows[i].request.name : "", "z") == 0;
         bad[1] = rows[i].request;
+        FAILS(rows[i].code, sft_find(&ready, bad, tensors, 2, window, 64, ERROR));
+        CHECK(error_of_call.request == (rows[i].code[0] != 0));
         memset(tensors, 0xA5, sizeof tensors);
         FAILS(rows[i].code, sft_open(&model, &storage, bad, tensors, 2, window, 64, ERROR));
-        CHECK(error_of_call.request == (strncmp(rows[i].code, "usage", 5) == 0 ? 1 : rows[i].code[0] ? -1 : 0));
+        CHECK(error_of_call.request == (rows[i].code[0] != 0));
         /* No tensor stays usable after an error. */
         CHECK((tensors[0].dtype != 0) == (rows[i].code[0] == 0));
         CHECK((tensors[1].dtype != 0) == (rows[i].code[0] == 0 && !is_missing));
@@ -354,8 +391,8 @@ static void pointers_of_models(void)
     FAILS("c.null", sft_metadata(&model, NULL, text, 64, found, window, 64, ERROR));
     FAILS("c.utf8", sft_metadata(&model, NOT_UTF8, text, 64, found, window, 64, ERROR));
     FAILS("c.null", sft_metadata(&model, "key", NULL, 64, found, window, 64, ERROR));
-    FAILS("c.room", sft_metadata(&model, "key", NULL, 0, found, window, 64, ERROR));
-    FAILS("c.room", sft_metadata(&model, "key", text, 0, found, window, 64, ERROR));
+    FAILS("c.text", sft_metadata(&model, "key", NULL, 0, found, window, 64, ERROR));
+    FAILS("c.text", sft_metadata(&model, "key", text, 0, found, window, 64, ERROR));
     FAILS("c.null", sft_metadata(&model, "key", text, 64, found, NULL, 64, ERROR));
     FAILS("usage.window", sft_metadata(&model, "key", text, 64, found, window, 0, ERROR));
     FAILS("limit.value", sft_metadata(&model, "key", text, 5, found, window, 64, ERROR));
@@ -375,6 +412,35 @@ static void pointers_of_models(void)
     FAILS("c.null", sft_verify_embedded(&model, NULL, 64, ERROR));
     FAILS("usage.window", sft_verify_embedded(&model, NULL, 0, ERROR));
     uses_of_model(&model, "");
+}
+
+/* Returns how many bytes a value needs, as the sentence of the last error says. */
+static size_t needed(void)
+{
+    static const char BEFORE[] = "the value: ";
+    char sentence[200];
+    const char *at;
+    unsigned long bytes = 0;
+    sft_error_sentence(ERROR, sentence, sizeof sentence);
+    at = strstr(sentence, BEFORE);
+    CHECK(at != NULL && sscanf(at + sizeof BEFORE - 1, "%lu", &bytes) == 1);
+    return bytes;
+}
+
+/* The memory that an error asks for is enough, with the final 0. */
+static void memory_of_values(void)
+{
+    sft_model model;
+    sft_tensor tensors[2];
+    size_t len, enough;
+    OPEN(&model, tensors);
+    for (len = 1; len < sizeof "value"; len++) {
+        FAILS("limit.value", sft_metadata(&model, "key", text, len, NULL, window, 64, ERROR));
+        enough = needed();
+        CHECK(enough == sizeof "value");
+        PASSES(sft_metadata(&model, "key", text, enough, NULL, window, 64, ERROR));
+        CHECK(strcmp(text, "value") == 0);
+    }
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */
@@ -438,20 +504,21 @@ static void forged_tensors(void)
     } while (0)
     FORGED("", (void)0);
     FORGED("", it.elements = 7);
-    FORGED("", memset(it.private_, 0xA5, sizeof it.private_));
+    FORGED("c.tensor", memset(it.private_, 0xA5, sizeof it.private_));
+    FORGED("", memset(it.private_, 0, sizeof it.private_)); /* as of a tensor that the program describes itself */
     FORGED("c.missing", it.dtype = 0);
     FORGED("c.dtype", it.dtype = SFT_F32 | SFT_I32);
     FORGED("c.dtype", it.dtype = UINT32_C(1) << 22);
     FORGED("c.dtype", it.dtype = UINT32_C(1) << 31);
     FORGED("c.rank", it.rank = 9);
     FORGED("c.rank", it.rank = UINT32_MAX);
-    FORGED("tensor.size", it.rank = 0);
-    FORGED("tensor.size", it.bytes = 9);
-    FORGED("tensor.size", it.bytes = 0);
-    FORGED("tensor.size", it.dtype = SFT_F64);
-    FORGED("tensor.size", it.shape[0] = 3);
-    FORGED("tensor.overflow", it.shape[0] = UINT64_MAX);
-    FORGED("tensor.size", it.bytes = UINT64_MAX);
+    FORGED("c.tensor", it.rank = 0);
+    FORGED("c.tensor", it.bytes = 9);
+    FORGED("c.tensor", it.bytes = 0);
+    FORGED("c.tensor", it.dtype = SFT_F64);
+    FORGED("c.tensor", it.shape[0] = 3);
+    FORGED("c.tensor", it.shape[0] = UINT64_MAX);
+    FORGED("c.tensor", it.bytes = UINT64_MAX);
     FORGED("c.tensor", it.offset = 0);
     FORGED("c.tensor", it.offset = DATA - 1);
     FORGED("usage.tensor", it.offset = UINT64_MAX);
@@ -578,7 +645,7 @@ static void use_opening_model(void *object)
     called++;
     FAILS("c.reentered", sft_open(model, &storage, both, tensors, 2, own, sizeof own, ERROR));
     FAILS("c.reentered", sft_open_unordered(model, &storage, slots, 4, own, sizeof own, ERROR));
-    uses_of_model(model, "c.state");
+    uses_of_model(model, "c.reentered");
 }
 
 static void visit_and_use(void *context, const char *name, size_t name_len, const sft_tensor *tensor)
@@ -758,7 +825,7 @@ static void receivers(void)
 }
 
 /* Files that are not received, and targets that do not fit. */
-static void refusals(void)
+static void rejected_files(void)
 {
     sft_receiver receiver;
     sft_target targets[2];
@@ -801,6 +868,8 @@ typedef struct flash {
     int wrong_call;
     int calls;
     int32_t returns;
+    /* Whether the wrong call was one that writes. */
+    int is_write;
     void (*call)(void *object);
     void *object;
 } flash;
@@ -820,6 +889,7 @@ static int32_t write_flash(void *context, uint64_t offset, const void *bytes, si
 {
     flash *it = (flash *)context;
     if (is_wrong(it)) {
+        it->is_write = 1;
         return it->returns;
     }
     CHECK(offset <= sizeof it->bytes && len <= sizeof it->bytes - offset && len > 0);
@@ -964,8 +1034,8 @@ static void bad_writes(void)
         const char *code;
         int32_t returns;
     } ROWS[] = {
-        { "storage.failed", -7 },        { "storage.failed", INT32_MIN }, { "storage.count", INT32_MAX },
-        { "storage.count", 1000 },       { "storage.full", 0 },
+        { "storage.failed", -7 },  { "storage.failed", INT32_MIN }, { "storage.count", INT32_MAX },
+        { "storage.count", 1000 }, { "storage.full", 0 },
     };
     sft_recorder recorder;
     size_t unit, i;
@@ -978,19 +1048,21 @@ static void bad_writes(void)
         CHECK(calls >= 5);
         for (call = 1; call <= calls; call++) {
             for (i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+                const char *expected;
                 sft_status status;
                 char code[SFT_CODE_LEN] = "";
                 memset(&chip, 0, sizeof chip);
                 chip.wrong_call = call;
                 chip.returns = ROWS[i].returns;
                 status = record(&chip, &recorder, unit);
-                /* To prepare and to flush may return any positive number. */
+                /* To prepare and to flush return 0; every other number is an error. */
+                expected = chip.is_write ? ROWS[i].code : "storage.failed";
                 if (status == SFT_OK) {
-                    CHECK(ROWS[i].returns >= 0 && chip.calls == calls);
+                    CHECK(ROWS[i].returns == 0 && !chip.is_write && chip.calls == calls);
                     continue;
                 }
                 sft_error_code(&error_of_call, code, sizeof code);
-                CHECK(status == SFT_STORAGE && strcmp(code, ROWS[i].code) == 0 && chip.calls == call);
+                CHECK(status == SFT_STORAGE && strcmp(code, expected) == 0 && chip.calls == call);
                 CHECK(error_of_call.storage == chip.returns);
                 /* The file is valid only after SFT_OK; a last flush that fails comes after its last byte. */
                 CHECK(chip.bytes[7] != 0 || call == calls);
@@ -1077,25 +1149,28 @@ static void use_recorder(void *object)
     const sft_error outer = error_of_call;
     sft_status status;
     char code[SFT_CODE_LEN];
-    uint8_t own[32];
-    uint64_t words[WORDS];
     const float a[1] = { 0 };
+    called++;
     /* While it begins and when it ends, it is not open. */
     status = sft_recorder_write_f32(recorder, a, 1, ERROR);
     sft_error_code(ERROR, code, sizeof code);
     CHECK(status == SFT_USAGE && (strcmp(code, "c.reentered") == 0 || strcmp(code, "c.state") == 0));
     FAILS(code, sft_recorder_write_bytes(recorder, "", 0, ERROR));
     FAILS(code, sft_recorder_finish(recorder, ERROR));
-    if (strcmp(code, "c.reentered") == 0 || chip.calls == 1) {
-        called++;
-        FAILS("c.reentered", sft_recorder_begin(recorder, &sink, SPECS, 2, PAIRS, 1, words, WORDS, own, 32, ERROR));
-    }
+    /* With the memory that it borrows, also when it ends. */
+    FAILS("c.reentered",
+          sft_recorder_begin(recorder, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, 32, ERROR));
+    CHECK(another.calls == 0);
     error_of_call = outer;
 }
 
 static void recorders_in_callbacks(void)
 {
     sft_recorder recorder;
+    sft_model model;
+    sft_tensor tensors[2];
+    sft_storage storage;
+    float a[2] = { 0, 0 };
     memset(&chip, 0, sizeof chip);
     memset(&recorder, 0, sizeof recorder);
     chip.wrong_call = -1;
@@ -1103,7 +1178,114 @@ static void recorders_in_callbacks(void)
     chip.object = &recorder;
     called = 0;
     PASSES(record(&chip, &recorder, 8));
-    CHECK(called > 1);
+    CHECK(called == chip.calls && called >= 5);
+    /* The file is as without these calls. */
+    storage = sft_memory(chip.bytes, 8 + chip.bytes[0] + 256u * chip.bytes[1] + 11);
+    PASSES(sft_open(&model, &storage, both, tensors, 2, window, 64, ERROR));
+    PASSES(sft_read_f32(&model, &tensors[0], 0, a, 2, ERROR));
+    CHECK(a[0] == 1 && a[1] == 2);
+}
+
+/* ---- Arguments of one call that overlap ---------------------------------------------------------------- */
+
+/* For two arrays, of which the first begins at `AT`. */
+static union {
+    uint64_t words[64];
+    uint8_t bytes[512];
+} shared;
+#define AT (shared.bytes + 128)
+
+/* A model that is open. */
+static sft_model listed;
+
+static sft_status open_tensors(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    static sft_model model;
+    const sft_storage storage = sft_memory(file, FILE_LEN);
+    return sft_open(&model, &storage, both, (sft_tensor *)array, len / sizeof(sft_tensor), bytes, bytes_len,
+                    ERROR);
+}
+
+static sft_status open_slots(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    static sft_model model;
+    const sft_storage storage = sft_memory(file, FILE_LEN);
+    return sft_open_unordered(&model, &storage, (sft_slot *)array, len / sizeof(sft_slot), bytes, bytes_len,
+                              ERROR);
+}
+
+static sft_status find_tensors(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_find(&listed, both, (sft_tensor *)array, len / sizeof(sft_tensor), bytes, bytes_len, ERROR);
+}
+
+static sft_status list_names(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    int visited = 0;
+    return sft_for_each(&listed, visit_nothing, &visited, array, len, bytes, bytes_len, ERROR);
+}
+
+static sft_status copy_value(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_metadata(&listed, "key", (char *)array, len, NULL, bytes, bytes_len, ERROR);
+}
+
+static sft_status validate_slots_text(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_validate_names(&listed, NULL, (sft_slot *)array, len / sizeof(sft_slot), bytes, bytes_len,
+                              window, 64, ERROR);
+}
+
+static sft_status validate_slots_window(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_validate_names(&listed, NULL, (sft_slot *)array, len / sizeof(sft_slot), text, 64, bytes,
+                              bytes_len, ERROR);
+}
+
+static sft_status validate_text_window(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    return sft_validate_names(&listed, NULL, slots, 4, array, len, bytes, bytes_len, ERROR);
+}
+
+static sft_status begin_memory(void *array, size_t len, void *bytes, size_t bytes_len)
+{
+    static sft_recorder recorder;
+    const sft_sink sink = sink_of(&chip);
+    return sft_recorder_begin(&recorder, &sink, SPECS, 2, PAIRS, 1, (uint64_t *)array, len / 8, bytes,
+                              bytes_len, ERROR);
+}
+
+static void overlaps(void)
+{
+    sft_tensor tensors[2];
+    sft_recorder recorder;
+    const sft_sink sink = sink_of(&chip);
+    memset(&recorder, 0, sizeof recorder);
+    memset(&chip, 0, sizeof chip);
+    OPEN(&listed, tensors);
+#define OVERLAPS(function, len) \
+    do { \
+        PASSES(function(AT, len, AT - 64, 64)); \
+        PASSES(function(AT, len, AT + (len), 64)); \
+        FAILS("c.overlap", function(AT, len, AT - 64, 65)); \
+        FAILS("c.overlap", function(AT, len, AT + (len) - 1, 64)); \
+        FAILS("c.overlap", function(AT, len, AT, len)); \
+        FAILS("c.overlap", function(AT, len, AT + 8, 8)); \
+        FAILS("c.overlap", function(AT, len, AT - 64, (len) + 128)); \
+    } while (0)
+    OVERLAPS(open_tensors, 2 * sizeof(sft_tensor));
+    OVERLAPS(find_tensors, 2 * sizeof(sft_tensor));
+    OVERLAPS(open_slots, 4 * sizeof(sft_slot));
+    OVERLAPS(list_names, 64);
+    OVERLAPS(copy_value, 64);
+    OVERLAPS(validate_slots_text, 4 * sizeof(sft_slot));
+    OVERLAPS(validate_slots_window, 4 * sizeof(sft_slot));
+    OVERLAPS(validate_text_window, 64);
+    OVERLAPS(begin_memory, WORDS * 8);
+#undef OVERLAPS
+    /* No array overlaps with one of length 0. */
+    PASSES(sft_find(&listed, NULL, (sft_tensor *)(void *)AT, 0, AT, 64, ERROR));
+    PASSES(sft_recorder_begin(&recorder, &sink, NULL, 0, NULL, 0, shared.words + 16, 0, AT, 64, ERROR));
 }
 
 int main(void)
@@ -1113,11 +1295,13 @@ int main(void)
     both[1] = B;
     error_texts();
     pointers_of_open();
+    tensors_after_errors();
     requests_of_open();
     storages_of_open();
     pointers_of_open_unordered();
     states_of_models();
     pointers_of_models();
+    memory_of_values();
     reads();
     forged_tensors();
     bad_reads();
@@ -1125,11 +1309,12 @@ int main(void)
     other_models_in_callbacks();
     additions();
     receivers();
-    refusals();
+    rejected_files();
     beginnings();
     bad_writes();
     parts_of_units();
     misused_recorders();
     recorders_in_callbacks();
+    overlaps();
     return checks_end("misuse");
 }

@@ -15,7 +15,7 @@
 #define PACK_VECTOR 'V'
 /* The model that the program expects; `text` is its SHA-256. */
 #define PACK_RIGHT 'R'
-/* A model that is refused with this code; its sentence contains `text`. */
+/* A model that is rejected with this code; its sentence contains `text`. */
 #define PACK_WRONG 'W'
 /* A model that only the sum of the right one tells from it. */
 #define PACK_DAMAGED 'D'

@@ -242,7 +242,7 @@ static void must_read(judged *it, const way *by)
 {
     numbers read = NONE;
     if (by->read(it->in, &read, &it->error) != SFT_OK) {
-        fails(it, by, "it is refused");
+        fails(it, by, "it is rejected");
     } else if (!is_right(&read)) {
         fails(it, by, "other numbers");
     }
@@ -259,7 +259,7 @@ static sft_status status_of(const char *code)
     return code[0] == 'u' && code[1] == 's' ? SFT_USAGE : SFT_FILE;
 }
 
-static void must_refuse(judged *it, const way *by)
+static void must_reject(judged *it, const way *by)
 {
     char text[256];
     numbers read = NONE;
@@ -284,10 +284,10 @@ static void judge_wrong(judged *it)
 {
     size_t i;
     for (i = 0; i < sizeof WAYS / sizeof WAYS[0]; i++) {
-        must_refuse(it, &WAYS[i]);
+        must_reject(it, &WAYS[i]);
     }
-    must_refuse(it, &SUM);
-    must_refuse(it, &EMBEDDED);
+    must_reject(it, &SUM);
+    must_reject(it, &EMBEDDED);
 }
 
 static void judge_right(judged *it)
@@ -314,15 +314,15 @@ static void judge_damaged(judged *it)
     if (with_open(it->in, &read, &it->error) != SFT_OK) {
         fails(it, &WAYS[0], "only a sum can tell");
     }
-    must_refuse(it, it->record->kind == PACK_DAMAGED ? &SUM : &EMBEDDED);
+    must_reject(it, it->record->kind == PACK_DAMAGED ? &SUM : &EMBEDDED);
 }
 
-static void print_refusal(judged *it)
+static void print_rejection(judged *it)
 {
     char text[256];
     int32_t request = it->error.request;
     sft_error_sentence(&it->error, text, sizeof text);
-    print_text(it->to, "refused: ");
+    print_text(it->to, "rejected: ");
     print_text(it->to, it->record->name);
     print_text(it->to, ": ");
     print_text(it->to, request >= 0 && request < 3 ? NET[request].name : "the model");
@@ -334,8 +334,8 @@ static void print_refusal(judged *it)
 static void print_totals(print_to to, const wrong_models *result)
 {
     print_text(to, "wrong models: ");
-    print_number(to, result->refused);
-    print_text(to, " refused, ");
+    print_number(to, result->rejected);
+    print_text(to, " rejected, ");
     print_number(to, result->read);
     print_text(to, " read, ");
     print_number(to, result->failed);
@@ -359,8 +359,8 @@ static void judge_record(print_to to, const pack_record *record, const input *in
             judge_damaged(&it);
         }
         if (it.failed == 0) {
-            print_refusal(&it);
-            result->refused++;
+            print_rejection(&it);
+            result->rejected++;
         }
     }
     result->failed += it.failed != 0;
@@ -373,7 +373,7 @@ int judge_wrong_models(print_to to, const sft_storage *pack_storage, wrong_model
     input in;
     uint8_t sum[32] = { 0 };
     int next;
-    result->refused = result->read = result->failed = 0;
+    result->rejected = result->read = result->failed = 0;
     in.sum = sum;
     if (!pack_begin(&models, pack_storage)) {
         return 1;
@@ -392,5 +392,5 @@ int judge_wrong_models(print_to to, const sft_storage *pack_storage, wrong_model
         judge_record(to, &record, &in, result);
     }
     print_totals(to, result);
-    return next != 0 || result->failed != 0 || result->refused == 0 || result->read == 0;
+    return next != 0 || result->failed != 0 || result->rejected == 0 || result->read == 0;
 }

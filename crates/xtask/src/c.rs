@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The C library for microcontrollers that Debian has for both architectures.
 const LIBC: &str = "--specs=picolibc.specs";
 
+/// Parts of the names of symbols that no program linked with the library has, on computers and on boards.
+pub const UNWANTED: [&str; 8] = ["panic", "unwind", "malloc", "calloc", "realloc", "free", "sbrk", "__rust_"];
+
 /// A compiler for C, with its options for a target of Rust.
 pub struct Compiler {
     pub triple: &'static str,
@@ -69,7 +72,7 @@ impl Compiler {
             .args([LIBC, "-Os", "-ffunction-sections", "-fdata-sections"])
             .args(self.cpu)
             .args(warnings)
-            .args(["-I".into(), folder().join("include")])
+            .args(["-I".into(), directory().join("include")])
             .args(sources)
             .args([library(toolchain)])
             .args(["-Wl,--gc-sections", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"])
@@ -81,7 +84,7 @@ impl Compiler {
 }
 
 /// Returns the directory of the package.
-pub fn folder() -> PathBuf {
+pub fn directory() -> PathBuf {
     workspace::root().join("crates/safetensors-c")
 }
 
@@ -89,7 +92,7 @@ pub fn folder() -> PathBuf {
 pub fn build_library(toolchains: &[Toolchain]) -> Result<(), String> {
     let release = ["--release", "--locked", "--features", "no-panic"];
     Toolchain::cargo_for_all(toolchains, "build")
-        .try_for_each(|cargo| cargo.dir(&folder()).args(release).capture().map(drop))
+        .try_for_each(|cargo| cargo.dir(&directory()).args(release).capture().map(drop))
 }
 
 /// Returns the path of the library.

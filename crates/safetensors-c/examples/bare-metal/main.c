@@ -36,7 +36,7 @@ static int32_t read_flash(void *context, uint64_t offset, void *buffer, size_t l
 
 static sft_status run(float outputs[3], sft_error *error)
 {
-    sft_storage flash = sft_callbacks(read_flash, NULL, 0, SFT_LEN_UNKNOWN);
+    sft_storage flash = sft_callbacks(read_flash, NULL, (uint64_t)(model_end - model_begin), SFT_LEN_AT_MOST);
     sft_model model;
     sft_tensor tensors[TENSORS];
     unsigned char window[256];
@@ -54,7 +54,7 @@ static sft_status run(float outputs[3], sft_error *error)
     }
     for (unsigned output = 0; status == SFT_OK && output < 3; output++) {
         status = sft_read_f32(&model, &tensors[WEIGHT], 8 * output, row, 8, error); /* I8 in flash */
-        for (unsigned input = 0; input < 8; input++) {
+        for (unsigned input = 0; status == SFT_OK && input < 8; input++) {
             outputs[output] += scales[output] * row[input] * INPUTS[input];
         }
     }

@@ -17,10 +17,12 @@ pub const COMMAND: Command = Command {
     run,
 };
 
-const FOLDER: &str = "tests/fuzz";
+const DIRECTORY: &str = "tests/fuzz";
 const DEFAULT: u64 = 60;
 /// Seconds for the build, which takes minutes with a sanitizer.
 const BUILD: u64 = 30 * 60;
+/// With `-fork`, libFuzzer continues after an input that takes too long or too much memory, unless told.
+const FINDINGS: [&str; 3] = ["-ignore_timeouts=0", "-ignore_ooms=0", "-timeout=20"];
 
 fn run(words: &[String]) -> Result<ExitCode, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -44,33 +46,34 @@ fn usage(word: &str) -> String {
 
 fn fuzz_files(seconds: u64) -> Result<(), String> {
     need_cargo_program("cargo-fuzz", "cargo-fuzz")?;
-    let corpus = folder("fuzz").join("corpus");
+    let corpus = directory("fuzz").join("corpus");
     own_cargo()
-        .dir(&workspace::root().join(FOLDER))
+        .dir(&workspace::root().join(DIRECTORY))
         .args(["run", "--release", "--quiet", "--bin", "corpus"])
         .args([&corpus])
         .check()?;
     // The manifest in tests/fuzz sets which packages are compiled with which checks.
-    let fuzz = ["+nightly", "fuzz", "run", "--release", "--fuzz-dir", FOLDER, "--target-dir"];
-    let run = Run::new("cargo").args(fuzz).args([folder("fuzz").join("build")]).args(["header"]);
-    let options = options(&folder("fuzz"), "a header", seconds)?;
+    let fuzz = ["+nightly", "fuzz", "run", "--release", "--fuzz-dir", DIRECTORY, "--target-dir"];
+    let run = Run::new("cargo").args(fuzz).args([directory("fuzz").join("build")]).args(["header"]);
+    let options = options(&directory("fuzz"), "a header", seconds)?;
     run.args([corpus]).args(["--"]).args(options).limit(seconds + BUILD).check()
 }
 
-/// Returns the options of a fuzzer that keeps its findings, `what` each, below `folder`.
-fn options(folder: &Path, what: &str, seconds: u64) -> Result<[String; 3], String> {
-    let findings = folder.join("findings");
+/// Returns the options of a fuzzer that keeps its findings, `what` each, below `directory`.
+fn options(directory: &Path, what: &str, seconds: u64) -> Result<Vec<String>, String> {
+    let findings = directory.join("findings");
     let note = format!("Each file is {what} that a run of `cargo xtask fuzz` failed with.\n");
     workspace::write(&findings.join("README"), note.as_bytes())?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok([
+    let options = [
         format!("-max_total_time={seconds}"),
         format!("-fork={workers}"),
         format!("-artifact_prefix={}/", findings.display()),
-    ])
+    ];
+    Ok(options.into_iter().chain(FINDINGS.map(str::to_owned)).collect())
 }
 
 /// Returns a directory for what a fuzzer builds, its corpus and its findings, which are kept for later runs.
-fn folder(name: &str) -> PathBuf {
+fn directory(name: &str) -> PathBuf {
     workspace::target_dir().join(name)
 }

@@ -3,6 +3,7 @@
 //! They are linked with the library in which a panic that is reachable is an undefined symbol.
 
 use super::{page_commands::blocks, suites};
+use crate::c::UNWANTED;
 use crate::elf::Elf;
 use crate::model::ModelFile;
 use crate::process::Run;
@@ -33,8 +34,10 @@ const CPP: [&str; 4] = ["c++11", "c++14", "c++17", "c++20"];
 const LONGEST: &str = "20000000";
 const ANY_LENGTH: &str = "1000000000";
 
-/// What no linked program may contain.
-const UNWANTED: [&str; 7] = ["panic", "unwind", "malloc", "calloc", "realloc", "free", "__rust_"];
+/// The sources of programs.
+const VECTORS: [&str; 3] = ["tests/vectors.c", "tests/judge.c", "tests/pack.c"];
+const MISUSE: [&str; 1] = ["tests/misuse.c"];
+const ROUND_TRIP: [&str; 1] = ["tests/round_trip.c"];
 /// What the minimal model makes of the inputs of the examples.
 const OUTPUTS: &str = "outputs in thousandths: [-1250, 6250, -2500]\n";
 
@@ -48,8 +51,11 @@ pub fn quick() -> Outcome {
     tally.check("the examples of the guide compile", examples_of_the_guide());
     let programs = Programs { compiler: GCC.c, flags: &SANITIZERS, library };
     programs.test(&vectors(LONGEST)?, LONGEST, &mut tally);
-    let what = "no panic and no heap in a linked program";
-    tally.check(what, Programs { flags: &["-O2"], ..programs }.lacks_the_unwanted());
+    let plain = Programs { flags: &["-O2"], ..programs };
+    for sources in [&VECTORS[..], &MISUSE, &ROUND_TRIP] {
+        let lacks = plain.build(sources).and_then(|program| Elf::open(&program)?.lacks(&UNWANTED));
+        tally.check(&format!("no panic and no heap in {}", sources[0]), lacks);
+    }
     Ok(tally)
 }
 
@@ -201,8 +207,8 @@ impl Programs {
         let outcomes = [
             ("vectors", judged),
             ("wrong models", self.run(&models, pack)),
-            ("mistakes of callers", self.run(&["tests/misuse.c"], pack)),
-            ("round trip", self.run(&["tests/round_trip.c"], &recorded)),
+            ("mistakes of callers", self.run(&MISUSE, pack)),
+            ("round trip", self.run(&ROUND_TRIP, &recorded)),
         ];
         for (what, outcome) in outcomes {
             match outcome {
@@ -222,17 +228,9 @@ impl Programs {
 
     fn judge_vectors(&self, pack: &Path, longest: &str) -> Result<String, String> {
         let log = output("vectors.log");
-        let judged = Run::new(self.vectors()?).args([pack]).capture()?;
+        let judged = Run::new(self.build(&VECTORS)?).args([pack]).capture()?;
         workspace::write(&log, &judged.stdout)?;
         verification(["compare".as_ref(), &log, longest.as_ref()])
-    }
-
-    fn vectors(&self) -> Result<PathBuf, String> {
-        self.build(&["tests/vectors.c", "tests/judge.c", "tests/pack.c"])
-    }
-
-    fn lacks_the_unwanted(&self) -> Result<(), String> {
-        Elf::open(&self.vectors()?)?.lacks(&UNWANTED)
     }
 }
 
@@ -252,7 +250,9 @@ fn with_32_bits(tally: &mut Tally) -> Result<(), String> {
     build(toolchain.cargo("build")).capture()?;
     let library = toolchain.target_dir().join(toolchain.triple).join("release/libsafetensors.a");
     let pack = vectors(LONGEST)?;
-    Programs { compiler: GCC.c, flags: &SANITIZERS_32, library }.test(&pack, LONGEST, tally);
+    let programs = Programs { compiler: GCC.c, flags: &SANITIZERS_32, library };
+    programs.test(&pack, LONGEST, tally);
+    tally.check("the header with 32-bit pointers", programs.build(&["tests/header.c"]).map(drop));
     Ok(())
 }
 
@@ -260,7 +260,7 @@ fn with_32_bits(tally: &mut Tally) -> Result<(), String> {
 fn cmake(tally: &mut Tally) {
     let example = source("examples/cpp").display().to_string();
     let here = source("").display().to_string();
-    let layer = |folder: &str| prints_outputs(&output(folder).join("layer"));
+    let layer = |directory: &str| prints_outputs(&output(directory).join("layer"));
     let inside = configure(&example, "in-project", &[]).and_then(|()| layer("in-project"));
     tally.check("CMake: add_subdirectory", inside);
     let target = "thumbv7m-none-eabi";
@@ -281,11 +281,11 @@ fn installed(here: &str, example: &str) -> Result<(), String> {
     )
 }
 
-/// Configures and builds a project in an empty folder.
-fn configure(project: &str, folder: &str, options: &[&str]) -> Result<(), String> {
-    let folder = output(folder);
-    let _ = std::fs::remove_dir_all(&folder);
-    let cmake = Run::new("cmake").args(["-S", project, "-B"]).args([&folder]);
+/// Configures and builds a project in an empty directory.
+fn configure(project: &str, directory: &str, options: &[&str]) -> Result<(), String> {
+    let directory = output(directory);
+    let _ = std::fs::remove_dir_all(&directory);
+    let cmake = Run::new("cmake").args(["-S", project, "-B"]).args([&directory]);
     cmake.args(options).capture()?;
-    Run::new("cmake").args(["--build".as_ref(), folder.as_path()]).capture().map(drop)
+    Run::new("cmake").args(["--build".as_ref(), directory.as_path()]).capture().map(drop)
 }

@@ -2,7 +2,7 @@
 //! and every wrong model.
 
 use crate::boards::{self, Board};
-use crate::c::{self, Compiler};
+use crate::c::{self, Compiler, UNWANTED};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
@@ -52,9 +52,6 @@ const SIZES: [&str; 3] =
     ["-Wl,--defsym=__flash_size=256K", "-Wl,--defsym=__ram_size=16K", "-Wl,--defsym=__stack_size=4K"];
 const START: [&str; 3] = ["-Tpicolibc.ld", "--oslib=semihost", "--crt0=hosted"];
 
-/// Parts of the names of symbols that no program has.
-const UNWANTED: [&str; 4] = ["panicking", "panic_is_reachable", "malloc", "sbrk"];
-
 /// The board that has the example's model and output, from a program in Rust.
 const MODEL: &str = "minimal";
 /// Its cases with a model that can be invalid.
@@ -78,6 +75,8 @@ pub fn run() -> Outcome {
     c::build_library(&toolchains)?;
     let mut tally = Tally::default();
     for (machine, &toolchain) in MACHINES.iter().zip(&toolchains) {
+        let header = machine.link(toolchain, &["header.c"], "header.elf").map(drop);
+        tally.check(&format!("{}: the header", machine.name), header);
         match machine.link_example(toolchain) {
             Ok(program) => machine.judge_example(&program, &mut tally)?,
             Err(sentence) => tally.check(&format!("{}: the example", machine.name), Err(sentence)),
@@ -131,12 +130,15 @@ impl Machine {
     /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may
     /// be reachable.
     fn link_example(&self, toolchain: Toolchain) -> Result<PathBuf, String> {
-        let (from, to) = (c::folder().join("examples/bare-metal"), scratch(self.name));
+        let (from, to) = (c::directory().join("examples/bare-metal"), scratch(self.name));
         for file in ["Makefile", "main.c", "model.S", "model.safetensors"] {
             workspace::write(&to.join(file), &workspace::read(&from.join(file))?)?;
         }
-        let variables =
-            [("BOARD", self.name.into()), ("SAFETENSORS", c::folder()), ("LIBRARY", c::library(toolchain))];
+        let variables = [
+            ("BOARD", self.name.into()),
+            ("SAFETENSORS", c::directory()),
+            ("LIBRARY", c::library(toolchain)),
+        ];
         let variables = variables.map(|(name, value)| format!("{name}={}", value.display()));
         Run::new("make").dir(&to).args(["--silent", "--always-make"]).args(variables).capture()?;
         Ok(to.join(self.name).with_extension("elf"))
@@ -161,13 +163,19 @@ impl Machine {
         Ok(())
     }
 
-    /// Judges the vectors and the wrong models. Returns the lines, and a sentence about them.
-    fn judge_pack(&self, toolchain: Toolchain, pack: &Path) -> Result<(String, String), String> {
-        let program = scratch(self.name).join("judge.elf");
-        let sources = ["board.c", "judge.c", "pack.c", "wrong_models.c"];
-        let sources = sources.map(|source| c::folder().join("tests").join(source));
+    /// Links tests, and returns the program.
+    fn link(&self, toolchain: Toolchain, sources: &[&str], name: &str) -> Result<PathBuf, String> {
+        let program = scratch(self.name).join(name);
+        let sources = sources.iter().map(|source| c::directory().join("tests").join(source));
         let options: Vec<&str> = START.into_iter().chain(self.memory).chain(SIZES).collect();
         Compiler::of(self.triple)?.link(toolchain, sources, &options, &program)?;
+        Ok(program)
+    }
+
+    /// Judges the vectors and the wrong models. Returns the lines, and a sentence about them.
+    fn judge_pack(&self, toolchain: Toolchain, pack: &Path) -> Result<(String, String), String> {
+        let sources = ["board.c", "judge.c", "pack.c", "wrong_models.c"];
+        let program = self.link(toolchain, &sources, "judge.elf")?;
         Elf::open(&program)?.lacks(&UNWANTED)?;
         let mut log = String::new();
         let code = self.emulator(&self.judge, Some(pack)).args([&program]).lines(|line| {

@@ -3,7 +3,7 @@
 //! The library and `core` are compiled by a nightly compiler with every check and with the counters of
 //! libFuzzer. A panic is a finding, too.
 
-use super::{BUILD, folder, options};
+use super::{BUILD, directory, options};
 use crate::process::Run;
 use crate::{c, machine, workspace};
 use std::path::{Path, PathBuf};
@@ -41,14 +41,14 @@ const LONGEST: usize = 2048;
 /// Runs the fuzzer for `seconds` under each sanitizer.
 pub fn fuzz(seconds: u64) -> Result<(), String> {
     need_sources()?;
-    let folder = folder("fuzz-c");
-    need_clang(&folder)?;
-    let (corpus, seeds) = (folder.join("corpus"), folder.join("seeds"));
+    let directory = directory("fuzz-c");
+    need_clang(&directory)?;
+    let (corpus, seeds) = (directory.join("corpus"), directory.join("seeds"));
     workspace::write(&corpus.join("empty"), b"")?;
     write_seeds(&seeds)?;
     for sanitizer in &SANITIZERS {
-        let program = build(sanitizer, &folder)?;
-        let options = options(&folder, "a plan of calls", seconds)?;
+        let program = build(sanitizer, &directory)?;
+        let options = options(&directory, "a plan of calls", seconds)?;
         // Stacks that are gone are found, too.
         Run::new(program)
             .env("ASAN_OPTIONS", "detect_stack_use_after_return=1")
@@ -75,12 +75,13 @@ fn need_sources() -> Result<(), String> {
     })
 }
 
-fn need_clang(folder: &Path) -> Result<(), String> {
-    let probe = folder.join("probe.c");
+fn need_clang(directory: &Path) -> Result<(), String> {
+    let probe = directory.join("probe.c");
     let text = "int LLVMFuzzerTestOneInput(const char *, unsigned long);\n\
         int LLVMFuzzerTestOneInput(const char *data, unsigned long len) { return len > 9 && !data; }\n";
     workspace::write(&probe, text.as_bytes())?;
-    let links = |sanitizer: &Sanitizer| clang(sanitizer, &folder.join("probe"), &[&probe]).capture().is_ok();
+    let links =
+        |sanitizer: &Sanitizer| clang(sanitizer, &directory.join("probe"), &[&probe]).capture().is_ok();
     let present = || machine::find("clang").is_some() && SANITIZERS.iter().all(links);
     machine::need("clang with its sanitizers", &["clang", "libclang-rt-dev", "lld"], present)
 }
@@ -91,18 +92,18 @@ fn clang(sanitizer: &Sanitizer, program: &Path, files: &[&Path]) -> Run {
         .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1", "-fuse-ld=lld"])
         .args([format!("-fsanitize=fuzzer,{}", sanitizer.name)])
         .args(["-fno-sanitize-recover=all", "-fno-omit-frame-pointer"])
-        .args(["-I".into(), c::folder().join("include")])
+        .args(["-I".into(), c::directory().join("include")])
         .args(files)
         .args(["-o".as_ref(), program])
 }
 
 /// Builds the library and the program, and returns the program.
-fn build(sanitizer: &Sanitizer, folder: &Path) -> Result<PathBuf, String> {
-    let target = folder.join(sanitizer.name);
+fn build(sanitizer: &Sanitizer, directory: &Path) -> Result<PathBuf, String> {
+    let target = directory.join(sanitizer.name);
     let profile = PROFILE.iter().flat_map(|setting| ["--config", *setting]);
     // With no-panic, a panic calls a function of the program.
     Run::new("cargo")
-        .dir(&c::folder())
+        .dir(&c::directory())
         .args(["+nightly", "build", "--release", "--locked", "--quiet", "--features", "no-panic"])
         .args(["-Zbuild-std=core", "--target", TARGET])
         .args(profile)
@@ -110,13 +111,13 @@ fn build(sanitizer: &Sanitizer, folder: &Path) -> Result<PathBuf, String> {
         .env("RUSTFLAGS", format!("{CHECKS} {}", sanitizer.flags))
         .check()?;
     let library = target.join(TARGET).join("release/libsafetensors.a");
-    let (source, program) = (c::folder().join("fuzz/api.c"), target.join("api"));
+    let (source, program) = (c::directory().join("fuzz/api.c"), target.join("api"));
     clang(sanitizer, &program, &[&source, &library]).check()?;
     Ok(program)
 }
 
 /// Writes files of the repository, each after a plan of its own, as the initial corpus.
-fn write_seeds(folder: &Path) -> Result<(), String> {
+fn write_seeds(directory: &Path) -> Result<(), String> {
     let root = workspace::root();
     let verdicts = ["valid", "invalid", "either"].map(|verdict| root.join("tests/vectors").join(verdict));
     let mut files = vec![root.join("firmware/minimal/model.safetensors")];
@@ -126,7 +127,7 @@ fn write_seeds(folder: &Path) -> Result<(), String> {
     for (number, path) in (0..).zip(files) {
         let seed = [plan(number), workspace::read(&path)?].concat();
         if seed.len() <= LONGEST {
-            workspace::write(&folder.join(number.to_string()), &seed)?;
+            workspace::write(&directory.join(number.to_string()), &seed)?;
         }
     }
     Ok(())
