@@ -85,8 +85,7 @@ pub fn check_array<T>(pointer: *const T, len: usize) -> Result<(), Misuse> {
 
 /// # Errors
 /// Two of these ranges of memory, each an address and a number of bytes, overlap; or one is longer than
-/// memory
-/// can be.
+/// memory can be.
 pub fn check_disjoint(ranges: &[(usize, usize)]) -> Result<(), Misuse> {
     if ranges.iter().any(|(_, len)| *len > isize::MAX as usize) {
         return Err(Misuse::TooLong);
