@@ -273,9 +273,13 @@ static bool succeeded(sft_status status, size_t requests)
     wrong_pointer = SIZE_MAX;
     EXPECT(status >= SFT_OK && status <= SFT_STORAGE);
     EXPECT(!was_null_or_misaligned || status == SFT_USAGE);
-    if (status == SFT_OK || passed != error) {
+    if (passed != error) {
         EXPECT(is_filled(error, sizeof *error, FILL));
         return status == SFT_OK;
+    }
+    if (status == SFT_OK) {
+        EXPECT(has_code("no error"));
+        return true;
     }
     EXPECT(error->request >= -1 && (error->request < 0 || (size_t)error->request < requests));
     EXPECT(status == SFT_STORAGE || error->storage == 0);
