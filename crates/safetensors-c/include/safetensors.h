@@ -29,9 +29,9 @@
  *   call that overlap, a model, receiver or recorder that is not open, and a call from within a callback with
  *   the object that the callback serves. A misaligned `error` is ignored.
  * - These mistakes cannot be noticed, and then the behaviour is undefined: a pointer to memory that is too small
- *   or no longer exists, a string without its final 0, memory with an older object that was never initialised
- *   anew (initialise objects: `sft_model model = { { 0 } };`), memory that an object has borrowed and that
- *   something else changes, values that are read into the file of sft_memory.
+ *   or no longer exists, a string without its final 0, a variable that was not initialised and by chance holds
+ *   what is left of an older object (write `sft_model model = { { 0 } };`), memory that an object has borrowed
+ *   and that something else changes, values that are read into the file of sft_memory.
  * - Callbacks must return: no longjmp, no exception. If a task is ended within a callback, set the object to
  *   0 before it is opened again; until then it is in use (c.reentered).
  * - An array of length 0 may be NULL.
