@@ -35,7 +35,8 @@ impl NewModel {
         self.output.as_os_str() != "-"
     }
 
-    /// Checks the arguments. An output that is the `input`, if that is known already, is the first error.
+    /// Checks the arguments. If `input` is given, an output that is the same file is reported before all
+    /// other errors.
     ///
     /// # Errors
     /// The output cannot be written, or is not the place for a model.

@@ -145,7 +145,7 @@ impl Cat {
         Ok(())
     }
 
-    /// True also if it is called `-`.
+    /// Whether the output is standard output: by default, or as `--output -`.
     fn to_stdout(&self) -> bool {
         self.target().as_os_str() == "-"
     }

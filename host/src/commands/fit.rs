@@ -155,7 +155,7 @@ impl Fit {
     }
 }
 
-/// For a model after one that takes flash to its end.
+/// The error for a model when the previous one ends at the end of flash.
 fn no_room_behind(bytes: u64) -> PlacementError {
     let sentence = format!("{} bytes needed, no flash left after the previous model", grouped(bytes));
     PlacementError::NoRoom { missing: bytes, sentence }

@@ -146,7 +146,7 @@ impl Pack {
     }
 
     /// # Errors
-    /// A tensor would be renamed that an index names.
+    /// The edit would rename a tensor that an index names.
     fn keeps_its_index(&self, input: &Path) -> Result<(), Complaint> {
         if !self.edits.renames() {
             return Ok(());

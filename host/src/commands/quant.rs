@@ -53,7 +53,7 @@ enum Source<'m> {
     Layer(usize, Part),
 }
 
-/// The output that is told.
+/// What was written, for the summary.
 struct Written<'l> {
     layers: &'l [Layer<'l>],
     tensors: u64,
