@@ -13,7 +13,7 @@ use std::process::ExitCode;
 pub const COMMAND: Command = Command {
     name: "fuzz",
     about: "compare all APIs and the reference on fuzzed files (SECONDS: how long; 60 by default; --c: \
-        fuzz the C API instead, that long under each sanitizer)",
+        fuzz the C API instead)",
     run,
 };
 

@@ -1,4 +1,5 @@
-//! The fuzzer of the C API: `crates/safetensors-c/fuzz/api.c` with the library, under two sanitizers.
+//! The fuzzer of the C API: `crates/safetensors-c/fuzz/api.c` with the library, under the sanitizers of
+//! addresses and of undefined behaviour.
 //!
 //! The library and `core` are compiled by a nightly compiler with every check and with the counters of
 //! libFuzzer. A panic is a finding, too.
@@ -10,20 +11,9 @@ use std::path::{Path, PathBuf};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// A sanitizer: its name for clang, and what rustc needs besides [`CHECKS`].
-struct Sanitizer {
-    name: &'static str,
-    flags: &'static str,
-}
-
-/// rustc has no sanitizer for undefined behaviour: there, it has only the assertions of [`CHECKS`].
-const SANITIZERS: [Sanitizer; 2] = [
-    Sanitizer { name: "address", flags: "-Zsanitizer=address -Zexternal-clangrt" },
-    Sanitizer { name: "undefined", flags: "" },
-];
-
-/// Assertions and overflow checks, also those of `core`, and what cargo-fuzz passes for libFuzzer.
-const CHECKS: &str = "-Cdebug-assertions -Coverflow-checks -Zub-checks -Cforce-frame-pointers \
+/// AddressSanitizer, with assertions and overflow checks, also those of `core`, in place of the sanitizer of
+/// undefined behaviour, which rustc does not have; and what cargo-fuzz passes for libFuzzer.
+const CHECKS: &str = "-Zsanitizer=address -Zexternal-clangrt -Cdebug-assertions -Coverflow-checks -Zub-checks -Cforce-frame-pointers \
     -Ccodegen-units=1 -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
@@ -38,7 +28,7 @@ const PROFILE: [&str; 3] = [
 /// The longest input of a fuzzer, in bytes.
 const LONGEST: usize = 2048;
 
-/// Runs the fuzzer for `seconds` under each sanitizer.
+/// Runs the fuzzer for `seconds`.
 pub fn fuzz(seconds: u64) -> Result<(), String> {
     need_sources()?;
     let directory = directory("fuzz-c");
@@ -46,20 +36,17 @@ pub fn fuzz(seconds: u64) -> Result<(), String> {
     let (corpus, seeds) = (directory.join("corpus"), directory.join("seeds"));
     workspace::write(&corpus.join("empty"), b"")?;
     write_seeds(&seeds)?;
-    for sanitizer in &SANITIZERS {
-        let program = build(sanitizer, &directory)?;
-        let options = options(&directory, "a plan of calls", seconds)?;
-        // Stacks that are gone are found, too.
-        Run::new(program)
-            .env("ASAN_OPTIONS", "detect_stack_use_after_return=1")
-            .env("UBSAN_OPTIONS", "print_stacktrace=1")
-            .args(options)
-            .args([format!("-max_len={LONGEST}"), "-print_funcs=0".to_owned()])
-            .args([&corpus, &seeds])
-            .limit(seconds + BUILD)
-            .check()?;
-    }
-    Ok(())
+    let program = build(&directory)?;
+    let options = options(&directory, "a plan of calls", seconds)?;
+    // Stacks that are gone are found, too.
+    Run::new(program)
+        .env("ASAN_OPTIONS", "detect_stack_use_after_return=1")
+        .env("UBSAN_OPTIONS", "print_stacktrace=1")
+        .args(options)
+        .args([format!("-max_len={LONGEST}"), "-print_funcs=0".to_owned()])
+        .args([&corpus, &seeds])
+        .limit(seconds + BUILD)
+        .check()
 }
 
 /// Ensures that the nightly compiler can build `core`.
@@ -80,26 +67,25 @@ fn need_clang(directory: &Path) -> Result<(), String> {
     let text = "int LLVMFuzzerTestOneInput(const char *, unsigned long);\n\
         int LLVMFuzzerTestOneInput(const char *data, unsigned long len) { return len > 9 && !data; }\n";
     workspace::write(&probe, text.as_bytes())?;
-    let links =
-        |sanitizer: &Sanitizer| clang(sanitizer, &directory.join("probe"), &[&probe]).capture().is_ok();
-    let present = || machine::find("clang").is_some() && SANITIZERS.iter().all(links);
+    let links = || clang(&directory.join("probe"), &[&probe]).capture().is_ok();
+    let present = || machine::find("clang").is_some() && links();
     machine::need("clang with its sanitizers", &["clang", "libclang-rt-dev", "lld"], present)
 }
 
-/// Returns the compiler of C for a sanitizer.
-fn clang(sanitizer: &Sanitizer, program: &Path, files: &[&Path]) -> Run {
+/// Returns the compiler of C with its sanitizers.
+fn clang(program: &Path, files: &[&Path]) -> Run {
     Run::new("clang")
         .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1", "-fuse-ld=lld"])
-        .args([format!("-fsanitize=fuzzer,{}", sanitizer.name)])
-        .args(["-fno-sanitize-recover=all", "-fno-omit-frame-pointer"])
+        .args(["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"])
+        .args(["-fno-omit-frame-pointer"])
         .args(["-I".into(), c::directory().join("include")])
         .args(files)
         .args(["-o".as_ref(), program])
 }
 
 /// Builds the library and the program, and returns the program.
-fn build(sanitizer: &Sanitizer, directory: &Path) -> Result<PathBuf, String> {
-    let target = directory.join(sanitizer.name);
+fn build(directory: &Path) -> Result<PathBuf, String> {
+    let target = directory.join("build");
     let profile = PROFILE.iter().flat_map(|setting| ["--config", *setting]);
     // With no-panic, a panic calls a function of the program.
     Run::new("cargo")
@@ -108,11 +94,11 @@ fn build(sanitizer: &Sanitizer, directory: &Path) -> Result<PathBuf, String> {
         .args(["-Zbuild-std=core", "--target", TARGET])
         .args(profile)
         .env("CARGO_TARGET_DIR", &target)
-        .env("RUSTFLAGS", format!("{CHECKS} {}", sanitizer.flags))
+        .env("RUSTFLAGS", CHECKS)
         .check()?;
     let library = target.join(TARGET).join("release/libsafetensors.a");
     let (source, program) = (c::directory().join("fuzz/api.c"), target.join("api"));
-    clang(sanitizer, &program, &[&source, &library]).check()?;
+    clang(&program, &[&source, &library]).check()?;
     Ok(program)
 }
 
