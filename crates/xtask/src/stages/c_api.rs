@@ -264,10 +264,26 @@ fn cmake(tally: &mut Tally) {
     let inside = configure(&example, "in-project", &[]).and_then(|()| layer("in-project"));
     tally.check("CMake: add_subdirectory", inside);
     let target = "thumbv7m-none-eabi";
-    let cross = configure(&here, "cross", &[&format!("-DSAFETENSORS_TARGET={target}")]);
-    let built = || workspace::read(&output("cross/cargo").join(target).join("release/libsafetensors.a"));
-    tally.check(&format!("CMake: {target}"), cross.and_then(|()| built().map(drop)));
+    let built = |directory: &str| {
+        workspace::read(&output(directory).join("cargo").join(target).join("release/libsafetensors.a"))
+            .map(drop)
+    };
+    let option = configure(&here, "cross", &[&format!("-DSAFETENSORS_TARGET={target}")]);
+    tally.check("CMake: -DSAFETENSORS_TARGET", option.and_then(|()| built("cross")));
+    let variable = sets_a_variable(&here, target).and_then(|project| configure(&project, "variable", &[]));
+    tally.check("CMake: set(SAFETENSORS_TARGET)", variable.and_then(|()| built("variable/safetensors")));
     tally.check("CMake: install, find_package", installed(&here, &example).and_then(|()| layer("outside")));
+}
+
+/// Writes a project that sets the target itself, with the policies of the oldest CMake, and returns its directory.
+fn sets_a_variable(here: &str, target: &str) -> Result<String, String> {
+    let project = output("sets-a-variable");
+    let text = format!(
+        "cmake_minimum_required(VERSION 3.16)\nproject(firmware C)\nset(SAFETENSORS_TARGET {target})\n\
+         add_subdirectory({here} safetensors)\n"
+    );
+    workspace::write(&project.join("CMakeLists.txt"), text.as_bytes())?;
+    Ok(project.display().to_string())
 }
 
 fn installed(here: &str, example: &str) -> Result<(), String> {
