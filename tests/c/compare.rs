@@ -116,6 +116,8 @@ fn contents(vector: &Vector, judged: &Judged, file: &[u8]) -> Result<(), String>
     if let Some(count) = vector.tensor_count {
         expect("the number of tensors", &judged.tensors.len(), &count)?;
     }
+    let is_ordered = judged.tensors.is_sorted_by_key(|tensor| (tensor.offset, tensor.offset + tensor.bytes));
+    expect("whether slots are needed", &needs_slots(judged), &!is_ordered)?;
     let names: BTreeSet<&[u8]> = judged.tensors.iter().map(|tensor| &tensor.name[..]).collect();
     expect("the number of names", &names.len(), &judged.tensors.len())?;
     bytes(judged, file)

@@ -25,13 +25,17 @@
  *
  * - Those that return sft_status return SFT_OK or the class of the error, and fill in `error` if they fail and
  *   it is not NULL.
- * - These mistakes are errors (SFT_USAGE): a null or misaligned pointer, a name that is not UTF-8, buffers of one
- *   call that overlap, a model, receiver or recorder that is not open, and a call from within a callback with
- *   the object that the callback serves. A misaligned `error` is ignored.
- * - These mistakes cannot be noticed, and then the behaviour is undefined: a pointer to memory that is too small
- *   or no longer exists, a string without its final 0, a variable that was not initialised and by chance holds
- *   what is left of an older object (write `sft_model model = { { 0 } };`), memory that an object has borrowed
- *   and that something else changes, values that are read into the file of sft_memory.
+ * - These mistakes are errors (SFT_USAGE): a null or misaligned pointer; a name that is not UTF-8; objects and
+ *   arrays of one call that overlap; a model, receiver or recorder that is not open; and a call from within a
+ *   callback with the object of the running call. A misaligned `error` is ignored.
+ * - These mistakes cannot be noticed, and then the behaviour is undefined:
+ *   - a pointer to memory that is too small or no longer exists, a string without its final 0;
+ *   - a name, or a file of sft_memory, in memory that the call writes to;
+ *   - memory that an object has borrowed, if anything but the object changes it or passes it to a call;
+ *   - use of a model, receiver or recorder that was never opened or begun, in memory where an older one was.
+ *     Functions that open or begin take any memory; for the others, write `sft_model model = { { 0 } };`.
+ * - While a call runs, nothing else may use the memory that was passed to it: no callback (except for the buffer
+ *   that it is given), no other thread, no interrupt handler. Only calls from callbacks are noticed (c.reentered).
  * - Callbacks must return: no longjmp, no exception. If a task is ended within a callback, set the object to
  *   0 before it is opened again; until then it is in use (c.reentered).
  * - An array of length 0 may be NULL.
@@ -67,22 +71,22 @@ typedef int32_t sft_status;
 /* A callback failed, or the storage ended early (storage.end) or is full (storage.full). */
 #define SFT_STORAGE 4
 
-/* What went wrong in the last call that failed with it. Zeroed memory, and an error after a call that
- * succeeded, have the sentence "no error". 64 bytes. */
+/* What went wrong in the call that it was passed to. After a call that succeeded, and in memory that is all 0, its
+ * sentence is "no error". 64 bytes. */
 typedef struct sft_error {
     /* The offset in the file; 0 if the error has none. */
     uint64_t at;
     /* What the callback returned, for storage.failed and storage.count; otherwise 0. */
     int32_t storage;
-    /* The number, counted from 0, of the request, of the receiver's target, or of the recorder's tensor or pair
-     * that is missing, not as requested or not valid; -1 for all other errors. */
+    /* The number, counted from 0, of the request, target, tensor or pair that the error is about; -1 if it is about
+     * none of them, and if it says where in the file the mistake is. */
     int32_t request;
     uint64_t private_[6];
 } sft_error;
 
-/* Writes the stable code of an error, such as "usage.shape", and a final 0 into `text`. If it does not fit,
- * it is cut. Returns its length without the final 0. SFT_CODE_LEN bytes are enough for every code. It
- * takes at most 3,072 bytes of flash. */
+/* Writes the stable code of an error, such as "usage.shape", and a final 0 into `text`, cut where `text` ends.
+ * Returns the length of the whole code without the final 0, also if it was cut; 0 if `text` is NULL. SFT_CODE_LEN
+ * bytes are enough for every code. It takes at most 3,072 bytes of flash. */
 size_t sft_error_code(const sft_error *error, char *text, size_t len);
 
 #define SFT_CODE_LEN 40
@@ -125,14 +129,15 @@ size_t sft_error_sentence(const sft_error *error, char *text, size_t len);
 /* In a request: any size of this dimension. */
 #define SFT_ANY_SIZE UINT64_MAX
 
-/* A tensor that the program expects. A table of them can be const, in flash. */
+/* A tensor that the program expects. A table of them can be const, in flash. A name with U+0000 cannot be
+ * requested. */
 typedef struct sft_request {
     const char *name;
     /* One or more dtypes, or SFT_ANY_DTYPE. */
     uint32_t dtypes;
     /* The number of dimensions, or SFT_ANY_RANK. */
     uint8_t rank;
-    /* 0 or 1. */
+    /* 0 if the tensor must exist. */
     uint8_t optional;
     /* The dimensions, outermost first. */
     uint64_t shape[SFT_MAX_RANK];
@@ -168,8 +173,9 @@ typedef struct sft_tensor {
  * the storage. `len` is at least 1. */
 typedef int32_t (*sft_read_callback)(void *context, uint64_t offset, void *buffer, size_t len);
 
-/* What `len` of a storage is. Only an exact length makes the end of the file part of the validation: otherwise a
- * file that was cut in its last tensor opens, and reading the tensor is the error storage.end. */
+/* What `len` of a storage is. The callback is not asked for bytes at `len` or after it. With an exact length, opening
+ * also checks that the file is complete. Without one, a file that is cut in its data opens, and reading there is the
+ * error storage.end. */
 #define SFT_LEN_EXACT 0   /* the length of the file */
 #define SFT_LEN_AT_MOST 1 /* the length of a partition, which may be longer than the file */
 #define SFT_LEN_UNKNOWN 2 /* no length: `len` is ignored */
@@ -219,7 +225,7 @@ typedef struct sft_model {
  * Fails with the code usage.missing, usage.dtype, usage.rank or usage.shape if a tensor is not as requested;
  * `error.request` is its number. limit.order: the tensors are not in the order of their offsets; use
  * sft_open_unordered. After an error the model is not open, and all `tensors` have the dtype 0
- * (unless `model` itself cannot be opened: c.null, c.aligned, c.reentered).
+ * (unless the pointers are wrong: c.null, c.aligned, c.length, c.overlap, c.reentered).
  *
  * Memory: at most 900 bytes of stack on a Cortex-M3 and RV32, besides the objects. */
 sft_status sft_open(sft_model *model, const sft_storage *storage, const sft_request *requests,
@@ -236,7 +242,7 @@ sft_status sft_open_unordered(sft_model *model, const sft_storage *storage, sft_
                               void *window, size_t window_len, sft_error *error);
 
 /* Finds tensors in an open model, in one pass over its header, as sft_open does. After an error all `tensors`
- * have the dtype 0 (unless the model is not open or in use), and the model is still open. */
+ * have the dtype 0 (unless the pointers are wrong, or the model is not open), and the model is still open. */
 sft_status sft_find(sft_model *model, const sft_request *requests, sft_tensor *tensors, size_t count,
                     void *window, size_t window_len, sft_error *error);
 
@@ -250,30 +256,32 @@ sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *contex
                         void *window, size_t window_len, sft_error *error);
 
 /* Checks that no two tensors have the same name, and no two keys of the metadata are the same. sft_find
- * checks the requested names only. There must be at least 2 slots; more mean fewer passes over the header.
- * `text` holds a name while it is compared; if it is too small, limit.text says so. `key` is two random
- * numbers if the file may come from an attacker, or NULL. */
+ * checks the requested names only. There must be at least 2 slots (limit.slots); more mean fewer passes over the
+ * header. `text`, of any length above 0 (limit.text), holds a part of a name while it is compared. `key` is NULL, or
+ * two random numbers so that nobody can make a file that takes many passes. */
 sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
                               void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
 
 /* Copies the value of a key of the metadata and a final 0 into `value`. If there is no such key, `found` becomes
- * 0 and `value` empty; otherwise `found` becomes 1. It may be NULL. c.nul: the value has a character U+0000. */
+ * 0 and `value` empty; otherwise `found` becomes 1. `found` may be NULL. limit.value: `value` is too small. c.nul: the
+ * value has a character U+0000. After an error, `value` may hold anything. */
 sft_status sft_metadata(sft_model *model, const char *key, char *value, size_t len, int *found, void *window,
                         size_t window_len, sft_error *error);
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */
 
 /* All functions that read need a tensor that was found in this model: one of a model with another header is the
- * error c.tensor. After an error the memory may hold anything. Memory: at most 768 bytes of stack on a Cortex-M3. */
+ * error c.tensor. Tensors of a receiver, or that you describe yourself, are only checked against the length of the
+ * data. After an error the memory may hold anything. Memory: at most 768 bytes of stack on a Cortex-M3. */
 
 /* Reads `len` bytes of a tensor, from byte `offset` of the tensor on, as they are in the file: little-endian. */
 sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t offset, void *bytes, size_t len,
                           sft_error *error);
 
-/* Each reads `count` numbers of a tensor, from number `first` on (of a matrix, row r begins at r * columns). An
- * element is one number, of C64 two: count and first are then twice those of the elements. The tensor may have any
- * dtype whose values the type always has: I8 is read as float. Otherwise the code is usage.lossy (F64 as float,
- * whatever its values) or usage.conversion (F32 as int8_t). The bytes are read into `values` and converted there. */
+/* Each reads `count` numbers of a tensor, from number `first` on (of a matrix, row r begins at r * columns). For C64,
+ * `first` and `count` count numbers, two for each element. The type must hold every value of the tensor's dtype: I8
+ * can be read as float. Otherwise the code is usage.lossy (F64 as float, whatever its values) or usage.conversion
+ * (F32 as int8_t). The bytes are read into `values` and converted there. */
 sft_status sft_read_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 sft_status sft_read_f64(sft_model *model, const sft_tensor *tensor, uint64_t first, double *values, size_t count, sft_error *error);
 sft_status sft_read_i8(sft_model *model, const sft_tensor *tensor, uint64_t first, int8_t *values, size_t count, sft_error *error);
@@ -324,8 +332,8 @@ typedef struct sft_receiver {
 sft_status sft_receiver_begin(sft_receiver *receiver, sft_target *targets, size_t capacity, sft_error *error);
 
 /* Each adds a tensor and the memory that it is copied or converted to, as sft_read_f32 does. The memory must hold
- * the whole tensor (limit.buffer), of C64 two numbers for an element. All are added before the first
- * sft_receiver_push. Borrows `request`, its name, and the memory, which no other target may have. */
+ * the whole tensor (limit.buffer, when the header has arrived), of C64 two numbers for an element. All are added before
+ * the first sft_receiver_push. Borrows `request`, its name, and the memory, which no other target may have. */
 sft_status sft_receiver_add_bytes(sft_receiver *receiver, const sft_request *request, void *bytes, size_t len, sft_error *error);
 sft_status sft_receiver_add_f32(sft_receiver *receiver, const sft_request *request, float *values, size_t count, sft_error *error);
 sft_status sft_receiver_add_f64(sft_receiver *receiver, const sft_request *request, double *values, size_t count, sft_error *error);
@@ -339,20 +347,21 @@ sft_status sft_receiver_add_i64(sft_receiver *receiver, const sft_request *reque
 sft_status sft_receiver_add_u64(sft_receiver *receiver, const sft_request *request, uint64_t *values, size_t count, sft_error *error);
 
 /* Takes the next bytes of the file. The header is validated before any data is copied. It must list the tensors in
- * the order of their offsets, as files of the reference do (limit.order): a stream cannot be read again. Every call
- * after an error of the file returns it again. */
+ * the order of their offsets, as files of the reference do (limit.order): a stream cannot be read again. After an
+ * error, except for those with c., every later push and sft_receiver_end return it again: begin again. A byte after the
+ * end of the file is the error data.trailing. */
 sft_status sft_receiver_push(sft_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
 /* Returns how many bytes are still missing, as far as that is known. If you read no more than this, you do not read
- * past the model. 0 after the last byte, after an error, and for a receiver that has not begun. No target
- * can be added afterwards. */
+ * past the model. 0 after the last byte, after an error, and for a receiver that has not begun. */
 uint64_t sft_receiver_remaining(sft_receiver *receiver);
 
-/* Fails unless the file is complete. Only then use what was received. */
+/* Ends the file: fails unless it is complete, and then no more can be pushed. Use what was received only after
+ * SFT_OK. */
 sft_status sft_receiver_end(sft_receiver *receiver, sft_error *error);
 
 /* Returns the tensor of a target, counted from 0 in the order in which they were added; `tensor->dtype` is 0 if it
- * is optional and missing, and before the header is complete. No target can be added afterwards. */
+ * is optional and missing, and before the header is complete. */
 sft_status sft_receiver_tensor(sft_receiver *receiver, size_t target, sft_tensor *tensor, sft_error *error);
 
 /* ---- Writing ----------------------------------------------------------------------------------------- */
@@ -362,18 +371,20 @@ typedef struct sft_sink {
     /* Writes bytes at byte `offset` of the file. Returns how many, at least 1 (a multiple of `unit`); 0 if there
      * is no space; a negative number if the storage fails. */
     int32_t (*write)(void *context, uint64_t offset, const void *bytes, size_t len);
-    /* Prepares storage for a file of `file_len` bytes: afterwards its first 8 bytes are 0xFF, and each byte can
-     * be written once. NOR flash is erased here, from its first sector on. Returns 0; any other number is an error.
-     * NULL if bytes can be written any number of times: then the first 8 bytes are overwritten. */
+    /* Prepares storage for a file of `file_len` bytes whose data begins at byte `data_start`: sets its first 8 bytes to
+     * 0xFF, and lets each byte be written once, in this order: the data, the header from its front, and last its
+     * first bytes. NOR flash is erased here, from its first sector on. Returns 0; any other number is an error.
+     * NULL if bytes can be written any number of times and `unit` is at most 8: then the first 8 bytes are
+     * overwritten. */
     int32_t (*prepare)(void *context, uint64_t data_start, uint64_t file_len);
     /* Waits until all bytes are in the storage, where they survive a power failure. Returns 0; any other
      * number is an error. NULL if nothing is buffered. */
     int32_t (*flush)(void *context);
     void *context;
-    /* How many bytes the file may have. */
+    /* How many bytes the file may have; a longer one is the error limit.capacity, before anything is overwritten. */
     uint64_t capacity;
-    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. The last write is filled up
-     * with 0xFF. */
+    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. The data is filled up with 0xFF
+     * to a multiple of it: read such a file with SFT_LEN_AT_MOST. */
     size_t unit;
 } sft_sink;
 
@@ -410,7 +421,8 @@ typedef struct sft_recorder {
 /* Begins a file: prepares the sink. The file has the order of the Rust crate `safetensors`: `specs` must be sorted
  * by dtype, from SFT_U64 to SFT_BOOL, the reverse of the list above, and those of one dtype by name; `pairs` by key
  * (usage.order otherwise). `buffer` has at least 8 bytes and at least one unit of the sink. Borrows the sink's
- * context, `specs`, `pairs`, their strings, `memory` and `buffer`. */
+ * context, `specs`, `pairs`, their strings, `memory` and `buffer`. Memory: at most 1,216 bytes of stack on a
+ * Cortex-M3. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
                               const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
                               void *buffer, size_t buffer_len, sft_error *error);
@@ -431,7 +443,7 @@ sft_status sft_recorder_write_i64(sft_recorder *recorder, const int64_t *values,
 sft_status sft_recorder_write_u64(sft_recorder *recorder, const uint64_t *values, size_t count, sft_error *error);
 
 /* Makes the file valid: its first bytes are written last. Fails if data is missing (usage.incomplete). Afterwards,
- * also after an error, the recorder is not open any more. Memory: at most 1,216 bytes of stack on a Cortex-M3. */
+ * also after an error, the recorder is not open any more. */
 sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
 
 #ifdef __cplusplus

@@ -6,25 +6,33 @@ const HEADER: &[u8] = include_bytes!("../include/safetensors.h");
 /// What follows a number of words that holds where pointers have as many bits as here.
 const WIDTH: &[u8] = if cfg!(target_pointer_width = "64") { b"/* @64 */" } else { b"/* @32 */" };
 
-/// Returns how many bytes an object has whose number of words is the macro `name` in the header.
+/// Returns the size of an object in bytes; the header's macro `name` is its size in words.
 pub const fn words(name: &str) -> usize {
+    8 * defined(name, WIDTH)
+}
+
+/// How many bytes the memory for a code has, with its final 0.
+pub const CODE_LEN: usize = defined("SFT_CODE_LEN", b"");
+
+/// Returns the number that the header defines for a macro in a line that ends with `suffix`.
+const fn defined(name: &str, suffix: &[u8]) -> usize {
     let mut at = 0;
     while at < HEADER.len() {
-        if let Some(number) = words_at(at, name.as_bytes()) {
-            return 8 * number;
+        if let Some(number) = defined_at(at, name.as_bytes(), suffix) {
+            return number;
         }
         at += 1;
     }
-    panic!("the header has no such number of words for this width");
+    panic!("the header has no such number");
 }
 
-/// Returns the number of words that the line at `at` defines for this macro and this width.
-const fn words_at(at: usize, name: &[u8]) -> Option<usize> {
+/// Returns the number that the line at `at` defines for this macro.
+const fn defined_at(at: usize, name: &[u8], suffix: &[u8]) -> Option<usize> {
     let Some(begin) = after(HEADER, at, b"#define ") else { return None };
     let Some(begin) = after(HEADER, begin, name) else { return None };
     let Some(begin) = after(HEADER, begin, b" ") else { return None };
     let (number, end) = number(begin);
-    match after(HEADER, spaces(end), WIDTH) {
+    match after(HEADER, spaces(end), suffix) {
         Some(_) => Some(number),
         None => None,
     }

@@ -21,76 +21,50 @@ const LIMIT: Status = 2;
 const USAGE: Status = 3;
 const STORAGE: Status = 4;
 
-/// A mistake of the caller that the C API notices.
-#[derive(Clone, Copy, Debug)]
-pub enum Misuse {
-    Null,
-    Misaligned,
-    TooLong,
-    Overlap,
-    NotUtf8,
-    NotOpen,
-    Reentered,
-    Dtype,
-    Rank,
-    Missing,
-    Tensor,
-    Added,
-    Full,
-    NoText,
-    Nul,
-    Memory,
-    Storage,
+macro_rules! misuses {
+    ($($name:ident $code:literal $sentence:literal;)+) => {
+        /// A mistake of the caller that the C API notices.
+        #[derive(Clone, Copy)]
+        pub enum Misuse { $($name),+ }
+
+        impl Misuse {
+            const CODES: &[&str] = &[$($code),+];
+
+            const fn code(self) -> &'static str {
+                match self { $(Self::$name => $code),+ }
+            }
+
+            const fn sentence(self) -> &'static str {
+                match self { $(Self::$name => $sentence),+ }
+            }
+        }
+    };
 }
 
-impl Misuse {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Null => "c.null",
-            Self::Misaligned => "c.aligned",
-            Self::TooLong => "c.length",
-            Self::Overlap => "c.overlap",
-            Self::NotUtf8 => "c.utf8",
-            Self::NotOpen => "c.state",
-            Self::Reentered => "c.reentered",
-            Self::Dtype => "c.dtype",
-            Self::Rank => "c.rank",
-            Self::Missing => "c.missing",
-            Self::Tensor => "c.tensor",
-            Self::Added => "c.added",
-            Self::Full => "c.targets",
-            Self::NoText => "c.text",
-            Self::Nul => "c.nul",
-            Self::Memory => "c.memory",
-            Self::Storage => "c.storage",
-        }
-    }
-
-    const fn sentence(self) -> &'static str {
-        match self {
-            Self::Null => "a pointer is NULL",
-            Self::Misaligned => "a pointer is not aligned for its type",
-            Self::TooLong => "an array is longer than memory can be",
-            Self::Overlap => "two buffers of the call overlap",
-            Self::NotUtf8 => "a string is not UTF-8",
-            Self::NotOpen => "the object is not open, or was moved after it was opened",
-            Self::Reentered => "the object is in use: a callback called a function with it",
-            Self::Dtype => "unknown dtype: combine the SFT_ macros; a tensor has exactly one",
-            Self::Rank => "the rank is above SFT_MAX_RANK and not SFT_ANY_RANK",
-            Self::Missing => "the tensor was not found: its dtype is 0",
-            Self::Tensor => "the tensor is not one of this model",
-            Self::Added => "targets must be added before the first piece",
-            Self::Full => "the receiver has no such target, or no memory for another one",
-            Self::NoText => "there is no memory for the final 0 of a string",
-            Self::Nul => "the value has a character U+0000, with which a string of C ends",
-            Self::Memory => "the memory is smaller than SFT_RECORDER_MEMORY(tensors, pairs) words",
-            Self::Storage => "the storage or sink has no callback, or a length or unit of an unknown kind",
-        }
-    }
+misuses! {
+    Null "c.null" "a pointer is NULL";
+    Misaligned "c.aligned" "a pointer is not aligned for its type";
+    TooLong "c.length" "an array is longer than memory can be";
+    Overlap "c.overlap" "two arrays of the call overlap";
+    NotUtf8 "c.utf8" "a string is not UTF-8";
+    NotOpen "c.state" "the object is not open, or was moved after it was opened";
+    Reentered "c.reentered" "the object is in use, by a call that runs this callback or that never returned";
+    Dtype "c.dtype" "unknown dtype: combine the SFT_ macros; a tensor has exactly one";
+    Rank "c.rank" "the rank is above SFT_MAX_RANK; only a request can have SFT_ANY_RANK";
+    Missing "c.missing" "the tensor was not found: its dtype is 0";
+    Tensor "c.tensor" "the tensor is not one of this model";
+    Added "c.added" "targets must be added before the first piece";
+    Full "c.targets" "the receiver has no such target, or no memory for another one";
+    NoText "c.text" "there is no memory for the final 0 of a string";
+    Nul "c.nul" "the value has a character U+0000, with which a string of C ends";
+    Memory "c.memory" "the memory is smaller than SFT_RECORDER_MEMORY(tensors, pairs) words";
+    Storage "c.storage"
+        "the storage or sink has no callback, a length of an unknown kind, a unit that \
+        is not a power of two, or a unit above 8 without prepare";
 }
 
 /// What went wrong.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Cause {
     Format(Error),
     Spec(SpecError),
@@ -192,6 +166,9 @@ impl Cause {
                 | ErrorKind::DtypeMismatch { query, .. }
                 | ErrorKind::RankMismatch { query, .. }
                 | ErrorKind::ShapeMismatch { query, .. } => query.map(QueryIndex::get),
+                ErrorKind::TooManyBytes { tensor, .. }
+                | ErrorKind::ValueType { tensor, .. }
+                | ErrorKind::Incomplete { tensor, .. } => return i32::try_from(tensor).unwrap_or(-1),
                 _ => None,
             },
             Self::Spec(SpecError { part: SpecPart::Tensor(index) | SpecPart::Key(index), .. })
@@ -219,6 +196,31 @@ impl Display for Cause {
     }
 }
 
+const fn all_fit(codes: &[&str]) -> bool {
+    let mut index = 0;
+    while index < codes.len() {
+        // With the final 0.
+        if codes[index].len() >= crate::abi::CODE_LEN {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+const fn all_kinds_fit() -> bool {
+    let mut index = 0;
+    while index < ErrorKind::ALL.len() {
+        if !all_fit(&[ErrorKind::ALL[index].1]) {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+const _: () = assert!(all_fit(Misuse::CODES) && all_kinds_fit(), "a code is longer than SFT_CODE_LEN");
+
 /// `sft_error`. What C may change is plain data.
 #[repr(C)]
 pub struct ErrorOut {
@@ -238,9 +240,10 @@ crate::abi::fits!(ErrorOut, 64);
 pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
     let Err(cause) = outcome else {
         if pointers::check(error).is_ok() {
-            // So that memory with an older error, overwritten in part, is not taken for one.
+            let cause = MaybeUninit::uninit();
+            let none = ErrorOut { at: 0, storage: 0, request: -1, tag: Tag::NONE, cause };
             // SAFETY: not null and aligned; the rest is the caller's promise.
-            unsafe { (&raw mut (*error).tag).write(Tag::NONE) };
+            unsafe { error.write(none) };
         }
         return OK;
     };
@@ -258,14 +261,14 @@ pub unsafe fn end(outcome: Result<(), Cause>, error: *mut ErrorOut) -> Status {
 ///
 /// # Safety
 /// As [`end`].
-unsafe fn cause<'a>(error: *const ErrorOut) -> Option<&'a Cause> {
+unsafe fn cause(error: *const ErrorOut) -> Option<Cause> {
     // SAFETY: the caller's promise. C cannot have changed the cause without breaking the rules of the header.
     let error = unsafe { pointers::reference(error) }.ok()?;
     if error.tag != Tag::ERROR {
         return None;
     }
     // SAFETY: the tag is written together with the cause.
-    Some(unsafe { error.cause.assume_init_ref() })
+    Some(unsafe { error.cause.assume_init() })
 }
 
 /// A text that is cut where the memory ends, and always ends with a 0.
@@ -304,11 +307,12 @@ const NO_ERROR: &str = "no error";
 /// See the header.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
+    // First, because the text may be written over the error.
+    // SAFETY: the header's rules.
+    let code = unsafe { cause(error) }.map_or(NO_ERROR, |cause| cause.code());
     // SAFETY: the header's rules.
     let Ok(memory) = (unsafe { array_mut(text.cast::<u8>(), len) }) else { return 0 };
     let mut text = Text { memory, len: 0 };
-    // SAFETY: the header's rules.
-    let code = unsafe { cause(error) }.map_or(NO_ERROR, Cause::code);
     // A text never fails.
     let _ = text.write_str(code);
     text.end()
@@ -318,11 +322,12 @@ unsafe extern "C" fn sft_error_code(error: *const ErrorOut, text: *mut c_char, l
 /// See the header.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sft_error_sentence(error: *const ErrorOut, text: *mut c_char, len: usize) -> usize {
+    // First, because the text may be written over the error.
+    // SAFETY: the header's rules.
+    let cause = unsafe { cause(error) };
     // SAFETY: the header's rules.
     let Ok(memory) = (unsafe { array_mut(text.cast::<u8>(), len) }) else { return 0 };
     let mut text = Text { memory, len: 0 };
-    // SAFETY: the header's rules.
-    let cause = unsafe { cause(error) };
     // A text never fails.
     let _ = match cause {
         Some(cause) => write!(text, "{cause}"),

@@ -2,11 +2,11 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{array, array_mut, check_array, check_disjoint, range, reference, text};
+use crate::pointers::{Range, array, array_mut, check_array, check_disjoint, range, reference, text};
 use crate::storage::{Fault, Storage, StorageIn};
 use crate::tensors::{Home, Lookup, Request, Tensor};
 use core::ffi::{c_char, c_int, c_void};
-use embedded_safetensors::integrity::{Crc32, Sha256, Sum};
+use embedded_safetensors::integrity::{Crc32, Sha256};
 use embedded_safetensors::validate::SortSlot;
 use embedded_safetensors::{Error, ErrorKind, Model as Opened, ReadError};
 
@@ -37,22 +37,24 @@ unsafe fn slots<'s>(slots: *mut Slot, count: usize) -> Result<&'s mut [Slot], Mi
     Ok(unsafe { core::slice::from_raw_parts_mut(slots, count) })
 }
 
+/// Memory that overlaps with none.
+const NOTHING: Range = (0, 0);
+
 /// Returns a lookup, whose tensors are marked as missing, and the window.
 ///
 /// # Errors
-/// A pointer is null or misaligned, or the two overlap.
+/// A pointer is null or misaligned, or two of these overlap.
 ///
 /// # Safety
 /// As [`Lookup::new`] and [`array_mut`].
 unsafe fn lookup<'w>(
+    [model, storage]: [Range; 2],
     (requests, tensors, count): (*const Request, *mut Tensor, usize),
     (window, len): (*mut u8, usize),
 ) -> Result<(Lookup<'w>, &'w mut [u8]), Misuse> {
+    check_disjoint(&[model, storage, range(requests, count), range(tensors, count), range(window, len)])?;
     // SAFETY: the caller's promise.
-    let lookup = unsafe { Lookup::new(requests, tensors, count)? };
-    check_disjoint(&[range(tensors, count), range(window, len)])?;
-    // SAFETY: the caller's promise.
-    Ok((lookup, unsafe { array_mut(window, len)? }))
+    Ok(unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window, len)?) })
 }
 
 /// # Safety
@@ -69,10 +71,11 @@ unsafe extern "C" fn sft_open(
     error: *mut ErrorOut,
 ) -> Status {
     let open = || {
+        let others = [range(model, 1), range(storage, 1)];
         // First, so that no tensor seems to be found after an error.
         // SAFETY: the header's rules.
         let (mut lookup, window) =
-            unsafe { lookup((requests, tensors, count), (window.cast(), window_len))? };
+            unsafe { lookup(others, (requests, tensors, count), (window.cast(), window_len))? };
         // SAFETY: the header's rules.
         let storage = Storage::new(unsafe { reference(storage)? })?;
         let outcome = Opened::open_with(storage, lookup.begin()?, window);
@@ -98,7 +101,8 @@ unsafe extern "C" fn sft_open_unordered(
     let open = || -> Result<_, Cause> {
         // SAFETY: the header's rules.
         let storage = Storage::new(unsafe { reference(storage)? })?;
-        check_disjoint(&[range(slot_memory, slot_count), range(window.cast::<u8>(), window_len)])?;
+        let memory = [range(model, 1), range(slot_memory, slot_count), range(window, window_len)];
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let (slots, window) =
             unsafe { (slots(slot_memory, slot_count)?, array_mut(window.cast::<u8>(), window_len)?) };
@@ -120,10 +124,11 @@ unsafe extern "C" fn sft_find(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = range(model, 1);
     let find = |model: &mut Opened<Storage>| {
         // SAFETY: the header's rules.
         let (mut lookup, window) =
-            unsafe { lookup((requests, tensors, count), (window.cast(), window_len))? };
+            unsafe { lookup([memory, NOTHING], (requests, tensors, count), (window.cast(), window_len))? };
         let outcome = model.find_all(lookup.begin()?, window);
         lookup.end(outcome.is_ok().then(|| Home::of(model)));
         Ok::<_, Cause>(outcome?)
@@ -147,14 +152,15 @@ unsafe extern "C" fn sft_for_each(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(model, 1), range(name, name_len), range(window, window_len)];
     let list = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         let visit = visit.ok_or(Misuse::Null)?;
-        check_disjoint(&[range(name.cast::<u8>(), name_len), range(window.cast::<u8>(), window_len)])?;
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
-        let (memory, window) =
+        let (name, window) =
             unsafe { (array_mut(name.cast::<u8>(), name_len)?, array_mut(window.cast::<u8>(), window_len)?) };
         let home = Home::of(model);
-        Ok(model.for_each(memory, window, |entry| {
+        Ok(model.for_each(name, window, |entry| {
             let (name, tensor) = (entry.name(), Tensor::of(Some(entry.info), home));
             // SAFETY: the header says what a callback may do.
             unsafe { visit(context, name.as_ptr().cast(), name.len(), &raw const tensor) };
@@ -178,11 +184,12 @@ unsafe extern "C" fn sft_validate_names(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory =
+        [range(model, 1), range(slot_memory, slot_count), range(text, text_len), range(window, window_len)];
     let validate = |model: &mut Opened<Storage>| -> Result<(), Cause> {
         // SAFETY: the header's rules.
         let key = if key.is_null() { [0; 2] } else { *unsafe { reference(key.cast::<[u64; 2]>())? } };
-        let bytes = [range(text.cast::<u8>(), text_len), range(window.cast::<u8>(), window_len)];
-        check_disjoint(&[bytes[0], bytes[1], range(slot_memory, slot_count)])?;
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let (slots, text, window) = unsafe {
             let text = array_mut(text.cast::<u8>(), text_len)?;
@@ -219,12 +226,14 @@ unsafe extern "C" fn sft_metadata(
     window_len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let [this, value_memory, window_memory] = [range(model, 1), range(value, len), range(window, window_len)];
     let find = |model: &mut Opened<Storage>| -> Result<bool, Cause> {
-        check_disjoint(&[range(value, len), range(window.cast::<u8>(), window_len)])?;
         // SAFETY: the header's rules.
-        let (key, memory, window) = unsafe {
-            (text(key)?, array_mut(value.cast::<u8>(), len)?, array_mut(window.cast::<u8>(), window_len)?)
-        };
+        let key = unsafe { text(key)? };
+        check_disjoint(&[this, value_memory, window_memory, range(key.as_ptr(), key.len() + 1)])?;
+        // SAFETY: the header's rules.
+        let (memory, window) =
+            unsafe { (array_mut(value.cast::<u8>(), len)?, array_mut(window.cast::<u8>(), window_len)?) };
         // There is no memory for the final 0 if there is none at all.
         let Some((end, but_one)) = memory.split_last_mut() else { return Err(Misuse::NoText.into()) };
         let found = model.metadata_value(key, but_one, window).map_err(with_final_0)?.map(str::as_bytes);
@@ -248,22 +257,23 @@ unsafe extern "C" fn sft_metadata(
     unsafe { end(outcome, error) }
 }
 
-/// Verifies a sum through the caller's buffer.
+/// Verifies something about a model through the caller's buffer.
 ///
 /// # Safety
 /// See the header.
-unsafe fn verify<H: Sum>(
+unsafe fn verify(
     model: *mut Model,
-    sum: H,
-    expected: Result<H::Value, Misuse>,
     buffer: *mut c_void,
     len: usize,
     error: *mut ErrorOut,
+    verify: impl FnOnce(&mut Opened<Storage>, &mut [u8]) -> Result<(), Cause>,
 ) -> Status {
+    let memory = [range(model, 1), range(buffer, len)];
     let verify = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let buffer = unsafe { array_mut(buffer.cast::<u8>(), len)? };
-        Ok(model.verify(sum, &expected?, buffer)?)
+        verify(model, buffer)
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::with(model, verify), error) }
@@ -283,7 +293,11 @@ unsafe extern "C" fn sft_verify_sha256(
     let expected = unsafe { array(expected, 32) };
     let expected = expected.and_then(|sum| <[u8; 32]>::try_from(sum).map_err(|_| Misuse::TooLong));
     // SAFETY: the header's rules.
-    unsafe { verify(model, Sha256::new(), expected, buffer, len, error) }
+    unsafe {
+        verify(model, buffer, len, error, |model, buffer| {
+            Ok(model.verify(Sha256::new(), &expected?, buffer)?)
+        })
+    }
 }
 
 /// # Safety
@@ -297,7 +311,11 @@ unsafe extern "C" fn sft_verify_crc32(
     error: *mut ErrorOut,
 ) -> Status {
     // SAFETY: the header's rules.
-    unsafe { verify(model, Crc32::new(), Ok(expected), buffer, len, error) }
+    unsafe {
+        verify(model, buffer, len, error, |model, buffer| {
+            Ok(model.verify(Crc32::new(), &expected, buffer)?)
+        })
+    }
 }
 
 /// # Safety
@@ -309,11 +327,8 @@ unsafe extern "C" fn sft_verify_embedded(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let verify = |model: &mut Opened<Storage>| -> Result<(), Cause> {
-        // SAFETY: the header's rules.
-        let buffer = unsafe { array_mut(buffer.cast::<u8>(), len)? };
-        Ok(model.verify_embedded(Sha256::new(), buffer)?)
-    };
     // SAFETY: the header's rules.
-    unsafe { end(Object::with(model, verify), error) }
+    unsafe {
+        verify(model, buffer, len, error, |model, buffer| Ok(model.verify_embedded(Sha256::new(), buffer)?))
+    }
 }

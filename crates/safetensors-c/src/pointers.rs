@@ -83,10 +83,12 @@ pub fn check_array<T>(pointer: *const T, len: usize) -> Result<(), Misuse> {
     }
 }
 
+/// A range of memory: its address and its length in bytes.
+pub type Range = (usize, usize);
+
 /// # Errors
-/// Two of these ranges of memory, each an address and a number of bytes, overlap; or one is longer than
-/// memory can be.
-pub fn check_disjoint(ranges: &[(usize, usize)]) -> Result<(), Misuse> {
+/// Two of these ranges overlap, or one is longer than memory can be.
+pub fn check_disjoint(ranges: &[Range]) -> Result<(), Misuse> {
     if ranges.iter().any(|(_, len)| *len > isize::MAX as usize) {
         return Err(Misuse::TooLong);
     }
@@ -101,8 +103,8 @@ pub fn check_disjoint(ranges: &[(usize, usize)]) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Returns the range of an array for [`check_disjoint`].
-pub fn range<T>(pointer: *const T, len: usize) -> (usize, usize) {
+/// Returns the range of an array; that of a pointer to `void` has `len` bytes.
+pub fn range<T>(pointer: *const T, len: usize) -> Range {
     (pointer.addr(), len.saturating_mul(size_of::<T>()))
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::model::Model;
 use crate::object::Object;
-use crate::pointers::{Number, array_mut, reference};
+use crate::pointers::{Number, array_mut, check_disjoint, range, reference};
 use crate::storage::Storage;
 use crate::tensors::{Home, Tensor};
 use core::ffi::c_void;
@@ -28,7 +28,9 @@ unsafe extern "C" fn sft_read_bytes(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(model, 1), range(tensor, 1), range(bytes, len)];
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let (tensor, bytes) = unsafe { (reference(tensor)?, array_mut(bytes.cast::<u8>(), len)?) };
         let info = tensor.checked(Home::of(model))?;
@@ -56,7 +58,9 @@ unsafe fn values<T: Element + Number, const ROUNDED: bool>(
     count: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(model, 1), range(tensor, 1), range(out, count)];
     let read = |model: &mut Opened<Storage>| -> Result<(), Cause> {
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let (tensor, out) = unsafe { (reference(tensor)?, array_mut(out, count)?) };
         let info = tensor.checked(Home::of(model))?;

@@ -2,7 +2,9 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{Number, array, array_mut, check, check_array, reference};
+use crate::pointers::{
+    Number, Range, array, array_mut, check, check_array, check_disjoint, range, reference,
+};
 use crate::tensors::{Home, Request, Tensor};
 use core::ffi::c_void;
 use embedded_safetensors::query::Query;
@@ -40,19 +42,29 @@ impl State {
         })
     }
 
+    /// Checks that a target with this memory can be added.
+    ///
     /// # Errors
-    /// The first piece has arrived, or there is no memory for another target.
-    fn add(&mut self, target: Target) -> Result<(), Misuse> {
+    /// The first piece has arrived, there is no space for another target, or one has some of this memory.
+    fn check(&self, memory: Range) -> Result<(), Misuse> {
         match () {
-            () if self.receiving.is_some() => Err(Misuse::Added),
-            () if self.count >= self.capacity => Err(Misuse::Full),
-            () => {
-                // SAFETY: inside the memory, which is not null and aligned.
-                unsafe { self.targets.add(self.count).write(target) };
-                self.count += 1;
-                Ok(())
-            }
+            () if self.receiving.is_some() => return Err(Misuse::Added),
+            () if self.count >= self.capacity => return Err(Misuse::Full),
+            () => {}
         }
+        for index in 0..self.count {
+            // SAFETY: this many were added. No receiver uses them yet.
+            let other = unsafe { &*self.targets.add(index) }.memory();
+            check_disjoint(&[memory, range(other.as_ptr(), other.len())])?;
+        }
+        Ok(())
+    }
+
+    /// Adds a target that was checked.
+    fn add(&mut self, target: Target) {
+        // SAFETY: inside the memory, which is not null and aligned.
+        unsafe { self.targets.add(self.count).write(target) };
+        self.count += 1;
     }
 }
 
@@ -65,10 +77,12 @@ unsafe extern "C" fn sft_receiver_begin(
     capacity: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(receiver, 1), range(targets, capacity)];
     let begin = || -> Result<State, Cause> {
         if capacity > 0 {
             check_array(targets, capacity)?;
         }
+        check_disjoint(&memory)?;
         Ok(State { targets, count: 0, capacity, receiving: None })
     };
     // SAFETY: the header's rules.
@@ -87,13 +101,21 @@ unsafe fn add<T: Number + 'static>(
     target: impl FnOnce(Query<'static>, &'static mut [T]) -> Target,
     error: *mut ErrorOut,
 ) -> Status {
+    let [this, request_memory, target_memory] = [range(receiver, 1), range(request, 1), range(memory, len)];
     let add = |state: &mut State| -> Result<(), Cause> {
+        check_disjoint(&[this, request_memory, target_memory, range(state.targets, state.capacity)])?;
         // SAFETY: the header's rules: what is lent lives as long as the receiver is used.
         let (query, memory) = unsafe {
             let request: &'static Request = reference(request)?;
-            (request.query()?, array_mut(memory, len)?)
+            let query = request.query()?;
+            if len > 0 {
+                check_array(memory, len)?;
+            }
+            state.check(target_memory)?;
+            (query, array_mut(memory, len)?)
         };
-        Ok(state.add(target(query, memory))?)
+        state.add(target(query, memory));
+        Ok(())
     };
     // SAFETY: the header's rules.
     unsafe { end(Object::with(receiver, add), error) }
@@ -182,7 +204,9 @@ unsafe extern "C" fn sft_receiver_push(
 /// See the header.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sft_receiver_remaining(receiver: *mut Receiver) -> u64 {
-    let remaining = |state: &mut State| Ok::<u64, Misuse>(state.receiving().remaining());
+    // Before the first piece, that is the length of the header.
+    let remaining =
+        |state: &mut State| Ok::<u64, Misuse>(state.receiving.as_ref().map_or(8, Receiving::remaining));
     // SAFETY: the header's rules.
     unsafe { Object::with(receiver, remaining) }.unwrap_or(0)
 }
@@ -207,12 +231,14 @@ unsafe extern "C" fn sft_receiver_tensor(
 ) -> Status {
     let find = |state: &mut State| -> Result<(), Cause> {
         check(tensor)?;
-        let receiver = state.receiving();
-        let one = receiver.targets().get(target).ok_or(Misuse::Full)?;
-        let data_start = receiver.summary().map_or(0, |summary| summary.data_start);
-        let home = Home { data_start, header: 0 };
+        if target >= state.count {
+            return Err(Misuse::Full.into());
+        }
+        let info = state.receiving.as_ref().and_then(|receiver| receiver.targets().get(target)?.info());
+        let summary = state.receiving.as_ref().and_then(Receiving::summary);
+        let home = Home { data_start: summary.map_or(0, |summary| summary.data_start), header: 0 };
         // SAFETY: not null and aligned; the rest is the header's rules.
-        unsafe { tensor.write(Tensor::of(one.info(), home)) };
+        unsafe { tensor.write(Tensor::of(info, home)) };
         Ok(())
     };
     // SAFETY: the header's rules.

@@ -27,6 +27,19 @@ pub struct Spec {
     shape: [u64; MAX_RANK],
 }
 
+impl Spec {
+    /// # Errors
+    /// The name, the dtype or the rank is not valid.
+    ///
+    /// # Safety
+    /// The name is a string, or null.
+    unsafe fn tensor(&'static self) -> Result<TensorSpec<'static>, Misuse> {
+        let dims = self.shape.get(..usize::try_from(self.rank).unwrap_or(usize::MAX)).ok_or(Misuse::Rank)?;
+        // SAFETY: the caller's promise.
+        Ok(TensorSpec::new(unsafe { text(self.name)? }, dtype(self.dtype)?, dims))
+    }
+}
+
 /// `sft_pair`.
 #[repr(C)]
 pub struct Pair {
@@ -35,6 +48,18 @@ pub struct Pair {
 }
 
 type TextPair = (&'static str, &'static str);
+
+impl Pair {
+    /// # Errors
+    /// The key or the value is not valid.
+    ///
+    /// # Safety
+    /// Each is a string, or null.
+    unsafe fn texts(&self) -> Result<TextPair, Misuse> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { (text(self.key)?, text(self.value)?) })
+    }
+}
 
 /// The pointers of memory that a tensor and a pair need: SFT_RECORDER_MEMORY.
 const TENSOR: usize = 5;
@@ -46,7 +71,7 @@ const _: () = assert!(size_of::<TextPair>() == PAIR * size_of::<usize>());
 /// Writes what C describes into its memory, as the library needs it.
 ///
 /// # Errors
-/// A pointer is null or misaligned; the memory is too small; a name, a dtype or a rank is none.
+/// A pointer is null or misaligned; the memory is too small; a name, a dtype or a rank is not valid.
 ///
 /// # Safety
 /// The pointers are as the header says.
@@ -54,7 +79,7 @@ unsafe fn describe(
     (specs, count): (*const Spec, usize),
     (pairs, pair_count): (*const Pair, usize),
     (memory, words): (*mut u64, usize),
-) -> Result<FileSpec<'static>, Misuse> {
+) -> Result<FileSpec<'static>, Cause> {
     // SAFETY: the caller's promise.
     let (specs, pairs) =
         unsafe { (array::<'static, Spec>(specs, count)?, array::<'static, Pair>(pairs, pair_count)?) };
@@ -65,21 +90,22 @@ unsafe fn describe(
     }
     check_array(memory, words)?;
     if needed.div_ceil(8 / size_of::<usize>()) > words {
-        return Err(Misuse::Memory);
+        return Err(Misuse::Memory.into());
     }
     let tensors: *mut TensorSpec<'static> = memory.cast();
     for (index, spec) in specs.iter().enumerate() {
-        let dims = spec.shape.get(..usize::try_from(spec.rank).unwrap_or(usize::MAX)).ok_or(Misuse::Rank)?;
         // SAFETY: the caller's promise.
-        let name = unsafe { text(spec.name)? };
+        let tensor = unsafe { spec.tensor() }.map_err(|misuse| Cause::InTable(misuse, index))?;
         // SAFETY: the memory has TENSOR pointers for each tensor.
-        unsafe { tensors.add(index).write(TensorSpec::new(name, dtype(spec.dtype)?, dims)) };
+        unsafe { tensors.add(index).write(tensor) };
     }
     // SAFETY: the end of the tensors, inside the memory.
     let texts: *mut TextPair = unsafe { tensors.add(count) }.cast();
     for (index, pair) in pairs.iter().enumerate() {
-        // SAFETY: the caller's promise; the memory has PAIR pointers for each pair.
-        unsafe { texts.add(index).write((text(pair.key)?, text(pair.value)?)) };
+        // SAFETY: the caller's promise.
+        let pair = unsafe { pair.texts() }.map_err(|misuse| Cause::InTable(misuse, index))?;
+        // SAFETY: the memory has PAIR pointers for each pair.
+        unsafe { texts.add(index).write(pair) };
     }
     // SAFETY: all were written above, and C lends the memory.
     let (tensors, texts) = unsafe {
@@ -106,7 +132,14 @@ unsafe extern "C" fn sft_recorder_begin(
     error: *mut ErrorOut,
 ) -> Status {
     let begin = || -> Result<Writing, Cause> {
-        check_disjoint(&[range(memory, words), range(buffer.cast::<u8>(), buffer_len)])?;
+        check_disjoint(&[
+            range(recorder, 1),
+            range(sink, 1),
+            range(specs, count),
+            range(pairs, pair_count),
+            range(memory, words),
+            range(buffer, buffer_len),
+        ])?;
         // SAFETY: the header's rules.
         let (sink, file, buffer) = unsafe {
             let file = describe((specs, count), (pairs, pair_count), (memory, words))?;

@@ -1,4 +1,4 @@
-//! Storage and sinks behind callbacks.
+//! Storage and sinks that are callbacks.
 
 use crate::error::Misuse;
 use crate::pointers::check_array;
@@ -10,14 +10,14 @@ use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
 const MOST: usize = 1 << 30;
 
 /// What a callback did wrong.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Fault {
     /// The byte of the file that it was called for.
     pub at: u64,
     kind: FaultKind,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 enum FaultKind {
     /// It returned a negative number.
     Failed(i32),
@@ -53,7 +53,8 @@ impl fmt::Display for Fault {
             }
             FaultKind::Count { returned, asked } => write!(
                 f,
-                "error[{code}] at byte {at}: the callback returned {returned} bytes, but was asked for {asked}"
+                "error[{code}] at byte {at}: the callback returned {returned} of {asked} bytes: more, or not a \
+                 multiple of the unit"
             ),
         }
     }
@@ -119,7 +120,10 @@ impl ReadAt for Storage {
             // Memory never fails.
             return Ok(file.read_at(offset, buffer).unwrap_or_default());
         }
-        let (Some(read), asked) = (self.0.read, buffer.len().min(MOST)) else { return Ok(0) };
+        // What follows is not part of the file, and may belong to something else.
+        let left = if self.0.len_is == UNKNOWN { u64::MAX } else { self.0.len.saturating_sub(offset) };
+        let most = usize::try_from(left).unwrap_or(MOST).min(MOST);
+        let (Some(read), asked) = (self.0.read, buffer.len().min(most)) else { return Ok(0) };
         if asked == 0 {
             return Ok(0);
         }
@@ -163,7 +167,6 @@ pub struct SinkIn {
 }
 
 /// A sink that was checked.
-#[derive(Debug)]
 pub struct Sink {
     write: Write,
     prepare: Option<Prepare>,
@@ -175,8 +178,8 @@ pub struct Sink {
 
 impl Sink {
     /// # Errors
-    /// It has no callback to write, a unit that is no power of two, or none to prepare although units are
-    /// larger than what has to be overwritten.
+    /// It has no callback to write, a unit that is not a power of two, or a unit above 8 bytes without a
+    /// callback to prepare.
     pub fn new(sink: &SinkIn) -> Result<Self, Misuse> {
         let SinkIn { write, prepare, flush, context, capacity, unit } = *sink;
         match write {

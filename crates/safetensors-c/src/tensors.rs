@@ -34,7 +34,7 @@ fn dtypes(bits: u32) -> Result<[Dtype; DTYPES], Misuse> {
 }
 
 /// Returns the bit of a dtype.
-pub const fn bit(dtype: Dtype) -> u32 {
+const fn bit(dtype: Dtype) -> u32 {
     1 << dtype as u32
 }
 
@@ -54,7 +54,7 @@ impl Request {
     /// Returns the query.
     ///
     /// # Errors
-    /// The name, the dtypes or the rank are none.
+    /// The name, the dtypes or the rank is not valid.
     ///
     /// # Safety
     /// The name is a string, or null. It and the request live as long as the query is used.
@@ -76,7 +76,7 @@ impl Request {
     }
 }
 
-/// The model of a tensor: where its data begins, and what its header is recognised by, or 0.
+/// The model that a tensor belongs to: where its data begins, and a mark of its header; 0 if it has none.
 #[derive(Clone, Copy)]
 pub struct Home {
     pub data_start: u64,
@@ -200,14 +200,13 @@ impl<'r> Lookup<'r> {
             unsafe { tensors.add(index).write(Tensor::MISSING) };
         }
         // SAFETY: the caller's promise.
-        let requests = unsafe { array(requests, count)? };
-        Ok(Self { tensors, requests })
+        Ok(Self { tensors, requests: unsafe { array(requests, count)? } })
     }
 
     /// Writes the queries into the memory.
     ///
     /// # Errors
-    /// A request is none.
+    /// A request is not valid.
     fn ask(&self) -> Result<(), Cause> {
         for (index, request) in self.requests.iter().enumerate() {
             // SAFETY: requests of C, as `new` demands.
@@ -229,7 +228,7 @@ impl<'r> Lookup<'r> {
     /// Writes the queries into the memory, and returns them.
     ///
     /// # Errors
-    /// A request is none; then no tensor was found.
+    /// A request is not valid; then no tensor was found.
     pub fn begin(&mut self) -> Result<&mut [Query<'r>], Cause> {
         if let Err(cause) = self.ask() {
             self.forget();

@@ -105,6 +105,19 @@ static void error_texts(void)
     memset(small, 'x', sizeof small);
     CHECK(sft_error_sentence(&error, small, 1) == 32 && small[0] == 0 && small[1] == 'x');
     CHECK(sft_error_sentence(&error, small, 6) == 32 && strcmp(small, "error") == 0 && small[6] == 'x');
+    /* Into the memory of the error itself. */
+    {
+        sft_error one;
+        char *over;
+        size_t byte;
+        for (byte = 0; byte + 33 <= sizeof one; byte++) {
+            one = error;
+            over = (char *)&one + byte;
+            CHECK(sft_error_sentence(&one, over, 33) == 32 && strcmp(over, "error[c.null]: a pointer is NULL") == 0);
+            one = error;
+            CHECK(sft_error_code(&one, over, 7) == 6 && strcmp(over, "c.null") == 0);
+        }
+    }
     CHECK(sft_error_code(NULL, text, sizeof text) == 8 && strcmp(text, "no error") == 0);
     CHECK(sft_error_sentence(NULL, text, sizeof text) == 8 && strcmp(text, "no error") == 0);
     CHECK(sft_error_code(&garbage, text, sizeof text) == 8 && strcmp(text, "no error") == 0);
@@ -184,12 +197,12 @@ static void tensors_after_errors(void)
     FORGETS("c.aligned", sft_open(&model, ASKEW(sft_storage, storages), both, tensors, 2, window, 64, ERROR));
     FORGETS("c.null", sft_open(&model, storage, NULL, tensors, 2, window, 64, ERROR));
     FORGETS("c.null", sft_open(&model, storage, both, tensors, 2, NULL, 64, ERROR));
-    FORGETS("c.length", sft_open(&model, storage, both, tensors, 2, window, SIZE_MAX, ERROR));
+    FAILS("c.length", sft_open(&model, storage, both, tensors, 2, window, SIZE_MAX, ERROR));
     FORGETS("usage.window", sft_open(&model, storage, both, tensors, 2, window, 0, ERROR));
     FORGETS("usage.missing", sft_open(&model, storage, missing, tensors, 2, window, 64, ERROR));
     FORGETS("c.null", sft_find(&ready, NULL, tensors, 2, window, 64, ERROR));
     FORGETS("c.null", sft_find(&ready, both, tensors, 2, NULL, 64, ERROR));
-    FORGETS("c.length", sft_find(&ready, both, tensors, 2, window, SIZE_MAX, ERROR));
+    FAILS("c.length", sft_find(&ready, both, tensors, 2, window, SIZE_MAX, ERROR));
     FORGETS("usage.window", sft_find(&ready, both, tensors, 2, window, 0, ERROR));
     FORGETS("usage.missing", sft_find(&ready, missing, tensors, 2, window, 64, ERROR));
     storages[0].len_is = 4;
@@ -232,10 +245,10 @@ static void requests_of_open(void)
         int is_missing = strcmp(rows[i].request.name ? rows[i].request.name : "", "z") == 0;
         bad[1] = rows[i].request;
         FAILS(rows[i].code, sft_find(&ready, bad, tensors, 2, window, 64, ERROR));
-        CHECK(error_of_call.request == (rows[i].code[0] != 0));
+        CHECK(error_of_call.request == (rows[i].code[0] != 0 ? 1 : -1));
         memset(tensors, 0xA5, sizeof tensors);
         FAILS(rows[i].code, sft_open(&model, &storage, bad, tensors, 2, window, 64, ERROR));
-        CHECK(error_of_call.request == (rows[i].code[0] != 0));
+        CHECK(error_of_call.request == (rows[i].code[0] != 0 ? 1 : -1));
         /* No tensor stays usable after an error. */
         CHECK((tensors[0].dtype != 0) == (rows[i].code[0] == 0));
         CHECK((tensors[1].dtype != 0) == (rows[i].code[0] == 0 && !is_missing));
@@ -360,6 +373,48 @@ static void states_of_models(void)
     CHECK(visited == 2);
 }
 
+/* Two tensors of one name: a text of any length is enough to compare them, and an empty one is not. */
+static void duplicates(void)
+{
+    static const char TWICE[] = "........{\"12345678\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
+                                "\"12345678\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}";
+    uint8_t twice[sizeof TWICE - 1];
+    sft_storage storage = sft_memory(twice, sizeof twice);
+    sft_model model;
+    memcpy(twice, TWICE, sizeof twice);
+    memset(twice, 0, 8);
+    twice[0] = (uint8_t)(sizeof twice - 8);
+    PASSES(sft_open(&model, &storage, NULL, NULL, 0, window, 64, ERROR));
+    FAILS("limit.text", sft_validate_names(&model, NULL, slots, 4, NULL, 0, window, 64, ERROR));
+    FAILS("name.duplicate", sft_validate_names(&model, NULL, slots, 4, text, 1, window, 64, ERROR));
+}
+
+/* Reads as `read_device`, and nothing beyond the length in the context. */
+static size_t partition_len;
+
+static int32_t read_partition(void *context, uint64_t offset, void *buffer, size_t len)
+{
+    CHECK(offset < partition_len && len <= partition_len - offset);
+    return read_device(context, offset, buffer, len);
+}
+
+/* A callback is not asked for what is outside of its partition. */
+static void partitions(void)
+{
+    device it = { 0, 0, FAIL, NULL, NULL };
+    sft_model model;
+    sft_tensor tensors[2];
+    for (partition_len = 0; partition_len <= FILE_LEN; partition_len++) {
+        sft_storage storage = sft_callbacks(read_partition, &it, partition_len, SFT_LEN_AT_MOST);
+        const char *code = partition_len < 8 ? "container.short"
+                           : partition_len < DATA ? "container.header-beyond-file"
+                                                  : partition_len < FILE_LEN ? "data.short" : "";
+        FAILS(code, sft_open(&model, &storage, both, tensors, 2, window, 64, ERROR));
+        storage.len_is = SFT_LEN_EXACT;
+        FAILS(code, sft_open(&model, &storage, both, tensors, 2, window, 64, ERROR));
+    }
+}
+
 static void pointers_of_models(void)
 {
     sft_model model;
@@ -388,6 +443,8 @@ static void pointers_of_models(void)
     FAILS("c.null", sft_validate_names(&model, key, slots, 4, text, 64, NULL, 64, ERROR));
     FAILS("usage.window", sft_validate_names(&model, key, slots, 4, text, 64, window, 0, ERROR));
     FAILS("limit.slots", sft_validate_names(&model, key, NULL, 0, text, 64, window, 64, ERROR));
+    duplicates();
+    partitions();
     FAILS("c.null", sft_metadata(&model, NULL, text, 64, found, window, 64, ERROR));
     FAILS("c.utf8", sft_metadata(&model, NOT_UTF8, text, 64, found, window, 64, ERROR));
     FAILS("c.null", sft_metadata(&model, "key", NULL, 64, found, window, 64, ERROR));
@@ -797,12 +854,16 @@ static void receivers(void)
     PASSES(sft_receiver_add_f32(receiver, &A, a, 2, ERROR));
     PASSES(sft_receiver_add_i8(receiver, &B, b, 3, ERROR));
     FAILS("c.targets", sft_receiver_add_i8(receiver, &B, b, 3, ERROR));
+    FAILS("c.targets", sft_receiver_tensor(receiver, 2, tensors, ERROR));
+    PASSES(sft_receiver_tensor(receiver, 1, tensors, ERROR));
+    CHECK(tensors[0].dtype == 0 && sft_receiver_remaining(receiver) == 8);
+    /* These two do not end the adding. */
+    FAILS("c.targets", sft_receiver_add_i8(receiver, &B, b, 3, ERROR));
     memcpy(&moved, receiver, sizeof moved);
     FAILS("c.state", sft_receiver_push(&moved, file, 1, ERROR));
     FAILS("c.state", sft_receiver_end(&moved, ERROR));
     FAILS("c.state", sft_receiver_tensor(&moved, 0, tensors, ERROR));
     CHECK(sft_receiver_remaining(receiver) == 8);
-    FAILS("c.added", sft_receiver_add_i8(receiver, &B, b, 3, ERROR));
     FAILS("c.null", sft_receiver_push(receiver, NULL, 1, ERROR));
     FAILS("c.length", sft_receiver_push(receiver, file, SIZE_MAX, ERROR));
     PASSES(sft_receiver_push(receiver, NULL, 0, ERROR));
@@ -930,8 +991,9 @@ static uint64_t memory[SFT_RECORDER_MEMORY(2, 1)];
 static uint8_t buffer[32];
 static flash chip;
 
-/* Begins a recorder with one thing changed. */
-#define BEGINS(code, change) \
+/* Begins a recorder with one thing changed; `about` is the number of the tensor or pair of the error. */
+#define BEGINS(code, change) BEGINS_AT(code, -1, change)
+#define BEGINS_AT(code, about, change) \
     do { \
         sft_recorder recorder; \
         sft_sink sink = sink_of(&chip); \
@@ -950,6 +1012,7 @@ static flash chip;
         change; \
         FAILS(code, sft_recorder_begin(&recorder, the_sink, the_specs, count, the_pairs, pair_count, the_memory, \
                                        words, the_buffer, len, ERROR)); \
+        CHECK(error_of_call.request == (about)); \
         FAILS((code)[0] ? "c.state" : "", sft_recorder_write_bytes(&recorder, "", 0, ERROR)); \
     } while (0)
 
@@ -986,22 +1049,22 @@ static void beginnings(void)
     BEGINS("limit.buffer", sink.unit = 64);
     BEGINS("", (sink.unit = 32, chip.wrong_call = 0));
     BEGINS("limit.capacity", sink.capacity = 20);
-    BEGINS("c.null", specs[1].name = NULL);
-    BEGINS("c.utf8", specs[0].name = NOT_UTF8);
-    BEGINS("c.dtype", specs[0].dtype = 0);
-    BEGINS("c.dtype", specs[0].dtype = SFT_F32 | SFT_I8);
-    BEGINS("c.dtype", specs[0].dtype = UINT32_C(1) << 22);
-    BEGINS("c.rank", specs[0].rank = 9);
-    BEGINS("c.rank", specs[0].rank = UINT32_MAX);
-    BEGINS("usage.overflow", specs[0].shape[0] = UINT64_MAX);
-    BEGINS("usage.name", specs[1].name = "a");
-    BEGINS("usage.order", (specs[0].dtype = SFT_I8, specs[1].dtype = SFT_F32));
-    BEGINS("c.null", pairs[0].key = NULL);
-    BEGINS("c.null", pairs[0].value = NULL);
-    BEGINS("c.utf8", pairs[0].key = NOT_UTF8);
-    BEGINS("c.utf8", pairs[0].value = NOT_UTF8);
-    BEGINS("usage.key", (pairs[1] = pairs[0], pair_count = 2, the_memory = more, words = 20));
-    BEGINS("usage.order", (pairs[1].key = "kex", pairs[1].value = "", pair_count = 2, the_memory = more, words = 20));
+    BEGINS_AT("c.null", 1, specs[1].name = NULL);
+    BEGINS_AT("c.utf8", 0, specs[0].name = NOT_UTF8);
+    BEGINS_AT("c.dtype", 0, specs[0].dtype = 0);
+    BEGINS_AT("c.dtype", 0, specs[0].dtype = SFT_F32 | SFT_I8);
+    BEGINS_AT("c.dtype", 0, specs[0].dtype = UINT32_C(1) << 22);
+    BEGINS_AT("c.rank", 0, specs[0].rank = 9);
+    BEGINS_AT("c.rank", 0, specs[0].rank = UINT32_MAX);
+    BEGINS_AT("usage.overflow", 0, specs[0].shape[0] = UINT64_MAX);
+    BEGINS_AT("usage.name", 1, specs[1].name = "a");
+    BEGINS_AT("usage.order", 1, (specs[0].dtype = SFT_I8, specs[1].dtype = SFT_F32));
+    BEGINS_AT("c.null", 0, pairs[0].key = NULL);
+    BEGINS_AT("c.null", 0, pairs[0].value = NULL);
+    BEGINS_AT("c.utf8", 0, pairs[0].key = NOT_UTF8);
+    BEGINS_AT("c.utf8", 0, pairs[0].value = NOT_UTF8);
+    BEGINS_AT("usage.key", 1, (pairs[1] = pairs[0], pair_count = 2, the_memory = more, words = 20));
+    BEGINS_AT("usage.order", 1, (pairs[1].key = "kex", pairs[1].value = "", pair_count = 2, the_memory = more, words = 20));
     BEGINS("limit.buffer", len = 7);
     BEGINS("", len = 8);
     BEGINS("", (count = 0, the_specs = NULL));
@@ -1073,7 +1136,7 @@ static void bad_writes(void)
     }
 }
 
-/* A part of a unit is no count. */
+/* A count that is not a multiple of the unit is an error. */
 static void parts_of_units(void)
 {
     sft_recorder recorder;
@@ -1147,16 +1210,11 @@ static void use_recorder(void *object)
     static flash another;
     const sft_sink sink = sink_of(&another);
     const sft_error outer = error_of_call;
-    sft_status status;
-    char code[SFT_CODE_LEN];
     const float a[1] = { 0 };
     called++;
-    /* While it begins and when it ends, it is not open. */
-    status = sft_recorder_write_f32(recorder, a, 1, ERROR);
-    sft_error_code(ERROR, code, sizeof code);
-    CHECK(status == SFT_USAGE && (strcmp(code, "c.reentered") == 0 || strcmp(code, "c.state") == 0));
-    FAILS(code, sft_recorder_write_bytes(recorder, "", 0, ERROR));
-    FAILS(code, sft_recorder_finish(recorder, ERROR));
+    FAILS("c.reentered", sft_recorder_write_f32(recorder, a, 1, ERROR));
+    FAILS("c.reentered", sft_recorder_write_bytes(recorder, "", 0, ERROR));
+    FAILS("c.reentered", sft_recorder_finish(recorder, ERROR));
     /* With the memory that it borrows, also when it ends. */
     FAILS("c.reentered",
           sft_recorder_begin(recorder, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, 32, ERROR));
@@ -1255,6 +1313,92 @@ static sft_status begin_memory(void *array, size_t len, void *bytes, size_t byte
                               bytes_len, ERROR);
 }
 
+/* Objects, and what is only read. */
+static void other_overlaps(void)
+{
+    static union {
+        sft_model model;
+        sft_storage storage;
+        sft_request request;
+        sft_tensor tensor;
+        sft_receiver receiver;
+        sft_target target;
+        sft_recorder recorder;
+        sft_sink sink;
+        sft_spec spec;
+        sft_pair pair;
+        sft_slot slots[8];
+        char key[4];
+        uint64_t words[64];
+    } it;
+    sft_model model;
+    sft_tensor tensor;
+    sft_receiver receiver;
+    sft_target targets[2];
+    sft_recorder recorder;
+    float values[4];
+    int found;
+    const sft_storage storage = sft_memory(file, FILE_LEN);
+    const sft_sink sink = sink_of(&chip);
+#define INTO(byte) ((void *)((char *)&it + (byte)))
+    FAILS("c.overlap", sft_open(&it.model, &storage, NULL, NULL, 0, INTO(63), 8, ERROR));
+    FAILS("c.overlap", sft_open(&it.model, &storage, both, (sft_tensor *)INTO(8), 1, window, 64, ERROR));
+    it.storage = storage;
+    FAILS("c.overlap", sft_open(&it.model, &it.storage, NULL, NULL, 0, window, 64, ERROR));
+    FAILS("c.overlap", sft_open(&model, &it.storage, NULL, NULL, 0, INTO(23), 64, ERROR));
+    it.request = A;
+    FAILS("c.overlap", sft_open(&model, &storage, &it.request, &tensor, 1, INTO(0), 64, ERROR));
+    FAILS("c.overlap", sft_open(&model, &storage, &it.request, &it.tensor, 1, window, 64, ERROR));
+    CHECK(it.request.dtypes == A.dtypes && it.request.name == A.name);
+    FAILS("c.overlap", sft_open(&it.model, &storage, &it.request, &tensor, 1, window, 64, ERROR));
+    FAILS("c.overlap", sft_open_unordered(&it.model, &storage, it.slots, 4, window, 64, ERROR));
+    FAILS("c.overlap", sft_open_unordered(&it.model, &storage, NULL, 0, INTO(8), 64, ERROR));
+    PASSES(sft_open(&it.model, &storage, &A, &tensor, 1, window, 64, ERROR));
+    FAILS("c.overlap", sft_find(&it.model, &A, &it.tensor, 1, window, 64, ERROR));
+    FAILS("c.overlap", sft_find(&it.model, &A, &tensor, 1, INTO(8), 64, ERROR));
+    FAILS("c.overlap", sft_find(&it.model, &A, &tensor, 1, &tensor, 8, ERROR));
+    FAILS("c.overlap", sft_for_each(&it.model, visit_nothing, NULL, text, 64, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_for_each(&it.model, visit_nothing, NULL, INTO(8), 8, window, 64, ERROR));
+    FAILS("c.overlap", sft_validate_names(&it.model, NULL, slots, 4, text, 64, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_validate_names(&it.model, NULL, it.slots, 4, text, 64, window, 64, ERROR));
+    FAILS("c.overlap", sft_metadata(&it.model, "key", text, 64, &found, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_metadata(&it.model, "key", (char *)INTO(8), 8, &found, window, 64, ERROR));
+    FAILS("c.overlap", sft_verify_crc32(&it.model, 0, INTO(0), sizeof it.model, ERROR));
+    FAILS("c.overlap", sft_verify_sha256(&it.model, file, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_verify_embedded(&it.model, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_read_bytes(&it.model, &tensor, 0, INTO(16), 8, ERROR));
+    FAILS("c.overlap", sft_read_bytes(&it.model, &tensor, 0, &tensor.bytes, 8, ERROR));
+    FAILS("c.overlap", sft_read_f32(&it.model, &tensor, 0, (float *)INTO(16), 2, ERROR));
+    FAILS("c.overlap", sft_read_f32(&it.model, &tensor, 0, (float *)(void *)&tensor.bytes, 2, ERROR));
+    PASSES(sft_read_f32(&it.model, &tensor, 0, values, 2, ERROR));
+    memcpy(text, "key", 4);
+    FAILS("c.overlap", sft_metadata(&it.model, text, text, 64, &found, window, 64, ERROR));
+    FAILS("c.overlap", sft_metadata(&it.model, text, text + 3, 8, &found, window, 64, ERROR));
+    FAILS("c.overlap", sft_metadata(&it.model, text, (char *)values, 8, &found, text, 64, ERROR));
+    PASSES(sft_metadata(&it.model, text, text + 4, 8, &found, window, 64, ERROR));
+    CHECK(found == 1 && strcmp(text, "key") == 0 && strcmp(text + 4, "value") == 0);
+    FAILS("c.overlap", sft_receiver_begin(&it.receiver, &it.target, 1, ERROR));
+    PASSES(sft_receiver_begin(&it.receiver, targets, 2, ERROR));
+    FAILS("c.overlap", sft_receiver_add_bytes(&it.receiver, &A, INTO(8), 8, ERROR));
+    PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR));
+    FAILS("c.overlap", sft_receiver_add_bytes(&receiver, &A, &targets[1], 8, ERROR));
+    it.request = A;
+    FAILS("c.overlap", sft_receiver_add_bytes(&receiver, &it.request, INTO(8), 8, ERROR));
+    PASSES(sft_receiver_add_f32(&receiver, &A, values + 1, 2, ERROR));
+    FAILS("c.overlap", sft_receiver_add_f32(&receiver, &A, values, 2, ERROR));
+    FAILS("c.overlap", sft_receiver_add_bytes(&receiver, &B, values + 2, 1, ERROR));
+    PASSES(sft_receiver_add_bytes(&receiver, &B, values + 3, 4, ERROR));
+    FAILS("c.overlap", sft_recorder_begin(&it.recorder, &sink, NULL, 0, NULL, 0, NULL, 0, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_recorder_begin(&it.recorder, &sink, SPECS, 2, PAIRS, 1, it.words, 64, buffer, 32, ERROR));
+    it.spec = SPECS[0];
+    FAILS("c.overlap", sft_recorder_begin(&recorder, &sink, &it.spec, 1, NULL, 0, it.words, 64, buffer, 32, ERROR));
+    it.pair = PAIRS[0];
+    FAILS("c.overlap", sft_recorder_begin(&recorder, &sink, NULL, 0, &it.pair, 1, it.words, 64, buffer, 32, ERROR));
+    it.sink = sink;
+    FAILS("c.overlap", sft_recorder_begin(&recorder, &it.sink, SPECS, 2, PAIRS, 1, it.words, 64, buffer, 32, ERROR));
+#undef INTO
+}
+
 static void overlaps(void)
 {
     sft_tensor tensors[2];
@@ -1283,6 +1427,7 @@ static void overlaps(void)
     OVERLAPS(validate_text_window, 64);
     OVERLAPS(begin_memory, WORDS * 8);
 #undef OVERLAPS
+    other_overlaps();
     /* No array overlaps with one of length 0. */
     PASSES(sft_find(&listed, NULL, (sft_tensor *)(void *)AT, 0, AT, 64, ERROR));
     PASSES(sft_recorder_begin(&recorder, &sink, NULL, 0, NULL, 0, shared.words + 16, 0, AT, 64, ERROR));

@@ -293,7 +293,7 @@ static void receive_each(void)
 static void receive_all(void)
 {
     static sft_target targets[COLUMNS + 1];
-    static uint8_t bytes[COLUMNS][32];
+    static uint8_t bytes[COLUMNS + 1][32];
     static const sft_request MISSING = SFT_REQUIRED("missing", SFT_F32, 1, 4);
     sft_receiver receiver;
     size_t i;
@@ -310,7 +310,7 @@ static void receive_all(void)
     for (i = 0; i < COLUMNS; i++) {
         PASSES(sft_receiver_add_bytes(&receiver, &requests[i], bytes[i], columns[i].bytes, ERROR));
     }
-    PASSES(sft_receiver_add_bytes(&receiver, &MISSING, bytes[0], 16, ERROR));
+    PASSES(sft_receiver_add_bytes(&receiver, &MISSING, bytes[COLUMNS], 16, ERROR));
     FAILS("usage.missing", push_all(&receiver, 7));
     CHECK(error_of_call.request == COLUMNS);
     for (i = 0; i < COLUMNS; i++) {

@@ -7,7 +7,8 @@ uint32_t task(const struct job *job)
     sft_error error;
     char sentence[200];
     if (open_model(&model, job, &error) != SFT_OK) {
-        print(sentence, sft_error_sentence(&error, sentence, sizeof sentence));
+        size_t len = sft_error_sentence(&error, sentence, sizeof sentence);
+        print(sentence, len < sizeof sentence ? len : sizeof sentence - 1);
         print("\n", 1);
         return FAILED;
     }

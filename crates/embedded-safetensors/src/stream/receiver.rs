@@ -91,6 +91,15 @@ impl<'n> Target<'n, '_> {
         }
     }
 
+    /// All of its memory, whatever has arrived: for the C API.
+    #[doc(hidden)]
+    pub const fn memory(&self) -> &[u8] {
+        match &self.memory {
+            Memory::Bytes(buffer) => buffer,
+            Memory::Values(values) => values.memory(),
+        }
+    }
+
     fn place(&self) -> Option<Location> {
         self.query.locate().ok()
     }
@@ -108,7 +117,7 @@ impl<'n> Target<'n, '_> {
             Memory::Bytes(buffer) => (len, buffer.len() as u64),
             Memory::Values(values) => {
                 values.check(dtype).map_err(|kind| kind.at(at))?;
-                (values.needed(dtype, len), values.capacity())
+                (values.needed(dtype, len), values.memory().len() as u64)
             }
         };
         if needed > capacity {

@@ -92,7 +92,8 @@ pub fn run() -> Outcome {
         log
     });
     let logs: Vec<String> = logs.collect();
-    let same = if logs[0] == logs[1] { Ok(()) } else { Err("they differ".to_owned()) };
+    let is_same = !logs[0].is_empty() && logs[0] == logs[1];
+    let same = if is_same { Ok(()) } else { Err("they differ, or there are none".to_owned()) };
     tally.check("both boards print the same lines", same);
     Ok(tally)
 }
@@ -151,7 +152,11 @@ impl Machine {
         tally.check(&format!("{name}: the example has no heap and no panic"), symbols);
         let board: &'static Board = boards::find(MODEL)?;
         let model = workspace::read(&program.with_file_name("model.safetensors"))?;
-        for case in board.cases.keys().filter(|case| case.starts_with(CASES)) {
+        let cases: Vec<_> = board.cases.keys().filter(|case| case.starts_with(CASES)).collect();
+        if cases.is_empty() {
+            return Err(format!("the board {MODEL} has no case that begins with \"{CASES}\""));
+        }
+        for case in cases {
             let run = |other: &[u8]| {
                 let copy = program.with_file_name(case).with_extension("elf");
                 workspace::write(&copy, &with_model(program, &model, other)?)?;

@@ -40,9 +40,8 @@ impl<'b> Arriving<'b> {
         (self.ways.check)(dtype)
     }
 
-    /// Returns the length of the memory in bytes.
-    pub(crate) const fn capacity(&self) -> u64 {
-        self.memory.len() as u64
+    pub(crate) const fn memory(&self) -> &[u8] {
+        self.memory
     }
 
     /// Returns how many bytes of memory the values take that these bytes of elements become.
