@@ -26,23 +26,23 @@
  * - Those that return sft_status return SFT_OK or the class of the error, and fill in `error` if they fail and
  *   it is not NULL.
  * - These mistakes are errors (SFT_USAGE): a null or misaligned pointer; a name that is not UTF-8; objects and
- *   arrays of one call that overlap; a model, receiver or recorder that is not open; and a call from within a
- *   callback with the object of the running call. A misaligned `error` is ignored.
+ *   arrays of one call that overlap (not `error`); a model, receiver or recorder that is not open; and a call from
+ *   within a callback with the object of the running call. A misaligned `error` is ignored.
  * - These mistakes cannot be noticed, and then the behaviour is undefined:
  *   - a pointer to memory that is too small or no longer exists, a string without its final 0;
- *   - a name, or a file of sft_memory, in memory that the call writes to;
- *   - memory that an object has borrowed, if anything but the object changes it or passes it to a call;
- *   - use of a model, receiver or recorder that was never opened or begun, in memory where an older one was.
- *     Functions that open or begin take any memory; for the others, write `sft_model model = { { 0 } };`.
+ *   - a name or an sft_memory file that overlaps memory that the call writes, an `error` that overlaps anything;
+ *   - borrowed memory that you change, or pass to a call;
+ *   - use of a model, receiver or recorder that was never opened or begun, in the memory of an earlier one. Open and
+ *     begin accept any memory; before others, write `sft_model model = { { 0 } };`.
  * - While a call runs, nothing else may use the memory that was passed to it: no callback (except for the buffer
  *   that it is given), no other thread, no interrupt handler. Only calls from callbacks are noticed (c.reentered).
- * - Callbacks must return: no longjmp, no exception. If a task is ended within a callback, set the object to
- *   0 before it is opened again; until then it is in use (c.reentered).
+ * - Callbacks must return: no longjmp, no exception. If a task is killed in a callback, zero the object before
+ *   you open it again; until then it is in use (c.reentered).
  * - An array of length 0 may be NULL.
  * - Nothing is kept between calls but the objects that you pass, so functions may run in several threads with
- *   different objects. They call nothing but your callbacks, and never wait otherwise.
- * - "Borrows" means that an object keeps a pointer: what it points to must not move, change or end before the
- *   object is used for the last time. All else that is passed may end when the call returns.
+ *   different objects. They call only your callbacks, and never block.
+ * - "Borrows" means that an object keeps a pointer: the memory must stay valid and unchanged until the
+ *   object is used for the last time. Other arguments need not outlive the call.
  * - Objects (sft_model, sft_receiver, sft_recorder) need no destructor and must not be copied or moved after
  *   they were opened. All other structures are plain data and can be copied.
  */
@@ -58,7 +58,7 @@ extern "C" {
 
 /* ---- Errors ------------------------------------------------------------------------------------------ */
 
-/* The class of an error: which side must act. */
+/* The class of an error. */
 typedef int32_t sft_status;
 
 #define SFT_OK 0
@@ -71,21 +71,20 @@ typedef int32_t sft_status;
 /* A callback failed, or the storage ended early (storage.end) or is full (storage.full). */
 #define SFT_STORAGE 4
 
-/* What went wrong in the call that it was passed to. After a call that succeeded, and in memory that is all 0, its
- * sentence is "no error". 64 bytes. */
+/* The error of one call. After a call that succeeded, and in zeroed memory, its sentence is "no error". 64 bytes. */
 typedef struct sft_error {
     /* The offset in the file; 0 if the error has none. */
     uint64_t at;
     /* What the callback returned, for storage.failed and storage.count; otherwise 0. */
     int32_t storage;
-    /* The number, counted from 0, of the request, target, tensor or pair that the error is about; -1 if it is about
-     * none of them, and if it says where in the file the mistake is. */
+    /* The index of the request or target that the model does not match, or of the request, spec or pair that is not
+     * valid; -1 for other errors. */
     int32_t request;
     uint64_t private_[6];
 } sft_error;
 
 /* Writes the stable code of an error, such as "usage.shape", and a final 0 into `text`, cut where `text` ends.
- * Returns the length of the whole code without the final 0, also if it was cut; 0 if `text` is NULL. SFT_CODE_LEN
+ * Returns the full length of the code without the final 0; 0 if `text` is NULL and `len` is not 0. SFT_CODE_LEN
  * bytes are enough for every code. It takes at most 3,072 bytes of flash. */
 size_t sft_error_code(const sft_error *error, char *text, size_t len);
 
@@ -143,7 +142,7 @@ typedef struct sft_request {
     uint64_t shape[SFT_MAX_RANK];
 } sft_request;
 
-/* For tables: a tensor that must exist. With no dimensions, a 0 follows the rank:
+/* For tables: a tensor that must exist. For a scalar, write 0 after the rank:
  *     SFT_REQUIRED("fc.weight", SFT_I8, 2, 3, 8)
  *     SFT_REQUIRED("steps", SFT_I64, 0, 0)
  *     SFT_REQUIRED("anything", SFT_ANY_DTYPE, SFT_ANY_RANK, 0) */
@@ -157,7 +156,7 @@ typedef struct sft_tensor {
     uint64_t shape[SFT_MAX_RANK];
     /* The offset of its first byte in the file. */
     uint64_t offset;
-    /* How many bytes and elements it has. */
+    /* Its size in bytes and in elements. */
     uint64_t bytes;
     uint64_t elements;
     /* One of the dtypes above. 0 if it was not found: an optional tensor is missing. */
@@ -173,9 +172,8 @@ typedef struct sft_tensor {
  * the storage. `len` is at least 1. */
 typedef int32_t (*sft_read_callback)(void *context, uint64_t offset, void *buffer, size_t len);
 
-/* What `len` of a storage is. The callback is not asked for bytes at `len` or after it. With an exact length, opening
- * also checks that the file is complete. Without one, a file that is cut in its data opens, and reading there is the
- * error storage.end. */
+/* The meaning of `len` of a storage. No read goes beyond `len`. With an exact length, opening also checks that the file
+ * is complete. Otherwise a cut file may open; reading the missing data is the error storage.end. */
 #define SFT_LEN_EXACT 0   /* the length of the file */
 #define SFT_LEN_AT_MOST 1 /* the length of a partition, which may be longer than the file */
 #define SFT_LEN_UNKNOWN 2 /* no length: `len` is ignored */
@@ -220,7 +218,7 @@ typedef struct sft_model {
 /* Opens and validates a model, and finds the requested tensors, in one pass over its header.
  *
  * `tensors` has `count` elements, as `requests`; both may be empty. `window` is a buffer of at least 1 byte
- * through which the header is read; larger windows mean fewer reads. It is free again afterwards.
+ * through which the header is read; larger windows mean fewer reads. You can reuse it afterwards.
  *
  * Fails with the code usage.missing, usage.dtype, usage.rank or usage.shape if a tensor is not as requested;
  * `error.request` is its number. limit.order: the tensors are not in the order of their offsets; use
@@ -258,21 +256,21 @@ sft_status sft_for_each(sft_model *model, sft_visit_callback visit, void *contex
 /* Checks that no two tensors have the same name, and no two keys of the metadata are the same. sft_find
  * checks the requested names only. There must be at least 2 slots (limit.slots); more mean fewer passes over the
  * header. `text`, of any length above 0 (limit.text), holds a part of a name while it is compared. `key` is NULL, or
- * two random numbers so that nobody can make a file that takes many passes. */
+ * two random numbers, against files that are made to take many passes. */
 sft_status sft_validate_names(sft_model *model, const uint64_t *key, sft_slot *slots, size_t slot_count,
                               void *text, size_t text_len, void *window, size_t window_len, sft_error *error);
 
 /* Copies the value of a key of the metadata and a final 0 into `value`. If there is no such key, `found` becomes
  * 0 and `value` empty; otherwise `found` becomes 1. `found` may be NULL. limit.value: `value` is too small. c.nul: the
- * value has a character U+0000. After an error, `value` may hold anything. */
+ * value has a character U+0000. After an error, the contents of `value` are unspecified. */
 sft_status sft_metadata(sft_model *model, const char *key, char *value, size_t len, int *found, void *window,
                         size_t window_len, sft_error *error);
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */
 
-/* All functions that read need a tensor that was found in this model: one of a model with another header is the
+/* For all functions that read, the tensor must come from this model: one from a model with another header is the
  * error c.tensor. Tensors of a receiver, or that you describe yourself, are only checked against the length of the
- * data. After an error the memory may hold anything. Memory: at most 768 bytes of stack on a Cortex-M3. */
+ * data. After an error the memory may hold anything. Memory: at most 900 bytes of stack on a Cortex-M3. */
 
 /* Reads `len` bytes of a tensor, from byte `offset` of the tensor on, as they are in the file: little-endian. */
 sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t offset, void *bytes, size_t len,
@@ -280,7 +278,7 @@ sft_status sft_read_bytes(sft_model *model, const sft_tensor *tensor, uint64_t o
 
 /* Each reads `count` numbers of a tensor, from number `first` on (of a matrix, row r begins at r * columns). For C64,
  * `first` and `count` count numbers, two for each element. The type must hold every value of the tensor's dtype: I8
- * can be read as float. Otherwise the code is usage.lossy (F64 as float, whatever its values) or usage.conversion
+ * can be read as float. Otherwise the code is usage.lossy (always for F64 as float) or usage.conversion
  * (F32 as int8_t). The bytes are read into `values` and converted there. */
 sft_status sft_read_f32(sft_model *model, const sft_tensor *tensor, uint64_t first, float *values, size_t count, sft_error *error);
 sft_status sft_read_f64(sft_model *model, const sft_tensor *tensor, uint64_t first, double *values, size_t count, sft_error *error);
@@ -297,14 +295,14 @@ sft_status sft_read_rounded_f32(sft_model *model, const sft_tensor *tensor, uint
 
 /* ---- Integrity --------------------------------------------------------------------------------------- */
 
-/* Each reads the whole file once, through `buffer`, which may be the window; the larger, the fewer reads. A sum
+/* Each reads the whole file once, through `buffer` (or the window). A larger buffer means fewer reads. A sum
  * that differs is the error integrity.sum. Memory: at most 1,408 bytes of stack on a Cortex-M3. */
 
 /* The SHA-256 of the file, as `sha256sum` prints it. */
 sft_status sft_verify_sha256(sft_model *model, const uint8_t sum[32], void *buffer, size_t len, sft_error *error);
-/* The CRC-32 of the file, as zip files have it. */
+/* The CRC-32 of the file, as in zip files. */
 sft_status sft_verify_crc32(sft_model *model, uint32_t sum, void *buffer, size_t len, sft_error *error);
-/* The SHA-256 that `safetensors hash --embed` has put into the file. usage.sum: it contains none. */
+/* The SHA-256 that `safetensors hash --embed` wrote into the file. usage.sum: the file has none. */
 sft_status sft_verify_embedded(sft_model *model, void *buffer, size_t len, sft_error *error);
 
 /* ---- Receiving --------------------------------------------------------------------------------------- */
@@ -331,9 +329,9 @@ typedef struct sft_receiver {
 /* Begins a receiver for at most `capacity` targets. Borrows `targets`. */
 sft_status sft_receiver_begin(sft_receiver *receiver, sft_target *targets, size_t capacity, sft_error *error);
 
-/* Each adds a tensor and the memory that it is copied or converted to, as sft_read_f32 does. The memory must hold
- * the whole tensor (limit.buffer, when the header has arrived), of C64 two numbers for an element. All are added before
- * the first sft_receiver_push. Borrows `request`, its name, and the memory, which no other target may have. */
+/* Each adds a tensor and its destination. Conversion is as in sft_read_f32. The memory must hold the whole tensor;
+ * otherwise sft_receiver_push fails (limit.buffer). C64 needs two numbers for each element. Add all targets before any
+ * push, even an empty one. Borrows `request`, its name, and the memory. Targets must not overlap. */
 sft_status sft_receiver_add_bytes(sft_receiver *receiver, const sft_request *request, void *bytes, size_t len, sft_error *error);
 sft_status sft_receiver_add_f32(sft_receiver *receiver, const sft_request *request, float *values, size_t count, sft_error *error);
 sft_status sft_receiver_add_f64(sft_receiver *receiver, const sft_request *request, double *values, size_t count, sft_error *error);
@@ -348,16 +346,15 @@ sft_status sft_receiver_add_u64(sft_receiver *receiver, const sft_request *reque
 
 /* Takes the next bytes of the file. The header is validated before any data is copied. It must list the tensors in
  * the order of their offsets, as files of the reference do (limit.order): a stream cannot be read again. After an
- * error, except for those with c., every later push and sft_receiver_end return it again: begin again. A byte after the
- * end of the file is the error data.trailing. */
+ * error, except for those with the code c.*, every later push and sft_receiver_end return it again, until you begin again. A byte
+ * after the end of the file is the error data.trailing. */
 sft_status sft_receiver_push(sft_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
-/* Returns how many bytes are still missing, as far as that is known. If you read no more than this, you do not read
+/* Returns how many bytes are missing, as far as that is known yet. If you read no more than this, you do not read
  * past the model. 0 after the last byte, after an error, and for a receiver that has not begun. */
 uint64_t sft_receiver_remaining(sft_receiver *receiver);
 
-/* Ends the file: fails unless it is complete, and then no more can be pushed. Use what was received only after
- * SFT_OK. */
+/* Ends the file. Fails unless it is complete. Push no more after it. Use what was received only after SFT_OK. */
 sft_status sft_receiver_end(sft_receiver *receiver, sft_error *error);
 
 /* Returns the tensor of a target, counted from 0 in the order in which they were added; `tensor->dtype` is 0 if it
@@ -371,20 +368,21 @@ typedef struct sft_sink {
     /* Writes bytes at byte `offset` of the file. Returns how many, at least 1 (a multiple of `unit`); 0 if there
      * is no space; a negative number if the storage fails. */
     int32_t (*write)(void *context, uint64_t offset, const void *bytes, size_t len);
-    /* Prepares storage for a file of `file_len` bytes whose data begins at byte `data_start`: sets its first 8 bytes to
-     * 0xFF, and lets each byte be written once, in this order: the data, the header from its front, and last its
-     * first bytes. NOR flash is erased here, from its first sector on. Returns 0; any other number is an error.
-     * NULL if bytes can be written any number of times and `unit` is at most 8: then the first 8 bytes are
+    /* Prepares storage for a file of `file_len` bytes (and the padding to a whole unit) whose data begins at byte
+     * `data_start`: sets its first 8 bytes to 0xFF. Each byte is then written once: the data, the header from its
+     * front, and last the first bytes of the file. NOR flash is erased here, from its first sector on. Returns 0; any
+     * other number is an error. NULL if bytes can be rewritten and `unit` is at most 8: then the first 8 bytes are
      * overwritten. */
     int32_t (*prepare)(void *context, uint64_t data_start, uint64_t file_len);
-    /* Waits until all bytes are in the storage, where they survive a power failure. Returns 0; any other
-     * number is an error. NULL if nothing is buffered. */
+    /* Waits until all bytes are stored and survive a power failure. Returns 0; any other number is an error. NULL if
+     * nothing is buffered. */
     int32_t (*flush)(void *context);
     void *context;
-    /* How many bytes the file may have; a longer one is the error limit.capacity, before anything is overwritten. */
+    /* The space for the file with its padding, in bytes. A longer one is the error limit.capacity, before anything is
+     * overwritten. */
     uint64_t capacity;
-    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. The data is filled up with 0xFF
-     * to a multiple of it: read such a file with SFT_LEN_AT_MOST. */
+    /* Offsets and lengths of writes are multiples of this power of two, 1 for bytes. The file is padded with 0xFF to a
+     * multiple of it: open such a file with SFT_LEN_AT_MOST. */
     size_t unit;
 } sft_sink;
 
@@ -408,7 +406,7 @@ typedef struct sft_pair {
 #define SFT_RECORDER_WORDS 26 /* @32 */
 #endif
 
-/* The words of memory that a recorder of this many tensors and pairs needs besides:
+/* The extra words of memory that a recorder of this many tensors and pairs needs:
  *     uint64_t memory[SFT_RECORDER_MEMORY(2, 1)];
  * With neither tensors nor pairs, pass NULL. */
 #define SFT_RECORDER_MEMORY(tensors, pairs) (((5 * (tensors) + 4 * (pairs)) * sizeof(void *) + 7) / 8)
@@ -418,18 +416,17 @@ typedef struct sft_recorder {
     uint64_t private_[SFT_RECORDER_WORDS];
 } sft_recorder;
 
-/* Begins a file: prepares the sink. The file has the order of the Rust crate `safetensors`: `specs` must be sorted
- * by dtype, from SFT_U64 to SFT_BOOL, the reverse of the list above, and those of one dtype by name; `pairs` by key
- * (usage.order otherwise). `buffer` has at least 8 bytes and at least one unit of the sink. Borrows the sink's
- * context, `specs`, `pairs`, their strings, `memory` and `buffer`. Memory: at most 1,216 bytes of stack on a
- * Cortex-M3. */
+/* Begins a file: prepares the sink. Sort `specs` by dtype, from SFT_U64 down to SFT_BOOL (the reverse of the list
+ * above), then by name, and `pairs` by key: the order of the Rust crate `safetensors`. Otherwise: usage.order. `buffer`
+ * has at least 8 bytes and at least one unit of the sink. Borrows the sink's context, `specs`, `pairs`, their strings,
+ * `memory` and `buffer`. Memory: at most 1,216 bytes of stack on a Cortex-M3. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
                               const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
                               void *buffer, size_t buffer_len, sft_error *error);
 
-/* Each writes the next bytes or values of the data, in pieces of any size. Values must have the tensor's dtype.
- * After SFT_STORAGE the recorder is not open any more, and its file is not valid: begin it again. After all other
- * errors nothing was written, and the recorder can continue. */
+/* Each writes the next bytes or values of one tensor, all or a part of it; write the tensors in the order of `specs`.
+ * Values must have the tensor's dtype. SFT_STORAGE closes the recorder, and the file is not valid: begin again. After
+ * all other errors nothing was written, and the recorder can continue. */
 sft_status sft_recorder_write_bytes(sft_recorder *recorder, const void *bytes, size_t len, sft_error *error);
 sft_status sft_recorder_write_f32(sft_recorder *recorder, const float *values, size_t count, sft_error *error);
 sft_status sft_recorder_write_f64(sft_recorder *recorder, const double *values, size_t count, sft_error *error);

@@ -79,8 +79,8 @@ pub enum Cause {
         at: u64,
     },
     Misuse(Misuse),
-    /// A mistake in the request, the tensor or the pair with this number.
-    InTable(Misuse, usize),
+    /// A mistake in the element with this index of a table.
+    InTable(Misuse, &'static str, usize),
 }
 
 impl From<Misuse> for Cause {
@@ -145,7 +145,7 @@ impl Cause {
             Self::Storage(fault) => fault.code(),
             Self::End { .. } => "storage.end",
             Self::Full { .. } => "storage.full",
-            Self::Misuse(misuse) | Self::InTable(misuse, _) => misuse.code(),
+            Self::Misuse(misuse) | Self::InTable(misuse, ..) => misuse.code(),
         }
     }
 
@@ -172,7 +172,7 @@ impl Cause {
                 _ => None,
             },
             Self::Spec(SpecError { part: SpecPart::Tensor(index) | SpecPart::Key(index), .. })
-            | Self::InTable(_, index) => Some(index),
+            | Self::InTable(.., index) => Some(index),
             _ => None,
         };
         index.and_then(|index| i32::try_from(index).ok()).unwrap_or(-1)
@@ -189,8 +189,9 @@ impl Display for Cause {
                 write!(f, "error[storage.end]: the file ends at byte {at}, but its header describes more")
             }
             Self::Full { at } => write!(f, "error[storage.full]: no space left from byte {at}"),
-            Self::Misuse(misuse) | Self::InTable(misuse, _) => {
-                write!(f, "error[{}]: {}", misuse.code(), misuse.sentence())
+            Self::Misuse(misuse) => write!(f, "error[{}]: {}", misuse.code(), misuse.sentence()),
+            Self::InTable(misuse, table, index) => {
+                write!(f, "error[{}]: {table}[{index}]: {}", misuse.code(), misuse.sentence())
             }
         }
     }

@@ -99,10 +99,10 @@ unsafe extern "C" fn sft_open_unordered(
     error: *mut ErrorOut,
 ) -> Status {
     let open = || -> Result<_, Cause> {
+        let memory = [range(slot_memory, slot_count), range(window, window_len)];
+        check_disjoint(&[range(model, 1), range(storage, 1), memory[0], memory[1]])?;
         // SAFETY: the header's rules.
         let storage = Storage::new(unsafe { reference(storage)? })?;
-        let memory = [range(model, 1), range(slot_memory, slot_count), range(window, window_len)];
-        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let (slots, window) =
             unsafe { (slots(slot_memory, slot_count)?, array_mut(window.cast::<u8>(), window_len)?) };
@@ -227,10 +227,12 @@ unsafe extern "C" fn sft_metadata(
     error: *mut ErrorOut,
 ) -> Status {
     let [this, value_memory, window_memory] = [range(model, 1), range(value, len), range(window, window_len)];
+    let found_memory = range(found, usize::from(!found.is_null()));
     let find = |model: &mut Opened<Storage>| -> Result<bool, Cause> {
         // SAFETY: the header's rules.
         let key = unsafe { text(key)? };
-        check_disjoint(&[this, value_memory, window_memory, range(key.as_ptr(), key.len() + 1)])?;
+        let key_memory = range(key.as_ptr(), key.len() + 1);
+        check_disjoint(&[this, key_memory, value_memory, window_memory, found_memory])?;
         // SAFETY: the header's rules.
         let (memory, window) =
             unsafe { (array_mut(value.cast::<u8>(), len)?, array_mut(window.cast::<u8>(), window_len)?) };

@@ -190,7 +190,9 @@ unsafe extern "C" fn sft_receiver_push(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(receiver, 1), range(bytes, len)];
     let push = |state: &mut State| -> Result<(), Cause> {
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let bytes = unsafe { array(bytes.cast::<u8>(), len)? };
         state.receiving().push(bytes)?;
@@ -229,8 +231,10 @@ unsafe extern "C" fn sft_receiver_tensor(
     tensor: *mut Tensor,
     error: *mut ErrorOut,
 ) -> Status {
+    let this = range(receiver, 1);
     let find = |state: &mut State| -> Result<(), Cause> {
         check(tensor)?;
+        check_disjoint(&[this, range(tensor, 1)])?;
         if target >= state.count {
             return Err(Misuse::Full.into());
         }

@@ -95,7 +95,7 @@ unsafe fn describe(
     let tensors: *mut TensorSpec<'static> = memory.cast();
     for (index, spec) in specs.iter().enumerate() {
         // SAFETY: the caller's promise.
-        let tensor = unsafe { spec.tensor() }.map_err(|misuse| Cause::InTable(misuse, index))?;
+        let tensor = unsafe { spec.tensor() }.map_err(|misuse| Cause::InTable(misuse, "specs", index))?;
         // SAFETY: the memory has TENSOR pointers for each tensor.
         unsafe { tensors.add(index).write(tensor) };
     }
@@ -103,7 +103,7 @@ unsafe fn describe(
     let texts: *mut TextPair = unsafe { tensors.add(count) }.cast();
     for (index, pair) in pairs.iter().enumerate() {
         // SAFETY: the caller's promise.
-        let pair = unsafe { pair.texts() }.map_err(|misuse| Cause::InTable(misuse, index))?;
+        let pair = unsafe { pair.texts() }.map_err(|misuse| Cause::InTable(misuse, "pairs", index))?;
         // SAFETY: the memory has PAIR pointers for each pair.
         unsafe { texts.add(index).write(pair) };
     }
@@ -180,7 +180,9 @@ unsafe extern "C" fn sft_recorder_write_bytes(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(recorder, 1), range(bytes, len)];
     let write = |writer: &mut Writing| -> Result<(), Cause> {
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let bytes = unsafe { array(bytes.cast::<u8>(), len)? };
         Ok(writer.write_bytes(bytes)?)
@@ -199,7 +201,9 @@ unsafe fn write<T: Native + Number>(
     count: usize,
     error: *mut ErrorOut,
 ) -> Status {
+    let memory = [range(recorder, 1), range(values, count)];
     let write = |writer: &mut Writing| -> Result<(), Cause> {
+        check_disjoint(&memory)?;
         // SAFETY: the header's rules.
         let values = unsafe { array(values, count)? };
         Ok(writer.write(values)?)

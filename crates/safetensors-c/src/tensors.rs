@@ -210,7 +210,8 @@ impl<'r> Lookup<'r> {
     fn ask(&self) -> Result<(), Cause> {
         for (index, request) in self.requests.iter().enumerate() {
             // SAFETY: requests of C, as `new` demands.
-            let query = unsafe { request.query() }.map_err(|misuse| Cause::InTable(misuse, index))?;
+            let query =
+                unsafe { request.query() }.map_err(|misuse| Cause::InTable(misuse, "requests", index))?;
             // SAFETY: inside the memory, as a query is not larger than a tensor; both are aligned to 8.
             unsafe { self.tensors.cast::<Query<'r>>().add(index).write(query) };
         }

@@ -1313,6 +1313,34 @@ static sft_status begin_memory(void *array, size_t len, void *bytes, size_t byte
                               bytes_len, ERROR);
 }
 
+/* The sentence says which element of which table is not valid. */
+static void sentences_of_tables(void)
+{
+    sft_model model;
+    sft_tensor tensors[2];
+    sft_recorder recorder;
+    const sft_storage storage = sft_memory(file, FILE_LEN);
+    const sft_request requests[2] = { A, SFT_REQUIRED(NULL, SFT_F32, 1, 2) };
+    const sft_spec spec = { NULL, SFT_F32, 0, { 0 } };
+    const sft_pair pair = { "key", NULL };
+    uint64_t words[SFT_RECORDER_MEMORY(1, 1)];
+    uint8_t bytes[8];
+    flash it;
+    const sft_sink sink = sink_of(&it);
+    memset(&it, 0, sizeof it);
+#define SAYS(sentence, call) \
+    do { \
+        char said[80]; \
+        FAILS("c.null", call); \
+        sft_error_sentence(ERROR, said, sizeof said); \
+        CHECK(strcmp(said, "error[c.null]: " sentence ": a pointer is NULL") == 0); \
+    } while (0)
+    SAYS("requests[1]", sft_open(&model, &storage, requests, tensors, 2, window, 64, ERROR));
+    SAYS("specs[0]", sft_recorder_begin(&recorder, &sink, &spec, 1, NULL, 0, words, 5, bytes, 8, ERROR));
+    SAYS("pairs[0]", sft_recorder_begin(&recorder, &sink, NULL, 0, &pair, 1, words, 4, bytes, 8, ERROR));
+#undef SAYS
+}
+
 /* Objects, and what is only read. */
 static void other_overlaps(void)
 {
@@ -1353,6 +1381,8 @@ static void other_overlaps(void)
     FAILS("c.overlap", sft_open(&it.model, &storage, &it.request, &tensor, 1, window, 64, ERROR));
     FAILS("c.overlap", sft_open_unordered(&it.model, &storage, it.slots, 4, window, 64, ERROR));
     FAILS("c.overlap", sft_open_unordered(&it.model, &storage, NULL, 0, INTO(8), 64, ERROR));
+    it.storage = storage;
+    FAILS("c.overlap", sft_open_unordered(&it.model, &it.storage, NULL, 0, window, 64, ERROR));
     PASSES(sft_open(&it.model, &storage, &A, &tensor, 1, window, 64, ERROR));
     FAILS("c.overlap", sft_find(&it.model, &A, &it.tensor, 1, window, 64, ERROR));
     FAILS("c.overlap", sft_find(&it.model, &A, &tensor, 1, INTO(8), 64, ERROR));
@@ -1371,6 +1401,9 @@ static void other_overlaps(void)
     FAILS("c.overlap", sft_read_f32(&it.model, &tensor, 0, (float *)INTO(16), 2, ERROR));
     FAILS("c.overlap", sft_read_f32(&it.model, &tensor, 0, (float *)(void *)&tensor.bytes, 2, ERROR));
     PASSES(sft_read_f32(&it.model, &tensor, 0, values, 2, ERROR));
+    FAILS("c.overlap", sft_metadata(&it.model, "key", text, 64, (int *)INTO(8), window, 64, ERROR));
+    FAILS("c.overlap", sft_metadata(&it.model, "key", (char *)&found, 4, &found, window, 64, ERROR));
+    PASSES(sft_find(&it.model, &A, &tensor, 1, window, 64, ERROR));
     memcpy(text, "key", 4);
     FAILS("c.overlap", sft_metadata(&it.model, text, text, 64, &found, window, 64, ERROR));
     FAILS("c.overlap", sft_metadata(&it.model, text, text + 3, 8, &found, window, 64, ERROR));
@@ -1380,6 +1413,10 @@ static void other_overlaps(void)
     FAILS("c.overlap", sft_receiver_begin(&it.receiver, &it.target, 1, ERROR));
     PASSES(sft_receiver_begin(&it.receiver, targets, 2, ERROR));
     FAILS("c.overlap", sft_receiver_add_bytes(&it.receiver, &A, INTO(8), 8, ERROR));
+    FAILS("c.overlap", sft_receiver_push(&it.receiver, INTO(1), 1, ERROR));
+    PASSES(sft_receiver_add_f32(&it.receiver, &A, values, 2, ERROR));
+    FAILS("c.overlap", sft_receiver_tensor(&it.receiver, 0, (sft_tensor *)INTO(8), ERROR));
+    PASSES(sft_receiver_tensor(&it.receiver, 0, &tensor, ERROR));
     PASSES(sft_receiver_begin(&receiver, targets, 2, ERROR));
     FAILS("c.overlap", sft_receiver_add_bytes(&receiver, &A, &targets[1], 8, ERROR));
     it.request = A;
@@ -1396,6 +1433,10 @@ static void other_overlaps(void)
     FAILS("c.overlap", sft_recorder_begin(&recorder, &sink, NULL, 0, &it.pair, 1, it.words, 64, buffer, 32, ERROR));
     it.sink = sink;
     FAILS("c.overlap", sft_recorder_begin(&recorder, &it.sink, SPECS, 2, PAIRS, 1, it.words, 64, buffer, 32, ERROR));
+    PASSES(sft_recorder_begin(&it.recorder, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, 32, ERROR));
+    FAILS("c.overlap", sft_recorder_write_bytes(&it.recorder, INTO(7), 1, ERROR));
+    FAILS("c.overlap", sft_recorder_write_f32(&it.recorder, (float *)INTO(8), 1, ERROR));
+    PASSES(sft_recorder_write_bytes(&it.recorder, "", 1, ERROR));
 #undef INTO
 }
 
@@ -1461,5 +1502,6 @@ int main(void)
     misused_recorders();
     recorders_in_callbacks();
     overlaps();
+    sentences_of_tables();
     return checks_end("misuse");
 }

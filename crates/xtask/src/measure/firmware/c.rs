@@ -17,12 +17,25 @@ const OPENED: &str = "c.opened";
 const EMBEDDED: &str = "c.embedded";
 /// Programs that do one more thing than another: their names, and the other's.
 const MORE: [(&str, &str); 4] =
-    [("c.error_code", OPENED), ("c.error_sentence", OPENED), (EMBEDDED, OPENED), ("c.floats", "c.together")];
+    [("c.error_code", OPENED), ("c.error_sentence", OPENED), (EMBEDDED, OPENED), (FLOATS, "c.together")];
+const FLOATS: &str = "c.floats";
+const LISTED: &str = "c.listed";
+const RECORDER: &str = "c.recorder";
 const RECEIVER: &str = "c.receiver";
-const OTHERS: [&str; 2] = ["c.empty", "c.stream"];
+const OTHERS: [&str; 4] = ["c.empty", "c.stream", LISTED, RECORDER];
 
-/// The bytes of a storage, a request, a model, a tensor and an error.
-const OBJECTS: usize = 24 + 80 + 64 + 128 + 64;
+/// The bytes of a storage, a model and an error.
+const OPEN: usize = 24 + 64 + 64;
+/// With a request and a tensor.
+const OBJECTS: usize = OPEN + 80 + 128;
+/// The programs whose calls have a limit of their own, and the bytes of their objects and arrays.
+const CALLS: [(&str, usize); 4] = [
+    (FLOATS, OBJECTS + 16 * 4),
+    (EMBEDDED, OPEN),
+    (LISTED, OPEN + 64),
+    // A sink, memory for a tensor and a pair, a buffer, a recorder and an error.
+    (RECORDER, 32 + 40 + 64 + 208 + 64),
+];
 
 /// The files of every program.
 const FRAME: [&str; 2] = ["frame", "card"];
@@ -83,7 +96,7 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 fn stacks(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let [window, _] = WINDOWS;
     let header = model::make(Content { long: Some((TENSORS / 2, 128)), ..Content::small(TENSORS) });
-    for name in [OPENED, "c.floats", RECEIVER] {
+    for name in [OPENED, FLOATS, RECEIVER, RECORDER] {
         let figures = bench.run(name, &header, &Params::window(window))?;
         figures.has_done(if name == OPENED { header.file.len() } else { 128 })?;
         sheet.set(format!("{name}.stack"), figures.get("stack")? as f64);
@@ -92,6 +105,13 @@ fn stacks(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let figures = bench.run(EMBEDDED, &file, &Params::window(window))?;
     figures.has_done(file.file.len())?;
     sheet.set(format!("{EMBEDDED}.stack"), figures.get("stack")? as f64);
+    let figures = bench.run(LISTED, &header, &Params::window(window))?;
+    figures.has_done(header.file.len() - header.header_len)?;
+    sheet.set(format!("{LISTED}.stack"), figures.get("stack")? as f64);
+    for (name, objects) in CALLS {
+        let stack = sheet.get(&format!("{name}.stack"))?;
+        sheet.set(format!("{name}.call"), stack - objects as f64);
+    }
     let bad = model::damaged(&header)?;
     for name in ["c.error_code", "c.error_sentence"] {
         let figures = bench.run(name, &bad, &Params::window(window))?;
