@@ -296,7 +296,7 @@ sft_status sft_read_rounded_f32(sft_model *model, const sft_tensor *tensor, uint
 /* ---- Integrity --------------------------------------------------------------------------------------- */
 
 /* Each reads the whole file once, through `buffer` (or the window). A larger buffer means fewer reads. A sum
- * that differs is the error integrity.sum. Memory: at most 1,408 bytes of stack on a Cortex-M3. */
+ * that differs is the error integrity.sum. Memory: at most 1,472 bytes of stack on a Cortex-M3. */
 
 /* The SHA-256 of the file, as `sha256sum` prints it. */
 sft_status sft_verify_sha256(sft_model *model, const uint8_t sum[32], void *buffer, size_t len, sft_error *error);
@@ -346,8 +346,8 @@ sft_status sft_receiver_add_u64(sft_receiver *receiver, const sft_request *reque
 
 /* Takes the next bytes of the file. The header is validated before any data is copied. It must list the tensors in
  * the order of their offsets, as files of the reference do (limit.order): a stream cannot be read again. After an
- * error, except for those with the code c.*, every later push and sft_receiver_end return it again, until you begin again. A byte
- * after the end of the file is the error data.trailing. */
+ * error, except for those with the code c.*, every later push and sft_receiver_end return it again, until you begin
+ * again. A byte after the end of the file is the error data.trailing. */
 sft_status sft_receiver_push(sft_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
 /* Returns how many bytes are missing, as far as that is known yet. If you read no more than this, you do not read
@@ -419,7 +419,7 @@ typedef struct sft_recorder {
 /* Begins a file: prepares the sink. Sort `specs` by dtype, from SFT_U64 down to SFT_BOOL (the reverse of the list
  * above), then by name, and `pairs` by key: the order of the Rust crate `safetensors`. Otherwise: usage.order. `buffer`
  * has at least 8 bytes and at least one unit of the sink. Borrows the sink's context, `specs`, `pairs`, their strings,
- * `memory` and `buffer`. Memory: at most 1,216 bytes of stack on a Cortex-M3. */
+ * `memory` and `buffer`. Memory: at most 1,280 bytes of stack on a Cortex-M3. */
 sft_status sft_recorder_begin(sft_recorder *recorder, const sft_sink *sink, const sft_spec *specs, size_t count,
                               const sft_pair *pairs, size_t pair_count, uint64_t *memory, size_t memory_words,
                               void *buffer, size_t buffer_len, sft_error *error);
