@@ -66,6 +66,15 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     Ok(tally)
 }
 
+/// Builds and runs a case of a board, and writes its output to the golden file.
+pub fn bless(board: &str, case: &str) -> Result<(), String> {
+    let board = super::find(board)?;
+    board.prepare()?;
+    let _held = board.lock()?;
+    board.build("", &[&board.cases[case].program])?.capture()?;
+    judge_case(board, case, true)
+}
+
 /// Builds and runs all cases of a board. A failed build only skips that board's runs.
 fn judge(board: &'static Board, bless: bool) -> Tally {
     let _held = match board.lock() {
