@@ -65,10 +65,14 @@ fn a_board_reads_what_frameworks_write() {
     for (framework, _) in FRAMEWORKS {
         let names = structure_of(framework);
         let arrays = lines(framework).iter().filter_map(|line| array(line)).collect::<Vec<_>>();
-        let arrays = arrays.into_iter().map(|(name, array)| (names.get(&name).cloned().unwrap_or(name), array));
+        let arrays =
+            arrays.into_iter().map(|(name, array)| (names.get(&name).cloned().unwrap_or(name), array));
         assert_eq!(arrays.collect::<BTreeMap<_, _>>(), expected(framework), "{framework}");
         let reads = read(framework);
         assert_eq!(reads.len(), 5, "{framework}");
-        assert!(framework == "mlx" || reads.iter().all(|(_, reads)| *reads == Reads::All), "{framework}: {reads:?}");
+        assert!(
+            framework == "mlx" || reads.iter().all(|(_, reads)| *reads == Reads::All),
+            "{framework}: {reads:?}"
+        );
     }
 }

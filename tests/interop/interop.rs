@@ -92,7 +92,10 @@ fn sentence(error: &str) -> String {
 fn attempt(run: impl FnOnce() -> Result<Array, String>) -> Value {
     let panicked = |panic: Box<dyn std::any::Any + Send>| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        Err(format!("panic: {}", text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()))
+        Err(format!(
+            "panic: {}",
+            text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+        ))
     };
     match catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked) {
         Ok(Array { dtype, shape, bytes }) => {

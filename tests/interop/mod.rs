@@ -4,7 +4,6 @@
 
 mod board;
 mod ours;
-#[cfg(feature = "std")]
 mod page;
 mod reading;
 mod results;

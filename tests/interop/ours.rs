@@ -1,5 +1,6 @@
 //! The files that this project writes for frameworks to read.
 
+use serde_json::{Map, json};
 use support::dictionary::{Dictionary, Named};
 use support::writing::write;
 
@@ -8,9 +9,11 @@ use super::{compare, folder};
 
 /// What safestructures requires in the metadata: the structure of the arrays, which is one dictionary.
 fn structure(names: &[String]) -> Vec<(String, String)> {
-    let array = |name: &String| (name.clone(), serde_json::json!({ "data_type": "numpy.ndarray", "value": name }));
-    let arrays: serde_json::Map<_, _> = names.iter().map(array).collect();
-    let schema = serde_json::json!({ "data_type": "dict", "value": arrays });
+    let all = |data_type: &str| {
+        let part = |name: &String| (name.clone(), json!({ "data_type": data_type, "value": name }));
+        names.iter().map(part).collect::<Map<_, _>>()
+    };
+    let schema = json!({ "data_type": "dict", "value": all("numpy.ndarray"), "keys": all("str") });
     vec![
         ("_safestructures_schema_".to_owned(), schema.to_string()),
         ("_safestructures_schema_version_".to_owned(), "1.0.0".to_owned()),

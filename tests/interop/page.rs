@@ -13,6 +13,11 @@ use super::results::{Array, FRAMEWORKS, Outcome, Results, names, values};
 const BEGIN: &str = "<!-- tables: written by `cargo xtask interop` -->\n";
 const END: &str = "<!-- end of tables -->\n";
 
+const OF_DTYPES: &str = "`both`: the framework writes the dtype, and reads it from a file written here, with equal \
+    values. A number is the reason for what it does not, in its own words.\n\n";
+const OF_APIS: &str = "A number is how many tensors the framework has written: the API reads all of them, equal bit \
+    for bit. `order`: it needs tensors in the order of their data, and reports `limit.order`.\n\n";
+
 /// The dtypes as most frameworks call them.
 const NAMES: [(&str, &str); 22] = [
     ("BOOL", "bool"),
@@ -103,7 +108,8 @@ fn equal_but_nans(array: &Array, expected: &Array) -> bool {
         bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect::<Vec<_>>()
     });
     let mut pairs = found.into_iter().zip(expected);
-    ["F16", "BF16"].contains(&&*array.dtype.to_uppercase()) && pairs.all(|(a, b)| a == b || is_nan(a) && is_nan(b))
+    ["F16", "BF16"].contains(&&*array.dtype.to_uppercase())
+        && pairs.all(|(a, b)| a == b || is_nan(a) && is_nan(b))
 }
 
 /// The reasons in the order in which they are numbered.
@@ -167,14 +173,12 @@ fn versions() -> String {
 fn dtypes() -> String {
     let (values, mut reasons) = (values(), Reasons::default());
     let results = FRAMEWORKS.map(|(folder, _)| Results::of(folder));
-    let mut text = head("dtype");
+    let mut text = OF_DTYPES.to_owned() + &head("dtype");
     for name in names() {
-        let verdict = |outcomes: &BTreeMap<String, Outcome>| {
-            Verdict::new(&outcomes[&name], &values[&name])
-        };
-        let cells = results.iter().map(|results| {
-            cell(verdict(&results.written), verdict(&results.read), &mut reasons)
-        });
+        let verdict = |outcomes: &BTreeMap<String, Outcome>| Verdict::new(&outcomes[&name], &values[&name]);
+        let cells = results
+            .iter()
+            .map(|results| cell(verdict(&results.written), verdict(&results.read), &mut reasons));
         let cells: Vec<String> = cells.collect();
         let first = match name.as_str() {
             "scalar" | "empty" => format!("F32, {name}"),
@@ -198,7 +202,7 @@ fn apis() -> String {
         reads.extend(board::read(folder));
         (Results::of(folder).arrays().count(), reads)
     });
-    let mut text = head("API");
+    let mut text = OF_APIS.to_owned() + &head("API");
     let names = reads.iter().flat_map(|(_, reads)| reads.iter().map(|(name, _)| name));
     let mut rows: Vec<&String> = Vec::new();
     names.for_each(|name| {
@@ -210,7 +214,7 @@ fn apis() -> String {
         let cells = reads.iter().map(|(count, reads)| match reads.iter().find(|(known, _)| known == name) {
             Some((_, Reads::All)) => count.to_string(),
             Some((_, Reads::NotInOrder)) => "no (order)".to_owned(),
-            None => "one file".to_owned(),
+            None => "one file only".to_owned(),
         });
         text += &line([name.clone()].into_iter().chain(cells));
     }
@@ -224,7 +228,13 @@ fn the_page_has_these_tables() {
     let (before, rest) = page.split_once(BEGIN).expect("the mark before the tables");
     let (_, after) = rest.split_once(END).expect("the mark after the tables");
     let tables = format!("## Versions\n\n{}\n## Dtypes\n\n{}\n## APIs\n\n{}", versions(), dtypes(), apis());
-    compare(&path, format!("{before}{BEGIN}\n{tables}\n{END}{after}").as_bytes());
+    if cfg!(feature = "std") {
+        compare(&path, format!("{before}{BEGIN}\n{tables}\n{END}{after}").as_bytes());
+    } else {
+        // Some rows are for files on a disk.
+        let missing = tables.lines().find(|line| !page.contains(line));
+        assert_eq!(missing, None, "not in {}", path.display());
+    }
 }
 
 #[test]

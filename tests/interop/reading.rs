@@ -29,7 +29,8 @@ pub type Read = (String, Reads);
 pub fn files(framework: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder().join(framework)).expect("a directory");
     let paths = entries.map(|entry| entry.expect("readable").path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors")).collect();
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors")).collect();
     paths.sort();
     assert!(!paths.is_empty(), "{framework} has no file");
     paths
@@ -128,7 +129,9 @@ fn receive(file: &[u8]) -> Reads {
     for piece in file.chunks(7) {
         match receiver.push(piece) {
             Ok(_) => {}
-            Err(WriteError::Format(error)) if error.kind == ErrorKind::OutOfOrder => return Reads::NotInOrder,
+            Err(WriteError::Format(error)) if error.kind == ErrorKind::OutOfOrder => {
+                return Reads::NotInOrder;
+            }
             Err(error) => panic!("{error}"),
         }
     }

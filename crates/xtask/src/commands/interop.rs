@@ -19,9 +19,8 @@ pub const COMMAND: Command = Command {
 const DIRECTORY: &str = "tests/interop";
 /// Those that use Debian's torch.
 const WITH_TORCH: [&str; 2] = ["torch", "huggingface_hub"];
-const TORCH: Base = Base::Debian { module: "torch", packages: &["python3-torch", "python3-numpy", "python3-venv"] };
-/// The board that reads the files, and its case.
-const BOARD: [&str; 2] = ["lm3s6965", "interop"];
+const TORCH: Base =
+    Base::Debian { module: "torch", packages: &["python3-torch", "python3-numpy", "python3-venv"] };
 /// Seconds for an adapter, which may have to be built.
 const LIMIT: u64 = 30 * 60;
 
@@ -32,11 +31,14 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         return Err(format!("there is no framework \"{word}\"; there are {known}"));
     }
     let frameworks = if words.is_empty() { known } else { words.to_vec() };
-    // Reports missing packages before anything is written.
-    let adapters = frameworks.iter().map(|framework| adapter(framework));
-    let adapters: Vec<Run> = adapters.collect::<Result<_, _>>()?;
+    let [board, case] = boards::INTEROP;
+    // Reports what is missing before anything is written.
+    boards::find(board)?.prepare()?;
+    let (adapters, missing): (Vec<_>, Vec<_>) =
+        frameworks.iter().map(|framework| adapter(framework)).partition(Result::is_ok);
+    super::say_missing(missing.into_iter().filter_map(Result::err))?;
     bless("interop::ours")?;
-    for (framework, adapter) in frameworks.iter().zip(adapters) {
+    for (framework, adapter) in frameworks.iter().zip(adapters.into_iter().flatten()) {
         println!("{framework}");
         let raw = raw(framework);
         workspace::write(&raw, b"")?;
@@ -44,8 +46,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         let results = format(&workspace::text(&raw)?).ok_or_else(|| format!("{framework}: no results"))?;
         workspace::write(&folder(framework).join("results.json"), results.as_bytes())?;
     }
-    let [board, case] = BOARD;
-    boards::bless(board, case)?;
+    boards::run_case(board, case, true)?;
     bless("interop::page")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -53,7 +54,8 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 /// Lists the directories with an adapter.
 fn frameworks() -> Result<Vec<String>, String> {
     let folders = workspace::list(&workspace::root().join(DIRECTORY))?;
-    let with_adapter = folders.iter().filter(|folder| is_python(folder) || folder.join("Cargo.toml").exists());
+    let with_adapter =
+        folders.iter().filter(|folder| is_python(folder) || folder.join("Cargo.toml").exists());
     Ok(with_adapter.filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned())).collect())
 }
 
@@ -80,7 +82,7 @@ fn adapter(framework: &str) -> Result<Run, String> {
     } else {
         let target = workspace::target_dir().join("interop/rust");
         let run = own_cargo().dir(&folder).env("CARGO_TARGET_DIR", target);
-        run.args(["run", "--quiet", "--locked", "--"])
+        run.args(["run", "--quiet", "--"])
     };
     // No backtraces in errors, no search for accelerators, and fewer notes.
     let run = run.env("RUST_BACKTRACE", "0").env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3");
@@ -89,7 +91,8 @@ fn adapter(framework: &str) -> Result<Run, String> {
 
 /// Lets tests of the suite write what they otherwise compare.
 fn bless(tests: &str) -> Result<(), String> {
-    let suite = ["test", "--quiet", "--package", "verification", "--features", "std,oracle", "--test", "suite"];
+    let suite =
+        ["test", "--quiet", "--package", "verification", "--features", "std,oracle", "--test", "suite"];
     own_cargo().args(suite).args([tests]).env("BLESS", "1").capture().map(drop)
 }
 

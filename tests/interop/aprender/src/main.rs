@@ -49,10 +49,12 @@ impl Framework for Aprender {
     }
 
     fn save(&self, tensors: &BTreeMap<String, Tensor>, path: &Path) -> Result<(), String> {
-        let dtypes = tensors.iter().map(|(name, tensor)| (name.clone(), format!("{:?}", tensor.dtype))).collect();
+        let dtypes =
+            tensors.iter().map(|(name, tensor)| (name.clone(), format!("{:?}", tensor.dtype))).collect();
         let tensors = tensors.iter();
-        let tensors =
-            tensors.map(|(name, tensor)| (name.clone(), (tensor.values.clone(), tensor.shape.clone()))).collect();
+        let tensors = tensors
+            .map(|(name, tensor)| (name.clone(), (tensor.values.clone(), tensor.shape.clone())))
+            .collect();
         save_safetensors_typed(path, &tensors, &dtypes)
     }
 
