@@ -1,4 +1,5 @@
-//! What an emulated board has read: its golden file, which `cargo xtask test boards` compares with its output.
+//! What an emulated board has read: its golden file, which `cargo xtask test boards` compares with its
+//! output.
 //!
 //! A line is `NUMPY.ST: F32 F32 [2, 4] 0100c07f…` for a tensor with name, dtype, shape and bytes, or
 //! `NUMPY.ST: Model::open ok` for an API, with the code of an error in place of `ok`.

@@ -51,16 +51,25 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the directories with an adapter.
+/// Lists the names of the directories with an adapter.
 fn frameworks() -> Result<Vec<String>, String> {
     let folders = workspace::list(&workspace::root().join(DIRECTORY))?;
-    let with_adapter =
-        folders.iter().filter(|folder| is_python(folder) || folder.join("Cargo.toml").exists());
+    let with_adapter = folders.iter().filter(|folder| is_python(folder) || is_rust(folder));
     Ok(with_adapter.filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned())).collect())
+}
+
+/// Lists the packages that are adapters.
+pub fn rust_adapters() -> Result<Vec<PathBuf>, String> {
+    let folders = workspace::list(&workspace::root().join(DIRECTORY))?;
+    Ok(folders.into_iter().filter(|folder| is_rust(folder)).collect())
 }
 
 fn is_python(folder: &Path) -> bool {
     folder.join("adapter.py").exists()
+}
+
+fn is_rust(folder: &Path) -> bool {
+    folder.join("Cargo.toml").exists()
 }
 
 fn folder(framework: &str) -> PathBuf {

@@ -1,5 +1,5 @@
-//! Tensors of aprender through `aprender::serialization::safetensors`. They are F32 in memory; the dtype is for
-//! the file.
+//! Tensors of aprender through `aprender::serialization::safetensors`. They are F32 in memory; the dtype is
+//! for the file.
 
 #[path = "../../interop.rs"]
 mod interop;
