@@ -24,8 +24,6 @@ NAMES = {
 }
 # The elements of these are narrower than a byte in a file, and a byte in the arrays of ml_dtypes.
 NARROW = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
-
-
 # Longer errors are cut.
 LONGEST = 160
 

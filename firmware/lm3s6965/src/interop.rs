@@ -47,7 +47,7 @@ pub fn read_files(
     let mut free = names.iter_mut();
     let list = |entry: &DirEntry| {
         if let (false, Some(place)) = (entry.attributes.is_volume(), free.next()) {
-            *place = Some(entry.name.clone());
+            *place = Some(entry.name);
         }
         ControlFlow::Continue(())
     };
