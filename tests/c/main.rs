@@ -1,6 +1,7 @@
 //! The vectors, the files of other frameworks and the wrong models for the tests of the C API: `c pack OUT
 //! LONGEST` writes the vectors up to this length, and all others; `c compare LOG LONGEST` compares what the C
-//! programs have printed with the manifest. `crates/safetensors-c/tests/pack.h` and `judge.h` describe the pack and the log.
+//! programs have printed with the manifest. `crates/safetensors-c/tests/pack.h` and `judge.h` describe the
+//! pack and the log.
 
 mod compare;
 mod files;

@@ -55,9 +55,9 @@ macro_rules! arrays {
 
 arrays! {
     BOOL: 2 Bool, U8: 2 Int, I8: 2 Int, I16: 2 Int, U16: 2 Int, I32: 2 Int, U32: 2 Int, I64: 2 Int,
-    U64: 2 Int, F16: 2 Float, BF16: 2 Float, F32: 2 Float, F64: 2 Float, C64: 2 Float, F4: 2 Float, F6_E2M3: 2 Float,
-    F6_E3M2: 2 Float, F8_E5M2: 2 Float, F8_E4M3: 2 Float, F8_E8M0: 2 Float, F8_E4M3FNUZ: 2 Float,
-    F8_E5M2FNUZ: 2 Float, scalar: 1 Float, empty: 2 Float,
+    U64: 2 Int, F16: 2 Float, BF16: 2 Float, F32: 2 Float, F64: 2 Float, C64: 2 Float, F4: 2 Float,
+    F6_E2M3: 2 Float, F6_E3M2: 2 Float, F8_E5M2: 2 Float, F8_E4M3: 2 Float, F8_E8M0: 2 Float,
+    F8_E4M3FNUZ: 2 Float, F8_E5M2FNUZ: 2 Float, scalar: 1 Float, empty: 2 Float,
 }
 
 fn dtype(name: &str) -> Option<DType> {
