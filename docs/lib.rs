@@ -32,6 +32,7 @@ pages! {
     errors = "src/errors.md";
     costs = "src/costs.md";
     verdict = "src/verdict.md";
+    frameworks = "src/frameworks.md";
     command = "src/command.md";
     internals = "src/internals.md";
 }

@@ -17,6 +17,7 @@ mod files;
 mod incremental;
 mod index;
 mod integrity;
+mod interop;
 mod large;
 mod layout;
 mod lookups;

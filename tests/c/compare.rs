@@ -1,5 +1,6 @@
 //! Compares a log with the manifest.
 
+use crate::files::of_frameworks;
 use crate::log::{self, Judged, Value, Verdict};
 use std::collections::BTreeSet;
 use vectors::{Ours, Vector};
@@ -11,12 +12,14 @@ const READ: usize = 8;
 /// The least memory for a tensor that is received.
 const TEXT: u64 = 512;
 
-/// Compares a log with the vectors up to this length, all of which must be in it.
+/// Compares a log with the vectors up to this length and the files of other frameworks, all of which must be
+/// in it.
 pub fn compare(path: &str, longest: usize) -> Result<String, String> {
     let text = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
     let judged = log::parse(&String::from_utf8_lossy(&text))?;
-    let manifest = vectors::load();
-    let chosen: Vec<&Vector> = manifest.vectors.iter().filter(|vector| vector.length <= longest).collect();
+    let (manifest, files) = (vectors::load(), of_frameworks()?);
+    let chosen = manifest.vectors.iter().filter(|vector| vector.length <= longest);
+    let chosen: Vec<&Vector> = chosen.chain(&files).collect();
     let ids: Vec<&str> = judged.iter().map(|judged| judged.id.as_str()).collect();
     if ids != chosen.iter().map(|vector| vector.id.as_str()).collect::<Vec<_>>() {
         return Err(format!("the log has {} vectors, {} are due, in this order", ids.len(), chosen.len()));
@@ -32,7 +35,7 @@ pub fn compare(path: &str, longest: usize) -> Result<String, String> {
          {} left out",
         judged.len(),
         judged.len(),
-        manifest.vectors.len() - chosen.len()
+        manifest.vectors.len() + files.len() - chosen.len()
     ))
 }
 

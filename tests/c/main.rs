@@ -1,8 +1,10 @@
-//! The vectors and the wrong models for the tests of the C API: `c pack OUT LONGEST` writes the vectors up to
-//! this length, and all wrong models; `c compare LOG LONGEST` compares what the C programs have printed with
-//! the manifest. `crates/safetensors-c/tests/pack.h` and `judge.h` describe the pack and the log.
+//! The vectors, the files of other frameworks and the wrong models for the tests of the C API: `c pack OUT
+//! LONGEST` writes the vectors up to this length, and all others; `c compare LOG LONGEST` compares what the C
+//! programs have printed with the manifest. `crates/safetensors-c/tests/pack.h` and `judge.h` describe the
+//! pack and the log.
 
 mod compare;
+mod files;
 mod log;
 mod pack;
 

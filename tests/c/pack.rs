@@ -1,5 +1,6 @@
 //! Writes the pack.
 
+use crate::files::of_frameworks;
 use crate::models::{Bytes, DAMAGED, NET, WRONG};
 use serde_json::Value;
 use std::fs::File;
@@ -33,10 +34,11 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Writes a pack with the vectors up to this length and all wrong models.
+/// Writes a pack with the vectors up to this length, the files of other frameworks and all wrong models.
 pub fn write(path: &str, longest: usize) -> Result<String, String> {
-    let manifest = vectors::load();
-    let chosen: Vec<&Vector> = manifest.vectors.iter().filter(|vector| vector.length <= longest).collect();
+    let (manifest, files) = (vectors::load(), of_frameworks()?);
+    let chosen = manifest.vectors.iter().filter(|vector| vector.length <= longest);
+    let chosen: Vec<&Vector> = chosen.chain(&files).collect();
     write_all(path, &chosen).map_err(|error| format!("{path}: {error}"))?;
     Ok(format!("{} vectors, {} models", chosen.len(), 2 + WRONG.len() + 2 * DAMAGED.len()))
 }

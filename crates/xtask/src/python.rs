@@ -5,9 +5,49 @@ use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+/// Seconds for the packages of one environment: some have hundreds of megabytes.
+const DOWNLOAD: u64 = 20 * 60;
+
+/// The Python that an environment is made of.
+#[derive(Clone, Copy)]
+pub enum Base {
+    /// The first one on the search path, without its packages.
+    Any,
+    /// Debian's with its packages, one of which has this module.
+    Debian { module: &'static str, packages: &'static [&'static str] },
+}
+
+impl Base {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Any => "python3",
+            Self::Debian { .. } => "/usr/bin/python3",
+        }
+    }
+
+    fn need(self) -> Result<(), String> {
+        let imports = |modules: &str| Run::new(self.program()).args(["-c", modules]).capture().is_ok();
+        match self {
+            // Debian has a part of `venv` in a package of its own.
+            Self::Any => machine::need("python3 with its module venv", &["python3", "python3-venv"], || {
+                imports("import ensurepip, venv")
+            }),
+            Self::Debian { module, packages } => {
+                let what = format!("Debian's python3 with its modules venv and {module}");
+                machine::need(&what, packages, || imports(&format!("import ensurepip, venv, {module}")))
+            }
+        }
+    }
+}
+
 /// Returns a Python with just the packages of `requirements.txt` in `folder`, in the target directory under
 /// this name. It is set up once.
 pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
+    environment_of(Base::Any, name, folder)
+}
+
+/// As [`environment`], made of this Python.
+pub fn environment_of(base: Base, name: &str, folder: &Path) -> Result<PathBuf, String> {
     // Held until the set-up is done: another thread may need the same environment.
     static SET_UP: Mutex<()> = Mutex::new(());
     let _held = SET_UP.lock().map_err(|_| "an earlier set-up of a Python panicked".to_owned())?;
@@ -19,17 +59,17 @@ pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
     if workspace::read(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    // Debian has a part of `venv` in a package of its own.
-    let has_venv = || Run::new("python3").args(["-c", "import ensurepip, venv"]).capture().is_ok();
-    machine::need("python3 with its module venv", &["python3", "python3-venv"], has_venv)?;
+    base.need()?;
     let words =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     let requirements = requirements.display().to_string();
     let what = format!("the Python packages of {requirements}, in the target directory");
     machine::install(&what, None, || {
         // `--clear` removes an unfinished earlier set-up.
-        Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).capture()?;
-        Run::new(&python).args(words).args([&requirements]).limit(300).capture().map(drop)
+        let venv = Run::new(base.program()).args(["-m", "venv", "--clear"]);
+        let venv = if matches!(base, Base::Any) { venv } else { venv.args(["--system-site-packages"]) };
+        venv.args([&home]).capture()?;
+        Run::new(&python).args(words).args([&requirements]).limit(DOWNLOAD).capture().map(drop)
     })?;
     workspace::write(&stamp, &wanted)?;
     Ok(python)

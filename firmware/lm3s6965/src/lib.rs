@@ -4,6 +4,7 @@
 mod card;
 mod digits;
 mod file;
+mod interop;
 mod quantised;
 mod registers;
 mod ssi;
@@ -11,6 +12,7 @@ mod vectors;
 
 pub use card::{Card, CardError, DescribedError, NoClock, Pause, Slot};
 pub use digits::read_digits;
+pub use interop::read_files;
 pub use quantised::multiply;
 pub use vectors::judge_vectors;
 

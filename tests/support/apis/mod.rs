@@ -83,6 +83,27 @@ pub fn compare_quickly(file: &[u8], random: &mut Random) -> Result<(), String> {
     }
 }
 
+/// Reads a valid file through every API that a device can have, and with `std` through those of files on a
+/// disk.
+///
+/// Returns the name of each, and the error of one that does not read tensors in that order.
+///
+/// # Panics
+/// If an API returns something that is not in the file, or an error for another reason.
+pub fn each(file: &[u8], random: &mut Random) -> Vec<(&'static str, Result<(), Error>)> {
+    let case = Case::new(file);
+    assert!(case.is_valid(), "{:?}", case.expected);
+    let read = |api: &Api, random: &mut Random| {
+        let found = (api.read)(&case, random);
+        assert_eq!(api.compare(found, &case.expected), Ok(()), "{}", api.name);
+        (api.name, found)
+    };
+    let apis = IN_MEMORY.into_iter().flatten();
+    #[cfg(feature = "std")]
+    let apis = apis.chain(&path::APIS);
+    apis.map(|api| read(api, random)).collect()
+}
+
 impl Api {
     fn compare(&self, found: Result<(), Error>, expected: &Result<Table, Error>) -> Result<(), String> {
         match (found, expected) {

@@ -11,7 +11,7 @@ use crate::random::Random;
 use vectors::table::Tensor;
 
 pub const APIS: [Api; 4] = [
-    Api { name: "check", lacks: &[], read: check_all },
+    Api { name: "validate", lacks: &[], read: check_all },
     Api { name: "validate_header", lacks: &[Lack::Names, Lack::Keys], read: check_once },
     Api {
         name: "View::parse",

@@ -111,9 +111,14 @@ fn replace(file: &mut [u8], bytes: &[u8], other: &[u8]) -> Result<(), String> {
 }
 
 /// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt` and `NAME/cut`; the
-/// model of the minimal programs as `minimal`; the conformance vectors as `vectors`, their expectations as
-/// `manifest`, and `manifest/wrong` with two wrong expectations.
+/// model of the minimal programs as `minimal`; that of another framework as `interop/FRAMEWORK/FILE`; the
+/// conformance vectors as `vectors`, their expectations as `manifest`, and `manifest/wrong` with two wrong
+/// expectations.
 pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
+    if file.starts_with("interop/") {
+        let path = workspace::root().join("tests").join(file);
+        return workspace::read(&path.with_extension("safetensors"));
+    }
     let (name, damage) = file.split_once('/').unwrap_or((file, ""));
     let valid = workspace::read(&match name {
         "manifest" => manifest(),

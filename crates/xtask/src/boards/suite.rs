@@ -19,17 +19,17 @@ const RECORDINGS: &str = "the command accepts the boards' recordings";
 /// The packages that firmware engineers copy and that an emulator runs.
 pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
 
-/// The first boards read digits; the minimal programs pass all their cases.
+/// The board that reads the files of other frameworks, and its case.
+pub const INTEROP: [&str; 2] = ["lm3s6965", "interop"];
+
+/// The first boards read digits, another one the files of other frameworks; the minimal programs pass all
+/// their cases.
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let judge = |board: &'static Board| {
-        let run = || {
-            let _held = board.lock()?;
-            board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false))
-        };
-        Tally::of(&format!("{} {DIGITS}", board.name), run())
-    };
-    let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
+    let cases: Vec<_> = QUICK.map(|board| [board, DIGITS]).into_iter().chain([INTEROP]).collect();
+    let judge =
+        |[board, case]: [&str; 2]| Tally::of(&format!("{board} {case}"), run_case(board, case, false));
+    let mut tally: Tally = side_by_side(cases, judge).into_iter().sum();
     tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::command()));
     tally.add(some(MINIMAL.map(super::find).into_iter().collect::<Result<_, _>>()?, false)?);
     Ok(tally)
@@ -64,6 +64,15 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     }
     tally.add(side_by_side(ready, |board| judge(board, bless)).into_iter().sum());
     Ok(tally)
+}
+
+/// Builds and runs a case of a board. With `bless`, writes its output to the golden file.
+pub fn run_case(board: &str, case: &str, bless: bool) -> Result<(), String> {
+    let board = super::find(board)?;
+    let program = &board.cases.get(case).ok_or_else(|| format!("{} has no case {case}", board.name))?.program;
+    let _held = board.lock()?;
+    board.build("", &[program])?.capture()?;
+    judge_case(board, case, bless)
 }
 
 /// Builds and runs all cases of a board. A failed build only skips that board's runs.

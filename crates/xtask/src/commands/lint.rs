@@ -1,6 +1,6 @@
 //! `cargo xtask lint`: all static checks.
 
-use super::{Command, api};
+use super::{Command, api, interop};
 use crate::boards::{Package, packages};
 use crate::process::Run;
 use crate::report::{Outcome, Report, Tally};
@@ -56,6 +56,10 @@ fn format() -> Outcome {
     }
     let c = own_cargo().dir(&workspace::root().join(C_API)).args(["fmt", "--check"]);
     tally.check(C_API, c.check());
+    for adapter in interop::rust_adapters()? {
+        let fmt = own_cargo().dir(&adapter).args(["fmt", "--check"]);
+        tally.check(&adapter.display().to_string(), fmt.check());
+    }
     Ok(tally)
 }
 

@@ -2,6 +2,7 @@
 
 mod api;
 mod fuzz;
+mod interop;
 mod lint;
 mod measure;
 mod test;
@@ -18,7 +19,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-static COMMANDS: [Command; 10] = [
+static COMMANDS: [Command; 11] = [
     Command {
         name: "demo",
         about: "run a board that reads digits (--board BOARD: which one; --list: all boards)",
@@ -44,6 +45,7 @@ static COMMANDS: [Command; 10] = [
         about: "regenerate tests/elements/tables.safetensors",
         run: |words| succeed(words, "tables", stages::write_tables),
     },
+    interop::COMMAND,
     Command { name: "help", about: "show this list, or describe one command", run: help },
 ];
 

@@ -95,7 +95,7 @@ pub const STAGES: [Stage; 37] = [
     .needs(&[Need::Emulators]),
     quick(
         "boards",
-        "one board of each architecture reads digits under QEMU; the minimal programs run",
+        "boards read digits and the files of other frameworks under QEMU; the minimal programs run",
         boards::quick,
     )
     .needs(&[Need::QuickBoards]),

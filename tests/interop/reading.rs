@@ -1,0 +1,171 @@
+//! Reads the files of the frameworks through every API.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use embedded_safetensors::{ErrorKind, WriteError, stream::FileReceiver};
+use support::apis;
+use support::random::Random;
+use support::share;
+use support::verdict::full_verdict;
+use vectors::table::Table;
+
+use super::folder;
+use super::results::{Array, FRAMEWORKS, Results, values};
+
+/// What an API does with the files of a framework.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reads {
+    /// It reports that tensors are not in the order of their offsets.
+    NotInOrder,
+    All,
+}
+
+/// An API, and what it does.
+pub type Read = (String, Reads);
+
+/// Returns the files of a framework.
+pub fn files(framework: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder().join(framework)).expect("a directory");
+    let paths = entries.map(|entry| entry.expect("readable").path());
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors")).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{framework} has no file");
+    paths
+}
+
+/// Reads all files of a framework through every API, and compares them with the framework's own arrays.
+pub fn read(framework: &str) -> Vec<Read> {
+    let mut random = Random::new(share::seed());
+    let mut found = BTreeMap::new();
+    let mut reads: Vec<Read> = Vec::new();
+    for path in files(framework) {
+        let file = fs::read(&path).expect("a file");
+        found.extend(arrays(&file));
+        let outcomes = apis::each(&file, &mut random).into_iter().map(|(name, outcome)| match outcome {
+            Ok(()) => (name, Reads::All),
+            Err(error) if error.kind == ErrorKind::OutOfOrder => (name, Reads::NotInOrder),
+            Err(error) => panic!("{framework}: {name}: {error}"),
+        });
+        for (name, outcome) in outcomes.chain([("FileReceiver", receive(&file))]) {
+            match reads.iter_mut().find(|(known, _)| known == name) {
+                Some((_, all)) => *all = (*all).min(outcome),
+                None => reads.push((name.to_owned(), outcome)),
+            }
+        }
+    }
+    assert_eq!(found, expected(framework), "{framework}");
+    #[cfg(feature = "std")]
+    if files(framework).len() > 1 {
+        reads.push(("ShardedModel".to_owned(), read_shards(framework)));
+    }
+    reads
+}
+
+/// Reads the files of a framework as one model.
+#[cfg(feature = "std")]
+fn read_shards(framework: &str) -> Reads {
+    let model = safetensors_files::shards::ShardedModel::open(folder().join(framework)).expect("a model");
+    assert_eq!(model.len(), expected(framework).len());
+    for (name, array) in expected(framework) {
+        let tensor = model.find(&name).expect("valid names").expect("present");
+        let mut buffer = vec![0; array.data().len()];
+        assert_eq!(tensor.reader().read_to_end(&mut buffer).expect("readable"), array.data());
+    }
+    Reads::All
+}
+
+/// Returns the arrays that a framework has written, from its own memory, with the dtypes of the format.
+pub fn expected(framework: &str) -> BTreeMap<String, Array> {
+    let (results, values) = (Results::of(framework), values());
+    let arrays = results.arrays().map(|(name, array)| {
+        let dtype = values[name].dtype.clone();
+        (name.to_owned(), Array { dtype, ..array.clone() })
+    });
+    arrays.collect()
+}
+
+/// Returns the arrays of a file. Every API agrees with the table that this is made from.
+fn arrays(file: &[u8]) -> BTreeMap<String, Array> {
+    let table = full_verdict(file).expect("a valid file");
+    let names = structure(&table);
+    let data_start = 8 + u64::from_le_bytes(file[..8].try_into().expect("8 bytes"));
+    let tensors = table.tensors.iter().map(|tensor| {
+        let [begin, end] = tensor.data_offsets.map(|at| usize::try_from(data_start + at).expect("in memory"));
+        let bytes = file[begin..end].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = names.get(&tensor.name).unwrap_or(&tensor.name).clone();
+        (name, Array { dtype: tensor.dtype.clone(), shape: tensor.shape.clone(), bytes })
+    });
+    tensors.collect()
+}
+
+/// As [`structure`], for the files of a framework.
+pub fn structure_of(framework: &str) -> BTreeMap<String, String> {
+    let table = |path: PathBuf| full_verdict(&fs::read(path).expect("a file")).expect("a valid file");
+    files(framework).into_iter().flat_map(|path| structure(&table(path))).collect()
+}
+
+/// Returns the names of the arrays by the names of their tensors, where safestructures has numbered them.
+fn structure(table: &Table) -> BTreeMap<String, String> {
+    let metadata = table.metadata.as_ref();
+    let Some(schema) = metadata.and_then(|pairs| pairs.get("_safestructures_schema_")) else {
+        return BTreeMap::new();
+    };
+    let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
+    let arrays = schema["value"].as_object().expect("a dictionary");
+    let name = |(name, array): (&String, &serde_json::Value)| {
+        (array["value"].as_str().expect("the name of a tensor").to_owned(), name.clone())
+    };
+    arrays.iter().map(name).collect()
+}
+
+/// Stores the file while it arrives.
+fn receive(file: &[u8]) -> Reads {
+    let (mut storage, mut buffer) = (vec![0; file.len()], [0; 24]);
+    let len = file.len() as u64;
+    let mut receiver = FileReceiver::new(&mut storage[..], len, &mut [], &mut buffer).expect("fits");
+    for piece in file.chunks(7) {
+        match receiver.push(piece) {
+            Ok(_) => {}
+            Err(WriteError::Format(error)) if error.kind == ErrorKind::OutOfOrder => {
+                return Reads::NotInOrder;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    receiver.finish().expect("complete");
+    assert_eq!(storage, file);
+    Reads::All
+}
+
+#[test]
+fn every_api_reads_what_frameworks_write() {
+    for (framework, _) in FRAMEWORKS {
+        for (api, reads) in read(framework) {
+            // MLX writes tensors in no order, which is for `open_unordered` and an index.
+            assert!(reads == Reads::All || framework == "mlx", "{framework}: {api}");
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn a_copy_of_a_file_in_another_order_is_in_order() {
+    use embedded_safetensors::{Model, ReadError};
+    use safetensors_files::ModelEditor;
+    let is_in_order = |file: &[u8]| match Model::open(file, &mut [0; 64]) {
+        Ok(_) => true,
+        Err(ReadError::Format(error)) if error.kind == ErrorKind::OutOfOrder => false,
+        Err(error) => panic!("{error}"),
+    };
+    let [path] = &files("mlx")[..] else { panic!("one file is expected") };
+    assert!(!is_in_order(&fs::read(path).expect("a file")));
+    let copy = std::env::temp_dir().join(format!("in-order-{}.safetensors", std::process::id()));
+    ModelEditor::open(path).expect("valid").save(&copy).expect("writable");
+    let file = fs::read(&copy).expect("written");
+    fs::remove_file(&copy).expect("written");
+    assert!(is_in_order(&file));
+    assert_eq!(arrays(&file), expected("mlx"));
+}
