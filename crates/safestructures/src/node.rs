@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, LoadError};
 use crate::json::{Items, Json, Members};
 use crate::read::FromNode;
 use crate::walk::Frame;
+use core::fmt::{self, Write};
 use embedded_safetensors::metadata::JsonStr;
 use embedded_safetensors::{Model, ReadAt, TensorInfo};
 
@@ -93,6 +94,14 @@ pub enum Container {
 }
 
 impl Container {
+    /// Returns a word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dataclass => "dataclass",
+            _ => self.data_type(),
+        }
+    }
+
     /// Returns the type as the schema spells it.
     pub const fn data_type(self) -> &'static str {
         match self {
@@ -123,6 +132,52 @@ pub enum Key<'t> {
         /// The key itself: a text, a number, a tuple.
         key: Node<'t>,
     },
+}
+
+impl fmt::Display for Key<'_> {
+    /// Prints the place as an index in Python: `[0]`, `["lr"]`, `.momentum`. Of the whole structure: nothing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Index(index) => write!(f, "[{index}]"),
+            Self::Field(name) => write!(f, ".{}", Printable(name.chars())),
+            Self::Entry { text, key } => match key.value() {
+                Ok(Value::Str(_)) => write!(f, "[{text:?}]"),
+                _ => write!(f, "[{}]", Printable(text.chars())),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    /// Prints the value in a line, without what a container holds: `int 7`, `list of 2`, `tensor "0"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Bool(value) => write!(f, "bool {value}"),
+            Self::Int(text) => write!(f, "int {text}"),
+            Self::Float(text) => write!(f, "float {text}"),
+            Self::Complex(text) => write!(f, "complex {text}"),
+            Self::Str(text) => write!(f, "str {text:?}"),
+            Self::Tensor(name) => write!(f, "tensor {name:?}"),
+            Self::Container(container, values) => write!(f, "{} of {}", container.name(), values.count()),
+            Self::Other(name, json) => {
+                write!(f, "type {name:?}: {}", Printable(json.as_str().chars()))
+            }
+        }
+    }
+}
+
+/// Characters of a file, on a terminal.
+struct Printable<I>(I);
+
+impl<I: Iterator<Item = char> + Clone> fmt::Display for Printable<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.clone().try_for_each(|character| match character {
+            '"' | '\\' => f.write_char(character),
+            _ => write!(f, "{}", character.escape_debug()),
+        })
+    }
 }
 
 /// The members of a value that the package defines.
@@ -305,7 +360,8 @@ pub(crate) fn at(string: JsonStr<'_>) -> u32 {
 
 /// Returns the text of a number, which the package writes as a string.
 fn number(value: Json<'_>) -> Option<&str> {
-    value.as_number().or_else(|| value.as_string()?.as_str()).filter(|text| !text.is_empty())
+    let text = value.as_number().or_else(|| value.as_string()?.as_str())?;
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())).then_some(text)
 }
 
 /// The values in a container, in the file's order.

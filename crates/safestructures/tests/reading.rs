@@ -26,77 +26,52 @@ fn printed(structure: Structure<'_>) -> String {
         let Event::Value { key, value, .. } = event else { continue };
         let depth = walk.depth() - usize::from(matches!(value, Value::Container(..)));
         lines += &"  ".repeat(depth);
-        lines += &match key {
-            Key::Root => String::new(),
-            Key::Index(index) => format!("[{index}] "),
-            Key::Field(name) => format!(".{name} "),
-            Key::Entry { text, key } => format!("{text:?} {} ", key.value().map(name).expect("a valid key")),
-        };
-        lines += &match value {
-            Value::None => "None".to_owned(),
-            Value::Bool(value) => format!("{value}"),
-            Value::Int(text) | Value::Float(text) | Value::Complex(text) => format!("{} {text}", name(value)),
-            Value::Str(text) => format!("{text:?}"),
-            Value::Tensor(text) => format!("tensor {text}"),
-            Value::Container(container, values) => format!("{} of {}", container.data_type(), values.count()),
-            Value::Other(name, json) => format!("{name} {json:?}"),
-        };
-        lines += "\n";
+        let separator = if matches!(key, Key::Root) { "" } else { ": " };
+        lines += &format!("{key}{separator}{value}\n");
     }
     lines
-}
-
-fn name(value: Value<'_>) -> &'static str {
-    match value {
-        Value::Int(_) => "int",
-        Value::Float(_) => "float",
-        Value::Complex(_) => "complex",
-        Value::Str(_) => "str",
-        Value::Container(container, _) => container.data_type(),
-        _ => "other",
-    }
 }
 
 #[test]
 fn each_type_is_an_event() {
     assert_eq!(
         with("training", printed),
-        "dict of 8
-  \"epoch\" str int 7
-  \"lr\" str float 0.015625
-  \"note\" str \"läuft\\n\\\"gut\\\"\"
-  \"shuffle\" str true
-  \"layers\" str list of 2
-    [0] dict of 2
-      \"weight\" str tensor 0
-      \"bias\" str tensor 1
-    [1] dict of 2
-      \"weight\" str tensor 2
-      \"bias\" str None
-  \"shape\" str tuple of 3
-    [0] int 3
-    [1] int 4
-    [2] tuple of 2
-      [0] int 2
-      [1] int 3
-  \"labels\" str dict of 2
-    \"0\" int \"no\"
-    \"1\" int \"yes\"
-  \"empty\" str list of 0
-"
+        r#"dict of 8
+  ["epoch"]: int 7
+  ["lr"]: float 0.015625
+  ["note"]: str "läuft\n\"gut\""
+  ["shuffle"]: bool true
+  ["layers"]: list of 2
+    [0]: dict of 2
+      ["weight"]: tensor "0"
+      ["bias"]: tensor "1"
+    [1]: dict of 2
+      ["weight"]: tensor "2"
+      ["bias"]: None
+  ["shape"]: tuple of 3
+    [0]: int 3
+    [1]: int 4
+    [2]: tuple of 2
+      [0]: int 2
+      [1]: int 3
+  ["labels"]: dict of 2
+    [0]: str "no"
+    [1]: str "yes"
+  ["empty"]: list of 0
+"#
     );
     assert_eq!(
         with("dataclass", printed),
-        "SafestructuresDataclass of 3\n  .name \"sgd\"\n  .lr float 1e-05\n  .momentum tensor 0\n"
+        "dataclass of 3\n  .name: str \"sgd\"\n  .lr: float 1e-05\n  .momentum: tensor \"0\"\n"
     );
     assert_eq!(
         with("own-type", printed),
-        "list of 2\n  [0] sensors.Range [-40, 85.5]\n  [1] dict of 2\n    \"(1, 2)\" tuple set of 1\n      \
-         [0] int 3\n    \"4\" int complex (1+2j)\n"
+        "list of 2\n  [0]: type \"sensors.Range\": [-40, 85.5]\n  [1]: dict of 2\n    [(1, 2)]: set of 1\n      \
+         [0]: int 3\n    [4]: complex (1+2j)\n"
     );
     assert_eq!(
         with("no-tensors", printed),
-        "list of 3\n  [0] int 1\n  [1] float inf\n  [2] int -1000000000000000000000000000000\n"
+        "list of 3\n  [0]: int 1\n  [1]: float inf\n  [2]: int -1000000000000000000000000000000\n"
     );
 }
 
@@ -241,19 +216,19 @@ fn what_is_written_is_read_again() {
     assert!(schema.is_ascii());
     assert_eq!(
         printed(Structure::parse(schema).expect("a valid schema")),
-        "list of 4
-  [0] sensors.Range [-40, 85.5]
-  [1] set of 4
-    [0] false
-    [1] float 1e300
-    [2] float NaN
-    [3] int -9223372036854775808
-  [2] dict of 2
-    \"None\" other None
-    \"True\" other \"\u{1F600}\\u{7f}\\u{8}\\t\\\\\"
-  [3] SafestructuresDataclass of 1
-    .a tensor weight \"0\"
-"
+        r#"list of 4
+  [0]: type "sensors.Range": [-40, 85.5]
+  [1]: set of 4
+    [0]: bool false
+    [1]: float 1e300
+    [2]: float NaN
+    [3]: int -9223372036854775808
+  [2]: dict of 2
+    [None]: None
+    [True]: str "😀\u{7f}\u{8}\t\\"
+  [3]: dataclass of 1
+    .a: tensor "weight \"0\""
+"#
     );
     let tuple = [(Tree::Tuple(&[]), Tree::None)];
     let error = write(&Tree::Dict(&tuple), &mut frames, &mut text).unwrap_err();
