@@ -70,6 +70,9 @@ pub struct Case {
     pub features: String,
     #[serde(default)]
     pub exit: i32,
+    /// The clock of QEMU counts instructions, each of which takes 1024 ns.
+    #[serde(default)]
+    pub counts: bool,
     #[serde(flatten)]
     storage: storage::Storage,
     #[serde(flatten)]
