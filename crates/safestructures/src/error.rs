@@ -38,8 +38,8 @@ pub enum ErrorKind {
     Scalar,
     /// A dictionary lacks the member `"keys"`, or it is not an object.
     NoKeys,
-    /// A key of a dictionary is not in its `"keys"`.
-    NoKey,
+    /// The `"value"` and the `"keys"` of a dictionary do not have the same keys in the same order.
+    Keys,
     /// The file has no tensor of the name.
     NoTensor,
     /// More levels than frames.
@@ -90,7 +90,7 @@ impl ErrorKind {
             Self::DuplicateMember => "structure.duplicate",
             Self::NotArray | Self::NotMembers | Self::Scalar => "structure.kind",
             Self::NoKeys => "structure.keys",
-            Self::NoKey => "structure.key",
+            Self::Keys => "structure.key",
             Self::NoTensor => "structure.tensor",
             Self::Frames { .. } => "limit.frames",
             Self::Text { .. } => "limit.schema",
@@ -133,7 +133,7 @@ impl ErrorKind {
             Self::NotMembers => "the \"value\" of a dictionary or a data class must be an object",
             Self::Scalar => "the \"value\" does not have the form of its \"data_type\"",
             Self::NoKeys => "a dictionary has no \"keys\", or they are not an object",
-            Self::NoKey => "a key of a dictionary is not in its \"keys\"",
+            Self::Keys => "the \"value\" and the \"keys\" of a dictionary differ from this key on",
             Self::NoTensor => "the file has no tensor of this name",
             Self::OtherType => "the value has another type than requested",
             Self::Number => "the number does not fit the requested type",

@@ -29,7 +29,7 @@
 //! | you want | use | memory besides the schema |
 //! |---|---|---|
 //! | values whose path you know | [`Node::get`], [`Node::item`], [`Node::read`] | none |
-//! | all values, in the file's order | [`Walk`] | a [`Frame`] of 16 bytes for each level |
+//! | all values, in the file's order | [`Walk`] | a [`Frame`] of 12 bytes for each level |
 //! | a type of your own | [`FromNode`] | none |
 //! | to write a structure | [`Tree`] and [`write()`] | a [`TreeFrame`] for each level |
 //!
@@ -66,7 +66,7 @@ pub use write::{Tree, TreeFrame, metadata, write};
 #[cfg(target_pointer_width = "32")]
 const _: () = {
     assert!(size_of::<Json<'_>>() == 12 && size_of::<Node<'_>>() == 12 && size_of::<Structure<'_>>() == 8);
-    assert!(size_of::<Frame>() == 16 && size_of::<Children<'_>>() == 24 && size_of::<Walk<'_, '_>>() == 24);
+    assert!(size_of::<Frame>() == 12 && size_of::<Children<'_>>() == 20 && size_of::<Walk<'_, '_>>() == 24);
     assert!(size_of::<Value<'_>>() <= 32 && size_of::<Key<'_>>() <= 32 && size_of::<Event<'_>>() <= 80);
     assert!(size_of::<Tree<'_>>() <= 24 && size_of::<TreeFrame<'_>>() <= 32);
     assert!(size_of::<Error>() <= 40 && size_of::<Explained<'_>>() <= 48);

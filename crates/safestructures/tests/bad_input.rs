@@ -102,8 +102,8 @@ fn each_error_has_its_sentence() {
         ),
         (
             list(&dict(&format!(r#"{{"a": {int}, "b": {int}}}"#), &format!(r#"{{"a": {int}}}"#))),
-            "error[structure.key] at byte 105 of the schema, in [0]: a key of a dictionary is not in its \
-             \"keys\": \"b\"",
+            "error[structure.key] at byte 105 of the schema, in [0]: the \"value\" and the \"keys\" of a \
+             dictionary differ from this key on: \"b\"",
         ),
         (
             list(&list(&list(""))),
@@ -116,16 +116,28 @@ fn each_error_has_its_sentence() {
 }
 
 #[test]
-fn keys_may_be_in_another_order() {
-    let schema = r#"{"data_type": "dict", "value": {"a": {"data_type": "NoneType", "value": null},
-        "b": {"data_type": "None", "value": null}}, "keys": {"b": 1, "c": 2, "a": 3}}"#;
-    let mut values = Structure::parse(schema).unwrap().root().children().unwrap();
-    let mut keys = Vec::new();
-    while let Some((key, _)) = values.next().expect("valid keys") {
-        let embedded_safestructures::Key::Entry { key, .. } = key else { panic!("no key") };
-        keys.push(schema.as_bytes()[key.at() as usize]);
+fn keys_must_be_those_of_the_values() {
+    let none = r#"{"data_type": "NoneType", "value": null}"#;
+    let dict = |values: &[&str], keys: &[&str]| {
+        let members = |names: &[&str]| {
+            let members: Vec<String> = names.iter().map(|name| format!("{name:?}: {none}")).collect();
+            members.join(", ")
+        };
+        format!(r#"{{"data_type": "dict", "value": {{{}}}, "keys": {{{}}}}}"#, members(values), members(keys))
+    };
+    assert_eq!(error(&dict(&["a", "b"], &["a", "b"])), "valid");
+    for (values, keys, at, name) in [
+        (&["a", "b"][..], &["a"][..], 79, "b"),
+        (&["a"], &["a", "b"], 136, "b"),
+        (&["a", "b"], &["b", "a"], 32, "a"),
+        (&[], &["a"], 44, "a"),
+    ] {
+        let sentence = format!(
+            "error[structure.key] at byte {at} of the schema: the \"value\" and the \"keys\" of a dictionary differ \
+             from this key on: {name:?}"
+        );
+        assert_eq!(error(&dict(values, keys)), sentence);
     }
-    assert_eq!(keys, b"31");
 }
 
 #[test]

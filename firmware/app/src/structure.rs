@@ -19,7 +19,7 @@ const LEVELS: usize = 4;
 /// # Errors
 /// Errors of the storage or the file. Lines printed before the error remain valid.
 ///
-/// *Memory*: a schema of 2,048 bytes, four frames of 16 bytes, and a window of 64 bytes, all on the stack.
+/// *Memory*: a schema of 2,048 bytes, four frames of 12 bytes, and a window of 64 bytes, all on the stack.
 #[inline(never)] // its stack is free again when it returns
 pub fn show_structure<S: ReadAt>(storage: S, sink: &mut Text<impl Write>) -> Result<u8, Failure<S::Error>> {
     let failed = |error| Failure::of_read(error, 0);
