@@ -72,14 +72,13 @@ impl Texts {
         fn text(bytes: &[u8]) -> &str {
             std::str::from_utf8(bytes).unwrap_or_default()
         }
-        let schema = text(self.schema.as_deref()?);
+        let schema = self.schema.as_deref()?;
         if schema.len() > LONGEST {
-            let capacity = LONGEST as u64;
-            let sentence = format!("not shown: its schema has more than {capacity} bytes");
+            let sentence = format!("not shown: its schema has more than {LONGEST} bytes");
             return Some(Err(Wrong { code: "limit.schema", at: 0, sentence }));
         }
         let version = check_version(self.version.as_deref().map(text));
-        let parsed = version.and_then(|()| Structure::parse(schema));
+        let parsed = version.and_then(|()| Structure::parse(text(schema)));
         Some(parsed.map_err(|error| Wrong::of(error, &error)))
     }
 }

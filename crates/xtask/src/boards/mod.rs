@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub use suite::{MINIMAL, QUICK, all, judge_other, quick, some};
+pub use suite::{EXAMPLES, MINIMAL, QUICK, all, judge_other, quick, some};
 
 /// A package below `firmware`: `package.metadata.firmware` in its manifest.
 #[derive(Deserialize, Clone, Default)]

@@ -14,12 +14,15 @@ const DEADLY: [i32; 2] = [99, 101];
 /// One board of each architecture.
 pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
 
+/// A board, and its cases with files of other projects, which are named after their programs.
+pub const EXAMPLES: (&str, [&str; 2]) = ("lm3s6965", ["regression", "structure"]);
+
 const RECORDINGS: &str = "the command accepts the boards' recordings";
 
 /// The packages that firmware engineers copy and that an emulator runs.
 pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
 
-/// The first boards read digits; the minimal programs pass all their cases.
+/// The first boards read digits; the examples run; the minimal programs pass all their cases.
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     let judge = |board: &'static Board| {
@@ -31,7 +34,18 @@ pub fn quick() -> Outcome {
     };
     let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
     tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::command()));
+    tally.add(examples()?);
     tally.add(some(MINIMAL.map(super::find).into_iter().collect::<Result<_, _>>()?, false)?);
+    Ok(tally)
+}
+
+fn examples() -> Outcome {
+    let (name, cases) = EXAMPLES;
+    let board = super::find(name)?;
+    let _held = board.lock()?;
+    let mut tally =
+        Tally::of(&format!("{name} builds examples"), board.build("", &cases)?.capture().map(drop));
+    cases.iter().for_each(|case| tally.check(&format!("{name} {case}"), judge_case(board, case, false)));
     Ok(tally)
 }
 

@@ -49,7 +49,7 @@ impl Need {
                 vec![machine::need_32_bit_linking(&workspace::target_dir()), target(super::targets::X86_32)]
             }
             Self::QuickBoards => {
-                let names = boards::QUICK.into_iter().chain(boards::MINIMAL);
+                let names = boards::QUICK.into_iter().chain(boards::MINIMAL).chain([boards::EXAMPLES.0]);
                 names.map(|name| boards::find(name)?.prepare()).collect()
             }
             Self::Boards => match boards::boards() {
