@@ -5,9 +5,9 @@ use crate::json::Json;
 use crate::structure::Structure;
 use core::fmt;
 
-/// An error of a structure, from [`Structure::explain`]. `Display` is its sentence, with the path and the name
-/// that it is about: `error[structure.tensor] at byte 83 of the schema, in ["layers"][0]: the file has no
-/// tensor of this name: "7"`.
+/// An error of a structure, from [`Structure::explain`]. `Display` is its sentence, with the path and the
+/// name that it is about: `error[structure.tensor] at byte 83 of the schema, in ["layers"][0]: the file has
+/// no tensor of this name: "7"`.
 ///
 /// *Memory*: 48 bytes on a 32-bit target, `Copy`. Printing takes no memory for the path.
 #[derive(Clone, Copy, Debug)]

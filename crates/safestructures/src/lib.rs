@@ -2,8 +2,8 @@
 //! names is imported or executed.
 //!
 //! The Python package safestructures stores lists, tuples, sets, dictionaries, data classes, numbers, texts,
-//! `None` and tensors in a safetensors file. The tensors are those of the file; `__metadata__` has a schema in
-//! JSON that says how they are nested, in version [`VERSION`].
+//! `None` and tensors in a safetensors file. The tensors are those of the file; `__metadata__` has a schema
+//! in JSON that says how they are nested, in version [`VERSION`].
 //!
 //! ```
 //! use embedded_safestructures::{LoadError, Structure};
@@ -13,7 +13,8 @@
 //! fn load<S: ReadAt>(storage: S, bias: &mut [f32; 3]) -> Result<Option<f32>, LoadError<S::Error>> {
 //!     let (mut text, mut window) = ([0; 2048], [0; 64]); // `text` is for the schema
 //!     let mut model = Model::open(storage, &mut window)?;
-//!     let Some(structure) = Structure::of_model(&mut model, &mut text, &mut window)? else { return Ok(None) };
+//!     let structure = Structure::of_model(&mut model, &mut text, &mut window)?;
+//!     let Some(structure) = structure else { return Ok(None) };
 //!     let root = structure.root();
 //!     let tensor = root.get("layers")?.item(0)?.get("bias")?.find(&mut model, &mut window)?;
 //!     model.reader(&tensor)?.values().read_exact(bias)?;

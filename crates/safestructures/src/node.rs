@@ -279,8 +279,8 @@ impl<'t> Node<'t> {
     /// Finds the tensor that the value names, in a pass over the header of the model.
     ///
     /// # Errors
-    /// [`ErrorKind::NoTensor`] when the file has none of this name; [`ErrorKind::OtherType`] when the value is
-    /// no tensor; those of [`Model::find`]. A name with escapes is decoded into the window.
+    /// [`ErrorKind::NoTensor`] when the file has none of this name; [`ErrorKind::OtherType`] when the value
+    /// is no tensor; those of [`Model::find`]. A name with escapes is decoded into the window.
     pub fn find<S: ReadAt>(
         self,
         model: &mut Model<S>,
@@ -399,8 +399,8 @@ impl<'t> Children<'t> {
     /// Returns the next value and where it is, or `None` after the last one.
     ///
     /// # Errors
-    /// [`ErrorKind::Keys`] when the next key of a dictionary is not the next of its `"keys"`: the package writes
-    /// both in the same order. Every further call returns the same error.
+    /// [`ErrorKind::Keys`] when the next key of a dictionary is not the next of its `"keys"`: the package
+    /// writes both in the same order. Every further call returns the same error.
     #[allow(clippy::should_implement_trait)] // it can fail, and a loop over results would have no end
     pub fn next(&mut self) -> Result<Option<(Key<'t>, Node<'t>)>, Error> {
         let text = self.text;

@@ -57,7 +57,9 @@ pub enum Event<'t> {
 /// let mut walk = Structure::parse(schema)?.walk(&mut frames);
 /// while let Some(event) = walk.next()? {
 ///     match event {
-///         Event::Value { key: Key::Index(index), value: Value::Int(digits), .. } => println!("{index}: {digits}"),
+///         Event::Value { key: Key::Index(index), value: Value::Int(digits), .. } => {
+///             println!("{index}: {digits}");
+///         }
 ///         Event::Value { value: Value::Container(container, values), .. } => {
 ///             println!("{} of {}", container.data_type(), values.count());
 ///         }

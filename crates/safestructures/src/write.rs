@@ -47,8 +47,8 @@ pub enum Tree<'a> {
     Tuple(&'a [Self]),
     /// A set. Its values must be ones that Python can hash, and different.
     Set(&'a [Self]),
-    /// A dictionary: its keys, which must be different, and their values. A key is `None`, a boolean, a number
-    /// or a text.
+    /// A dictionary: its keys, which must be different, and their values. A key is `None`, a boolean, a
+    /// number or a text.
     Dict(&'a [(Self, Self)]),
     /// A data class: its fields and their values.
     Dataclass(&'a [(&'a str, Self)]),
@@ -114,8 +114,8 @@ pub const fn metadata(schema: &str) -> [(&'static str, &str); 2] {
 /// # Errors
 /// [`ErrorKind::Text`] when `text` is too small, with the bytes needed; [`ErrorKind::Frames`] when there are
 /// too few frames; [`ErrorKind::KeyType`] for a key that is a container, a tensor or a type of one's own;
-/// [`ErrorKind::Json`] when the value of a type of one's own is not JSON. The offset is the byte of the schema
-/// that would have been next.
+/// [`ErrorKind::Json`] when the value of a type of one's own is not JSON. The offset is the byte of the
+/// schema that would have been next.
 pub fn write<'a, 'b>(
     tree: &Tree<'a>,
     frames: &mut [TreeFrame<'a>],

@@ -28,13 +28,19 @@ fn list(values: &str) -> String {
     format!(r#"{{"data_type": "list", "value": [{values}]}}"#)
 }
 
+const INT: &str = r#"{"data_type": "int", "value": "1"}"#;
+
+/// Compares the sentences of these schemas.
+fn assert_sentences(cases: &[(String, &str)]) {
+    for (schema, sentence) in cases {
+        assert_eq!(error(schema), *sentence, "{schema}");
+    }
+}
+
 #[test]
-fn each_error_has_its_sentence() {
-    let int = r#"{"data_type": "int", "value": "1"}"#;
-    let dict =
-        |value: &str, keys: &str| format!(r#"{{"data_type": "dict", "value": {value}, "keys": {keys}}}"#);
-    for (schema, sentence) in [
-        (list(int), "valid"),
+fn text_that_is_not_json_is_rejected() {
+    assert_sentences(&[
+        (list(INT), "valid"),
         (String::new(), "error[json.end] at byte 0 of the schema: the schema ends inside its JSON"),
         (
             list("")[..10].to_owned(),
@@ -45,19 +51,27 @@ fn each_error_has_its_sentence() {
             "error[json.syntax] at byte 34 of the schema: unexpected ']' in the JSON of the schema",
         ),
         (
-            format!("{int} 7"),
+            format!("{INT} 7"),
             "error[json.syntax] at byte 35 of the schema: unexpected '7' in the JSON of the schema",
         ),
         (
-            format!(r#"{int}}},"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"":{int}"#),
+            format!(r#"{INT}}},"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"":{INT}"#),
             "error[json.syntax] at byte 34 of the schema: unexpected '}' in the JSON of the schema",
         ),
         (
             "[".repeat(126),
             "error[json.depth] at byte 125 of the schema: the schema has more than 125 open brackets",
         ),
+    ]);
+}
+
+#[test]
+fn values_of_a_wrong_form_are_rejected() {
+    let dict =
+        |value: &str, keys: &str| format!(r#"{{"data_type": "dict", "value": {value}, "keys": {keys}}}"#);
+    assert_sentences(&[
         (
-            list(&format!("{int}, 7")),
+            list(&format!("{INT}, 7")),
             "error[structure.object] at byte 68 of the schema, in [1]: a value must be an object with \
              \"data_type\" and \"value\"",
         ),
@@ -90,6 +104,8 @@ fn each_error_has_its_sentence() {
             "error[structure.kind] at byte 64 of the schema, in [0]: the \"value\" of a list, a tuple or a set \
              must be an array",
         ),
+    ]);
+    assert_sentences(&[
         (
             list(&dict("[]", "{}")),
             "error[structure.kind] at byte 63 of the schema, in [0]: the \"value\" of a dictionary or a data \
@@ -101,7 +117,7 @@ fn each_error_has_its_sentence() {
              not an object",
         ),
         (
-            list(&dict(&format!(r#"{{"a": {int}, "b": {int}}}"#), &format!(r#"{{"a": {int}}}"#))),
+            list(&dict(&format!(r#"{{"a": {INT}, "b": {INT}}}"#), &format!(r#"{{"a": {INT}}}"#))),
             "error[structure.key] at byte 105 of the schema, in [0]: the \"value\" and the \"keys\" of a \
              dictionary differ from this key on: \"b\"",
         ),
@@ -110,9 +126,7 @@ fn each_error_has_its_sentence() {
             "error[limit.frames] at byte 64 of the schema, in [0][0]: too many levels: 3 frames needed, 2 \
              available",
         ),
-    ] {
-        assert_eq!(error(&schema), sentence, "{schema}");
-    }
+    ]);
 }
 
 #[test]

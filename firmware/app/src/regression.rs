@@ -64,8 +64,8 @@ impl Regression {
         Ok(Self { coefficients, intercept })
     }
 
-    /// Predicts the target of a sample. The products are added in aprender's order, so that the result has the
-    /// same bits.
+    /// Predicts the target of a sample. The products are added in aprender's order, so that the result has
+    /// the same bits.
     #[inline(never)] // so that its instructions can be counted
     pub fn predict(&self, features: &[f32; FEATURES]) -> f32 {
         let products = features.iter().zip(&self.coefficients).map(|(feature, factor)| feature * factor);

@@ -12,9 +12,9 @@ const SCHEMA: usize = 2048;
 /// The most levels of containers.
 const LEVELS: usize = 4;
 
-/// Prints the structure in this storage: a line for each value, with the sum of each tensor, and what firmware
-/// does that knows its structure. Returns the exit code of the program, which is not 0 if the structure is
-/// wrong: its error is printed.
+/// Prints the structure in this storage: a line for each value, with the sum of each tensor, and what
+/// firmware does that knows its structure. Returns the exit code of the program, which is not 0 if the
+/// structure is wrong: its error is printed.
 ///
 /// # Errors
 /// Errors of the storage or the file. Lines printed before the error remain valid.

@@ -47,8 +47,8 @@ fn samples(from: u32, count: u32) -> Outcome<Matrix<f32>> {
     Ok(Matrix::from_vec(count as usize, FEATURES, values)?)
 }
 
-/// Returns a regression that is fitted to a known one, with noise. The samples that are predicted are not among
-/// those that it is trained with.
+/// Returns a regression that is fitted to a known one, with noise. The samples that are predicted are not
+/// among those that it is trained with.
 fn trained() -> Outcome<LinearRegression> {
     let x = samples(SAMPLES, 256)?;
     let y: Vec<f32> = (SAMPLES..SAMPLES + 256).map(target).collect();

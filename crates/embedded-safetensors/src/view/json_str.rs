@@ -26,8 +26,8 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Returns the string whose opening quote is at a byte of a text: for programs that read the JSON in a
-    /// value of `__metadata__`. [`at`](Self::at) is then an offset in that text. If the text is not valid JSON,
-    /// neither need the characters be those of a string.
+    /// value of `__metadata__`. [`at`](Self::at) is then an offset in that text. If the text is not valid
+    /// JSON, neither need the characters be those of a string.
     pub fn opening_at(text: &'a [u8], at: u64) -> Self {
         let at = low_u32(at);
         let text = text.get(at as usize..).and_then(|text| text.get(1..)).unwrap_or(&[]);

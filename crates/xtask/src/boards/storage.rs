@@ -111,9 +111,10 @@ fn replace(file: &mut [u8], bytes: &[u8], other: &[u8]) -> Result<(), String> {
 }
 
 /// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt`, `NAME/cut` and
-/// `NAME/short`; the model of the minimal programs as `minimal`; a file of safestructures as `structure`, with
-/// another version or a key that does not match as `structure/version` and `structure/key`; the conformance
-/// vectors as `vectors`, their expectations as `manifest`, and `manifest/wrong` with two wrong expectations.
+/// `NAME/short`; the model of the minimal programs as `minimal`; a file of safestructures as `structure`,
+/// with another version or a key that does not match as `structure/version` and `structure/key`; the
+/// conformance vectors as `vectors`, their expectations as `manifest`, and `manifest/wrong` with two wrong
+/// expectations.
 pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
     let (name, damage) = file.split_once('/').unwrap_or((file, ""));
     let valid = workspace::read(&path(name)?)?;
