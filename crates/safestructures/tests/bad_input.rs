@@ -67,8 +67,6 @@ fn text_that_is_not_json_is_rejected() {
 
 #[test]
 fn values_of_a_wrong_form_are_rejected() {
-    let dict =
-        |value: &str, keys: &str| format!(r#"{{"data_type": "dict", "value": {value}, "keys": {keys}}}"#);
     assert_sentences(&[
         (
             list(&format!("{INT}, 7")),
@@ -105,6 +103,12 @@ fn values_of_a_wrong_form_are_rejected() {
              must be an array",
         ),
     ]);
+}
+
+#[test]
+fn containers_of_a_wrong_form_are_rejected() {
+    let dict =
+        |value: &str, keys: &str| format!(r#"{{"data_type": "dict", "value": {value}, "keys": {keys}}}"#);
     assert_sentences(&[
         (
             list(&dict("[]", "{}")),
