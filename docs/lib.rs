@@ -20,6 +20,8 @@ pages! {
     models_in_flash = "src/models-in-flash.md";
     streaming_input = "src/streaming-input.md";
     metadata = "src/metadata.md";
+    structures = "src/structures.md";
+    aprender = "src/aprender.md";
     integrity = "src/integrity.md";
     asynch = "src/async.md";
     desktop_files = "src/desktop-files.md";

@@ -7,6 +7,8 @@ use crate::json::Pieces;
 use crate::number::digits;
 use crate::source::Source;
 use crate::sums::sha256_of;
+use crate::text::Beginning;
+use embedded_safestructures::SCHEMA;
 use embedded_safetensors::{Dtype, header::Event, validate::Summary};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
@@ -184,10 +186,11 @@ pub fn in_file(data_start: u64, offsets: Range<u64>) -> Result<Range<u64>, NotRe
     range.map(|(start, end)| start..end).ok_or_else(NotRead::changed)
 }
 
-/// Prints the metadata as a member of an object.
-pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
+/// Prints the metadata as a member of an object. Returns whether one of its keys is that of a structure.
+pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<bool, Trouble> {
     out.write_all(b",\"metadata\":")?;
-    let mut metadata = Metadata { out, pieces: Pieces::default(), in_string: false, any: false };
+    let (pieces, key) = (Pieces::default(), Beginning::default());
+    let mut metadata = Metadata { out, pieces, in_string: false, any: false, key, has_structure: false };
     let mut exists = false;
     visit(source, |event, _, _| -> Result<_, Trouble> {
         metadata.see(event)?;
@@ -195,10 +198,11 @@ pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), T
         let settled = exists || matches!(event, Event::MetadataNull);
         Ok(if settled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
+    let has_structure = metadata.has_structure;
     if !exists {
         out.write_all(b"null")?;
     }
-    Ok(())
+    Ok(has_structure)
 }
 
 struct Metadata<'o, W> {
@@ -206,6 +210,8 @@ struct Metadata<'o, W> {
     pieces: Pieces,
     in_string: bool,
     any: bool,
+    key: Beginning,
+    has_structure: bool,
 }
 
 impl<W: Write> Metadata<'_, W> {
@@ -215,6 +221,8 @@ impl<W: Write> Metadata<'_, W> {
             Event::KeyEnd => {
                 self.print_key(b"")?;
                 self.any = true;
+                self.has_structure |= self.key.text() == SCHEMA;
+                self.key.clear();
                 self.end_string(b"\":")
             }
             Event::Value(piece) => self.print_string(b"", piece.as_bytes()),
@@ -228,6 +236,7 @@ impl<W: Write> Metadata<'_, W> {
     }
 
     fn print_key(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.key.push(piece);
         self.print_string(if self.any { b"," } else { b"{" }, piece)
     }
 

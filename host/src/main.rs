@@ -45,6 +45,7 @@ mod siblings;
 mod sliced;
 mod slicing;
 mod source;
+mod structure;
 mod sums;
 mod table;
 mod text;

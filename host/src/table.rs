@@ -6,7 +6,9 @@ use crate::header::visit;
 use crate::picture::{block, is_ascii, width};
 use crate::rows::{Row, each_row};
 use crate::source::Source;
+use crate::structure;
 use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted, quoted_short};
+use embedded_safestructures::SCHEMA;
 use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
 use safetensors_emit::plan::Sizes;
 use std::io::{self, Write};
@@ -46,9 +48,12 @@ pub fn print(
         writeln!(out)?;
     }
     print_layout(source, summary, &facts, out)?;
-    print_keys(source, out)?;
+    let has_structure = print_keys(source, out)?;
     print_device(&facts, out)?;
-    Ok(())
+    match listing.filter(|_| has_structure) {
+        Some(listing) => structure::print(source, listing, out),
+        None => Ok(()),
+    }
 }
 
 /// Uses the listing if there is one.
@@ -208,14 +213,16 @@ fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
 }
 
-fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
-    let mut key = Beginning::default();
+/// Returns whether one of the keys is that of a structure.
+fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<bool, Trouble> {
+    let (mut key, mut has_structure) = (Beginning::default(), false);
     let mut before = "  metadata: ";
     visit(source, |event, _, _| -> Result<_, Trouble> {
         match event {
             Event::Key(piece) => key.push(piece.as_bytes()),
             Event::KeyEnd => {
                 write!(out, "{before}{}", quoted(key.text()))?;
+                has_structure |= key.text() == SCHEMA;
                 key.clear();
                 before = ", ";
             }
@@ -227,5 +234,5 @@ fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> 
     if before == ", " {
         writeln!(out)?;
     }
-    Ok(())
+    Ok(has_structure)
 }

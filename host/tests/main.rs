@@ -29,5 +29,6 @@ mod shards;
 mod slice;
 mod split;
 mod stdin;
+mod structure;
 mod support;
 mod terminal;

@@ -111,6 +111,8 @@ fn files() -> Place {
     place.put("torn.safetensors", &file(torn, &[b'x'; 8256]));
     place.put("old.safetensors", &file(old, b"xx"));
     place.put("gptq.safetensors", &layer_of_gptq());
+    let structure = folder().join("../tests/structures/files/own-type.safetensors");
+    place.put("structure.safetensors", &fs::read(structure).expect("a file of safestructures"));
     for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {
         let source = folder().join(format!("../firmware/app/models/{source}.safetensors"));
         place.put(name, &fs::read(&source).expect("a model of the firmware"));

@@ -4,6 +4,8 @@
 //! $ cargo run --release --example desktop -- digits models/digits-f16.safetensors
 //! $ cargo run --release --example desktop -- integer models/digits-i8.safetensors
 //! $ cargo run --release --example desktop -- multiply models/quantised.safetensors
+//! $ cargo run --release --example desktop -- predict models/regression.safetensors
+//! $ cargo run --release --example desktop --features structures -- structure FILE
 //! $ cargo run --release --example desktop -- \
 //!     record models/digits-f16.safetensors recording.safetensors riscv-virt
 //! $ cargo run --release --example desktop --features vectors -- \
@@ -11,7 +13,7 @@
 //! ```
 
 use app::{
-    Failure, FailureSink, Integer, ModelLocation, Observer, Recording, Sink, Text, multiply, origin,
+    Failure, FailureSink, Integer, ModelLocation, Observer, Recording, Sink, Text, multiply, origin, predict,
     read_digits, read_digits_in_integers,
 };
 use embedded_safetensors::{View, WriteError};
@@ -33,15 +35,28 @@ fn main() -> ExitCode {
             let file = File::open(model).map_err(Failure::NoModel);
             ended(file.and_then(|file| multiply(file, &mut console)), &mut console)
         }
+        ["predict", model] => {
+            let file = File::open(model).map_err(Failure::NoModel);
+            ended(file.and_then(|file| predict(file, &mut console, &mut ())), &mut console)
+        }
+        #[cfg(feature = "structures")]
+        ["structure", model] => {
+            let file = File::open(model).map_err(Failure::NoModel);
+            match file.and_then(|file| app::show_structure(file, &mut console)) {
+                Ok(code) => code.into(),
+                Err(failure) => ended(Err(failure), &mut console),
+            }
+        }
         ["record", model, recording] => record(model, recording, "desktop", &mut console),
         ["record", model, recording, board] => record(model, recording, board, &mut console),
         #[cfg(feature = "vectors")]
         ["vectors", manifest, pack] => vectors(manifest, pack, &mut console),
         _ => {
             eprintln!(
-                "usage: desktop digits MODEL | integer MODEL | multiply MODEL | record MODEL RECORDING [BOARD]"
+                "usage: desktop digits MODEL | integer MODEL | multiply MODEL | predict MODEL | record MODEL RECORDING [BOARD]"
             );
             eprintln!("       desktop vectors MANIFEST PACK    (with the feature `vectors`)");
+            eprintln!("       desktop structure FILE           (with the feature `structures`)");
             ExitCode::from(USAGE)
         }
     }

@@ -15,8 +15,11 @@ mod integer;
 mod network;
 mod quantised;
 mod recording;
+mod regression;
 mod report;
 mod storage;
+#[cfg(feature = "structures")]
+mod structure;
 #[cfg(feature = "vectors")]
 pub mod vectors;
 #[cfg(feature = "wrong-models")]
@@ -29,9 +32,12 @@ pub use integer::{Dense, Integer};
 pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use quantised::multiply;
 pub use recording::{Recording, origin};
+pub use regression::{Counter, FEATURES, Regression, SAMPLES, features, predict};
 #[cfg(feature = "defmt")]
 pub use report::Defmt;
 pub use report::{Event, FailureSink, Sink, Text};
 pub use storage::{Counted, Reads};
+#[cfg(feature = "structures")]
+pub use structure::show_structure;
 #[cfg(feature = "wrong-models")]
 pub use wrong_models::reject_wrong_models;

@@ -76,6 +76,18 @@ pub enum Event<'a> {
         /// The product with its integers, as bits.
         of_integers: u32,
     },
+    /// A regression has predicted the target of a sample.
+    Prediction {
+        /// The sample, counted from 0.
+        sample: u32,
+        /// The prediction, as bits.
+        bits: u32,
+    },
+    /// How many instructions a prediction takes.
+    Instructions {
+        /// The largest number of all predictions.
+        instructions: u32,
+    },
     /// The verdict about a conformance vector.
     #[cfg(feature = "vectors")]
     Vector {
@@ -122,6 +134,8 @@ sentences! {
         "recorded: {} bytes, {} guesses and {} activations for each", bytes, images, values;
     Self::Product { matrix, row, of_values, of_integers } =>
         "product of {}, row {}: {:08x} of values, {:08x} of integers", matrix, row, of_values, of_integers;
+    Self::Prediction { sample, bits } => "prediction {}: {:08x}", sample, bits;
+    Self::Instructions { instructions } => "instructions: {} for a prediction", instructions;
     #[cfg(feature = "vectors")]
     Self::Vector { id, outcome } => "vector {}: {}", id, outcome;
     #[cfg(feature = "vectors")]

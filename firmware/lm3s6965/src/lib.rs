@@ -7,13 +7,17 @@ mod file;
 mod interop;
 mod quantised;
 mod registers;
+mod regression;
 mod ssi;
+mod structure;
 mod vectors;
 
 pub use card::{Card, CardError, DescribedError, NoClock, Pause, Slot};
 pub use digits::read_digits;
 pub use interop::read_files;
 pub use quantised::multiply;
+pub use regression::predict;
+pub use structure::show_structure;
 pub use vectors::judge_vectors;
 
 use app::Text;

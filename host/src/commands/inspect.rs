@@ -10,7 +10,7 @@ use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::validation::open_valid;
 use crate::verdict::Verdict;
-use crate::{dump, json, sharded, table};
+use crate::{dump, json, sharded, structure, table};
 use embedded_safetensors::{index::IndexedTensor, validate::Summary};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -100,7 +100,9 @@ fn print_object(
     match listing {
         Some(listing) => {
             dump::tensors(listing, data_start, out)?;
-            print_metadata(source, out)?;
+            if print_metadata(source, out)? {
+                structure::print_json(source, listing, out)?;
+            }
             listing.iter().for_each(|tensor| facts.add(&(*tensor).into()));
         }
         None => {

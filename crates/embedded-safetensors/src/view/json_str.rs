@@ -25,11 +25,12 @@ impl<'a> JsonStr<'a> {
         Self { text, at, is_plain: !has_escapes(text) }
     }
 
-    /// Returns the string of a valid header whose opening quote is at `at`.
-    #[cfg(all(feature = "std", any(unix, windows)))]
-    pub(super) fn opening_at(file: &'a [u8], at: u64) -> Self {
+    /// Returns the string whose opening quote is at a byte of a text: for programs that read the JSON in a
+    /// value of `__metadata__`. [`at`](Self::at) is then an offset in that text. If the text is not valid
+    /// JSON, neither need the characters be those of a string.
+    pub fn opening_at(text: &'a [u8], at: u64) -> Self {
         let at = low_u32(at);
-        let text = file.get(at as usize + 1..).unwrap_or(&[]);
+        let text = text.get(at as usize..).and_then(|text| text.get(1..)).unwrap_or(&[]);
         let (mut len, mut is_escaped) = (0, false);
         for byte in text {
             if *byte == b'"' && !is_escaped {

@@ -20,6 +20,10 @@ pub struct Conditions {
     /// Every product with a quantised matrix has the bits that this computer computes with this model, and
     /// numpy.
     multiplies: Option<String>,
+    /// Every prediction has the bits that this computer computes with this model, and aprender.
+    predicts: Option<String>,
+    /// Every value of the structure in this file is printed as on this computer.
+    shows: Option<String>,
     /// Every vector gets the verdict that this computer gives it.
     #[serde(default)]
     judges: bool,
@@ -49,6 +53,16 @@ impl Conditions {
             same_lines(BEGINNING, &here, ended)?;
             same_lines(BEGINNING, &workspace::text(&workspace::root().join(PRODUCTS))?, ended)?;
         }
+        if let Some(model) = &self.predicts {
+            const BEGINNING: &str = "prediction ";
+            let here = run_here(&["predict".into(), storage::model_path(model)])?;
+            same_lines(BEGINNING, &here, ended)?;
+            same_lines(BEGINNING, &workspace::text(&workspace::root().join(PREDICTIONS))?, ended)?;
+        }
+        if let Some(file) = &self.shows {
+            let here = run_here(&["structure".into(), storage::path(file)?])?;
+            same_lines("value: ", &here, ended)?;
+        }
         if self.judges {
             let words = ["vectors".into(), storage::manifest(), storage::vectors()?];
             same_lines("vector", &run_here(&words)?, ended)?;
@@ -72,12 +86,15 @@ impl Conditions {
 /// The products that numpy computes.
 const PRODUCTS: &str = "tests/quantised/products.txt";
 
+/// The predictions of the crate aprender when it trained the model.
+const PREDICTIONS: &str = "tests/aprender/predictions.txt";
+
 /// `firmware/app` on this computer, which computes what boards must print; without the log, which only a
 /// device can send.
 fn app(subcommand: &str) -> Run {
     let run = own_cargo().dir(&workspace::root().join("firmware/app"));
     let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("firmware/app"));
-    run.args([subcommand, "--locked", "--quiet", "--features", "vectors"])
+    run.args([subcommand, "--locked", "--quiet", "--features", "structures,vectors"])
 }
 
 /// Runs its tests, which cover the code that all boards share.

@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub use suite::{INTEROP, MINIMAL, QUICK, all, judge_other, quick, run_case, some};
+pub use suite::{EXAMPLES, INTEROP, MINIMAL, QUICK, all, judge_other, quick, run_case, some};
 
 /// A package below `firmware`: `package.metadata.firmware` in its manifest.
 #[derive(Deserialize, Clone, Default)]
@@ -70,6 +70,9 @@ pub struct Case {
     pub features: String,
     #[serde(default)]
     pub exit: i32,
+    /// The clock of QEMU counts instructions, each of which takes 1024 ns.
+    #[serde(default)]
+    pub counts: bool,
     #[serde(flatten)]
     storage: storage::Storage,
     #[serde(flatten)]

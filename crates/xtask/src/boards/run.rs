@@ -142,7 +142,8 @@ impl Board {
                 let silent =
                     "-display none -monitor none -serial none -semihosting-config enable=on,target=native";
                 let run = run.args(silent.split(' ')).args(case.storage.options(image)?);
-                run.args(options.split_whitespace()).args([program])
+                let clock: &[&str] = if case.counts { &["-icount", "shift=10,sleep=off"] } else { &[] };
+                run.args(clock).args(options.split_whitespace()).args([program])
             }
         })
     }

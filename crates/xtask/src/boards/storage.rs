@@ -110,8 +110,10 @@ fn replace(file: &mut [u8], bytes: &[u8], other: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt` and `NAME/cut`; the
-/// model of the minimal programs as `minimal`; that of another framework as `interop/FRAMEWORK/FILE`; the
+/// Returns the contents of a file: a committed model as `NAME`, damaged as `NAME/corrupt`, `NAME/cut` and
+/// `NAME/short`; the model of the minimal programs as `minimal`; that of another framework as
+/// `interop/FRAMEWORK/FILE`; a file of safestructures as `structure`, with another version or a key that does
+/// not match as `structure/version` and `structure/key`; the
 /// conformance vectors as `vectors`, their expectations as `manifest`, and `manifest/wrong` with two wrong
 /// expectations.
 pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
@@ -120,19 +122,34 @@ pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
         return workspace::read(&path.with_extension("safetensors"));
     }
     let (name, damage) = file.split_once('/').unwrap_or((file, ""));
-    let valid = workspace::read(&match name {
-        "manifest" => manifest(),
-        "vectors" => vectors()?,
-        "minimal" => workspace::root().join("firmware/minimal/model.safetensors"),
-        model => model_path(model),
-    })?;
+    let valid = workspace::read(&path(name)?)?;
     match damage {
         "" => Ok(valid),
         "corrupt" => corrupt(valid),
+        "short" => Ok(valid[..5].to_vec()),
+        "version" => changed(valid, "1.0.0", "2.0.0"),
+        "key" => changed(valid, r#"{\"0\": {\"data_type\": \"int"#, r#"{\"2\": {\"data_type\": \"int"#),
         "cut" => Ok(valid[..valid.len().saturating_sub(1000)].to_vec()),
         "wrong" => wrong(valid),
         _ => Err(format!("unknown kind of damage \"{damage}\"")),
     }
+}
+
+/// Returns the path of a file.
+pub fn path(name: &str) -> Result<PathBuf, String> {
+    Ok(match name {
+        "manifest" => manifest(),
+        "vectors" => vectors()?,
+        "minimal" => workspace::root().join("firmware/minimal/model.safetensors"),
+        "structure" => workspace::root().join("tests/structures/files/training.safetensors"),
+        model => model_path(model),
+    })
+}
+
+/// Returns a file in which a text is replaced by another of the same length.
+fn changed(mut file: Vec<u8>, text: &str, other: &str) -> Result<Vec<u8>, String> {
+    replace(&mut file, text.as_bytes(), other.as_bytes())?;
+    Ok(file)
 }
 
 /// Returns the path of a committed model.

@@ -14,19 +14,22 @@ const DEADLY: [i32; 2] = [99, 101];
 /// One board of each architecture.
 pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
 
+/// A board, and its case with the files of other frameworks.
+pub const INTEROP: [&str; 2] = ["lm3s6965", "interop"];
+
+/// Boards, and their cases with files of other projects.
+pub const EXAMPLES: [[&str; 2]; 3] = [INTEROP, ["lm3s6965", "regression"], ["lm3s6965", "structure"]];
+
 const RECORDINGS: &str = "the command accepts the boards' recordings";
 
 /// The packages that firmware engineers copy and that an emulator runs.
 pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
 
-/// The board that reads the files of other frameworks, and its case.
-pub const INTEROP: [&str; 2] = ["lm3s6965", "interop"];
-
-/// The first boards read digits, another one the files of other frameworks; the minimal programs pass all
-/// their cases.
+/// The first boards read digits, another one the files of other projects; the minimal programs pass all their
+/// cases.
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let cases: Vec<_> = QUICK.map(|board| [board, DIGITS]).into_iter().chain([INTEROP]).collect();
+    let cases: Vec<_> = QUICK.map(|board| [board, DIGITS]).into_iter().chain(EXAMPLES).collect();
     let judge =
         |[board, case]: [&str; 2]| Tally::of(&format!("{board} {case}"), run_case(board, case, false));
     let mut tally: Tally = side_by_side(cases, judge).into_iter().sum();

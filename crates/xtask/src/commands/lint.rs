@@ -31,9 +31,10 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The published packages; each depends only on those before it.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "embedded-safetensors-macros",
     "embedded-safetensors",
+    "embedded-safestructures",
     "safetensors-files",
     "safetensors-convert",
     "safetensors-emit",
@@ -44,9 +45,17 @@ const PACKAGES: [&str; 7] = [
 /// The package of the C API, which is not a member of the workspace.
 const C_API: &str = "crates/safetensors-c";
 
+/// The package that trains with aprender. The stage `aprender` compiles it.
+const APRENDER: &str = "tests/aprender";
+
 /// Those with public documentation.
-const LIBRARIES: [&str; 4] =
-    ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-emit", "safetensors-files"];
+const LIBRARIES: [&str; 5] = [
+    "embedded-safetensors-macros",
+    "embedded-safetensors",
+    "embedded-safestructures",
+    "safetensors-emit",
+    "safetensors-files",
+];
 
 fn format() -> Outcome {
     let mut tally = Tally::of("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
@@ -54,8 +63,10 @@ fn format() -> Outcome {
         let fmt = own_cargo().dir(&package.folder()).args(["fmt", "--check"]);
         tally.check(&format!("firmware/{}", package.name), fmt.check());
     }
-    let c = own_cargo().dir(&workspace::root().join(C_API)).args(["fmt", "--check"]);
-    tally.check(C_API, c.check());
+    for package in [C_API, APRENDER] {
+        let fmt = own_cargo().dir(&workspace::root().join(package)).args(["fmt", "--check"]);
+        tally.check(package, fmt.check());
+    }
     for adapter in interop::rust_adapters()? {
         let fmt = own_cargo().dir(&adapter).args(["fmt", "--check"]);
         tally.check(&adapter.display().to_string(), fmt.check());

@@ -17,7 +17,7 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
-use scripts::{READERS, TESTS, TRAINING};
+use scripts::{READERS, STRUCTURES, TESTS, TRAINING};
 
 pub use scripts::{write_tables, write_vectors};
 pub use suites::{command, release_command};
@@ -66,7 +66,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 37] = [
+pub const STAGES: [Stage; 39] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -95,7 +95,7 @@ pub const STAGES: [Stage; 37] = [
     .needs(&[Need::Emulators]),
     quick(
         "boards",
-        "boards read digits and the files of other frameworks under QEMU; the minimal programs run",
+        "boards read digits and files of other projects under QEMU; the minimal programs run",
         boards::quick,
     )
     .needs(&[Need::QuickBoards]),
@@ -188,6 +188,13 @@ pub const STAGES: [Stage; 37] = [
         .needs(&[Need::Python(TESTS)]),
     deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)
         .needs(&[Need::Python(TESTS)]),
+    deep(
+        "structures",
+        "files of Python's safestructures, and one that the library writes",
+        scripts::structures,
+    )
+    .needs(&[Need::Python(STRUCTURES)]),
+    deep("aprender", "a regression of the crate aprender, and the round trip", scripts::aprender),
     deep(
         "desktop",
         "the command agrees with Python's numpy, safetensors and huggingface_hub",

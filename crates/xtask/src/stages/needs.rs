@@ -49,8 +49,8 @@ impl Need {
                 vec![machine::need_32_bit_linking(&workspace::target_dir()), target(super::targets::X86_32)]
             }
             Self::QuickBoards => {
-                let [interop, _] = boards::INTEROP;
-                let names = boards::QUICK.into_iter().chain(boards::MINIMAL).chain([interop]);
+                let examples = boards::EXAMPLES.map(|[name, _]| name);
+                let names = boards::QUICK.into_iter().chain(boards::MINIMAL).chain(examples);
                 names.map(|name| boards::find(name)?.prepare()).collect()
             }
             Self::Boards => match boards::boards() {

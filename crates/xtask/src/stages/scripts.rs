@@ -19,6 +19,8 @@ pub type Packages = [&'static str; 2];
 pub const TESTS: Packages = ["python-tests", "tests"];
 /// ... for the readers that are scored, ...
 pub const READERS: Packages = ["python-readers", "tests/vectors"];
+/// ... for structures, ...
+pub const STRUCTURES: Packages = ["python-structures", "tests/structures"];
 /// ... and for training the networks.
 pub const TRAINING: Packages = ["python-training", "firmware/app/training"];
 
@@ -164,6 +166,24 @@ pub fn quantised() -> Outcome {
     let boards = golden_files_with("product ")?;
     let check = script(TESTS, MAKE)?.args(["--check"]).args(boards);
     Ok(Tally::of("the products of the boards match numpy", check.check()))
+}
+
+/// Checks that the committed structures are those that safestructures writes, and that it loads the one that
+/// the library writes.
+pub fn structures() -> Outcome {
+    let written = workspace::target_dir().join("structure.safetensors");
+    let example = ["run", "--quiet", "--package", "embedded-safestructures", "--example", "training", "--"];
+    own_cargo().args(example).args([&written]).capture()?;
+    let check = script(STRUCTURES, "tests/structures/make.py")?.args(["--check"]).args([&written]);
+    Ok(Tally::of("safestructures writes the committed files, and loads ours", check.check()))
+}
+
+/// Checks that the crate aprender and the library load each other's regressions, with the same predictions.
+pub fn aprender() -> Outcome {
+    let run = own_cargo().dir(&workspace::root().join("tests/aprender"));
+    let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("aprender"));
+    let check = run.args(["run", "--locked", "--quiet", "--", "check"]).limit(1800);
+    Ok(Tally::of("aprender loads what the library writes, with the same predictions", check.check()))
 }
 
 /// Checks that the firmware's networks have the stated accuracy on test images, and that every board's

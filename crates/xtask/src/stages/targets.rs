@@ -56,6 +56,7 @@ pub fn with_oldest_rust() -> Outcome {
     for features in [
         &["embedded-safetensors"][..],
         &["embedded-safetensors", "--all-features"],
+        &["embedded-safestructures"],
         &["safetensors-emit"],
         &["safetensors-files"],
     ] {

@@ -1,0 +1,299 @@
+//! Schemas of structures to write.
+
+use crate::error::{Error, ErrorKind};
+use crate::json::validate;
+use crate::node::Container;
+use crate::structure::{SCHEMA, VERSION, VERSION_KEY};
+use core::fmt::{self, Write};
+
+/// A structure to write, whose values are in the caller's slices.
+///
+/// *Memory*: at most 24 bytes on a 32-bit target, `Copy`.
+///
+/// ```
+/// use embedded_safestructures::{Tree, TreeFrame, metadata, write};
+/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+///
+/// let layers = [Tree::Tensor("0"), Tree::None];
+/// let root = Tree::Dict(&[
+///     (Tree::Str("layers"), Tree::List(&layers)),
+///     (Tree::Str("epoch"), Tree::Int(7)),
+/// ]);
+/// let (mut text, mut frames) = ([0; 512], [TreeFrame::NONE; 4]);
+/// let schema = write(&root, &mut frames, &mut text)?;
+/// let (tensors, metadata) = ([TensorSpec::new("0", Dtype::F32, &[3])], metadata(schema));
+/// let plan = FileSpec::new(&tensors).with_metadata(&metadata).plan();
+/// # assert!(plan.is_ok());
+/// # Ok::<(), embedded_safestructures::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub enum Tree<'a> {
+    /// `None`.
+    None,
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A text.
+    Str(&'a str),
+    /// The tensor of this name, which Python loads as an array of numpy. If a name is in the tree twice, the
+    /// two values share one array.
+    Tensor(&'a str),
+    /// A list.
+    List(&'a [Self]),
+    /// A tuple.
+    Tuple(&'a [Self]),
+    /// A set. Its values must be ones that Python can hash, and different.
+    Set(&'a [Self]),
+    /// A dictionary: its keys, which must be different, and their values. A key is `None`, a boolean, a
+    /// number or a text.
+    Dict(&'a [(Self, Self)]),
+    /// A data class: its fields and their values.
+    Dataclass(&'a [(&'a str, Self)]),
+    /// A type of one's own: its name, and its value in JSON as its plugin in Python expects it.
+    Own(&'a str, &'a str),
+}
+
+impl fmt::Debug for Tree<'_> {
+    /// Prints the type only: a tree has any depth.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.data_type())
+    }
+}
+
+impl<'a> Tree<'a> {
+    fn data_type(&self) -> &'a str {
+        match self {
+            Self::None => "NoneType",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Float(_) => "float",
+            Self::Str(_) => "str",
+            Self::Tensor(_) => "numpy.ndarray",
+            Self::List(_) => Container::List.data_type(),
+            Self::Tuple(_) => Container::Tuple.data_type(),
+            Self::Set(_) => Container::Set.data_type(),
+            Self::Dict(_) => Container::Dict.data_type(),
+            Self::Dataclass(_) => Container::Dataclass.data_type(),
+            Self::Own(name, _) => name,
+        }
+    }
+
+    /// Whether it has a frame while its values are written.
+    fn is_container(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Tuple(_) | Self::Set(_) | Self::Dict(_) | Self::Dataclass(_))
+    }
+}
+
+/// A container that is being written.
+///
+/// *Memory*: at most 32 bytes on a 32-bit target, `Copy`.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeFrame<'a> {
+    tree: Tree<'a>,
+    /// The number of its values that have been written.
+    written: usize,
+}
+
+impl TreeFrame<'_> {
+    /// A frame for the memory of [`write()`].
+    pub const NONE: Self = Self { tree: Tree::None, written: 0 };
+}
+
+/// Returns the two pairs of `__metadata__` that make a file one with this schema, in the order of a plan.
+pub const fn metadata(schema: &str) -> [(&'static str, &str); 2] {
+    [(SCHEMA, schema), (VERSION_KEY, VERSION)]
+}
+
+/// Writes the schema of a structure into `text`, as Python's `json.dumps` spells it, and returns that part.
+///
+/// `frames` has one frame for each level of containers.
+///
+/// # Errors
+/// [`ErrorKind::Text`] when `text` is too small, with the bytes needed; [`ErrorKind::Frames`] when there are
+/// too few frames; [`ErrorKind::KeyType`] for a key that is a container, a tensor or a type of one's own;
+/// [`ErrorKind::Json`] when the value of a type of one's own is not JSON. The offset is the byte of the
+/// schema that would have been next.
+pub fn write<'a, 'b>(
+    tree: &Tree<'a>,
+    frames: &mut [TreeFrame<'a>],
+    text: &'b mut [u8],
+) -> Result<&'b str, Error> {
+    let capacity = text.len() as u64;
+    let mut out = Out { text, len: 0 };
+    let mut depth = out.open(tree, frames, 0)?;
+    while let Some(frame) = depth.checked_sub(1).and_then(|top| frames.get_mut(top)) {
+        let (tree, index) = (frame.tree, frame.written);
+        frame.written += 1;
+        match out.begin_child(&tree, index)? {
+            Some(child) => depth = out.open(&child, frames, depth)?,
+            None => {
+                out.close(&tree)?;
+                depth -= 1;
+            }
+        }
+    }
+    let Out { text, len } = out;
+    let needed = len as u64;
+    match text.split_at_mut_checked(len) {
+        // Everything that is written is text.
+        Some((text, _)) => Ok(core::str::from_utf8(text).unwrap_or("")),
+        None => Err(ErrorKind::Text { needed, capacity }.at(0)),
+    }
+}
+
+/// The text so far. Bytes that do not fit are counted.
+struct Out<'b> {
+    text: &'b mut [u8],
+    len: usize,
+}
+
+impl Write for Out<'_> {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        let room = self.text.get_mut(self.len..).unwrap_or(&mut []);
+        room.iter_mut().zip(piece.bytes()).for_each(|(slot, byte)| *slot = byte);
+        self.len = self.len.saturating_add(piece.len());
+        Ok(())
+    }
+}
+
+impl Out<'_> {
+    fn put(&mut self, piece: &str) {
+        // It never fails.
+        let _ = self.write_str(piece);
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        kind.at(u32::try_from(self.len).unwrap_or(u32::MAX))
+    }
+
+    /// Writes a value, or the beginning of a container, which gets a frame. Returns the depth after it.
+    fn open<'a>(
+        &mut self,
+        tree: &Tree<'a>,
+        frames: &mut [TreeFrame<'a>],
+        depth: usize,
+    ) -> Result<usize, Error> {
+        if !tree.is_container() {
+            self.scalar(tree)?;
+            return Ok(depth);
+        }
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let (needed, capacity) = (count(depth + 1), count(frames.len()));
+        let frame =
+            frames.get_mut(depth).ok_or_else(|| self.error(ErrorKind::Frames { needed, capacity }))?;
+        *frame = TreeFrame { tree: *tree, written: 0 };
+        self.begin(tree);
+        self.put(if matches!(tree, Tree::Dict(_) | Tree::Dataclass(_)) { "{" } else { "[" });
+        Ok(depth + 1)
+    }
+
+    fn begin(&mut self, tree: &Tree<'_>) {
+        self.put("{\"data_type\": ");
+        self.string(tree.data_type());
+        self.put(", \"value\": ");
+    }
+
+    /// Writes what precedes a value in its container, and returns the value, if there is one at this index.
+    fn begin_child<'a>(&mut self, tree: &Tree<'a>, index: usize) -> Result<Option<Tree<'a>>, Error> {
+        let separator = if index == 0 { "" } else { ", " };
+        let child = match tree {
+            Tree::List(items) | Tree::Tuple(items) | Tree::Set(items) => {
+                let Some(child) = items.get(index) else { return Ok(None) };
+                self.put(separator);
+                child
+            }
+            Tree::Dict(entries) => {
+                let Some((key, child)) = entries.get(index) else { return Ok(None) };
+                self.put(separator);
+                self.key(key)?;
+                child
+            }
+            Tree::Dataclass(fields) => {
+                let Some((name, child)) = fields.get(index) else { return Ok(None) };
+                self.put(separator);
+                self.string(name);
+                self.put(": ");
+                child
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(*child))
+    }
+
+    fn close(&mut self, tree: &Tree<'_>) -> Result<(), Error> {
+        match tree {
+            Tree::Dict(entries) => {
+                self.put("}, \"keys\": {");
+                for (index, (key, _)) in entries.iter().enumerate() {
+                    self.put(if index == 0 { "" } else { ", " });
+                    self.key(key)?;
+                    self.scalar(key)?;
+                }
+                self.put("}}");
+            }
+            Tree::Dataclass(_) => self.put("}}"),
+            _ => self.put("]}"),
+        }
+        Ok(())
+    }
+
+    /// Writes a key of a dictionary as Python's `str` spells it, and the colon.
+    fn key(&mut self, key: &Tree<'_>) -> Result<(), Error> {
+        match key {
+            Tree::Str(text) => self.string(text),
+            Tree::Int(number) => _ = write!(self, "\"{number}\""),
+            Tree::Float(number) => _ = write!(self, "\"{number:?}\""),
+            Tree::Bool(true) => self.put("\"True\""),
+            Tree::Bool(false) => self.put("\"False\""),
+            Tree::None => self.put("\"None\""),
+            _ => return Err(self.error(ErrorKind::KeyType)),
+        }
+        self.put(": ");
+        Ok(())
+    }
+
+    /// Writes a value that is no container.
+    fn scalar(&mut self, tree: &Tree<'_>) -> Result<(), Error> {
+        self.begin(tree);
+        match tree {
+            Tree::None => self.put("null"),
+            Tree::Bool(value) => self.put(if *value { "true" } else { "false" }),
+            Tree::Int(number) => _ = write!(self, "\"{number}\""),
+            Tree::Float(number) => _ = write!(self, "\"{number:?}\""),
+            Tree::Str(text) | Tree::Tensor(text) => self.string(text),
+            Tree::Own(_, json) => {
+                validate(json).map_err(|error| self.error(error.kind))?;
+                self.put(json);
+            }
+            _ => return Err(self.error(ErrorKind::KeyType)),
+        }
+        self.put("}");
+        Ok(())
+    }
+
+    /// Writes a string in ASCII.
+    fn string(&mut self, text: &str) {
+        self.put("\"");
+        for character in text.chars() {
+            match character {
+                '"' => self.put("\\\""),
+                '\\' => self.put("\\\\"),
+                '\n' => self.put("\\n"),
+                '\r' => self.put("\\r"),
+                '\t' => self.put("\\t"),
+                '\u{8}' => self.put("\\b"),
+                '\u{c}' => self.put("\\f"),
+                ' '..='~' => _ = self.write_char(character),
+                _ => {
+                    for unit in character.encode_utf16(&mut [0; 2]) {
+                        let _ = write!(self, "\\u{unit:04x}");
+                    }
+                }
+            }
+        }
+        self.put("\"");
+    }
+}

@@ -1,0 +1,171 @@
+//! `safetensors inspect` of files that the Python package safestructures has saved, and of bad ones.
+
+use crate::support::{Place, file};
+use serde_json::{Value, json};
+
+/// Returns a file with the tensor "0", whose metadata has a schema and its version.
+fn with_schema(schema: &str, version: &str) -> Vec<u8> {
+    let header = json!({
+        "__metadata__": {"_safestructures_schema_": schema, "_safestructures_schema_version_": version},
+        "0": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+    });
+    file(header.to_string(), &[7])
+}
+
+fn tensor(name: &str) -> String {
+    format!(r#"{{"data_type": "numpy.ndarray", "value": "{name}"}}"#)
+}
+
+fn list(values: &[String]) -> String {
+    format!(r#"{{"data_type": "list", "value": [{}]}}"#, values.join(", "))
+}
+
+/// Returns what follows the ordinary lines.
+fn lines(bytes: &[u8]) -> String {
+    let place = Place::new();
+    place.put("m", bytes);
+    let run = place.run(["inspect", "m"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let (before, structure) = run.out.split_once("  structure: ").expect("a structure");
+    assert!(before.contains("longest name: 1 byte\n"), "the ordinary lines are missing: {before}");
+    format!("structure: {structure}")
+}
+
+fn json_of(bytes: &[u8]) -> Value {
+    let place = Place::new();
+    place.put("m", bytes);
+    let run = place.run(["inspect", "--json", "m"]);
+    let mut object: Value = serde_json::from_str(&run.out).expect("an object");
+    assert_eq!((run.code, &object["ok"]), (Some(0), &Value::Bool(true)));
+    object["structure"].take()
+}
+
+fn committed(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/structures/files");
+    std::fs::read(format!("{folder}/{name}.safetensors")).expect("a committed file")
+}
+
+#[test]
+fn a_structure_is_a_tree() {
+    assert_eq!(
+        lines(&committed("training")),
+        r#"structure: safestructures 1.0.0
+    dict of 8
+      ["epoch"]: int 7
+      ["lr"]: float 0.015625
+      ["note"]: str "läuft\n\"gut\""
+      ["shuffle"]: bool true
+      ["layers"]: list of 2
+        [0]: dict of 2
+          ["weight"]: tensor "0", F32 [3, 4]
+          ["bias"]: tensor "1", F32 [3]
+        [1]: dict of 2
+          ["weight"]: tensor "2", F32 [2, 3]
+          ["bias"]: None
+      ["shape"]: tuple of 3
+        [0]: int 3
+        [1]: int 4
+        [2]: tuple of 2
+          [0]: int 2
+          [1]: int 3
+      ["labels"]: dict of 2
+        [0]: str "no"
+        [1]: str "yes"
+      ["empty"]: list of 0
+"#
+    );
+}
+
+#[test]
+fn a_structure_is_json() {
+    assert_eq!(
+        json_of(&committed("dataclass")),
+        json!({"type": "dataclass", "values": [
+            {"field": "name", "value": {"type": "str", "value": "sgd"}},
+            {"field": "lr", "value": {"type": "float", "value": "1e-05"}},
+            {"field": "momentum", "value": {"type": "tensor", "name": "0"}},
+        ]})
+    );
+    assert_eq!(
+        json_of(&committed("own-type")),
+        json!({"type": "list", "values": [
+            {"type": "other", "name": "sensors.Range", "json": "[-40, 85.5]"},
+            {"type": "dict", "values": [
+                {"key": "(1, 2)", "key_type": "tuple", "value":
+                    {"type": "set", "values": [{"type": "int", "value": "3"}]}},
+                {"key": "4", "key_type": "int", "value": {"type": "complex", "value": "(1+2j)"}},
+            ]},
+        ]})
+    );
+    // An empty container before another value.
+    let empty = with_schema(&list(&[list(&[]), list(&[tensor("0"), tensor("0")])]), "1.0.0");
+    assert_eq!(
+        json_of(&empty),
+        json!({"type": "list", "values": [
+            {"type": "list", "values": []},
+            {"type": "list", "values": [{"type": "tensor", "name": "0"}, {"type": "tensor", "name": "0"}]},
+        ]})
+    );
+    assert_eq!(json_of(&file("{}", b"")), Value::Null);
+}
+
+#[test]
+fn a_wrong_structure_is_a_sentence_below_the_ordinary_lines() {
+    let deep = (0..62).fold(tensor("0"), |inner, _| list(&[inner]));
+    assert!(lines(&with_schema(&deep, "1.0.0")).ends_with("tensor \"0\", U8 [1]\n"));
+    for (schema, version, sentence) in [
+        (
+            "7",
+            "2.0.0",
+            "error[structure.version] at byte 0 of the schema: the schema has version 2.0.0, but only 1.0.0 is \
+             supported",
+        ),
+        ("{", "1.0.0", "error[json.end] at byte 1 of the schema: the schema ends inside its JSON"),
+        (
+            &list(&[deep]),
+            "1.0.0",
+            "error[json.depth] at byte 2015 of the schema: the schema has more than 125 open brackets",
+        ),
+        (&" ".repeat((1 << 20) + 1), "1.0.0", "not shown: its schema has more than 1048576 bytes"),
+    ] {
+        let file = with_schema(schema, version);
+        assert_eq!(lines(&file), format!("structure: {sentence}\n"));
+        assert_eq!(json_of(&file)["error"]["message"], sentence);
+    }
+}
+
+/// What was read before the error is shown.
+#[test]
+fn tensors_are_compared_with_those_of_the_file() {
+    let values = [tensor("0"), tensor("9"), list(&[tensor("0")])];
+    let file = with_schema(&list(&values), "1.0.0");
+    let sentence = "error[structure.tensor] at byte 118 of the schema, in [1]: the file has no tensor of this \
+         name: \"9\"";
+    assert_eq!(
+        lines(&file),
+        format!(
+            "structure: safestructures 1.0.0
+    list of 3
+      [0]: tensor \"0\", U8 [1]
+      [1]: tensor \"9\", which the file does not have
+      [2]: list of 1
+        [0]: tensor \"0\", U8 [1]
+  structure: {sentence}
+  structure: [2][0] names the same tensor as [0]: \"0\"
+"
+        )
+    );
+    let error = &json_of(&file)["error"];
+    assert_eq!(error, &json!({"code": "structure.tensor", "at": 118, "message": sentence}));
+}
+
+/// A name in the file is printed, and has no other effect, on a terminal or elsewhere.
+#[test]
+fn names_are_printed_only() {
+    let own = r#"{"data_type": "os.system", "value": "\u001b[31m\u202ereboot"}"#.to_owned();
+    let text = lines(&with_schema(&list(&[own]), "1.0.0"));
+    assert!(text.contains(r#"[0]: type "os.system": "\u001b[31m\u202ereboot""#), "{text}");
+    let own = format!(r#"{{"data_type": "str", "value": "{}"}}"#, "\u{202e}");
+    let text = lines(&with_schema(&list(&[own]), "1.0.0"));
+    assert!(text.contains("[0]: str \"\\u{202e}\""), "{text}");
+}
