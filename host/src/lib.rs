@@ -1,4 +1,5 @@
-//! `safetensors`: the command line for safetensors files.
+//! `safetensors`: the command line for safetensors files. The program calls [`run`], and so does the Python
+//! package.
 #![forbid(unsafe_code)]
 
 mod checkpoint;
@@ -55,7 +56,7 @@ mod walk;
 mod work;
 
 use clap::Parser;
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 /// Validate, inspect, compare, convert and create safetensors files
 #[derive(Parser)]
@@ -65,10 +66,12 @@ struct CommandLine {
     command: commands::Command,
 }
 
-fn main() -> ExitCode {
-    let exit = match CommandLine::try_parse() {
+/// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let exit = match CommandLine::try_parse_from(&words) {
         Ok(line) => line.command.run(),
-        Err(error) => usage::end(&error),
+        Err(error) => usage::end(&error, words.iter().any(|word| word == "--json")),
     };
-    exit.into()
+    exit.code()
 }
