@@ -1,0 +1,113 @@
+//! Memory that Python sees as a writable buffer.
+
+use crate::error::Failure;
+use memmap2::{MmapMut, MmapOptions};
+use pyo3::exceptions::PyMemoryError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::c_int;
+use std::fs::File;
+use std::ptr::NonNull;
+
+/// The alignment of allocated memory: that of a cache line, which JAX needs to share memory instead of
+/// copying it.
+const ALIGNMENT: usize = 64;
+
+/// Memory of at least this length is allocated by the system, with large pages where it has them.
+const LARGE: usize = 1 << 22;
+
+/// The bytes of tensors, for the buffer protocol. They live as long as an object that uses them.
+#[pyclass(frozen, module = "embedded_safetensors._core")]
+pub struct Memory {
+    start: NonNull<u8>,
+    len: usize,
+    owner: Owner,
+}
+
+enum Owner {
+    Nobody,
+    Heap(Layout),
+    /// Only kept: it is accessed through `start`.
+    #[allow(dead_code)]
+    Map(MmapMut),
+}
+
+// SAFETY: it owns the memory, and accesses it only before Python does and when it is dropped.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Allocates zeros.
+    ///
+    /// # Errors
+    /// `MemoryError`.
+    pub fn zeros(len: u64) -> Result<Self, Failure> {
+        let too_large = || PyMemoryError::new_err(format!("cannot allocate {len} bytes"));
+        let len = usize::try_from(len).map_err(|_| too_large())?;
+        if len >= LARGE {
+            let map = MmapOptions::new().len(len).map_anon().map_err(|_| too_large())?;
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(memmap2::Advice::HugePage); // not all systems have them
+            return Ok(Self::of_map(map));
+        }
+        let layout = Layout::from_size_align(len, ALIGNMENT).map_err(|_| too_large())?;
+        if len == 0 {
+            return Ok(Self { start: NonNull::<u64>::dangling().cast(), len, owner: Owner::Nobody });
+        }
+        // SAFETY: the length is not 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(too_large)?;
+        Ok(Self { start, len, owner: Owner::Heap(layout) })
+    }
+
+    /// Maps a file of this length. Pages that are written to are copied first, so that the file is not
+    /// changed.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn map(file: &File, len: usize) -> std::io::Result<Self> {
+        // SAFETY: Rust never reads these bytes. If another program writes to the file or truncates it, arrays
+        // of Python change or their process is killed, as the documentation of `backend` says.
+        unsafe { MmapOptions::new().len(len).map_copy(file) }.map(Self::of_map)
+    }
+
+    fn of_map(mut map: MmapMut) -> Self {
+        let (start, len) = (NonNull::from(&mut *map).cast(), map.len());
+        Self { start, len, owner: Owner::Map(map) }
+    }
+
+    /// Returns the bytes, which nothing else uses yet.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the memory is initialised and has this length, and `self` is borrowed mutably, so that
+        // Python does not have it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Owner::Heap(layout) = self.owner {
+            // SAFETY: it was allocated with this layout.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}
+
+#[pymethods]
+impl Memory {
+    /// # Safety
+    /// Called by Python, with a valid view.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let (start, len) = (slf.get().start.as_ptr(), slf.get().len.cast_signed());
+        // SAFETY: the view is Python's, and holds a reference to this object while the memory is used.
+        match unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start.cast(), len, 0, flags) } {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(slf.py())),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.len
+    }
+}
