@@ -1,6 +1,6 @@
 //! The errors that Python sees: one class for files and arguments, and `OSError` when the system fails.
 
-use embedded_safetensors::file::shared::read_up_to;
+use embedded_safetensors::file::shared::{read_up_to, refusal};
 use embedded_safetensors::file::{FileError, FileErrorKind};
 use embedded_safetensors::header::{Event, HeaderParser};
 use embedded_safetensors::write::SpecPart;
@@ -12,6 +12,7 @@ use pyo3::types::PyType;
 use safetensors_files::checkpoint::{CheckpointError, CheckpointErrorKind};
 use safetensors_files::shards::{ShardError, ShardErrorKind};
 use safetensors_files::{EditError, EditErrorKind};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
@@ -48,52 +49,85 @@ pub enum Failure {
 #[derive(Default)]
 pub struct Said {
     sentence: String,
-    found: Option<Error>,
+    code: Option<&'static str>,
+    byte: Option<u64>,
     tensor: Option<String>,
+}
+
+impl Said {
+    fn new(sentence: impl Display) -> Self {
+        Self { sentence: sentence.to_string(), ..Self::default() }
+    }
+
+    fn with_code(self, kind: ErrorKind) -> Self {
+        Self { code: Some(kind.code()), ..self }
+    }
+
+    fn with_error(self, error: Error) -> Self {
+        Self { byte: Some(error.at), ..self.with_code(error.kind) }
+    }
+
+    fn about(self, tensor: Option<String>) -> Self {
+        Self { tensor, ..self }
+    }
+
+    /// Adds what is known of an error of a file. `header` returns its beginning, at least up to a byte.
+    fn of_file<'h>(self, kind: &FileErrorKind, header: impl FnOnce(u64) -> Cow<'h, [u8]>) -> Self {
+        match kind {
+            FileErrorKind::Format(error) => {
+                self.with_error(*error).about(tensor_at(&header(error.at), error.at))
+            }
+            FileErrorKind::Duplicate { error, name } => {
+                let is_tensor = matches!(error.kind, ErrorKind::DuplicateName);
+                self.with_error(*error).about(is_tensor.then(|| name.clone()))
+            }
+            _ => self,
+        }
+    }
+}
+
+impl From<Said> for Failure {
+    fn from(said: Said) -> Self {
+        Self::Said(Box::new(said))
+    }
 }
 
 impl Failure {
     /// Creates a [`SafetensorError`] without code and byte.
     pub fn say(sentence: impl Display) -> Self {
-        Self::Said(Box::new(Said { sentence: sentence.to_string(), ..Said::default() }))
+        Said::new(sentence).into()
     }
 
-    /// Creates a [`SafetensorError`] about a tensor.
-    pub fn of_tensor(name: &str, reason: impl Display) -> Self {
-        let (sentence, tensor) = (format!("tensor {name:?}: {reason}"), Some(name.to_owned()));
-        Self::Said(Box::new(Said { sentence, tensor, ..Said::default() }))
+    /// Creates the error of an argument.
+    pub fn of_argument(kind: ErrorKind, sentence: impl Display) -> Self {
+        Said::new(sentence).with_code(kind).into()
     }
 
     /// Creates the error of a name that a file does not have.
     pub fn missing(name: &str) -> Self {
-        let (sentence, tensor) = (format!("there is no tensor {name:?}"), Some(name.to_owned()));
-        Self::Said(Box::new(Said { sentence, tensor, ..Said::default() }))
+        Said::new(format_args!("there is no tensor {name:?}")).about(Some(name.to_owned())).into()
     }
 
-    /// Adds the name of the tensor to a [`SafetensorError`].
+    /// Makes it an error about this tensor.
     pub fn about(self, name: &str) -> Self {
         match self {
-            Self::Said(said) if said.tensor.is_none() => Self::of_tensor(name, said.sentence),
+            Self::Said(said) => {
+                let sentence = format!("tensor {name:?}: {}", said.sentence);
+                Said { sentence, tensor: Some(name.to_owned()), ..*said }.into()
+            }
             other => other,
         }
     }
 
     /// Creates the error of an invalid file whose header is in memory.
-    pub fn of_bytes(error: Error, bytes: &[u8]) -> Self {
-        let tensor = tensor_at(bytes, error.at);
-        Self::Said(Box::new(Said { sentence: error.to_string(), found: Some(error), tensor }))
-    }
-
-    /// Creates the error of a request about a tensor of a valid file, such as for a slice outside it.
-    pub fn of_request(name: &str, error: Error) -> Self {
-        let (sentence, tensor) = (format!("tensor {name:?}: {}", error.kind), Some(name.to_owned()));
-        Self::Said(Box::new(Said { sentence, found: Some(error), tensor }))
+    pub fn of_bytes(error: Error, header: &[u8]) -> Self {
+        let kind = refusal(error, header);
+        Said::new(&kind).of_file(&kind, |_| Cow::Borrowed(header)).into()
     }
 
     /// Creates the error of an impossible file that has no path.
     pub fn of_edit(kind: &EditErrorKind) -> Self {
-        let (sentence, tensor) = (kind.to_string(), tensor_of(kind));
-        Self::Said(Box::new(Said { sentence, found: None, tensor }))
+        Said::new(kind).about(tensor_of(kind)).into()
     }
 
     fn of_system(path: &Path, error: &io::Error) -> Self {
@@ -102,21 +136,14 @@ impl Failure {
         Self::System(error.raw_os_error(), reason, path.display().to_string())
     }
 
-    fn of_file(path: &Path, kind: &FileErrorKind, sentence: String) -> Self {
-        let (found, tensor) = match kind {
-            FileErrorKind::System { error, .. } => return Self::of_system(path, error),
-            FileErrorKind::Format(error) => {
-                let header = header_up_to(path, error.at).unwrap_or_default();
-                (Some(*error), tensor_at(&header, error.at))
+    fn of_file(path: &Path, kind: &FileErrorKind, sentence: impl Display) -> Self {
+        match kind {
+            FileErrorKind::System { error, .. } => Self::of_system(path, error),
+            kind => {
+                let header = |at| Cow::Owned(header_up_to(path, at).unwrap_or_default());
+                Said::new(sentence).of_file(kind, header).into()
             }
-            FileErrorKind::Duplicate {
-                error: error @ Error { kind: ErrorKind::DuplicateName, .. },
-                name,
-            } => (Some(*error), Some(name.clone())),
-            FileErrorKind::Duplicate { error, .. } => (Some(*error), None),
-            _ => (None, None),
-        };
-        Self::Said(Box::new(Said { sentence, found, tensor }))
+        }
     }
 }
 
@@ -128,7 +155,7 @@ impl From<PyErr> for Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self::of_file(error.path(), error.kind(), error.to_string())
+        Self::of_file(error.path(), error.kind(), &error)
     }
 }
 
@@ -141,12 +168,9 @@ impl From<EditError> for Failure {
 impl From<&EditError> for Failure {
     fn from(error: &EditError) -> Self {
         match error.kind() {
-            EditErrorKind::File(kind) => Self::of_file(error.path(), kind, error.to_string()),
+            EditErrorKind::File(kind) => Self::of_file(error.path(), kind, error),
             EditErrorKind::Input(reason) => Self::of_system(error.path(), reason),
-            kind => {
-                let (sentence, tensor) = (error.to_string(), tensor_of(kind));
-                Self::Said(Box::new(Said { sentence, found: None, tensor }))
-            }
+            kind => Said::new(error).about(tensor_of(kind)).into(),
         }
     }
 }
@@ -176,7 +200,7 @@ impl From<ShardError> for Failure {
         };
         match error.kind() {
             ShardErrorKind::File(error) => error.into(),
-            _ => Self::Said(Box::new(Said { sentence: error.to_string(), found: None, tensor })),
+            _ => Said::new(error).about(tensor).into(),
         }
     }
 }
@@ -206,8 +230,8 @@ impl Said {
     fn raise(self, py: Python<'_>) -> PyResult<PyErr> {
         let error = SafetensorError::new_err(self.sentence);
         let value = error.value(py);
-        value.setattr("code", self.found.map(|found| found.kind.code()))?;
-        value.setattr("byte", self.found.map(|found| found.at))?;
+        value.setattr("code", self.code)?;
+        value.setattr("byte", self.byte)?;
         value.setattr("tensor", self.tensor)?;
         Ok(error)
     }

@@ -1,6 +1,7 @@
 //! What Python's `[…]` selects, with the meaning that it has in numpy.
 
 use crate::error::Failure;
+use embedded_safetensors::ErrorKind;
 use embedded_safetensors::slice::AxisRange;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
@@ -9,7 +10,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 #[derive(Default)]
 pub struct Selection {
     /// A range with a positive step, or an index, for each axis.
-    pub axes: Vec<Axis>,
+    axes: Vec<Axis>,
     /// How many axes of length 1 are new before each axis of the result that a range keeps, and after the last.
     new_before: Vec<usize>,
     /// The axes of the result to be reversed, for negative steps.
@@ -18,7 +19,7 @@ pub struct Selection {
 
 /// What is selected on one axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Axis {
+enum Axis {
     Index(u64),
     /// `count` indices from `first` on.
     Range {
@@ -29,7 +30,7 @@ pub enum Axis {
 }
 
 impl Axis {
-    pub const fn range(self) -> AxisRange {
+    const fn range(self) -> AxisRange {
         match self {
             Self::Index(index) => AxisRange::index(index),
             Self::Range { count: 0, .. } => AxisRange::new(0, 0),
@@ -51,10 +52,9 @@ impl Selection {
         let is_axis = |item: &&Bound<'_, PyAny>| !item.is_none() && !item.is_instance_of::<PyEllipsis>();
         let given = items.iter().filter(is_axis).count();
         if given > dims.len() {
-            return Err(Failure::say(format_args!(
-                "too many indices: {given}, but the tensor has {} dimensions",
-                dims.len()
-            )));
+            let (asked, rank) = (given as u64, dims.len() as u64);
+            let sentence = format_args!("too many indices: {given}, but the tensor has {rank} dimensions");
+            return Err(Failure::of_argument(ErrorKind::TooManyRanges { asked, rank }, sentence));
         }
         if items.iter().filter(|item| item.is_instance_of::<PyEllipsis>()).count() > 1 {
             return Err(Failure::say("an index can have only one ellipsis (...)"));
@@ -122,10 +122,18 @@ impl Selection {
                 self.push(Axis::Index(from_start), false);
                 Ok(())
             }
-            _ => Err(Failure::say(format_args!(
-                "index {index} is outside axis {axis}, which has the length {size}"
-            ))),
+            _ => {
+                let kind = ErrorKind::OutsideAxis { axis: 0, asked: 0, size };
+                let sentence =
+                    format_args!("index {index} is outside axis {axis}, which has the length {size}");
+                Err(Failure::of_argument(kind, sentence))
+            }
         }
+    }
+
+    /// Returns the ranges of the axes.
+    pub fn ranges(&self) -> Vec<AxisRange> {
+        self.axes.iter().map(|axis| axis.range()).collect()
     }
 
     /// Returns the shape of the result.

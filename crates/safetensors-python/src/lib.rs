@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `memory` | memory that Python sees as a buffer: allocated, or mapped from a file |
 //! | `buffer` | the bytes of Python's objects |
+//! | `copy` | new objects of Python with bytes |
 //! | `parallel` | work that several threads share |
 //! | `model` `index` | files that are read, and what Python's `[…]` selects |
 //! | `spec` `save` `writer` | files that are written |
@@ -13,6 +14,7 @@
 mod buffer;
 mod checkpoint;
 mod command;
+mod copy;
 mod dtype;
 mod error;
 mod index;

@@ -1,12 +1,10 @@
 //! Memory that Python sees as a writable buffer.
 
-use crate::error::Failure;
 use memmap2::{MmapMut, MmapOptions};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::ptr::NonNull;
 
@@ -14,8 +12,9 @@ use std::ptr::NonNull;
 /// copying it.
 const ALIGNMENT: usize = 64;
 
-/// Memory of at least this length is allocated by the system, with large pages where it has them.
-const LARGE: usize = 1 << 22;
+/// Memory of at least this length is allocated by the system, with large pages where it has them. Python's
+/// allocator would ask the system for each such block, too, but smaller blocks it uses again.
+const LARGE: usize = 1 << 25;
 
 /// The bytes of tensors, for the buffer protocol. They live as long as an object that uses them.
 #[pyclass(frozen, module = "embedded_safetensors._core")]
@@ -26,8 +25,8 @@ pub struct Memory {
 }
 
 enum Owner {
-    Nobody,
-    Heap(Layout),
+    /// A block of Python's allocator.
+    Heap(*mut c_void),
     /// Only kept: it is accessed through `start`.
     #[allow(dead_code)]
     Map(MmapMut),
@@ -39,11 +38,11 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Allocates zeros.
+    /// Allocates memory with any bytes.
     ///
     /// # Errors
     /// `MemoryError`.
-    pub fn zeros(len: u64) -> Result<Self, Failure> {
+    pub fn new(_py: Python<'_>, len: u64) -> PyResult<Self> {
         let too_large = || PyMemoryError::new_err(format!("cannot allocate {len} bytes"));
         let len = usize::try_from(len).map_err(|_| too_large())?;
         if len >= LARGE {
@@ -52,13 +51,12 @@ impl Memory {
             let _ = map.advise(memmap2::Advice::HugePage); // not all systems have them
             return Ok(Self::of_map(map));
         }
-        let layout = Layout::from_size_align(len, ALIGNMENT).map_err(|_| too_large())?;
-        if len == 0 {
-            return Ok(Self { start: NonNull::<u64>::dangling().cast(), len, owner: Owner::Nobody });
-        }
-        // SAFETY: the length is not 0.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(too_large)?;
-        Ok(Self { start, len, owner: Owner::Heap(layout) })
+        // SAFETY: the interpreter is attached.
+        let block = unsafe { ffi::PyMem_Malloc(len + ALIGNMENT) };
+        let block = NonNull::new(block).ok_or_else(too_large)?;
+        // It is in the block, which has so many bytes more.
+        let start = block.map_addr(|at| at.saturating_add(ALIGNMENT - at.get() % ALIGNMENT));
+        Ok(Self { start: start.cast(), len, owner: Owner::Heap(block.as_ptr()) })
     }
 
     /// Maps a file of this length. Pages that are written to are copied first, so that the file is not
@@ -69,7 +67,7 @@ impl Memory {
     pub fn map(file: &File, len: usize) -> std::io::Result<Self> {
         // SAFETY: Rust never reads these bytes. If another program writes to the file or truncates it, arrays
         // of Python change or their process is killed, as the documentation of `backend` says.
-        unsafe { MmapOptions::new().len(len).map_copy(file) }.map(Self::of_map)
+        unsafe { MmapOptions::new().len(len).no_reserve_swap().map_copy(file) }.map(Self::of_map)
     }
 
     fn of_map(mut map: MmapMut) -> Self {
@@ -77,19 +75,27 @@ impl Memory {
         Self { start, len, owner: Owner::Map(map) }
     }
 
+    /// Copies bytes of a map from this offset on.
+    pub fn copy_to(&self, offset: u64, to: &mut [u8]) {
+        let from = usize::try_from(offset).ok().filter(|from| from.checked_add(to.len()) <= Some(self.len));
+        let from = from.expect("the bytes of a tensor are in the map of its file");
+        // SAFETY: both are valid for this length, and the map is not in `to`.
+        unsafe { self.start.as_ptr().add(from).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+    }
+
     /// Returns the bytes, which nothing else uses yet.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the memory is initialised and has this length, and `self` is borrowed mutably, so that
-        // Python does not have it.
+        // SAFETY: the memory has this length and comes from outside of Rust, so its bytes have values. `self` is
+        // borrowed mutably, so that Python does not have it.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Owner::Heap(layout) = self.owner {
-            // SAFETY: it was allocated with this layout.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
+        if let Owner::Heap(block) = self.owner {
+            // SAFETY: it is a block of this allocator, and the interpreter is attached.
+            Python::attach(|_| unsafe { ffi::PyMem_Free(block) });
         }
     }
 }

@@ -1,20 +1,22 @@
 //! Files that are read.
 
 use crate::buffer::Buffer;
+use crate::copy::{copy_all, pieces, uninit_bytearray};
 use crate::error::Failure;
-use crate::index::{Axis, Selection};
+use crate::index::Selection;
 use crate::memory::Memory;
 use crate::parallel::{PIECE, in_parallel};
 use embedded_safetensors::file::shared::read_up_to;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileTensor};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
-use embedded_safetensors::slice::AxisRange;
-use embedded_safetensors::{Dtype, FileModel, ReadError};
+use embedded_safetensors::slice::{AxisRange, ByteRuns, SlicePlan};
+use embedded_safetensors::{Dtype, Error, ErrorKind, FileModel, ReadError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use safetensors_files::shards::ShardedModel;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A model in a file, or in several with an index. Threads may share it.
 #[pyclass(frozen, module = "embedded_safetensors._core")]
@@ -22,6 +24,10 @@ pub struct Model {
     source: Source,
     /// The maps of the files, if they are mapped, in the order of the files.
     maps: Option<Vec<Py<Memory>>>,
+    /// Whether parts of tensors may be copied from maps.
+    maps_parts: bool,
+    /// These maps.
+    maps_of_parts: OnceLock<Vec<Memory>>,
 }
 
 enum Source {
@@ -44,17 +50,14 @@ type Part<'py> = (
 
 #[pymethods]
 impl Model {
-    /// Opens a file, or by its index or its directory a model in several.
+    /// Opens a file, or by its index or its directory a model in several. Tensors are mapped or read; parts of
+    /// those that are read may be copied from maps.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, is_mapped: bool) -> Result<Self, Failure> {
+    fn new(py: Python<'_>, path: PathBuf, is_mapped: bool, maps_parts: bool) -> Result<Self, Failure> {
         let source = py.detach(|| Source::open(&path))?;
-        let maps = match is_mapped {
-            true => Some(
-                source.files().map(|file| Ok(Py::new(py, map(file)?)?)).collect::<Result<_, Failure>>()?,
-            ),
-            false => None,
-        };
-        Ok(Self { source, maps })
+        let new_map = |file| -> Result<_, Failure> { Ok(Py::new(py, map(file)?)?) };
+        let maps: Option<Result<_, Failure>> = is_mapped.then(|| source.files().map(new_map).collect());
+        Ok(Self { source, maps: maps.transpose()?, maps_parts, maps_of_parts: OnceLock::new() })
     }
 
     /// Returns the names of all tensors, sorted.
@@ -127,7 +130,7 @@ impl Model {
             let (dims, index) = (PyTuple::new(py, tensor.dims())?, selection.to_python(py)?);
             return Ok((memory, offset, dtype, dims, Some(index), flips));
         }
-        let memory = Bound::new(py, py.detach(|| read_part(&tensor, &selection.axes))?)?;
+        let memory = Bound::new(py, self.read_part(py, &tensor, &selection)?)?;
         Ok((memory, 0, dtype, PyTuple::new(py, selection.shape())?, None, flips))
     }
 }
@@ -160,9 +163,13 @@ impl Model {
 
     /// Returns the map of the tensor's file, and where in it the tensor begins.
     fn map_of<'py>(&self, py: Python<'py>, tensor: &FileTensor<'_>) -> Option<(Bound<'py, Memory>, u64)> {
-        let mut files = self.source.files();
-        let at = files.position(|file| std::ptr::eq(file, tensor.model()))?;
-        Some((self.maps.as_ref()?.get(at)?.bind(py).clone(), begin(tensor)))
+        let map = self.maps.as_ref()?.get(self.number_of(tensor)?)?;
+        Some((map.bind(py).clone(), begin(tensor)))
+    }
+
+    /// Returns the number of the tensor's file.
+    fn number_of(&self, tensor: &FileTensor<'_>) -> Option<usize> {
+        self.source.files().position(|file| std::ptr::eq(file, tensor.model()))
     }
 }
 
@@ -220,22 +227,16 @@ fn read_at(mut model: &FileModel, offset: u64, to: &mut [u8]) -> Result<(), Fail
 }
 
 fn read_alone<'py>(py: Python<'py>, tensor: &FileTensor<'_>) -> Result<Bound<'py, Memory>, Failure> {
-    let memory = py.detach(|| {
-        let mut memory = Memory::zeros(tensor.byte_len())?;
-        fill(&mut [(From::File(*tensor), &mut memory)]).map(|()| memory)
-    })?;
+    let mut memory = Memory::new(py, tensor.byte_len())?;
+    py.detach(|| fill(&mut [(From::File(*tensor), &mut memory)]))?;
     Ok(Bound::new(py, memory)?)
 }
 
 /// Reads tensors, each into its own memory.
 fn read_all<'py>(py: Python<'py>, tensors: Vec<From<'_>>) -> Result<Vec<(Bound<'py, Memory>, u64)>, Failure> {
-    let memories = py.detach(|| {
-        let memories: Result<Vec<Memory>, Failure> =
-            tensors.iter().map(|from| Memory::zeros(from.len())).collect();
-        let mut memories = memories?;
-        let mut pairs: Vec<(From<'_>, &mut Memory)> = tensors.into_iter().zip(&mut memories).collect();
-        fill(&mut pairs).map(|()| memories)
-    })?;
+    let mut memories =
+        tensors.iter().map(|from| Memory::new(py, from.len())).collect::<PyResult<Vec<Memory>>>()?;
+    py.detach(|| fill(&mut tensors.into_iter().zip(&mut memories).collect::<Vec<_>>()))?;
     Ok(memories.into_iter().map(|memory| Ok((Bound::new(py, memory)?, 0))).collect::<PyResult<_>>()?)
 }
 
@@ -250,19 +251,60 @@ fn fill(pairs: &mut [(From<'_>, &mut Memory)]) -> Result<(), Failure> {
     in_parallel(bytes, tasks, |(from, offset, to)| from.read(offset, to))
 }
 
-fn read_part(tensor: &FileTensor<'_>, axes: &[Axis]) -> Result<Memory, Failure> {
-    let ranges: Vec<AxisRange> = axes.iter().map(|axis| axis.range()).collect();
-    let of_request = |error| Failure::of_request(tensor.name(), error);
-    let mut slice = tensor.reader().slice(&ranges).map_err(of_request)?;
-    let mut memory = Memory::zeros(slice.byte_len().map_err(of_request)?)?;
-    match slice.read_to_end(memory.bytes_mut()) {
-        Ok(_) => Ok(memory),
-        Err(ReadError::Format(error)) => Err(of_request(error)),
-        Err(ReadError::Source(error)) => {
-            Err(FileErrorKind::system("read", error).of(tensor.model().path()).into())
-        }
-        Err(ReadError::UnexpectedEof { .. }) => Err(FileErrorKind::Changed.of(tensor.model().path()).into()),
+/// Parts with at least so many runs are copied from a map: a call of the system for each would take longer.
+const MANY_RUNS: u64 = 16;
+
+impl Model {
+    fn read_part(
+        &self,
+        py: Python<'_>,
+        tensor: &FileTensor<'_>,
+        selection: &Selection,
+    ) -> Result<Memory, Failure> {
+        let of_request = |kind: ErrorKind| Failure::of_argument(kind, kind).about(tensor.name());
+        let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), &selection.ranges()).map_err(of_request)?;
+        let runs = plan.byte_runs().map_err(of_request)?;
+        let mut memory = Memory::new(py, plan.byte_len().map_err(of_request)?)?;
+        let bytes = memory.bytes_mut();
+        py.detach(|| match self.maps_parts && plan.run_count() >= MANY_RUNS {
+            true => copy_runs(self.map_of_part(tensor)?, begin(tensor), runs, bytes),
+            false => read_runs(tensor, &selection.ranges(), bytes),
+        })?;
+        Ok(memory)
     }
+
+    /// Returns the map of the tensor's file. Maps are created when they are first needed.
+    fn map_of_part(&self, tensor: &FileTensor<'_>) -> Result<&Memory, Failure> {
+        let maps = match self.maps_of_parts.get() {
+            Some(maps) => maps,
+            None => {
+                let maps = self.source.files().map(map).collect::<Result<_, FileError>>()?;
+                self.maps_of_parts.get_or_init(|| maps)
+            }
+        };
+        self.number_of(tensor).and_then(|at| maps.get(at)).ok_or_else(|| Failure::missing(tensor.name()))
+    }
+}
+
+fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: &mut [u8]) -> Result<(), Failure> {
+    let path = tensor.model().path();
+    let of_request = |error: Error| Failure::of_argument(error.kind, error.kind).about(tensor.name());
+    match tensor.reader().slice(ranges).map_err(of_request)?.read_to_end(to) {
+        Ok(_) => Ok(()),
+        Err(ReadError::Format(error)) => Err(of_request(error)),
+        Err(ReadError::Source(error)) => Err(FileErrorKind::system("read", error).of(path).into()),
+        Err(ReadError::UnexpectedEof { .. }) => Err(FileErrorKind::Changed.of(path).into()),
+    }
+}
+
+fn copy_runs(map: &Memory, begin: u64, runs: ByteRuns, mut to: &mut [u8]) -> Result<(), Failure> {
+    for run in runs {
+        let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+        let (part, rest) = to.split_at_mut(len);
+        map.copy_to(begin + run.start, part);
+        to = rest;
+    }
+    Ok(())
 }
 
 fn dtype_name(py: Python<'_>, dtype: Dtype) -> Bound<'_, PyString> {
@@ -308,14 +350,18 @@ pub fn deserialize<'py>(
 ) -> Result<Vec<(Bound<'py, PyString>, Bound<'py, PyDict>)>, Failure> {
     let buffer = Buffer::of(bytes)?;
     let (bytes, index) = (buffer.bytes(), py.detach(|| index_of(buffer.bytes()))?);
-    let tensor = |tensor: IndexedTensor<'_>| {
-        let members = PyDict::new(py);
+    let (mut found, mut tasks) = (Vec::new(), Vec::new());
+    for tensor in index.tensors() {
+        let (from, members) = (data_of(&index, &tensor, bytes), PyDict::new(py));
+        let (data, to) = uninit_bytearray(py, from.len())?;
         members.set_item("dtype", dtype_name(py, tensor.dtype()))?;
         members.set_item("shape", tensor.dims())?;
-        members.set_item("data", PyByteArray::new(py, data_of(&index, &tensor, bytes)))?;
-        Ok((PyString::new(py, tensor.name()), members))
-    };
-    Ok(index.tensors().map(tensor).collect::<PyResult<_>>()?)
+        members.set_item("data", data)?;
+        tasks.extend(pieces(from, to));
+        found.push((PyString::new(py, tensor.name()), members));
+    }
+    py.detach(|| copy_all(tasks));
+    Ok(found)
 }
 
 /// Validates a model without reading its tensors. An invalid one raises a SafetensorError with code and byte.

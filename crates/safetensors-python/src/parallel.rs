@@ -20,8 +20,10 @@ pub fn in_parallel<T: Send, E: Send>(
     tasks: Vec<T>,
     work: impl Fn(T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS).min(tasks.len());
-    if bytes < LEAST || threads < 2 {
+    // The number of processors takes longer to find out than a small tensor to read.
+    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if bytes < LEAST { 1 } else { processors().min(MOST_THREADS).min(tasks.len()) };
+    if threads < 2 {
         return tasks.into_iter().try_for_each(work);
     }
     let (tasks, error) = (Mutex::new(tasks.into_iter()), Mutex::new(None));

@@ -1,17 +1,14 @@
 //! Files and bytes that are written at once.
 
+use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytes};
 use crate::error::Failure;
-use crate::parallel::{PIECE, in_parallel};
 use crate::spec::{Metadata, Tensors, pairs};
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use safetensors_files::shards::{ShardPlan, parse_shard_size};
 use safetensors_files::{EditError, EditErrorKind, FileWriter};
 use std::collections::HashMap;
-use std::convert::Infallible;
-use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 
 /// Returns a file with these tensors.
@@ -27,53 +24,26 @@ pub fn serialize<'py>(
     let (spec, mut order) = (file_spec(&specs, pairs.as_deref()), order_of(&specs, pairs.as_deref()));
     let plan = spec.plan_sorted(&mut order).map_err(|error| impossible(spec, error))?;
     let (file, memory) = uninit_bytes(py, plan.file_len())?;
-    py.detach(|| copy(&plan, &bytes, memory));
+    py.detach(|| write(&plan, &bytes, memory));
     Ok(file)
 }
 
-/// Returns a new object, and its memory, which nothing else uses yet.
-#[allow(clippy::mut_from_ref)]
-fn uninit_bytes(py: Python<'_>, len: u64) -> PyResult<(Bound<'_, PyBytes>, &mut [MaybeUninit<u8>])> {
-    let len = isize::try_from(len)
-        .map_err(|_| pyo3::exceptions::PyMemoryError::new_err("the file is too large"))?;
-    // SAFETY: without a source, the object has this many bytes, which are not initialised.
-    let object =
-        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), len))? };
-    let object = object.cast_into::<PyBytes>()?;
-    // SAFETY: the object is new, so nothing else accesses its bytes until it is returned to Python.
-    let memory = unsafe {
-        let start = ffi::PyBytes_AsString(object.as_ptr()).cast();
-        std::slice::from_raw_parts_mut(start, len.unsigned_abs())
-    };
-    Ok((object, memory))
-}
-
-/// Copies the header and the tensors. Together they are the entire file.
-fn copy(plan: &FilePlan<'_>, bytes: &[&[u8]], memory: &mut [MaybeUninit<u8>]) {
-    let (mut encoder, mut window, mut rest) = (plan.encoder(), [0; 4096], memory);
+/// Writes the header and the tensors, which together are the entire file.
+fn write(plan: &FilePlan<'_>, bytes: &[&[u8]], mut memory: Uninit<'_>) {
+    let (mut encoder, mut window) = (plan.encoder(), [0; 4096]);
     while let header @ [_, ..] = encoder.encode(&mut window) {
-        let (to, after) = rest.split_at_mut(header.len());
-        write(header, to);
-        rest = after;
+        let (to, rest) = memory.split_at_mut(header.len());
+        copy(header, to);
+        memory = rest;
     }
-    let (len, mut tasks) = (rest.len(), Vec::new());
+    let mut tasks = Vec::new();
     for index in in_order(plan) {
         let from = bytes[index];
-        let (to, after) = rest.split_at_mut(from.len());
-        tasks.extend(from.chunks(PIECE).zip(to.chunks_mut(PIECE)));
-        rest = after;
+        let (to, rest) = memory.split_at_mut(from.len());
+        tasks.extend(pieces(from, to));
+        memory = rest;
     }
-    let copied: Result<(), Infallible> = in_parallel(len, tasks, |(from, to)| {
-        write(from, to);
-        Ok(())
-    });
-    copied.unwrap_or_else(|never| match never {});
-}
-
-fn write(from: &[u8], to: &mut [MaybeUninit<u8>]) {
-    assert_eq!(from.len(), to.len());
-    // SAFETY: both have this length, and one of them is borrowed mutably.
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
+    copy_all(tasks);
 }
 
 /// Writes a file with these tensors, which replaces an old one atomically. With `sync`, it is on the disk when

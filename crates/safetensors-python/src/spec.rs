@@ -151,11 +151,13 @@ impl<'py> Tensors<'py> {
 impl Tensor<'_> {
     fn part(&self) -> Result<(Spec<'_>, &[u8]), Failure> {
         let TensorSpec { dtype, dims, .. } = self.spec.get();
-        let (spec, bytes) = (Spec::new(self.name.to_str()?, *dtype, dims), self.bytes.get());
+        let name =
+            self.name.to_str().map_err(|_| Failure::say("the name of a tensor is not valid Unicode"))?;
+        let (spec, bytes) = (Spec::new(name, *dtype, dims), self.bytes.get());
         match spec.byte_len() {
             Ok(needed) if needed != bytes.len() as u64 => {
-                let reason = format_args!("{needed} bytes needed, {} given", bytes.len());
-                Err(Failure::of_tensor(spec.name(), reason))
+                let reason = Failure::say(format_args!("{needed} bytes needed, {} given", bytes.len()));
+                Err(reason.about(spec.name()))
             }
             // An impossible shape is an error of the plan.
             _ => Ok((spec, bytes)),

@@ -41,8 +41,8 @@ class safe_open:
         device: where the tensors are, as torch and paddle name it. The other frameworks have only "cpu" here.
         backend: "pread" reads the tensors into new memory. "mmap" maps the file, and nothing is read until it is
             used; changed tensors do not change the file. If the file is written in place or truncated while mapped
-            tensors are in use, they change, or the process is killed; replacing it is safe. By default "mmap"
-            for torch, and "pread" for all others.
+            tensors are in use, they change, or the process is killed; replacing it is safe. By default it is
+            "mmap" for torch, and for all others "pread", with slices of many short pieces copied from a map.
     """
 
     __slots__ = ("_device", "_keys", "_model", "_module")
@@ -58,11 +58,11 @@ class safe_open:
         self._module = _find(framework)
         self._module._check_device(device)
         self._device = device
-        backend = self._module._BACKEND if backend is None else backend
-        if backend not in ("mmap", "pread"):
+        if backend not in (None, "mmap", "pread"):
             raise SafetensorError(f"unknown backend {backend!r}; there are 'mmap' and 'pread'")
+        is_mapped = (backend or self._module._BACKEND) == "mmap"
         self._keys: Optional[list[str]] = None
-        self._model: Optional[Model] = Model(filename, backend == "mmap")
+        self._model: Optional[Model] = Model(filename, is_mapped, backend is None)
 
     def __enter__(self) -> "safe_open":
         return self
