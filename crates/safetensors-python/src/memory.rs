@@ -12,9 +12,10 @@ use std::ptr::NonNull;
 /// copying it.
 const ALIGNMENT: usize = 64;
 
-/// Memory of at least this length is allocated by the system, with large pages where it has them. Python's
-/// allocator would ask the system for each such block, too, but smaller blocks it uses again.
-const LARGE: usize = 1 << 25;
+/// Memory of at least this length has large pages, where the system has them: most of the time that reading
+/// takes is that of new pages.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 1 << 22;
 
 /// The bytes of tensors, for the buffer protocol. They live as long as an object that uses them.
 #[pyclass(frozen, module = "embedded_safetensors._core")]
@@ -45,15 +46,13 @@ impl Memory {
     pub fn new(_py: Python<'_>, len: u64) -> PyResult<Self> {
         let too_large = || PyMemoryError::new_err(format!("cannot allocate {len} bytes"));
         let len = usize::try_from(len).map_err(|_| too_large())?;
-        if len >= LARGE {
-            let map = MmapOptions::new().len(len).map_anon().map_err(|_| too_large())?;
-            #[cfg(target_os = "linux")]
-            let _ = map.advise(memmap2::Advice::HugePage); // not all systems have them
-            return Ok(Self::of_map(map));
-        }
+        let whole = len.checked_add(ALIGNMENT).ok_or_else(too_large)?;
         // SAFETY: the interpreter is attached.
-        let block = unsafe { ffi::PyMem_Malloc(len + ALIGNMENT) };
-        let block = NonNull::new(block).ok_or_else(too_large)?;
+        let block = NonNull::new(unsafe { ffi::PyMem_Malloc(whole) }).ok_or_else(too_large)?;
+        #[cfg(target_os = "linux")]
+        if len >= LARGE {
+            ask_for_large_pages(block, whole);
+        }
         // It is in the block, which has so many bytes more.
         let start = block.map_addr(|at| at.saturating_add(ALIGNMENT - at.get() % ALIGNMENT));
         Ok(Self { start: start.cast(), len, owner: Owner::Heap(block.as_ptr()) })
@@ -98,6 +97,17 @@ impl Drop for Memory {
             Python::attach(|_| unsafe { ffi::PyMem_Free(block) });
         }
     }
+}
+
+/// Advises the system about the whole pages of a block. It may have no large pages.
+#[cfg(target_os = "linux")]
+fn ask_for_large_pages(block: NonNull<c_void>, len: usize) {
+    let page = rustix::param::page_size();
+    let begin = block.addr().get().next_multiple_of(page);
+    let end = (block.addr().get() + len) / page * page;
+    let start = block.as_ptr().with_addr(begin);
+    // SAFETY: these pages are those of the block, and the advice does not change their bytes.
+    let _ = unsafe { rustix::mm::madvise(start, end - begin, rustix::mm::Advice::LinuxHugepage) };
 }
 
 #[pymethods]

@@ -8,7 +8,7 @@ use std::thread;
 const MOST_THREADS: usize = 8;
 
 /// Less work than this is done sooner than threads are started.
-const LEAST: usize = 1 << 23;
+const LEAST: usize = 1 << 25;
 
 /// The length of a piece of work.
 pub const PIECE: usize = 1 << 22;
