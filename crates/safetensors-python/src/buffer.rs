@@ -1,5 +1,6 @@
 //! The bytes of Python's objects.
 
+use crate::error::Failure;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -21,13 +22,16 @@ impl Buffer {
     /// Returns a view of the object's bytes.
     ///
     /// # Errors
-    /// `TypeError` when it has none; `BufferError` when they are not contiguous.
-    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut view = Box::new(ffi::Py_buffer::new());
+    /// `TypeError` when it has none; when they are not contiguous.
+    pub fn of(object: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        let (py, mut view) = (object.py(), Box::new(ffi::Py_buffer::new()));
         // SAFETY: both pointers are valid, and the view is released in `drop` if this succeeds.
-        match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *view, ffi::PyBUF_SIMPLE) } {
-            0 => Ok(Self { view }),
-            _ => Err(PyErr::take(object.py()).unwrap_or_else(|| PyTypeError::new_err("it has no bytes"))),
+        if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *view, ffi::PyBUF_SIMPLE) } == 0 {
+            return Ok(Self { view });
+        }
+        match PyErr::fetch(py) {
+            error if error.is_instance_of::<PyTypeError>(py) => Err(error.into()),
+            error => Err(Failure::say(format_args!("the bytes cannot be read: {}", error.value(py)))),
         }
     }
 

@@ -94,7 +94,7 @@ impl TensorSpec {
 
 impl TensorSpec {
     /// Returns its bytes, which stay valid.
-    fn bytes(&self, py: Python<'_>) -> PyResult<Bytes> {
+    fn bytes(&self, py: Python<'_>) -> Result<Bytes, Failure> {
         match &self.data {
             Data::Object(object) => Buffer::of(object.bind(py)).map(Bytes::Buffer),
             &Data::Address(start, len) => Ok(Bytes::Address(start, len)),
@@ -126,7 +126,7 @@ struct Tensor<'py> {
 
 impl<'py> Tensors<'py> {
     /// # Errors
-    /// `TypeError` when the dictionary has something else, or a tensor has no contiguous bytes.
+    /// `TypeError` when the dictionary has something else; those of [`Buffer::of`].
     pub fn of(tensors: &Bound<'py, PyDict>) -> Result<Self, Failure> {
         let py = tensors.py();
         let tensor = |(name, spec): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
@@ -135,7 +135,7 @@ impl<'py> Tensors<'py> {
             let bytes = spec.get().bytes(py)?;
             Ok(Tensor { name, spec, bytes })
         };
-        Ok(Self(tensors.iter().map(tensor).collect::<PyResult<_>>()?))
+        tensors.iter().map(tensor).collect::<Result<_, Failure>>().map(Self)
     }
 
     /// Returns the descriptions and the bytes.

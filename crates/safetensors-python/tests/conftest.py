@@ -28,10 +28,12 @@ def framework(path):
     """
 
     def test(module, name, tensors, to_numpy):
+        shards = path.parent / "shards"
+        shards.mkdir()
         expected = {key: to_numpy(tensor) for key, tensor in tensors.items()}
         module.save_file(tensors, path, {"made by": "a test"})
         assert path.read_bytes() == module.save(tensors, {"made by": "a test"})
-        sharded = module.save_sharded(tensors, path.parent / "shards", max_shard_size="1KB") if mkdir(path) else None
+        sharded = module.save_sharded(tensors, shards, max_shard_size="1KB")
         loaded = [module.load(path.read_bytes()), module.load_file(path), module.load_file(sharded)]
         loaded += [module.load_file(path, backend=backend) for backend in ("mmap", "pread")]
         for result in loaded:
@@ -46,11 +48,6 @@ def framework(path):
     return test
 
 
-def mkdir(path):
-    (path.parent / "shards").mkdir()
-    return True
-
-
 def check_slices(file, expected, to_numpy):
     """Compares slices with those of numpy."""
     assert file.metadata() == {"made by": "a test"}
@@ -58,7 +55,7 @@ def check_slices(file, expected, to_numpy):
         assert like(to_numpy(file.get_tensor(key))) == like(array)
         part = file.get_slice(key)
         assert part.get_shape() == list(array.shape)
-        if array.ndim == 2:
+        if array.ndim == 2 and array.size:
             for index in (np.s_[1:], np.s_[0], np.s_[..., ::-1], np.s_[None, -1, 1:], np.s_[:, 100:]):
                 assert like(to_numpy(part[index])) == like(array[index]), (key, index)
 

@@ -22,7 +22,7 @@ def test_good_and_bad_files(path):
     assert (good.returncode, good.stderr) == (0, "") and ": ok, 1 tensor, " in good.stdout
     path.write_bytes(path.read_bytes()[:-1])
     bad = run("check", "--json", path)
-    assert bad.returncode == 1 and json.loads(bad.stdout)["error"] == "data.short"
+    assert bad.returncode == 1 and json.loads(bad.stdout)["code"] == "data.short"
 
 
 def test_usage():
