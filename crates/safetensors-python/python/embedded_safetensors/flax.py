@@ -4,7 +4,6 @@ import os
 from typing import Any, Mapping, Optional, Union
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from . import _core, numpy
@@ -59,8 +58,8 @@ def _check_device(device: Any) -> None:
 
 
 def _finish(array: np.ndarray, device: Any) -> jax.Array:
-    # Nothing else uses the memory, so JAX may keep it.
-    return jnp.asarray(array)
+    # Nothing else uses the memory, so JAX may keep it. It does so if the memory is aligned.
+    return jax.device_put(array, may_alias=True)
 
 
 def _specs(tensors: _Arrays) -> dict[str, TensorSpec]:

@@ -50,11 +50,15 @@ def save_sharded(
 
 _BACKEND = "pread"
 _view = numpy._view
-_flip = numpy._flip
 
 
 def _check_device(device: Any) -> None:
     only_cpu("MLX", device)
+
+
+def _flip(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    # MLX takes no arrays with negative strides.
+    return np.ascontiguousarray(numpy._flip(array, axes))
 
 
 def _finish(array: np.ndarray, device: Any) -> mx.array:

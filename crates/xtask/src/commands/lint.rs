@@ -44,6 +44,9 @@ const PACKAGES: [&str; 7] = [
 /// The package of the C API, which is not a member of the workspace.
 const C_API: &str = "crates/safetensors-c";
 
+/// The extension of the Python package, which is not a member either.
+const PYTHON: &str = "crates/safetensors-python";
+
 /// Those with public documentation.
 const LIBRARIES: [&str; 4] =
     ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-emit", "safetensors-files"];
@@ -54,8 +57,10 @@ fn format() -> Outcome {
         let fmt = own_cargo().dir(&package.folder()).args(["fmt", "--check"]);
         tally.check(&format!("firmware/{}", package.name), fmt.check());
     }
-    let c = own_cargo().dir(&workspace::root().join(C_API)).args(["fmt", "--check"]);
-    tally.check(C_API, c.check());
+    for package in [C_API, PYTHON] {
+        let fmt = own_cargo().dir(&workspace::root().join(package)).args(["fmt", "--check"]);
+        tally.check(package, fmt.check());
+    }
     Ok(tally)
 }
 
@@ -74,6 +79,8 @@ fn clippy() -> Outcome {
         let clippy = clippy.args(["--features", features, "--", "-D", "warnings"]);
         tally.check(format!("{C_API} {features}").trim_end(), clippy.check());
     }
+    let python = own_cargo().dir(&workspace::root().join(PYTHON)).args(["clippy", "--quiet", "--locked"]);
+    tally.check(PYTHON, python.args(["--", "-D", "warnings"]).check());
     Ok(tally)
 }
 

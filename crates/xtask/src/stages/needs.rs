@@ -2,6 +2,7 @@
 
 use super::scripts::Packages;
 use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
+use crate::process::Run;
 use crate::toolchain::{BARE_TARGETS, BUILT_TARGETS, Toolchain, need_cargo_program, need_rust};
 use crate::{boards, machine, python, workspace};
 use std::path::Path;
@@ -31,6 +32,8 @@ pub enum Need {
     /// A program that cargo installs, and its package.
     CargoProgram(&'static str, &'static str),
     Python(Packages),
+    /// Debian's Python with torch, and these packages.
+    Torch(Packages),
 }
 
 impl Need {
@@ -67,6 +70,14 @@ impl Need {
             }
             Self::CargoProgram(program, package) => vec![need_cargo_program(program, package)],
             Self::Python([name, folder]) => vec![python::environment(name, Path::new(folder)).map(drop)],
+            Self::Torch([name, folder]) => {
+                let has_torch = || {
+                    Run::new(python::DEBIAN).args(["-c", "import ensurepip, torch, venv"]).capture().is_ok()
+                };
+                let need =
+                    machine::need("torch for Debian's Python", &["python3-torch", "python3-venv"], has_torch);
+                vec![need.and_then(|()| python::environment_of_debian(name, Path::new(folder)).map(drop))]
+            }
         };
         outcomes.into_iter().filter_map(Result::err).collect()
     }
