@@ -273,8 +273,10 @@ impl Model {
         Ok(memory)
     }
 
-    /// Returns the map of the tensor's file. Maps are created when they are first needed.
+    /// Returns the map of the tensor's file. Maps are created when they are first needed. If a file has changed,
+    /// that is an error, because access beyond the end of a map kills the process.
     fn map_of_part(&self, tensor: &FileTensor<'_>) -> Result<&Memory, Failure> {
+        tensor.model().check_unchanged()?;
         let maps = match self.maps_of_parts.get() {
             Some(maps) => maps,
             None => {

@@ -84,8 +84,9 @@ def test_read_only_arrays_are_saved_and_loaded_ones_can_be_changed(path):
 ], ids=lambda wrong: str(wrong.dtype))
 def test_dtypes_that_files_lack(wrong, path):
     path.write_bytes(b"old")
-    with pytest.raises(SafetensorError, match="tensor 'name': unknown dtype"):
+    with pytest.raises(SafetensorError, match="tensor 'name': unknown dtype") as caught:
         module.save_file({"name": wrong}, path)
+    assert caught.value.tensor == "name"
     assert path.read_bytes() == b"old"
 
 

@@ -103,6 +103,15 @@ def test_a_truncated_file_is_an_error_of_the_next_read(saved):
             file.get_slice("b")[1]
 
 
+def test_a_map_for_slices_is_not_used_after_the_file_has_changed(path):
+    module.save_file({"a": np.zeros((100, 100))}, path)
+    with safe_open(path) as file:
+        assert file.get_slice("a")[:, ::2].shape == (100, 50)
+        os.truncate(path, 100)
+        with pytest.raises(SafetensorError, match="changed"):
+            file.get_slice("a")[:, ::2]
+
+
 def test_file_objects(saved):
     with open(saved, "rb") as handle, _safe_open_handle(handle, framework="np") as file:
         assert file.keys() == ["a", "b"]
@@ -142,7 +151,6 @@ def test_threads_share_a_file(path):
 
 
 def test_other_threads_run_while_a_file_is_read(path):
-    """A pipe blocks the reader; only another thread of Python can write to it."""
     data = module.save({"a": np.zeros(1 << 20)})
     module.save_file({"a": np.zeros(1 << 22)}, path)
     counted = 0

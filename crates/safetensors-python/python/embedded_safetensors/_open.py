@@ -160,6 +160,13 @@ def _find(framework: str) -> ModuleType:
     return importlib.import_module(f".{module}", __package__)
 
 
+def of_tensor(name: str, sentence: object) -> SafetensorError:
+    """Returns an exception about a tensor."""
+    error = SafetensorError(f"tensor {name!r}: {sentence}")
+    error.tensor = name
+    return error
+
+
 def only_cpu(framework: str, device: Any) -> None:
     """Raises an exception unless the device is the CPU."""
     if device not in ("cpu", None):

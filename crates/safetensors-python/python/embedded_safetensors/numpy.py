@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import only_cpu, safe_open
+from ._open import of_tensor, only_cpu, safe_open
 
 _Arrays = Mapping[str, np.ndarray]
 _Path = Union[str, os.PathLike]
@@ -121,7 +121,7 @@ def _spec(name: str, array: np.ndarray) -> TensorSpec:
     try:
         return TensorSpec(dtype=dtype.name, shape=array.shape, data=array)
     except SafetensorError as error:
-        raise SafetensorError(f"tensor {name!r}: {error}") from None
+        raise of_tensor(name, error) from None
 
 
 _IS_BIG = np.dtype("<u2") != np.dtype("=u2")
