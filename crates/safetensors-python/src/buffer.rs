@@ -5,9 +5,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// A view of the contiguous bytes of an object, such as `bytes`, an array, or a map. The object cannot release
-/// or resize them while the view exists. It asks for plain bytes, because the types of ml_dtypes have no
-/// format that a buffer can state.
+/// A view of the contiguous bytes of an object, such as `bytes`, an array, or a map. The object cannot
+/// release or resize them while the view exists. It asks for plain bytes, because the types of ml_dtypes
+/// have no format that a buffer can state.
 pub struct Buffer {
     // In a box, because an exporter may keep the address.
     view: Box<ffi::Py_buffer>,

@@ -17,8 +17,8 @@ pub type Uninit<'p> = &'p mut [MaybeUninit<u8>];
 pub fn uninit_bytes(py: Python<'_>, len: u64) -> PyResult<(Bound<'_, PyBytes>, Uninit<'_>)> {
     let len =
         isize::try_from(len).map_err(|_| PyMemoryError::new_err(format!("cannot allocate {len} bytes")))?;
-    // SAFETY: without a source, the new object has this many bytes, which are not initialised, and stays where
-    // it is.
+    // SAFETY: without a source, the new object has this many bytes, which are not initialised, and stays
+    // where it is.
     unsafe {
         let object = ffi::PyBytes_FromStringAndSize(std::ptr::null(), len);
         let object = Bound::from_owned_ptr_or_err(py, object)?.cast_into::<PyBytes>()?;

@@ -11,7 +11,8 @@ use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 pub struct Selection {
     /// A range with a positive step, or an index, for each axis.
     axes: Vec<Axis>,
-    /// How many axes of length 1 are new before each axis of the result that a range keeps, and after the last.
+    /// How many axes of length 1 are new before each axis of the result that a range keeps, and after the
+    /// last.
     new_before: Vec<usize>,
     /// The axes of the result to be reversed, for negative steps.
     pub flips: Vec<usize>,

@@ -84,8 +84,8 @@ impl Memory {
 
     /// Returns the bytes, which nothing else uses yet.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the memory has this length and comes from outside of Rust, so its bytes have values. `self` is
-        // borrowed mutably, so that Python does not have it.
+        // SAFETY: the memory has this length and comes from outside of Rust, so its bytes have values.
+        // `self` is borrowed mutably, so that Python does not have it.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

@@ -38,7 +38,8 @@ enum Source {
 /// The bytes of a tensor: memory, and where in it they begin; its dtype and its shape.
 type Tensor<'py> = (Bound<'py, Memory>, u64, Bound<'py, PyString>, Bound<'py, PyTuple>);
 
-/// The same of a part of a tensor, and what remains to be done: an index to be applied, and axes to be reversed.
+/// The same of a part of a tensor, and what remains to be done: an index to be applied, and axes to be
+/// reversed.
 type Part<'py> = (
     Bound<'py, Memory>,
     u64,
@@ -50,8 +51,8 @@ type Part<'py> = (
 
 #[pymethods]
 impl Model {
-    /// Opens a file, or by its index or its directory a model in several. Tensors are mapped or read; parts of
-    /// those that are read may be copied from maps.
+    /// Opens a file, or by its index or its directory a model in several. Tensors are mapped or read; parts
+    /// of those that are read may be copied from maps.
     #[new]
     fn new(py: Python<'_>, path: PathBuf, is_mapped: bool, maps_parts: bool) -> Result<Self, Failure> {
         let source = py.detach(|| Source::open(&path))?;
@@ -273,8 +274,8 @@ impl Model {
         Ok(memory)
     }
 
-    /// Returns the map of the tensor's file. Maps are created when they are first needed. If a file has changed,
-    /// that is an error, because access beyond the end of a map kills the process.
+    /// Returns the map of the tensor's file. Maps are created when they are first needed. If a file has
+    /// changed, that is an error, because access beyond the end of a map kills the process.
     fn map_of_part(&self, tensor: &FileTensor<'_>) -> Result<&Memory, Failure> {
         tensor.model().check_unchanged()?;
         let maps = match self.maps_of_parts.get() {
@@ -343,13 +344,16 @@ pub fn read_bytes<'py>(
     Ok(index.tensors().zip(memories).map(tensor).collect::<PyResult<_>>()?)
 }
 
-/// Returns the tensors of a file in memory, in the order of their bytes, each with its dtype, its shape and its
-/// bytes: `[("weight", {"dtype": "F32", "shape": [2, 3], "data": bytearray(…)}), …]`.
+/// The name of a tensor, and its dtype, shape and bytes.
+type Deserialized<'py> = (Bound<'py, PyString>, Bound<'py, PyDict>);
+
+/// Returns the tensors of a file in memory, in the order of their bytes, each with its dtype, its shape and
+/// its bytes: `[("weight", {"dtype": "F32", "shape": [2, 3], "data": bytearray(…)}), …]`.
 #[pyfunction]
 pub fn deserialize<'py>(
     py: Python<'py>,
     bytes: &Bound<'py, PyAny>,
-) -> Result<Vec<(Bound<'py, PyString>, Bound<'py, PyDict>)>, Failure> {
+) -> Result<Vec<Deserialized<'py>>, Failure> {
     let buffer = Buffer::of(bytes)?;
     let (bytes, index) = (buffer.bytes(), py.detach(|| index_of(buffer.bytes()))?);
     let (mut found, mut tasks) = (Vec::new(), Vec::new());

@@ -13,8 +13,8 @@ const LEAST: usize = 1 << 25;
 /// The length of a piece of work.
 pub const PIECE: usize = 1 << 22;
 
-/// Calls `work` with each task, in several threads if the tasks have many bytes. After an error no new task is
-/// begun.
+/// Calls `work` with each task, in several threads if the tasks have many bytes. After an error no new task
+/// is begun.
 pub fn in_parallel<T: Send, E: Send>(
     bytes: usize,
     tasks: Vec<T>,

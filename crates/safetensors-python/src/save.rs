@@ -46,8 +46,8 @@ fn write(plan: &FilePlan<'_>, bytes: &[&[u8]], mut memory: Uninit<'_>) {
     copy_all(tasks);
 }
 
-/// Writes a file with these tensors, which replaces an old one atomically. With `sync`, it is on the disk when
-/// this returns, and a power cut leaves the old file or the new one.
+/// Writes a file with these tensors, which replaces an old one atomically. With `sync`, it is on the disk
+/// when this returns, and a power cut leaves the old file or the new one.
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, filename, metadata=None, *, sync=false))]
 pub fn serialize_file(

@@ -12,10 +12,11 @@ use std::collections::BTreeMap;
 /// A tensor to be written: its dtype, its shape, and where its bytes are.
 ///
 /// dtype: a name of numpy, ml_dtypes or torch, or of the format.
-/// shape: the dimensions; of `float4_e2m1fn_x2`, as torch has them, with two elements in each of the last axis.
+/// shape: the dimensions; of `float4_e2m1fn_x2`, as torch has them, with two elements in each of the last
+///     axis.
 /// data: an object with the bytes, contiguous and little-endian, such as an array.
-/// data_ptr, data_len: instead of `data`, the address of the bytes and their number. They must stay valid while
-///     the tensor is written.
+/// data_ptr, data_len: instead of `data`, the address of the bytes and their number. They must stay valid
+///     while the tensor is written.
 #[pyclass(frozen, module = "embedded_safetensors")]
 pub struct TensorSpec {
     dtype: Dtype,
@@ -107,7 +108,8 @@ impl Bytes {
         match *self {
             Self::Buffer(ref buffer) => buffer.bytes(),
             Self::Address(_, 0) => &[],
-            // SAFETY: whoever created the description with an address guarantees that the bytes are there.
+            // SAFETY: the caller that created the description with an address guarantees that the bytes are
+            // there.
             Self::Address(start, len) => unsafe {
                 std::slice::from_raw_parts(std::ptr::with_exposed_provenance(start), len)
             },

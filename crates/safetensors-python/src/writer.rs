@@ -44,14 +44,14 @@ self_cell!(
     }
 );
 
-/// Writes a file whose tensors arrive in pieces of any size, in any order. `finish`, or the end of a `with` block,
-/// replaces an old file atomically; until then, and after an exception, the old file is unchanged.
+/// Writes a file whose tensors arrive in pieces of any size, in any order. `finish`, or the end of a `with`
+/// block, replaces an old file atomically; until then, and after an exception, the old file is unchanged.
 ///
 /// filename: the path.
 /// tensors: the dtype and the shape of each tensor by its name, as in `{"inputs": ("float32", [100, 2])}`.
 /// metadata: texts by their keys.
-/// sync: whether the file is on the disk when it is finished, so that a power cut leaves the old file or the new
-///     one.
+/// sync: whether the file is on the disk when it is finished, so that a power cut leaves the old file or
+///     the new one.
 #[pyclass(frozen, module = "embedded_safetensors")]
 pub struct FileWriter {
     writing: Mutex<Writing>,

@@ -1,4 +1,5 @@
-//! Times of the Python package, beside the reference's in the same run, as measured by a script of the package.
+//! Times of the Python package, beside the reference's in the same run, as measured by a script of the
+//! package.
 
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, Row};

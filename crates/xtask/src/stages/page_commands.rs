@@ -2,8 +2,8 @@
 //! tests of the command do not play.
 //!
 //! The pages of the Python package are left out: its own tests run their examples. `firmware/README.md` is
-//! left out: the stage `firmware` runs its boards with the same images, and all else there needs a real board.
-//! Names of commands of `cargo xtask` are tested by its unit tests.
+//! left out: the stage `firmware` runs its boards with the same images, and all else there needs a real
+//! board. Names of commands of `cargo xtask` are tested by its unit tests.
 
 use super::scripts::TESTS;
 use super::suites::release_command;
