@@ -1,5 +1,6 @@
 //! New objects of Python with bytes, whose memory is written once.
 
+use crate::memory::ask_for_large_pages;
 use crate::parallel::{PIECE, in_parallel};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -8,6 +9,7 @@ use pyo3::types::{PyByteArray, PyBytes};
 use std::convert::Infallible;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// Memory that is not initialised yet.
 pub type Uninit<'p> = &'p mut [MaybeUninit<u8>];
@@ -42,6 +44,9 @@ pub fn uninit_bytearray(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyByt
 /// # Safety
 /// The memory has this length, and nothing else uses it.
 unsafe fn memory<'p>(start: *mut c_char, len: usize) -> Uninit<'p> {
+    if let Some(start) = NonNull::new(start.cast()) {
+        ask_for_large_pages(start, len);
+    }
     // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }
 }

@@ -122,19 +122,19 @@ class Slice:
     or arrays of indices.
     """
 
-    __slots__ = ("_device", "_dtype", "_model", "_module", "_name", "_shape")
+    __slots__ = ("_device", "_model", "_module", "_name")
 
     def __init__(self, model: Model, module: ModuleType, device: Any, name: str):
+        model.byte_len(name)  # an exception if there is no such tensor
         self._model, self._module, self._device, self._name = model, module, device, name
-        self._dtype, self._shape = model.info(name)
 
     def get_shape(self) -> list[int]:
         """Returns the shape of the entire tensor."""
-        return self._shape.copy()
+        return self._model.info(self._name)[1]
 
     def get_dtype(self) -> str:
         """Returns the dtype as files name it, such as F32."""
-        return self._dtype
+        return self._model.info(self._name)[0]
 
     def __getitem__(self, index: Any) -> Any:
         module = self._module
