@@ -1,7 +1,5 @@
 //! Exit codes.
 
-use std::process::ExitCode;
-
 /// The exit codes in order of severity: of several files the most severe counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -15,13 +13,13 @@ pub enum Exit {
     Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Good => Self::SUCCESS,
-            Exit::Bad => Self::from(1),
-            Exit::Failed => Self::from(2),
-            Exit::Interrupted => Self::from(130),
+impl Exit {
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Good => 0,
+            Self::Bad => 1,
+            Self::Failed => 2,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -1,75 +1,8 @@
-//! `safetensors`: the command line for safetensors files.
+//! The program `safetensors`.
 #![forbid(unsafe_code)]
 
-mod checkpoint;
-#[cfg(feature = "chips")]
-mod chips;
-mod columns;
-mod commands;
-mod compare;
-mod complaint;
-mod conform;
-mod convert;
-mod decoding;
-mod dump;
-mod excerpt;
-mod exit;
-mod facts;
-mod failure;
-mod foreign;
-
-mod header;
-mod json;
-
-mod locate;
-mod model;
-mod nested;
-mod new_model;
-// Mostly used with the feature `chips`.
-mod number;
-mod old_model;
-mod open;
-mod output;
-mod overwrite;
-mod pack;
-mod parallel;
-mod picture;
-mod plan;
-mod product;
-mod quant;
-mod report;
-mod rows;
-
-mod sharded;
-mod siblings;
-mod sliced;
-mod slicing;
-mod source;
-mod structure;
-mod sums;
-mod table;
-mod text;
-mod usage;
-mod validation;
-mod verdict;
-mod walk;
-mod work;
-
-use clap::Parser;
 use std::process::ExitCode;
 
-/// Validate, inspect, compare, convert and create safetensors files
-#[derive(Parser)]
-#[command(name = "safetensors", version, max_term_width = 100)]
-struct CommandLine {
-    #[command(subcommand)]
-    command: commands::Command,
-}
-
 fn main() -> ExitCode {
-    let exit = match CommandLine::try_parse() {
-        Ok(line) => line.command.run(),
-        Err(error) => usage::end(&error),
-    };
-    exit.into()
+    safetensors_host::run(std::env::args_os()).into()
 }

@@ -5,8 +5,8 @@ use crate::exit::Exit;
 use clap::Error;
 
 /// Prints the error with the usage, or as one JSON object. Help is printed and is not an error.
-pub fn end(error: &Error) -> Exit {
-    if error.use_stderr() && std::env::args_os().any(|arg| arg == "--json") {
+pub fn end(error: &Error, json: bool) -> Exit {
+    if error.use_stderr() && json {
         return Complaint::usage(sentence(&error.to_string())).say(true);
     }
     match (error.print(), error.use_stderr()) {

@@ -65,6 +65,11 @@ impl<'d> Replacement<'d> {
         self.file.sync().map_err(|error| EditErrorKind::system("write", error))?;
         Ok(self.hidden)
     }
+
+    /// Closes the file, which the system writes to the disk later.
+    pub(crate) fn close_without_sync(self) -> Hidden<'d> {
+        self.hidden
+    }
 }
 
 impl<'d> Hidden<'d> {
@@ -85,6 +90,16 @@ impl<'d> Hidden<'d> {
     pub(crate) fn replace_target(self) -> Result<(), EditErrorKind> {
         let renamed = self.disk.rename(&self.temporary, &self.target);
         self.finish_rename(renamed)
+    }
+
+    /// Renames the file to its target. The system writes the new name to the disk later.
+    ///
+    /// # Errors
+    /// Those of the system. Then the old file is unchanged.
+    pub(crate) fn rename_to_target(mut self) -> Result<(), EditErrorKind> {
+        let renamed = self.disk.rename(&self.temporary, &self.target);
+        self.is_renamed = renamed.is_ok();
+        renamed.map_err(|error| EditErrorKind::system("replace", error))
     }
 
     /// Renames the file as [`replace_target`](Self::replace_target) does, if nothing is at the target.

@@ -5,7 +5,7 @@ use crate::editor::{ModelEditor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
 use crate::save::SaveMethod;
 use crate::simulated::{CHANGED, FailurePlan, SimulatedDisk, Survival};
-use crate::writer::write_file_on;
+use crate::writer::{FileWriter, write_file_on};
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::integrity::{Sha256, Verifier};
 use embedded_safetensors::write::{FileSpec, Placement, TensorSpec};
@@ -53,6 +53,22 @@ fn file_of(fill: u8) -> Vec<u8> {
     let disk = SimulatedDisk::with([]);
     write(&disk, fill).expect("no failure");
     disk.bytes(&path()).expect("written")
+}
+
+/// Without failures, other programs find the same as after a sync.
+#[test]
+fn a_file_that_is_not_synced_replaces_the_old_one() {
+    let (old, tensors) = (file_of(1), [TensorSpec::new("a", Dtype::U8, &[2])]);
+    for bytes in [2, 1] {
+        let disk = SimulatedDisk::with([(path().as_path(), &old[..])]);
+        let mut file = FileWriter::create_on(&disk, &path(), FileSpec::new(&tensors)).expect("no failure");
+        file.tensor("a").and_then(|mut tensor| tensor.write_bytes(&[7; 2][..bytes])).expect("no failure");
+        let outcome = file.finish_without_sync();
+        assert_eq!(disk.names(), [path()]);
+        let is_replaced = disk.bytes(&path()).is_some_and(|bytes| bytes.ends_with(&[7; 2]));
+        assert_eq!((outcome.is_ok(), is_replaced), (bytes == 2, bytes == 2));
+        assert!(is_replaced || disk.bytes(&path()) == Some(old.clone()));
+    }
 }
 
 fn edit_in_place(disk: &dyn Disk) -> Outcome {

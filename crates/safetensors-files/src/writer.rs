@@ -238,6 +238,20 @@ impl<'a> FileWriter<'a> {
         self.finish_if(|| Ok(()))
     }
 
+    /// Replaces the file at the path as [`finish`](Self::finish) does, but does not wait for the disk. So
+    /// there is the complete old file or the complete new one for all programs, also when this one is killed,
+    /// but after a power cut the new file may be damaged.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_without_sync(mut self) -> Result<(), EditError> {
+        let written = self.check_complete().and_then(|()| self.flush());
+        let Self { file, path, .. } = self;
+        let _guard = undo::lock();
+        let replaced = written.and_then(|()| file.close_without_sync().rename_to_edited_target());
+        replaced.map_err(|kind| kind.of(&path))
+    }
+
     /// Finishes as [`finish`](Self::finish) does, if `check` succeeds just before the replacement.
     pub(crate) fn finish_if(
         mut self,
@@ -334,6 +348,14 @@ impl Hidden<'_> {
     pub(crate) fn replace_edited_target(self) -> Result<(), EditErrorKind> {
         let (disk, target) = (self.disk(), self.target().to_path_buf());
         self.replace_target()?;
+        undo::discard_beside(disk, &target);
+        Ok(())
+    }
+
+    /// Replaces the target as [`replace_edited_target`](Self::replace_edited_target) does, without a sync.
+    fn rename_to_edited_target(self) -> Result<(), EditErrorKind> {
+        let (disk, target) = (self.disk(), self.target().to_path_buf());
+        self.rename_to_target()?;
         undo::discard_beside(disk, &target);
         Ok(())
     }

@@ -17,6 +17,10 @@ pub enum Base {
     Debian { module: &'static str, packages: &'static [&'static str] },
 }
 
+/// Debian's with PyTorch for CPUs.
+pub const TORCH: Base =
+    Base::Debian { module: "torch", packages: &["python3-torch", "python3-numpy", "python3-venv"] };
+
 impl Base {
     fn program(self) -> &'static str {
         match self {

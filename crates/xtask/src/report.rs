@@ -122,7 +122,7 @@ impl Report {
         for (name, tally, time) in self.rows {
             let Tally { passed, failed, failures, notes } = &tally;
             let (verdict, time) = (if *failed > 0 { "FAILED" } else { "ok" }, time.as_secs_f32());
-            println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
+            println!("{name:18}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
             let shown = failures.iter().take(SHOWN).map(|failure| format!("FAILED  {failure}"));
             let hidden = failures.len().saturating_sub(SHOWN);
             let hidden = (hidden > 0).then(|| format!("FAILED  {hidden} more, see above"));
@@ -131,10 +131,10 @@ impl Report {
                 .chain(hidden)
                 .chain(again)
                 .chain(notes.iter().cloned())
-                .for_each(|line| println!("{:12}{line}", ""));
+                .for_each(|line| println!("{:18}{line}", ""));
             sum.add(tally);
         }
-        println!("{:39}{:8.1} s", "installing what was missing", machine::time_of_installing().as_secs_f32());
+        println!("{:45}{:8.1} s", "installing what was missing", machine::time_of_installing().as_secs_f32());
         remark.iter().for_each(|remark| println!("\n{remark}"));
         let Tally { passed, failed, .. } = sum;
         let (minutes, seconds) = (seconds / 60, seconds % 60);

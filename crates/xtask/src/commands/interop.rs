@@ -3,7 +3,7 @@
 
 use super::Command;
 use crate::process::Run;
-use crate::python::{self, Base};
+use crate::python::{self, Base, TORCH};
 use crate::toolchain::own_cargo;
 use crate::{boards, workspace};
 use serde_json::{Map, Value};
@@ -19,8 +19,6 @@ pub const COMMAND: Command = Command {
 const DIRECTORY: &str = "tests/interop";
 /// Those that use Debian's torch.
 const WITH_TORCH: [&str; 2] = ["torch", "huggingface_hub"];
-const TORCH: Base =
-    Base::Debian { module: "torch", packages: &["python3-torch", "python3-numpy", "python3-venv"] };
 /// Seconds for an adapter, which may have to be built.
 const LIMIT: u64 = 30 * 60;
 

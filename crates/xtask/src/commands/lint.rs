@@ -48,6 +48,9 @@ const C_API: &str = "crates/safetensors-c";
 /// The package that trains with aprender. The stage `aprender` compiles it.
 const APRENDER: &str = "tests/aprender";
 
+/// The extension of the Python package, which is not a member either.
+const PYTHON: &str = "crates/safetensors-python";
+
 /// Those with public documentation.
 const LIBRARIES: [&str; 5] = [
     "embedded-safetensors-macros",
@@ -63,7 +66,7 @@ fn format() -> Outcome {
         let fmt = own_cargo().dir(&package.folder()).args(["fmt", "--check"]);
         tally.check(&format!("firmware/{}", package.name), fmt.check());
     }
-    for package in [C_API, APRENDER] {
+    for package in [C_API, PYTHON, APRENDER] {
         let fmt = own_cargo().dir(&workspace::root().join(package)).args(["fmt", "--check"]);
         tally.check(package, fmt.check());
     }
@@ -89,6 +92,8 @@ fn clippy() -> Outcome {
         let clippy = clippy.args(["--features", features, "--", "-D", "warnings"]);
         tally.check(format!("{C_API} {features}").trim_end(), clippy.check());
     }
+    let python = own_cargo().dir(&workspace::root().join(PYTHON)).args(["clippy", "--quiet", "--locked"]);
+    tally.check(PYTHON, python.args(["--", "-D", "warnings"]).check());
     Ok(tally)
 }
 

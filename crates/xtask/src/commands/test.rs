@@ -55,7 +55,7 @@ fn list() -> ExitCode {
     for (tier, heading) in [(Tier::Quick, "cargo xtask test"), (Tier::Deep, "cargo xtask test --deep")] {
         println!("{heading}");
         for stage in STAGES.iter().filter(|stage| stage.tier == tier) {
-            println!("  {:12}{}", stage.name, stage.about);
+            println!("  {:18}{}", stage.name, stage.about);
         }
     }
     ExitCode::SUCCESS

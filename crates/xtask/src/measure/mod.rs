@@ -6,13 +6,14 @@ pub mod firmware;
 mod formats;
 mod limits;
 mod number;
+mod python;
 mod row;
 mod speed;
 mod table;
 
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
-use crate::{python, workspace};
+use crate::workspace;
 use serde_json::{Value, json};
 
 pub use formats::compare as compare_formats;
@@ -30,7 +31,7 @@ pub struct Measure {
     pub run: fn(&Options) -> Result<Measured, String>,
 }
 
-pub const MEASURES: [Measure; 4] = [
+pub const MEASURES: [Measure; 5] = [
     Measure {
         name: "firmware",
         about: "flash, RAM, stack and instructions on microcontrollers",
@@ -54,6 +55,12 @@ pub const MEASURES: [Measure; 4] = [
         about: "one vector in many formats, beside its raw bytes",
         counts: false,
         run: formats::measure,
+    },
+    Measure {
+        name: "python",
+        about: "times of the Python package, beside the reference's",
+        counts: false,
+        run: python::measure,
     },
 ];
 
@@ -133,7 +140,7 @@ impl Measured {
 pub fn write_report(measured: &Value) -> Result<(), String> {
     let (folder, file) = (Path::new("benches/report"), workspace::target_dir().join("measured.json"));
     workspace::write(&file, measured.to_string().as_bytes())?;
-    Run::new(python::environment("python-report", folder)?)
+    Run::new(crate::python::environment("python-report", folder)?)
         .args(["-B"])
         .args([folder.join("pages.py"), file])
         .check()

@@ -9,6 +9,7 @@ mod linking;
 mod needs;
 mod page_commands;
 pub mod pages;
+pub mod python_package;
 mod scratch;
 mod scripts;
 mod suites;
@@ -66,7 +67,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 39] = [
+pub const STAGES: [Stage; 41] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -111,6 +112,8 @@ pub const STAGES: [Stage; 39] = [
         c_api::quick,
     )
     .needs(&[Need::Sanitizers("gcc", "gcc"), Need::Program("g++", "g++")]),
+    quick("python-package", "the Python package: vectors, arrays, files", python_package::own)
+        .needs(&[Need::Python(python_package::OWN)]),
     quick("digits", "the firmware's networks and the boards' answers match numpy", scripts::digits)
         .needs(&[Need::Python(TRAINING)]),
     deep("suite", "the entire suite, with the library as firmware builds it; the examples", suites::whole),
@@ -184,6 +187,12 @@ pub const STAGES: [Stage; 39] = [
         scripts::all,
     )
     .needs(&[Need::Python(TESTS)]),
+    deep(
+        "python-reference",
+        "the Python package with torch, and the reference's own Python tests",
+        python_package::reference,
+    )
+    .needs(&[Need::Torch(python_package::REFERENCE)]),
     deep("tables", "the committed tables match numpy and ml_dtypes", scripts::tables)
         .needs(&[Need::Python(TESTS)]),
     deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)

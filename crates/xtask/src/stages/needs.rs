@@ -31,6 +31,8 @@ pub enum Need {
     /// A program that cargo installs, and its package.
     CargoProgram(&'static str, &'static str),
     Python(Packages),
+    /// Debian's Python with torch, and these packages.
+    Torch(Packages),
 }
 
 impl Need {
@@ -68,6 +70,9 @@ impl Need {
             }
             Self::CargoProgram(program, package) => vec![need_cargo_program(program, package)],
             Self::Python([name, folder]) => vec![python::environment(name, Path::new(folder)).map(drop)],
+            Self::Torch([name, folder]) => {
+                vec![python::environment_of(python::TORCH, name, Path::new(folder)).map(drop)]
+            }
         };
         outcomes.into_iter().filter_map(Result::err).collect()
     }

@@ -1,8 +1,9 @@
 //! Runs the commands that pages print in blocks of `sh` and `python`, and in the blocks of `console` that the
 //! tests of the command do not play.
 //!
-//! `firmware/README.md` is left out: the stage `firmware` runs its boards with the same images, and all else
-//! there needs a real board. Names of commands of `cargo xtask` are tested by its unit tests.
+//! The pages of the Python package are left out: its own tests run their examples. `firmware/README.md` is
+//! left out: the stage `firmware` runs its boards with the same images, and all else there needs a real
+//! board. Names of commands of `cargo xtask` are tested by its unit tests.
 
 use super::scripts::TESTS;
 use super::suites::release_command;
@@ -125,7 +126,13 @@ pub fn run() -> Outcome {
 fn pages() -> Result<Vec<String>, String> {
     let listed = Run::new("git").args(["ls-files", "*.md"]).capture()?;
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let left_out = ["host/docs/", "crates/embedded-safetensors/README.md", "firmware/README.md"];
+    let left_out = [
+        "host/docs/",
+        "crates/embedded-safetensors/README.md",
+        "crates/safetensors-python/README.md",
+        "docs/src/python.md",
+        "firmware/README.md",
+    ];
     let pages = listed.lines().filter(|page| !left_out.iter().any(|part| page.starts_with(part)));
     Ok(pages.map(str::to_owned).collect())
 }

@@ -73,7 +73,7 @@ pub fn chips() -> Outcome {
     const DIFFERENT: [&str; 6] =
         ["fit::", "flash::", "every_command::", "bad_input::", "completions::", "pages::"];
     let package = ["--package", "safetensors-host", "--features", "chips"];
-    let mut tally = share(&[&package[..], &["--bins"]].concat())?;
+    let mut tally = share(&[&package[..], &["--lib"]].concat())?;
     tally.add(share(&[&package[..], &["--test", "command", "--"], &DIFFERENT].concat())?);
     Ok(tally)
 }

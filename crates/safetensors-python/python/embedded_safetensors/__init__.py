@@ -1,0 +1,36 @@
+"""Reads and writes safetensors files.
+
+The modules `numpy`, `torch`, `tensorflow`, `flax` (JAX), `mlx` and `paddle` each have `load`, `load_file`, `save`,
+`save_file` and `save_sharded`. `safe_open` reads one tensor, or a part of one.
+"""
+
+from ._core import (
+    FileWriter,
+    SafetensorError,
+    TensorSpec,
+    __version__,
+    check,
+    deserialize,
+    recover_checkpoint,
+    serialize,
+    serialize_file,
+    verify_checkpoint,
+    write_checkpoint,
+)
+from ._open import _safe_open_handle, safe_open
+
+__all__ = [
+    "FileWriter",
+    "SafetensorError",
+    "TensorSpec",
+    "__version__",
+    "_safe_open_handle",
+    "check",
+    "deserialize",
+    "recover_checkpoint",
+    "safe_open",
+    "serialize",
+    "serialize_file",
+    "verify_checkpoint",
+    "write_checkpoint",
+]

@@ -1,0 +1,200 @@
+//! What Python's `[…]` selects, with the meaning that it has in numpy.
+
+use crate::error::Failure;
+use embedded_safetensors::ErrorKind;
+use embedded_safetensors::slice::AxisRange;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+
+/// A part of a tensor.
+#[derive(Default)]
+pub struct Selection {
+    /// A range with a positive step, or an index, for each axis.
+    axes: Vec<Axis>,
+    /// How many axes of length 1 are new before each axis of the result that a range keeps, and after the
+    /// last.
+    new_before: Vec<usize>,
+    /// The axes of the result to be reversed, for negative steps.
+    pub flips: Vec<usize>,
+}
+
+/// What is selected on one axis.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    Index(u64),
+    /// `count` indices from `first` on.
+    Range {
+        first: u64,
+        count: u64,
+        step: u64,
+    },
+}
+
+impl Axis {
+    const fn range(self) -> AxisRange {
+        match self {
+            Self::Index(index) => AxisRange::index(index),
+            Self::Range { count: 0, .. } => AxisRange::new(0, 0),
+            Self::Range { first, count, step } => {
+                AxisRange::new(first, first + (count - 1) * step + 1).step_by(step)
+            }
+        }
+    }
+}
+
+impl Selection {
+    /// Parses an index of a tensor with these dimensions: integers, slices, `...` and `None`, and tuples of
+    /// them. An empty list selects nothing of the first axis.
+    ///
+    /// # Errors
+    /// The sentence of what is wrong.
+    pub fn parse(index: &Bound<'_, PyAny>, dims: &[u64]) -> Result<Self, Failure> {
+        let items = items(index)?;
+        let is_axis = |item: &&Bound<'_, PyAny>| !item.is_none() && !item.is_instance_of::<PyEllipsis>();
+        let given = items.iter().filter(is_axis).count();
+        if given > dims.len() {
+            let (asked, rank) = (given as u64, dims.len() as u64);
+            let sentence = format_args!("too many indices: {given}, but the tensor has {rank} dimensions");
+            return Err(Failure::of_argument(ErrorKind::TooManyRanges { asked, rank }, sentence));
+        }
+        if items.iter().filter(|item| item.is_instance_of::<PyEllipsis>()).count() > 1 {
+            return Err(Failure::say("an index can have only one ellipsis (...)"));
+        }
+        let mut selection = Self { new_before: vec![0], ..Self::default() };
+        for item in &items {
+            if item.is_instance_of::<PyEllipsis>() {
+                let end = selection.axes.len() + dims.len() - given;
+                selection.take_all(dims, end);
+            } else if item.is_none() {
+                selection.new_before.last_mut().map(|count| *count += 1).unwrap_or_default();
+            } else {
+                let axis = selection.axes.len();
+                selection.take(item, axis, dims.get(axis).copied().unwrap_or(0))?;
+            }
+        }
+        selection.take_all(dims, dims.len());
+        Ok(selection)
+    }
+
+    /// Selects all of the axes up to `end`.
+    fn take_all(&mut self, dims: &[u64], end: usize) {
+        for &size in dims.get(self.axes.len()..end).unwrap_or(&[]) {
+            self.push(Axis::Range { first: 0, count: size, step: 1 }, false);
+        }
+    }
+
+    fn push(&mut self, axis: Axis, is_reversed: bool) {
+        self.axes.push(axis);
+        if let Axis::Range { .. } = axis {
+            if is_reversed {
+                self.flips.push(self.rank());
+            }
+            self.new_before.push(0);
+        }
+    }
+
+    /// Returns the number of axes of the result so far.
+    fn rank(&self) -> usize {
+        self.new_before.len() - 1 + self.new_before.iter().sum::<usize>()
+    }
+
+    fn take(&mut self, item: &Bound<'_, PyAny>, axis: usize, size: u64) -> Result<(), Failure> {
+        if let Ok(slice) = item.cast::<PySlice>() {
+            let size =
+                isize::try_from(size).map_err(|_| Failure::say(format_args!("axis {axis} is too long")))?;
+            let steps = slice.indices(size)?;
+            let (first, count) = (steps.start.max(0).unsigned_abs() as u64, steps.slicelength as u64);
+            let step = steps.step.unsigned_abs() as u64;
+            match steps.step {
+                1.. => self.push(Axis::Range { first, count, step }, false),
+                _ => {
+                    let last = first.saturating_sub(count.saturating_sub(1).saturating_mul(step));
+                    self.push(Axis::Range { first: last, count, step }, true);
+                }
+            }
+            return Ok(());
+        }
+        // A boolean is another kind of index in numpy.
+        let index = if item.is_instance_of::<PyBool>() { None } else { item.extract::<i128>().ok() };
+        let index = index.ok_or_else(|| wrong_type(item))?;
+        let from_start = if index < 0 { index.saturating_add(size.into()) } else { index };
+        match u64::try_from(from_start) {
+            Ok(from_start) if from_start < size => {
+                self.push(Axis::Index(from_start), false);
+                Ok(())
+            }
+            _ => {
+                let kind = ErrorKind::OutsideAxis { axis: 0, asked: 0, size };
+                let sentence =
+                    format_args!("index {index} is outside axis {axis}, which has the length {size}");
+                Err(Failure::of_argument(kind, sentence))
+            }
+        }
+    }
+
+    /// Returns the ranges of the axes.
+    pub fn ranges(&self) -> Vec<AxisRange> {
+        self.axes.iter().map(|axis| axis.range()).collect()
+    }
+
+    /// Returns the shape of the result.
+    pub fn shape(&self) -> Vec<u64> {
+        let kept = self.axes.iter().filter_map(|axis| match axis {
+            Axis::Range { count, .. } => Some(*count),
+            Axis::Index(_) => None,
+        });
+        let mut new = self.new_before.iter();
+        let ones = |count: Option<&usize>| std::iter::repeat_n(1, count.copied().unwrap_or(0));
+        let mut shape: Vec<u64> = ones(new.next()).collect();
+        for (size, count) in kept.zip(new) {
+            shape.push(size);
+            shape.extend(ones(Some(count)));
+        }
+        shape
+    }
+
+    /// Returns the same selection as an index for Python, without negative numbers.
+    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let mut index: Vec<Bound<'py, PyAny>> = Vec::new();
+        let mut new = self.new_before.iter();
+        let mut push_new = |index: &mut Vec<Bound<'py, PyAny>>| {
+            let count = new.next().copied().unwrap_or(0);
+            index.extend(std::iter::repeat_n(py.None().into_bound(py), count));
+        };
+        push_new(&mut index);
+        for axis in &self.axes {
+            match *axis {
+                Axis::Index(at) => index.push(at.into_pyobject(py)?.into_any()),
+                Axis::Range { first, count, step } => {
+                    let end = if count == 0 { first } else { first + (count - 1) * step + 1 };
+                    index.push(slice(py, first, end, step)?);
+                    push_new(&mut index);
+                }
+            }
+        }
+        PyTuple::new(py, index)
+    }
+}
+
+fn slice(py: Python<'_>, first: u64, end: u64, step: u64) -> PyResult<Bound<'_, PyAny>> {
+    // All are at most the length of an axis that Python has accepted.
+    let number = |number: u64| isize::try_from(number).unwrap_or(isize::MAX);
+    Ok(PySlice::new(py, number(first), number(end), number(step)).into_any())
+}
+
+fn items<'py>(index: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyAny>>, Failure> {
+    if let Ok(tuple) = index.cast::<PyTuple>() {
+        return Ok(tuple.iter().collect());
+    }
+    if index.cast::<PyList>().is_ok_and(|list| list.is_empty()) {
+        return Ok(vec![slice(index.py(), 0, 0, 1)?]);
+    }
+    Ok(vec![index.clone()])
+}
+
+fn wrong_type(item: &Bound<'_, PyAny>) -> Failure {
+    let class = item.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    Failure::say(format_args!(
+        "an index has integers, slices, ... and None, not {class}; read the tensor and index that"
+    ))
+}

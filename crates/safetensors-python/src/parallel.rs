@@ -1,0 +1,48 @@
+//! Work that several threads share.
+
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// More threads do not read faster: memory is the limit.
+const MOST_THREADS: usize = 8;
+
+/// Less work than this is done sooner than threads are started.
+const LEAST: usize = 1 << 25;
+
+/// The length of a piece of work.
+pub const PIECE: usize = 1 << 22;
+
+/// Calls `work` with each task, in several threads if the tasks have many bytes. After an error no new task
+/// is begun.
+pub fn in_parallel<T: Send, E: Send>(
+    bytes: usize,
+    tasks: Vec<T>,
+    work: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    // The number of processors takes longer to find out than a small tensor to read.
+    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if bytes < LEAST { 1 } else { processors().min(MOST_THREADS).min(tasks.len()) };
+    if threads < 2 {
+        return tasks.into_iter().try_for_each(work);
+    }
+    let (tasks, error) = (Mutex::new(tasks.into_iter()), Mutex::new(None));
+    let lock = || tasks.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = || {
+        // The lock is released before the work begins.
+        while let Some(task) = { lock().next() } {
+            if let Err(reason) = work(task) {
+                lock().by_ref().for_each(drop);
+                error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // If the system has no more threads, this one does the work.
+            let _ = thread::Builder::new().spawn_scoped(scope, run);
+        }
+        run();
+    });
+    error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}

@@ -1,0 +1,133 @@
+//! Files and bytes that are written at once.
+
+use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytes};
+use crate::error::Failure;
+use crate::spec::{Metadata, Tensors, pairs};
+use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use safetensors_files::shards::{ShardPlan, parse_shard_size};
+use safetensors_files::{EditError, EditErrorKind, FileWriter};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Returns a file with these tensors.
+#[pyfunction]
+#[pyo3(signature = (tensor_dict, metadata=None))]
+pub fn serialize<'py>(
+    tensor_dict: &Bound<'py, PyDict>,
+    metadata: Metadata,
+) -> Result<Bound<'py, PyBytes>, Failure> {
+    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let (specs, bytes) = tensors.parts()?;
+    let pairs = pairs(&metadata);
+    let (spec, mut order) = (file_spec(&specs, pairs.as_deref()), order_of(&specs, pairs.as_deref()));
+    let plan = spec.plan_sorted(&mut order).map_err(|error| impossible(spec, error))?;
+    let (file, memory) = uninit_bytes(py, plan.file_len())?;
+    py.detach(|| write(&plan, &bytes, memory));
+    Ok(file)
+}
+
+/// Writes the header and the tensors, which together are the entire file.
+fn write(plan: &FilePlan<'_>, bytes: &[&[u8]], mut memory: Uninit<'_>) {
+    let (mut encoder, mut window) = (plan.encoder(), [0; 4096]);
+    while let header @ [_, ..] = encoder.encode(&mut window) {
+        let (to, rest) = memory.split_at_mut(header.len());
+        copy(header, to);
+        memory = rest;
+    }
+    let mut tasks = Vec::new();
+    for index in in_order(plan) {
+        let from = bytes[index];
+        let (to, rest) = memory.split_at_mut(from.len());
+        tasks.extend(pieces(from, to));
+        memory = rest;
+    }
+    copy_all(tasks);
+}
+
+/// Writes a file with these tensors, which replaces an old one atomically. With `sync`, it is on the disk
+/// when this returns, and a power cut leaves the old file or the new one.
+#[pyfunction]
+#[pyo3(signature = (tensor_dict, filename, metadata=None, *, sync=false))]
+pub fn serialize_file(
+    tensor_dict: &Bound<'_, PyDict>,
+    filename: PathBuf,
+    metadata: Metadata,
+    sync: bool,
+) -> Result<(), Failure> {
+    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let (specs, bytes) = tensors.parts()?;
+    let pairs = pairs(&metadata);
+    Ok(py.detach(|| write_file(&filename, file_spec(&specs, pairs.as_deref()), &bytes, sync))?)
+}
+
+/// Divides tensors among files of at most `max_shard_size` bytes, with an index if there are several. Returns
+/// the path to open.
+#[pyfunction]
+#[pyo3(signature = (tensor_dict, directory, metadata=None, *, max_shard_size="5GB"))]
+pub fn save_sharded(
+    tensor_dict: &Bound<'_, PyDict>,
+    directory: PathBuf,
+    metadata: Metadata,
+    max_shard_size: &str,
+) -> Result<PathBuf, Failure> {
+    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let (specs, bytes) = tensors.parts()?;
+    let pairs = pairs(&metadata);
+    let size = parse_shard_size(max_shard_size)
+        .ok_or_else(|| Failure::say(format_args!("not a size, such as 5GB or 500MB: {max_shard_size:?}")))?;
+    let by_name: HashMap<&str, usize> =
+        specs.iter().enumerate().map(|(at, spec)| (spec.name(), at)).collect();
+    let lens = specs.iter().zip(&bytes).map(|(spec, bytes)| (spec.name(), bytes.len() as u64));
+    let plan = ShardPlan::new("model", lens, size);
+    let written = py.detach(|| {
+        plan.write(&directory, |shard, path| {
+            let chosen = || shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()).copied());
+            let specs: Vec<TensorSpec<'_>> = chosen().map(|at| specs[at]).collect();
+            let bytes: Vec<&[u8]> = chosen().map(|at| bytes[at]).collect();
+            write_file(path, file_spec(&specs, pairs.as_deref()), &bytes, true)
+        })
+    });
+    Ok(written?)
+}
+
+fn write_file(path: &Path, spec: FileSpec<'_>, bytes: &[&[u8]], sync: bool) -> Result<(), EditError> {
+    let mut file = FileWriter::create(path, spec)?;
+    let mut order = order_of(spec.tensors(), spec.metadata());
+    // The writer has made the same plan, so this is one, too.
+    if let Ok(plan) = spec.plan_sorted(&mut order) {
+        for index in in_order(&plan) {
+            file.write_tensor(spec.tensors()[index].name(), bytes[index])?;
+        }
+    }
+    if sync { file.finish() } else { file.finish_without_sync() }
+}
+
+pub fn file_spec<'a>(specs: &'a [TensorSpec<'a>], pairs: Option<&'a [(&'a str, &'a str)]>) -> FileSpec<'a> {
+    let spec = FileSpec::new(specs);
+    pairs.map_or(spec, |pairs| spec.with_metadata(pairs))
+}
+
+/// Returns memory for the order of tensors and keys.
+fn order_of(specs: &[TensorSpec<'_>], pairs: Option<&[(&str, &str)]>) -> Vec<u32> {
+    vec![0; specs.len() + pairs.map_or(0, <[_]>::len)]
+}
+
+/// Returns the tensors in the order of the file, as indices of the description.
+fn in_order<'p>(plan: &FilePlan<'p>) -> impl Iterator<Item = usize> + use<'p> {
+    plan.tensors().filter_map(|tensor| match tensor.content {
+        PlannedContent::Tensor { index, .. } => Some(index),
+        PlannedContent::Padding { .. } => None,
+    })
+}
+
+/// Returns the error of an impossible file.
+fn impossible(spec: FileSpec<'_>, error: SpecError) -> Failure {
+    let name = match error.part {
+        SpecPart::Tensor(index) => spec.tensors().get(index).map(TensorSpec::name),
+        SpecPart::Key(index) => spec.metadata().and_then(|pairs| pairs.get(index)).map(|&(key, _)| key),
+        SpecPart::File => None,
+    };
+    Failure::of_edit(&EditErrorKind::Spec { error, name: name.unwrap_or("").to_owned() })
+}

@@ -1,0 +1,65 @@
+"""What the tests share."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from embedded_safetensors import safe_open
+
+ROOT = Path(__file__).resolve().parents[3]
+# The interpreter of the vectors' recipes.
+sys.path.append(str(ROOT / "tests/vectors"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Returns the path of a file that does not exist yet."""
+    return tmp_path / "model.safetensors"
+
+
+@pytest.fixture
+def framework(path):
+    """Returns a test of the module of a framework.
+
+    It saves tensors, and compares what every function loads with their bytes and shapes. `to_numpy` makes an array of a
+    tensor.
+    """
+
+    def test(module, name, tensors, to_numpy):
+        shards = path.parent / "shards"
+        shards.mkdir()
+        expected = {key: to_numpy(tensor) for key, tensor in tensors.items()}
+        module.save_file(tensors, path, {"made by": "a test"})
+        assert path.read_bytes() == module.save(tensors, {"made by": "a test"})
+        sharded = module.save_sharded(tensors, shards, max_shard_size="1KB")
+        loaded = [module.load(path.read_bytes()), module.load_file(path), module.load_file(sharded)]
+        loaded += [module.load_file(path, backend=backend) for backend in ("mmap", "pread")]
+        for result in loaded:
+            assert {key: like(to_numpy(tensor)) for key, tensor in result.items()} == {
+                key: like(array) for key, array in expected.items()
+            }
+            assert all(type(result[key]) is type(tensors[key]) for key in tensors)
+        for backend in ("mmap", "pread", None):
+            with safe_open(path, name, backend=backend) as file:
+                check_slices(file, expected, to_numpy)
+
+    return test
+
+
+def check_slices(file, expected, to_numpy):
+    """Compares slices with those of numpy."""
+    assert file.metadata() == {"made by": "a test"}
+    for key, array in expected.items():
+        assert like(to_numpy(file.get_tensor(key))) == like(array)
+        part = file.get_slice(key)
+        assert part.get_shape() == list(array.shape)
+        if array.ndim == 2 and array.size:
+            for index in (np.s_[1:], np.s_[0], np.s_[..., ::-1], np.s_[None, -1, 1:], np.s_[:, 100:]):
+                assert like(to_numpy(part[index])) == like(array[index]), (key, index)
+
+
+def like(array):
+    """Returns what is compared of an array."""
+    return array.shape, array.dtype, array.tobytes()

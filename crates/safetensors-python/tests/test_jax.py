@@ -1,0 +1,32 @@
+"""Arrays of JAX."""
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+import embedded_safetensors.flax as module  # noqa: E402
+
+DTYPES = "bool_ uint8 int8 uint16 int16 uint32 int32 float16 bfloat16 float32 complex64 float8_e4m3fn float8_e5m2".split()
+
+
+def test_all_dtypes(framework):
+    arrays = {name: jnp.arange(35).reshape(5, 7).astype(getattr(jnp, name)) for name in DTYPES}
+    arrays |= {"scalar": jnp.float32(3.5), "empty": jnp.zeros((2, 0)), "transposed": jnp.arange(6.0).reshape(2, 3).T}
+    before = dict(arrays)
+    framework(module, "jax", arrays, np.asarray)
+    assert arrays == before or all(arrays[name] is before[name] for name in before)
+
+
+def test_loaded_arrays_share_the_memory_that_was_read(path):
+    module.save_file({"a": jnp.zeros((512, 1024))}, path)
+    read = module._finish
+    seen = []
+    module._finish = lambda array, device: seen.append(array.ctypes.data) or read(array, device)
+    try:
+        loaded = module.load_file(path)["a"]
+    finally:
+        module._finish = read
+    assert loaded.unsafe_buffer_pointer() == seen[0]

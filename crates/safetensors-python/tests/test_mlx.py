@@ -1,0 +1,25 @@
+"""Arrays of MLX."""
+
+import pytest
+
+pytest.importorskip("mlx.core")
+
+import mlx.core as mx  # noqa: E402
+import numpy as np  # noqa: E402
+
+import embedded_safetensors.mlx as module  # noqa: E402
+from embedded_safetensors import SafetensorError  # noqa: E402
+
+DTYPES = "bool_ uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 complex64".split()
+
+
+def test_all_dtypes(framework):
+    arrays = {name: mx.arange(35).reshape(5, 7).astype(getattr(mx, name)) for name in DTYPES}
+    arrays |= {"scalar": mx.array(3.5), "empty": mx.zeros((2, 0)), "transposed": mx.arange(6.0).reshape(2, 3).T}
+    framework(module, "mlx", arrays, module._to_numpy)
+
+
+def test_dtypes_that_mlx_lacks():
+    header = b'{"a":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}'
+    with pytest.raises(SafetensorError, match="MLX has no dtype"):
+        module.load(len(header).to_bytes(8, "little") + header + b"a")

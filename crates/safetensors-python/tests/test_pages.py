@@ -1,0 +1,21 @@
+"""The examples of the guide and of the README."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1]
+PAGES = [PACKAGE / "README.md", PACKAGE.parents[1] / "docs/src/python.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    assert blocks
+    if "import torch" in "".join(blocks):
+        pytest.importorskip("torch")
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)

@@ -1,0 +1,97 @@
+"""Tensors of PyTorch, and models whose tensors share memory."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+np = pytest.importorskip("numpy")
+
+import embedded_safetensors.torch as module  # noqa: E402
+from embedded_safetensors import SafetensorError, safe_open  # noqa: E402
+
+
+def to_numpy(tensor):
+    tensor = tensor.contiguous()
+    bits = tensor.reshape(-1).view(torch.uint8) if tensor.nelement() else torch.empty(0, dtype=torch.uint8)
+    return np.frombuffer(bits.numpy().tobytes(), f"V{tensor.element_size()}").reshape(tensor.shape)
+
+
+def test_all_dtypes(framework):
+    tensors = {}
+    for dtype in module._DTYPES.values():
+        if dtype in (getattr(torch, "float4_e2m1fn_x2", None), torch.bool):
+            continue
+        size = torch.empty(0, dtype=dtype).element_size()
+        tensors[str(dtype)] = torch.arange(35 * size, dtype=torch.uint8).view(dtype).reshape(5, 7)
+    tensors["bool"] = torch.arange(35).reshape(5, 7) % 3 == 0
+    tensors |= {"scalar": torch.tensor(3.5), "empty": torch.zeros(2, 0), "parameter": torch.nn.Parameter(torch.ones(3))}
+    tensors["parameter"] = tensors["parameter"].detach()
+    framework(module, "pt", tensors, to_numpy)
+
+
+def test_mapped_tensors_can_be_changed(path):
+    module.save_file({"a": torch.ones(3)}, path)
+    file = path.read_bytes()
+    for backend in (None, "mmap", "pread"):
+        tensor = module.load_file(path, backend=backend)["a"]
+        tensor += 1
+        assert tensor.tolist() == [2, 2, 2]
+    assert path.read_bytes() == file
+
+
+def test_conjugated_tensors_are_saved_right(path):
+    values = torch.tensor([1 + 2j, 3 - 4j], dtype=torch.complex64)
+    module.save_file({"conjugated": values.conj()}, path)
+    assert torch.equal(module.load_file(path)["conjugated"], torch.tensor([1 - 2j, 3 + 4j], dtype=torch.complex64))
+
+
+def test_tensors_that_cannot_be_saved(path):
+    shared = torch.zeros(4)
+    for wrong, error in [
+        ({"a": torch.zeros(2, 3).t()}, ValueError),
+        ({"a": torch.sparse_coo_tensor(size=(2, 3))}, ValueError),
+        ({"a": [1.0]}, ValueError),
+        ([torch.zeros(1)], ValueError),
+        ({"a": shared, "b": shared[1:]}, RuntimeError),
+        ({"a": torch.zeros(2, dtype=torch.complex128)}, SafetensorError),
+    ]:
+        with pytest.raises(error):
+            module.save_file(wrong, path)
+    assert not path.exists()
+
+
+def test_packed_elements_of_four_bits(path):
+    header = b'{"a":{"dtype":"F4","shape":[2,2],"data_offsets":[0,2]},"b":{"dtype":"F4","shape":[2,3],"data_offsets":[2,5]}}'
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"abcde")
+    with safe_open(path, "pt") as file:
+        if "F4" in module._DTYPES:
+            assert file.get_tensor("a").shape == (2, 1)
+        with pytest.raises(SafetensorError):
+            file.get_tensor("b")
+
+
+def test_models_with_shared_tensors(path):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+            self.b.weight = self.a.weight
+            self.register_buffer("strided", torch.arange(6.0).reshape(2, 3).t())
+
+    model, other = Model(), Model()
+    module.save_model(model, path, {"key": "value"})
+    with safe_open(path, "pt") as file:
+        assert file.metadata() == {"key": "value", "b.weight": "a.weight"}
+    assert module.load_model(other, path) == (set(), [])
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(other.state_dict()[name], tensor)
+    with pytest.raises(ValueError, match="force_contiguous=True"):
+        module.save_model(model, path, force_contiguous=False)
+    with pytest.raises(RuntimeError, match="Missing key.*\n.*Unexpected"):
+        module.load_model(torch.nn.Linear(3, 3), path)
+
+
+def test_devices(path):
+    module.save_file({"a": torch.ones(3)}, path)
+    assert module.load_file(path, "meta")["a"].device.type == "meta"
+    with pytest.raises(RuntimeError):
+        module.load_file(path, "no such device")

@@ -1,0 +1,83 @@
+"""Every conformance vector: the verdict, the error, and the tensors."""
+
+import hashlib
+
+import pytest
+from runner import vectors
+
+import embedded_safetensors
+import embedded_safetensors.numpy
+from embedded_safetensors import SafetensorError, safe_open
+
+VECTORS = vectors.load()["vectors"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Returns a path that all vectors are written to."""
+    return tmp_path_factory.mktemp("vectors") / "file"
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_vector(vector, file):
+    data = vectors.content(vector)
+    file.write_bytes(data)
+    if vector["ours"] == "reject":
+        check_rejected(vector, file, data)
+    else:
+        check_accepted(vector, file, data)
+
+
+def check_rejected(vector, file, data):
+    """Checks that every function raises the same exception, with the code and the byte of the manifest."""
+    sentences = set()
+    for read, source in READERS:
+        with pytest.raises(SafetensorError) as caught:
+            read(file if source == "file" else data)
+        error = caught.value
+        assert (error.code, error.byte) == (vector["code"], vector["at"])
+        sentences.add(str(error).replace(f"{file}: ", ""))
+    assert len(sentences) == 1
+
+
+READERS = [
+    (embedded_safetensors.check, "file"),
+    (embedded_safetensors.check, "bytes"),
+    (embedded_safetensors.deserialize, "bytes"),
+    (embedded_safetensors.numpy.load, "bytes"),
+    (embedded_safetensors.numpy.load_file, "file"),
+    (lambda file: safe_open(file, "np", backend="mmap"), "file"),
+]
+
+
+def check_accepted(vector, file, data):
+    """Checks the tensors and the metadata, if they are listed. Arrays exist where numpy has such ones."""
+    embedded_safetensors.check(data)
+    deserialized = embedded_safetensors.deserialize(data)
+    assert len(deserialized) == vector.get("tensor_count", len(deserialized))
+    if "tensors" not in vector:
+        return
+    listed = vector["tensors"]
+    assert [about(name, members, members["data"]) for name, members in deserialized] == list(map(listed_about, listed))
+    for backend in ("mmap", "pread"):
+        with safe_open(file, "np", backend=backend) as opened:
+            assert opened.metadata() == vector["metadata"]
+            assert opened.keys() == sorted(tensor["name"] for tensor in listed)
+            assert opened.offset_keys() == [tensor["name"] for tensor in listed]
+            parts = [(tensor["name"], opened.get_slice(tensor["name"])) for tensor in listed]
+            members = [(name, {"dtype": part.get_dtype(), "shape": part.get_shape()}) for name, part in parts]
+            found = [about(name, part, opened.get_bytes(name)) for name, part in members]
+            assert found == list(map(listed_about, listed))
+    try:
+        arrays = embedded_safetensors.numpy.load(data)
+    except SafetensorError:
+        return  # numpy has no such array
+    assert [array.nbytes for array in arrays.values()] == [len(members["data"]) for _, members in deserialized]
+
+
+def about(name, members, data):
+    return name, members["dtype"], members["shape"], hashlib.sha256(data).hexdigest()
+
+
+def listed_about(tensor):
+    return tensor["name"], tensor["dtype"], tensor["shape"], tensor["sha256"]

@@ -1,0 +1,87 @@
+//! The Python package: its own tests, and the reference's.
+
+use super::scripts::Packages;
+use crate::process::Run;
+use crate::python::{TORCH, environment, environment_of};
+use crate::report::{Outcome, Tally};
+use crate::workspace;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The package.
+const PACKAGE: &str = "crates/safetensors-python";
+
+/// The environments: for its tests, ...
+pub const OWN: Packages = ["python-package", "crates/safetensors-python/tests"];
+/// ... and for the reference's.
+pub const REFERENCE: Packages = ["python-reference", "crates/safetensors-python/tests/reference"];
+
+/// The release whose tests are run.
+const RELEASE: &str = "safetensors-0.8.0";
+
+/// Installs the package into an environment as users do. Cargo builds only what has changed.
+fn install(python: &Path) -> Result<(), String> {
+    // Its build is that of the environment's maturin.
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation"];
+    let words = [&words[..], &["--no-deps", "--force-reinstall"]].concat();
+    with_programs(python, Run::new(python).args(words))
+        .args([workspace::root().join(PACKAGE)])
+        .env("CARGO_TARGET_DIR", workspace::target_dir().join("python-package-build"))
+        .limit(30 * 60)
+        .capture()
+        .map(drop)
+}
+
+/// Makes the programs of an environment available.
+fn with_programs(python: &Path, run: Run) -> Run {
+    let own = python.parent().map(Path::to_path_buf);
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let paths = own.into_iter().chain(std::env::split_paths(&others));
+    run.env("PATH", std::env::join_paths(paths).unwrap_or_default())
+}
+
+/// Returns the Python of the tests, with the package as it is now.
+pub fn installed() -> Result<PathBuf, String> {
+    let python = environment(OWN[0], Path::new(OWN[1]))?;
+    install(&python).map(|()| python)
+}
+
+fn pytest(python: &Path) -> Run {
+    Run::new(python).args(["-B", "-m", "pytest", "-p", "no:cacheprovider", "-q"]).limit(600)
+}
+
+/// Runs the tests of the package, with every vector.
+pub fn own() -> Outcome {
+    let python = installed()?;
+    let tests = pytest(&python).dir(&workspace::root().join(PACKAGE));
+    Ok(Tally::of("the tests of the package, and every vector", tests.check()))
+}
+
+/// Runs the tests of torch, and the reference's own tests but the listed exceptions.
+pub fn reference() -> Outcome {
+    let python = environment_of(TORCH, REFERENCE[0], Path::new(REFERENCE[1]))?;
+    install(&python)?;
+    let torch = pytest(&python).args(["tests/test_torch.py"]).dir(&workspace::root().join(PACKAGE));
+    let mut tally = Tally::of("the tests of torch", torch.check());
+    let tests = reference_tests(&python)?;
+    let run = pytest(&python).args(["-p", "alias", "-rxs", "tests"]).dir(&tests);
+    let run = run.env("PYTHONPATH", workspace::root().join(REFERENCE[1]));
+    tally.check("the reference's tests, but the exceptions in alias.py", run.check());
+    Ok(tally)
+}
+
+/// Unpacks the source distribution of the reference, and returns the directory of its tests, which write into
+/// it.
+fn reference_tests(python: &Path) -> Result<PathBuf, String> {
+    let home = workspace::target_dir().join("python-reference-tests");
+    let archive = home.join(format!("{RELEASE}.tar.gz"));
+    if !archive.is_file() {
+        fs::create_dir_all(&home).map_err(|error| error.to_string())?;
+        let words = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"];
+        let download = Run::new(python).args(words).args(["--no-build-isolation", "safetensors==0.8.0"]);
+        with_programs(python, download).dir(&home).capture()?;
+    }
+    let _ = fs::remove_dir_all(home.join(RELEASE));
+    Run::new("tar").dir(&home).args(["-x", "-f"]).args([&archive]).capture()?;
+    Ok(home.join(RELEASE).join("bindings/python"))
+}
