@@ -275,7 +275,7 @@ fn cmake(tally: &mut Tally) {
     tally.check("CMake: install, find_package", installed(&here, &example).and_then(|()| layer("outside")));
 }
 
-/// Writes a project that sets the target itself, with the policies of the oldest CMake, and returns its directory.
+/// Writes a project that sets the target itself, with an old CMake's policies. Returns its directory.
 fn sets_a_variable(here: &str, target: &str) -> Result<String, String> {
     let project = output("sets-a-variable");
     let text = format!(
