@@ -155,7 +155,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the schema has version {a}.{b}.{c}, but only 1.0.0 is supported")
             }
             Self::Version(None) => {
-                f.write_str("the version of the schema is not three numbers, but only 1.0.0 is supported")
+                f.write_str("the version of the schema is not three numbers as in 1.0.0, which is supported")
             }
             Self::Frames { needed, capacity } => {
                 write!(f, "too many levels: {needed} frames needed, {capacity} available")

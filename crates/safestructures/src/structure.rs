@@ -118,12 +118,21 @@ pub fn check_version(version: Option<&str>) -> Result<(), Error> {
     }
 }
 
+/// Returns the numbers of another version. `str::split` would bring a panic path.
 fn numbers(version: &str) -> Option<[u16; 3]> {
-    let mut parts = version.split('.').map(|part| part.parse().ok());
-    match (parts.next()??, parts.next()??, parts.next()??, parts.next()) {
-        (a, b, c, None) => Some([a, b, c]),
-        _ => None,
+    let (mut numbers, mut part) = ([0_u16; 3], 0);
+    for byte in version.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                let number = numbers.get_mut(part)?;
+                *number = number.checked_mul(10)?.checked_add(u16::from(byte - b'0'))?;
+            }
+            b'.' => part += 1,
+            _ => return None,
+        }
     }
+    // The supported version in another spelling would make a sentence that contradicts itself.
+    (part == 2 && numbers != [1, 0, 0]).then_some(numbers)
 }
 
 fn is_too_small(error: embedded_safetensors::Error) -> bool {

@@ -177,7 +177,8 @@ fn other_versions_are_rejected() {
     for (version, sentence) in [
         (None, "the file has a schema, but \"_safestructures_schema_version_\" is missing"),
         (Some("2.0.1"), "the schema has version 2.0.1, but only 1.0.0 is supported"),
-        (Some("1.0"), "the version of the schema is not three numbers, but only 1.0.0 is supported"),
+        (Some("01.0.0"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
+        (Some("1.0"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
     ] {
         let error = check_version(version).unwrap_err();
         assert_eq!(
