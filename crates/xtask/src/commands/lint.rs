@@ -18,6 +18,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     toolchain::need_component("clippy", "clippy")?;
     let mut report = Report::new(|_| "cargo xtask lint".to_owned());
     report.stage("format", "every file is formatted by rustfmt", format);
+    report.stage("lockfiles", "every lockfile fits its manifest", lockfiles);
     report.stage("clippy", "no warnings with any features", clippy);
     report.stage("firmware", "no warnings in firmware", firmware);
     report.stage("doc", "the documentation builds without warnings", doc);
@@ -59,6 +60,18 @@ const LIBRARIES: [&str; 5] = [
     "safetensors-emit",
     "safetensors-files",
 ];
+
+/// Packages outside of the workspace have lockfiles of their own, which builds there do not update.
+fn lockfiles() -> Outcome {
+    let listed = Run::new("git").args(["ls-files", "Cargo.lock", "*/Cargo.lock"]).capture()?;
+    let mut tally = Tally::default();
+    for path in String::from_utf8_lossy(&listed.stdout).lines() {
+        let manifest = workspace::root().join(path).with_extension("toml");
+        let words = ["metadata", "--locked", "--quiet", "--format-version", "1", "--manifest-path"];
+        tally.check(path, own_cargo().args(words).args([manifest]).capture().map(drop));
+    }
+    Ok(tally)
+}
 
 fn format() -> Outcome {
     let mut tally = Tally::of("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
