@@ -1,11 +1,12 @@
 //! Files and bytes that are written at once.
 
+use crate::arguments::{Items, Metadata, pairs};
 use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytes};
 use crate::error::Failure;
-use crate::spec::{Metadata, Tensors, pairs};
+use crate::spec::Tensors;
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use safetensors_files::shards::{ShardPlan, parse_shard_size};
 use safetensors_files::{EditError, EditErrorKind, FileWriter};
 use std::collections::HashMap;
@@ -15,10 +16,11 @@ use std::path::{Path, PathBuf};
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, metadata=None))]
 pub fn serialize<'py>(
-    tensor_dict: &Bound<'py, PyDict>,
-    metadata: Metadata,
+    py: Python<'py>,
+    tensor_dict: Items<'py>,
+    metadata: Option<Metadata>,
 ) -> Result<Bound<'py, PyBytes>, Failure> {
-    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
     let (spec, mut order) = (file_spec(&specs, pairs.as_deref()), order_of(&specs, pairs.as_deref()));
@@ -51,12 +53,13 @@ fn write(plan: &FilePlan<'_>, bytes: &[&[u8]], mut memory: Uninit<'_>) {
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, filename, metadata=None, *, sync=false))]
 pub fn serialize_file(
-    tensor_dict: &Bound<'_, PyDict>,
+    py: Python<'_>,
+    tensor_dict: Items<'_>,
     filename: PathBuf,
-    metadata: Metadata,
+    metadata: Option<Metadata>,
     sync: bool,
 ) -> Result<(), Failure> {
-    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
     Ok(py.detach(|| write_file(&filename, file_spec(&specs, pairs.as_deref()), &bytes, sync))?)
@@ -67,12 +70,13 @@ pub fn serialize_file(
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, directory, metadata=None, *, max_shard_size="5GB"))]
 pub fn save_sharded(
-    tensor_dict: &Bound<'_, PyDict>,
+    py: Python<'_>,
+    tensor_dict: Items<'_>,
     directory: PathBuf,
-    metadata: Metadata,
+    metadata: Option<Metadata>,
     max_shard_size: &str,
 ) -> Result<PathBuf, Failure> {
-    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
     let size = parse_shard_size(max_shard_size)
