@@ -6,7 +6,7 @@ use crate::copy::{copy_all, pieces, uninit_bytearray};
 use crate::error::Failure;
 use crate::index::Selection;
 use crate::memory::Memory;
-use crate::parallel::{PIECE, in_parallel};
+use crate::parallel::{PIECE, in_parallel, signals};
 use embedded_safetensors::file::shared::read_up_to;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileTensor};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
@@ -52,8 +52,8 @@ type Part<'py> = (
 
 #[pymethods]
 impl Model {
-    /// Opens a file, by its path or that of its directory, or by an index or its directory a model in several. Tensors are mapped or read; parts
-    /// of those that are read may be copied from maps.
+    /// Opens a file, or by its index a model in several; or the one of these in a directory. Tensors are
+    /// mapped or read; parts of those that are read may be copied from maps.
     #[new]
     fn new(py: Python<'_>, path: PathBuf, is_mapped: bool, maps_parts: bool) -> Result<Self, Failure> {
         let source = py.detach(|| Source::open(&path))?;
@@ -264,7 +264,7 @@ fn fill(pairs: &mut [(From<'_>, &mut Memory)]) -> Result<(), Failure> {
         let from = &*from;
         tasks.extend(to.chunks_mut(PIECE).enumerate().map(|(at, to)| (from, at * PIECE, to)));
     }
-    in_parallel(bytes, tasks, |(from, offset, to)| from.read(offset, to))
+    in_parallel(bytes, tasks, signals(), |(from, offset, to)| from.read(offset, to))
 }
 
 /// Parts with at least so many runs are copied from a map: a call of the system for each would take longer.

@@ -3,6 +3,7 @@
 use crate::arguments::{Items, Metadata, pairs};
 use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytes};
 use crate::error::Failure;
+use crate::parallel::{PIECE, signals};
 use crate::spec::Tensors;
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
 use pyo3::prelude::*;
@@ -10,6 +11,7 @@ use pyo3::types::PyBytes;
 use safetensors_files::shards::{ShardPlan, parse_shard_size};
 use safetensors_files::{EditError, EditErrorKind, FileWriter};
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns a file with these tensors.
@@ -62,7 +64,7 @@ pub fn serialize_file(
     let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
-    Ok(py.detach(|| write_file(&filename, file_spec(&specs, pairs.as_deref()), &bytes, sync))?)
+    py.detach(|| write_file(&filename, file_spec(&specs, pairs.as_deref()), &bytes, sync))
 }
 
 /// Divides tensors among files of at most `max_shard_size` bytes, with an index if there are several. Returns
@@ -85,27 +87,40 @@ pub fn save_sharded(
         specs.iter().enumerate().map(|(at, spec)| (spec.name(), at)).collect();
     let lens = specs.iter().zip(&bytes).map(|(spec, bytes)| (spec.name(), bytes.len() as u64));
     let plan = ShardPlan::new("model", lens, size);
+    // The library's error cannot hold the exception of a signal.
+    let mut failed = None;
     let written = py.detach(|| {
         plan.write(&directory, |shard, path| {
             let chosen = || shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()).copied());
             let specs: Vec<TensorSpec<'_>> = chosen().map(|at| specs[at]).collect();
             let bytes: Vec<&[u8]> = chosen().map(|at| bytes[at]).collect();
-            write_file(path, file_spec(&specs, pairs.as_deref()), &bytes, true)
+            write_file(path, file_spec(&specs, pairs.as_deref()), &bytes, true).map_err(|failure| {
+                failed = Some(failure);
+                EditError::from(io::Error::other("a shard was not written"))
+            })
         })
     });
-    Ok(written?)
+    match failed {
+        Some(failure) => Err(failure),
+        None => Ok(written?),
+    }
 }
 
-fn write_file(path: &Path, spec: FileSpec<'_>, bytes: &[&[u8]], sync: bool) -> Result<(), EditError> {
+fn write_file(path: &Path, spec: FileSpec<'_>, bytes: &[&[u8]], sync: bool) -> Result<(), Failure> {
+    let check = signals();
     let mut file = FileWriter::create(path, spec)?;
     let mut order = order_of(spec.tensors(), spec.metadata());
     // The writer has made the same plan, so this is one, too.
     if let Ok(plan) = spec.plan_sorted(&mut order) {
         for index in in_order(&plan) {
-            file.write_tensor(spec.tensors()[index].name(), bytes[index])?;
+            let mut tensor = file.tensor(spec.tensors()[index].name())?;
+            for piece in bytes[index].chunks(PIECE) {
+                check()?;
+                tensor.write_bytes(piece)?;
+            }
         }
     }
-    if sync { file.finish() } else { file.finish_without_sync() }
+    Ok(if sync { file.finish() } else { file.finish_without_sync() }?)
 }
 
 pub fn file_spec<'a>(specs: &'a [TensorSpec<'a>], pairs: Option<&'a [(&'a str, &'a str)]>) -> FileSpec<'a> {

@@ -3,6 +3,7 @@
 import array
 import ctypes
 import os
+import signal
 from types import MappingProxyType
 
 import ml_dtypes
@@ -51,6 +52,20 @@ def test_wrong_descriptions(wrong, path):
     with pytest.raises(SafetensorError):
         serialize_file({"a": spec(**wrong)}, path)
     assert not path.exists() and not list(path.parent.iterdir())
+
+
+def test_arguments_have_the_codes_of_the_table():
+    calls = [
+        (lambda: spec(dtype="float31"), "dtype.unknown"),
+        (lambda: module.save({"a": DATA.astype(complex)}), "dtype.unknown"),
+        (lambda: serialize({"a": spec(shape=[2])}), "usage.length"),
+        (lambda: serialize({"a": spec(shape=[2**63, 2**63])}), "usage.overflow"),
+        (lambda: module.save({"__metadata__": DATA}), "usage.reserved"),
+    ]
+    for call, code in calls:
+        with pytest.raises(SafetensorError) as caught:
+            call()
+        assert caught.value.code == code
 
 
 def test_other_types_are_type_errors():
@@ -194,6 +209,24 @@ def test_mistakes_with_a_writer(path):
         FileWriter(path, {"a": ("F31", [2])})
     del file
     assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+def test_a_signal_stops_a_long_call(path):
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    long = {"a": np.zeros(1 << 29, np.uint8)}
+    try:
+        for call in (lambda: module.save_file(long, path), lambda: module.save_sharded(long, path.parent)):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+                signal.pause()
+            assert not list(path.parent.iterdir())
+    finally:
+        signal.signal(signal.SIGALRM, old)
 
 
 def test_shards_are_divided_as_by_the_hub(tmp_path):
