@@ -102,7 +102,7 @@ impl Contents {
     }
 }
 
-/// The contents of an existing directory are deleted, so it must be a checkpoint, which the library checks, and
+/// The contents of an existing directory are deleted, so it must be a checkpoint, as the library checks, and
 /// contain nothing else.
 fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
     let there = match fs::symlink_metadata(folder) {

@@ -40,11 +40,11 @@ use std::path::{Path, PathBuf};
 /// umask). Missing parent directories are created, and stay even after an error.
 ///
 /// An old directory is replaced only if it has a `SHA256SUMS` or is empty. It is exchanged for the new one,
-/// which gets its permissions, and is then removed with all of its contents, listed or not. On Linux, Android and Apple's systems the exchange is atomic if the file system supports it,
-/// as most do. Elsewhere, as on Windows, it takes two steps: the old directory is renamed to
-/// `.safetensors-NAME.old`, then the new one gets its name. Between the two steps there is no directory of
-/// that name. After a power cut there, [`recover_checkpoint`], which this function calls first, restores the
-/// old one.
+/// which gets its permissions, and is then removed with all of its contents, listed or not. On Linux, Android
+/// and Apple's systems the exchange is atomic if the file system supports it, as most do. Elsewhere, as on
+/// Windows, it takes two steps: the old directory is renamed to `.safetensors-NAME.old`, then the new one
+/// gets its name. Between the two steps there is no directory of that name. After a power cut there,
+/// [`recover_checkpoint`], which this function calls first, restores the old one.
 ///
 /// # Errors
 /// Those of `fill`; [`EditErrorKind::NotAFolder`] when the path is not a directory;
