@@ -200,6 +200,39 @@ fn other_file_is_not_replaced() {
     );
 }
 
+/// A mistaken path must not delete a directory of other files.
+#[test]
+fn other_directory_is_not_replaced() {
+    let dir = TempDir::new();
+    let path = dir.join("last");
+    fs::create_dir_all(path.join("SHA256SUMS")).expect("succeeds");
+    fs::write(path.join("mine"), b"mine").expect("succeeds");
+    let unfilled = || write_checkpoint(&path, |_| panic!("it is rejected before"));
+    let sentence = "./last: not a checkpoint: it has no SHA256SUMS; refusing to replace it";
+    assert_eq!(message(&dir, unfilled()), sentence);
+    assert_eq!((dir.names(), names(&path)), (vec!["last".into()], vec!["SHA256SUMS".into(), "mine".into()]));
+    fs::remove_dir_all(&path).expect("present");
+    let begun = write_checkpoint(&path, |checkpoint| {
+        fs::create_dir(&path)?;
+        fs::write(path.join("mine"), b"mine")?;
+        checkpoint.write_bytes("step", b"1")
+    });
+    assert_eq!(message(&dir, begun), sentence, "one that is created meanwhile");
+    assert_eq!((dir.names(), names(&path)), (vec!["last".to_owned()], vec!["mine".to_owned()]));
+    fs::remove_file(path.join("mine")).expect("present");
+    write(&path, b'1').expect("an empty directory is replaced");
+}
+
+#[test]
+fn path_without_a_name_is_rejected() {
+    let dir = TempDir::new();
+    for path in ["", ".", "./", "..", "/"].map(Path::new).into_iter().chain([&*dir.join("a/..")]) {
+        let error = write_checkpoint(path, |_| panic!("it is rejected before")).expect_err("no name");
+        assert!(matches!(error.kind(), EditErrorKind::UnsafeName { .. }), "{error}");
+    }
+    assert_eq!(dir.names(), [""; 0]);
+}
+
 #[cfg(unix)]
 #[test]
 fn link_is_followed_to_but_rejected_in_directory() {

@@ -37,6 +37,8 @@ pub enum EditErrorKind {
         /// The kind of file.
         what: &'static str,
     },
+    /// The directory is not replaced, because it has files, but no `SHA256SUMS`.
+    NotACheckpoint,
     /// The name is not allowed because it leads, on this system or another, to something other than a file in
     /// its directory.
     UnsafeName {
@@ -207,6 +209,9 @@ impl fmt::Display for EditErrorKind {
             Self::File(kind) => kind.fmt(f),
             Self::Input(error) => write!(f, "cannot read its input: {error}"),
             Self::NotAFolder { what } => write!(f, "it is {what}, not a directory"),
+            Self::NotACheckpoint => {
+                f.write_str("not a checkpoint: it has no SHA256SUMS; refusing to replace it")
+            }
             Self::UnsafeName { name, reason } => write!(f, "unsafe file name {name:?}: {reason}"),
             Self::Spec { error, name } => write_spec(f, *error, name),
             Self::NoSuchTensor { name } => write!(f, "it has no tensor {name:?}"),

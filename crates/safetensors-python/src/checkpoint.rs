@@ -8,7 +8,8 @@ use std::io;
 use std::path::PathBuf;
 
 /// Writes a directory: `fill` is called with the path of a new directory, and creates files in it. Then the
-/// new one replaces the old one atomically, with the SHA-256 of each file in `SHA256SUMS`.
+/// new one replaces the old one atomically, with the SHA-256 of each file in `SHA256SUMS`. The old one, which
+/// must have that file or be empty, is deleted with all that it contains.
 #[pyfunction]
 pub fn write_checkpoint(py: Python<'_>, directory: PathBuf, fill: Py<PyAny>) -> Result<(), Failure> {
     let mut raised = None;

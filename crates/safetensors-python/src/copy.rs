@@ -60,10 +60,15 @@ pub fn pieces<'f, 't>(from: &'f [u8], to: Uninit<'t>) -> impl Iterator<Item = (&
 /// Copies pieces, in several threads if they have many bytes.
 pub fn copy_all(tasks: Vec<(&[u8], Uninit<'_>)>) {
     let len = tasks.iter().map(|(from, _)| from.len()).sum();
-    let copied: Result<(), Infallible> = in_parallel(len, tasks, |(from, to)| {
-        copy(from, to);
-        Ok(())
-    });
+    let copied: Result<(), Infallible> = in_parallel(
+        len,
+        tasks,
+        || Ok(()),
+        |(from, to)| {
+            copy(from, to);
+            Ok(())
+        },
+    );
     copied.unwrap_or_else(|never| match never {});
 }
 

@@ -59,12 +59,12 @@ impl Said {
         Self { sentence: sentence.to_string(), ..Self::default() }
     }
 
-    fn with_code(self, kind: ErrorKind) -> Self {
-        Self { code: Some(kind.code()), ..self }
+    fn with_code(self, code: Option<&'static str>) -> Self {
+        Self { code, ..self }
     }
 
     fn with_error(self, error: Error) -> Self {
-        Self { byte: Some(error.at), ..self.with_code(error.kind) }
+        Self { byte: Some(error.at), ..self.with_code(Some(error.kind.code())) }
     }
 
     fn about(self, tensor: Option<String>) -> Self {
@@ -81,6 +81,7 @@ impl Said {
                 let is_tensor = matches!(error.kind, ErrorKind::DuplicateName);
                 self.with_error(*error).about(is_tensor.then(|| name.clone()))
             }
+            FileErrorKind::Changed => self.with_code(Some(ErrorKind::Changed.code())),
             _ => self,
         }
     }
@@ -100,12 +101,24 @@ impl Failure {
 
     /// Creates the error of an argument.
     pub fn of_argument(kind: ErrorKind, sentence: impl Display) -> Self {
-        Said::new(sentence).with_code(kind).into()
+        Said::new(sentence).with_code(Some(kind.code())).into()
+    }
+
+    /// Creates the error of values of another dtype.
+    pub fn of_values(sentence: impl Display) -> Self {
+        Said::new(sentence).with_code(Some("usage.values")).into()
+    }
+
+    /// Creates the error of a wrong number of bytes.
+    pub fn of_length(needed: u64, given: usize) -> Self {
+        let sentence = format_args!("{needed} bytes needed, {given} given");
+        Said::new(sentence).with_code(Some("usage.length")).into()
     }
 
     /// Creates the error of a name that a file does not have.
     pub fn missing(name: &str) -> Self {
-        Said::new(format_args!("there is no tensor {name:?}")).about(Some(name.to_owned())).into()
+        let said = Said::new(format_args!("there is no tensor {name:?}"));
+        said.with_code(Some(MISSING)).about(Some(name.to_owned())).into()
     }
 
     /// Makes it an error about this tensor.
@@ -127,7 +140,7 @@ impl Failure {
 
     /// Creates the error of an impossible file that has no path.
     pub fn of_edit(kind: &EditErrorKind) -> Self {
-        Said::new(kind).about(tensor_of(kind)).into()
+        Said::new(kind).with_code(code_of(kind)).about(tensor_of(kind)).into()
     }
 
     fn of_system(path: &Path, error: &io::Error) -> Self {
@@ -170,8 +183,22 @@ impl From<&EditError> for Failure {
         match error.kind() {
             EditErrorKind::File(kind) => Self::of_file(error.path(), kind, error),
             EditErrorKind::Input(reason) => Self::of_system(error.path(), reason),
-            kind => Said::new(error).about(tensor_of(kind)).into(),
+            kind => Said::new(error).with_code(code_of(kind)).about(tensor_of(kind)).into(),
         }
+    }
+}
+
+const MISSING: &str = ErrorKind::NotFound { query: None }.code();
+
+/// Returns the code that the same error has without files.
+fn code_of(kind: &EditErrorKind) -> Option<&'static str> {
+    match kind {
+        EditErrorKind::Spec { error, .. } => Some(error.kind.code()),
+        EditErrorKind::NoSuchTensor { .. } => Some(MISSING),
+        EditErrorKind::TooManyBytes { .. } => Some("usage.bytes"),
+        EditErrorKind::MissingBytes { .. } => Some("usage.incomplete"),
+        EditErrorKind::WrongDtype { .. } => Some("usage.values"),
+        _ => None,
     }
 }
 
@@ -207,8 +234,9 @@ impl From<ShardError> for Failure {
 
 impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Self {
-        match error.kind() {
-            CheckpointErrorKind::File(error) => error.into(),
+        match (error.kind(), std::fs::metadata(error.path())) {
+            (CheckpointErrorKind::File(error), _) => error.into(),
+            (CheckpointErrorKind::NoSums, Err(reason)) => Self::of_system(error.path(), &reason),
             _ => Self::say(error),
         }
     }

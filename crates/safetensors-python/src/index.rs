@@ -1,8 +1,9 @@
 //! What Python's `[…]` selects, with the meaning that it has in numpy.
 
+use crate::dtype;
 use crate::error::Failure;
-use embedded_safetensors::ErrorKind;
 use embedded_safetensors::slice::AxisRange;
+use embedded_safetensors::{Dtype, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 
@@ -115,7 +116,7 @@ impl Selection {
             return Ok(());
         }
         // A boolean is another kind of index in numpy.
-        let index = if item.is_instance_of::<PyBool>() { None } else { item.extract::<i128>().ok() };
+        let index = if is_boolean(item) { None } else { item.extract::<i128>().ok() };
         let index = index.ok_or_else(|| wrong_type(item))?;
         let from_start = if index < 0 { index.saturating_add(size.into()) } else { index };
         match u64::try_from(from_start) {
@@ -190,6 +191,11 @@ fn items<'py>(index: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyAny>>, Failu
         return Ok(vec![slice(index.py(), 0, 0, 1)?]);
     }
     Ok(vec![index.clone()])
+}
+
+fn is_boolean(item: &Bound<'_, PyAny>) -> bool {
+    let name = || dtype::name_of(&item.getattr("dtype").ok()?).ok();
+    item.is_instance_of::<PyBool>() || name().and_then(|name| dtype::find(&name)) == Some(Dtype::BOOL)
 }
 
 fn wrong_type(item: &Bound<'_, PyAny>) -> Failure {

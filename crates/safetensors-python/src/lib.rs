@@ -4,13 +4,14 @@
 //! | file | what it has |
 //! |---|---|
 //! | `memory` | memory that Python sees as a buffer: allocated, or mapped from a file |
-//! | `buffer` | the bytes of Python's objects |
+//! | `arguments` `buffer` | what functions are called with, and the bytes of Python's objects |
 //! | `copy` | new objects of Python with bytes |
 //! | `parallel` | work that several threads share |
 //! | `model` `index` | files that are read, and what Python's `[…]` selects |
 //! | `spec` `save` `writer` | files that are written |
 //! | `checkpoint` `command` `dtype` `error` | what their names say |
 
+mod arguments;
 mod buffer;
 mod checkpoint;
 mod command;

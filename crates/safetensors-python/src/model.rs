@@ -1,11 +1,12 @@
 //! Files that are read.
 
+use crate::arguments::Text;
 use crate::buffer::Buffer;
 use crate::copy::{copy_all, pieces, uninit_bytearray};
 use crate::error::Failure;
 use crate::index::Selection;
 use crate::memory::Memory;
-use crate::parallel::{PIECE, in_parallel};
+use crate::parallel::{PIECE, in_parallel, signals};
 use embedded_safetensors::file::shared::read_up_to;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileTensor};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
@@ -13,7 +14,7 @@ use embedded_safetensors::slice::{AxisRange, ByteRuns, SlicePlan};
 use embedded_safetensors::{Dtype, Error, ErrorKind, FileModel, ReadError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use safetensors_files::shards::ShardedModel;
+use safetensors_files::shards::{ShardErrorKind, ShardedModel};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -51,8 +52,8 @@ type Part<'py> = (
 
 #[pymethods]
 impl Model {
-    /// Opens a file, or by its index or its directory a model in several. Tensors are mapped or read; parts
-    /// of those that are read may be copied from maps.
+    /// Opens a file, or by its index a model in several; or the one of these in a directory. Tensors are
+    /// mapped or read; parts of those that are read may be copied from maps.
     #[new]
     fn new(py: Python<'_>, path: PathBuf, is_mapped: bool, maps_parts: bool) -> Result<Self, Failure> {
         let source = py.detach(|| Source::open(&path))?;
@@ -82,19 +83,19 @@ impl Model {
     }
 
     /// Returns the dtype and the shape of a tensor.
-    fn info<'py>(&self, py: Python<'py>, name: &str) -> Result<(Bound<'py, PyString>, Vec<u64>), Failure> {
-        let tensor = self.find(name)?;
+    fn info<'py>(&self, py: Python<'py>, name: Text) -> Result<(Bound<'py, PyString>, Vec<u64>), Failure> {
+        let tensor = self.find(&name.0)?;
         Ok((dtype_name(py, tensor.dtype()), tensor.dims().to_vec()))
     }
 
     /// Returns how many bytes a tensor has.
-    fn byte_len(&self, name: &str) -> Result<u64, Failure> {
-        Ok(self.find(name)?.byte_len())
+    fn byte_len(&self, name: Text) -> Result<u64, Failure> {
+        Ok(self.find(&name.0)?.byte_len())
     }
 
     /// Reads or maps a tensor.
-    fn tensor<'py>(&self, py: Python<'py>, name: &str) -> Result<Tensor<'py>, Failure> {
-        let tensor = self.find(name)?;
+    fn tensor<'py>(&self, py: Python<'py>, name: Text) -> Result<Tensor<'py>, Failure> {
+        let tensor = self.find(&name.0)?;
         let (memory, offset) = match self.map_of(py, &tensor) {
             Some(mapped) => mapped,
             None => (read_alone(py, &tensor)?, 0),
@@ -121,11 +122,11 @@ impl Model {
     fn part<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
+        name: Text,
         index: &Bound<'py, PyAny>,
     ) -> Result<Part<'py>, Failure> {
-        let tensor = self.find(name)?;
-        let selection = Selection::parse(index, tensor.dims()).map_err(|error| error.about(name))?;
+        let tensor = self.find(&name.0)?;
+        let selection = Selection::parse(index, tensor.dims()).map_err(|error| error.about(&name.0))?;
         let (dtype, flips) = (dtype_name(py, tensor.dtype()), PyTuple::new(py, &selection.flips)?);
         if let Some((memory, offset)) = self.map_of(py, &tensor) {
             let (dims, index) = (PyTuple::new(py, tensor.dims())?, selection.to_python(py)?);
@@ -138,9 +139,15 @@ impl Model {
 
 impl Source {
     fn open(path: &Path) -> Result<Self, Failure> {
-        match path.is_dir() || path.extension().is_some_and(|extension| extension == "json") {
-            true => Ok(Self::Shards(ShardedModel::open(path)?)),
-            false => Ok(Self::File(FileModel::open(path)?)),
+        if !path.is_dir() && path.extension().is_none_or(|extension| extension != "json") {
+            return Ok(Self::File(FileModel::open(path)?));
+        }
+        match ShardedModel::open(path) {
+            Ok(shards) => Ok(Self::Shards(shards)),
+            Err(error) => match (error.kind(), only_file_in(path)) {
+                (ShardErrorKind::NoIndex, Some(file)) => Ok(Self::File(FileModel::open(file)?)),
+                _ => Err(error.into()),
+            },
         }
     }
 
@@ -151,6 +158,14 @@ impl Source {
         }
         .iter()
     }
+}
+
+/// Returns the path of the model in a directory that has exactly one.
+fn only_file_in(directory: &Path) -> Option<PathBuf> {
+    let paths = directory.read_dir().ok()?.filter_map(|entry| entry.map(|entry| entry.path()).ok());
+    let mut models = paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors"));
+    let first = models.next()?;
+    models.next().is_none().then_some(first)
 }
 
 impl Model {
@@ -249,7 +264,7 @@ fn fill(pairs: &mut [(From<'_>, &mut Memory)]) -> Result<(), Failure> {
         let from = &*from;
         tasks.extend(to.chunks_mut(PIECE).enumerate().map(|(at, to)| (from, at * PIECE, to)));
     }
-    in_parallel(bytes, tasks, |(from, offset, to)| from.read(offset, to))
+    in_parallel(bytes, tasks, signals(), |(from, offset, to)| from.read(offset, to))
 }
 
 /// Parts with at least so many runs are copied from a map: a call of the system for each would take longer.
@@ -372,7 +387,7 @@ pub fn deserialize<'py>(
 
 /// Validates a model without reading its tensors. An invalid one raises a SafetensorError with code and byte.
 ///
-/// model: a path, of a file, an index or a directory with one; or the bytes of a file.
+/// model: a path, of a file, an index or a directory with one of these; or the bytes of a file.
 #[pyfunction]
 pub fn check(py: Python<'_>, model: &Bound<'_, PyAny>) -> Result<(), Failure> {
     match model.extract::<PathBuf>() {

@@ -1,24 +1,28 @@
 //! Files and bytes that are written at once.
 
+use crate::arguments::{Items, Metadata, pairs};
 use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytes};
 use crate::error::Failure;
-use crate::spec::{Metadata, Tensors, pairs};
+use crate::parallel::{PIECE, signals};
+use crate::spec::Tensors;
 use embedded_safetensors::write::{FilePlan, FileSpec, PlannedContent, SpecError, SpecPart, TensorSpec};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use safetensors_files::shards::{ShardPlan, parse_shard_size};
 use safetensors_files::{EditError, EditErrorKind, FileWriter};
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns a file with these tensors.
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, metadata=None))]
 pub fn serialize<'py>(
-    tensor_dict: &Bound<'py, PyDict>,
-    metadata: Metadata,
+    py: Python<'py>,
+    tensor_dict: Items<'py>,
+    metadata: Option<Metadata>,
 ) -> Result<Bound<'py, PyBytes>, Failure> {
-    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
     let (spec, mut order) = (file_spec(&specs, pairs.as_deref()), order_of(&specs, pairs.as_deref()));
@@ -51,15 +55,16 @@ fn write(plan: &FilePlan<'_>, bytes: &[&[u8]], mut memory: Uninit<'_>) {
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, filename, metadata=None, *, sync=false))]
 pub fn serialize_file(
-    tensor_dict: &Bound<'_, PyDict>,
+    py: Python<'_>,
+    tensor_dict: Items<'_>,
     filename: PathBuf,
-    metadata: Metadata,
+    metadata: Option<Metadata>,
     sync: bool,
 ) -> Result<(), Failure> {
-    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
-    Ok(py.detach(|| write_file(&filename, file_spec(&specs, pairs.as_deref()), &bytes, sync))?)
+    py.detach(|| write_file(&filename, file_spec(&specs, pairs.as_deref()), &bytes, sync))
 }
 
 /// Divides tensors among files of at most `max_shard_size` bytes, with an index if there are several. Returns
@@ -67,12 +72,13 @@ pub fn serialize_file(
 #[pyfunction]
 #[pyo3(signature = (tensor_dict, directory, metadata=None, *, max_shard_size="5GB"))]
 pub fn save_sharded(
-    tensor_dict: &Bound<'_, PyDict>,
+    py: Python<'_>,
+    tensor_dict: Items<'_>,
     directory: PathBuf,
-    metadata: Metadata,
+    metadata: Option<Metadata>,
     max_shard_size: &str,
 ) -> Result<PathBuf, Failure> {
-    let (py, tensors) = (tensor_dict.py(), Tensors::of(tensor_dict)?);
+    let tensors = Tensors::of(py, tensor_dict)?;
     let (specs, bytes) = tensors.parts()?;
     let pairs = pairs(&metadata);
     let size = parse_shard_size(max_shard_size)
@@ -81,27 +87,40 @@ pub fn save_sharded(
         specs.iter().enumerate().map(|(at, spec)| (spec.name(), at)).collect();
     let lens = specs.iter().zip(&bytes).map(|(spec, bytes)| (spec.name(), bytes.len() as u64));
     let plan = ShardPlan::new("model", lens, size);
+    // The library's error cannot hold the exception of a signal.
+    let mut failed = None;
     let written = py.detach(|| {
         plan.write(&directory, |shard, path| {
             let chosen = || shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()).copied());
             let specs: Vec<TensorSpec<'_>> = chosen().map(|at| specs[at]).collect();
             let bytes: Vec<&[u8]> = chosen().map(|at| bytes[at]).collect();
-            write_file(path, file_spec(&specs, pairs.as_deref()), &bytes, true)
+            write_file(path, file_spec(&specs, pairs.as_deref()), &bytes, true).map_err(|failure| {
+                failed = Some(failure);
+                EditError::from(io::Error::other("a shard was not written"))
+            })
         })
     });
-    Ok(written?)
+    match failed {
+        Some(failure) => Err(failure),
+        None => Ok(written?),
+    }
 }
 
-fn write_file(path: &Path, spec: FileSpec<'_>, bytes: &[&[u8]], sync: bool) -> Result<(), EditError> {
+fn write_file(path: &Path, spec: FileSpec<'_>, bytes: &[&[u8]], sync: bool) -> Result<(), Failure> {
+    let check = signals();
     let mut file = FileWriter::create(path, spec)?;
     let mut order = order_of(spec.tensors(), spec.metadata());
     // The writer has made the same plan, so this is one, too.
     if let Ok(plan) = spec.plan_sorted(&mut order) {
         for index in in_order(&plan) {
-            file.write_tensor(spec.tensors()[index].name(), bytes[index])?;
+            let mut tensor = file.tensor(spec.tensors()[index].name())?;
+            for piece in bytes[index].chunks(PIECE) {
+                check()?;
+                tensor.write_bytes(piece)?;
+            }
         }
     }
-    if sync { file.finish() } else { file.finish_without_sync() }
+    Ok(if sync { file.finish() } else { file.finish_without_sync() }?)
 }
 
 pub fn file_spec<'a>(specs: &'a [TensorSpec<'a>], pairs: Option<&'a [(&'a str, &'a str)]>) -> FileSpec<'a> {

@@ -1,20 +1,19 @@
 //! Tensors to be written, as Python describes them.
 
+use crate::arguments::{Dims, Items, Text};
 use crate::buffer::Buffer;
-use crate::dtype;
+use crate::dtype::{self, check_elements};
 use crate::error::Failure;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec as Spec;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-use std::collections::BTreeMap;
 
 /// A tensor to be written: its dtype, its shape, and where its bytes are.
 ///
-/// dtype: a name of numpy, ml_dtypes or torch, or of the format.
+/// dtype: a name of numpy, ml_dtypes or torch, or of the format; or a dtype of these packages.
 /// shape: the dimensions; of `float4_e2m1fn_x2`, as torch has them, with two elements in each of the last
 ///     axis.
-/// data: an object with the bytes, contiguous and little-endian, such as an array.
+/// data: an object with the elements, contiguous and little-endian, such as an array of this dtype; or bytes.
 /// data_ptr, data_len: instead of `data`, the address of the bytes and their number. They must stay valid
 ///     while the tensor is written.
 #[pyclass(frozen, module = "embedded_safetensors")]
@@ -40,18 +39,20 @@ impl TensorSpec {
     #[new]
     #[pyo3(signature = (*, dtype, shape, data_ptr=0, data_len=0, data=None))]
     fn new(
-        dtype: &str,
-        shape: Vec<u64>,
+        dtype: &Bound<'_, PyAny>,
+        shape: Dims,
         data_ptr: usize,
         data_len: usize,
-        data: Option<Py<PyAny>>,
+        data: Option<Bound<'_, PyAny>>,
     ) -> Result<Self, Failure> {
-        let is_packed = dtype == "float4_e2m1fn_x2";
-        let (dtype, mut dims) = (dtype::parse(dtype)?, shape);
+        let name = dtype::name_of(dtype)?;
+        let is_packed = name.ends_with("float4_e2m1fn_x2");
+        let (dtype, Dims(mut dims)) = (dtype::parse(&name)?, shape);
         if let (true, Some(last)) = (is_packed, dims.last_mut()) {
             *last = last.checked_mul(2).ok_or_else(|| Failure::say("the last axis is too long"))?;
         }
-        let data = data.map_or(Data::Address(data_ptr, data_len), Data::Object);
+        data.as_ref().map_or(Ok(()), |data| check_elements(data, dtype))?;
+        let data = data.map_or(Data::Address(data_ptr, data_len), |data| Data::Object(data.unbind()));
         if matches!(data, Data::Address(0, 1..)) {
             return Err(Failure::say(format_args!("there are no {data_len} bytes at the address 0")));
         }
@@ -117,33 +118,32 @@ impl Bytes {
     }
 }
 
-/// The tensors of a dictionary of Python, in its order.
+/// The tensors of a mapping of Python, in its order.
 pub struct Tensors<'py>(Vec<Tensor<'py>>);
 
 struct Tensor<'py> {
-    name: Bound<'py, PyString>,
+    name: String,
     spec: Bound<'py, TensorSpec>,
     bytes: Bytes,
 }
 
 impl<'py> Tensors<'py> {
     /// # Errors
-    /// `TypeError` when the dictionary has something else; those of [`Buffer::of`].
-    pub fn of(tensors: &Bound<'py, PyDict>) -> Result<Self, Failure> {
-        let py = tensors.py();
+    /// `TypeError` when the mapping has something else; those of [`Buffer::of`] and of names.
+    pub fn of(py: Python<'py>, tensors: Items<'py>) -> Result<Self, Failure> {
         let tensor = |(name, spec): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
-            let name = name.cast_into::<PyString>().map_err(PyErr::from)?;
+            let Text(name) = name.extract()?;
             let spec = spec.cast_into::<TensorSpec>().map_err(PyErr::from)?;
             let bytes = spec.get().bytes(py)?;
             Ok(Tensor { name, spec, bytes })
         };
-        tensors.iter().map(tensor).collect::<Result<_, Failure>>().map(Self)
+        tensors.0.into_iter().map(tensor).collect::<Result<_, Failure>>().map(Self)
     }
 
     /// Returns the descriptions and the bytes.
     ///
     /// # Errors
-    /// For a name that is not valid Unicode, and for a wrong number of bytes.
+    /// For a wrong number of bytes.
     pub fn parts(&self) -> Result<(Vec<Spec<'_>>, Vec<&[u8]>), Failure> {
         let parts: Result<Vec<_>, Failure> = self.0.iter().map(Tensor::part).collect();
         parts.map(|parts| parts.into_iter().unzip())
@@ -153,24 +153,13 @@ impl<'py> Tensors<'py> {
 impl Tensor<'_> {
     fn part(&self) -> Result<(Spec<'_>, &[u8]), Failure> {
         let TensorSpec { dtype, dims, .. } = self.spec.get();
-        let name =
-            self.name.to_str().map_err(|_| Failure::say("the name of a tensor is not valid Unicode"))?;
-        let (spec, bytes) = (Spec::new(name, *dtype, dims), self.bytes.get());
+        let (spec, bytes) = (Spec::new(&self.name, *dtype, dims), self.bytes.get());
         match spec.byte_len() {
             Ok(needed) if needed != bytes.len() as u64 => {
-                let reason = Failure::say(format_args!("{needed} bytes needed, {} given", bytes.len()));
-                Err(reason.about(spec.name()))
+                Err(Failure::of_length(needed, bytes.len()).about(spec.name()))
             }
             // An impossible shape is an error of the plan.
             _ => Ok((spec, bytes)),
         }
     }
-}
-
-/// `__metadata__`, sorted by key.
-pub type Metadata = Option<BTreeMap<String, String>>;
-
-/// Returns the pairs.
-pub fn pairs(metadata: &Metadata) -> Option<Vec<(&str, &str)>> {
-    metadata.as_ref().map(|pairs| pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
 }

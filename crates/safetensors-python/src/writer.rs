@@ -1,22 +1,22 @@
 //! Files whose tensors are written piece by piece.
 
+use crate::arguments::{Dims, Items, Metadata, Text, pairs};
 use crate::buffer::Buffer;
-use crate::dtype;
+use crate::dtype::{self, check_elements};
 use crate::error::Failure;
 use crate::save::file_spec;
-use crate::spec::{Metadata, pairs};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use self_cell::self_cell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A file to be written.
 struct Description {
     tensors: Vec<(String, Dtype, Vec<u64>)>,
-    metadata: Metadata,
+    metadata: Option<Metadata>,
 }
 
 /// The same, as the writer takes it.
@@ -48,13 +48,15 @@ self_cell!(
 /// block, replaces an old file atomically; until then, and after an exception, the old file is unchanged.
 ///
 /// filename: the path.
-/// tensors: the dtype and the shape of each tensor by its name, as in `{"inputs": ("float32", [100, 2])}`.
+/// tensors: the dtype and the shape of each tensor by its name, as in `{"inputs": ("float32", [100, 2])}`. A
+///     dtype is a name, or that of a framework, such as `np.float32`.
 /// metadata: texts by their keys.
 /// sync: whether the file is on the disk when it is finished, so that a power cut leaves the old file or
 ///     the new one.
 #[pyclass(frozen, module = "embedded_safetensors")]
 pub struct FileWriter {
     writing: Mutex<Writing>,
+    dtypes: HashMap<String, Dtype>,
     sync: bool,
 }
 
@@ -64,16 +66,13 @@ impl FileWriter {
     #[pyo3(signature = (filename, tensors, metadata=None, *, sync=true))]
     fn new(
         filename: PathBuf,
-        tensors: &Bound<'_, PyDict>,
-        metadata: Metadata,
+        tensors: Items<'_>,
+        metadata: Option<Metadata>,
         sync: bool,
     ) -> Result<Self, Failure> {
-        let tensor = |(name, form): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> Result<_, Failure> {
-            let (dtype, dims): (String, Vec<u64>) = form.extract()?;
-            Ok((name.extract()?, dtype::parse(&dtype)?, dims))
-        };
-        let description =
-            Description { tensors: tensors.iter().map(tensor).collect::<Result<_, _>>()?, metadata };
+        let tensors = tensors.0.iter().map(described).collect::<Result<_, _>>()?;
+        let description = Description { tensors, metadata };
+        let dtypes = description.tensors.iter().map(|(name, dtype, _)| (name.clone(), *dtype)).collect();
         let described = Described::new(description, |description| Parts {
             specs: description
                 .tensors
@@ -87,13 +86,17 @@ impl FileWriter {
             safetensors_files::FileWriter::create(filename, file_spec(&parts.specs, parts.pairs.as_deref()))
                 .map(Some)
         })?;
-        Ok(Self { writing: Mutex::new(writing), sync })
+        Ok(Self { writing: Mutex::new(writing), dtypes, sync })
     }
 
-    /// Writes the next bytes of a tensor: those of an object with contiguous, little-endian bytes, such as an
-    /// array.
-    fn write(&self, py: Python<'_>, name: &str, data: &Bound<'_, PyAny>) -> Result<(), Failure> {
-        let data = Buffer::of(data)?;
+    /// Writes the next elements of a tensor: those of an object that has them contiguous and little-endian,
+    /// such as an array of the tensor's dtype; or its next bytes.
+    fn write(&self, py: Python<'_>, name: Text, data: &Bound<'_, PyAny>) -> Result<(), Failure> {
+        let Text(name) = &name;
+        // Another name is an error of the writer.
+        let dtype = self.dtypes.get(name);
+        dtype.map_or(Ok(()), |dtype| check_elements(data, *dtype)).map_err(|error| error.about(name))?;
+        let data = Buffer::of(data).map_err(|error| error.about(name))?;
         let bytes = data.bytes();
         py.detach(|| {
             self.lock().with_dependent_mut(|_, writer| {
@@ -104,7 +107,8 @@ impl FileWriter {
     }
 
     /// Returns how many bytes of a tensor are still to be written.
-    fn remaining(&self, name: &str) -> Result<u64, Failure> {
+    fn remaining(&self, name: Text) -> Result<u64, Failure> {
+        let Text(name) = &name;
         self.lock().with_dependent_mut(|_, writer| {
             let writer = writer.as_mut().ok_or_else(finished)?;
             Ok(writer.tensor(name)?.remaining())
@@ -147,6 +151,21 @@ impl FileWriter {
     fn lock(&self) -> MutexGuard<'_, Writing> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the name, the dtype and the shape of a tensor.
+fn described(
+    (name, form): &(Bound<'_, PyAny>, Bound<'_, PyAny>),
+) -> Result<(String, Dtype, Vec<u64>), Failure> {
+    let Text(name) = name.extract()?;
+    let parts: Vec<Bound<'_, PyAny>> = form.try_iter()?.collect::<PyResult<_>>()?;
+    let [dtype, dims] = parts.as_slice() else {
+        let sentence = format_args!("a dtype and a shape needed, {} values given", parts.len());
+        return Err(Failure::say(sentence).about(&name));
+    };
+    let dtype = dtype::parse(&dtype::name_of(dtype)?).map_err(|error| error.about(&name))?;
+    let Dims(dims) = dims.extract().map_err(Failure::from)?;
+    Ok((name, dtype, dims))
 }
 
 fn finished() -> Failure {

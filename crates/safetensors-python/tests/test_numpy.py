@@ -187,6 +187,20 @@ def test_integers_of_numpy_and_an_empty_list_are_indices(path):
         assert file.get_slice("a")[[]].shape == (0, 7)
 
 
+def test_booleans_are_not_indices(path):
+    module.save_file({"a": array("f4")}, path)
+    with safe_open(path) as file:
+        for index in (True, False, np.True_, np.False_, np.array(True)):
+            with pytest.raises(SafetensorError, match="read the tensor"):
+                file.get_slice("a")[index]
+
+
+def test_slices_are_not_iterated(path):
+    module.save_file({"a": array("f4")}, path)
+    with safe_open(path) as file, pytest.raises(TypeError, match="not iterable"):
+        iter(file.get_slice("a"))
+
+
 def test_a_step_of_zero_is_an_error(path):
     module.save_file({"a": array("f4")}, path)
     with safe_open(path) as file, pytest.raises(ValueError):

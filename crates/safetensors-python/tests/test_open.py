@@ -51,7 +51,9 @@ def test_missing_names(saved):
         for call in (file.get_tensor, file.get_slice, file.get_bytes):
             with pytest.raises(SafetensorError) as caught:
                 call("c")
-            assert caught.value.tensor == "c"
+            assert (caught.value.tensor, caught.value.code) == ("c", "usage.missing")
+            with pytest.raises(SafetensorError):
+                call("\ud800")
 
 
 def test_errors_of_the_system(tmp_path):
@@ -97,8 +99,9 @@ def test_a_duplicate_name_is_named(path):
 def test_a_truncated_file_is_an_error_of_the_next_read(saved):
     with safe_open(saved, backend="pread") as file:
         os.truncate(saved, 100)
-        with pytest.raises(SafetensorError, match="changed"):
+        with pytest.raises(SafetensorError, match="changed") as caught:
             file.get_tensor("b")
+        assert caught.value.code == "usage.changed"
         with pytest.raises(SafetensorError, match="changed"):
             file.get_slice("b")[1]
 
@@ -129,6 +132,18 @@ def test_a_directory_and_its_index(tmp_path):
                 assert np.array_equal(file.get_slice("b")[:, ::2], ARRAYS["b"][:, ::2])
     (tmp_path / "model-00001-of-00002.safetensors").unlink()
     with pytest.raises(SafetensorError, match="missing"):
+        safe_open(tmp_path)
+
+
+def test_a_directory_with_one_file(tmp_path):
+    path = module.save_sharded(ARRAYS, tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    check(tmp_path)
+    assert module.load_file(tmp_path).keys() == module.load_file(path).keys() == ARRAYS.keys()
+    with safe_open(tmp_path) as file:
+        assert file.keys() == ["a", "b"]
+    module.save_file(ARRAYS, tmp_path / "other.safetensors")
+    with pytest.raises(SafetensorError, match="index"):
         safe_open(tmp_path)
 
 

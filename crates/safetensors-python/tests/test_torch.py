@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 np = pytest.importorskip("numpy")
 
 import embedded_safetensors.torch as module  # noqa: E402
-from embedded_safetensors import SafetensorError, safe_open  # noqa: E402
+from embedded_safetensors import SafetensorError, TensorSpec, safe_open  # noqa: E402
 
 
 def to_numpy(tensor):
@@ -95,3 +95,10 @@ def test_devices(path):
     assert module.load_file(path, "meta")["a"].device.type == "meta"
     with pytest.raises(RuntimeError):
         module.load_file(path, "no such device")
+
+
+def test_dtypes_and_booleans_of_torch(path):
+    assert TensorSpec(dtype=torch.bfloat16, shape=[], data=bytes(2)).dtype == "BF16"
+    module.save_file({"a": torch.zeros(2, 3)}, path)
+    with safe_open(path, "pt") as file, pytest.raises(SafetensorError):
+        file.get_slice("a")[torch.tensor(True)]

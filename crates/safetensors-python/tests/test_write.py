@@ -1,8 +1,12 @@
 """Files that are written: at once, in pieces, as shards and as checkpoints."""
 
+import array
 import ctypes
 import os
+import signal
+from types import MappingProxyType
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -50,10 +54,105 @@ def test_wrong_descriptions(wrong, path):
     assert not path.exists() and not list(path.parent.iterdir())
 
 
+def test_arguments_have_the_codes_of_the_table():
+    calls = [
+        (lambda: spec(dtype="float31"), "dtype.unknown"),
+        (lambda: module.save({"a": DATA.astype(complex)}), "dtype.unknown"),
+        (lambda: serialize({"a": spec(shape=[2])}), "usage.length"),
+        (lambda: serialize({"a": spec(shape=[2**63, 2**63])}), "usage.overflow"),
+        (lambda: module.save({"__metadata__": DATA}), "usage.reserved"),
+    ]
+    for call, code in calls:
+        with pytest.raises(SafetensorError) as caught:
+            call()
+        assert caught.value.code == code
+
+
 def test_other_types_are_type_errors():
-    for wrong in ({"a": {"dtype": "float32"}}, {1: spec()}, {"a": spec(data=3)}):
+    for wrong in ({"a": {"dtype": "float32"}}, {1: spec()}, None, [("a", spec())]):
         with pytest.raises(TypeError):
             serialize(wrong)
+    calls = [lambda: spec(data=3), lambda: spec(shape=["2"]), lambda: spec(shape=6), lambda: module.save(None)]
+    calls += [lambda: module.save({"a": DATA}, {"k": 1}), lambda: module.save({"a": DATA}, 3)]
+    for call in calls:
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_impossible_values_are_errors_with_a_sentence(path):
+    calls = [lambda: spec(shape=[-1]), lambda: spec(shape=[2**64]), lambda: module.save({"a": [[1], [2, 3]]})]
+    calls += [lambda: module.save({"\ud800": DATA}), lambda: module.save({"a": DATA}, {"\ud800": "v"})]
+    calls += [lambda: module.save({"a": DATA}, {"k": "\ud800"})]
+    tensors = [{"a": ("F32", [2], 3)}, {"a": ("F32", [-2])}, {"\ud800": ("F32", [2])}]
+    calls += [lambda wrong=wrong: FileWriter(path, wrong) for wrong in tensors]
+    for call in calls:
+        with pytest.raises(SafetensorError) as caught:
+            call()
+        assert len(str(caught.value)) > 20
+    assert not list(path.parent.iterdir())
+
+
+def test_any_mapping_is_accepted(path):
+    metadata = MappingProxyType({"k": "v"})
+    expected = module.save({"a": DATA}, {"k": "v"})
+    assert module.save(MappingProxyType({"a": DATA}), metadata) == expected
+    assert serialize(MappingProxyType({"a": spec()}), metadata) == expected
+    with FileWriter(path, MappingProxyType({"a": ("F32", [2, 3])}), metadata) as file:
+        file.write("a", DATA)
+    assert path.read_bytes() == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "F32", np.float32, np.dtype("f4"), DATA.dtype], ids=repr)
+def test_dtypes_are_names_or_those_of_numpy(dtype, path):
+    with FileWriter(path, {"a": (dtype, DATA.shape)}) as file:
+        file.write("a", DATA)
+    assert path.read_bytes() == serialize({"a": spec(dtype=dtype)}) == module.save({"a": DATA})
+    assert TensorSpec(dtype=ml_dtypes.bfloat16, shape=[], data=bytes(2)).dtype == "BF16"
+
+
+# None is the code of a wrong byte order or of strides.
+ELEMENTS = [
+    (DATA[0].astype(np.float64), "usage.values"),
+    (DATA[0].astype(np.int32), "usage.values"),
+    (DATA[0].astype(np.int8), "usage.values"),
+    (DATA[0].astype(complex), "usage.values"),
+    (DATA[0].astype(ml_dtypes.bfloat16), "usage.values"),
+    (memoryview(DATA[0].astype(np.float64)), "usage.values"),
+    (array.array("i", [1, 2, 3]), "usage.values"),
+    (DATA[0].astype(">f4"), None),
+    (memoryview(DATA[0].astype(">f4")), None),
+    (DATA.T[0], None),
+]
+
+
+@pytest.mark.parametrize(("data", "code"), ELEMENTS, ids=repr)
+def test_other_elements_are_not_written(data, code, path):
+    file = FileWriter(path, {"a": ("float32", [2, 3])})
+    calls = [lambda: file.write("a", data)]
+    calls += [lambda: serialize({"a": TensorSpec(dtype="float32", shape=[len(data)], data=data)})]
+    for call in calls:
+        with pytest.raises(SafetensorError) as caught:
+            call()
+        assert caught.value.code == code
+    assert file.remaining("a") == 24
+    if code:
+        assert "F32" in str(caught.value)
+
+
+def test_elements_of_every_kind_are_written(path):
+    same = [DATA[0], memoryview(DATA[0]), array.array("f", DATA[0]), DATA[0].tobytes(), DATA[0].view(np.uint8)]
+    same += [bytearray(DATA[0].tobytes()), memoryview(DATA[0]).cast("B"), (ctypes.c_float * 3)(*DATA[0])]
+    narrow = np.ones(3, ml_dtypes.bfloat16)
+    tensors = {"a": ("float32", [len(same), 3]), "b": ("bfloat16", [3]), "c": ("bool", [3]), "d": ("int64", [1])}
+    with FileWriter(path, tensors) as file:
+        for data in same:
+            file.write("a", data)
+        file.write("b", narrow)
+        file.write("c", narrow == 1)
+        file.write("d", array.array("q", [-1]))
+    loaded = module.load_file(path)
+    assert all(np.array_equal(row, DATA[0]) for row in loaded["a"])
+    assert loaded["b"].tolist() == [1, 1, 1] and loaded["c"].all() and loaded["d"] == [-1]
 
 
 def test_strided_bytes_are_an_error():
@@ -95,16 +194,39 @@ def test_an_exception_leaves_the_old_file(path):
 
 def test_mistakes_with_a_writer(path):
     file = FileWriter(path, {"a": ("F32", [2, 3])}, sync=False)
-    for call in (lambda: file.write("b", DATA), lambda: file.write("a", bytes(25)), file.finish):
+    calls = [
+        (lambda: file.write("b", DATA), ("b", "usage.missing")),
+        (lambda: file.write("a", bytes(25)), ("a", "usage.bytes")),
+        (file.finish, ("a", "usage.incomplete")),
+    ]
+    for call, expected in calls:
         with pytest.raises(SafetensorError) as caught:
             call()
-        assert caught.value.tensor in ("a", "b")
+        assert (caught.value.tensor, caught.value.code) == expected
     with pytest.raises(SafetensorError):
         FileWriter(path, {"a": ("F32", [2, 2**62])})
     with pytest.raises(SafetensorError):
         FileWriter(path, {"a": ("F31", [2])})
     del file
     assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+def test_a_signal_stops_a_long_call(path):
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    long = {"a": np.zeros(1 << 29, np.uint8)}
+    try:
+        for call in (lambda: module.save_file(long, path), lambda: module.save_sharded(long, path.parent)):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+                signal.pause()
+            assert not list(path.parent.iterdir())
+    finally:
+        signal.signal(signal.SIGALRM, old)
 
 
 def test_shards_are_divided_as_by_the_hub(tmp_path):
@@ -131,6 +253,20 @@ def test_checkpoints(tmp_path):
         embedded_safetensors.write_checkpoint(directory, lambda path: 1 / 0)
     assert embedded_safetensors.recover_checkpoint(directory) is False
     assert [entry.name for entry in directory.parent.iterdir()] == ["latest"]
+    with pytest.raises(FileNotFoundError):
+        embedded_safetensors.verify_checkpoint(directory / "none")
     (directory / "step").write_text("1201")
     with pytest.raises(SafetensorError, match="step"):
         embedded_safetensors.verify_checkpoint(directory)
+
+
+def test_other_directories_are_not_replaced(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/mine").write_text("mine")
+    monkeypatch.chdir(tmp_path / "work")
+    for directory in (tmp_path / "work", ".", "..", "/"):
+        with pytest.raises(SafetensorError):
+            embedded_safetensors.write_checkpoint(directory, lambda path: None)
+    with pytest.raises(SafetensorError, match="not a checkpoint: it has no SHA256SUMS; refusing to replace it"):
+        embedded_safetensors.write_checkpoint("../work", lambda path: None)
+    assert (tmp_path / "work/mine").read_text() == "mine"

@@ -105,8 +105,8 @@ fn old_checkpoint_stays_until_new_one_is_complete() {
     let moved = |path: &Path| aside.join(path.strip_prefix(target()).expect("path in the checkpoint"));
     let old: Files = old.into_iter().map(|(path, bytes)| (moved(&path), bytes)).collect();
     let files = old.iter().map(|(path, bytes)| (path.as_path(), &**bytes));
-    let start =
-        SimulatedDisk::with(files.chain([(Path::new("/runs/last/begun"), &b"x"[..])])).without_exchange();
+    let start = SimulatedDisk::with(files).without_exchange();
+    start.create_directory(target(), None).expect("no failure");
     let disk = start.copy().with_failures(FailurePlan::None);
     assert!(!recover_checkpoint_on(&disk, target()).expect("no failure"));
     assert_eq!(disk.names().len(), start.names().len());

@@ -39,15 +39,17 @@ use std::path::{Path, PathBuf};
 /// remain; nothing removes it. The new directory and its files have the default permissions (the process's
 /// umask). Missing parent directories are created, and stay even after an error.
 ///
-/// An old directory is exchanged for the new one, which gets its permissions, and is then removed with all of
-/// its contents. On Linux, Android and Apple's systems the exchange is atomic if the file system supports it,
-/// as most do. Elsewhere, as on Windows, it takes two steps: the old directory is renamed to
-/// `.safetensors-NAME.old`, then the new one gets its name. Between the two steps there is no directory of
-/// that name. After a power cut there, [`recover_checkpoint`], which this function calls first, restores the
-/// old one.
+/// An old directory is replaced only if it has a `SHA256SUMS` or is empty. It is exchanged for the new one,
+/// which gets its permissions, and is then removed with all of its contents, listed or not. On Linux, Android
+/// and Apple's systems the exchange is atomic if the file system supports it, as most do. Elsewhere, as on
+/// Windows, it takes two steps: the old directory is renamed to `.safetensors-NAME.old`, then the new one
+/// gets its name. Between the two steps there is no directory of that name. After a power cut there,
+/// [`recover_checkpoint`], which this function calls first, restores the old one.
 ///
 /// # Errors
 /// Those of `fill`; [`EditErrorKind::NotAFolder`] when the path is not a directory;
+/// [`EditErrorKind::NotACheckpoint`] when that directory has files, but no `SHA256SUMS`;
+/// [`EditErrorKind::UnsafeName`] when the path does not end with a name, such as `.` and `/`;
 /// [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile) when `fill` has created
 /// something that is neither a file nor a directory; those of the system. Nothing temporary is left. The new
 /// directory exists only if a last step failed: the sync of the parent directory or the removal of the old
@@ -70,6 +72,7 @@ pub(super) fn write_checkpoint_on(
     directory: &Path,
     fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), EditError>,
 ) -> Result<(), EditError> {
+    check_path(directory).map_err(|kind| kind.of(directory))?;
     create_parents(disk, directory).map_err(|kind| kind.of(directory))?;
     recover_checkpoint_on(disk, directory)?;
     let mut checkpoint = Checkpoint::begin(disk, directory).map_err(|kind| kind.of(directory))?;
@@ -82,8 +85,8 @@ pub(super) fn write_checkpoint_on(
 ///
 /// [`write_checkpoint`] does this itself. This function is for programs that read checkpoints where no atomic
 /// exchange is possible, and is cheap if there is nothing to do. If something without `SHA256SUMS` has the
-/// name by then, both stay, and the next [`write_checkpoint`] replaces both. Do not call it while another
-/// program writes the checkpoint.
+/// name by then, both stay. The next [`write_checkpoint`] replaces both if that is an empty directory. Do not
+/// call it while another program writes the checkpoint.
 ///
 /// # Errors
 /// Those of the system.
@@ -118,10 +121,21 @@ fn recover(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
 /// Returns whether there is a directory with a list of sums.
 fn is_checkpoint(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> {
     match disk.stat(&target.join(SUMS)) {
-        Ok(found) => Ok(found.is_some()),
+        Ok(found) => Ok(found.is_some_and(|stat| stat.other.is_none())),
         // The path is a file.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
         Err(error) => Err(EditErrorKind::system("stat", error)),
+    }
+}
+
+/// Rejects paths such as `.`, `..` and `/`.
+fn check_path(directory: &Path) -> Result<(), EditErrorKind> {
+    match directory.file_name() {
+        Some(_) => Ok(()),
+        None => Err(EditErrorKind::UnsafeName {
+            name: directory.display().to_string(),
+            reason: "it does not end with the name of a directory",
+        }),
     }
 }
 
@@ -173,7 +187,7 @@ pub struct Checkpoint<'d> {
 impl<'d> Checkpoint<'d> {
     fn begin(disk: &'d dyn Disk, directory: &Path) -> Result<Self, EditErrorKind> {
         let target = resolve(disk, directory)?;
-        let permissions = stat_directory(disk, &target)?.and_then(|stat| stat.permissions);
+        let permissions = stat_replaceable(disk, &target)?.and_then(|stat| stat.permissions);
         let (hidden, ()) = beside(&target, |path| disk.create_directory(path, permissions.as_ref()))
             .map_err(|error| EditErrorKind::system("create a temporary directory beside", error))?;
         Ok(Self { disk, target, hidden, is_placed: false })
@@ -252,7 +266,7 @@ impl<'d> Checkpoint<'d> {
     /// Moves the synced directory to its path.
     fn replace_target(&mut self) -> Result<(), EditErrorKind> {
         let cannot = |error| EditErrorKind::system("replace", error);
-        if stat_directory(self.disk, &self.target)?.is_none() {
+        if stat_replaceable(self.disk, &self.target)?.is_none() {
             self.disk.rename(&self.hidden, &self.target).map_err(cannot)?;
             self.is_placed = true;
             return sync_parent(self.disk, &self.target);
@@ -302,15 +316,23 @@ impl core::fmt::Debug for Checkpoint<'_> {
     }
 }
 
-/// Stats a directory, if it exists.
+/// Stats the directory to replace, if it exists.
 ///
 /// # Errors
-/// When something other than a directory is there; those of the system.
-fn stat_directory(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, EditErrorKind> {
+/// When something other than a checkpoint or an empty directory is there; those of the system.
+fn stat_replaceable(disk: &dyn Disk, target: &Path) -> Result<Option<Stat>, EditErrorKind> {
     match disk.stat(target).map_err(|error| EditErrorKind::system("stat", error))? {
         Some(Stat { other, .. }) if other != Some("a directory") => {
             Err(EditErrorKind::NotAFolder { what: other.unwrap_or("a file") })
         }
+        Some(_) if !is_checkpoint(disk, target)? && !is_empty(disk, target)? => {
+            Err(EditErrorKind::NotACheckpoint)
+        }
         found => Ok(found),
     }
+}
+
+fn is_empty(disk: &dyn Disk, directory: &Path) -> Result<bool, EditErrorKind> {
+    let entries = disk.list(directory).map_err(|error| EditErrorKind::system("list", error))?;
+    Ok(entries.is_empty())
 }

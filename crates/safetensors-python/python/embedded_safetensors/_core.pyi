@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 _Path = Union[str, os.PathLike]
+# A name, or a dtype of numpy, ml_dtypes, torch and so on.
+_Dtype = Any
 _Metadata = Optional[Mapping[str, str]]
 _Tensor = tuple["Memory", int, str, tuple[int, ...]]
 
@@ -42,7 +44,7 @@ class TensorSpec:
     """A tensor to be written: its dtype, its shape, and where its bytes are."""
 
     def __init__(
-        self, *, dtype: str, shape: Sequence[int], data_ptr: int = 0, data_len: int = 0, data: Any = None
+        self, *, dtype: _Dtype, shape: Sequence[int], data_ptr: int = 0, data_len: int = 0, data: Any = None
     ) -> None: ...
     @property
     def dtype(self) -> str: ...
@@ -59,7 +61,7 @@ class FileWriter:
     def __init__(
         self,
         filename: _Path,
-        tensors: Mapping[str, tuple[str, Sequence[int]]],
+        tensors: Mapping[str, tuple[_Dtype, Sequence[int]]],
         metadata: _Metadata = None,
         *,
         sync: bool = True,
@@ -73,12 +75,12 @@ class FileWriter:
 def check(model: Any) -> None: ...
 def deserialize(bytes: Any) -> list[tuple[str, dict[str, Any]]]: ...
 def read_bytes(data: Any) -> list[tuple[str, _Tensor]]: ...
-def serialize(tensor_dict: dict[str, TensorSpec], metadata: _Metadata = None) -> bytes: ...
+def serialize(tensor_dict: Mapping[str, TensorSpec], metadata: _Metadata = None) -> bytes: ...
 def serialize_file(
-    tensor_dict: dict[str, TensorSpec], filename: _Path, metadata: _Metadata = None, *, sync: bool = False
+    tensor_dict: Mapping[str, TensorSpec], filename: _Path, metadata: _Metadata = None, *, sync: bool = False
 ) -> None: ...
 def save_sharded(
-    tensor_dict: dict[str, TensorSpec], directory: _Path, metadata: _Metadata = None, *, max_shard_size: str = "5GB"
+    tensor_dict: Mapping[str, TensorSpec], directory: _Path, metadata: _Metadata = None, *, max_shard_size: str = "5GB"
 ) -> Path: ...
 def write_checkpoint(directory: _Path, fill: Callable[[Path], Any]) -> None: ...
 def verify_checkpoint(directory: _Path) -> int: ...

@@ -3,7 +3,7 @@
 import importlib
 import os
 from types import ModuleType
-from typing import Any, Optional, Union
+from typing import Any, ItemsView, Mapping, Optional, Union
 
 from ._core import Model, SafetensorError
 
@@ -35,7 +35,7 @@ class safe_open:
     The header is validated. An invalid file raises SafetensorError with the code of the error and its byte.
 
     Args:
-        filename: the path of a file; or of an index or of a directory with one, of a model in several files.
+        filename: the path of a file; or of an index, of a model in several files; or of a directory with one of these.
         framework: the framework of the tensors: "numpy" ("np"), "torch" ("pt"), "tensorflow" ("tf"), "flax"
             ("jax"), "mlx" or "paddle".
         device: where the tensors are, as torch and paddle name it. The other frameworks have only "cpu" here.
@@ -123,6 +123,8 @@ class Slice:
     """
 
     __slots__ = ("_device", "_model", "_module", "_name")
+    # Otherwise Python would ask for rows until there is an exception.
+    __iter__ = None
 
     def __init__(self, model: Model, module: ModuleType, device: Any, name: str):
         model.byte_len(name)  # an exception if there is no such tensor
@@ -160,10 +162,17 @@ def _find(framework: str) -> ModuleType:
     return importlib.import_module(f".{module}", __package__)
 
 
+def pairs(tensors: Any) -> ItemsView[str, Any]:
+    """Returns the pairs of a mapping."""
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"tensors are a mapping, not {type(tensors).__name__}")
+    return tensors.items()
+
+
 def of_tensor(name: str, sentence: object) -> SafetensorError:
     """Returns an exception about a tensor."""
     error = SafetensorError(f"tensor {name!r}: {sentence}")
-    error.tensor = name
+    error.tensor, error.code = name, getattr(sentence, "code", None)
     return error
 
 

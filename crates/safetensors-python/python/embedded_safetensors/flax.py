@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core, numpy
 from ._core import TensorSpec, read_bytes
-from ._open import only_cpu, safe_open
+from ._open import only_cpu, pairs, safe_open
 
 _Arrays = Mapping[str, jax.Array]
 _Path = Union[str, os.PathLike]
@@ -63,4 +63,4 @@ def _finish(array: np.ndarray, device: Any) -> jax.Array:
 
 
 def _specs(tensors: _Arrays) -> dict[str, TensorSpec]:
-    return numpy._specs({name: np.asarray(array) for name, array in tensors.items()})
+    return numpy._specs({name: np.asarray(array) for name, array in pairs(tensors)})

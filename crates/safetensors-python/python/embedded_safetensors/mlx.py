@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core, numpy
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import only_cpu, safe_open
+from ._open import only_cpu, pairs, safe_open
 
 _Arrays = Mapping[str, mx.array]
 _Path = Union[str, os.PathLike]
@@ -71,7 +71,7 @@ def _finish(array: np.ndarray, device: Any) -> mx.array:
 
 
 def _specs(tensors: _Arrays) -> dict[str, TensorSpec]:
-    return numpy._specs({name: _to_numpy(array) for name, array in tensors.items()})
+    return numpy._specs({name: _to_numpy(array) for name, array in pairs(tensors)})
 
 
 def _to_numpy(array: mx.array) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import of_tensor, only_cpu, safe_open
+from ._open import of_tensor, only_cpu, pairs, safe_open
 
 _Arrays = Mapping[str, np.ndarray]
 _Path = Union[str, os.PathLike]
@@ -110,11 +110,14 @@ def _finish(array: np.ndarray, device: Any) -> np.ndarray:
 
 
 def _specs(arrays: _Arrays) -> dict[str, TensorSpec]:
-    return {name: _spec(name, array) for name, array in arrays.items()}
+    return {name: _spec(name, array) for name, array in pairs(arrays)}
 
 
 def _spec(name: str, array: np.ndarray) -> TensorSpec:
-    array = np.asarray(array)
+    try:
+        array = np.asarray(array)
+    except ValueError as error:
+        raise of_tensor(name, error) from None
     dtype = array.dtype
     if not array.flags.c_contiguous or not dtype.isnative or (_IS_BIG and dtype.itemsize > 1):
         array = array.astype(dtype.newbyteorder("<"), order="C")

@@ -8,7 +8,7 @@ import paddle
 
 from . import _core, numpy
 from ._core import TensorSpec, read_bytes
-from ._open import safe_open
+from ._open import pairs, safe_open
 
 _Tensors = Mapping[str, paddle.Tensor]
 _Path = Union[str, os.PathLike]
@@ -68,7 +68,7 @@ def _finish(array: np.ndarray, device: Any) -> paddle.Tensor:
 
 
 def _specs(tensors: _Tensors) -> dict[str, TensorSpec]:
-    return numpy._specs({name: _to_numpy(tensor) for name, tensor in tensors.items()})
+    return numpy._specs({name: _to_numpy(tensor) for name, tensor in pairs(tensors)})
 
 
 def _to_numpy(tensor: paddle.Tensor) -> np.ndarray:

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from . import _core, numpy
 from ._core import TensorSpec, read_bytes
-from ._open import only_cpu, safe_open
+from ._open import only_cpu, pairs, safe_open
 
 _Tensors = Mapping[str, tf.Tensor]
 _Path = Union[str, os.PathLike]
@@ -62,4 +62,4 @@ def _finish(array: np.ndarray, device: Any) -> tf.Tensor:
 
 
 def _specs(tensors: _Tensors) -> dict[str, TensorSpec]:
-    return numpy._specs({name: tensor.numpy() for name, tensor in tensors.items()})
+    return numpy._specs({name: tensor.numpy() for name, tensor in pairs(tensors)})
