@@ -12,7 +12,7 @@ use embedded_safestructures::{
 use embedded_safetensors::header::Event as HeaderEvent;
 use embedded_safetensors::index::IndexedTensor;
 use embedded_safetensors::metadata::JsonStr;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -22,6 +22,9 @@ const FRAMES: usize = 63;
 
 /// The longest schema that is shown, in bytes.
 const LONGEST: usize = 1 << 20;
+
+/// The most sentences about tensors. Each needs passes over the schema.
+const MOST_NOTES: usize = 8;
 
 /// The two values of the metadata that make a structure.
 #[derive(Default)]
@@ -77,9 +80,16 @@ impl Texts {
             let sentence = format!("not shown: its schema has more than {LONGEST} bytes");
             return Some(Err(Wrong { code: "limit.schema", at: 0, sentence }));
         }
-        let version = check_version(self.version.as_deref().map(text));
-        let parsed = version.and_then(|()| Structure::parse(text(schema)));
-        Some(parsed.map_err(|error| Wrong::of(error, &error)))
+        let version = self.version.as_deref().map(text);
+        if let Err(error) = check_version(version) {
+            let wrong = Wrong::of(error, &error);
+            let spelled = version.filter(|_| error.kind == ErrorKind::Version(None));
+            return Some(Err(match spelled.map(|version| version.chars().take(24).collect::<String>()) {
+                Some(version) => Wrong { sentence: format!("{}: {version:?}", wrong.sentence), ..wrong },
+                None => wrong,
+            }));
+        }
+        Some(Structure::parse(text(schema)).map_err(|error| Wrong::of(error, &error)))
     }
 }
 
@@ -96,9 +106,15 @@ impl Wrong {
     }
 
     fn json(&self) -> String {
-        let error =
-            Object::new().text("code", self.code).number("at", self.at).text("message", &self.sentence);
-        Object::new().raw("error", &error.end()).end()
+        Object::new().raw("error", &self.error()).end()
+    }
+
+    /// Returns the error as an object. Its members have the code and the offset, so its message does not.
+    fn error(&self) -> String {
+        let before = format!("error[{}] at byte {} of the schema", self.code, self.at);
+        let message = self.sentence.strip_prefix(&before).unwrap_or(&self.sentence);
+        let message = message.trim_start_matches([',', ':', ' ']);
+        Object::new().text("code", self.code).number("at", self.at).text("message", message).end()
     }
 }
 
@@ -123,41 +139,121 @@ fn print_tree(
 ) -> Result<(), Trouble> {
     writeln!(out, "  structure: safestructures 1.0.0")?;
     let (mut frames, mut notes) = ([Frame::NONE; FRAMES], Vec::new());
-    let (mut walk, mut tensors) = (structure.walk(&mut frames), Tensors::of(listing));
-    let mut path = Vec::new();
+    let (mut values, mut tensors) = (Values::of(structure, &mut frames), Tensors::of(listing));
+    let mut error = None;
     loop {
-        match walk.next() {
-            Ok(Some(Event::End)) => _ = path.pop(),
+        let depth = values.walk.depth();
+        match values.next() {
+            Ok(Some(Event::End)) => {}
             Ok(Some(Event::Value { key, value, .. })) => {
                 let place = key.to_string();
-                let (indent, separator) = (4 + 2 * path.len(), if place.is_empty() { "" } else { ": " });
+                let (indent, separator) = (4 + 2 * depth, if place.is_empty() { "" } else { ": " });
                 let line = shown_text(&format!("{place}{separator}{value}"));
                 write!(out, "{:indent$}{line}", "")?;
-                path.push(place);
                 if let Value::Tensor(name) = value {
                     write!(out, "{}", tensors.form(name))?;
-                    notes.extend(tensors.note(name, &path.concat(), structure));
+                    notes.extend(tensors.note(name));
                 }
                 writeln!(out)?;
-                if !matches!(value, Value::Container(..)) {
-                    path.pop();
-                }
             }
             Ok(None) => break,
-            Err(error) => {
-                notes.push(structure.explain(error).to_string());
+            Err(found) => {
+                error = Some(found);
                 break;
             }
         }
     }
-    Ok(notes.iter().try_for_each(|note| writeln!(out, "  structure: {note}"))?)
+    for note in notes.iter().take(MOST_NOTES) {
+        writeln!(out, "  structure: {}", note.sentence(structure))?;
+    }
+    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
+        writeln!(out, "  structure: {more} more tensors are missing, or named by another value, too")?;
+    }
+    Ok(error.map_or(Ok(()), |error| writeln!(out, "  structure: {}", structure.explain(error)))?)
+}
+
+/// A walk that compares each name in a container with those before it.
+struct Values<'t, 'f> {
+    walk: Walk<'t, 'f>,
+    /// The names in each open container.
+    names: Vec<HashSet<String>>,
+}
+
+impl<'t, 'f> Values<'t, 'f> {
+    fn of(structure: Structure<'t>, frames: &'f mut [Frame]) -> Self {
+        Self { walk: structure.walk(frames), names: Vec::new() }
+    }
+
+    fn next(&mut self) -> Result<Option<Event<'t>>, Error> {
+        let event = self.walk.next()?;
+        match event {
+            Some(Event::Value { key, value, .. }) => {
+                if let Key::Field(name) | Key::Entry { text: name, .. } = key
+                    && self.names.last_mut().is_some_and(|names| !names.insert(name.to_string()))
+                {
+                    return Err(Error { kind: ErrorKind::DuplicateMember, at: offset(name) });
+                }
+                if let Value::Container(..) = value {
+                    self.names.push(HashSet::new());
+                }
+            }
+            Some(Event::End) => _ = self.names.pop(),
+            None => {}
+        }
+        Ok(event)
+    }
+}
+
+fn offset(name: JsonStr<'_>) -> u32 {
+    u32::try_from(name.at()).unwrap_or(u32::MAX)
+}
+
+/// What is to be said about the tensor that a value names.
+enum Note {
+    /// The file does not have it: the offset of its name in the schema.
+    Missing(u32),
+    /// Two values name it: the offsets of its name in both.
+    Shared { first: u32, again: u32 },
+}
+
+impl Note {
+    fn sentence(&self, structure: Structure<'_>) -> String {
+        match *self {
+            Self::Missing(at) => structure.explain(Error { kind: ErrorKind::NoTensor, at }).to_string(),
+            Self::Shared { first, again } => {
+                let ((first, _), (path, name)) = (find(structure, first), find(structure, again));
+                format!("{path} names the same tensor as {first}: {name}")
+            }
+        }
+    }
+}
+
+/// Returns the path of the value that names a tensor at this offset, and the name.
+fn find(structure: Structure<'_>, at: u32) -> (String, String) {
+    let (mut frames, mut path) = ([Frame::NONE; FRAMES], Vec::new());
+    let mut walk = structure.walk(&mut frames);
+    while let Ok(Some(event)) = walk.next() {
+        let Event::Value { key, value, .. } = event else {
+            path.pop();
+            continue;
+        };
+        path.push(key);
+        match value {
+            Value::Tensor(name) if offset(name) == at => {
+                return (path.iter().map(Key::to_string).collect(), format!("{name:?}"));
+            }
+            Value::Container(..) => {}
+            _ => _ = path.pop(),
+        }
+    }
+    Default::default()
 }
 
 /// The tensors of the file, and the values that name them.
 struct Tensors<'i> {
     by_name: HashMap<&'i str, IndexedTensor<'i>>,
-    /// The path of the first value that names a tensor.
-    named: HashMap<String, String>,
+    /// Where in the schema the first value is that names a tensor.
+    named: HashMap<&'i str, u32>,
 }
 
 impl<'i> Tensors<'i> {
@@ -174,19 +270,15 @@ impl<'i> Tensors<'i> {
         }
     }
 
-    /// Returns the sentence about a tensor that is missing, or that another value names, too.
-    fn note(&mut self, name: JsonStr<'_>, path: &str, structure: Structure<'_>) -> Option<String> {
-        let text = name.to_string();
-        if !self.by_name.contains_key(&*text) {
-            let at = u32::try_from(name.at()).unwrap_or(u32::MAX);
-            return Some(structure.explain(Error { kind: ErrorKind::NoTensor, at }).to_string());
-        }
-        match self.named.get(&text) {
-            Some(first) => Some(format!("{path} names the same tensor as {first}: {name:?}")),
-            None => {
-                self.named.insert(text, path.to_owned());
-                None
-            }
+    /// Returns what is to be said about a tensor that is missing, or that another value names, too.
+    fn note(&mut self, name: JsonStr<'_>) -> Option<Note> {
+        let again = offset(name);
+        let Some((&name, _)) = self.by_name.get_key_value(&*name.to_string()) else {
+            return Some(Note::Missing(again));
+        };
+        match *self.named.entry(name).or_insert(again) {
+            first if first == again => None,
+            first => Some(Note::Shared { first, again }),
         }
     }
 }
@@ -210,8 +302,8 @@ pub fn print_json(
 /// Returns the structure as JSON. Its first error, if it has one.
 fn tree(structure: Structure<'_>, tensors: &Tensors<'_>) -> Result<String, Error> {
     let (mut frames, mut text, mut ends) = ([Frame::NONE; FRAMES], String::new(), Vec::new());
-    let mut walk: Walk<'_, '_> = structure.walk(&mut frames);
-    while let Some(event) = walk.next()? {
+    let mut values = Values::of(structure, &mut frames);
+    while let Some(event) = values.next()? {
         let Event::Value { key, value, .. } = event else {
             text += ends.pop().unwrap_or_default();
             continue;
@@ -226,7 +318,7 @@ fn tree(structure: Structure<'_>, tensors: &Tensors<'_>) -> Result<String, Error
                 ends.push(if end.is_empty() { "]}" } else { "]}}" });
             }
             _ => {
-                text += &leaf(value, tensors)?;
+                text += &leaf(value, tensors);
                 text += end;
             }
         }
@@ -261,19 +353,19 @@ fn type_of(value: Value<'_>) -> &'static str {
     }
 }
 
-fn leaf(value: Value<'_>, tensors: &Tensors<'_>) -> Result<String, Error> {
+fn leaf(value: Value<'_>, tensors: &Tensors<'_>) -> String {
     let object = Object::new().text("type", type_of(value));
-    Ok(match value {
+    let object = match value {
         Value::Bool(value) => object.raw("value", if value { "true" } else { "false" }),
         Value::Int(text) | Value::Float(text) | Value::Complex(text) => object.text("value", text),
         Value::Str(text) => object.text("value", &text.to_string()),
         Value::Tensor(name) if !tensors.by_name.contains_key(&*name.to_string()) => {
-            let at = u32::try_from(name.at()).unwrap_or(u32::MAX);
-            return Err(Error { kind: ErrorKind::NoTensor, at });
+            let error = Error { kind: ErrorKind::NoTensor, at: offset(name) };
+            object.text("name", &name.to_string()).raw("error", &Wrong::of(error, &error).error())
         }
         Value::Tensor(name) => object.text("name", &name.to_string()),
         Value::Other(name, json) => object.text("name", &name.to_string()).text("json", json.as_str()),
         Value::None | Value::Container(..) => object,
-    }
-    .end())
+    };
+    object.end()
 }

@@ -130,7 +130,12 @@ fn a_wrong_structure_is_a_sentence_below_the_ordinary_lines() {
     ] {
         let file = with_schema(schema, version);
         assert_eq!(lines(&file), format!("structure: {sentence}\n"));
-        assert_eq!(json_of(&file)["error"]["message"], sentence);
+        let (_, message) = sentence.split_once(": ").expect("what is wrong");
+        let json = json_of(&file)["error"].take();
+        match json["code"] == "limit.schema" {
+            true => assert_eq!(json["message"], sentence),
+            false => assert_eq!(json["message"], message),
+        }
     }
 }
 
@@ -155,8 +160,47 @@ fn tensors_are_compared_with_those_of_the_file() {
 "
         )
     );
-    let error = &json_of(&file)["error"];
-    assert_eq!(error, &json!({"code": "structure.tensor", "at": 118, "message": sentence}));
+    let error =
+        json!({"code": "structure.tensor", "at": 118, "message": "the file has no tensor of this name"});
+    let there = json!({"type": "tensor", "name": "0"});
+    let missing = json!({"type": "tensor", "name": "9", "error": error});
+    let inner = json!({"type": "list", "values": [&there]});
+    assert_eq!(json_of(&file), json!({"type": "list", "values": [there, missing, inner]}));
+}
+
+/// Each sentence takes a pass over the schema, so that their number is limited.
+#[test]
+fn a_long_list_of_missing_tensors_takes_no_longer_than_its_bytes() {
+    let values: Vec<String> = (0..16_000).map(|_| tensor("9")).collect();
+    let file = with_schema(&list(&values), "1.0.0");
+    let before = std::time::Instant::now();
+    let text = lines(&file);
+    assert!(before.elapsed() < std::time::Duration::from_secs(60), "{:?}", before.elapsed());
+    assert_eq!(text.matches("error[structure.tensor]").count(), 8);
+    let last = "  structure: 15992 more tensors are missing, or named by another value, too\n";
+    assert!(text.ends_with(last), "{}", &text[text.len() - 200..]);
+}
+
+#[test]
+fn a_name_that_is_in_a_container_twice_is_reported() {
+    let none = r#"{"data_type": "NoneType", "value": null}"#;
+    let fields = format!(r#"{{"a": {none}, "b": {none}, "a": {none}}}"#);
+    let inner = format!(r#"{{"data_type": "SafestructuresDataclass", "value": {fields}}}"#);
+    let file = with_schema(&list(&[inner]), "1.0.0");
+    let message = "in [0]: a value has a duplicate member: \"a\"";
+    let end = format!("  structure: error[structure.duplicate] at byte 177 of the schema, {message}\n");
+    let text = lines(&file);
+    assert!(text.ends_with(&end), "{text}");
+    assert_eq!(
+        json_of(&file),
+        json!({"error": {"code": "structure.duplicate", "at": 177, "message": message}})
+    );
+}
+
+#[test]
+fn a_version_is_printed_as_it_is() {
+    let text = lines(&with_schema("7", "01.0.0"));
+    assert!(text.ends_with("not three numbers as in 1.0.0, which is supported: \"01.0.0\"\n"), "{text}");
 }
 
 /// A name in the file is printed, and has no other effect, on a terminal or elsewhere.

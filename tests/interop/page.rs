@@ -58,7 +58,7 @@ const NAMES: [(&str, &str); 22] = [
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Equal,
-    /// Another dtype of the framework, whose values may be equal.
+    /// Another dtype of the framework, with the same bytes, or with wider integers that are equal.
     As(String),
     /// Equal, but for the bits of a NaN.
     OtherNan,
@@ -73,7 +73,10 @@ impl Verdict {
             Outcome::Error { error } => return Self::Error(general(error, &expected.dtype)),
         };
         if !is_named(&array.dtype, &expected.dtype) {
-            return Self::As(last_word(&array.dtype));
+            return match array.bytes == expected.bytes || is_widened(&array.data(), &expected.data()) {
+                true if array.shape == expected.shape => Self::As(last_word(&array.dtype)),
+                _ => Self::Wrong,
+            };
         }
         match array.shape == expected.shape && array.bytes.len() == expected.bytes.len() {
             true if array.bytes == expected.bytes => Self::Equal,
@@ -107,6 +110,12 @@ fn general(error: &str, dtype: &str) -> String {
     let names = [format!("{common}_x2"), common.to_owned(), dtype.to_owned(), short(dtype)];
     // Longer names contain shorter ones.
     names.iter().fold(error.to_owned(), |error, name| error.replace(name, "DTYPE"))
+}
+
+/// Whether these are the bytes of unsigned integers of 32 bits that are equal to those of 16 bits.
+fn is_widened(wide: &[u8], narrow: &[u8]) -> bool {
+    let widened = narrow.chunks(2).flat_map(|pair| [pair, &[0, 0]].concat());
+    widened.eq(wide.iter().copied())
 }
 
 /// Whether elements of 16 bits are equal where they are no NaN.
@@ -244,6 +253,27 @@ fn the_page_has_these_tables() {
         // Some rows are for files on a disk.
         let missing = tables.lines().find(|line| !page.contains(line));
         assert_eq!(missing, None, "not in {}", path.display());
+    }
+}
+
+#[test]
+fn another_dtype_must_have_equal_values() {
+    let array = |dtype: &str, shape: &[u64], bytes: &str| Array {
+        dtype: dtype.to_owned(),
+        shape: shape.to_vec(),
+        bytes: bytes.to_owned(),
+    };
+    let expected = array("U16", &[2], "0100ff80");
+    for (found, is_equal) in [
+        (array("bfloat16", &[2], "0100ff80"), true),
+        (array("u32", &[2], "01000000ff800000"), true),
+        (array("u32", &[2], "01000000ff80ffff"), false),
+        (array("u32", &[4], "01000000ff800000"), false),
+        (array("bfloat16", &[2], "0100ff81"), false),
+        (array("bfloat16", &[1, 2], "0100ff80"), false),
+    ] {
+        let verdict = Verdict::new(&Outcome::Array(found.clone()), &expected);
+        assert_eq!(verdict == Verdict::As(found.dtype.clone()), is_equal, "{found:?}");
     }
 }
 

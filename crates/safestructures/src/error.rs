@@ -14,6 +14,8 @@ pub enum ErrorKind {
     Json(error::ErrorKind),
     /// A byte that JSON does not allow there.
     Syntax(u8),
+    /// The schema is not one value of JSON.
+    NotOneValue,
     /// The schema ends inside its JSON.
     End,
     /// The schema has more than 125 open brackets.
@@ -40,6 +42,9 @@ pub enum ErrorKind {
     NoKeys,
     /// The `"value"` and the `"keys"` of a dictionary do not have the same keys in the same order.
     Keys,
+    /// A key of a dictionary does not have the text of its name, or is a list, a set, a dictionary or a data
+    /// class, which Python cannot hash.
+    KeyName,
     /// The file has no tensor of the name.
     NoTensor,
     /// More levels than frames.
@@ -73,6 +78,10 @@ pub enum ErrorKind {
     },
     /// A key of a dictionary to write is a container, a tensor or a type of one's own.
     KeyType,
+    /// Two keys or fields to write have the same name.
+    SameName,
+    /// A type of one's own to write has the name of a type that the package knows.
+    OwnName,
 }
 
 impl ErrorKind {
@@ -80,7 +89,7 @@ impl ErrorKind {
     pub const fn code(self) -> &'static str {
         match self {
             Self::Json(kind) => kind.code(),
-            Self::Syntax(_) => "json.syntax",
+            Self::Syntax(_) | Self::NotOneValue => "json.syntax",
             Self::End => "json.end",
             Self::Depth => "json.depth",
             Self::NoVersion | Self::Version(_) => "structure.version",
@@ -90,7 +99,7 @@ impl ErrorKind {
             Self::DuplicateMember => "structure.duplicate",
             Self::NotArray | Self::NotMembers | Self::Scalar => "structure.kind",
             Self::NoKeys => "structure.keys",
-            Self::Keys => "structure.key",
+            Self::Keys | Self::KeyName => "structure.key",
             Self::NoTensor => "structure.tensor",
             Self::Frames { .. } => "limit.frames",
             Self::Text { .. } => "limit.schema",
@@ -100,6 +109,8 @@ impl ErrorKind {
             Self::NotFound => "usage.path",
             Self::Count { .. } => "usage.count",
             Self::KeyType => "usage.key",
+            Self::SameName => "usage.duplicate",
+            Self::OwnName => "usage.name",
         }
     }
 
@@ -110,6 +121,7 @@ impl ErrorKind {
             Self::Frames { .. } | Self::Text { .. } => Class::Limit,
             Self::OtherType | Self::Number | Self::Escapes => Class::Usage,
             Self::NotFound | Self::Count { .. } | Self::KeyType => Class::Usage,
+            Self::SameName | Self::OwnName => Class::Usage,
             _ => Class::File,
         }
     }
@@ -122,6 +134,7 @@ impl ErrorKind {
     /// Returns the sentence, if it has no numbers.
     const fn sentence(self) -> &'static str {
         match self {
+            Self::NotOneValue => "the schema is not valid JSON",
             Self::End => "the schema ends inside its JSON",
             Self::Depth => "the schema has more than 125 open brackets",
             Self::NoVersion => "the file has a schema, but \"_safestructures_schema_version_\" is missing",
@@ -134,11 +147,14 @@ impl ErrorKind {
             Self::Scalar => "the \"value\" does not have the form of its \"data_type\"",
             Self::NoKeys => "a dictionary has no \"keys\", or they are not an object",
             Self::Keys => "the \"value\" and the \"keys\" of a dictionary differ from this key on",
+            Self::KeyName => "a key of a dictionary does not have the text of its name, or cannot be a key",
             Self::NoTensor => "the file has no tensor of this name",
             Self::OtherType => "the value has another type than requested",
             Self::Number => "the number does not fit the requested type",
             Self::Escapes => "the text has escapes: request a JsonStr, which decodes them",
             Self::NotFound => "the value has no such key, field or index, or it is not such a container",
+            Self::SameName => "two keys or fields have the same name",
+            Self::OwnName => "a type of one's own has the name of a type that the package knows",
             _ => "a key must be None, a boolean, a number or a text",
         }
     }
@@ -158,17 +174,24 @@ impl fmt::Display for ErrorKind {
                 f.write_str("the version of the schema is not three numbers as in 1.0.0, which is supported")
             }
             Self::Frames { needed, capacity } => {
-                write!(f, "too many levels: {needed} frames needed, {capacity} available")
+                let s = plural(u64::from(*needed));
+                write!(f, "too many levels: {needed} frame{s} needed, {capacity} available")
             }
             Self::Text { needed, capacity } => {
-                write!(f, "buffer too small for the schema: {needed} bytes needed, {capacity} available")
+                let s = plural(*needed);
+                write!(f, "buffer too small for the schema: {needed} byte{s} needed, {capacity} available")
             }
             Self::Count { found, requested } => {
-                write!(f, "the value has {found} elements, but {requested} were requested")
+                let s = plural(u64::from(*found));
+                write!(f, "the value has {found} element{s}, but a type with {requested} was requested")
             }
             _ => f.write_str(self.sentence()),
         }
     }
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// An error: its kind, and the byte of the schema where it was found.

@@ -37,7 +37,9 @@ fn located(error: embedded_safetensors::Error, text: &str, before: usize) -> Err
         _ if at >= len => ErrorKind::End,
         error::ErrorKind::UnexpectedByte(byte) => ErrorKind::Syntax(byte),
         error::ErrorKind::Depth => ErrorKind::Depth,
-        kind => ErrorKind::Json(kind),
+        kind if kind.code().starts_with("json.") => ErrorKind::Json(kind),
+        // An error of a header, which the text is not.
+        _ => ErrorKind::NotOneValue,
     };
     kind.at(u32::try_from(at.min(len)).unwrap_or(u32::MAX))
 }

@@ -38,7 +38,9 @@
 //!
 //! - **Memory**: the text of the schema is in your buffer; everything else borrows from it. No heap, and no
 //!   recursion: a type of your own nests as deep as its code does.
-//! - **Panics**: none.
+//! - **Panics**: none. CI links what reads structures without a panic symbol. Only the standard library's
+//!   conversions between floats and texts, in [`Node::read`] of an `f32` or `f64` and in [`write()`], bring
+//!   panic code into the program.
 //! - **Errors**: an [`Error`] has a stable code and the byte of the schema. [`Structure::explain`] adds the
 //!   path in the structure, and the name that the sentence is about.
 

@@ -9,7 +9,7 @@ use embedded_safetensors::metadata::JsonStr;
 use embedded_safetensors::{Model, ReadAt, TensorInfo};
 
 /// The types that the package knows, as a schema spells them. Each framework has its own type of tensors.
-const TYPES: [(&str, Type); 16] = [
+pub(crate) const TYPES: [(&str, Type); 16] = [
     ("int", Type::Int),
     ("float", Type::Float),
     ("complex", Type::Complex),
@@ -29,7 +29,7 @@ const TYPES: [(&str, Type); 16] = [
 ];
 
 #[derive(Clone, Copy)]
-enum Type {
+pub(crate) enum Type {
     Int,
     Float,
     Complex,
@@ -174,7 +174,7 @@ struct Printable<I>(I);
 impl<I: Iterator<Item = char> + Clone> fmt::Display for Printable<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.clone().try_for_each(|character| match character {
-            '"' | '\\' => f.write_char(character),
+            '"' | '\'' | '\\' => f.write_char(character),
             _ => write!(f, "{}", character.escape_debug()),
         })
     }
@@ -203,8 +203,8 @@ impl<'t> Node<'t> {
             return Ok(Value::Other(data_type, value));
         };
         let scalar = match known {
-            Type::Int => number(value).map(Value::Int),
-            Type::Float => number(value).map(Value::Float),
+            Type::Int => number(value).filter(|text| is_integer(text)).map(Value::Int),
+            Type::Float => number(value).filter(|text| is_float(text)).map(Value::Float),
             Type::Complex => number(value).map(Value::Complex),
             Type::Str => value.as_string().map(Value::Str),
             Type::Tensor => value.as_string().map(Value::Tensor),
@@ -317,6 +317,20 @@ impl<'t> Node<'t> {
         ErrorKind::Scalar.at(self.json.at)
     }
 
+    /// Returns whether the value, as a key of a dictionary, has this name: Python's `str` of it. That of a
+    /// tuple, a tensor or a type of one's own is not compared.
+    fn is_named(self, name: JsonStr<'_>) -> Result<bool, Error> {
+        Ok(match self.value()? {
+            Value::None => name.is("None"),
+            Value::Bool(true) => name.is("True"),
+            Value::Bool(false) => name.is("False"),
+            Value::Int(text) | Value::Float(text) | Value::Complex(text) => name.is(text),
+            Value::Str(text) => text == name,
+            Value::Container(container, _) => container == Container::Tuple,
+            Value::Tensor(_) | Value::Other(..) => true,
+        })
+    }
+
     /// Returns the error of a value of another type: at its type.
     pub(crate) fn other_type(self) -> Error {
         match self.parts() {
@@ -364,6 +378,44 @@ fn number(value: Json<'_>) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())).then_some(text)
 }
 
+/// Returns whether a text is an integer in decimal, with a sign or without.
+fn is_integer(text: &str) -> bool {
+    after_digits(after_sign(text.as_bytes())).is_some_and(<[u8]>::is_empty)
+}
+
+/// Returns whether a text is a float as Python's `str` prints it.
+fn is_float(text: &str) -> bool {
+    let is_end = |text: &[u8]| match text {
+        [b'e' | b'E', exponent @ ..] => after_digits(after_sign(exponent)).is_some_and(<[u8]>::is_empty),
+        text => text.is_empty(),
+    };
+    matches!(text, "nan" | "inf" | "-inf") || after_fraction(after_sign(text.as_bytes())).is_some_and(is_end)
+}
+
+/// Returns what follows digits, or digits with a fraction.
+fn after_fraction(text: &[u8]) -> Option<&[u8]> {
+    match after_digits(text)? {
+        [b'.', fraction @ ..] => after_digits(fraction),
+        rest => Some(rest),
+    }
+}
+
+fn after_sign(text: &[u8]) -> &[u8] {
+    match text {
+        [b'+' | b'-', text @ ..] => text,
+        text => text,
+    }
+}
+
+/// Returns what follows at least one digit.
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let (mut rest, mut count) = (text, 0_u32);
+    while let [b'0'..=b'9', next @ ..] = rest {
+        (rest, count) = (next, count.saturating_add(1));
+    }
+    (count > 0).then_some(rest)
+}
+
 /// The values in a container, in the file's order.
 ///
 /// *Memory*: 20 bytes on a 32-bit target, `Copy`; borrows the text of the schema.
@@ -400,7 +452,8 @@ impl<'t> Children<'t> {
     ///
     /// # Errors
     /// [`ErrorKind::Keys`] when the next key of a dictionary is not the next of its `"keys"`: the package
-    /// writes both in the same order. Every further call returns the same error.
+    /// writes both in the same order. [`ErrorKind::KeyName`] when the key itself is another one; those of its
+    /// [`value`](Node::value). Every further call returns the same error.
     #[allow(clippy::should_implement_trait)] // it can fail, and a loop over results would have no end
     pub fn next(&mut self) -> Result<Option<(Key<'t>, Node<'t>)>, Error> {
         let text = self.text;
@@ -427,8 +480,12 @@ impl<'t> Children<'t> {
                         return Err(ErrorKind::Keys.at(at(name)));
                     }
                 };
+                let own = Node::from(own);
+                if !own.is_named(name)? {
+                    return Err(ErrorKind::KeyName.at(at(name)));
+                }
                 (*next, *key) = (values.at, keys.at);
-                (Key::Entry { text: name, key: own.into() }, json)
+                (Key::Entry { text: name, key: own }, json)
             }
         };
         Ok(Some((key, json.into())))

@@ -59,12 +59,16 @@ integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
 macro_rules! floats {
     ($($name:ident)*) => {$(
         impl<'t> FromNode<'t> for $name {
-            /// Reads a float or an integer, rounded to the nearest.
+            /// Reads a float or an integer, rounded to the nearest. [`ErrorKind::Number`] when it overflows.
             fn from_node(node: Node<'t>) -> Result<Self, Error> {
                 match node.value()? {
-                    Value::Int(text) | Value::Float(text) => {
-                        text.parse().map_err(|_| ErrorKind::Number.at(node.at()))
-                    }
+                    Value::Int(text) | Value::Float(text) => match text.parse::<$name>() {
+                        // `inf` and `-inf` are in the file; anything else has overflowed.
+                        Ok(number) if number.is_finite() || !text.ends_with(|end: char| end.is_ascii_digit()) => {
+                            Ok(number)
+                        }
+                        _ => Err(ErrorKind::Number.at(node.at())),
+                    },
                     _ => Err(node.other_type()),
                 }
             }
@@ -115,15 +119,19 @@ impl<'t, T: FromNode<'t> + Copy + Default, const N: usize> FromNode<'t> for [T; 
     fn from_node(node: Node<'t>) -> Result<Self, Error> {
         let mut children = node.children()?;
         let (found, requested) = (children.count(), u32::try_from(N).unwrap_or(u32::MAX));
+        let other_count = ErrorKind::Count { found, requested }.at(node.at());
         if found != requested {
-            return Err(ErrorKind::Count { found, requested }.at(node.at()));
+            return Err(other_count);
         }
         let mut values = [T::default(); N];
         for slot in &mut values {
-            if let Some((_, child)) = children.next()? {
-                *slot = child.read()?;
-            }
+            let (_, child) = children.next()?.ok_or(other_count)?;
+            *slot = child.read()?;
         }
-        Ok(values)
+        // The keys of a dictionary must end, too.
+        match children.next()? {
+            None => Ok(values),
+            Some(_) => Err(other_count),
+        }
     }
 }

@@ -118,21 +118,23 @@ pub fn check_version(version: Option<&str>) -> Result<(), Error> {
     }
 }
 
-/// Returns the numbers of another version. `str::split` would bring a panic path.
+/// Returns the numbers of another version, if it is spelled as they are printed. `str::split` would bring a
+/// panic path.
 fn numbers(version: &str) -> Option<[u16; 3]> {
-    let (mut numbers, mut part) = ([0_u16; 3], 0);
+    let (mut numbers, mut part, mut before) = ([0_u16; 3], 0, b'.');
     for byte in version.bytes() {
         match byte {
-            b'0'..=b'9' => {
+            // No number begins with a zero, but 0 itself.
+            b'0'..=b'9' if before != b'0' || numbers.get(part) != Some(&0) => {
                 let number = numbers.get_mut(part)?;
                 *number = number.checked_mul(10)?.checked_add(u16::from(byte - b'0'))?;
             }
-            b'.' => part += 1,
+            b'.' if before != b'.' => part += 1,
             _ => return None,
         }
+        before = byte;
     }
-    // The supported version in another spelling would make a sentence that contradicts itself.
-    (part == 2 && numbers != [1, 0, 0]).then_some(numbers)
+    (part == 2 && before != b'.').then_some(numbers)
 }
 
 fn is_too_small(error: embedded_safetensors::Error) -> bool {

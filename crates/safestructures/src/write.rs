@@ -1,10 +1,13 @@
 //! Schemas of structures to write.
 
 use crate::error::{Error, ErrorKind};
-use crate::json::validate;
-use crate::node::Container;
+use crate::json::{depth as brackets, validate};
+use crate::node::{Container, TYPES};
 use crate::structure::{SCHEMA, VERSION, VERSION_KEY};
 use core::fmt::{self, Write};
+
+/// The most brackets that [`Structure::parse`](crate::Structure::parse) reads.
+const BRACKETS: usize = 125;
 
 /// A structure to write, whose values are in the caller's slices.
 ///
@@ -47,12 +50,13 @@ pub enum Tree<'a> {
     Tuple(&'a [Self]),
     /// A set. Its values must be ones that Python can hash, and different.
     Set(&'a [Self]),
-    /// A dictionary: its keys, which must be different, and their values. A key is `None`, a boolean, a
+    /// A dictionary: its keys, whose texts must be different, and their values. A key is `None`, a boolean, a
     /// number or a text.
     Dict(&'a [(Self, Self)]),
     /// A data class: its fields and their values.
     Dataclass(&'a [(&'a str, Self)]),
-    /// A type of one's own: its name, and its value in JSON as its plugin in Python expects it.
+    /// A type of one's own: its name, which is none of those that the package knows, and its value in JSON as
+    /// its plugin in Python expects it.
     Own(&'a str, &'a str),
 }
 
@@ -78,6 +82,38 @@ impl<'a> Tree<'a> {
             Self::Dict(_) => Container::Dict.data_type(),
             Self::Dataclass(_) => Container::Dataclass.data_type(),
             Self::Own(name, _) => name,
+        }
+    }
+
+    /// Returns the name of a key in JSON: Python's `str` of it. A number is written into `memory`.
+    fn key_name<'m>(&'m self, memory: &'m mut [u8; NUMBER]) -> Option<&'m str> {
+        let mut out = Out { text: memory, len: 0 };
+        match self {
+            Self::Str(text) => return Some(text),
+            Self::None => return Some("None"),
+            Self::Bool(true) => return Some("True"),
+            Self::Bool(false) => return Some("False"),
+            Self::Int(number) => _ = write!(out, "{number}"),
+            Self::Float(number) => out.float(*number),
+            _ => return None,
+        }
+        out.written()
+    }
+
+    /// Whether a key or a field has the name of one before it.
+    fn repeats(&self, index: usize) -> bool {
+        match self {
+            Self::Dict(entries) => {
+                let (mut own, mut other) = ([0; NUMBER], [0; NUMBER]);
+                let Some((name, _)) = entries.get(index) else { return false };
+                let name = name.key_name(&mut own);
+                entries.iter().take(index).any(|(key, _)| key.key_name(&mut other) == name)
+            }
+            Self::Dataclass(fields) => {
+                let Some((name, _)) = fields.get(index) else { return false };
+                fields.iter().take(index).any(|(field, _)| field == name)
+            }
+            _ => false,
         }
     }
 
@@ -114,8 +150,12 @@ pub const fn metadata(schema: &str) -> [(&'static str, &str); 2] {
 /// # Errors
 /// [`ErrorKind::Text`] when `text` is too small, with the bytes needed; [`ErrorKind::Frames`] when there are
 /// too few frames; [`ErrorKind::KeyType`] for a key that is a container, a tensor or a type of one's own;
-/// [`ErrorKind::Json`] when the value of a type of one's own is not JSON. The offset is the byte of the
-/// schema that would have been next.
+/// [`ErrorKind::SameName`] for two keys or fields of one name, such as the integer 1 and the text `1`;
+/// [`ErrorKind::OwnName`] for a type of one's own whose name the package knows; [`ErrorKind::Json`] when its
+/// value is not JSON; [`ErrorKind::Depth`] when there are more levels than can be read again, which are 62.
+/// The offset is the byte of the schema that would have been next.
+///
+/// Each key is compared with those before it in its container.
 pub fn write<'a, 'b>(
     tree: &Tree<'a>,
     frames: &mut [TreeFrame<'a>],
@@ -135,14 +175,12 @@ pub fn write<'a, 'b>(
             }
         }
     }
-    let Out { text, len } = out;
-    let needed = len as u64;
-    match text.split_at_mut_checked(len) {
-        // Everything that is written is text.
-        Some((text, _)) => Ok(core::str::from_utf8(text).unwrap_or("")),
-        None => Err(ErrorKind::Text { needed, capacity }.at(0)),
-    }
+    let needed = out.len as u64;
+    out.written().ok_or(ErrorKind::Text { needed, capacity }.at(0))
 }
+
+/// More bytes than any number has.
+const NUMBER: usize = 32;
 
 /// The text so far. Bytes that do not fit are counted.
 struct Out<'b> {
@@ -159,7 +197,14 @@ impl Write for Out<'_> {
     }
 }
 
-impl Out<'_> {
+impl<'b> Out<'b> {
+    /// Returns the text, if it fits.
+    fn written(self) -> Option<&'b str> {
+        let (text, _) = self.text.split_at_checked(self.len)?;
+        // Everything that is written is text.
+        core::str::from_utf8(text).ok()
+    }
+
     fn put(&mut self, piece: &str) {
         // It never fails.
         let _ = self.write_str(piece);
@@ -177,13 +222,16 @@ impl Out<'_> {
         depth: usize,
     ) -> Result<usize, Error> {
         if !tree.is_container() {
-            self.scalar(tree)?;
+            self.scalar(tree, depth)?;
             return Ok(depth);
         }
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (needed, capacity) = (count(depth + 1), count(frames.len()));
         let frame =
             frames.get_mut(depth).ok_or_else(|| self.error(ErrorKind::Frames { needed, capacity }))?;
+        if 2 * depth + 3 > BRACKETS {
+            return Err(self.error(ErrorKind::Depth));
+        }
         *frame = TreeFrame { tree: *tree, written: 0 };
         self.begin(tree);
         self.put(if matches!(tree, Tree::Dict(_) | Tree::Dataclass(_)) { "{" } else { "[" });
@@ -198,6 +246,9 @@ impl Out<'_> {
 
     /// Writes what precedes a value in its container, and returns the value, if there is one at this index.
     fn begin_child<'a>(&mut self, tree: &Tree<'a>, index: usize) -> Result<Option<Tree<'a>>, Error> {
+        if tree.repeats(index) {
+            return Err(self.error(ErrorKind::SameName));
+        }
         let separator = if index == 0 { "" } else { ", " };
         let child = match tree {
             Tree::List(items) | Tree::Tuple(items) | Tree::Set(items) => {
@@ -230,7 +281,7 @@ impl Out<'_> {
                 for (index, (key, _)) in entries.iter().enumerate() {
                     self.put(if index == 0 { "" } else { ", " });
                     self.key(key)?;
-                    self.scalar(key)?;
+                    self.scalar(key, 0)?;
                 }
                 self.put("}}");
             }
@@ -242,30 +293,42 @@ impl Out<'_> {
 
     /// Writes a key of a dictionary as Python's `str` spells it, and the colon.
     fn key(&mut self, key: &Tree<'_>) -> Result<(), Error> {
-        match key {
-            Tree::Str(text) => self.string(text),
-            Tree::Int(number) => _ = write!(self, "\"{number}\""),
-            Tree::Float(number) => _ = write!(self, "\"{number:?}\""),
-            Tree::Bool(true) => self.put("\"True\""),
-            Tree::Bool(false) => self.put("\"False\""),
-            Tree::None => self.put("\"None\""),
-            _ => return Err(self.error(ErrorKind::KeyType)),
-        }
+        let mut memory = [0; NUMBER];
+        let name = key.key_name(&mut memory).ok_or(self.error(ErrorKind::KeyType))?;
+        self.string(name);
         self.put(": ");
         Ok(())
     }
 
-    /// Writes a value that is no container.
-    fn scalar(&mut self, tree: &Tree<'_>) -> Result<(), Error> {
+    /// Writes a float as Python's `str` spells it, but for its exponent.
+    fn float(&mut self, number: f64) {
+        match number.is_nan() {
+            true => self.put("nan"),
+            false => _ = write!(self, "{number:?}"),
+        }
+    }
+
+    /// Writes a value that is no container, in `depth` containers.
+    fn scalar(&mut self, tree: &Tree<'_>, depth: usize) -> Result<(), Error> {
         self.begin(tree);
         match tree {
             Tree::None => self.put("null"),
             Tree::Bool(value) => self.put(if *value { "true" } else { "false" }),
             Tree::Int(number) => _ = write!(self, "\"{number}\""),
-            Tree::Float(number) => _ = write!(self, "\"{number:?}\""),
+            Tree::Float(number) => {
+                self.put("\"");
+                self.float(*number);
+                self.put("\"");
+            }
             Tree::Str(text) | Tree::Tensor(text) => self.string(text),
-            Tree::Own(_, json) => {
+            Tree::Own(name, json) => {
+                if TYPES.iter().any(|(known, _)| known == name) {
+                    return Err(self.error(ErrorKind::OwnName));
+                }
                 validate(json).map_err(|error| self.error(error.kind))?;
+                if 2 * depth + 1 + brackets(json.as_bytes()) as usize > BRACKETS {
+                    return Err(self.error(ErrorKind::Depth));
+                }
                 self.put(json);
             }
             _ => return Err(self.error(ErrorKind::KeyType)),

@@ -59,6 +59,10 @@ fn text_that_is_not_json_is_rejected() {
             "error[json.syntax] at byte 34 of the schema: unexpected '}' in the JSON of the schema",
         ),
         (
+            format!(r#"{INT},"dtype":"U8""#),
+            "error[json.syntax] at byte 35 of the schema: the schema is not valid JSON",
+        ),
+        (
             "[".repeat(126),
             "error[json.depth] at byte 125 of the schema: the schema has more than 125 open brackets",
         ),
@@ -121,7 +125,10 @@ fn containers_of_a_wrong_form_are_rejected() {
              not an object",
         ),
         (
-            list(&dict(&format!(r#"{{"a": {INT}, "b": {INT}}}"#), &format!(r#"{{"a": {INT}}}"#))),
+            list(&dict(
+                &format!(r#"{{"a": {INT}, "b": {INT}}}"#),
+                r#"{"a": {"data_type": "str", "value": "a"}}"#,
+            )),
             "error[structure.key] at byte 105 of the schema, in [0]: the \"value\" and the \"keys\" of a \
              dictionary differ from this key on: \"b\"",
         ),
@@ -135,18 +142,18 @@ fn containers_of_a_wrong_form_are_rejected() {
 
 #[test]
 fn keys_must_be_those_of_the_values() {
-    let none = r#"{"data_type": "NoneType", "value": null}"#;
     let dict = |values: &[&str], keys: &[&str]| {
         let members = |names: &[&str]| {
-            let members: Vec<String> = names.iter().map(|name| format!("{name:?}: {none}")).collect();
+            let key = |name: &&str| format!(r#""{name}": {{"data_type": "str", "value": "{name}"}}"#);
+            let members: Vec<String> = names.iter().map(key).collect();
             members.join(", ")
         };
         format!(r#"{{"data_type": "dict", "value": {{{}}}, "keys": {{{}}}}}"#, members(values), members(keys))
     };
     assert_eq!(error(&dict(&["a", "b"], &["a", "b"])), "valid");
     for (values, keys, at, name) in [
-        (&["a", "b"][..], &["a"][..], 79, "b"),
-        (&["a"], &["a", "b"], 136, "b"),
+        (&["a", "b"][..], &["a"][..], 73, "b"),
+        (&["a"], &["a", "b"], 124, "b"),
         (&["a", "b"], &["b", "a"], 32, "a"),
         (&[], &["a"], 44, "a"),
     ] {
@@ -156,6 +163,108 @@ fn keys_must_be_those_of_the_values() {
         );
         assert_eq!(error(&dict(values, keys)), sentence);
     }
+}
+
+/// Python loads the key of the `"keys"`; its name in the file is the text of it.
+#[test]
+fn a_key_has_the_text_of_its_name() {
+    let dict = |name: &str, key: &str| {
+        format!(r#"{{"data_type": "dict", "value": {{"{name}": {INT}}}, "keys": {{"{name}": {key}}}}}"#)
+    };
+    let value = |data_type: &str, value: &str| format!(r#"{{"data_type": "{data_type}", "value": {value}}}"#);
+    for (name, key) in [
+        ("a", value("str", r#""\u0061""#)),
+        ("1", INT.to_owned()),
+        ("1e-05", value("float", r#""1e-05""#)),
+        ("(1+2j)", value("complex", r#""(1+2j)""#)),
+        ("None", value("NoneType", "null")),
+        ("True", value("bool", "true")),
+        ("(1,)", value("tuple", &format!("[{INT}]"))),
+    ] {
+        assert_eq!(error(&dict(name, &key)), "valid");
+    }
+    for (name, key) in [
+        ("a", value("str", r#""zzz""#)),
+        ("1", value("int", r#""7""#)),
+        ("true", value("bool", "true")),
+        ("False", value("bool", "true")),
+        ("none", value("NoneType", "null")),
+        ("[1]", list(INT)),
+    ] {
+        let sentence = format!(
+            "error[structure.key] at byte 32 of the schema: a key of a dictionary does not have the text of its \
+             name, or cannot be a key: {name:?}"
+        );
+        assert_eq!(error(&dict(name, &key)), sentence);
+        let schema = dict(name, &key);
+        let root = Structure::parse(&schema).unwrap().root();
+        assert_eq!(root.get(name).map(Node::at).unwrap_err().kind.code(), "structure.key");
+    }
+    assert_eq!(
+        error(&dict("a", "7")),
+        "error[structure.object] at byte 88 of the schema: a value must be an object with \"data_type\" and \
+         \"value\""
+    );
+}
+
+#[test]
+fn numbers_have_the_form_of_their_type() {
+    let is_valid = |data_type: &str, text: &str| match &*error(&list(&format!(
+        r#"{{"data_type": "{data_type}", "value": {text}}}"#
+    ))) {
+        "valid" => true,
+        sentence => {
+            assert!(sentence.starts_with("error[structure.kind]"), "{sentence}");
+            false
+        }
+    };
+    for text in ["\"0\"", "\"-17\"", "\"+1\"", "7", "\"123456789012345678901234567890\""] {
+        assert!(is_valid("int", text) && is_valid("float", text), "{text}");
+    }
+    for text in ["\"1.5\"", "\"1e-05\"", "\"-1E+16\"", "1.5", "\"nan\"", "\"inf\"", "\"-inf\""] {
+        assert!(!is_valid("int", text) && is_valid("float", text), "{text}");
+    }
+    for text in ["hello", "", "-", "1_0", "0x7", "1.", ".5", "1e", "1e+", "+-1", "infinity", "1 "] {
+        let text = format!("{text:?}");
+        assert!(!is_valid("int", &text) && !is_valid("float", &text), "{text}");
+    }
+}
+
+#[test]
+fn a_float_that_overflows_is_an_error() {
+    let read = |text: &str| {
+        let schema = format!(r#"{{"data_type": "float", "value": "{text}"}}"#);
+        Structure::parse(&schema).unwrap().root().read::<f32>().map_err(|error| error.kind.code())
+    };
+    assert_eq!(read("1e40"), Err("usage.number"));
+    assert_eq!(read(&format!("-1{}", "0".repeat(40))), Err("usage.number"));
+    assert_eq!(
+        (read("inf"), read("-inf"), read("1e38")),
+        (Ok(f32::INFINITY), Ok(f32::NEG_INFINITY), Ok(1e38))
+    );
+}
+
+/// An array has all values of its container.
+#[test]
+fn keys_that_no_value_has_are_not_ignored() {
+    let key = r#"{"data_type": "str", "value": "a"}"#;
+    let schema =
+        format!(r#"{{"data_type": "dict", "value": {{"a": {INT}}}, "keys": {{"a": {key}, "b": {key}}}}}"#);
+    let root = Structure::parse(&schema).unwrap().root();
+    assert_eq!(root.read::<[u8; 1]>().unwrap_err().kind.code(), "structure.key");
+    let schema = list(&format!("{INT}, {INT}"));
+    let root = Structure::parse(&schema).unwrap().root();
+    assert_eq!(root.read(), Ok([1_u8, 1]));
+    assert_eq!(root.read::<[u8; 1]>().unwrap_err().kind.code(), "usage.count");
+    assert_eq!(root.read::<[u8; 3]>().unwrap_err().kind.code(), "usage.count");
+}
+
+#[test]
+fn names_are_printed_as_they_are() {
+    let schema =
+        r#"{"data_type": "SafestructuresDataclass", "value": {"it's": {"data_type": "int", "value": "1"}}}"#;
+    let mut children = Structure::parse(schema).unwrap().root().children().unwrap();
+    assert_eq!(children.next().unwrap().unwrap().0.to_string(), ".it's");
 }
 
 #[test]
@@ -177,6 +286,11 @@ fn other_versions_are_rejected() {
     for (version, sentence) in [
         (None, "the file has a schema, but \"_safestructures_schema_version_\" is missing"),
         (Some("2.0.1"), "the schema has version 2.0.1, but only 1.0.0 is supported"),
+        (Some("0.0.10"), "the schema has version 0.0.10, but only 1.0.0 is supported"),
+        (Some("02.0.0"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
+        (Some("2..0"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
+        (Some("2.0."), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
+        (Some("2.0.00"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
         (Some("01.0.0"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
         (Some("1.0"), "the version of the schema is not three numbers as in 1.0.0, which is supported"),
     ] {

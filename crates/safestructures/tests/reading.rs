@@ -221,7 +221,7 @@ fn what_is_written_is_read_again() {
   [1]: set of 4
     [0]: bool false
     [1]: float 1e300
-    [2]: float NaN
+    [2]: float nan
     [3]: int -9223372036854775808
   [2]: dict of 2
     [None]: None
@@ -235,6 +235,49 @@ fn what_is_written_is_read_again() {
     assert!(error.to_string().ends_with("a key must be None, a boolean, a number or a text"), "{error}");
     let error = write(&Tree::Own("a.B", "[1"), &mut frames, &mut text).unwrap_err();
     assert_eq!(error.kind.code(), "json.end");
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let mut memory = [0; 8192];
+    let mut code = |tree: &Tree<'_>| {
+        let result = write(tree, &mut [TreeFrame::NONE; 70], &mut memory);
+        result
+            .map(|text| Structure::parse(text).expect("a schema to read"))
+            .map_err(|error| error.kind.code())
+            .err()
+    };
+    for keys in [
+        [Tree::Int(1), Tree::Str("1")],
+        [Tree::Str("a"), Tree::Str("a")],
+        [Tree::Str("True"), Tree::Bool(true)],
+        [Tree::Float(f64::NAN), Tree::Float(f64::NAN)],
+    ] {
+        assert_eq!(
+            code(&Tree::Dict(&keys.map(|key| (key, Tree::None)))),
+            Some("usage.duplicate"),
+            "{keys:?}"
+        );
+    }
+    assert_eq!(code(&Tree::Dict(&[Tree::Int(1), Tree::Float(1.0)].map(|key| (key, Tree::None)))), None);
+    assert_eq!(
+        code(&Tree::Dataclass(&["a", "b", "a"].map(|name| (name, Tree::None)))),
+        Some("usage.duplicate")
+    );
+    assert_eq!(code(&Tree::Own("int", "7")), Some("usage.name"));
+    assert_eq!(code(&Tree::Own("numpy.ndarray", "7")), Some("usage.name"));
+
+    let own = [Tree::Own("a.B", "7")];
+    let deep: &mut Vec<Tree<'static>> = &mut vec![Tree::List(Box::leak(Box::new(own)))];
+    for _ in 1..62 {
+        let inner = Box::leak(Box::new([*deep.last().expect("a tree")]));
+        deep.push(Tree::Dict(Box::leak(Box::new([(Tree::None, inner[0])]))));
+    }
+    assert_eq!(code(&deep[61]), None);
+    assert_eq!(code(&Tree::List(&[deep[61]])), Some("json.depth"));
+    assert_eq!(code(&Tree::Own("a.B", &format!("{}{}", "[".repeat(124), "]".repeat(124)))), None);
+    let nested = format!("{}{}", "[".repeat(123), "]".repeat(123));
+    assert_eq!(code(&Tree::List(&[Tree::Own("a.B", &nested)])), Some("json.depth"));
 }
 
 /// A tree that contains itself takes more levels than there are frames.

@@ -1,5 +1,6 @@
 //! `cargo xtask interop [FRAMEWORK…]`: each framework writes its file in `tests/interop` and reads ours, then
-//! the page with the results is written. `cargo xtask test` tests what is committed.
+//! the page with the results is written. `cargo xtask interop page` writes only the page, from the committed
+//! results. `cargo xtask test` tests what is committed.
 
 use super::Command;
 use crate::process::Run;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
     name: "interop",
-    about: "rewrite tests/interop: files and results of other frameworks (FRAMEWORK…: only these)",
+    about: "rewrite tests/interop (FRAMEWORK…: only these; page: only the tables of the page)",
     run,
 };
 
@@ -23,10 +24,13 @@ const WITH_TORCH: [&str; 2] = ["torch", "huggingface_hub"];
 const LIMIT: u64 = 30 * 60;
 
 fn run(words: &[String]) -> Result<ExitCode, String> {
+    if words == ["page"] {
+        return bless("interop::page").map(|()| ExitCode::SUCCESS);
+    }
     let known = frameworks()?;
     if let Some(word) = words.iter().find(|word| !known.contains(word)) {
         let known = known.join(", ");
-        return Err(format!("there is no framework \"{word}\"; there are {known}"));
+        return Err(format!("there is no framework \"{word}\"; there are {known}, and \"page\""));
     }
     let frameworks = if words.is_empty() { known } else { words.to_vec() };
     let [board, case] = boards::INTEROP;

@@ -12,6 +12,7 @@ mod recording;
 mod slices;
 mod storage;
 mod streams;
+mod structures;
 mod values;
 mod views;
 mod writing;
@@ -49,6 +50,7 @@ extern "C" fn main() -> ! {
     sum ^= slices::all(Seekable::new(File::new(file)), slots, text) ^ slices::in_view(file);
     sum ^= views::all(file, slots, text);
     sum ^= writing::all(&job, file);
+    sum ^= structures::all(file, text);
     measure::exit(sum as u32 ^ trap(file, job.slots))
 }
 
