@@ -1369,11 +1369,11 @@ static void other_overlaps(void)
     const sft_storage storage = sft_memory(file, FILE_LEN);
     const sft_sink sink = sink_of(&chip);
 #define INTO(byte) ((void *)((char *)&it + (byte)))
-    FAILS("c.overlap", sft_open(&it.model, &storage, NULL, NULL, 0, INTO(63), 8, ERROR));
+    FAILS("c.overlap", sft_open(&it.model, &storage, NULL, NULL, 0, INTO(sizeof(sft_model) - 1), 8, ERROR));
     FAILS("c.overlap", sft_open(&it.model, &storage, both, (sft_tensor *)INTO(8), 1, window, 64, ERROR));
     it.storage = storage;
     FAILS("c.overlap", sft_open(&it.model, &it.storage, NULL, NULL, 0, window, 64, ERROR));
-    FAILS("c.overlap", sft_open(&model, &it.storage, NULL, NULL, 0, INTO(23), 64, ERROR));
+    FAILS("c.overlap", sft_open(&model, &it.storage, NULL, NULL, 0, INTO(sizeof(sft_storage) - 1), 64, ERROR));
     it.request = A;
     FAILS("c.overlap", sft_open(&model, &storage, &it.request, &tensor, 1, INTO(0), 64, ERROR));
     FAILS("c.overlap", sft_open(&model, &storage, &it.request, &it.tensor, 1, window, 64, ERROR));
