@@ -63,11 +63,12 @@ macro_rules! floats {
             fn from_node(node: Node<'t>) -> Result<Self, Error> {
                 match node.value()? {
                     Value::Int(text) | Value::Float(text) => match text.parse::<$name>() {
-                        // `inf` and `-inf` are in the file; anything else has overflowed.
-                        Ok(number) if number.is_finite() || !text.ends_with(|end: char| end.is_ascii_digit()) => {
-                            Ok(number)
+                        // Other texts have overflowed.
+                        Ok(number) if number.is_infinite() && !matches!(text, "inf" | "-inf") => {
+                            Err(ErrorKind::Number.at(node.at()))
                         }
-                        _ => Err(ErrorKind::Number.at(node.at())),
+                        Ok(number) => Ok(number),
+                        Err(_) => Err(ErrorKind::Number.at(node.at())),
                     },
                     _ => Err(node.other_type()),
                 }

@@ -2,9 +2,7 @@
 //! so that floats are left out, and what writes them.
 
 use crate::numbers::bytes;
-use embedded_safestructures::{
-    Error, Event, Frame, Json, LoadError, Node, Structure, Value,
-};
+use embedded_safestructures::{Error, Event, Frame, Json, LoadError, Node, Structure, Value};
 use embedded_safetensors::{Model, ReadAt, View, metadata::JsonStr};
 
 pub fn all(file: &[u8], text: &mut [u8]) -> u64 {
@@ -18,11 +16,7 @@ fn number(outcome: Result<u64, Error>) -> u64 {
     outcome.unwrap_or_else(|error| bytes(error.kind.code().as_bytes()) ^ u64::from(error.at))
 }
 
-fn in_model<S: ReadAt>(
-    storage: S,
-    schema: &mut [u8],
-    window: &mut [u8],
-) -> Result<u64, LoadError<S::Error>> {
+fn in_model<S: ReadAt>(storage: S, schema: &mut [u8], window: &mut [u8]) -> Result<u64, LoadError<S::Error>> {
     let mut model = Model::open(storage, window)?;
     let Some(structure) = Structure::of_model(&mut model, schema, window)? else { return Ok(0) };
     let tensor = structure.root().get("layers")?.item(window.len() as u32)?.find(&mut model, window)?;
