@@ -55,7 +55,7 @@ class safe_open:
         *,
         backend: Optional[str] = None,
     ):
-        self._module = _find(framework)
+        self._module = find_module(framework)
         self._module._check_device(device)
         self._device = device
         if backend not in (None, "mmap", "pread"):
@@ -155,7 +155,8 @@ def _safe_open_handle(file: Any, framework: str, device: Any = "cpu", *, backend
     return safe_open(file.name, framework, device, backend=backend)
 
 
-def _find(framework: str) -> ModuleType:
+def find_module(framework: str) -> ModuleType:
+    """Returns the module of a framework."""
     module = _MODULES.get(framework)
     if module is None:
         raise SafetensorError(f"unknown framework {framework!r}; there are {', '.join(sorted(_MODULES))}")
