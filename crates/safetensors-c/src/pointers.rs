@@ -74,8 +74,11 @@ pub fn check<T>(pointer: *const T) -> Result<(), Misuse> {
 }
 
 /// # Errors
-/// The pointer is null or misaligned, or no memory can have that many values.
+/// The pointer is null or misaligned, or no memory can have that many values. Without values, any will do.
 pub fn check_array<T>(pointer: *const T, len: usize) -> Result<(), Misuse> {
+    if len == 0 {
+        return Ok(());
+    }
     check(pointer)?;
     match len.checked_mul(size_of::<T>()) {
         Some(bytes) if bytes <= isize::MAX as usize => Ok(()),

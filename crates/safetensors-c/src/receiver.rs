@@ -79,9 +79,7 @@ unsafe extern "C" fn sft_receiver_begin(
 ) -> Status {
     let memory = [range(receiver, 1), range(targets, capacity)];
     let begin = || -> Result<State, Cause> {
-        if capacity > 0 {
-            check_array(targets, capacity)?;
-        }
+        check_array(targets, capacity)?;
         check_disjoint(&memory)?;
         Ok(State { targets, count: 0, capacity, receiving: None })
     };
@@ -108,9 +106,7 @@ unsafe fn add<T: Number + 'static>(
         let (query, memory) = unsafe {
             let request: &'static Request = reference(request)?;
             let query = request.query()?;
-            if len > 0 {
-                check_array(memory, len)?;
-            }
+            check_array(memory, len)?;
             state.check(target_memory)?;
             (query, array_mut(memory, len)?)
         };

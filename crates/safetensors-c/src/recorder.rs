@@ -2,7 +2,7 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{Number, array, array_mut, check_array, check_disjoint, range, reference, text};
+use crate::pointers::{Number, array, array_mut, check, check_array, check_disjoint, range, reference, text};
 use crate::storage::{Sink, SinkIn};
 use crate::tensors::dtype;
 use core::ffi::{c_char, c_void};
@@ -88,6 +88,7 @@ unsafe fn describe(
     if needed == 0 {
         return Ok(FileSpec::new(&[]));
     }
+    check(memory)?;
     check_array(memory, words)?;
     if needed.div_ceil(8 / size_of::<usize>()) > words {
         return Err(Misuse::Memory.into());

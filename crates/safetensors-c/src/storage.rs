@@ -101,11 +101,10 @@ impl Storage {
         let StorageIn { read, context, len, len_is } = *storage;
         match (len_is, read) {
             (EXACT | AT_MOST | UNKNOWN, Some(_)) => {}
-            (MEMORY, _) => match usize::try_from(len) {
-                Ok(0) => {}
-                Ok(len) => check_array(context.cast::<u8>(), len)?,
-                Err(_) => return Err(Misuse::TooLong),
-            },
+            (MEMORY, _) => {
+                let len = usize::try_from(len).map_err(|_| Misuse::TooLong)?;
+                check_array(context.cast::<u8>(), len)?;
+            }
             _ => return Err(Misuse::Storage),
         }
         Ok(Self(*storage))

@@ -192,9 +192,7 @@ impl<'r> Lookup<'r> {
     /// `requests` points to `count` requests, and `tensors` to memory for as many tensors that nothing else
     /// uses, both for as long as this lives.
     pub unsafe fn new(requests: *const Request, tensors: *mut Tensor, count: usize) -> Result<Self, Misuse> {
-        if count > 0 {
-            check_array(tensors, count)?;
-        }
+        check_array(tensors, count)?;
         for index in 0..count {
             // SAFETY: inside the memory.
             unsafe { tensors.add(index).write(Tensor::MISSING) };

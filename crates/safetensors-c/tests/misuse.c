@@ -1064,7 +1064,8 @@ static void beginnings(void)
     BEGINS_AT("c.utf8", 0, pairs[0].key = NOT_UTF8);
     BEGINS_AT("c.utf8", 0, pairs[0].value = NOT_UTF8);
     BEGINS_AT("usage.key", 1, (pairs[1] = pairs[0], pair_count = 2, the_memory = more, words = 20));
-    BEGINS_AT("usage.order", 1, (pairs[1].key = "kex", pairs[1].value = "", pair_count = 2, the_memory = more, words = 20));
+    BEGINS_AT("usage.order", 1,
+              (pairs[1].key = "kex", pairs[1].value = "", pair_count = 2, the_memory = more, words = 20));
     BEGINS("limit.buffer", len = 7);
     BEGINS("", len = 8);
     BEGINS("", (count = 0, the_specs = NULL));
