@@ -142,10 +142,9 @@ fn print_tree(
     let (mut values, mut tensors) = (Values::of(structure, &mut frames), Tensors::of(listing));
     let mut error = None;
     loop {
-        let depth = values.walk.depth();
         match values.next() {
             Ok(Some(Event::End)) => {}
-            Ok(Some(Event::Value { key, value, .. })) => {
+            Ok(Some(Event::Value { key, value, depth, .. })) => {
                 let place = key.to_string();
                 let (indent, separator) = (4 + 2 * depth, if place.is_empty() { "" } else { ": " });
                 let line = shown_text(&format!("{place}{separator}{value}"));

@@ -38,6 +38,8 @@ pub enum Event<'t> {
         node: Node<'t>,
         /// What it is.
         value: Value<'t>,
+        /// How many containers it is in.
+        depth: usize,
     },
     /// The innermost open container is complete.
     End,
@@ -81,11 +83,6 @@ impl<'t, 'f> Walk<'t, 'f> {
         Self { structure, frames, depth: 0, has_begun: false }
     }
 
-    /// Returns the number of open containers.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
     /// Returns the next event, or `None` after the last one.
     ///
     /// # Errors
@@ -114,13 +111,13 @@ impl<'t, 'f> Walk<'t, 'f> {
 
     /// Opens the value if it is a container.
     fn enter(&mut self, key: Key<'t>, node: Node<'t>) -> Result<Event<'t>, Error> {
-        let value = node.value()?;
+        let (value, depth) = (node.value()?, self.depth);
         if let Value::Container(_, children) = value {
             let capacity = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
             let too_deep = || ErrorKind::Frames { needed: self.structure.frames(), capacity }.at(node.at());
-            *self.frames.get_mut(self.depth).ok_or_else(too_deep)? = children.frame;
+            *self.frames.get_mut(depth).ok_or_else(too_deep)? = children.frame;
             self.depth += 1;
         }
-        Ok(Event::Value { key, node, value })
+        Ok(Event::Value { key, node, value, depth })
     }
 }

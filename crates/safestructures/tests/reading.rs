@@ -1,7 +1,7 @@
 //! Reads the files that the Python package has written.
 
 use embedded_safestructures::{
-    Error, Event, Frame, FromNode, Key, LoadError, Node, Structure, Tree, TreeFrame, Value, write,
+    Error, Event, Frame, FromNode, Key, LoadError, Node, Structure, Tree, TreeFrame, write,
 };
 use embedded_safetensors::metadata::JsonStr;
 use embedded_safetensors::{Model, View};
@@ -23,8 +23,7 @@ fn printed(structure: Structure<'_>) -> String {
     let (mut frames, mut lines) = ([Frame::NONE; 3], String::new());
     let mut walk = structure.walk(&mut frames);
     while let Some(event) = walk.next().expect("a valid structure") {
-        let Event::Value { key, value, .. } = event else { continue };
-        let depth = walk.depth() - usize::from(matches!(value, Value::Container(..)));
+        let Event::Value { key, value, depth, .. } = event else { continue };
         lines += &"  ".repeat(depth);
         let separator = if matches!(key, Key::Root) { "" } else { ": " };
         lines += &format!("{key}{separator}{value}\n");

@@ -1,8 +1,8 @@
 //! A nested structure that the Python package safestructures has saved.
 
 use crate::failure::Failure;
-use crate::report::{FailureSink, Text};
-use core::fmt::Write;
+use crate::report::Text;
+use core::fmt::{Arguments, Write};
 use embedded_safestructures::{Event, Frame, Key, LoadError, Structure, Value};
 use embedded_safetensors::{Model, ReadAt, ReadError, TensorInfo, error::Class};
 
@@ -12,8 +12,8 @@ const SCHEMA: usize = 2048;
 /// The most levels of containers.
 const LEVELS: usize = 4;
 
-/// Prints the structure in this storage: a line for each value, with the sum of each tensor, and what
-/// firmware does that knows its structure. Returns the exit code of the program, which is not 0 if the
+/// Prints the structure in this storage: a line for each value, with the sum of each tensor, and then a bias
+/// times the learning rate. Returns the exit code of the program, which is not 0 if the
 /// structure is wrong: its error is printed.
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub fn show_structure<S: ReadAt>(storage: S, sink: &mut Text<impl Write>) -> Res
     let structure = match Structure::of_model(&mut model, &mut text, &mut window) {
         Ok(Some(structure)) => structure,
         Ok(None) => {
-            sink.failure(&"the model has no structure of safestructures");
+            line(sink, format_args!("the model has no structure of safestructures"));
             return Ok(0);
         }
         Err(LoadError::Read(error)) => return Err(failed(error)),
@@ -43,9 +43,14 @@ pub fn show_structure<S: ReadAt>(storage: S, sink: &mut Text<impl Write>) -> Res
     }
 }
 
+fn line(sink: &mut Text<impl Write>, text: Arguments<'_>) {
+    // An error cannot be reported if the output itself fails.
+    let _ = writeln!(sink.0, "{text}");
+}
+
 /// Prints the error of a structure, and returns the exit code.
 fn report(sentence: &impl core::fmt::Display, class: Class, sink: &mut Text<impl Write>) -> u8 {
-    sink.failure(&format_args!("{sentence}"));
+    line(sink, format_args!("{sentence}"));
     if class == Class::Limit { 4 } else { 3 }
 }
 
@@ -58,17 +63,16 @@ fn walk<S: ReadAt>(
     let mut frames = [Frame::NONE; LEVELS];
     let mut walk = structure.walk(&mut frames);
     while let Some(event) = walk.next()? {
-        let Event::Value { key, node, value } = event else { continue };
-        let depth = walk.depth() - usize::from(matches!(value, Value::Container(..)));
+        let Event::Value { key, node, value, depth } = event else { continue };
         let (indent, separator) = (2 * depth, if let Key::Root = key { "" } else { ": " });
         match value {
             Value::Tensor(_) => {
                 let tensor = node.find(model, window)?;
                 let (dtype, shape, sum) = (tensor.dtype(), *tensor.shape(), sum(model, &tensor)?.to_bits());
                 let form = format_args!("{dtype} {shape:?}, sum {sum:08x}");
-                sink.failure(&format_args!("value: {:indent$}{key}: {value}, {form}", ""));
+                line(sink, format_args!("value: {:indent$}{key}: {value}, {form}", ""));
             }
-            _ => sink.failure(&format_args!("value: {:indent$}{key}{separator}{value}", "")),
+            _ => line(sink, format_args!("value: {:indent$}{key}{separator}{value}", "")),
         }
     }
     Ok(())
@@ -99,6 +103,6 @@ fn step<S: ReadAt>(
     let mut values = [0.0_f32; 3];
     model.reader(&bias)?.values().read_exact(&mut values)?;
     let [a, b, c] = values.map(|value| (value * rate).to_bits());
-    sink.failure(&format_args!("value: the learning rate times a bias is {a:08x} {b:08x} {c:08x}"));
+    line(sink, format_args!("value: the learning rate times a bias is {a:08x} {b:08x} {c:08x}"));
     Ok(())
 }
