@@ -3,9 +3,11 @@
 use crate::Outcome;
 use app::{FEATURES, Regression};
 use aprender::linear_model::LinearRegression;
+use aprender::traits::Estimator;
 use embedded_safetensors::write::{FileSpec, TensorSpec, Writer};
 use embedded_safetensors::{Dtype, WriteError};
 use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Returns the sentences of both for each mistake.
@@ -43,7 +45,14 @@ fn entry(what: &str, theirs: &str, ours: &str) -> String {
 
 fn theirs(path: &Path) -> String {
     match LinearRegression::load_safetensors(path) {
-        Ok(model) => format!("(no error: it loads {} coefficients)", model.coefficients().len()),
+        Ok(model) => {
+            let loads = format!("it loads {} coefficients", model.coefficients().len());
+            let x = crate::samples(0, 1).expect("one sample");
+            match catch_unwind(AssertUnwindSafe(|| model.predict(&x))) {
+                Ok(_) => format!("(no error: {loads})"),
+                Err(_) => format!("(no error: {loads}, and panics at the first prediction)"),
+            }
+        }
         Err(sentence) => sentence,
     }
 }
