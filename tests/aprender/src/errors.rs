@@ -89,5 +89,5 @@ fn ours_unfitted() -> WriteError<core::convert::Infallible> {
     let (mut file, mut page) = (vec![0; plan.file_len() as usize], [0; 64]);
     let finished =
         Writer::record(&mut file[..], plan, &mut page).and_then(|writer| writer.finish().map(drop));
-    finished.err().expect("a file without its values")
+    finished.expect_err("a file without its values")
 }
