@@ -153,7 +153,7 @@ impl ErrorKind {
             Self::Number => "the number does not fit the requested type",
             Self::Escapes => "the text has escapes: request a JsonStr, which decodes them",
             Self::NotFound => "the value has no such key, field or index, or it is not such a container",
-            Self::SameName => "two keys or fields have the same name",
+            Self::SameName => "two keys or fields have the same name, or are equal in Python",
             Self::OwnName => "a type of one's own has the name of a type that the package knows",
             _ => "a key must be None, a boolean, a number or a text",
         }

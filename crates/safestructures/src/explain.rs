@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::json::Json;
+use crate::node::{Key, Node};
 use crate::structure::Structure;
 use core::fmt;
 
@@ -17,11 +18,23 @@ pub struct Explained<'t> {
 }
 
 impl fmt::Display for Explained<'_> {
+    /// Prints the sentence; with `{:#}`, without the code and the byte.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (root, Error { kind, at }) = (self.structure.root().json, self.error);
-        write!(f, "error[{}] at byte {at} of the schema", kind.code())?;
-        print_path(root, at, f)?;
-        write!(f, ": {kind}")?;
+        let Error { kind, at } = self.error;
+        let mut place = child_at(self.structure.root(), at);
+        if !f.alternate() {
+            let separator = if place.is_some() { ", " } else { ": " };
+            write!(f, "error[{}] at byte {at} of the schema{separator}", kind.code())?;
+        }
+        if place.is_some() {
+            f.write_str("in ")?;
+            while let Some((key, node)) = place {
+                write!(f, "{key}")?;
+                place = child_at(node, at);
+            }
+            f.write_str(": ")?;
+        }
+        write!(f, "{kind}")?;
         match (Json { text: self.structure.schema(), at }).as_string() {
             Some(name) => write!(f, ": {name:?}"),
             None => Ok(()),
@@ -29,34 +42,13 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-/// Prints where in a structure a byte of the schema is: `, in ["layers"][0]`.
-fn print_path(root: Json<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (mut json, mut separator) = (root, ", in ");
-    loop {
-        // A value is at the place that its object has.
-        if let (Some(_), Some(value)) = (json.member("data_type"), json.member("value")) {
-            if !contains(value, at) {
-                return Ok(());
-            }
-            json = value;
+/// Returns the value of a container that this byte of the schema is in.
+fn child_at(node: Node<'_>, at: u32) -> Option<(Key<'_>, Node<'_>)> {
+    let mut children = node.children().ok()?;
+    while let Ok(Some((key, child))) = children.next() {
+        if (child.json.at..child.json.end()).contains(&at) {
+            return Some((key, child));
         }
-        let item = json.items().zip(0u32..).find(|(item, _)| contains(*item, at));
-        let member = json.members().find(|(_, value)| contains(*value, at));
-        json = match (item, member) {
-            (Some((item, index)), _) => {
-                write!(f, "{separator}[{index}]")?;
-                item
-            }
-            (_, Some((key, value))) => {
-                write!(f, "{separator}[{key:?}]")?;
-                value
-            }
-            _ => return Ok(()),
-        };
-        separator = "";
     }
-}
-
-fn contains(json: Json<'_>, at: u32) -> bool {
-    (json.at..json.end()).contains(&at)
+    None
 }

@@ -1,29 +1,4 @@
-//! Reads and writes nested structures in safetensors files: no heap, no recursion, and nothing that a file
-//! names is imported or executed.
-//!
-//! The Python package safestructures stores lists, tuples, sets, dictionaries, data classes, numbers, texts,
-//! `None` and tensors in a safetensors file. The tensors are those of the file; `__metadata__` has a schema
-//! in JSON that says how they are nested, in version [`VERSION`].
-//!
-//! ```
-//! use embedded_safestructures::{LoadError, Structure};
-//! use embedded_safetensors::{Model, ReadAt};
-//!
-//! /// Reads the learning rate, and the bias of the first layer.
-//! fn load<S: ReadAt>(storage: S, bias: &mut [f32; 3]) -> Result<Option<f32>, LoadError<S::Error>> {
-//!     let (mut text, mut window) = ([0; 2048], [0; 64]); // `text` is for the schema
-//!     let mut model = Model::open(storage, &mut window)?;
-//!     let structure = Structure::of_model(&mut model, &mut text, &mut window)?;
-//!     let Some(structure) = structure else { return Ok(None) };
-//!     let root = structure.root();
-//!     let tensor = root.get("layers")?.item(0)?.get("bias")?.find(&mut model, &mut window)?;
-//!     model.reader(&tensor)?.values().read_exact(bias)?;
-//!     Ok(Some(root.get("lr")?.read()?))
-//! }
-//! # let file = std::fs::read("../../tests/structures/files/training.safetensors").unwrap();
-//! # let mut bias = [0.0; 3];
-//! # assert_eq!((load(&file[..], &mut bias), bias), (Ok(Some(0.015625)), [0.5, -0.25, 2.0]));
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # Which API?
 //!

@@ -17,7 +17,7 @@ pub const VERSION_KEY: &str = "_safestructures_schema_version_";
 /// The version of schemas that this crate reads and writes.
 pub const VERSION: &str = "1.0.0";
 
-/// More bytes than any version has that is worth a sentence.
+/// A longer text is not three numbers of 16 bits.
 const LONGEST_VERSION: usize = 24;
 
 /// The structure that a file holds.

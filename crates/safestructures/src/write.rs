@@ -50,8 +50,8 @@ pub enum Tree<'a> {
     Tuple(&'a [Self]),
     /// A set. Its values must be ones that Python can hash, and different.
     Set(&'a [Self]),
-    /// A dictionary: its keys, whose texts must be different, and their values. A key is `None`, a boolean, a
-    /// number or a text.
+    /// A dictionary: its keys and their values. A key is `None`, a boolean, a number or a text. Keys must
+    /// differ in Python, where `1`, `1.0` and `True` are equal, and so must their texts.
     Dict(&'a [(Self, Self)]),
     /// A data class: its fields and their values.
     Dataclass(&'a [(&'a str, Self)]),
@@ -85,7 +85,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns the name of a key in JSON: Python's `str` of it. A number is written into `memory`.
+    /// Returns the name of a key in JSON: Python's `str` of it, but for the exponents of floats. A number is
+    /// written into `memory`.
     fn key_name<'m>(&'m self, memory: &'m mut [u8; NUMBER]) -> Option<&'m str> {
         let mut out = Out { text: memory, len: 0 };
         match self {
@@ -100,14 +101,35 @@ impl<'a> Tree<'a> {
         out.written()
     }
 
-    /// Whether a key or a field has the name of one before it.
+    /// Whether two keys are numbers or booleans that Python takes for equal. Of other keys, the names say it.
+    fn equals_in_python(&self, other: &Self) -> bool {
+        fn integer(tree: &Tree<'_>) -> Option<i64> {
+            match *tree {
+                Tree::Bool(value) => Some(i64::from(value)),
+                Tree::Int(value) => Some(value),
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a float that is no integer is another then"
+                )]
+                Tree::Float(value) if value < MOST && value as i64 as f64 == value => Some(value as i64),
+                _ => None,
+            }
+        }
+        match (self, other) {
+            (Self::Float(own), Self::Float(other)) => own == other,
+            _ => integer(self).is_some_and(|number| integer(other) == Some(number)),
+        }
+    }
+
+    /// Whether a key or a field has the name of one before it, or is equal to it.
     fn repeats(&self, index: usize) -> bool {
         match self {
             Self::Dict(entries) => {
                 let (mut own, mut other) = ([0; NUMBER], [0; NUMBER]);
-                let Some((name, _)) = entries.get(index) else { return false };
-                let name = name.key_name(&mut own);
-                entries.iter().take(index).any(|(key, _)| key.key_name(&mut other) == name)
+                let Some((last, _)) = entries.get(index) else { return false };
+                let name = last.key_name(&mut own);
+                let mut before = entries.iter().take(index);
+                before.any(|(key, _)| key.key_name(&mut other) == name || key.equals_in_python(last))
             }
             Self::Dataclass(fields) => {
                 let Some((name, _)) = fields.get(index) else { return false };
@@ -150,9 +172,10 @@ pub const fn metadata(schema: &str) -> [(&'static str, &str); 2] {
 /// # Errors
 /// [`ErrorKind::Text`] when `text` is too small, with the bytes needed; [`ErrorKind::Frames`] when there are
 /// too few frames; [`ErrorKind::KeyType`] for a key that is a container, a tensor or a type of one's own;
-/// [`ErrorKind::SameName`] for two keys or fields of one name, such as the integer 1 and the text `1`;
-/// [`ErrorKind::OwnName`] for a type of one's own whose name the package knows; [`ErrorKind::Json`] when its
-/// value is not JSON; [`ErrorKind::Depth`] when there are more levels than can be read again, which are 62.
+/// [`ErrorKind::SameName`] for two keys or fields of one name, such as the integer 1 and the text `1`, or keys
+/// that are equal in Python;
+/// [`ErrorKind::OwnName`] for a type of one's own whose name the package knows; [`ErrorKind::Json`] and the
+/// other kinds of wrong JSON, of the class `File`, when its value is not JSON; [`ErrorKind::Depth`] when there are more levels than can be read again, which are 62.
 /// The offset is the byte of the schema that would have been next.
 ///
 /// Each key is compared with those before it in its container.
@@ -178,6 +201,9 @@ pub fn write<'a, 'b>(
     let needed = out.len as u64;
     out.written().ok_or(ErrorKind::Text { needed, capacity }.at(0))
 }
+
+/// The first float above all `i64`.
+const MOST: f64 = 9_223_372_036_854_775_808.0;
 
 /// More bytes than any number has.
 const NUMBER: usize = 32;

@@ -17,7 +17,12 @@ fn error(schema: &str) -> String {
             Ok(None) => return "valid".to_owned(),
             Err(error) => {
                 assert_eq!(walk.next().unwrap_err(), error, "another error from the next call");
-                return structure.explain(error).to_string();
+                let explained = structure.explain(error);
+                let (whole, short) = (explained.to_string(), format!("{explained:#}"));
+                let before = format!("error[{}] at byte {} of the schema", error.kind.code(), error.at);
+                let separator = if short.starts_with("in ") { ", " } else { ": " };
+                assert_eq!(whole, format!("{before}{separator}{short}"));
+                return whole;
             }
         }
     }

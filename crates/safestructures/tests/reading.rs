@@ -251,6 +251,11 @@ fn what_could_not_be_read_again_is_not_written() {
         [Tree::Str("a"), Tree::Str("a")],
         [Tree::Str("True"), Tree::Bool(true)],
         [Tree::Float(f64::NAN), Tree::Float(f64::NAN)],
+        [Tree::Int(1), Tree::Float(1.0)],
+        [Tree::Bool(true), Tree::Int(1)],
+        [Tree::Float(-0.0), Tree::Bool(false)],
+        [Tree::Float(0.0), Tree::Float(-0.0)],
+        [Tree::Int(i64::MIN), Tree::Float(-9_223_372_036_854_775_808.0)],
     ] {
         assert_eq!(
             code(&Tree::Dict(&keys.map(|key| (key, Tree::None)))),
@@ -258,7 +263,14 @@ fn what_could_not_be_read_again_is_not_written() {
             "{keys:?}"
         );
     }
-    assert_eq!(code(&Tree::Dict(&[Tree::Int(1), Tree::Float(1.0)].map(|key| (key, Tree::None)))), None);
+    for keys in [
+        [Tree::Int(1), Tree::Float(1.5)],
+        [Tree::Int(i64::MAX), Tree::Float(9_223_372_036_854_775_808.0)],
+        [Tree::Float(1e300), Tree::Float(-1e300)],
+        [Tree::None, Tree::Bool(false)],
+    ] {
+        assert_eq!(code(&Tree::Dict(&keys.map(|key| (key, Tree::None)))), None, "{keys:?}");
+    }
     assert_eq!(
         code(&Tree::Dataclass(&["a", "b", "a"].map(|name| (name, Tree::None)))),
         Some("usage.duplicate")
