@@ -42,10 +42,7 @@ impl Texts {
                 HeaderEvent::Key(piece) => texts.key.extend_from_slice(piece.as_bytes()),
                 HeaderEvent::KeyEnd => texts.value().map_or((), |value| *value = Some(Vec::new())),
                 HeaderEvent::Value(piece) => texts.keep(piece.as_bytes()),
-                HeaderEvent::ValueEnd => {
-                    texts.keep(b"");
-                    texts.key.clear();
-                }
+                HeaderEvent::ValueEnd => texts.key.clear(),
                 HeaderEvent::MetadataEnd => return Ok(ControlFlow::Break(())),
                 _ => {}
             }
@@ -78,18 +75,19 @@ impl Texts {
         let schema = self.schema.as_deref()?;
         if schema.len() > LONGEST {
             let sentence = format!("not shown: its schema has more than {LONGEST} bytes");
-            return Some(Err(Wrong { code: "limit.schema", at: 0, sentence }));
+            return Some(Err(Wrong { code: "limit.schema", at: 0, message: sentence.clone(), sentence }));
         }
         let version = self.version.as_deref().map(text);
         if let Err(error) = check_version(version) {
-            let wrong = Wrong::of(error, &error);
-            let spelled = version.filter(|_| error.kind == ErrorKind::Version(None));
-            return Some(Err(match spelled.map(|version| version.chars().take(24).collect::<String>()) {
-                Some(version) => Wrong { sentence: format!("{}: {version:?}", wrong.sentence), ..wrong },
-                None => wrong,
-            }));
+            let mut wrong = Wrong::of(error);
+            if let Some(version) = version.filter(|_| error.kind == ErrorKind::Version(None)) {
+                let spelled = format!(": {:?}", version.chars().take(24).collect::<String>());
+                wrong.sentence += &spelled;
+                wrong.message += &spelled;
+            }
+            return Some(Err(wrong));
         }
-        Some(Structure::parse(text(schema)).map_err(|error| Wrong::of(error, &error)))
+        Some(Structure::parse(text(schema)).map_err(Wrong::of))
     }
 }
 
@@ -98,23 +96,28 @@ struct Wrong {
     code: &'static str,
     at: u32,
     sentence: String,
+    /// The sentence without the code and the offset, which have members of their own in JSON.
+    message: String,
 }
 
 impl Wrong {
-    fn of(error: Error, sentence: &impl ToString) -> Self {
-        Self { code: error.kind.code(), at: error.at, sentence: sentence.to_string() }
+    fn of(Error { kind, at }: Error) -> Self {
+        let sentence = Error { kind, at }.to_string();
+        Self { code: kind.code(), at, sentence, message: kind.to_string() }
+    }
+
+    fn in_structure(structure: Structure<'_>, error: Error) -> Self {
+        let explained = structure.explain(error);
+        let (sentence, message) = (explained.to_string(), format!("{explained:#}"));
+        Self { code: error.kind.code(), at: error.at, sentence, message }
     }
 
     fn json(&self) -> String {
         Object::new().raw("error", &self.error()).end()
     }
 
-    /// Returns the error as an object. Its members have the code and the offset, so its message does not.
     fn error(&self) -> String {
-        let before = format!("error[{}] at byte {} of the schema", self.code, self.at);
-        let message = self.sentence.strip_prefix(&before).unwrap_or(&self.sentence);
-        let message = message.trim_start_matches([',', ':', ' ']);
-        Object::new().text("code", self.code).number("at", self.at).text("message", message).end()
+        Object::new().text("code", self.code).number("at", self.at).text("message", &self.message).end()
     }
 }
 
@@ -166,7 +169,7 @@ fn print_tree(
         writeln!(out, "  structure: {}", note.sentence(structure))?;
     }
     if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
-        writeln!(out, "  structure: {more} more tensors are missing, or named by another value, too")?;
+        writeln!(out, "  structure: and {more} more of these notes")?;
     }
     Ok(error.map_or(Ok(()), |error| writeln!(out, "  structure: {}", structure.explain(error)))?)
 }
@@ -293,7 +296,7 @@ pub fn print_json(
         None => return Ok(()),
         Some(Err(wrong)) => wrong.json(),
         Some(Ok(structure)) => tree(structure, &Tensors::of(listing))
-            .unwrap_or_else(|error| Wrong::of(error, &structure.explain(error)).json()),
+            .unwrap_or_else(|error| Wrong::in_structure(structure, error).json()),
     };
     Ok(write!(out, ",\"structure\":{text}")?)
 }
@@ -360,7 +363,7 @@ fn leaf(value: Value<'_>, tensors: &Tensors<'_>) -> String {
         Value::Str(text) => object.text("value", &text.to_string()),
         Value::Tensor(name) if !tensors.by_name.contains_key(&*name.to_string()) => {
             let error = Error { kind: ErrorKind::NoTensor, at: offset(name) };
-            object.text("name", &name.to_string()).raw("error", &Wrong::of(error, &error).error())
+            object.text("name", &name.to_string()).raw("error", &Wrong::of(error).error())
         }
         Value::Tensor(name) => object.text("name", &name.to_string()),
         Value::Other(name, json) => object.text("name", &name.to_string()).text("json", json.as_str()),
