@@ -55,6 +55,8 @@ def attempt(run):
     try:
         dtype, shape, data = run()
         return {"dtype": dtype, "shape": [int(dim) for dim in shape], "bytes": data.hex()}
+    except (KeyboardInterrupt, SystemExit):
+        raise
     # Errors of Rust, such as panics, are no `Exception`.
     except BaseException as error:
         return {"error": sentence(error)}
