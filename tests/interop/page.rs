@@ -206,7 +206,7 @@ fn dtypes() -> String {
         text += &line([first].into_iter().chain(cells));
     }
     let rest = results.iter().map(|results| if results.reads_all { "yes" } else { "no" }.to_owned());
-    text += &line(["a file with all, for what it has".to_owned()].into_iter().chain(rest));
+    text += &line(["F32 in a file with all dtypes".to_owned()].into_iter().chain(rest));
     text += "\n";
     for (at, reason) in reasons.0.iter().enumerate() {
         writeln!(text, "{}. `{}`", at + 1, reason.replace('`', "'")).expect("a string");

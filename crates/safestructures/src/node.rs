@@ -205,7 +205,7 @@ impl<'t> Node<'t> {
         let scalar = match known {
             Type::Int => number(value).filter(|text| is_integer(text)).map(Value::Int),
             Type::Float => number(value).filter(|text| is_float(text)).map(Value::Float),
-            Type::Complex => number(value).map(Value::Complex),
+            Type::Complex => number(value).filter(|text| is_complex(text)).map(Value::Complex),
             Type::Str => value.as_string().map(Value::Str),
             Type::Tensor => value.as_string().map(Value::Tensor),
             Type::Bool => value.as_bool().map(Value::Bool),
@@ -390,6 +390,21 @@ fn is_float(text: &str) -> bool {
         text => text.is_empty(),
     };
     matches!(text, "nan" | "inf" | "-inf") || after_fraction(after_sign(text.as_bytes())).is_some_and(is_end)
+}
+
+/// Returns whether a text is a complex number as Python's `str` prints it: `2j`, `(1+2j)`, `(nan-infj)`.
+fn is_complex(text: &str) -> bool {
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+    let Some(number) = inner.strip_suffix('j') else { return is_float(inner) };
+    let is_imaginary =
+        |part: &str| is_float(part.strip_prefix('+').unwrap_or(part)) && !part.starts_with("+-");
+    // Signs are between the parts, and in front of exponents.
+    let mut signs = number.char_indices().filter(|(_, character)| matches!(character, '+' | '-'));
+    is_float(number)
+        || signs.any(|(at, _)| match number.split_at_checked(at) {
+            Some((real, imaginary)) => is_float(real) && is_imaginary(imaginary),
+            None => false,
+        })
 }
 
 /// Returns what follows digits, or digits with a fraction.

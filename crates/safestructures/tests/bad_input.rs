@@ -229,6 +229,17 @@ fn numbers_have_the_form_of_their_type() {
     for text in ["\"1.5\"", "\"1e-05\"", "\"-1E+16\"", "1.5", "\"nan\"", "\"inf\"", "\"-inf\""] {
         assert!(!is_valid("int", text) && is_valid("float", text), "{text}");
     }
+    for text in
+        ["2j", "-0j", "1e-05j", "(1+2j)", "(-1.5e+16-2.5e-07j)", "(nan+infj)", "(-inf+nanj)", "1+0j", "7"]
+    {
+        assert!(is_valid("complex", &format!("{text:?}")), "{text}");
+    }
+    for text in [
+        "junk", "", "j", "()", "(1+2j", "1+2j)", "1+2", "(1+-2j)", "(1 + 2j)", "1+j", "++1j", "(+2j+)",
+        "((1j))",
+    ] {
+        assert!(!is_valid("complex", &format!("{text:?}")), "{text}");
+    }
     for text in ["hello", "", "-", "1_0", "0x7", "1.", ".5", "1e", "1e+", "+-1", "infinity", "1 "] {
         let text = format!("{text:?}");
         assert!(!is_valid("int", &text) && !is_valid("float", &text), "{text}");
