@@ -51,6 +51,15 @@ unsafe fn memory<'p>(start: *mut c_char, len: usize) -> Uninit<'p> {
     unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }
 }
 
+/// Returns the same memory for functions that read a file into it.
+///
+/// # Safety
+/// The memory comes from outside of Rust, so its bytes have values, and it is only written to.
+pub unsafe fn for_reading(memory: Uninit<'_>) -> &mut [u8] {
+    // SAFETY: it is valid for this length, and borrowed mutably. The rest is guaranteed by the caller.
+    unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len()) }
+}
+
 /// Divides a copy among tasks. Both have the same length.
 pub fn pieces<'f, 't>(from: &'f [u8], to: Uninit<'t>) -> impl Iterator<Item = (&'f [u8], Uninit<'t>)> {
     assert_eq!(from.len(), to.len());

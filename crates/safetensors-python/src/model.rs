@@ -2,7 +2,7 @@
 
 use crate::arguments::Text;
 use crate::buffer::Buffer;
-use crate::copy::{copy_all, pieces, uninit_bytearray};
+use crate::copy::{Uninit, copy, copy_all, for_reading, pieces, uninit_bytearray};
 use crate::error::Failure;
 use crate::index::Selection;
 use crate::memory::Memory;
@@ -108,7 +108,7 @@ impl Model {
         let all: Vec<FileTensor<'_>> = self.source.files().flat_map(FileModel::tensors).collect();
         let memories = match self.maps {
             Some(_) => all.iter().filter_map(|tensor| self.map_of(py, tensor)).collect(),
-            None => read_all(py, all.iter().map(|tensor| From::File(*tensor)).collect())?,
+            None => read_all(py, all.iter().map(|tensor| Origin::File(*tensor)).collect())?,
         };
         let tensor = |(tensor, (memory, offset)): (&FileTensor<'_>, (Bound<'py, Memory>, u64))| {
             let dims = PyTuple::new(py, tensor.dims())?;
@@ -208,12 +208,12 @@ fn map(model: &FileModel) -> Result<Memory, FileError> {
 }
 
 /// Where the bytes of a tensor are.
-enum From<'a> {
+enum Origin<'a> {
     File(FileTensor<'a>),
     Bytes(&'a [u8]),
 }
 
-impl From<'_> {
+impl Origin<'_> {
     fn len(&self) -> u64 {
         match self {
             Self::File(tensor) => tensor.byte_len(),
@@ -222,18 +222,20 @@ impl From<'_> {
     }
 
     /// Copies bytes from the offset on.
-    fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), Failure> {
+    fn read(&self, offset: usize, to: Uninit<'_>) -> Result<(), Failure> {
         match self {
             Self::File(tensor) => read_at(tensor.model(), begin(tensor) + offset as u64, to),
             Self::Bytes(bytes) => {
-                to.copy_from_slice(&bytes[offset..offset + to.len()]);
+                copy(&bytes[offset..offset + to.len()], to);
                 Ok(())
             }
         }
     }
 }
 
-fn read_at(mut model: &FileModel, offset: u64, to: &mut [u8]) -> Result<(), Failure> {
+fn read_at(mut model: &FileModel, offset: u64, to: Uninit<'_>) -> Result<(), Failure> {
+    // SAFETY: it is memory of Python, and is only written to.
+    let to = unsafe { for_reading(to) };
     let read = read_up_to(&mut model, offset, to).map_err(|error| FileErrorKind::system("read", error));
     match read {
         Ok(len) if len == to.len() => Ok(()),
@@ -244,19 +246,22 @@ fn read_at(mut model: &FileModel, offset: u64, to: &mut [u8]) -> Result<(), Fail
 
 fn read_alone<'py>(py: Python<'py>, tensor: &FileTensor<'_>) -> Result<Bound<'py, Memory>, Failure> {
     let mut memory = Memory::new(py, tensor.byte_len())?;
-    py.detach(|| fill(&mut [(From::File(*tensor), &mut memory)]))?;
+    py.detach(|| fill(&mut [(Origin::File(*tensor), &mut memory)]))?;
     Ok(Bound::new(py, memory)?)
 }
 
 /// Reads tensors, each into its own memory.
-fn read_all<'py>(py: Python<'py>, tensors: Vec<From<'_>>) -> Result<Vec<(Bound<'py, Memory>, u64)>, Failure> {
+fn read_all<'py>(
+    py: Python<'py>,
+    tensors: Vec<Origin<'_>>,
+) -> Result<Vec<(Bound<'py, Memory>, u64)>, Failure> {
     let mut memories =
         tensors.iter().map(|from| Memory::new(py, from.len())).collect::<PyResult<Vec<Memory>>>()?;
     py.detach(|| fill(&mut tensors.into_iter().zip(&mut memories).collect::<Vec<_>>()))?;
     Ok(memories.into_iter().map(|memory| Ok((Bound::new(py, memory)?, 0))).collect::<PyResult<_>>()?)
 }
 
-fn fill(pairs: &mut [(From<'_>, &mut Memory)]) -> Result<(), Failure> {
+fn fill(pairs: &mut [(Origin<'_>, &mut Memory)]) -> Result<(), Failure> {
     let (mut bytes, mut tasks) = (0, Vec::new());
     for (from, memory) in pairs {
         let to = memory.bytes_mut();
@@ -304,7 +309,9 @@ impl Model {
     }
 }
 
-fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: &mut [u8]) -> Result<(), Failure> {
+fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: Uninit<'_>) -> Result<(), Failure> {
+    // SAFETY: it is memory of Python, and is only written to.
+    let to = unsafe { for_reading(to) };
     let path = tensor.model().path();
     let of_request = |error: Error| Failure::of_argument(error.kind, error.kind).about(tensor.name());
     match tensor.reader().slice(ranges).map_err(of_request)?.read_to_end(to) {
@@ -315,7 +322,7 @@ fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: &mut [u8]) -> Re
     }
 }
 
-fn copy_runs(map: &Memory, begin: u64, runs: ByteRuns, mut to: &mut [u8]) -> Result<(), Failure> {
+fn copy_runs(map: &Memory, begin: u64, runs: ByteRuns, mut to: Uninit<'_>) -> Result<(), Failure> {
     for run in runs {
         let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
         let (part, rest) = to.split_at_mut(len);
@@ -350,7 +357,7 @@ pub fn read_bytes<'py>(
 ) -> Result<Vec<(Bound<'py, PyString>, Tensor<'py>)>, Failure> {
     let buffer = Buffer::of(data)?;
     let (bytes, index) = (buffer.bytes(), py.detach(|| index_of(buffer.bytes()))?);
-    let from = index.tensors().map(|tensor| From::Bytes(data_of(&index, &tensor, bytes))).collect();
+    let from = index.tensors().map(|tensor| Origin::Bytes(data_of(&index, &tensor, bytes))).collect();
     let memories = read_all(py, from)?;
     let tensor = |(tensor, (memory, offset)): (IndexedTensor<'_>, (Bound<'py, Memory>, u64))| {
         let (name, dims) = (PyString::new(py, tensor.name()), PyTuple::new(py, tensor.dims())?);
