@@ -288,10 +288,23 @@ impl Model {
         let mut memory = Memory::new(py, plan.byte_len().map_err(of_request)?)?;
         let bytes = memory.bytes_mut();
         py.detach(|| match self.maps_parts && plan.run_count() >= MANY_RUNS {
-            true => copy_runs(self.map_of_part(tensor)?, begin(tensor), runs, bytes),
+            true => self.copy_runs(tensor, runs, bytes),
             false => read_runs(tensor, &selection.ranges(), bytes),
         })?;
         Ok(memory)
+    }
+
+    /// Copies runs of bytes from a map.
+    fn copy_runs(&self, tensor: &FileTensor<'_>, runs: ByteRuns, mut to: Uninit<'_>) -> Result<(), Failure> {
+        let (map, begin) = (self.map_of_part(tensor)?, begin(tensor));
+        for run in runs {
+            let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+            let (part, rest) = to.split_at_mut(len);
+            map.copy_to(begin + run.start, part);
+            to = rest;
+        }
+        // The bytes are those of the validated file.
+        Ok(tensor.model().check_unchanged()?)
     }
 
     /// Returns the map of the tensor's file. Maps are created when they are first needed. If a file has
@@ -320,16 +333,6 @@ fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: Uninit<'_>) -> R
         Err(ReadError::Source(error)) => Err(FileErrorKind::system("read", error).of(path).into()),
         Err(ReadError::UnexpectedEof { .. }) => Err(FileErrorKind::Changed.of(path).into()),
     }
-}
-
-fn copy_runs(map: &Memory, begin: u64, runs: ByteRuns, mut to: Uninit<'_>) -> Result<(), Failure> {
-    for run in runs {
-        let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
-        let (part, rest) = to.split_at_mut(len);
-        map.copy_to(begin + run.start, part);
-        to = rest;
-    }
-    Ok(())
 }
 
 fn dtype_name(py: Python<'_>, dtype: Dtype) -> Bound<'_, PyString> {
