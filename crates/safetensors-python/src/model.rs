@@ -46,7 +46,7 @@ type Part<'py> = (
     u64,
     Bound<'py, PyString>,
     Bound<'py, PyTuple>,
-    Option<Bound<'py, PyTuple>>,
+    Bound<'py, PyTuple>,
     Bound<'py, PyTuple>,
 );
 
@@ -128,12 +128,14 @@ impl Model {
         let tensor = self.find(&name.0)?;
         let selection = Selection::parse(index, tensor.dims()).map_err(|error| error.about(&name.0))?;
         let (dtype, flips) = (dtype_name(py, tensor.dtype()), PyTuple::new(py, &selection.flips)?);
-        if let Some((memory, offset)) = self.map_of(py, &tensor) {
+        // In a map, an index would count bytes instead of elements that are narrower.
+        let is_packed = tensor.dtype().bits() < 8;
+        if let Some((memory, offset)) = self.map_of(py, &tensor).filter(|_| !is_packed) {
             let (dims, index) = (PyTuple::new(py, tensor.dims())?, selection.to_python(py)?);
-            return Ok((memory, offset, dtype, dims, Some(index), flips));
+            return Ok((memory, offset, dtype, dims, index, flips));
         }
         let memory = Bound::new(py, self.read_part(py, &tensor, &selection)?)?;
-        Ok((memory, 0, dtype, PyTuple::new(py, selection.shape())?, None, flips))
+        Ok((memory, 0, dtype, PyTuple::new(py, selection.shape())?, selection.rest(py)?, flips))
     }
 }
 
@@ -285,6 +287,10 @@ impl Model {
         let of_request = |kind: ErrorKind| Failure::of_argument(kind, kind).about(tensor.name());
         let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), &selection.ranges()).map_err(of_request)?;
         let runs = plan.byte_runs().map_err(of_request)?;
+        let bits = tensor.dtype().bits();
+        if plan.elements() > 0 && selection.reverses_parts_of_bytes(bits) {
+            return Err(of_request(ErrorKind::PartOfByte { bits }));
+        }
         let mut memory = Memory::new(py, plan.byte_len().map_err(of_request)?)?;
         let bytes = memory.bytes_mut();
         py.detach(|| match self.maps_parts && plan.run_count() >= MANY_RUNS {
