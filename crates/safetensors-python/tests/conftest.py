@@ -57,7 +57,7 @@ def check_slices(file, expected, to_numpy):
         part = file.get_slice(key)
         assert part.get_shape() == list(array.shape)
         if array.ndim == 2 and array.size:
-            for index in (np.s_[1:], np.s_[0], np.s_[..., ::-1], np.s_[None, -1, 1:], np.s_[:, 100:], np.s_[1, 1]):
+            for index in (np.s_[1:], np.s_[0], np.s_[..., ::-1], np.s_[None, -1, 1:], np.s_[:, 100:], np.s_[0, 1]):
                 assert like(to_numpy(part[index])) == like(array[index]), (key, index)
 
 
