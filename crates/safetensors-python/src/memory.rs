@@ -75,14 +75,16 @@ impl Memory {
     pub fn copy_to(&self, offset: u64, to: Uninit<'_>) {
         let from = usize::try_from(offset).ok().filter(|from| from.checked_add(to.len()) <= Some(self.len));
         let from = from.expect("the bytes of a tensor are in the map of its file");
+        let to = to.for_reading();
         // SAFETY: both are valid for this length, and the map is not in `to`.
-        unsafe { self.start.as_ptr().add(from).copy_to_nonoverlapping(to.as_mut_ptr().cast(), to.len()) };
+        unsafe { self.start.as_ptr().add(from).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     }
 
     /// Returns the memory, which nothing else uses yet.
     pub fn bytes_mut(&mut self) -> Uninit<'_> {
-        // SAFETY: the memory has this length. `self` is borrowed mutably, so that Python does not have it.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.len) }
+        // SAFETY: the memory has this length and comes from outside of Rust. `self` is borrowed mutably, so
+        // that Python does not have it.
+        unsafe { Uninit::new(self.start, self.len) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arguments::Text;
 use crate::buffer::Buffer;
-use crate::copy::{Uninit, copy, copy_all, for_reading, pieces, uninit_bytearray};
+use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytearray};
 use crate::error::Failure;
 use crate::index::Selection;
 use crate::memory::Memory;
@@ -236,8 +236,7 @@ impl Origin<'_> {
 }
 
 fn read_at(mut model: &FileModel, offset: u64, to: Uninit<'_>) -> Result<(), Failure> {
-    // SAFETY: it is memory of Python, and is only written to.
-    let to = unsafe { for_reading(to) };
+    let to = to.for_reading();
     let read = read_up_to(&mut model, offset, to).map_err(|error| FileErrorKind::system("read", error));
     match read {
         Ok(len) if len == to.len() => Ok(()),
@@ -269,7 +268,7 @@ fn fill(pairs: &mut [(Origin<'_>, &mut Memory)]) -> Result<(), Failure> {
         let to = memory.bytes_mut();
         bytes += to.len();
         let from = &*from;
-        tasks.extend(to.chunks_mut(PIECE).enumerate().map(|(at, to)| (from, at * PIECE, to)));
+        tasks.extend(to.pieces().enumerate().map(|(at, to)| (from, at * PIECE, to)));
     }
     in_parallel(bytes, tasks, signals(), |(from, offset, to)| from.read(offset, to))
 }
@@ -305,9 +304,7 @@ impl Model {
         let (map, begin) = (self.map_of_part(tensor)?, begin(tensor));
         for run in runs {
             let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
-            let (part, rest) = to.split_at_mut(len);
-            map.copy_to(begin + run.start, part);
-            to = rest;
+            map.copy_to(begin + run.start, to.take(len));
         }
         // The bytes are those of the validated file.
         Ok(tensor.model().check_unchanged()?)
@@ -329,8 +326,7 @@ impl Model {
 }
 
 fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: Uninit<'_>) -> Result<(), Failure> {
-    // SAFETY: it is memory of Python, and is only written to.
-    let to = unsafe { for_reading(to) };
+    let to = to.for_reading();
     let path = tensor.model().path();
     let of_request = |error: Error| Failure::of_argument(error.kind, error.kind).about(tensor.name());
     match tensor.reader().slice(ranges).map_err(of_request)?.read_to_end(to) {
