@@ -11,8 +11,39 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// Memory that is not initialised yet.
-pub type Uninit<'p> = &'p mut [MaybeUninit<u8>];
+/// Memory from outside of Rust whose bytes are not initialised yet.
+pub struct Uninit<'p>(&'p mut [MaybeUninit<u8>]);
+
+impl<'p> Uninit<'p> {
+    /// # Safety
+    /// The memory has this length and comes from outside of Rust. Nothing else uses it.
+    pub unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
+        // SAFETY: guaranteed by the caller.
+        Self(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast(), len) })
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Removes the first bytes and returns them.
+    pub fn take(&mut self, len: usize) -> Self {
+        let (first, rest) = std::mem::take(&mut self.0).split_at_mut(len);
+        self.0 = rest;
+        Self(first)
+    }
+
+    /// Divides it among tasks.
+    pub fn pieces(self) -> impl Iterator<Item = Self> {
+        self.0.chunks_mut(PIECE).map(Self)
+    }
+
+    /// Returns the same memory for a function that reads a file into it, and only writes to it.
+    pub fn for_reading(self) -> &'p mut [u8] {
+        // SAFETY: it is valid for this length. It comes from outside of Rust, so its bytes have values.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
+    }
+}
 
 /// Creates an object, and returns its memory, which nothing else uses until it is given to Python.
 #[allow(clippy::mut_from_ref)]
@@ -44,17 +75,16 @@ pub fn uninit_bytearray(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyByt
 /// # Safety
 /// The memory has this length, and nothing else uses it.
 unsafe fn memory<'p>(start: *mut c_char, len: usize) -> Uninit<'p> {
-    if let Some(start) = NonNull::new(start.cast()) {
-        ask_for_large_pages(start, len);
-    }
+    let start = NonNull::new(start).unwrap_or(NonNull::dangling());
+    ask_for_large_pages(start.cast(), len);
     // SAFETY: guaranteed by the caller.
-    unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }
+    unsafe { Uninit::new(start.cast(), len) }
 }
 
 /// Divides a copy among tasks. Both have the same length.
 pub fn pieces<'f, 't>(from: &'f [u8], to: Uninit<'t>) -> impl Iterator<Item = (&'f [u8], Uninit<'t>)> {
     assert_eq!(from.len(), to.len());
-    from.chunks(PIECE).zip(to.chunks_mut(PIECE))
+    from.chunks(PIECE).zip(to.pieces())
 }
 
 /// Copies pieces, in several threads if they have many bytes.
@@ -76,5 +106,5 @@ pub fn copy_all(tasks: Vec<(&[u8], Uninit<'_>)>) {
 pub fn copy(from: &[u8], to: Uninit<'_>) {
     assert_eq!(from.len(), to.len());
     // SAFETY: both are valid for this length, and one of them is borrowed mutably.
-    unsafe { from.as_ptr().copy_to_nonoverlapping(to.as_mut_ptr().cast(), from.len()) };
+    unsafe { from.as_ptr().copy_to_nonoverlapping(to.0.as_mut_ptr().cast(), from.len()) };
 }

@@ -35,12 +35,14 @@ pub fn name_of(dtype: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(name) = dtype.cast::<PyString>() {
         return Ok(name.to_string_lossy().into_owned());
     }
-    for member in ["name", "__name__"] {
-        if let Ok(name) = dtype.getattr(member).and_then(|name| name.extract::<String>()) {
-            return Ok(name);
-        }
+    let member = |member| dtype.getattr(member).and_then(|name| name.extract::<String>()).ok();
+    let name = member("name").or_else(|| member("__name__"));
+    // Paddle's float32 has the name FLOAT32 and the text paddle.float32.
+    if let Some(known) = name.as_ref().filter(|name| find(name).is_some()) {
+        return Ok(known.clone());
     }
-    Ok(dtype.str()?.to_string_lossy().into_owned())
+    let text = dtype.str()?.to_string_lossy().into_owned();
+    Ok(name.filter(|_| find(&text).is_none()).unwrap_or(text))
 }
 
 /// Returns the dtype of this name, of a framework or of the format.

@@ -111,7 +111,8 @@ impl Failure {
 
     /// Creates the error of a wrong number of bytes.
     pub fn of_length(needed: u64, given: usize) -> Self {
-        let sentence = format_args!("{needed} bytes needed, {given} given");
+        let unit = if needed == 1 { "byte" } else { "bytes" };
+        let sentence = format_args!("{needed} {unit} needed, {given} given");
         Said::new(sentence).with_code(Some("usage.length")).into()
     }
 
@@ -246,7 +247,10 @@ impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Python(error) => error,
-            // Python chooses the subclass for the number.
+            // Python chooses the subclass for the number. Windows has numbers of its own.
+            Failure::System(Some(number), reason, path) if cfg!(windows) => {
+                PyOSError::new_err((0, reason, path, number))
+            }
             Failure::System(Some(number), reason, path) => PyOSError::new_err((number, reason, path)),
             Failure::System(None, reason, path) => PyOSError::new_err(format!("{path}: {reason}")),
             Failure::Said(said) => Python::attach(|py| said.raise(py).unwrap_or_else(|error| error)),

@@ -4,6 +4,7 @@ use crate::dtype;
 use crate::error::Failure;
 use embedded_safetensors::slice::AxisRange;
 use embedded_safetensors::{Dtype, ErrorKind};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 
@@ -12,11 +13,12 @@ use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 pub struct Selection {
     /// A range with a positive step, or an index, for each axis.
     axes: Vec<Axis>,
-    /// How many axes of length 1 are new before each axis of the result that a range keeps, and after the
-    /// last.
+    /// The number of new axes (`None`) before each kept axis; the last entry is for those after it.
     new_before: Vec<usize>,
     /// The axes of the result to be reversed, for negative steps.
     pub flips: Vec<usize>,
+    /// Whether there is an ellipsis. Then numpy returns an array even if no axis is left.
+    has_ellipsis: bool,
 }
 
 /// What is selected on one axis.
@@ -64,6 +66,7 @@ impl Selection {
         let mut selection = Self { new_before: vec![0], ..Self::default() };
         for item in &items {
             if item.is_instance_of::<PyEllipsis>() {
+                selection.has_ellipsis = true;
                 let end = selection.axes.len() + dims.len() - given;
                 selection.take_all(dims, end);
             } else if item.is_none() {
@@ -103,7 +106,7 @@ impl Selection {
         if let Ok(slice) = item.cast::<PySlice>() {
             let size =
                 isize::try_from(size).map_err(|_| Failure::say(format_args!("axis {axis} is too long")))?;
-            let steps = slice.indices(size)?;
+            let steps = slice.indices(size).map_err(|error| wrong_slice(item.py(), error, axis))?;
             let (first, count) = (steps.start.max(0).unsigned_abs() as u64, steps.slicelength as u64);
             let step = steps.step.unsigned_abs() as u64;
             match steps.step {
@@ -116,20 +119,23 @@ impl Selection {
             return Ok(());
         }
         // A boolean is another kind of index in numpy.
-        let index = if is_boolean(item) { None } else { item.extract::<i128>().ok() };
-        let index = index.ok_or_else(|| wrong_type(item))?;
+        if is_boolean(item) {
+            return Err(wrong_type(item));
+        }
+        let index = match item.extract::<i128>() {
+            Ok(index) => index,
+            Err(error) if error.is_instance_of::<PyOverflowError>(item.py()) => {
+                return Err(outside(item, axis, size));
+            }
+            Err(_) => return Err(wrong_type(item)),
+        };
         let from_start = if index < 0 { index.saturating_add(size.into()) } else { index };
         match u64::try_from(from_start) {
             Ok(from_start) if from_start < size => {
                 self.push(Axis::Index(from_start), false);
                 Ok(())
             }
-            _ => {
-                let kind = ErrorKind::OutsideAxis { axis: 0, asked: 0, size };
-                let sentence =
-                    format_args!("index {index} is outside axis {axis}, which has the length {size}");
-                Err(Failure::of_argument(kind, sentence))
-            }
+            _ => Err(outside(item, axis, size)),
         }
     }
 
@@ -154,6 +160,26 @@ impl Selection {
         shape
     }
 
+    /// Returns whether a reversed axis has entries that end inside a byte.
+    pub fn reverses_parts_of_bytes(&self, bits: u8) -> bool {
+        let shape = self.shape();
+        self.flips.iter().any(|&axis| {
+            let (size, inner) = (shape[axis], &shape[axis + 1..]);
+            let width = inner.iter().fold(u64::from(bits), |width, size| width.wrapping_mul(*size));
+            size > 1 && !width.is_multiple_of(8)
+        })
+    }
+
+    /// Returns what remains of the index for Python when the part has been read. numpy makes a scalar of an
+    /// array without axes if it is empty.
+    pub fn rest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.ellipsis(py))
+    }
+
+    fn ellipsis<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.has_ellipsis.then(|| py.Ellipsis().into_bound(py))
+    }
+
     /// Returns the same selection as an index for Python, without negative numbers.
     pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let mut index: Vec<Bound<'py, PyAny>> = Vec::new();
@@ -173,6 +199,7 @@ impl Selection {
                 }
             }
         }
+        index.extend(self.ellipsis(py));
         PyTuple::new(py, index)
     }
 }
@@ -196,6 +223,20 @@ fn items<'py>(index: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyAny>>, Failu
 fn is_boolean(item: &Bound<'_, PyAny>) -> bool {
     let name = || dtype::name_of(&item.getattr("dtype").ok()?).ok();
     item.is_instance_of::<PyBool>() || name().and_then(|name| dtype::find(&name)) == Some(Dtype::BOOL)
+}
+
+fn outside(index: &Bound<'_, PyAny>, axis: usize, size: u64) -> Failure {
+    let sentence = format_args!("index {index} is outside axis {axis}, which has the length {size}");
+    Failure::of_argument(ErrorKind::OutsideAxis { axis: 0, asked: 0, size }, sentence)
+}
+
+/// Returns the error of a slice that Python does not accept.
+fn wrong_slice(py: Python<'_>, error: PyErr, axis: usize) -> Failure {
+    let sentence = format!("axis {axis}: {}", error.value(py));
+    if error.is_instance_of::<PyValueError>(py) {
+        return Failure::of_argument(ErrorKind::ZeroStep { axis: 0 }, sentence);
+    }
+    if error.is_instance_of::<PyTypeError>(py) { Failure::say(sentence) } else { error.into() }
 }
 
 fn wrong_type(item: &Bound<'_, PyAny>) -> Failure {

@@ -1,5 +1,6 @@
 //! Memory that Python sees as a writable buffer.
 
+use crate::copy::Uninit;
 use memmap2::{MmapMut, MmapOptions};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -12,8 +13,7 @@ use std::ptr::NonNull;
 /// copying it.
 const ALIGNMENT: usize = 64;
 
-/// Memory of at least this length has large pages, where the system has them: most of the time that reading
-/// takes is that of new pages.
+/// Large pages are requested from this length on: page faults dominate reading.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 22;
 
@@ -72,18 +72,19 @@ impl Memory {
     }
 
     /// Copies bytes of a map from this offset on.
-    pub fn copy_to(&self, offset: u64, to: &mut [u8]) {
+    pub fn copy_to(&self, offset: u64, to: Uninit<'_>) {
         let from = usize::try_from(offset).ok().filter(|from| from.checked_add(to.len()) <= Some(self.len));
         let from = from.expect("the bytes of a tensor are in the map of its file");
+        let to = to.for_reading();
         // SAFETY: both are valid for this length, and the map is not in `to`.
         unsafe { self.start.as_ptr().add(from).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     }
 
-    /// Returns the bytes, which nothing else uses yet.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the memory has this length and comes from outside of Rust, so its bytes have values.
-        // `self` is borrowed mutably, so that Python does not have it.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    /// Returns the memory, which nothing else uses yet.
+    pub fn bytes_mut(&mut self) -> Uninit<'_> {
+        // SAFETY: the memory has this length and comes from outside of Rust. `self` is borrowed mutably, so
+        // that Python does not have it.
+        unsafe { Uninit::new(self.start, self.len) }
     }
 }
 

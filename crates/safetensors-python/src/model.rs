@@ -2,7 +2,7 @@
 
 use crate::arguments::Text;
 use crate::buffer::Buffer;
-use crate::copy::{copy_all, pieces, uninit_bytearray};
+use crate::copy::{Uninit, copy, copy_all, pieces, uninit_bytearray};
 use crate::error::Failure;
 use crate::index::Selection;
 use crate::memory::Memory;
@@ -46,7 +46,7 @@ type Part<'py> = (
     u64,
     Bound<'py, PyString>,
     Bound<'py, PyTuple>,
-    Option<Bound<'py, PyTuple>>,
+    Bound<'py, PyTuple>,
     Bound<'py, PyTuple>,
 );
 
@@ -108,7 +108,7 @@ impl Model {
         let all: Vec<FileTensor<'_>> = self.source.files().flat_map(FileModel::tensors).collect();
         let memories = match self.maps {
             Some(_) => all.iter().filter_map(|tensor| self.map_of(py, tensor)).collect(),
-            None => read_all(py, all.iter().map(|tensor| From::File(*tensor)).collect())?,
+            None => read_all(py, all.iter().map(|tensor| Origin::File(*tensor)).collect())?,
         };
         let tensor = |(tensor, (memory, offset)): (&FileTensor<'_>, (Bound<'py, Memory>, u64))| {
             let dims = PyTuple::new(py, tensor.dims())?;
@@ -128,12 +128,14 @@ impl Model {
         let tensor = self.find(&name.0)?;
         let selection = Selection::parse(index, tensor.dims()).map_err(|error| error.about(&name.0))?;
         let (dtype, flips) = (dtype_name(py, tensor.dtype()), PyTuple::new(py, &selection.flips)?);
-        if let Some((memory, offset)) = self.map_of(py, &tensor) {
+        // In a map, an index would count bytes instead of elements that are narrower.
+        let is_packed = tensor.dtype().bits() < 8;
+        if let Some((memory, offset)) = self.map_of(py, &tensor).filter(|_| !is_packed) {
             let (dims, index) = (PyTuple::new(py, tensor.dims())?, selection.to_python(py)?);
-            return Ok((memory, offset, dtype, dims, Some(index), flips));
+            return Ok((memory, offset, dtype, dims, index, flips));
         }
         let memory = Bound::new(py, self.read_part(py, &tensor, &selection)?)?;
-        Ok((memory, 0, dtype, PyTuple::new(py, selection.shape())?, None, flips))
+        Ok((memory, 0, dtype, PyTuple::new(py, selection.shape())?, selection.rest(py)?, flips))
     }
 }
 
@@ -208,12 +210,12 @@ fn map(model: &FileModel) -> Result<Memory, FileError> {
 }
 
 /// Where the bytes of a tensor are.
-enum From<'a> {
+enum Origin<'a> {
     File(FileTensor<'a>),
     Bytes(&'a [u8]),
 }
 
-impl From<'_> {
+impl Origin<'_> {
     fn len(&self) -> u64 {
         match self {
             Self::File(tensor) => tensor.byte_len(),
@@ -222,18 +224,19 @@ impl From<'_> {
     }
 
     /// Copies bytes from the offset on.
-    fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), Failure> {
+    fn read(&self, offset: usize, to: Uninit<'_>) -> Result<(), Failure> {
         match self {
             Self::File(tensor) => read_at(tensor.model(), begin(tensor) + offset as u64, to),
             Self::Bytes(bytes) => {
-                to.copy_from_slice(&bytes[offset..offset + to.len()]);
+                copy(&bytes[offset..offset + to.len()], to);
                 Ok(())
             }
         }
     }
 }
 
-fn read_at(mut model: &FileModel, offset: u64, to: &mut [u8]) -> Result<(), Failure> {
+fn read_at(mut model: &FileModel, offset: u64, to: Uninit<'_>) -> Result<(), Failure> {
+    let to = to.for_reading();
     let read = read_up_to(&mut model, offset, to).map_err(|error| FileErrorKind::system("read", error));
     match read {
         Ok(len) if len == to.len() => Ok(()),
@@ -244,25 +247,28 @@ fn read_at(mut model: &FileModel, offset: u64, to: &mut [u8]) -> Result<(), Fail
 
 fn read_alone<'py>(py: Python<'py>, tensor: &FileTensor<'_>) -> Result<Bound<'py, Memory>, Failure> {
     let mut memory = Memory::new(py, tensor.byte_len())?;
-    py.detach(|| fill(&mut [(From::File(*tensor), &mut memory)]))?;
+    py.detach(|| fill(&mut [(Origin::File(*tensor), &mut memory)]))?;
     Ok(Bound::new(py, memory)?)
 }
 
 /// Reads tensors, each into its own memory.
-fn read_all<'py>(py: Python<'py>, tensors: Vec<From<'_>>) -> Result<Vec<(Bound<'py, Memory>, u64)>, Failure> {
+fn read_all<'py>(
+    py: Python<'py>,
+    tensors: Vec<Origin<'_>>,
+) -> Result<Vec<(Bound<'py, Memory>, u64)>, Failure> {
     let mut memories =
         tensors.iter().map(|from| Memory::new(py, from.len())).collect::<PyResult<Vec<Memory>>>()?;
     py.detach(|| fill(&mut tensors.into_iter().zip(&mut memories).collect::<Vec<_>>()))?;
     Ok(memories.into_iter().map(|memory| Ok((Bound::new(py, memory)?, 0))).collect::<PyResult<_>>()?)
 }
 
-fn fill(pairs: &mut [(From<'_>, &mut Memory)]) -> Result<(), Failure> {
+fn fill(pairs: &mut [(Origin<'_>, &mut Memory)]) -> Result<(), Failure> {
     let (mut bytes, mut tasks) = (0, Vec::new());
     for (from, memory) in pairs {
         let to = memory.bytes_mut();
         bytes += to.len();
         let from = &*from;
-        tasks.extend(to.chunks_mut(PIECE).enumerate().map(|(at, to)| (from, at * PIECE, to)));
+        tasks.extend(to.pieces().enumerate().map(|(at, to)| (from, at * PIECE, to)));
     }
     in_parallel(bytes, tasks, signals(), |(from, offset, to)| from.read(offset, to))
 }
@@ -280,13 +286,28 @@ impl Model {
         let of_request = |kind: ErrorKind| Failure::of_argument(kind, kind).about(tensor.name());
         let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), &selection.ranges()).map_err(of_request)?;
         let runs = plan.byte_runs().map_err(of_request)?;
+        let bits = tensor.dtype().bits();
+        if plan.elements() > 0 && selection.reverses_parts_of_bytes(bits) {
+            return Err(of_request(ErrorKind::PartOfByte { bits }));
+        }
         let mut memory = Memory::new(py, plan.byte_len().map_err(of_request)?)?;
         let bytes = memory.bytes_mut();
         py.detach(|| match self.maps_parts && plan.run_count() >= MANY_RUNS {
-            true => copy_runs(self.map_of_part(tensor)?, begin(tensor), runs, bytes),
+            true => self.copy_runs(tensor, runs, bytes),
             false => read_runs(tensor, &selection.ranges(), bytes),
         })?;
         Ok(memory)
+    }
+
+    /// Copies runs of bytes from a map.
+    fn copy_runs(&self, tensor: &FileTensor<'_>, runs: ByteRuns, mut to: Uninit<'_>) -> Result<(), Failure> {
+        let (map, begin) = (self.map_of_part(tensor)?, begin(tensor));
+        for run in runs {
+            let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+            map.copy_to(begin + run.start, to.take(len));
+        }
+        // The bytes are those of the validated file.
+        Ok(tensor.model().check_unchanged()?)
     }
 
     /// Returns the map of the tensor's file. Maps are created when they are first needed. If a file has
@@ -304,7 +325,8 @@ impl Model {
     }
 }
 
-fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: &mut [u8]) -> Result<(), Failure> {
+fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: Uninit<'_>) -> Result<(), Failure> {
+    let to = to.for_reading();
     let path = tensor.model().path();
     let of_request = |error: Error| Failure::of_argument(error.kind, error.kind).about(tensor.name());
     match tensor.reader().slice(ranges).map_err(of_request)?.read_to_end(to) {
@@ -313,16 +335,6 @@ fn read_runs(tensor: &FileTensor<'_>, ranges: &[AxisRange], to: &mut [u8]) -> Re
         Err(ReadError::Source(error)) => Err(FileErrorKind::system("read", error).of(path).into()),
         Err(ReadError::UnexpectedEof { .. }) => Err(FileErrorKind::Changed.of(path).into()),
     }
-}
-
-fn copy_runs(map: &Memory, begin: u64, runs: ByteRuns, mut to: &mut [u8]) -> Result<(), Failure> {
-    for run in runs {
-        let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
-        let (part, rest) = to.split_at_mut(len);
-        map.copy_to(begin + run.start, part);
-        to = rest;
-    }
-    Ok(())
 }
 
 fn dtype_name(py: Python<'_>, dtype: Dtype) -> Bound<'_, PyString> {
@@ -350,7 +362,7 @@ pub fn read_bytes<'py>(
 ) -> Result<Vec<(Bound<'py, PyString>, Tensor<'py>)>, Failure> {
     let buffer = Buffer::of(data)?;
     let (bytes, index) = (buffer.bytes(), py.detach(|| index_of(buffer.bytes()))?);
-    let from = index.tensors().map(|tensor| From::Bytes(data_of(&index, &tensor, bytes))).collect();
+    let from = index.tensors().map(|tensor| Origin::Bytes(data_of(&index, &tensor, bytes))).collect();
     let memories = read_all(py, from)?;
     let tensor = |(tensor, (memory, offset)): (IndexedTensor<'_>, (Bound<'py, Memory>, u64))| {
         let (name, dims) = (PyString::new(py, tensor.name()), PyTuple::new(py, tensor.dims())?);

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// More threads do not read faster: memory is the limit.
 const MOST_THREADS: usize = 8;
 
-/// Less work than this is done sooner than threads are started.
+/// Less work than this many bytes is done sooner than threads are started.
 const LEAST: usize = 1 << 25;
 
-/// The length of a piece of work.
+/// The number of bytes in a piece of work.
 pub const PIECE: usize = 1 << 22;
 
 /// Calls `work` with each task, in several threads if the tasks have many bytes. After an error no new task

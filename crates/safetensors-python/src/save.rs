@@ -36,16 +36,12 @@ pub fn serialize<'py>(
 fn write(plan: &FilePlan<'_>, bytes: &[&[u8]], mut memory: Uninit<'_>) {
     let (mut encoder, mut window) = (plan.encoder(), [0; 4096]);
     while let header @ [_, ..] = encoder.encode(&mut window) {
-        let (to, rest) = memory.split_at_mut(header.len());
-        copy(header, to);
-        memory = rest;
+        copy(header, memory.take(header.len()));
     }
     let mut tasks = Vec::new();
     for index in in_order(plan) {
         let from = bytes[index];
-        let (to, rest) = memory.split_at_mut(from.len());
-        tasks.extend(pieces(from, to));
-        memory = rest;
+        tasks.extend(pieces(from, memory.take(from.len())));
     }
     copy_all(tasks);
 }

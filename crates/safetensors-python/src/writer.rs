@@ -8,9 +8,10 @@ use crate::save::file_spec;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use pyo3::prelude::*;
+use safetensors_files::{EditError, EditErrorKind};
 use self_cell::self_cell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A file to be written.
@@ -65,6 +66,7 @@ impl FileWriter {
     #[new]
     #[pyo3(signature = (filename, tensors, metadata=None, *, sync=true))]
     fn new(
+        py: Python<'_>,
         filename: PathBuf,
         tensors: Items<'_>,
         metadata: Option<Metadata>,
@@ -73,19 +75,7 @@ impl FileWriter {
         let tensors = tensors.0.iter().map(described).collect::<Result<_, _>>()?;
         let description = Description { tensors, metadata };
         let dtypes = description.tensors.iter().map(|(name, dtype, _)| (name.clone(), *dtype)).collect();
-        let described = Described::new(description, |description| Parts {
-            specs: description
-                .tensors
-                .iter()
-                .map(|(name, dtype, dims)| TensorSpec::new(name, *dtype, dims))
-                .collect(),
-            pairs: pairs(&description.metadata),
-        });
-        let writing = Writing::try_new(described, |described| {
-            let parts = described.borrow_dependent();
-            safetensors_files::FileWriter::create(filename, file_spec(&parts.specs, parts.pairs.as_deref()))
-                .map(Some)
-        })?;
+        let writing = py.detach(|| create(&filename, description))?;
         Ok(Self { writing: Mutex::new(writing), dtypes, sync })
     }
 
@@ -107,19 +97,22 @@ impl FileWriter {
     }
 
     /// Returns how many bytes of a tensor are still to be written.
-    fn remaining(&self, name: Text) -> Result<u64, Failure> {
+    fn remaining(&self, py: Python<'_>, name: Text) -> Result<u64, Failure> {
         let Text(name) = &name;
-        self.lock().with_dependent_mut(|_, writer| {
-            let writer = writer.as_mut().ok_or_else(finished)?;
-            Ok(writer.tensor(name)?.remaining())
+        py.detach(|| {
+            self.lock().with_dependent_mut(|_, writer| {
+                let writer = writer.as_mut().ok_or_else(finished)?;
+                Ok(writer.tensor(name)?.remaining())
+            })
         })
     }
 
-    /// Replaces the old file. All tensors must be complete.
+    /// Replaces the old file. If a tensor is not complete, that is an error, and the file can be continued.
     fn finish(&self, py: Python<'_>) -> Result<(), Failure> {
         py.detach(|| {
             let sync = self.sync;
-            self.lock().with_dependent_mut(|_, writer| {
+            self.lock().with_dependent_mut(|described, writer| {
+                check_complete(described.borrow_owner(), writer.as_mut().ok_or_else(finished)?)?;
                 let writer = writer.take().ok_or_else(finished)?;
                 Ok(if sync { writer.finish() } else { writer.finish_without_sync() }?)
             })
@@ -138,12 +131,10 @@ impl FileWriter {
         _value: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> Result<(), Failure> {
-        if kind.is_none() {
-            return self.finish(py);
-        }
-        // The hidden file is removed.
-        self.lock().with_dependent_mut(|_, writer| drop(writer.take()));
-        Ok(())
+        let finished = if kind.is_none() { self.finish(py) } else { Ok(()) };
+        // The hidden file of one that is not finished is removed.
+        py.detach(|| self.lock().with_dependent_mut(|_, writer| drop(writer.take())));
+        finished
     }
 }
 
@@ -151,6 +142,38 @@ impl FileWriter {
     fn lock(&self) -> MutexGuard<'_, Writing> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn create(filename: &Path, description: Description) -> Result<Writing, EditError> {
+    let described = Described::new(description, |description| Parts {
+        specs: description
+            .tensors
+            .iter()
+            .map(|(name, dtype, dims)| TensorSpec::new(name, *dtype, dims))
+            .collect(),
+        pairs: pairs(&description.metadata),
+    });
+    Writing::try_new(described, |described| {
+        let parts = described.borrow_dependent();
+        let spec = file_spec(&parts.specs, parts.pairs.as_deref());
+        safetensors_files::FileWriter::create(filename, spec).map(Some)
+    })
+}
+
+fn check_complete(
+    description: &Description,
+    writer: &mut safetensors_files::FileWriter<'_>,
+) -> Result<(), Failure> {
+    for (name, dtype, dims) in &description.tensors {
+        let left = writer.tensor(name)?.remaining();
+        if left > 0 {
+            let needed = TensorSpec::new(name, *dtype, dims).byte_len().unwrap_or(left);
+            let name = name.clone();
+            let kind = EditErrorKind::MissingBytes { name, given: needed - left, needed };
+            return Err(Failure::of_edit(&kind));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the name, the dtype and the shape of a tensor.

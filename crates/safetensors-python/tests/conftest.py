@@ -1,5 +1,6 @@
 """What the tests share."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -56,8 +57,20 @@ def check_slices(file, expected, to_numpy):
         part = file.get_slice(key)
         assert part.get_shape() == list(array.shape)
         if array.ndim == 2 and array.size:
-            for index in (np.s_[1:], np.s_[0], np.s_[..., ::-1], np.s_[None, -1, 1:], np.s_[:, 100:]):
+            for index in (np.s_[1:], np.s_[0], np.s_[..., ::-1], np.s_[None, -1, 1:], np.s_[:, 100:], np.s_[0, 1]):
                 assert like(to_numpy(part[index])) == like(array[index]), (key, index)
+
+
+@pytest.fixture
+def file_of():
+    """Returns a function that makes a file with one tensor, `a`, of any dtype."""
+
+    def make(dtype, shape, data):
+        entry = {"dtype": dtype, "shape": shape, "data_offsets": [0, len(data)]}
+        header = json.dumps({"a": entry}).encode()
+        return len(header).to_bytes(8, "little") + header + data
+
+    return make
 
 
 def like(array):

@@ -2,12 +2,13 @@
 
 import pytest
 
-pytest.importorskip("jax")
+jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import embedded_safetensors.flax as module  # noqa: E402
+from embedded_safetensors import SafetensorError, numpy  # noqa: E402
 
 DTYPES = "bool_ uint8 int8 uint16 int16 uint32 int32 float16 bfloat16 float32 complex64 float8_e4m3fn float8_e5m2".split()
 
@@ -18,6 +19,27 @@ def test_all_dtypes(framework):
     before = dict(arrays)
     framework(module, "jax", arrays, np.asarray)
     assert arrays == before or all(arrays[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
+def test_elements_of_64_bits_need_a_setting(dtype):
+    file = numpy.save({"a": np.full(3, 2**40, dtype)})
+    with pytest.raises(SafetensorError, match="enable jax_enable_x64"):
+        module.load(file)
+    jax.config.update("jax_enable_x64", True)
+    try:
+        assert module.load(file)["a"].tolist() == [2**40] * 3
+    finally:
+        jax.config.update("jax_enable_x64", False)
+
+
+def test_dtypes_that_jax_lacks(monkeypatch):
+    def reject(*arguments, **options):
+        raise TypeError("not a JAX type")
+
+    monkeypatch.setattr(jax, "device_put", reject)
+    with pytest.raises(SafetensorError, match="JAX has no dtype"):
+        module.load(numpy.save({"a": np.zeros(3)}))
 
 
 def test_loaded_arrays_share_the_memory_that_was_read(path):

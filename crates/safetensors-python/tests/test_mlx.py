@@ -19,7 +19,7 @@ def test_all_dtypes(framework):
     framework(module, "mlx", arrays, module._to_numpy)
 
 
-def test_dtypes_that_mlx_lacks():
-    header = b'{"a":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}'
+@pytest.mark.parametrize(("dtype", "size"), [("F8_E5M2", 1), ("F64", 8)])
+def test_dtypes_that_mlx_lacks(file_of, dtype, size):
     with pytest.raises(SafetensorError, match="MLX has no dtype"):
-        module.load(len(header).to_bytes(8, "little") + header + b"a")
+        module.load(file_of(dtype, [1], bytes(size)))

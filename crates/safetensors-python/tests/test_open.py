@@ -3,6 +3,7 @@
 import os
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -115,6 +116,25 @@ def test_a_map_for_slices_is_not_used_after_the_file_has_changed(path):
             file.get_slice("a")[:, ::2]
 
 
+def test_an_overwrite_during_a_copy_from_a_map_is_an_error(path):
+    module.save_file({"a": np.zeros((1 << 13, 1 << 13), np.uint8)}, path)
+
+    def overwrite():
+        with path.open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"a")
+
+    with safe_open(path) as file:
+        part = file.get_slice("a")
+        # With the times of files as coarse as they are.
+        time.sleep(0.02)
+        timer = threading.Timer(0.02, overwrite)
+        timer.start()
+        with pytest.raises(SafetensorError, match="changed"):
+            part[:, ::2]
+        timer.join()
+
+
 def test_file_objects(saved):
     with open(saved, "rb") as handle, _safe_open_handle(handle, framework="np") as file:
         assert file.keys() == ["a", "b"]
@@ -165,24 +185,29 @@ def test_threads_share_a_file(path):
     assert not wrong
 
 
-def test_other_threads_run_while_a_file_is_read(path):
-    data = module.save({"a": np.zeros(1 << 20)})
-    module.save_file({"a": np.zeros(1 << 22)}, path)
-    counted = 0
-    done = threading.Event()
+def test_other_threads_run_during_a_long_call(path):
+    long = {"a": np.zeros(1 << 28, np.uint8)}
+    module.save_file(long, path)
+    data = path.read_bytes()
+    times, is_done = [], threading.Event()
 
-    def read():
-        for _ in range(5):
-            module.load_file(path)
-            module.load(data)
-        done.set()
+    def run():
+        while not is_done.wait(0.0002):
+            times.append(time.perf_counter())
 
-    thread = threading.Thread(target=read)
+    thread = threading.Thread(target=run)
     thread.start()
-    while not done.is_set():
-        counted += 1
-    thread.join()
-    assert counted > 100
+    try:
+        for call in (lambda: module.load_file(path), lambda: module.load(data), lambda: module.save(long)):
+            start = time.perf_counter()
+            call()
+            length = time.perf_counter() - start
+            # Other threads may have a turn just before the call and just after it in any case.
+            during = [time for time in times if start + length / 4 < time < start + length * 3 / 4]
+            assert during
+    finally:
+        is_done.set()
+        thread.join()
 
 
 def test_the_version_is_that_of_the_package():

@@ -1,4 +1,4 @@
-"""The types of the extension are those of the extension."""
+"""The stub of the extension has a stub for each name."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ import embedded_safetensors
 from embedded_safetensors import _core
 
 
-def test_every_name_has_a_type():
+def test_every_name_has_a_stub():
     stub = Path(embedded_safetensors.__file__).with_name("_core.pyi")
     nodes = ast.parse(stub.read_text()).body
     typed = {node.name: node for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef))}

@@ -23,9 +23,14 @@ def test_all_dtypes(framework):
         size = torch.empty(0, dtype=dtype).element_size()
         tensors[str(dtype)] = torch.arange(35 * size, dtype=torch.uint8).view(dtype).reshape(5, 7)
     tensors["bool"] = torch.arange(35).reshape(5, 7) % 3 == 0
-    tensors |= {"scalar": torch.tensor(3.5), "empty": torch.zeros(2, 0), "parameter": torch.nn.Parameter(torch.ones(3))}
-    tensors["parameter"] = tensors["parameter"].detach()
+    tensors |= {"scalar": torch.tensor(3.5), "empty": torch.zeros(2, 0)}
     framework(module, "pt", tensors, to_numpy)
+
+
+def test_parameters_are_saved(path):
+    module.save_file({"a": torch.nn.Parameter(torch.ones(3))}, path)
+    loaded = module.load_file(path)["a"]
+    assert type(loaded) is torch.Tensor and loaded.tolist() == [1, 1, 1]
 
 
 def test_mapped_tensors_can_be_changed(path):
@@ -67,6 +72,22 @@ def test_packed_elements_of_four_bits(path):
             assert file.get_tensor("a").shape == (2, 1)
         with pytest.raises(SafetensorError):
             file.get_tensor("b")
+
+
+@pytest.mark.parametrize("backend", ["mmap", "pread", None])
+def test_slices_of_packed_elements_count_elements(path, file_of, backend, monkeypatch):
+    # Not every release of torch has the dtype; uint8 has elements of the same size.
+    monkeypatch.setitem(module._DTYPES, "F4", torch.uint8)
+    path.write_bytes(file_of("F4", [2, 4], b"abcd"))
+    with safe_open(path, "pt", backend=backend) as file:
+        part = file.get_slice("a")
+        assert part[:, :2].tolist() == [[97], [99]]
+        assert part[:, 2:].tolist() == [[98], [100]]
+        assert part[::-1].tolist() == [[99, 100], [97, 98]]
+        for index in (np.s_[:, ::2], np.s_[:, ::-1], np.s_[:, 1:3]):
+            with pytest.raises(SafetensorError) as caught:
+                part[index]
+            assert caught.value.code == "usage.subbyte"
 
 
 def test_models_with_shared_tensors(path):

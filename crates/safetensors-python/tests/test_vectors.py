@@ -70,8 +70,10 @@ def check_accepted(vector, file, data):
             assert found == list(map(listed_about, listed))
     try:
         arrays = embedded_safetensors.numpy.load(data)
-    except SafetensorError:
-        return  # numpy has no such array
+    except SafetensorError as error:
+        narrow = any(members["dtype"].startswith(("F4", "F6")) for _, members in deserialized)
+        assert narrow or "numpy has no array of the shape" in str(error)
+        return
     assert [array.nbytes for array in arrays.values()] == [len(members["data"]) for _, members in deserialized]
 
 

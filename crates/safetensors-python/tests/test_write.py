@@ -68,6 +68,11 @@ def test_arguments_have_the_codes_of_the_table():
         assert caught.value.code == code
 
 
+def test_one_byte_is_not_a_plural():
+    with pytest.raises(SafetensorError, match="1 byte needed, 2 given"):
+        serialize({"a": TensorSpec(dtype="U8", shape=[1], data=b"ab")})
+
+
 def test_other_types_are_type_errors():
     for wrong in ({"a": {"dtype": "float32"}}, {1: spec()}, None, [("a", spec())]):
         with pytest.raises(TypeError):
@@ -108,6 +113,20 @@ def test_dtypes_are_names_or_those_of_numpy(dtype, path):
         file.write("a", DATA)
     assert path.read_bytes() == serialize({"a": spec(dtype=dtype)}) == module.save({"a": DATA})
     assert TensorSpec(dtype=ml_dtypes.bfloat16, shape=[], data=bytes(2)).dtype == "BF16"
+
+
+def test_dtypes_are_known_by_their_texts():
+    class Float32:
+        """As Paddle has it."""
+
+        name = "FLOAT32"
+
+        def __str__(self):
+            return "paddle.float32"
+
+    assert spec(dtype=Float32()).dtype == "F32"
+    with pytest.raises(SafetensorError, match='unknown dtype "complex128"'):
+        spec(dtype=np.dtype(complex))
 
 
 # None is the code of a wrong byte order or of strides.
@@ -182,6 +201,27 @@ def test_a_writer_takes_pieces_in_any_order(path):
     assert np.array_equal(loaded["inputs"], DATA) and loaded["labels"].tolist() == [0, 1]
 
 
+def test_a_file_that_is_finished_too_early_can_be_continued(path):
+    file = FileWriter(path, {"b": ("U8", [1]), "a": ("F32", [2, 3])})
+    pieces = [("b", b"b"), ("a", DATA[0]), ("a", DATA[1])]
+    for name, piece in pieces:
+        with pytest.raises(SafetensorError) as caught:
+            file.finish()
+        assert (caught.value.tensor, caught.value.code) == (name, "usage.incomplete")
+        file.write(name, piece)
+    file.finish()
+    assert np.array_equal(module.load_file(path)["a"], DATA)
+
+
+def test_an_incomplete_block_leaves_the_old_file(path):
+    path.write_bytes(b"old")
+    with pytest.raises(SafetensorError, match="a"), FileWriter(path, {"a": ("F32", [2, 3])}) as file:
+        file.write("a", DATA[0])
+    with pytest.raises(SafetensorError, match="finished"):
+        file.remaining("a")
+    assert path.read_bytes() == b"old" and list(path.parent.iterdir()) == [path]
+
+
 def test_an_exception_leaves_the_old_file(path):
     path.write_bytes(b"old")
     with pytest.raises(ZeroDivisionError), FileWriter(path, {"a": ("F32", [2, 3])}) as file:
@@ -197,7 +237,7 @@ def test_mistakes_with_a_writer(path):
     calls = [
         (lambda: file.write("b", DATA), ("b", "usage.missing")),
         (lambda: file.write("a", bytes(25)), ("a", "usage.bytes")),
-        (file.finish, ("a", "usage.incomplete")),
+        (lambda: file.finish(), ("a", "usage.incomplete")),
     ]
     for call, expected in calls:
         with pytest.raises(SafetensorError) as caught:

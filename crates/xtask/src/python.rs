@@ -52,12 +52,19 @@ pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
 
 /// As [`environment`], made of this Python.
 pub fn environment_of(base: Base, name: &str, folder: &Path) -> Result<PathBuf, String> {
+    shared_environment(base, name, &[folder])
+}
+
+/// As [`environment_of`], with the packages of several directories. Versions of later ones replace others.
+pub fn shared_environment(base: Base, name: &str, folders: &[&Path]) -> Result<PathBuf, String> {
     // Held until the set-up is done: another thread may need the same environment.
     static SET_UP: Mutex<()> = Mutex::new(());
     let _held = SET_UP.lock().map_err(|_| "an earlier set-up of a Python panicked".to_owned())?;
-    let (home, requirements) = (workspace::target_dir().join(name), folder.join("requirements.txt"));
+    let home = workspace::target_dir().join(name);
     let python = home.join("bin/python3");
-    let wanted = workspace::read(&workspace::root().join(&requirements))?;
+    let lists: Vec<PathBuf> = folders.iter().map(|folder| folder.join("requirements.txt")).collect();
+    let contents = lists.iter().map(|list| workspace::read(&workspace::root().join(list)));
+    let wanted = contents.collect::<Result<Vec<_>, _>>()?.concat();
     // Written after everything is installed.
     let stamp = home.join("requirements.txt");
     if workspace::read(&stamp).is_ok_and(|installed| installed == wanted) {
@@ -66,14 +73,16 @@ pub fn environment_of(base: Base, name: &str, folder: &Path) -> Result<PathBuf, 
     base.need()?;
     let words =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
-    let requirements = requirements.display().to_string();
-    let what = format!("the Python packages of {requirements}, in the target directory");
+    let names: Vec<String> = lists.iter().map(|list| list.display().to_string()).collect();
+    let what = format!("the Python packages of {}, in the target directory", names.join(" and "));
     machine::install(&what, None, || {
         // `--clear` removes an unfinished earlier set-up.
         let venv = Run::new(base.program()).args(["-m", "venv", "--clear"]);
         let venv = if matches!(base, Base::Any) { venv } else { venv.args(["--system-site-packages"]) };
         venv.args([&home]).capture()?;
-        Run::new(&python).args(words).args([&requirements]).limit(DOWNLOAD).capture().map(drop)
+        lists.iter().try_for_each(|list| {
+            Run::new(&python).args(words).args([list]).limit(DOWNLOAD).capture().map(drop)
+        })
     })?;
     workspace::write(&stamp, &wanted)?;
     Ok(python)

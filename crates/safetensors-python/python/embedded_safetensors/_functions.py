@@ -11,7 +11,10 @@ T = TypeVar("T")
 
 
 class Functions(Generic[T]):
-    """Functions for tensors of the type `T`. `framework` is that of `safe_open`."""
+    """Functions for tensors of the type `T`. `framework` is that of `safe_open`.
+
+    Its module also has `_specs(tensors)`, which returns a TensorSpec for each tensor to be written.
+    """
 
     def __init__(self, framework: str):
         self._framework = framework

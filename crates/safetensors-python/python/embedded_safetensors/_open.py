@@ -12,8 +12,7 @@ from ._core import Model, SafetensorError
 #   _view(memory, offset, dtype, shape)  a tensor that shares the memory, on which an index can be applied,
 #   _flip(tensor, axes)                  the same with reversed axes,
 #   _finish(tensor, device)              what the user gets of it,
-#   _check_device(device)                an exception if there is no such device,
-#   _specs(tensors)                      a TensorSpec for each tensor to be written.
+#   _check_device(device)                an exception if it is not the name of a device.
 _MODULES = {
     "np": "numpy",
     "numpy": "numpy",
@@ -42,7 +41,9 @@ class safe_open:
         backend: "pread" reads the tensors into new memory. "mmap" maps the file, and nothing is read until it is
             used; changed tensors do not change the file. If the file is written in place or truncated while mapped
             tensors are in use, they change, or the process is killed; replacing it is safe. By default it is
-            "mmap" for torch, and for all others "pread", with slices of many short pieces copied from a map.
+            "mmap" for torch, and for all others "pread", with slices of many short pieces copied from a map: if the
+            file is truncated during such a copy, the process is killed, too. Elements of less than 8 bits are always
+            read.
     """
 
     __slots__ = ("_device", "_keys", "_model", "_module")
@@ -141,16 +142,14 @@ class Slice:
     def __getitem__(self, index: Any) -> Any:
         module = self._module
         memory, offset, dtype, shape, rest, flips = self._model.part(self._name, index)
-        tensor = module._view(memory, offset, dtype, shape)
-        if rest is not None:
-            tensor = tensor[rest]
+        tensor = module._view(memory, offset, dtype, shape)[rest]
         if flips:
             tensor = module._flip(tensor, flips)
         return module._finish(tensor, self._device)
 
 
 def _safe_open_handle(file: Any, framework: str, device: Any = "cpu", *, backend: Optional[str] = None) -> safe_open:
-    """Opens the file that a file object of Python has open."""
+    """Opens the path of a file object of Python: another file if the path has been replaced since."""
     file.fileno()
     return safe_open(file.name, framework, device, backend=backend)
 
@@ -175,6 +174,11 @@ def of_tensor(name: str, sentence: object) -> SafetensorError:
     error = SafetensorError(f"tensor {name!r}: {sentence}")
     error.tensor, error.code = name, getattr(sentence, "code", None)
     return error
+
+
+def no_dtype(framework: str, dtype: str) -> SafetensorError:
+    """Returns an exception about a dtype that the framework lacks."""
+    return SafetensorError(f"{framework} has no dtype {dtype}; safe_open(…).get_bytes(name) reads the bytes")
 
 
 def only_cpu(framework: str, device: Any) -> None:

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 
 from . import numpy
-from ._core import TensorSpec
+from ._core import SafetensorError, TensorSpec
 from ._functions import Functions
-from ._open import only_cpu, pairs
+from ._open import no_dtype, only_cpu, pairs
 
 _functions: Functions[jax.Array] = Functions("flax")
 load, load_file = _functions.load, _functions.load_file
@@ -25,7 +25,16 @@ def _check_device(device: Any) -> None:
 
 def _finish(array: np.ndarray, device: Any) -> jax.Array:
     # Nothing else uses the memory, so JAX may keep it. It does so if the memory is aligned.
-    return jax.device_put(array, may_alias=True)
+    try:
+        result = jax.device_put(array, may_alias=True)
+    except TypeError as error:
+        raise no_dtype("JAX", array.dtype.name) from error
+    if result.dtype != array.dtype:
+        raise SafetensorError(
+            f"JAX would change {array.dtype} to {result.dtype}: enable jax_enable_x64, or read the bytes with"
+            " safe_open(…).get_bytes(name)"
+        )
+    return result
 
 
 def _specs(tensors: Mapping[str, jax.Array]) -> dict[str, TensorSpec]:

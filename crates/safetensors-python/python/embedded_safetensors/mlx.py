@@ -6,9 +6,9 @@ import mlx.core as mx
 import numpy as np
 
 from . import numpy
-from ._core import SafetensorError, TensorSpec
+from ._core import TensorSpec
 from ._functions import Functions
-from ._open import only_cpu, pairs
+from ._open import no_dtype, only_cpu, pairs
 
 _functions: Functions[mx.array] = Functions("mlx")
 load, load_file = _functions.load, _functions.load_file
@@ -28,11 +28,13 @@ def _flip(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
 
 
 def _finish(array: np.ndarray, device: Any) -> mx.array:
+    kind = array.dtype.name
     # MLX does not know the bfloat16 of ml_dtypes.
-    if array.dtype.name == "bfloat16":
+    if kind == "bfloat16":
         return mx.array(array.view(np.uint16)).view(mx.bfloat16)
-    if array.dtype.name.startswith("float8"):
-        raise SafetensorError(f"MLX has no dtype {array.dtype.name}; safe_open(…).get_bytes(name) reads the bytes")
+    # It would change float64 to float32.
+    if kind == "float64" or kind.startswith("float8"):
+        raise no_dtype("MLX", kind)
     return mx.array(array)
 
 

@@ -8,7 +8,7 @@ import paddle
 from . import numpy
 from ._core import TensorSpec
 from ._functions import Functions
-from ._open import pairs
+from ._open import no_dtype, pairs
 
 _functions: Functions[paddle.Tensor] = Functions("paddle")
 load, load_file = _functions.load, _functions.load_file
@@ -24,13 +24,22 @@ def _check_device(device: Any) -> None:
         paddle.device._convert_to_place(device)
 
 
+# The dtypes that Paddle has, by their names in numpy, with those of the arrays that it takes. It takes 16 bits without a
+# sign as bfloat16.
+_DTYPES = {
+    name: name
+    for name in "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64".split()
+} | {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+
 def _finish(array: np.ndarray, device: Any) -> paddle.Tensor:
-    # Paddle takes 16 bits without a sign as bfloat16.
     kind = array.dtype.name
-    bits = array.view(np.uint16) if kind == "bfloat16" else array
-    if kind.startswith("float8"):
-        return paddle.to_tensor(array.view(np.uint8), place=device).view(getattr(paddle, kind))
-    return paddle.to_tensor(bits, dtype=kind, place=device)
+    taken = _DTYPES.get(kind)
+    if taken is None:
+        raise no_dtype("Paddle", kind)
+    if taken == "uint8":
+        return paddle.to_tensor(array.view(taken), place=device).view(kind)
+    return paddle.to_tensor(array.view(taken), dtype=kind, place=device)
 
 
 def _specs(tensors: Mapping[str, paddle.Tensor]) -> dict[str, TensorSpec]:
@@ -38,7 +47,11 @@ def _specs(tensors: Mapping[str, paddle.Tensor]) -> dict[str, TensorSpec]:
 
 
 def _to_numpy(tensor: paddle.Tensor) -> np.ndarray:
-    array = tensor.detach().cpu().numpy()
+    tensor = tensor.detach().cpu()
     if tensor.dtype == paddle.bfloat16:
-        return array.view(numpy._load_dtype("BF16"))
-    return array
+        return tensor.numpy().view(numpy._load_dtype("BF16"))
+    for kind, dtype in ((paddle.float8_e4m3fn, "F8_E4M3"), (paddle.float8_e5m2, "F8_E5M2")):
+        if tensor.dtype == kind:
+            # As an array of its own it would be one of int8.
+            return tensor.view("uint8").numpy().view(numpy._load_dtype(dtype))
+    return tensor.numpy()

@@ -8,7 +8,7 @@ import tensorflow as tf
 from . import numpy
 from ._core import TensorSpec
 from ._functions import Functions
-from ._open import only_cpu, pairs
+from ._open import no_dtype, only_cpu, pairs
 
 _functions: Functions[tf.Tensor] = Functions("tensorflow")
 load, load_file = _functions.load, _functions.load_file
@@ -24,7 +24,10 @@ def _check_device(device: Any) -> None:
 
 
 def _finish(array: np.ndarray, device: Any) -> tf.Tensor:
-    return tf.convert_to_tensor(array)
+    try:
+        return tf.convert_to_tensor(array)
+    except (TypeError, ValueError) as error:
+        raise no_dtype("TensorFlow", array.dtype.name) from error
 
 
 def _specs(tensors: Mapping[str, tf.Tensor]) -> dict[str, TensorSpec]:

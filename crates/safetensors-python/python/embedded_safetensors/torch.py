@@ -189,10 +189,6 @@ def _prepare(tensors: _Tensors) -> tuple[dict[str, TensorSpec], list[torch.Tenso
     return {name: _spec(tensor) for name, tensor in kept.items()}, list(kept.values())
 
 
-def _specs(tensors: _Tensors) -> dict[str, TensorSpec]:
-    return _prepare(tensors)[0]
-
-
 def _check_tensors(tensors: _Tensors) -> None:
     # The sentences are those of the reference, which programs may know.
     if not isinstance(tensors, Mapping):

@@ -1,5 +1,7 @@
 """Runs the reference's own tests of its Python package with this package: `pytest -p alias` in their directory.
 
+Files that need a framework which is not installed are left out. `cargo xtask test python-reference` has numpy and torch.
+
 The tests import `safetensors`, which is this package here. A test that this package does not pass is in `EXCEPTIONS`
 with the reason. Such a test must fail; otherwise the list is wrong.
 """

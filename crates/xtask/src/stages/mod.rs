@@ -67,7 +67,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 41] = [
+pub const STAGES: [Stage; 42] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -193,6 +193,12 @@ pub const STAGES: [Stage; 41] = [
         python_package::reference,
     )
     .needs(&[Need::Torch(python_package::REFERENCE)]),
+    deep(
+        "python-frameworks",
+        "the Python package with JAX, MLX, Paddle and TensorFlow",
+        python_package::frameworks,
+    )
+    .needs(&[Need::Frameworks]),
     deep("tables", "the committed tables match numpy and ml_dtypes", scripts::tables)
         .needs(&[Need::Python(TESTS)]),
     deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)

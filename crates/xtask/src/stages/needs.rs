@@ -33,6 +33,8 @@ pub enum Need {
     Python(Packages),
     /// Debian's Python with torch, and these packages.
     Torch(Packages),
+    /// The frameworks that the Python package is tested with.
+    Frameworks,
 }
 
 impl Need {
@@ -73,6 +75,7 @@ impl Need {
             Self::Torch([name, folder]) => {
                 vec![python::environment_of(python::TORCH, name, Path::new(folder)).map(drop)]
             }
+            Self::Frameworks => super::python_package::need_frameworks(),
         };
         outcomes.into_iter().filter_map(Result::err).collect()
     }

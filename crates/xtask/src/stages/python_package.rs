@@ -1,8 +1,8 @@
-//! The Python package: its own tests, and the reference's.
+//! The Python package: its own tests, those of each framework, and the reference's.
 
 use super::scripts::Packages;
 use crate::process::Run;
-use crate::python::{TORCH, environment, environment_of};
+use crate::python::{Base, TORCH, environment, environment_of, shared_environment};
 use crate::report::{Outcome, Tally};
 use crate::workspace;
 use std::fs;
@@ -17,9 +17,14 @@ pub const OWN: Packages = ["python-package", "crates/safetensors-python/tests"];
 pub const REFERENCE: Packages = ["python-reference", "crates/safetensors-python/tests/reference"];
 
 /// The release whose tests are run.
-const RELEASE: &str = "safetensors-0.8.0";
+const RELEASE: &str = "0.8.0";
 
-/// Installs the package into an environment as users do. Cargo builds only what has changed.
+/// The frameworks that need environments of their own: the packages are those of their adapters in
+/// `tests/interop`, and the tests `test_NAME.py`.
+const FRAMEWORKS: [&str; 4] = ["jax", "mlx", "paddle", "tensorflow"];
+
+/// Builds the package and installs it into an environment, whose packages include all that the build needs.
+/// Cargo builds only what has changed.
 fn install(python: &Path) -> Result<(), String> {
     // Its build is that of the environment's maturin.
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation"];
@@ -47,7 +52,7 @@ pub fn installed() -> Result<PathBuf, String> {
 }
 
 fn pytest(python: &Path) -> Run {
-    Run::new(python).args(["-B", "-m", "pytest", "-p", "no:cacheprovider", "-q"]).limit(600)
+    Run::new(python).args(["-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs"]).limit(600)
 }
 
 /// Runs the tests of the package, with every vector.
@@ -57,6 +62,33 @@ pub fn own() -> Outcome {
     Ok(Tally::of("the tests of the package, and every vector", tests.check()))
 }
 
+/// Returns the Python of a framework, with the packages of the tests.
+fn framework(name: &str) -> Result<PathBuf, String> {
+    let adapter = Path::new("tests/interop").join(name);
+    shared_environment(Base::Any, &format!("python-frameworks/{name}"), &[&adapter, Path::new(OWN[1])])
+}
+
+/// Installs the frameworks.
+pub fn need_frameworks() -> Vec<Result<(), String>> {
+    FRAMEWORKS.map(|name| framework(name).map(drop)).into()
+}
+
+/// Runs the tests of JAX, MLX, Paddle and TensorFlow.
+pub fn frameworks() -> Outcome {
+    let mut tally = Tally::default();
+    for name in FRAMEWORKS {
+        let python = framework(name)?;
+        install(&python)?;
+        // It fails if the framework cannot be imported, because then there are no tests.
+        let tests = pytest(&python).args([format!("tests/test_{name}.py")]);
+        let tests = tests.dir(&workspace::root().join(PACKAGE));
+        // No search for accelerators, and fewer notes.
+        let tests = tests.env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3");
+        tally.check(&format!("the tests of {name}"), tests.check());
+    }
+    Ok(tally)
+}
+
 /// Runs the tests of torch, and the reference's own tests but the listed exceptions.
 pub fn reference() -> Outcome {
     let python = environment_of(TORCH, REFERENCE[0], Path::new(REFERENCE[1]))?;
@@ -64,7 +96,7 @@ pub fn reference() -> Outcome {
     let torch = pytest(&python).args(["tests/test_torch.py"]).dir(&workspace::root().join(PACKAGE));
     let mut tally = Tally::of("the tests of torch", torch.check());
     let tests = reference_tests(&python)?;
-    let run = pytest(&python).args(["-p", "alias", "-rxs", "tests"]).dir(&tests);
+    let run = pytest(&python).args(["-p", "alias", "-rx", "tests"]).dir(&tests);
     let run = run.env("PYTHONPATH", workspace::root().join(REFERENCE[1]));
     tally.check("the reference's tests, but the exceptions in alias.py", run.check());
     Ok(tally)
@@ -74,14 +106,16 @@ pub fn reference() -> Outcome {
 /// it.
 fn reference_tests(python: &Path) -> Result<PathBuf, String> {
     let home = workspace::target_dir().join("python-reference-tests");
-    let archive = home.join(format!("{RELEASE}.tar.gz"));
+    let release = format!("safetensors-{RELEASE}");
+    let archive = home.join(format!("{release}.tar.gz"));
     if !archive.is_file() {
         fs::create_dir_all(&home).map_err(|error| error.to_string())?;
         let words = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"];
-        let download = Run::new(python).args(words).args(["--no-build-isolation", "safetensors==0.8.0"]);
+        let download =
+            Run::new(python).args(words).args(["--no-build-isolation", &format!("safetensors=={RELEASE}")]);
         with_programs(python, download).dir(&home).capture()?;
     }
-    let _ = fs::remove_dir_all(home.join(RELEASE));
+    let _ = fs::remove_dir_all(home.join(&release));
     Run::new("tar").dir(&home).args(["-x", "-f"]).args([&archive]).capture()?;
-    Ok(home.join(RELEASE).join("bindings/python"))
+    Ok(home.join(release).join("bindings/python"))
 }
