@@ -1,17 +1,20 @@
 //! The arguments of functions: their types in Python, and what they contain.
 
+use crate::dtype;
 use crate::error::Failure;
+use embedded_safetensors::Dtype;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// A name, a key or a value: a text that is valid Unicode.
 pub struct Text(pub String);
 
 /// The dimensions of a tensor.
-pub struct Dims(pub Vec<u64>);
+struct Dims(Vec<u64>);
 
 /// The pairs of a mapping, in its order.
 pub struct Items<'py>(pub Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>);
@@ -62,11 +65,37 @@ impl FromPyObject<'_, '_> for Metadata {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let text = |object: &Bound<'_, PyAny>| object.extract().map(|Text(text)| text);
         let Items(pairs) = object.extract()?;
-        let pairs = pairs.iter().map(|(key, value)| Ok((text(key)?, text(value)?)));
-        pairs.collect::<PyResult<_>>().map(Self)
+        let pair = |(key, value): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let text = |part: &Bound<'_, PyAny>| match part.extract() {
+                Ok(Text(text)) => Ok(text),
+                Err(error) => Err(about(object.py(), error, format_args!("metadata {}", key.repr()?))),
+            };
+            Ok((text(key)?, text(value)?))
+        };
+        pairs.iter().map(pair).collect::<PyResult<_>>().map(Self)
     }
+}
+
+/// Returns the same error, about this.
+fn about(py: Python<'_>, error: PyErr, what: impl Display) -> PyErr {
+    let sentence = format!("{what}: {}", error.value(py));
+    if error.is_instance_of::<PyTypeError>(py) {
+        return PyTypeError::new_err(sentence);
+    }
+    Failure::say(sentence).into()
+}
+
+/// Returns the dtype and the dimensions in files. Torch packs two elements of 4 bits in one of
+/// `float4_e2m1fn_x2`, and its last axis counts those.
+pub fn form(dtype: &Bound<'_, PyAny>, dims: &Bound<'_, PyAny>) -> Result<(Dtype, Vec<u64>), Failure> {
+    let name = dtype::name_of(dtype)?;
+    let dtype = dtype::parse(&name)?;
+    let Dims(mut dims) = dims.extract().map_err(|error| about(dims.py(), error, "the shape"))?;
+    if let (true, Some(last)) = (name.ends_with("float4_e2m1fn_x2"), dims.last_mut()) {
+        *last = last.checked_mul(2).ok_or_else(|| Failure::say("the last axis is too long"))?;
+    }
+    Ok((dtype, dims))
 }
 
 /// Returns the pairs.

@@ -11,7 +11,7 @@ use embedded_safetensors::file::shared::read_up_to;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileTensor};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
 use embedded_safetensors::slice::{AxisRange, ByteRuns, SlicePlan};
-use embedded_safetensors::{Dtype, Error, ErrorKind, FileModel, ReadError};
+use embedded_safetensors::{Dtype, Error, ErrorKind, FileModel, ReadError, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
@@ -130,7 +130,12 @@ impl Model {
         let (dtype, flips) = (dtype_name(py, tensor.dtype()), PyTuple::new(py, &selection.flips)?);
         // In a map, an index would count bytes instead of elements that are narrower.
         let is_packed = tensor.dtype().bits() < 8;
-        if let Some((memory, offset)) = self.map_of(py, &tensor).filter(|_| !is_packed) {
+        // The plan of a slice has fewer axes than numpy can have.
+        let whole = match self.map_of(py, &tensor).filter(|_| !is_packed) {
+            None if !is_packed && Shape::new(tensor.dims()).is_err() => Some((read_alone(py, &tensor)?, 0)),
+            mapped => mapped,
+        };
+        if let Some((memory, offset)) = whole {
             let (dims, index) = (PyTuple::new(py, tensor.dims())?, selection.to_python(py)?);
             return Ok((memory, offset, dtype, dims, index, flips));
         }
@@ -162,8 +167,12 @@ impl Source {
     }
 }
 
-/// Returns the path of the model in a directory that has exactly one.
+/// Returns the path of the model in a directory: `model.safetensors`, or else the only one.
 fn only_file_in(directory: &Path) -> Option<PathBuf> {
+    let usual = directory.join("model.safetensors");
+    if usual.is_file() {
+        return Some(usual);
+    }
     let paths = directory.read_dir().ok()?.filter_map(|entry| entry.map(|entry| entry.path()).ok());
     let mut models = paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors"));
     let first = models.next()?;

@@ -1,8 +1,8 @@
 //! Tensors to be written, as Python describes them.
 
-use crate::arguments::{Dims, Items, Text};
+use crate::arguments::{Items, Text, form};
 use crate::buffer::Buffer;
-use crate::dtype::{self, check_elements};
+use crate::dtype::check_elements;
 use crate::error::Failure;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec as Spec;
@@ -40,17 +40,12 @@ impl TensorSpec {
     #[pyo3(signature = (*, dtype, shape, data_ptr=0, data_len=0, data=None))]
     fn new(
         dtype: &Bound<'_, PyAny>,
-        shape: Dims,
+        shape: &Bound<'_, PyAny>,
         data_ptr: usize,
         data_len: usize,
         data: Option<Bound<'_, PyAny>>,
     ) -> Result<Self, Failure> {
-        let name = dtype::name_of(dtype)?;
-        let is_packed = name.ends_with("float4_e2m1fn_x2");
-        let (dtype, Dims(mut dims)) = (dtype::parse(&name)?, shape);
-        if let (true, Some(last)) = (is_packed, dims.last_mut()) {
-            *last = last.checked_mul(2).ok_or_else(|| Failure::say("the last axis is too long"))?;
-        }
+        let (dtype, dims) = form(dtype, shape)?;
         data.as_ref().map_or(Ok(()), |data| check_elements(data, dtype))?;
         let data = data.map_or(Data::Address(data_ptr, data_len), |data| Data::Object(data.unbind()));
         if matches!(data, Data::Address(0, 1..)) {

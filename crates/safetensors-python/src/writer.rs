@@ -1,8 +1,8 @@
 //! Files whose tensors are written piece by piece.
 
-use crate::arguments::{Dims, Items, Metadata, Text, pairs};
+use crate::arguments::{Items, Metadata, Text, form, pairs};
 use crate::buffer::Buffer;
-use crate::dtype::{self, check_elements};
+use crate::dtype::check_elements;
 use crate::error::Failure;
 use crate::save::file_spec;
 use embedded_safetensors::Dtype;
@@ -119,8 +119,8 @@ impl FileWriter {
         })
     }
 
-    fn __enter__(slf: Py<Self>) -> Py<Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> Result<Bound<'_, Self>, Failure> {
+        if slf.get().is_finished(slf.py()) { Err(finished()) } else { Ok(slf) }
     }
 
     #[pyo3(signature = (kind, _value, _trace))]
@@ -131,7 +131,9 @@ impl FileWriter {
         _value: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> Result<(), Failure> {
-        let finished = if kind.is_none() { self.finish(py) } else { Ok(()) };
+        // The block may have called `finish` itself.
+        let is_due = kind.is_none() && !self.is_finished(py);
+        let finished = if is_due { self.finish(py) } else { Ok(()) };
         // The hidden file of one that is not finished is removed.
         py.detach(|| self.lock().with_dependent_mut(|_, writer| drop(writer.take())));
         finished
@@ -139,6 +141,10 @@ impl FileWriter {
 }
 
 impl FileWriter {
+    fn is_finished(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.lock().with_dependent_mut(|_, writer| writer.is_none()))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Writing> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -178,16 +184,14 @@ fn check_complete(
 
 /// Returns the name, the dtype and the shape of a tensor.
 fn described(
-    (name, form): &(Bound<'_, PyAny>, Bound<'_, PyAny>),
+    (name, parts): &(Bound<'_, PyAny>, Bound<'_, PyAny>),
 ) -> Result<(String, Dtype, Vec<u64>), Failure> {
     let Text(name) = name.extract()?;
-    let parts: Vec<Bound<'_, PyAny>> = form.try_iter()?.collect::<PyResult<_>>()?;
-    let [dtype, dims] = parts.as_slice() else {
-        let sentence = format_args!("a dtype and a shape needed, {} values given", parts.len());
-        return Err(Failure::say(sentence).about(&name));
-    };
-    let dtype = dtype::parse(&dtype::name_of(dtype)?).map_err(|error| error.about(&name))?;
-    let Dims(dims) = dims.extract().map_err(Failure::from)?;
+    let pair = parts
+        .extract()
+        .map_err(|_| Failure::say(format_args!("a pair of a dtype and a shape needed, {parts:?} given")));
+    let described = pair.and_then(|(dtype, dims): (Bound<'_, PyAny>, Bound<'_, PyAny>)| form(&dtype, &dims));
+    let (dtype, dims) = described.map_err(|error| error.about(&name))?;
     Ok((name, dtype, dims))
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import embedded_safetensors.numpy as module
-from embedded_safetensors import SafetensorError, safe_open
+from embedded_safetensors import SafetensorError, TensorSpec, safe_open, serialize_file
 from embedded_safetensors._core import Model
 
 DTYPES = "? u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8 c8".split()
@@ -249,3 +249,26 @@ def test_large_files_have_the_right_values(path):
     module.save_file(arrays, path)
     for loaded in (module.load_file(path), module.load(path.read_bytes()), module.load(module.save(arrays))):
         assert all(np.array_equal(loaded[name], expected) for name, expected in arrays.items())
+
+
+def test_a_dtype_that_numpy_lacks_names_the_tensor(path):
+    serialize_file({"q": TensorSpec(dtype="F4", shape=[2], data=bytes(1))}, path)
+    for read in (
+        lambda: module.load_file(path),
+        lambda: module.load(path.read_bytes()),
+        lambda: safe_open(path).get_tensor("q"),
+        lambda: safe_open(path).get_slice("q")[:],
+    ):
+        with pytest.raises(SafetensorError, match="tensor 'q': numpy has no dtype for F4") as caught:
+            read()
+        assert caught.value.tensor == "q"
+
+
+@pytest.mark.parametrize("backend", [None, "pread", "mmap"])
+def test_slices_of_many_axes(backend, path):
+    array = np.arange(2**11, dtype=np.float32).reshape((2,) * 11)
+    module.save_file({"a": array}, path)
+    part = safe_open(path, backend=backend).get_slice("a")
+    for index in (0, np.s_[1, ..., ::-1], np.s_[:, None, 0], np.s_[...], (1,) * 11):
+        assert np.array_equal(part[index], array[index])
+        assert type(part[index]) is type(array[index])

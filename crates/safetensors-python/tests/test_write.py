@@ -201,6 +201,54 @@ def test_a_writer_takes_pieces_in_any_order(path):
     assert np.array_equal(loaded["inputs"], DATA) and loaded["labels"].tolist() == [0, 1]
 
 
+def test_a_block_may_finish_its_file(path):
+    with FileWriter(path, {"v": ("float32", [3])}) as file:
+        file.write("v", np.ones(3, np.float32))
+        file.finish()
+    assert module.load_file(path)["v"].tolist() == [1, 1, 1]
+    with pytest.raises(SafetensorError, match="finished"):
+        with file:
+            pass
+
+
+def test_two_elements_of_4_bits_in_one_are_two_everywhere(path):
+    packed = ("float4_e2m1fn_x2", [4])
+    with FileWriter(path, {"a": packed}) as file:
+        assert file.remaining("a") == 4
+        file.write("a", bytes(4))
+    assert path.read_bytes() == serialize({"a": TensorSpec(dtype=packed[0], shape=packed[1], data=bytes(4))})
+
+
+@pytest.mark.parametrize(("tensors", "exception", "sentence"), [
+    ({"ok": ("float32", [1]), "foo": ("float32", [-1])}, SafetensorError, 'tensor "foo": the shape: not the length'),
+    ({"foo": ("float32", 3)}, TypeError, "tensor \"foo\": the shape: 'int' object is not iterable"),
+    ({"foo": ("float32",)}, SafetensorError, 'tensor "foo": a pair of a dtype and a shape needed'),
+    ({"foo": 7}, SafetensorError, 'tensor "foo": a pair of a dtype and a shape needed, 7 given'),
+], ids=str)
+def test_wrong_forms_name_the_tensor(tensors, exception, sentence, path):
+    with pytest.raises(exception) as caught:
+        FileWriter(path, tensors)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(("metadata", "exception", "sentence"), [
+    ({"epoch": 3}, TypeError, "metadata 'epoch': "),
+    ({7: "a"}, TypeError, "metadata 7: "),
+    ({"epoch": "\ud800"}, SafetensorError, "metadata 'epoch': not valid Unicode"),
+], ids=str)
+def test_wrong_metadata_is_named(metadata, exception, sentence):
+    with pytest.raises(exception) as caught:
+        module.save({"a": DATA}, metadata)
+    assert sentence in str(caught.value)
+
+
+def test_a_model_in_one_file_opens_beside_shards_of_an_older_one(tmp_path):
+    module.save_sharded({str(at): DATA for at in range(9)}, tmp_path, max_shard_size="40B")
+    module.save_sharded({"a": DATA}, tmp_path)
+    assert len(list(tmp_path.glob("*.safetensors"))) == 10
+    assert list(module.load_file(tmp_path)) == ["a"]
+
+
 def test_a_file_that_is_finished_too_early_can_be_continued(path):
     file = FileWriter(path, {"b": ("U8", [1]), "a": ("F32", [2, 3])})
     pieces = [("b", b"b"), ("a", DATA[0]), ("a", DATA[1])]

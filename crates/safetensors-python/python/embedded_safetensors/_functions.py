@@ -4,7 +4,7 @@ import os
 from typing import Any, Generic, Mapping, Optional, TypeVar, Union
 
 from . import _core
-from ._open import find_module, safe_open
+from ._open import find_module, make, safe_open
 
 _Path = Union[str, os.PathLike]
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Functions(Generic[T]):
         module = find_module(self._framework)
         module._check_device(device)
         tensors = _core.read_bytes(data)
-        return {name: module._finish(module._view(*tensor), device) for name, tensor in tensors}
+        return {name: make(module, name, tensor, device) for name, tensor in tensors}
 
     def load_file(self, filename: _Path, device: Any = "cpu", *, backend: Optional[str] = None) -> dict[str, T]:
         """Returns the tensors of a file. `filename`, `device` and `backend` are those of `safe_open`."""

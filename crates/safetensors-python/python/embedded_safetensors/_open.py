@@ -97,13 +97,11 @@ class safe_open:
 
     def get_tensor(self, name: str) -> Any:
         """Returns a tensor."""
-        module = self._module
-        return module._finish(module._view(*self._open().tensor(name)), self._device)
+        return make(self._module, name, self._open().tensor(name), self._device)
 
     def get_tensors(self) -> dict[str, Any]:
         """Returns all tensors by their names, in the order of their bytes. Large ones are read by several threads."""
-        view, finish, device = self._module._view, self._module._finish, self._device
-        return {name: finish(view(*tensor), device) for name, tensor in self._open().tensors()}
+        return {name: make(self._module, name, tensor, self._device) for name, tensor in self._open().tensors()}
 
     def get_slice(self, name: str) -> "Slice":
         """Returns an object whose `[…]` reads a part of a tensor."""
@@ -140,12 +138,8 @@ class Slice:
         return self._model.info(self._name)[0]
 
     def __getitem__(self, index: Any) -> Any:
-        module = self._module
-        memory, offset, dtype, shape, rest, flips = self._model.part(self._name, index)
-        tensor = module._view(memory, offset, dtype, shape)[rest]
-        if flips:
-            tensor = module._flip(tensor, flips)
-        return module._finish(tensor, self._device)
+        *tensor, rest, flips = self._model.part(self._name, index)
+        return make(self._module, self._name, tensor, self._device, rest, flips)
 
 
 def _safe_open_handle(file: Any, framework: str, device: Any = "cpu", *, backend: Optional[str] = None) -> safe_open:
@@ -160,6 +154,17 @@ def find_module(framework: str) -> ModuleType:
     if module is None:
         raise SafetensorError(f"unknown framework {framework!r}; there are {', '.join(sorted(_MODULES))}")
     return importlib.import_module(f".{module}", __package__)
+
+
+def make(module: ModuleType, name: str, tensor: Any, device: Any, index: Any = None, flips: Any = ()) -> Any:
+    """Returns a tensor of the framework, or a part of it: what `index` selects, with these axes reversed."""
+    try:
+        view = module._view(*tensor)
+        if index is not None:
+            view = view[index]
+        return module._finish(module._flip(view, flips) if flips else view, device)
+    except SafetensorError as error:
+        raise of_tensor(name, error) from error.__cause__
 
 
 def pairs(tensors: Any) -> ItemsView[str, Any]:

@@ -1,13 +1,14 @@
 """Loads and saves arrays of numpy. bfloat16 and floats of 8 bits need the package ml_dtypes."""
 
 import os
+import sys
 from typing import Any, Mapping, Optional, Union
 
 import numpy as np
 
 from . import _core
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import of_tensor, only_cpu, pairs, safe_open
+from ._open import make, of_tensor, only_cpu, pairs, safe_open
 
 _Arrays = Mapping[str, np.ndarray]
 _Path = Union[str, os.PathLike]
@@ -15,7 +16,7 @@ _Path = Union[str, os.PathLike]
 
 def load(data: Any) -> dict[str, np.ndarray]:
     """Returns the arrays of a file in memory: bytes, or another object with bytes. They are copies."""
-    return {name: _view(*tensor) for name, tensor in read_bytes(data)}
+    return {name: make(_ITSELF, name, tensor, "cpu") for name, tensor in read_bytes(data)}
 
 
 def load_file(filename: _Path, *, backend: Optional[str] = None) -> dict[str, np.ndarray]:
@@ -24,13 +25,13 @@ def load_file(filename: _Path, *, backend: Optional[str] = None) -> dict[str, np
         return file.get_tensors()
 
 
-def save(tensor_dict: _Arrays, metadata: Optional[dict[str, str]] = None) -> bytes:
+def save(tensor_dict: _Arrays, metadata: Optional[Mapping[str, str]] = None) -> bytes:
     """Returns a file with these arrays. Arrays of any strides and byte order are saved right."""
     return _core.serialize(_specs(tensor_dict), metadata)
 
 
 def save_file(
-    tensor_dict: _Arrays, filename: _Path, metadata: Optional[dict[str, str]] = None, *, sync: bool = False
+    tensor_dict: _Arrays, filename: _Path, metadata: Optional[Mapping[str, str]] = None, *, sync: bool = False
 ) -> None:
     """Writes a file, which replaces an old one atomically. With `sync`, it is on the disk when this returns."""
     _core.serialize_file(_specs(tensor_dict), filename, metadata, sync=sync)
@@ -39,7 +40,7 @@ def save_file(
 def save_sharded(
     tensor_dict: _Arrays,
     directory: _Path,
-    metadata: Optional[dict[str, str]] = None,
+    metadata: Optional[Mapping[str, str]] = None,
     *,
     max_shard_size: str = "5GB",
 ) -> str:
@@ -76,6 +77,7 @@ _OF_ML_DTYPES = {
 }
 
 _BACKEND = "pread"
+_ITSELF = sys.modules[__name__]
 
 
 def _check_device(device: Any) -> None:

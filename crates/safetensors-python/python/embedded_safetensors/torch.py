@@ -13,7 +13,7 @@ import torch
 
 from . import _core
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import safe_open
+from ._open import of_tensor, safe_open
 
 if sys.byteorder == "big":
     raise ImportError("embedded_safetensors.torch needs a little-endian computer")
@@ -35,14 +35,14 @@ def load_file(
         return file.get_tensors()
 
 
-def save(tensors: _Tensors, metadata: Optional[dict[str, str]] = None) -> bytes:
+def save(tensors: _Tensors, metadata: Optional[Mapping[str, str]] = None) -> bytes:
     """Returns a file with these tensors, which must be contiguous and must not share memory."""
     specs, _kept = _prepare(tensors)
     return _core.serialize(specs, metadata)
 
 
 def save_file(
-    tensors: _Tensors, filename: _Path, metadata: Optional[dict[str, str]] = None, *, sync: bool = False
+    tensors: _Tensors, filename: _Path, metadata: Optional[Mapping[str, str]] = None, *, sync: bool = False
 ) -> None:
     """Writes a file, which replaces an old one atomically. With `sync`, it is on the disk when this returns.
 
@@ -55,7 +55,7 @@ def save_file(
 def save_sharded(
     tensors: _Tensors,
     directory: _Path,
-    metadata: Optional[dict[str, str]] = None,
+    metadata: Optional[Mapping[str, str]] = None,
     *,
     max_shard_size: str = "5GB",
 ) -> str:
@@ -67,7 +67,7 @@ def save_sharded(
 def save_model(
     model: torch.nn.Module,
     filename: _Path,
-    metadata: Optional[dict[str, str]] = None,
+    metadata: Optional[Mapping[str, str]] = None,
     force_contiguous: bool = True,
 ) -> None:
     """Writes the tensors of a model. Of those that share memory one is written, and `metadata` names it for the others.
@@ -186,7 +186,7 @@ def _prepare(tensors: _Tensors) -> tuple[dict[str, TensorSpec], list[torch.Tenso
     """Returns a description of each tensor, and the tensors whose memory they name."""
     _check_tensors(tensors)
     kept = {name: _in_memory(name, tensor) for name, tensor in tensors.items()}
-    return {name: _spec(tensor) for name, tensor in kept.items()}, list(kept.values())
+    return {name: _spec(name, tensor) for name, tensor in kept.items()}, list(kept.values())
 
 
 def _check_tensors(tensors: _Tensors) -> None:
@@ -219,10 +219,13 @@ def _in_memory(name: str, tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.device.type == "cpu" else tensor.to("cpu")
 
 
-def _spec(tensor: torch.Tensor) -> TensorSpec:
+def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
     length = tensor.nelement() * tensor.element_size()
-    name = str(tensor.dtype).removeprefix("torch.")
-    return TensorSpec(dtype=name, shape=tensor.shape, data_ptr=tensor.data_ptr(), data_len=length)
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    try:
+        return TensorSpec(dtype=dtype, shape=tensor.shape, data_ptr=tensor.data_ptr(), data_len=length)
+    except SafetensorError as error:
+        raise of_tensor(name, error) from None
 
 
 def storage_ptr(tensor: torch.Tensor) -> int:
