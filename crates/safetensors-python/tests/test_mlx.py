@@ -5,7 +5,6 @@ import pytest
 pytest.importorskip("mlx.core")
 
 import mlx.core as mx  # noqa: E402
-import numpy as np  # noqa: E402
 
 import embedded_safetensors.mlx as module  # noqa: E402
 from embedded_safetensors import SafetensorError  # noqa: E402

@@ -13,6 +13,7 @@ DTYPES = "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 float8_e
 def test_all_dtypes(framework):
     tensors = {name: paddle.arange(35).reshape([5, 7]).astype(name) for name in DTYPES}
     tensors |= {"scalar": paddle.to_tensor(3.5), "empty": paddle.zeros([2, 0]), "bool": paddle.ones([2, 2]) > 0}
+    tensors["complex"] = paddle.to_tensor([[1 + 2j, 3]]).astype("complex64")
     framework(module, "paddle", tensors, module._to_numpy)
 
 

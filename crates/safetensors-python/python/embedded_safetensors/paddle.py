@@ -24,8 +24,8 @@ def _check_device(device: Any) -> None:
         paddle.device._convert_to_place(device)
 
 
-# The dtypes that Paddle has, by their names in numpy, with those of the arrays that it takes. It takes 16 bits without a
-# sign as bfloat16.
+# The dtypes that Paddle has, by their names in numpy, with those of the arrays that it takes. For it, uint16 is
+# bfloat16.
 _DTYPES = {
     name: name
     for name in "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64".split()
