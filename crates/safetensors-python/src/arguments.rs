@@ -66,10 +66,12 @@ impl FromPyObject<'_, '_> for Metadata {
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let Items(pairs) = object.extract()?;
-        let pair = |(key, value): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-            let text = |part: &Bound<'_, PyAny>| match part.extract() {
-                Ok(Text(text)) => Ok(text),
-                Err(error) => Err(about(object.py(), error, format_args!("metadata {}", key.repr()?))),
+        let py = object.py();
+        let pair = |(key, value): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<_> {
+            let text = |part: &Bound<'_, PyAny>| -> Result<String, Failure> {
+                let Text(text) =
+                    part.extract().map_err(|error| about(py, error, format_args!("metadata {key:?}")))?;
+                Ok(text)
             };
             Ok((text(key)?, text(value)?))
         };
@@ -78,12 +80,12 @@ impl FromPyObject<'_, '_> for Metadata {
 }
 
 /// Returns the same error, about this.
-fn about(py: Python<'_>, error: PyErr, what: impl Display) -> PyErr {
+fn about(py: Python<'_>, error: PyErr, what: impl Display) -> Failure {
     let sentence = format!("{what}: {}", error.value(py));
     if error.is_instance_of::<PyTypeError>(py) {
-        return PyTypeError::new_err(sentence);
+        return PyTypeError::new_err(sentence).into();
     }
-    Failure::say(sentence).into()
+    Failure::say(sentence)
 }
 
 /// Returns the dtype and the dimensions in files. Torch packs two elements of 4 bits in one of

@@ -6,7 +6,7 @@ use embedded_safetensors::header::{Event, HeaderParser};
 use embedded_safetensors::write::SpecPart;
 use embedded_safetensors::{Error, ErrorKind};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use safetensors_files::checkpoint::{CheckpointError, CheckpointErrorKind};
@@ -129,6 +129,10 @@ impl Failure {
                 let sentence = format!("tensor {name:?}: {}", said.sentence);
                 Said { sentence, tensor: Some(name.to_owned()), ..*said }.into()
             }
+            Self::Python(error) => Python::attach(|py| match error.is_instance_of::<PyTypeError>(py) {
+                true => PyTypeError::new_err(format!("tensor {name:?}: {}", error.value(py))).into(),
+                false => error.into(),
+            }),
             other => other,
         }
     }

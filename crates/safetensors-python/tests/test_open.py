@@ -162,7 +162,9 @@ def test_a_directory_with_one_file(tmp_path):
     assert module.load_file(tmp_path).keys() == module.load_file(path).keys() == ARRAYS.keys()
     with safe_open(tmp_path) as file:
         assert file.keys() == ["a", "b"]
-    module.save_file(ARRAYS, tmp_path / "other.safetensors")
+    module.save_file({"other": ARRAYS["a"]}, tmp_path / "other.safetensors")
+    assert module.load_file(tmp_path).keys() == ARRAYS.keys()
+    (tmp_path / "model.safetensors").rename(tmp_path / "third.safetensors")
     with pytest.raises(SafetensorError, match="index"):
         safe_open(tmp_path)
 
