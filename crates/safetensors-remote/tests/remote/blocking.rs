@@ -1,0 +1,10 @@
+//! What tests do, in the blocking form.
+
+#[path = "act.rs"]
+mod act;
+
+use embedded_safetensors::ReadAt;
+use embedded_safetensors_macros::blocking as form;
+use safetensors_remote::{Client, RemoteModel};
+
+pub use act::act;

@@ -1,0 +1,7 @@
+//! Reads models from servers on loopback that behave well, badly, or as told by a line of a table.
+
+#[cfg(feature = "async")]
+mod asynchronous;
+mod blocking;
+mod cases;
+mod server;
