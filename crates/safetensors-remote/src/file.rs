@@ -159,18 +159,13 @@ impl RemoteFile {
             }
             let open = self.reply.as_ref().map(|reply| reply.open);
             let options = self.client.options();
-            let plan =
-                self.window.plan((offset, wanted), open, self.has_ranges, &self.version, options);
+            let plan = self.window.plan((offset, wanted), open, self.has_ranges, &self.version, options);
             match plan {
                 Plan::Continue => self.next_piece().await?,
                 Plan::Ask(span) => {
                     self.end_reply(offset).await?;
-                    let journey = Journey::new(
-                        self.client.options(),
-                        self.route.clone(),
-                        span,
-                        Some(&self.version),
-                    );
+                    let journey =
+                        Journey::new(self.client.options(), self.route.clone(), span, Some(&self.version));
                     let journey = journey.after(self.failures, self.deadline);
                     let answer = self.client.ask(journey).await?;
                     self.check_ranges(&answer)?;

@@ -69,9 +69,8 @@ impl Hub {
     pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let get = |name: &str| variable(name).filter(|value| !value.is_empty());
         let home = || get("HOME").or_else(|| get("USERPROFILE")).map(PathBuf::from);
-        let caches = || {
-            get("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| home().map(|home| home.join(".cache")))
-        };
+        let caches =
+            || get("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| home().map(|home| home.join(".cache")));
         let hub_home = get("HF_HOME")
             .map(|path| expand(path, home()))
             .or_else(|| caches().map(|caches| caches.join("huggingface")));

@@ -81,3 +81,8 @@ pub use url::Url;
 
 /// The limits of an index besides its length: there are models of half a million tensors.
 const LIMITS: ShardLimits = ShardLimits { bytes: u64::MAX, tensors: 2_000_000, ..ShardLimits::USUAL };
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

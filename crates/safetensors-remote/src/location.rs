@@ -107,7 +107,9 @@ impl HubFile {
         }
         let (revision, path) = match (rest, path) {
             (None, path) => (MAIN, path),
-            (Some(_), Some(_)) => return Err("the revision comes after the name: hf://owner/name@revision/path"),
+            (Some(_), Some(_)) => {
+                return Err("the revision comes after the name: hf://owner/name@revision/path");
+            }
             (Some(rest), None) => split_revision(rest),
         };
         let revision = revision.replace("%2F", "/").replace("%2f", "/");
@@ -137,7 +139,9 @@ impl HubFile {
 impl fmt::Display for HubFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "hf://{}", self.repository)?;
-        if self.revision != MAIN {
+        // Without an owner, a path would be read as the name.
+        let is_ambiguous = self.path.is_some() && !self.repository.contains('/');
+        if self.revision != MAIN || is_ambiguous {
             write!(f, "@{}", self.revision.replace('/', "%2F"))?;
         }
         self.path.as_ref().map_or(Ok(()), |path| write!(f, "/{path}"))

@@ -59,7 +59,8 @@ impl RemoteModel {
         if hub.offline {
             return Err(error(RemoteErrorKind::Offline));
         }
-        let url = |path: &str| hub.url(file, path).map_err(|reason| error(RemoteErrorKind::Location { reason }));
+        let url =
+            |path: &str| hub.url(file, path).map_err(|reason| error(RemoteErrorKind::Location { reason }));
         let config = url("config.json")?;
         if let Some(path) = file.path() {
             return Self::open_at(client, url(path)?, config).await;
@@ -73,11 +74,7 @@ impl RemoteModel {
         Err(error(RemoteErrorKind::NoModel { tried: CANDIDATES.to_vec() }))
     }
 
-    async fn open_at(
-        client: &Client,
-        url: Url,
-        config_url: Url,
-    ) -> Result<Self, RemoteError> {
+    async fn open_at(client: &Client, url: Url, config_url: Url) -> Result<Self, RemoteError> {
         let (index, files) = match is_index(&url) {
             false => {
                 let name = name_of(&url);
@@ -119,9 +116,7 @@ impl ModelFile {
         let file = RemoteFile::open(&client, &url).await?;
         // Without a length from the server, the header says where the file ends.
         let len = file.len().map_or_else(|| len_of(file.header()), Ok);
-        let index = len.and_then(|len| {
-            OwnedIndex::of(file.header(), len).map_err(RemoteErrorKind::Format)
-        });
+        let index = len.and_then(|len| OwnedIndex::of(file.header(), len).map_err(RemoteErrorKind::Format));
         let index = index.map_err(|kind| RemoteError::new(&url, kind))?;
         Ok(Self { name, file, index })
     }
@@ -238,14 +233,20 @@ impl RemoteModel {
 
 impl fmt::Debug for RemoteModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteModel").field("url", &self.url).field("files", &self.files).finish_non_exhaustive()
+        f.debug_struct("RemoteModel")
+            .field("url", &self.url)
+            .field("files", &self.files)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for ModelFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tensors = self.index.len();
-        f.debug_struct("ModelFile").field("name", &self.name).field("tensors", &tensors).finish_non_exhaustive()
+        f.debug_struct("ModelFile")
+            .field("name", &self.name)
+            .field("tensors", &tensors)
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,6 +4,9 @@ use crate::url::Url;
 use std::fmt;
 
 /// Proxies for `http` and `https`, and the hosts that need none. Its `Debug` shows no password.
+///
+/// For `https` a proxy is asked for a tunnel (`CONNECT`), so that it sees neither the URL nor the token. The
+/// blocking client does so for `http`, too, which a proxy may reject.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     /// The proxy for `http` URLs: `http://[user:password@]host:port`.

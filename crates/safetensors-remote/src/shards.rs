@@ -50,9 +50,8 @@ pub(crate) fn len_of(header: &[u8]) -> Result<u64, RemoteErrorKind> {
 /// [`ShardedModel`](safetensors_files::shards::ShardedModel) does, but for the total size: models on the Hub
 /// exist whose index has a wrong one.
 pub(crate) fn compare(index: &ShardIndex, shards: &[(&str, &OwnedIndex)]) -> Result<(), RemoteErrorKind> {
-    let misplaced = |tensor: &str, reason: String| {
-        Err(RemoteErrorKind::Misplaced { tensor: tensor.to_owned(), reason })
-    };
+    let misplaced =
+        |tensor: &str, reason: String| Err(RemoteErrorKind::Misplaced { tensor: tensor.to_owned(), reason });
     let mut found = 0;
     for &(name, shard) in shards {
         for tensor in shard.tensors() {

@@ -259,7 +259,8 @@ mod tests {
             ("http://h:x/", "not a number"),
             ("http://h:65536/", "greater than 65535"),
             ("http://h\u{e9}/", "not allowed"),
-            ("http://[::1/", "not allowed"),
+            ("http://[::1/", "not a number"),
+            ("http://[::x]/", "not allowed"),
             ("http://h/a\r\nX: y", "control character"),
         ] {
             assert!(Url::parse(text).unwrap_err().contains(reason), "{text}");

@@ -75,8 +75,7 @@ fn part(head: &Head, span: Span) -> Result<Reply, RemoteErrorKind> {
         return Err(invalid("several ranges, and one was requested"));
     }
     let text = head.get("content-range").ok_or_else(|| invalid("206 without Content-Range"))?;
-    let wrong =
-        || RemoteErrorKind::WrongRange { requested: (span.first, span.last), found: text.to_owned() };
+    let wrong = || RemoteErrorKind::WrongRange { requested: (span.first, span.last), found: text.to_owned() };
     let (found, total) = parse_content_range(text).ok_or_else(wrong)?;
     let total = total.ok_or(RemoteErrorKind::NoLength)?;
     let last = span.last.min(total.saturating_sub(1));

@@ -50,6 +50,8 @@ impl Transport {
             .timeout_connect(Some(options.connect_timeout))
             .timeout_per_read(Some(options.idle_timeout))
             .timeout_per_write(Some(options.idle_timeout))
+            // Not more than the longest head: after an interim reply, what follows it counts as its head.
+            .input_buffer_size(PIECE)
             .max_idle_connections_per_host(options.parallel.max(1))
             .build();
         Ok(Self { agent: config.new_agent() })

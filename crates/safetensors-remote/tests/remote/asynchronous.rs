@@ -7,4 +7,4 @@ use embedded_safetensors::asynch::ReadAt;
 use embedded_safetensors_macros::asynchronous as form;
 use safetensors_remote::asynch::{Client, RemoteModel};
 
-pub use act::act;
+pub use act::{act, look, values};

@@ -18,6 +18,31 @@ pub enum Step {
     Pieces(u64, u64, usize),
 }
 
+/// What a model looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub files: Vec<String>,
+    pub tensors: usize,
+    pub parameters: u64,
+    pub has_config: bool,
+}
+
+/// Calls both forms with equal outcomes, and returns one of them.
+pub fn look(options: Options, location: &str) -> Result<Seen, RemoteError> {
+    let seen = crate::blocking::look(options.clone(), location);
+    #[cfg(feature = "async")]
+    {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let other = runtime.block_on(crate::asynchronous::look(options, location));
+        let texts = [&seen, &other].map(|seen| seen.as_ref().map_err(ToString::to_string));
+        assert_eq!(texts[0], texts[1]);
+    }
+    seen
+}
+
+/// How often [`look`] opens a model.
+pub const FORMS: usize = if cfg!(feature = "async") { 2 } else { 1 };
+
 type Serve = fn(&File, &Request, &mut Wire) -> io::Result<()>;
 
 /// One behaviour.
@@ -32,6 +57,8 @@ pub struct Row {
     requests: usize,
     /// The most bytes that the server may have sent.
     bytes: u64,
+    /// The connections of the blocking form; the other one may open one while it puts another one aside.
+    connections: Option<usize>,
     check: fn(&Server),
 }
 
@@ -52,6 +79,7 @@ impl Row {
             error: None,
             requests,
             bytes: LEN + HEADS,
+            connections: None,
             check: |_| {},
         }
     }
@@ -76,6 +104,10 @@ impl Row {
         Self { bytes, ..self }
     }
 
+    fn over(self, connections: usize) -> Self {
+        Self { connections: Some(connections), ..self }
+    }
+
     fn check(self, check: fn(&Server)) -> Self {
         Self { check, ..self }
     }
@@ -92,7 +124,13 @@ impl Row {
     }
 
     /// Compares what happened with this line.
-    fn judge(&self, server: &Server, outcome: &Result<(), RemoteError>, took: Duration) -> Option<String> {
+    fn judge(
+        &self,
+        is_blocking: bool,
+        server: &Server,
+        outcome: &Result<(), RemoteError>,
+        took: Duration,
+    ) -> Option<String> {
         let text = outcome.as_ref().err().map(ToString::to_string);
         let is_expected = match (&text, self.error) {
             (None, None) => true,
@@ -106,6 +144,8 @@ impl Row {
         };
         let (requests, sent) = (server.requests().len(), server.sent());
         let is_good = is_expected && requests == self.requests && sent <= self.bytes && took < LONGEST;
+        let is_good =
+            is_good && (!is_blocking || self.connections.is_none_or(|it| it == server.connections()));
         let checked = catch_unwind(AssertUnwindSafe(|| (self.check)(server))).is_ok();
         let report = || format!("{}: {text:?}, {requests} requests, {sent} bytes, {took:?}", self.name);
         (!is_good || !checked).then(report)
@@ -116,13 +156,13 @@ impl Row {
 const LONGEST: Duration = Duration::from_secs(8);
 
 /// Takes the steps of all lines with a client of one form.
-fn try_all(act: impl Fn(Options, &str, &[Step], &File) -> Result<(), RemoteError>) {
+fn try_all(is_blocking: bool, act: impl Fn(Options, &str, &[Step], &File) -> Result<(), RemoteError>) {
     let mut wrong = Vec::new();
     for row in rows::all() {
         let server = row.start();
         let begun = Instant::now();
         let outcome = act(row.options(&server), &server.url("/m"), &row.steps, &row.file);
-        wrong.extend(row.judge(&server, &outcome, begun.elapsed()));
+        wrong.extend(row.judge(is_blocking, &server, &outcome, begun.elapsed()));
     }
     assert!(wrong.is_empty(), "{} behaviours:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -143,14 +183,14 @@ pub fn options() -> Options {
 
 #[test]
 fn blocking_client_copes_with_every_server() {
-    try_all(crate::blocking::act);
+    try_all(true, crate::blocking::act);
 }
 
 #[cfg(feature = "async")]
 #[test]
 fn asynchronous_client_copes_with_every_server() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    try_all(|options, url, steps, file| {
+    try_all(false, |options, url, steps, file| {
         runtime.block_on(crate::asynchronous::act(options, url, steps, file))
     });
 }

@@ -4,4 +4,8 @@
 mod asynchronous;
 mod blocking;
 mod cases;
+mod environment;
+mod hub;
+mod lengths;
 mod server;
+mod shards;

@@ -16,7 +16,8 @@ impl File {
             data - 100
         );
         let text = text.replace("\n            ", "");
-        Self::new(&format!("{text:width$}", width = len - 8), data)
+        let spaces = " ".repeat(len - 8 - text.len());
+        Self::new(&format!("{text}{spaces}"), data)
     }
 
     /// The file with this header.
