@@ -96,7 +96,7 @@ impl Parameters {
     }
 
     /// Returns the total that `total_parameters` in the metadata of a file or an index claims, but at most
-    /// [`total`](Self::total). Returns `None` for a text that does not begin with a number, and for 0.
+    /// [`total`](Self::total). Returns `None` for a text that does not begin with a number.
     pub fn claimed(&self, total_parameters: &str) -> Option<u64> {
         let text = total_parameters.trim_start();
         let digits = text.strip_prefix('+').unwrap_or(text);

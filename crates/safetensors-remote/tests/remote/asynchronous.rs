@@ -1,5 +1,7 @@
 //! What tests do, in the asynchronous form.
 
+// The same file in both forms.
+#[allow(clippy::duplicate_mod)]
 #[path = "act.rs"]
 mod act;
 

@@ -1,5 +1,7 @@
 //! What tests do, in the blocking form.
 
+// The same file in both forms.
+#[allow(clippy::duplicate_mod)]
 #[path = "act.rs"]
 mod act;
 
