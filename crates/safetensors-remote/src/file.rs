@@ -20,9 +20,9 @@ const PREFIX: u64 = 8;
 /// A safetensors file on a server, of which only the requested bytes are read.
 ///
 /// Opening it reads the header: with one request of 100,000 bytes, or with two if the header is longer. Reads
-/// within these bytes need no request. All others are requests of ranges: bytes that are read in sequence come
-/// from one open reply, and the next request asks for more than the last one. If you know what will be read,
-/// [`expect`](Self::expect) makes it one request.
+/// within these bytes need no request. All others are requests of ranges: bytes that are read in sequence
+/// come from one open reply, and the next request asks for more than the last one. If you know what will be
+/// read, [`expect`](Self::expect) makes it one request.
 ///
 /// It is storage for a [`Model`](embedded_safetensors::Model). Every reply is compared with the first one by
 /// its `ETag`, `Last-Modified` and length, so a file that changes is an error.
@@ -289,8 +289,8 @@ impl RemoteFile {
         self.reply = Some(OpenReply { body, open });
     }
 
-    /// Counts a piece that has arrived; an empty one is the end of the reply. Returns how long to wait if that
-    /// was too early.
+    /// Counts a piece that has arrived; an empty one is the end of the reply. Returns how long to wait if
+    /// that was too early.
     fn arrived(&mut self, len: u64) -> Result<Option<std::time::Duration>, RemoteError> {
         let Some(reply) = &mut self.reply else { return Ok(None) };
         let Open { position, end } = reply.open;

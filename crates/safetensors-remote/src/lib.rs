@@ -1,5 +1,5 @@
-//! Reads [safetensors] models over HTTP and from the Hub of Hugging Face, without downloading them: the header
-//! by one request, a tensor by another one.
+//! Reads [safetensors] models over HTTP and from the Hub of Hugging Face, without downloading them: the
+//! header by one request, a tensor by another one.
 //!
 //! ```no_run
 //! use safetensors_remote::{Client, Location, Options, RemoteModel};

@@ -45,8 +45,8 @@ impl RemoteModel {
     /// [`Hub::cached`](crate::Hub::cached).
     ///
     /// # Errors
-    /// [`RemoteErrorKind::Offline`], [`RemoteErrorKind::NoModel`]; errors of the header or the index; those of
-    /// the server and the connection.
+    /// [`RemoteErrorKind::Offline`], [`RemoteErrorKind::NoModel`]; errors of the header or the index; those
+    /// of the server and the connection.
     pub async fn open(client: &Client, location: &Location) -> Result<Self, RemoteError> {
         let hub = &client.options().hub;
         let file = match location {
@@ -146,8 +146,8 @@ impl ModelFile {
         Ok(Some(bytes))
     }
 
-    /// Returns the file as a [`Model`], for values, rows and slices. The header is in memory, so this needs no
-    /// request. Call [`expect`](Self::expect) before a tensor is read in chunks.
+    /// Returns the file as a [`Model`], for values, rows and slices. The header is in memory, so this needs
+    /// no request. Call [`expect`](Self::expect) before a tensor is read in chunks.
     ///
     /// # Errors
     /// None: the header has been validated.
@@ -178,7 +178,8 @@ impl ModelFile {
         self.file.header()
     }
 
-    /// Announces that a tensor is going to be read, as [`RemoteFile::expect`] does. Returns whether it exists.
+    /// Announces that a tensor is going to be read, as [`RemoteFile::expect`] does. Returns whether it
+    /// exists.
     pub fn expect(&mut self, tensor: &str) -> bool {
         let range = self.range_of(tensor);
         let exists = range.is_some();
@@ -220,8 +221,8 @@ impl RemoteModel {
         self.files.iter_mut().find(|file| file.range_of(tensor).is_some())
     }
 
-    /// Counts the parameters as huggingface.js does. `config` is [`config.json`](Self::config), which says how
-    /// quantised weights are packed.
+    /// Counts the parameters as huggingface.js does. `config` is [`config.json`](Self::config), which says
+    /// how quantised weights are packed.
     pub fn parameters(&self, config: Option<&serde_json::Value>) -> Parameters {
         let quantization = config.map(Quantization::of).unwrap_or_default();
         let files = self.files.iter().map(|file| file.index.tensors().map(Entry::of).collect());

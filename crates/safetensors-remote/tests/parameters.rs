@@ -189,58 +189,63 @@ fn quantized(method: &str, more: Value) -> Value {
     json!({"quantization_config": config})
 }
 
+fn gptq(model: Model, name: &str, [out, inner]: [u64; 2]) -> Model {
+    model
+        .add(&format!("{name}.qweight"), I32, &[inner / 8, out])
+        .add(&format!("{name}.qzeros"), I32, &[inner / 128, out / 8])
+        .add(&format!("{name}.scales"), F16, &[inner / 128, out])
+        .add(&format!("{name}.g_idx"), I32, &[inner])
+}
+
+fn mlx(model: Model, name: &str, [out, inner]: [u64; 2]) -> Model {
+    model
+        .add(&format!("{name}.weight"), U32, &[out, inner / 8])
+        .add(&format!("{name}.scales"), F16, &[out, inner / 64])
+        .add(&format!("{name}.biases"), F16, &[out, inner / 64])
+}
+
+fn bnb(model: Model, name: &str, [out, inner]: [u64; 2]) -> Model {
+    model
+        .add(&format!("{name}.weight"), U8, &[out * inner / 2, 1])
+        .add(&format!("{name}.weight.absmax"), U8, &[out * inner / 64])
+        .add(&format!("{name}.weight.quant_map"), F32, &[16])
+        .add(&format!("{name}.weight.nested_absmax"), F32, &[out * inner / 16_384])
+        .add(&format!("{name}.weight.nested_quant_map"), F32, &[256])
+        .add(&format!("{name}.weight.quant_state.bitsandbytes__nf4"), U8, &[86])
+}
+
+fn compressed(model: Model, name: &str, [out, inner]: [u64; 2]) -> Model {
+    model
+        .add(&format!("{name}.weight_packed"), I32, &[out, inner / 8])
+        .add(&format!("{name}.weight_scale"), F16, &[out, inner / 128])
+        .add(&format!("{name}.weight_zero_point"), I32, &[out / 8, inner / 128])
+        .add(&format!("{name}.weight_g_idx"), I32, &[inner])
+        .add(&format!("{name}.weight_shape"), I64, &[2])
+}
+
+fn nvfp4(model: Model, name: &str, [out, inner]: [u64; 2]) -> Model {
+    model
+        .add(&format!("{name}.weight_packed"), U8, &[out, inner / 2])
+        .add(&format!("{name}.weight_scale"), F8_E4M3, &[out, inner / 16])
+        .add(&format!("{name}.weight_global_scale"), F32, &[1])
+        .add(&format!("{name}.input_global_scale"), F32, &[1])
+}
+
+fn fp8(model: Model, name: &str, [out, inner]: [u64; 2]) -> Model {
+    model.add(&format!("{name}.weight"), F8_E4M3, &[out, inner]).add(
+        &format!("{name}.weight_scale_inv"),
+        F32,
+        &[out / 128, inner / 128],
+    )
+}
+
 /// The same model in the layouts of several programs has as many parameters.
 #[test]
 fn packed_weights_count_as_what_they_are() {
     let plain: Store = |model, name, dims| model.add(&format!("{name}.weight"), F16, &dims);
     assert_eq!(LLAMA_2_7B.stored(F16, plain).count(&json!({})).total(), LLAMA_2_7B_COUNT);
-
-    let gptq: Store = |model, name, [out, inner]| {
-        model
-            .add(&format!("{name}.qweight"), I32, &[inner / 8, out])
-            .add(&format!("{name}.qzeros"), I32, &[inner / 128, out / 8])
-            .add(&format!("{name}.scales"), F16, &[inner / 128, out])
-            .add(&format!("{name}.g_idx"), I32, &[inner])
-    };
-    let mlx: Store = |model, name, [out, inner]| {
-        model
-            .add(&format!("{name}.weight"), U32, &[out, inner / 8])
-            .add(&format!("{name}.scales"), F16, &[out, inner / 64])
-            .add(&format!("{name}.biases"), F16, &[out, inner / 64])
-    };
-    let bnb: Store = |model, name, [out, inner]| {
-        model
-            .add(&format!("{name}.weight"), U8, &[out * inner / 2, 1])
-            .add(&format!("{name}.weight.absmax"), U8, &[out * inner / 64])
-            .add(&format!("{name}.weight.quant_map"), F32, &[16])
-            .add(&format!("{name}.weight.nested_absmax"), F32, &[out * inner / 16_384])
-            .add(&format!("{name}.weight.nested_quant_map"), F32, &[256])
-            .add(&format!("{name}.weight.quant_state.bitsandbytes__nf4"), U8, &[86])
-    };
-    let compressed: Store = |model, name, [out, inner]| {
-        model
-            .add(&format!("{name}.weight_packed"), I32, &[out, inner / 8])
-            .add(&format!("{name}.weight_scale"), F16, &[out, inner / 128])
-            .add(&format!("{name}.weight_zero_point"), I32, &[out / 8, inner / 128])
-            .add(&format!("{name}.weight_g_idx"), I32, &[inner])
-            .add(&format!("{name}.weight_shape"), I64, &[2])
-    };
-    let nvfp4: Store = |model, name, [out, inner]| {
-        model
-            .add(&format!("{name}.weight_packed"), U8, &[out, inner / 2])
-            .add(&format!("{name}.weight_scale"), F8_E4M3, &[out, inner / 16])
-            .add(&format!("{name}.weight_global_scale"), F32, &[1])
-            .add(&format!("{name}.input_global_scale"), F32, &[1])
-    };
-    let fp8: Store = |model, name, [out, inner]| {
-        model.add(&format!("{name}.weight"), F8_E4M3, &[out, inner]).add(
-            &format!("{name}.weight_scale_inv"),
-            F32,
-            &[out / 128, inner / 128],
-        )
-    };
     let groups = json!({"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4}}});
-    for (name, store, config) in [
+    let layouts: [(&str, Store, Value); 9] = [
         ("gptq", gptq, quantized("gptq", json!({"bits": 4}))),
         ("awq", gptq, quantized("AWQ", json!({"bits": 4.0}))),
         ("mlx", mlx, json!({"quantization": {"bits": 4, "group_size": 64}})),
@@ -254,7 +259,8 @@ fn packed_weights_count_as_what_they_are() {
         ("nvfp4", nvfp4, quantized("compressed-tensors", json!({"format": "nvfp4-pack-quantized"}))),
         ("fp8", fp8, quantized("fp8", json!({}))),
         ("text_config", gptq, json!({"text_config": quantized("gptq", json!({}))})),
-    ] {
+    ];
+    for (name, store, config) in layouts {
         let model = LLAMA_2_7B.stored(F16, store);
         assert_eq!(model.count(&config).total(), LLAMA_2_7B_COUNT, "{name}");
         let unpacked = model.count(&json!({})).total();

@@ -26,7 +26,7 @@ impl Packed {
 pub(super) fn is_valid(config: &Map<String, Value>) -> bool {
     let is_layout = |config: &Map<String, Value>| {
         ["bits", "group_size", "mode"].iter().any(|name| config.contains_key(*name))
-            && layout(config).is_some()
+            && layout(config, config.get("mode")).is_some()
     };
     is_layout(config) || config.values().filter_map(Value::as_object).any(is_layout)
 }
@@ -35,17 +35,18 @@ pub(super) fn is_valid(config: &Map<String, Value>) -> bool {
 pub(super) fn layout_of(config: &Map<String, Value>, tensor: &str) -> Option<Layout> {
     match config.get(module(tensor)) {
         Some(Value::Bool(false)) => None,
-        Some(Value::Object(of_module)) => layout(of_module),
+        Some(Value::Object(of_module)) => layout(of_module, of_module.get("mode")),
         // A list is an object without these members.
-        Some(Value::Array(_)) => layout(&Map::new()),
-        _ => layout(config),
+        Some(Value::Array(_)) => layout(&Map::new(), None),
+        // What made this a configuration of MLX may be that of a module; then `null` is as good as nothing.
+        _ => layout(config, config.get("mode").filter(|mode| !mode.is_null())),
     }
 }
 
 /// Reads a layout; only those that MLX has are valid.
-fn layout(config: &Map<String, Value>) -> Option<Layout> {
+fn layout(config: &Map<String, Value>, mode: Option<&Value>) -> Option<Layout> {
     let get = |name: &str| config.get(name).filter(|value| !value.is_null());
-    let mode = match get("mode") {
+    let mode = match mode {
         None => "affine".to_owned(),
         Some(mode) => mode.as_str()?.to_lowercase(),
     };

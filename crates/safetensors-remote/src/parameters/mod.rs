@@ -1,8 +1,8 @@
 //! Counts the parameters of a model by dtype, as huggingface.js and so the Hub do.
 //!
 //! Weights that are packed, several in one integer, count as what they are when `config.json` says how:
-//! GPTQ, AWQ, bitsandbytes, compressed-tensors, MXFP4, MLX, and FP8 with narrower experts. Scales, zero points
-//! and other bookkeeping of a quantisation do not count, nor do scalars.
+//! GPTQ, AWQ, bitsandbytes, compressed-tensors, MXFP4, MLX, and FP8 with narrower experts. Scales, zero
+//! points and other bookkeeping of a quantisation do not count, nor do scalars.
 //!
 //! ```
 //! use embedded_safetensors::Dtype;

@@ -14,8 +14,12 @@ const FIRST: u64 = 100_000;
 pub fn all() -> Vec<Row> {
     let mut rows = good();
     rows.extend(without_ranges());
-    rows.extend(lies());
+    rows.extend(wrong_ranges());
+    rows.extend(wrong_lengths());
+    rows.extend(wrong_files());
     rows.extend(lost());
+    rows.extend(lost_in_data());
+    rows.extend(no_http());
     rows.extend(slow());
     rows.extend(redirects());
     rows.extend(statuses());
@@ -109,7 +113,7 @@ fn ranged(file: &File, request: &Request, wire: &mut Wire, range: &str) -> io::R
     part(file, request).set("Content-Range", range).send(wire)
 }
 
-fn lies() -> Vec<Row> {
+fn wrong_ranges() -> Vec<Row> {
     vec![
         Row::new("another first byte", 1, |f, r, w| ranged(f, r, w, "bytes 1-100000/300000"))
             .fails("requested bytes 0-99999"),
@@ -133,6 +137,11 @@ fn lies() -> Vec<Row> {
             part(file, request).set("Content-Type", "multipart/byteranges; boundary=x").send(wire)
         })
         .fails("several ranges"),
+    ]
+}
+
+fn wrong_lengths() -> Vec<Row> {
+    vec![
         Row::new("a total smaller than the header", 1, |file, request, wire| {
             let short = File { len: 1000, ..file.clone() };
             part(&short, request).send(wire)
@@ -156,6 +165,11 @@ fn lies() -> Vec<Row> {
             part(file, request).bytes(first, (first + 100).min(last)).chunked().send(wire)
         })
         .fails("the reply ended at byte"),
+    ]
+}
+
+fn wrong_files() -> Vec<Row> {
+    vec![
         Row::new("a compressed reply", 1, |file, request, wire| {
             part(file, request).set("Content-Encoding", "gzip").send(wire)
         })
@@ -214,6 +228,11 @@ fn lost() -> Vec<Row> {
             part(file, request).cut(10).send(wire)
         })
         .fails("(after 3 attempts)"),
+    ]
+}
+
+fn lost_in_data() -> Vec<Row> {
+    vec![
         Row::new("breaks off in a tensor, once", 3, |file, request, wire| {
             let reply = part(file, request);
             if request.number == 1 { reply.cut(50_000).send(wire) } else { reply.send(wire) }
@@ -230,6 +249,11 @@ fn lost() -> Vec<Row> {
         .file(File::with_header(200, 600_000))
         .sends(600_000 + 2 * HEADS)
         .then(&[Step::Tensor("b")]),
+    ]
+}
+
+fn no_http() -> Vec<Row> {
+    vec![
         Row::new("is no HTTP server", 1, |_, _, wire| {
             wire.is_closed = true;
             wire.write(b"220 mail.example.org ESMTP\r\n\r\n")
