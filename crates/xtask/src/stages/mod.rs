@@ -10,6 +10,7 @@ mod needs;
 mod page_commands;
 pub mod pages;
 pub mod python_package;
+mod remote;
 mod scratch;
 mod scripts;
 mod suites;
@@ -222,6 +223,14 @@ pub const STAGES: [Stage; 42] = [
         scripts::readers,
     )
     .needs(&[Need::Python(READERS)]),
+    deep("remote", "models on nginx with TLS, and their parameters beside huggingface.js", remote::run)
+        .needs(&[
+            Need::Program("nginx", "nginx-light"),
+            Need::Program("openssl", "openssl"),
+            Need::Program("python3", "python3"),
+            Need::Program("node", "nodejs"),
+            Need::Program("npm", "npm"),
+        ]),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
     deep("memory", "memory of the command, also for files of gigabytes", suites::memory),
 ];
