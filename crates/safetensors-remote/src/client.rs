@@ -33,10 +33,13 @@ impl Client {
     /// Creates a client. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`RemoteErrorKind::Setup`]: the certificates cannot be read.
+    /// [`RemoteErrorKind::Setup`]: the certificates cannot be read, or a proxy is not one of HTTP.
     pub fn new(options: Options) -> Result<Self, RemoteError> {
-        let transport = Transport::new(&options);
-        let transport = transport.map_err(|kind: RemoteErrorKind| RemoteError::new("the client", kind))?;
+        let proxies = options.proxies.check().map_err(|proxy| RemoteErrorKind::Setup {
+            reason: format!("the proxy {proxy} in the environment is not one of HTTP"),
+        });
+        let transport = proxies.and_then(|()| Transport::new(&options));
+        let transport = transport.map_err(|kind| RemoteError::new("the client", kind))?;
         Ok(Self { inner: Arc::new(Inner { options, transport }) })
     }
 

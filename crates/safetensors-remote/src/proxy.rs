@@ -40,6 +40,21 @@ impl Proxies {
         proxy.as_deref().filter(|_| !self.is_direct(url))
     }
 
+    /// Checks that each proxy can be used, before a request would silently take another way.
+    ///
+    /// # Errors
+    /// The address of the proxy that is not one of HTTP, without its password.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for proxy in [&self.http, &self.https].into_iter().flatten() {
+            let (scheme, rest) = proxy.split_once("://").unwrap_or(("", proxy));
+            let address = rest.rsplit('@').next().unwrap_or(rest);
+            if Url::parse(&format!("{scheme}://{address}")).is_err() {
+                return Err(format!("{scheme}://{address}"));
+            }
+        }
+        Ok(())
+    }
+
     fn is_direct(&self, url: &Url) -> bool {
         let entries = self.no_proxy.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         entries.into_iter().any(|entry| matches(&entry.to_ascii_lowercase(), url))
@@ -113,6 +128,18 @@ mod tests {
             (&[("HTTP_PROXY", " ")], "http://h/", None),
         ] {
             assert_eq!(of(variables).proxy_for(&url(address)), expected, "{variables:?} {address}");
+        }
+    }
+
+    #[test]
+    fn unusable_proxies_are_found() {
+        for (proxy, expected) in [
+            ("http://p:1", Ok(())),
+            ("https://user:secret@p", Ok(())),
+            ("socks5://user:secret@p:1", Err("socks5://p:1".to_owned())),
+            ("http://", Err("http://".to_owned())),
+        ] {
+            assert_eq!(of(&[("ALL_PROXY", proxy)]).check(), expected);
         }
     }
 

@@ -75,6 +75,12 @@ fn no_proxy_is_honoured() {
     assert_eq!(server.requests().len(), 0);
 }
 
+#[test]
+fn a_proxy_of_another_kind_is_an_error() {
+    let lines = open("http://model.invalid/m", &[("ALL_PROXY", "socks5://user:secret@h:1")]);
+    assert!(lines.iter().all(|line| line.contains("socks5://h:1") && !line.contains("secret")), "{lines:?}");
+}
+
 /// The proxy is asked to connect to the host, and never sees the request.
 #[test]
 fn https_is_tunnelled_through_the_proxy() {

@@ -3,6 +3,8 @@
 #[cfg(feature = "async")]
 mod asynchronous;
 mod blocking;
+#[cfg(feature = "async")]
+mod cancel;
 mod cases;
 mod environment;
 mod hub;
