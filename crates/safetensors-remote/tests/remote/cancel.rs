@@ -34,7 +34,7 @@ async fn drop_reads() {
     remote.expect(0..file.len);
     let (mut at, mut dropped, mut buffer) = (0, 0, vec![0; 7000]);
     while at < file.len {
-        match within(3, remote.read_at(at, &mut buffer)).await {
+        match within(3 + dropped / 4, remote.read_at(at, &mut buffer)).await {
             None => dropped += 1,
             Some(read) => {
                 let read = read.unwrap();
@@ -42,11 +42,11 @@ async fn drop_reads() {
                 at += read as u64;
             }
         }
-        // The head of a reply must come within the 3 ms once; more requests than these are requests again.
-        assert!(server.requests().len() < 50, "{dropped} reads were dropped at byte {at}");
     }
     assert!(dropped > 5, "{dropped}");
-    assert!(server.sent() < 2 * file.len, "{}", server.sent());
+    // A reply whose head did not come in time is requested again, but no reply that had begun.
+    let starts = server.requests().iter().map(|request| request.range().unwrap().0).collect::<Vec<_>>();
+    assert!(starts[0] == 0 && starts[1..].iter().all(|&start| start == 100_000), "{starts:?}");
 }
 
 /// A future that is dropped while it waits for a repetition leaves a file that can be read.

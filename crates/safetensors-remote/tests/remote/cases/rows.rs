@@ -270,35 +270,38 @@ fn no_http() -> Vec<Row> {
     ]
 }
 
+fn impatient(options: &mut safetensors_remote::Options, _: &Server) {
+    options.idle_timeout = Duration::from_millis(400);
+}
+
 fn slow() -> Vec<Row> {
-    vec![
-        Row::new("hangs before the head", 3, |_, _, wire| wire.hang()).fails("too slow"),
-        Row::new("hangs in the head", 3, |_, _, wire| {
-            wire.write(b"HTTP/1.1 206 Partial Content\r\nContent-Le")?;
-            wire.hang()
-        })
-        .fails("too slow"),
-        Row::new("hangs in the body", 3, |file, request, wire| {
-            part(file, request).cut(50).send(wire)?;
-            wire.hang()
-        })
-        .fails("too slow"),
-        Row::new(
-            "hangs once",
-            2,
-            |file, request, wire| {
+    let rows =
+        vec![
+            Row::new("hangs before the head", 3, |_, _, wire| wire.hang()).fails("too slow"),
+            Row::new("hangs in the head", 3, |_, _, wire| {
+                wire.write(b"HTTP/1.1 206 Partial Content\r\nContent-Le")?;
+                wire.hang()
+            })
+            .fails("too slow"),
+            Row::new("hangs in the body", 3, |file, request, wire| {
+                part(file, request).cut(50).send(wire)?;
+                wire.hang()
+            })
+            .fails("too slow"),
+            Row::new("hangs once", 2, |file, request, wire| {
                 if is_first(request) { wire.hang() } else { normal(file, request, wire) }
-            },
-        ),
-        Row::new("a head, byte by byte, for too long", 3, |_, _, wire| {
-            wire.write(b"HTTP/1.1 206 Partial Content\r\nX-Padding: ")?;
-            loop {
-                wire.write(b"x")?;
-                sleep(Duration::from_millis(10));
-            }
-        })
-        .with(|options, _| options.header_timeout = Duration::from_secs(9))
-        .fails("too slow"),
+            }),
+            Row::new("a head, byte by byte, for too long", 3, |_, _, wire| {
+                wire.write(b"HTTP/1.1 206 Partial Content\r\nX-Padding: ")?;
+                loop {
+                    wire.write(b"x")?;
+                    sleep(Duration::from_millis(10));
+                }
+            })
+            .fails("too slow"),
+        ];
+    let mut rows: Vec<Row> = rows.into_iter().map(|row| row.with(impatient)).collect();
+    rows.extend([
         Row::new("one byte each 2 ms, in time", 1, |file, request, wire| {
             part(file, request).pace(1, 2).send(wire)
         })
@@ -306,8 +309,10 @@ fn slow() -> Vec<Row> {
         Row::new("one byte each 10 ms, for too long", 1, |file, request, wire| {
             part(file, request).pace(1, 10).send(wire)
         })
+        .with(|options, _| options.header_timeout = Duration::from_millis(1200))
         .fails("for the header"),
-    ]
+    ]);
+    rows
 }
 
 /// Sends all paths but `/file` there.
@@ -408,9 +413,7 @@ fn statuses() -> Vec<Row> {
         Row::new("416", 1, |_, _, wire| status(416, wire)).fails("416"),
         Row::new("204", 1, |_, _, wire| wire.write(b"HTTP/1.1 204 No Content\r\n\r\n")).fails("204"),
         Row::new("304", 1, |_, _, wire| wire.write(b"HTTP/1.1 304 Not Modified\r\n\r\n")).fails("304"),
-        Row::new("429 with Retry-After", 2, |f, r, w| busy("1", r, f, w)).with(|options, _| {
-            options.header_timeout = Duration::from_secs(5);
-        }),
+        Row::new("429 with Retry-After", 2, |f, r, w| busy("1", r, f, w)),
         Row::new("429 with Retry-After of 0", 2, |f, r, w| busy("0", r, f, w)),
         Row::new("429 with a date", 2, |f, r, w| busy("Thu, 01 Jan 2099 00:00:00 GMT", r, f, w)),
         Row::new("429 with a long Retry-After", 1, |f, r, w| busy("3600", r, f, w))
