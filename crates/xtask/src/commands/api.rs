@@ -14,8 +14,13 @@ pub const COMMAND: Command = Command {
     run: |words| super::succeed(words, "api", write),
 };
 
-const LIBRARIES: [&str; 4] =
-    ["embedded-safetensors", "embedded-safestructures", "safetensors-emit", "safetensors-files"];
+const LIBRARIES: [&str; 5] = [
+    "embedded-safetensors",
+    "embedded-safestructures",
+    "safetensors-emit",
+    "safetensors-files",
+    "safetensors-remote",
+];
 
 /// The version of rustdoc's JSON that `public-api` reads. Each compiler writes one version, and it changes
 /// often.

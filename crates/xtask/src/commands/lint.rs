@@ -32,11 +32,12 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The published packages; each depends only on those before it.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
     "embedded-safetensors-macros",
     "embedded-safetensors",
     "embedded-safestructures",
     "safetensors-files",
+    "safetensors-remote",
     "safetensors-convert",
     "safetensors-emit",
     "vectors",
@@ -53,12 +54,13 @@ const APRENDER: &str = "tests/aprender";
 const PYTHON: &str = "crates/safetensors-python";
 
 /// Those with public documentation.
-const LIBRARIES: [&str; 5] = [
+const LIBRARIES: [&str; 6] = [
     "embedded-safetensors-macros",
     "embedded-safetensors",
     "embedded-safestructures",
     "safetensors-emit",
     "safetensors-files",
+    "safetensors-remote",
 ];
 
 /// Packages outside of the workspace have lockfiles of their own, which builds there do not update.
@@ -94,9 +96,12 @@ fn clippy() -> Outcome {
     let mut tally = Tally::default();
     let chips = ["--package", "safetensors-host", "--features", "chips"];
     let all = ["--package", "embedded-safetensors", "--all-features"];
+    let remote = ["--package", "safetensors-remote", "--all-features"];
     let alone = |feature| ["--package", "verification", "--features", feature];
     let verification = ["std", "oracle", "formats", "bench"].map(alone);
-    for features in verification.iter().map(|set| &set[..]).chain([&["--workspace"][..], &all, &chips]) {
+    for features in
+        verification.iter().map(|set| &set[..]).chain([&["--workspace"][..], &all, &remote, &chips])
+    {
         let clippy = own_cargo().args(["clippy", "--quiet", "--all-targets"]).args(features);
         tally.check(&features.join(" "), clippy.args(["--", "-D", "warnings"]).check());
     }

@@ -10,6 +10,7 @@ mod needs;
 mod page_commands;
 pub mod pages;
 pub mod python_package;
+mod remote;
 mod scratch;
 mod scripts;
 mod suites;
@@ -67,7 +68,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 42] = [
+pub const STAGES: [Stage; 43] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -222,6 +223,14 @@ pub const STAGES: [Stage; 42] = [
         scripts::readers,
     )
     .needs(&[Need::Python(READERS)]),
+    deep("remote", "models on nginx with TLS, and their parameters beside huggingface.js", remote::run)
+        .needs(&[
+            Need::Program("nginx", "nginx-light"),
+            Need::Program("openssl", "openssl"),
+            Need::Program("python3", "python3"),
+            Need::Program("node", "nodejs"),
+            Need::Program("npm", "npm"),
+        ]),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
     deep("memory", "memory of the command, also for files of gigabytes", suites::memory),
 ];

@@ -22,7 +22,7 @@ pub fn level_of_tests(level: u8) -> String {
     format!("profile.release.package.verification.opt-level={level}")
 }
 
-/// Tests the libraries and the command in one build with all features of the library: a second set of
+/// Tests the libraries and the command in one build with all features of the libraries: a second set of
 /// features would compile it again. `xtask` is tested as it was built.
 pub fn workspace() -> Outcome {
     let mut tally = share(&["--package", "xtask"])?;
@@ -91,7 +91,8 @@ fn features_of_library() -> Result<String, String> {
     let manifest: toml::Table = toml::from_str(&manifest).map_err(|error| error.to_string())?;
     let features = manifest.get("features").and_then(|features| features.as_table());
     let features = features.ok_or("the library has no features")?.keys();
-    Ok(features.map(|feature| format!("embedded-safetensors/{feature}")).collect::<Vec<_>>().join(","))
+    let features = features.map(|feature| format!("embedded-safetensors/{feature}"));
+    Ok(features.chain(["safetensors-remote/async".to_owned()]).collect::<Vec<_>>().join(","))
 }
 
 fn share(args: &[&str]) -> Outcome {

@@ -59,6 +59,8 @@ pub fn with_oldest_rust() -> Outcome {
         &["embedded-safestructures"],
         &["safetensors-emit"],
         &["safetensors-files"],
+        &["safetensors-remote"],
+        &["safetensors-remote", "--all-features"],
     ] {
         let check = Run::new("cargo").args([&format!("+{version}"), "check", "--locked", "--quiet"]);
         let check = check.env("CARGO_TARGET_DIR", workspace::target_dir().join("oldest-rust"));

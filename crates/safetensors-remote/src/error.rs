@@ -1,0 +1,307 @@
+//! Errors: one sentence, with the URL.
+
+use safetensors_files::shards::ShardError;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why a model cannot be read from a server.
+///
+/// Its `Display` is one sentence with the URL, which never contains a query or a token. `?` also converts it
+/// to an [`io::Error`].
+///
+/// *Memory*: at most 64 bytes, and its texts on the heap.
+#[derive(Debug)]
+pub struct RemoteError {
+    url: String,
+    attempts: u32,
+    kind: Box<RemoteErrorKind>,
+}
+
+impl RemoteError {
+    pub(crate) fn new(url: impl fmt::Display, kind: RemoteErrorKind) -> Self {
+        Self { url: url.to_string(), attempts: 1, kind: Box::new(kind) }
+    }
+
+    pub(crate) fn after(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// Returns the reason.
+    pub fn kind(&self) -> &RemoteErrorKind {
+        &self.kind
+    }
+
+    /// Returns the URL without its query, or the location as it was given.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns how often the request was sent before this was reported.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+}
+
+/// The reason of a [`RemoteError`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RemoteErrorKind {
+    /// The location is neither a URL nor a model of the Hub.
+    Location {
+        /// Why.
+        reason: &'static str,
+    },
+    /// The Hub is needed, but `HF_HUB_OFFLINE` is set.
+    Offline,
+    /// No file of the model has one of the names that are tried.
+    NoModel {
+        /// These names.
+        tried: Vec<&'static str>,
+    },
+    /// The configuration of the client cannot be used.
+    Setup {
+        /// Why.
+        reason: String,
+    },
+    /// No connection, or one that was lost.
+    Network {
+        /// What failed.
+        reason: String,
+    },
+    /// The server did not answer in time.
+    Timeout {
+        /// What was waited for.
+        waiting_for: &'static str,
+        /// For how long.
+        limit: Duration,
+    },
+    /// The reply has a status that is not a success.
+    Status {
+        /// The status.
+        status: u16,
+        /// Whether a token was sent.
+        with_token: bool,
+    },
+    /// The server asks to wait for longer than the limit.
+    Wait {
+        /// The status.
+        status: u16,
+        /// What `Retry-After` says, in seconds.
+        seconds: u64,
+        /// [`Options::max_retry_delay`](crate::Options::max_retry_delay).
+        limit: Duration,
+    },
+    /// More redirects than [`Options::max_redirects`](crate::Options::max_redirects).
+    Redirects {
+        /// The limit.
+        limit: u32,
+    },
+    /// A redirect that is not followed.
+    Redirect {
+        /// Why.
+        reason: &'static str,
+    },
+    /// The reply is compressed, although that was excluded.
+    Compressed {
+        /// The encoding.
+        encoding: String,
+    },
+    /// The reply is not HTTP, or in a form that was not requested.
+    Reply {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The reply has other bytes than the requested ones.
+    WrongRange {
+        /// The first and the last requested byte.
+        requested: (u64, u64),
+        /// What `Content-Range` says.
+        found: String,
+    },
+    /// The reply has more or fewer bytes than it announces.
+    WrongLength {
+        /// The bytes that were announced.
+        announced: u64,
+        /// The bytes that were there, at least.
+        found: u64,
+    },
+    /// The server does not tell how long the file is.
+    NoLength,
+    /// The file is no longer the one that was opened.
+    Changed {
+        /// What differs.
+        what: &'static str,
+        /// What it was.
+        before: String,
+        /// What it is.
+        now: String,
+    },
+    /// The server does not support ranges, and so the file cannot be read at this offset.
+    NoRanges {
+        /// The requested offset.
+        offset: u64,
+        /// The offset up to which the file has been read.
+        position: u64,
+        /// [`Options::max_whole`](crate::Options::max_whole).
+        limit: u64,
+    },
+    /// The server sent a web page instead of the file.
+    WebPage,
+    /// The header exceeds [`Options::max_header`](crate::Options::max_header).
+    HeaderTooLarge {
+        /// Its length.
+        len: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A text, as an index, exceeds its limit.
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// The file ends before its header does.
+    ShortHeader {
+        /// The length of the header, with the 8 bytes before it.
+        needed: u64,
+        /// The length of the file.
+        len: u64,
+    },
+    /// The header is invalid.
+    Format(embedded_safetensors::Error),
+    /// The index is invalid.
+    Index(ShardError),
+    /// `config.json` is not valid JSON.
+    Config {
+        /// Why.
+        reason: String,
+    },
+    /// A shard that the index names does not exist.
+    MissingShard {
+        /// Its name.
+        shard: String,
+    },
+    /// A tensor is in another shard than the index says, or in none.
+    Misplaced {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.url, self.kind)?;
+        if self.attempts > 1 { write!(f, " (after {} attempts)", self.attempts) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for RemoteErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Location { reason } => write!(f, "not a location of a model: {reason}"),
+            Self::Offline => f.write_str("not in the local cache, and HF_HUB_OFFLINE forbids to download it"),
+            Self::NoModel { tried } => write!(f, "no model here: tried {}", tried.join(", ")),
+            Self::Setup { reason } => f.write_str(reason),
+            Self::Network { reason } => write!(f, "the connection failed: {reason}"),
+            Self::Timeout { waiting_for, limit } => {
+                write!(f, "the server is too slow: waited {limit:?} for {waiting_for}")
+            }
+            Self::Status { status, with_token } => write_status(f, *status, *with_token),
+            Self::Wait { status, seconds, limit } => {
+                write!(f, "the server answers {status} and asks to wait {seconds} s, the limit is {limit:?}")
+            }
+            Self::Redirects { limit } => write!(f, "more than {limit} redirects"),
+            Self::Redirect { reason } => write!(f, "a redirect is not followed: {reason}"),
+            Self::Compressed { encoding } => {
+                write!(f, "the server sent the file compressed ({encoding:?}), which was not requested")
+            }
+            Self::Reply { reason } => write!(f, "the reply of the server is invalid: {reason}"),
+            Self::WebPage => f.write_str("the server sent a web page instead of the file"),
+            Self::NoLength => f.write_str("the server does not tell the length of the file"),
+            other => other.write_data_error(f),
+        }
+    }
+}
+
+impl RemoteErrorKind {
+    /// The sentences about bytes and models.
+    fn write_data_error(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongRange { requested: (first, last), found } => {
+                write!(f, "requested bytes {first}-{last}, and the server sent {found:?}")
+            }
+            Self::WrongLength { announced, found } => {
+                write!(f, "the server announced {announced} bytes and sent {found}")
+            }
+            Self::Changed { what, before, now } => {
+                write!(f, "the file changed while it was read: its {what} was {before} and is {now}")
+            }
+            Self::NoRanges { offset, position, limit } => write!(
+                f,
+                "the server does not support ranges: byte {offset} cannot be read after byte {position}, \
+                    only files of at most {limit} bytes are read entirely"
+            ),
+            Self::HeaderTooLarge { len, limit } => {
+                write!(f, "the header claims {len} bytes, the limit is {limit}")
+            }
+            Self::TooLarge { limit } => write!(f, "the file has more than {limit} bytes"),
+            Self::ShortHeader { needed, len } => {
+                write!(f, "the file has {len} bytes, but its header ends at byte {needed}")
+            }
+            Self::Format(error) => write!(f, "{error}"),
+            Self::Index(error) => write!(f, "the index is invalid: {error}"),
+            Self::Config { reason } => write!(f, "config.json is invalid: {reason}"),
+            Self::MissingShard { shard } => write!(f, "the index names {shard:?}, which does not exist"),
+            Self::Misplaced { tensor, reason } => write!(f, "the tensor {tensor:?} {reason}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn write_status(f: &mut fmt::Formatter<'_>, status: u16, with_token: bool) -> fmt::Result {
+    let name = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    write!(f, "the server answers {status}")?;
+    if let Some(name) = name {
+        write!(f, " {name}")?;
+    }
+    match (status, with_token) {
+        (401, false) => f.write_str("; a private or gated model needs a token in HF_TOKEN"),
+        (401 | 403, true) => f.write_str("; the token has no access to it"),
+        _ => Ok(()),
+    }
+}
+
+impl std::error::Error for RemoteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.kind {
+            RemoteErrorKind::Format(error) => Some(error),
+            RemoteErrorKind::Index(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<RemoteError> for io::Error {
+    fn from(error: RemoteError) -> Self {
+        let kind = match &*error.kind {
+            RemoteErrorKind::Status { status: 404 | 410, .. }
+            | RemoteErrorKind::NoModel { .. }
+            | RemoteErrorKind::MissingShard { .. } => io::ErrorKind::NotFound,
+            RemoteErrorKind::Status { status: 401 | 403, .. } => io::ErrorKind::PermissionDenied,
+            RemoteErrorKind::Location { .. } | RemoteErrorKind::Setup { .. } => io::ErrorKind::InvalidInput,
+            RemoteErrorKind::Network { .. } => io::ErrorKind::ConnectionAborted,
+            RemoteErrorKind::Timeout { .. } => io::ErrorKind::TimedOut,
+            RemoteErrorKind::NoRanges { .. } => io::ErrorKind::Unsupported,
+            RemoteErrorKind::Offline => io::ErrorKind::NetworkDown,
+            RemoteErrorKind::Format(_)
+            | RemoteErrorKind::Index(_)
+            | RemoteErrorKind::ShortHeader { .. }
+            | RemoteErrorKind::Misplaced { .. }
+            | RemoteErrorKind::Config { .. } => io::ErrorKind::InvalidData,
+            _ => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}

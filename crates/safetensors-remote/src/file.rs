@@ -1,0 +1,406 @@
+//! A file on a server.
+
+use super::{Answer, Body, Client, ReadAt, form, sleep};
+use crate::error::{RemoteError, RemoteErrorKind};
+use crate::exchange::journey::{HEADER, Journey, Route, Step};
+use crate::exchange::{Failure, Version};
+use crate::url::Url;
+use crate::window::{Open, Plan, Window};
+use embedded_safetensors::io::FileLen;
+use std::fmt;
+use std::ops::Range;
+use std::time::Instant;
+
+/// The bytes after which a connection counts as working again.
+const PROGRESS: u64 = 1 << 16;
+
+/// The bytes of the length of a header.
+const PREFIX: u64 = 8;
+
+/// A safetensors file on a server, of which only the requested bytes are read.
+///
+/// Opening it reads the header: with one request of 100,000 bytes, or with two if the header is longer. Reads
+/// within these bytes need no request. All others are requests of ranges: bytes that are read in sequence
+/// come from one open reply, and the next request asks for more than the last one. If you know what will be
+/// read, [`expect`](Self::expect) makes it one request.
+///
+/// It is storage for a [`Model`](embedded_safetensors::Model). Every reply is compared with the first one by
+/// its `ETag`, `Last-Modified` and length, so a file that changes is an error.
+///
+/// *Memory*: the header, at least the first request, and a piece of 64 KiB.
+///
+/// # Cancel safety
+/// A future of a read may be dropped: the read has then not been made. Bytes of a reply are not lost, but a
+/// reply that has not begun is requested again.
+pub struct RemoteFile {
+    client: Client,
+    route: Route,
+    version: Version,
+    has_ranges: bool,
+    /// The first bytes of the file.
+    beginning: Vec<u8>,
+    /// The last piece of the open reply, and its offset.
+    piece: Vec<u8>,
+    piece_start: u64,
+    reply: Option<OpenReply>,
+    window: Window,
+    /// Requests that failed in a row, and the bytes that have come since the last one.
+    failures: u32,
+    progress: u64,
+    deadline: Option<Instant>,
+}
+
+struct OpenReply {
+    body: Body,
+    open: Open,
+}
+
+#[form]
+impl RemoteFile {
+    /// Opens a file at a URL, and reads its header, which is not validated yet.
+    ///
+    /// # Errors
+    /// Those of the server and the connection, [`RemoteErrorKind::HeaderTooLarge`],
+    /// [`RemoteErrorKind::ShortHeader`], [`RemoteErrorKind::WebPage`].
+    pub async fn open(client: &Client, url: &Url) -> Result<Self, RemoteError> {
+        let mut file = Self::connect(client, url).await?;
+        file.read_header().await?;
+        file.deadline = None;
+        Ok(file)
+    }
+
+    /// Opens any file, and reads its first bytes.
+    pub(super) async fn connect(client: &Client, url: &Url) -> Result<Self, RemoteError> {
+        let options = client.options();
+        let first = crate::exchange::Span::between(0, options.first_request.max(PREFIX));
+        let deadline = Some(Instant::now() + options.header_timeout);
+        let journey = Journey::new(options, Route::new(url.clone()), Some(first), None);
+        let answer = client.ask(journey.after(0, deadline)).await?;
+        let mut file = Self {
+            client: client.clone(),
+            route: answer.route.clone(),
+            version: answer.reply.version.clone(),
+            has_ranges: answer.reply.has_range,
+            beginning: Vec::new(),
+            piece: Vec::new(),
+            piece_start: 0,
+            reply: None,
+            window: Window::default(),
+            failures: 0,
+            progress: 0,
+            deadline,
+        };
+        file.accept(answer);
+        Ok(file)
+    }
+
+    /// Reads the beginning up to the end of the header; of a reply with the range, all that was requested.
+    async fn read_header(&mut self) -> Result<(), RemoteError> {
+        let first = self.client.options().first_request;
+        let is_short = self.version.total.is_some_and(|total| total <= first);
+        let requested = if self.has_ranges || is_short { first } else { PREFIX };
+        self.read_beginning(requested.max(PREFIX)).await?;
+        let Some(prefix) = self.beginning.first_chunk() else {
+            let len = self.beginning.len() as u64;
+            return Err(self.error(RemoteErrorKind::ShortHeader { needed: PREFIX, len }));
+        };
+        let (len, limit) = (u64::from_le_bytes(*prefix), self.client.options().max_header);
+        if is_web_page(&self.beginning) {
+            return Err(self.error(RemoteErrorKind::WebPage));
+        }
+        if len > limit {
+            return Err(self.error(RemoteErrorKind::HeaderTooLarge { len, limit }));
+        }
+        let needed = PREFIX.saturating_add(len);
+        let short = |len| RemoteErrorKind::ShortHeader { needed, len };
+        if let Some(total) = self.version.total.filter(|&total| total < needed) {
+            return Err(self.error(short(total)));
+        }
+        self.read_beginning(needed).await?;
+        let len = self.beginning.len() as u64;
+        if len < needed { Err(self.error(short(len))) } else { self.end_reply(len).await }
+    }
+
+    /// Appends to the beginning until it has this many bytes, or the file ends.
+    async fn read_beginning(&mut self, target: u64) -> Result<(), RemoteError> {
+        loop {
+            let len = self.beginning.len() as u64;
+            if len >= target {
+                return Ok(());
+            }
+            self.window.expected = Some(len..target);
+            if !self.fill(len, 1).await? {
+                return Ok(());
+            }
+            let start = usize::try_from(len - self.piece_start).unwrap_or(usize::MAX);
+            self.beginning.extend_from_slice(self.piece.get(start..).unwrap_or(&[]));
+        }
+    }
+
+    /// Reads a text of at most this many bytes.
+    pub(super) async fn read_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
+        self.deadline = None;
+        if self.version.total.is_some_and(|total| total > limit) {
+            return Err(self.error(RemoteErrorKind::TooLarge { limit }));
+        }
+        self.read_beginning(limit.saturating_add(1)).await?;
+        let len = self.beginning.len() as u64;
+        if len > limit { Err(self.error(RemoteErrorKind::TooLarge { limit })) } else { Ok(self.beginning) }
+    }
+
+    /// Makes the piece contain the byte at this offset. Returns false if the file ends before it.
+    async fn fill(&mut self, offset: u64, wanted: u64) -> Result<bool, RemoteError> {
+        loop {
+            if self.in_piece(offset).is_some() {
+                return Ok(true);
+            }
+            if self.version.total.is_some_and(|total| offset >= total) {
+                return Ok(false);
+            }
+            let open = self.reply.as_ref().map(|reply| reply.open);
+            let options = self.client.options();
+            let plan = self.window.plan((offset, wanted), open, self.has_ranges, &self.version, options);
+            match plan {
+                Plan::Continue => self.next_piece().await?,
+                Plan::Ask(span) => {
+                    self.end_reply(offset).await?;
+                    let journey =
+                        Journey::new(self.client.options(), self.route.clone(), span, Some(&self.version));
+                    let journey = journey.after(self.failures, self.deadline);
+                    let answer = self.client.ask(journey).await?;
+                    self.check_ranges(&answer)?;
+                    self.accept(answer);
+                }
+                Plan::Fail(kind) => return Err(self.error(kind)),
+            }
+        }
+    }
+
+    /// Reads the next piece of the open reply. If the connection is lost, waits before the next request.
+    async fn next_piece(&mut self) -> Result<(), RemoteError> {
+        let Some(reply) = &mut self.reply else { return Ok(()) };
+        let outcome = reply.body.next(&mut self.piece).await;
+        let delay = match outcome {
+            Ok(len) => self.arrived(len as u64)?,
+            Err(failure) => Some(self.lost(failure)?),
+        };
+        self.check_deadline()?;
+        if let Some(delay) = delay {
+            sleep(delay).await;
+        }
+        Ok(())
+    }
+
+    /// Before the bytes at this offset are read: drops a reply that cannot have them. One that has ended is
+    /// read to its end, so that its connection can be used again, and nothing may follow.
+    async fn end_reply(&mut self, offset: u64) -> Result<(), RemoteError> {
+        let Some(reply) = &mut self.reply else { return Ok(()) };
+        let Open { position, end } = reply.open;
+        let mut more = 0;
+        if end == Some(position) {
+            // Whether the connection is closed properly does not matter any more.
+            more = reply.body.next(&mut Vec::new()).await.unwrap_or(0) as u64;
+        } else if position == offset {
+            return Ok(());
+        }
+        self.reply = None;
+        let (announced, found) = (position, position.saturating_add(more));
+        if more == 0 { Ok(()) } else { Err(self.error(RemoteErrorKind::WrongLength { announced, found })) }
+    }
+
+    /// Reads a file that is short and whose server does not support ranges entirely.
+    async fn read_short_file(&mut self) -> Result<(), RemoteError> {
+        match self.version.total {
+            Some(total) if !self.has_ranges && total <= self.client.options().max_whole => {
+                self.read_beginning(total).await
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl RemoteFile {
+    /// Returns the URL that was given.
+    pub fn url(&self) -> &Url {
+        &self.route.start
+    }
+
+    /// Returns the first bytes of the file, at least the header with the 8 bytes of its length.
+    pub fn beginning(&self) -> &[u8] {
+        &self.beginning
+    }
+
+    /// Returns the header with the 8 bytes of its length.
+    pub fn header(&self) -> &[u8] {
+        let len = self.beginning.first_chunk().map_or(0, |prefix| u64::from_le_bytes(*prefix));
+        let end = usize::try_from(PREFIX.saturating_add(len)).unwrap_or(usize::MAX);
+        self.beginning.get(..end).unwrap_or(&self.beginning)
+    }
+
+    /// Returns the length of the file, if the server tells it.
+    pub fn len(&self) -> Option<u64> {
+        self.version.total
+    }
+
+    /// Returns whether the file is known to have no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.version.total == Some(0)
+    }
+
+    /// Returns whether the server supports ranges. Without them the data of a long file can only be read in
+    /// sequence.
+    pub fn has_ranges(&self) -> bool {
+        self.has_ranges
+    }
+
+    /// Announces that these bytes of the file are going to be read, so that one request asks for all of them,
+    /// and for no more. It stays until the next call.
+    pub fn expect(&mut self, range: Range<u64>) {
+        self.window.expected = Some(range);
+    }
+
+    fn error(&self, kind: RemoteErrorKind) -> RemoteError {
+        RemoteError::new(&self.route.start, kind)
+    }
+
+    /// The bytes of the piece from this offset on.
+    fn in_piece(&self, offset: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.piece_start)?).ok()?;
+        self.piece.get(start..).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Once a server has answered with a range, it has to go on.
+    fn check_ranges(&self, answer: &Answer) -> Result<(), RemoteError> {
+        let words = |has_range| if has_range { "a range" } else { "a whole file" };
+        if self.has_ranges == answer.reply.has_range {
+            return Ok(());
+        }
+        let (before, now) = (words(self.has_ranges).into(), words(answer.reply.has_range).into());
+        Err(self.error(RemoteErrorKind::Changed { what: "reply", before, now }))
+    }
+
+    fn accept(&mut self, answer: Answer) {
+        let Answer { reply, body, route, failures } = answer;
+        if failures > self.failures {
+            self.progress = 0;
+        }
+        (self.route, self.failures) = (route, failures);
+        let open = Open { position: reply.start, end: reply.end };
+        self.reply = Some(OpenReply { body, open });
+    }
+
+    /// Counts a piece that has arrived; an empty one is the end of the reply. Returns how long to wait if
+    /// that was too early.
+    fn arrived(&mut self, len: u64) -> Result<Option<std::time::Duration>, RemoteError> {
+        let Some(reply) = &mut self.reply else { return Ok(None) };
+        let Open { position, end } = reply.open;
+        if len == 0 {
+            if end.is_some_and(|end| position < end) {
+                let reason = format!("the reply ended at byte {position}");
+                let kind = RemoteErrorKind::Network { reason };
+                return self.lost(Failure { kind, is_transient: true }).map(Some);
+            }
+            self.version.total = Some(position);
+            self.reply = None;
+            return Ok(None);
+        }
+        reply.open.position = position.saturating_add(len);
+        let found = reply.open.position;
+        self.piece_start = position;
+        self.progress = self.progress.saturating_add(len);
+        if self.progress >= PROGRESS {
+            self.failures = 0;
+        }
+        match end {
+            Some(announced) if found > announced => {
+                self.reply = None;
+                self.piece.clear();
+                Err(self.error(RemoteErrorKind::WrongLength { announced, found }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The connection was lost. Returns how long to wait before the rest is requested.
+    fn lost(&mut self, failure: Failure) -> Result<std::time::Duration, RemoteError> {
+        let end = self.reply.take().and_then(|reply| reply.open.end.map(|end| reply.open.position..end));
+        self.piece.clear();
+        if self.has_ranges {
+            self.window.expected = end.or_else(|| self.window.expected.take());
+        }
+        let options = self.client.options();
+        let journey = Journey::new(options, self.route.clone(), None, None);
+        let mut journey = journey.after(self.failures, self.deadline);
+        match journey.failed(failure) {
+            Step::Wait(delay) => {
+                (self.failures, self.progress) = (journey.failures(), 0);
+                Ok(delay)
+            }
+            Step::Fail(error) => Err(error),
+            Step::Send | Step::Done(_) => Ok(options.retry_delay),
+        }
+    }
+
+    fn check_deadline(&self) -> Result<(), RemoteError> {
+        match self.deadline {
+            Some(deadline) if deadline <= Instant::now() => {
+                let limit = self.client.options().header_timeout;
+                Err(self.error(RemoteErrorKind::Timeout { waiting_for: HEADER, limit }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[form]
+impl ReadAt for RemoteFile {
+    type Error = RemoteError;
+
+    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        if offset >= self.beginning.len() as u64 {
+            self.read_short_file().await?;
+        }
+        let start = usize::try_from(offset).ok();
+        let beginning = start.and_then(|start| self.beginning.get(start..)).unwrap_or(&[]);
+        if !beginning.is_empty() {
+            return Ok(copy(buffer, beginning));
+        }
+        if !self.fill(offset, buffer.len() as u64).await? {
+            return Ok(0);
+        }
+        Ok(copy(buffer, self.in_piece(offset).unwrap_or(&[])))
+    }
+
+    async fn file_len(&mut self) -> Result<FileLen, RemoteError> {
+        Ok(self.version.total.map_or(FileLen::Unknown, FileLen::Exactly))
+    }
+}
+
+impl fmt::Debug for RemoteFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteFile")
+            .field("url", &self.route.start)
+            .field("version", &self.version)
+            .field("has_ranges", &self.has_ranges)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Copies as many bytes as fit.
+fn copy(buffer: &mut [u8], bytes: &[u8]) -> usize {
+    let len = buffer.len().min(bytes.len());
+    if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
+        to.copy_from_slice(from);
+    }
+    len
+}
+
+/// Whether a file begins as HTML does.
+fn is_web_page(beginning: &[u8]) -> bool {
+    let start = beginning.trim_ascii_start();
+    let begins = |tag: &[u8]| start.get(..tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag));
+    begins(b"<!doctype") || begins(b"<html") || begins(b"<?xml")
+}

@@ -1,0 +1,230 @@
+//! Where a model is.
+
+use crate::error::{RemoteError, RemoteErrorKind};
+use crate::url::Url;
+use std::fmt;
+use std::str::FromStr;
+
+/// The location of a model that is not a local file: a URL, or a model of the Hub of Hugging Face.
+///
+/// | form | means |
+/// |---|---|
+/// | `http://…`, `https://…` | a file, or an index whose name ends in `.index.json` |
+/// | `hf://owner/name` | the weights of a model: see [`CANDIDATES`](crate::CANDIDATES) |
+/// | `hf://owner/name@revision` | the same at a branch, a tag or a commit |
+/// | `hf://owner/name/path` | one file of it, also with a revision |
+///
+/// ```
+/// use safetensors_remote::Location;
+///
+/// let Location::Hub(file) = Location::parse("hf://owner/name@v1/weights/a.safetensors")? else { panic!() };
+/// assert_eq!((file.repository(), file.revision()), ("owner/name", "v1"));
+/// assert_eq!(file.path(), Some("weights/a.safetensors"));
+/// # Ok::<(), safetensors_remote::RemoteError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A file at this URL.
+    Url(Url),
+    /// A model of the Hub, or a file of it.
+    Hub(HubFile),
+}
+
+/// A model of the Hub, or a file of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubFile {
+    repository: String,
+    revision: String,
+    path: Option<String>,
+}
+
+const MAIN: &str = "main";
+
+impl Location {
+    /// Returns whether a text has the form of a location: whether it begins with one of the three schemes.
+    pub fn is_remote(text: &str) -> bool {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        matches!(scheme.as_deref(), Some("http" | "https" | "hf"))
+    }
+
+    /// Parses a location.
+    ///
+    /// # Errors
+    /// [`RemoteErrorKind::Location`].
+    pub fn parse(text: &str) -> Result<Self, RemoteError> {
+        let parsed = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("hf") => HubFile::parse(rest).map(Self::Hub),
+            _ => Url::parse(text).map(Self::Url),
+        };
+        parsed.map_err(|reason| RemoteError::new(without_secrets(text), RemoteErrorKind::Location { reason }))
+    }
+}
+
+/// The text of an invalid location, without what could be a password or a signature.
+fn without_secrets(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or(text);
+    let shown = match (text.split_once("://"), text.split_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) if !scheme.eq_ignore_ascii_case("hf") => {
+            format!("{scheme}://…@{rest}")
+        }
+        _ => text.to_owned(),
+    };
+    shown.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+impl FromStr for Location {
+    type Err = RemoteError;
+
+    fn from_str(text: &str) -> Result<Self, RemoteError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) => url.fmt(f),
+            Self::Hub(file) => file.fmt(f),
+        }
+    }
+}
+
+impl HubFile {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let text = text.trim_end_matches('/');
+        let (name, rest) = match text.split_once('@') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        let mut parts = name.splitn(3, '/');
+        let (first, second, path) = (parts.next().unwrap_or(""), parts.next(), parts.next());
+        if matches!(first, "datasets" | "spaces" | "models") && second.is_some() && path.is_some() {
+            return Err("only models are supported: write hf://owner/name");
+        }
+        let repository = second.map_or_else(|| first.to_owned(), |name| format!("{first}/{name}"));
+        if !repository.split('/').all(is_name) {
+            return Err("write hf://owner/name, hf://owner/name@revision or hf://owner/name/path");
+        }
+        let (revision, path) = match (rest, path) {
+            (None, path) => (MAIN, path),
+            (Some(_), Some(_)) => {
+                return Err("the revision comes after the name: hf://owner/name@revision/path");
+            }
+            (Some(rest), None) => split_revision(rest),
+        };
+        let revision = revision.replace("%2F", "/").replace("%2f", "/");
+        match (revision.split('/').all(is_safe), path) {
+            (false, _) => Err("its revision is empty, or leads to another directory"),
+            (true, Some(path)) if !path.split('/').all(is_safe) => Err("its path leads to another directory"),
+            (true, path) => Ok(Self { repository, revision, path: path.map(str::to_owned) }),
+        }
+    }
+
+    /// Returns `owner/name`, or only a name.
+    pub fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    /// Returns the branch, the tag or the commit; `main` if none was given.
+    pub fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    /// Returns the path of the file in the model, if it was given.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+}
+
+impl fmt::Display for HubFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hf://{}", self.repository)?;
+        // Without an owner, a path would be read as the name.
+        let is_ambiguous = self.path.is_some() && !self.repository.contains('/');
+        if self.revision != MAIN || is_ambiguous {
+            write!(f, "@{}", self.revision.replace('/', "%2F"))?;
+        }
+        self.path.as_ref().map_or(Ok(()), |path| write!(f, "/{path}"))
+    }
+}
+
+/// Splits what comes after `@`. Only these references of the Hub contain slashes: `refs/pr/N` and
+/// `refs/convert/NAME`.
+fn split_revision(rest: &str) -> (&str, Option<&str>) {
+    let has_slashes = rest.starts_with("refs/pr/") || rest.starts_with("refs/convert/");
+    let slash = rest.match_indices('/').nth(if has_slashes { 2 } else { 0 });
+    match slash {
+        Some((at, _)) => (rest.get(..at).unwrap_or(rest), rest.get(at + 1..)),
+        None => (rest, None),
+    }
+}
+
+fn is_name(part: &str) -> bool {
+    is_safe(part) && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+fn is_safe(part: &str) -> bool {
+    !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']) && !part.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_are_parsed() {
+        for (text, repository, revision, path) in [
+            ("hf://o/n", "o/n", "main", None),
+            ("HF://o/n/", "o/n", "main", None),
+            ("hf://gpt2", "gpt2", "main", None),
+            ("hf://o/n@v1.0", "o/n", "v1.0", None),
+            ("hf://gpt2@main/a.st", "gpt2", "main", Some("a.st")),
+            ("hf://o/n/a/b.st", "o/n", "main", Some("a/b.st")),
+            ("hf://o/n@refs/pr/7", "o/n", "refs/pr/7", None),
+            ("hf://o/n@refs/pr/7/a.st", "o/n", "refs/pr/7", Some("a.st")),
+            ("hf://o/n@feature%2Fx/a.st", "o/n", "feature/x", Some("a.st")),
+        ] {
+            let Ok(Location::Hub(file)) = Location::parse(text) else { panic!("{text}") };
+            assert_eq!((file.repository(), file.revision(), file.path()), (repository, revision, path));
+            assert_eq!(Location::parse(&file.to_string()).unwrap(), Location::Hub(file), "{text}");
+        }
+        let url = Location::parse("https://h/a.safetensors?download=true").unwrap();
+        assert_eq!(url.to_string(), "https://h/a.safetensors?…");
+    }
+
+    #[test]
+    fn invalid_locations_have_a_reason() {
+        for (text, reason) in [
+            ("hf://", "write hf://owner/name"),
+            ("hf://o/../x", "write hf://owner/name"),
+            ("hf://../x", "write hf://owner/name"),
+            ("hf://o/n@", "revision is empty"),
+            ("hf://o/n@../x", "another directory"),
+            ("hf://o/n@main/../../x", "another directory"),
+            ("hf://o/n/a@b", "after the name"),
+            ("hf://datasets/o/n", "only models"),
+            ("hf://o/a?b", "write hf://owner/name"),
+            ("ftp://h/a", "only http and https"),
+            ("model.safetensors", "absolute URL"),
+        ] {
+            let error = Location::parse(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn only_three_schemes_are_remote() {
+        for text in ["http://h", "HTTPS://h", "hf://o/n"] {
+            assert!(Location::is_remote(text), "{text}");
+        }
+        for text in ["model.safetensors", "C:\\a", "file:///a", "hf:/o", "-", "ahf://o"] {
+            assert!(!Location::is_remote(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_in_the_error() {
+        let error = Location::parse("https://user:secret@h/a?key=secret").unwrap_err().to_string();
+        assert!(error.contains("@h/a") && !error.contains("secret"), "{error}");
+    }
+}

@@ -1,0 +1,47 @@
+//! Opens the shards of a model, several at a time.
+
+use crate::client::Client;
+use crate::error::RemoteError;
+use crate::model::ModelFile;
+use crate::shards::as_shard;
+use crate::url::Url;
+use std::sync::Mutex;
+use std::thread;
+
+/// Opens all files. The first error, in the order of the files, stops the rest.
+pub(crate) fn open_all(client: &Client, files: Vec<(Url, String)>) -> Result<Vec<ModelFile>, RemoteError> {
+    let threads = client.options().parallel.clamp(1, files.len().max(1));
+    let queue = Mutex::new(files.into_iter().enumerate());
+    let opened = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| work(client, &queue, &opened));
+        }
+    });
+    let mut opened = opened.into_inner().unwrap_or_default();
+    opened.sort_by_key(|(number, _)| *number);
+    opened.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+type Opened = Vec<(usize, Result<ModelFile, RemoteError>)>;
+
+fn work(
+    client: &Client,
+    queue: &Mutex<impl Iterator<Item = (usize, (Url, String))>>,
+    opened: &Mutex<Opened>,
+) {
+    loop {
+        let next = queue.lock().ok().and_then(|mut queue| queue.next());
+        let Some((number, (url, name))) = next else { return };
+        let outcome = ModelFile::open(client.clone(), url, name.clone()).map_err(as_shard(name));
+        let has_failed = outcome.is_err();
+        if let Ok(mut opened) = opened.lock() {
+            opened.push((number, outcome));
+        }
+        if has_failed {
+            // The others end what they do, and find an empty queue.
+            while queue.lock().is_ok_and(|mut queue| queue.next().is_some()) {}
+            return;
+        }
+    }
+}

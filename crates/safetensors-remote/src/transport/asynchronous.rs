@@ -1,0 +1,142 @@
+//! Asynchronous requests, with `reqwest`.
+
+use super::{CONNECTION, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
+use crate::error::RemoteErrorKind;
+use crate::exchange::{Failure, Head, Request};
+use crate::options::Options;
+use crate::url::Url;
+use reqwest::{Certificate, Client, Proxy, Response, redirect};
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+pub(crate) struct Transport {
+    client: Client,
+}
+
+/// The body of a reply.
+pub(crate) struct Body {
+    response: Response,
+    limits: Limits,
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    connect: Duration,
+    idle: Duration,
+}
+
+impl Transport {
+    pub(crate) fn new(options: &Options) -> Result<Self, RemoteErrorKind> {
+        let proxies = options.proxies.clone();
+        let proxy_for = move |url: &reqwest::Url| {
+            let url = Url::parse(url.as_str()).ok()?;
+            proxies.proxy_for(&url).map(str::to_owned)
+        };
+        let mut builder = Client::builder()
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .proxy(Proxy::custom(proxy_for))
+            .http1_only()
+            .connect_timeout(options.connect_timeout)
+            .read_timeout(options.idle_timeout)
+            .pool_max_idle_per_host(options.parallel.max(1));
+        if let Some(pem) = ca_file(options)? {
+            let roots = Certificate::from_pem_bundle(&pem).map_err(|_| bad_certificates(options))?;
+            if roots.is_empty() {
+                return Err(bad_certificates(options));
+            }
+            builder = builder.tls_built_in_root_certs(false);
+            builder = roots.into_iter().fold(builder, reqwest::ClientBuilder::add_root_certificate);
+        }
+        let client = builder.build();
+        let client = client.map_err(|error| RemoteErrorKind::Setup { reason: innermost(&error) })?;
+        Ok(Self { client })
+    }
+
+    /// Sends a request, and waits for the head of the reply for at most this long.
+    pub(crate) async fn send(
+        &self,
+        request: &Request,
+        options: &Options,
+        limit: Duration,
+    ) -> Result<(Head, Body), Failure> {
+        let limits = Limits { connect: options.connect_timeout, idle: options.idle_timeout };
+        let get = self.client.get(request.url.as_text());
+        let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
+        let sent = tokio::time::timeout(limit, get.send()).await;
+        let sent = sent.map_err(|_| timeout(REPLY, options.idle_timeout))?;
+        let response = sent.map_err(|error| limits.failure(&error))?;
+        let head = Head { status: response.status().as_u16(), headers: response.headers().clone() };
+        Ok((head, Body { response, limits }))
+    }
+}
+
+impl Body {
+    /// Replaces `piece` with the next bytes of the body, and returns how many: 0 at its end. If the future is
+    /// dropped, nothing is lost.
+    pub(crate) async fn next(&mut self, piece: &mut Vec<u8>) -> Result<usize, Failure> {
+        loop {
+            let chunk = self.response.chunk().await;
+            match chunk.map_err(|error| self.limits.failure(&error))? {
+                Some(chunk) if chunk.is_empty() => {}
+                chunk => {
+                    piece.clear();
+                    piece.extend_from_slice(chunk.as_deref().unwrap_or(&[]));
+                    return Ok(piece.len());
+                }
+            }
+        }
+    }
+}
+
+pub(crate) async fn sleep(delay: Duration) {
+    tokio::time::sleep(delay).await;
+}
+
+impl Limits {
+    fn failure(self, error: &reqwest::Error) -> Failure {
+        if error.is_timeout() {
+            let is_connect = error.is_connect();
+            return if is_connect { timeout(CONNECTION, self.connect) } else { timeout(REPLY, self.idle) };
+        }
+        let reason = innermost(error);
+        if error.is_connect() {
+            return network(reason, false);
+        }
+        match hyper_fault(error) {
+            Some(Fault::Parse) => unreadable(reason),
+            _ => network(reason, true),
+        }
+    }
+}
+
+/// What `hyper` says of its error. It has no public type for the fault of a head that cannot be parsed, but
+/// its messages name it.
+enum Fault {
+    Parse,
+}
+
+fn hyper_fault(error: &reqwest::Error) -> Option<Fault> {
+    let is_of_system = |error: &(dyn Error + 'static)| error.is::<io::Error>();
+    let mut source = error.source();
+    let mut is_parse = false;
+    while let Some(error) = source {
+        let text = error.to_string();
+        is_parse |= text.contains("invalid HTTP") || text.contains("message head is too large");
+        is_parse &= !is_of_system(error);
+        source = error.source();
+    }
+    is_parse.then_some(Fault::Parse)
+}
+
+/// The message of the first cause.
+fn innermost(error: &dyn Error) -> String {
+    let mut last = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        last = error.to_string();
+        source = error.source();
+    }
+    last
+}

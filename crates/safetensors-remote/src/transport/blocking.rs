@@ -1,0 +1,130 @@
+//! Blocking requests, with `ureq`.
+
+use super::{CONNECTION, PIECE, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
+use crate::error::RemoteErrorKind;
+use crate::exchange::{Failure, Head, Request};
+use crate::options::Options;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body as UreqBody, BodyReader, Error, Proxy, Timeout};
+
+pub(crate) struct Transport {
+    agent: Agent,
+}
+
+/// The body of a reply.
+pub(crate) struct Body {
+    reader: BodyReader<'static>,
+    limits: Limits,
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    connect: Duration,
+    idle: Duration,
+}
+
+impl Transport {
+    pub(crate) fn new(options: &Options) -> Result<Self, RemoteErrorKind> {
+        let mut tls = TlsConfig::builder();
+        if let Some(pem) = ca_file(options)? {
+            let roots: Vec<Certificate<'static>> = parse_pem(&pem)
+                .filter_map(|item| match item {
+                    Ok(PemItem::Certificate(certificate)) => Some(certificate),
+                    _ => None,
+                })
+                .collect();
+            if roots.is_empty() {
+                return Err(bad_certificates(options));
+            }
+            tls = tls.root_certs(RootCerts::Specific(Arc::new(roots)));
+        }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .tls_config(tls.build())
+            .timeout_connect(Some(options.connect_timeout))
+            .timeout_per_read(Some(options.idle_timeout))
+            .timeout_per_write(Some(options.idle_timeout))
+            // Not more than the longest head: after an interim reply, what follows it counts as its head.
+            .input_buffer_size(PIECE)
+            .max_idle_connections_per_host(options.parallel.max(1))
+            .build();
+        Ok(Self { agent: config.new_agent() })
+    }
+
+    /// Sends a request, and waits for the head of the reply for at most this long.
+    pub(crate) fn send(
+        &self,
+        request: &Request,
+        options: &Options,
+        limit: Duration,
+    ) -> Result<(Head, Body), Failure> {
+        let limits = Limits { connect: options.connect_timeout, idle: options.idle_timeout };
+        let proxy = match options.proxies.proxy_for(&request.url).map(Proxy::new) {
+            None => None,
+            Some(Ok(proxy)) => Some(proxy),
+            Some(Err(_)) => return Err(bad_proxy()),
+        };
+        let get = self.agent.get(request.url.as_text());
+        let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
+        let get = get.config().proxy(proxy).timeout_recv_response(Some(limit)).build();
+        let response = get.call().map_err(|error| limits.failure(error))?;
+        let (parts, body) = response.into_parts();
+        let head = Head { status: parts.status.as_u16(), headers: parts.headers };
+        Ok((head, Body { reader: UreqBody::into_reader(body), limits }))
+    }
+}
+
+impl Body {
+    /// Replaces `piece` with the next bytes of the body, and returns how many: 0 at its end.
+    pub(crate) fn next(&mut self, piece: &mut Vec<u8>) -> Result<usize, Failure> {
+        piece.resize(PIECE, 0);
+        let outcome = loop {
+            match self.reader.read(piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome,
+            }
+        };
+        piece.truncate(*outcome.as_ref().unwrap_or(&0));
+        outcome.map_err(|error| self.limits.failure(error.into()))
+    }
+}
+
+pub(crate) fn sleep(delay: Duration) {
+    std::thread::sleep(delay);
+}
+
+fn bad_proxy() -> Failure {
+    let reason = "the proxy in the environment is not a URL".to_owned();
+    Failure { kind: RemoteErrorKind::Setup { reason }, is_transient: false }
+}
+
+impl Limits {
+    fn failure(self, error: Error) -> Failure {
+        match error {
+            Error::Timeout(Timeout::Connect | Timeout::Resolve) => timeout(CONNECTION, self.connect),
+            Error::Timeout(_) => timeout(REPLY, self.idle),
+            Error::HostNotFound => network("the host was not found".into(), false),
+            Error::ConnectionFailed => network("the host cannot be reached".into(), false),
+            Error::Io(error) => of_system(&error),
+            Error::Rustls(error) => network(format!("TLS: {error}"), false),
+            Error::Tls(error) => network(format!("TLS: {error}"), false),
+            Error::ConnectProxyFailed(error) => network(format!("the proxy: {error}"), false),
+            Error::LargeResponseHeader(len, limit) => {
+                unreadable(format!("its head has {len} bytes, the limit is {limit}"))
+            }
+            error => unreadable(error.to_string()),
+        }
+    }
+}
+
+fn of_system(error: &io::Error) -> Failure {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, InvalidData, NetworkUnreachable};
+    let is_final = [ConnectionRefused, HostUnreachable, InvalidData, NetworkUnreachable];
+    network(error.to_string(), !is_final.contains(&error.kind()))
+}

@@ -1,0 +1,42 @@
+//! The two transports. Each sends a request, and reads a body piece by piece; neither decides anything.
+
+#[cfg(feature = "async")]
+pub(crate) mod asynchronous;
+pub(crate) mod blocking;
+
+use crate::error::RemoteErrorKind;
+use crate::exchange::Failure;
+use crate::options::Options;
+use std::time::Duration;
+
+/// The most bytes that a blocking read takes from a body.
+const PIECE: usize = 1 << 16;
+
+pub(crate) const CONNECTION: &str = "a connection";
+pub(crate) const REPLY: &str = "the next bytes";
+
+fn timeout(waiting_for: &'static str, limit: Duration) -> Failure {
+    Failure { kind: RemoteErrorKind::Timeout { waiting_for, limit }, is_transient: true }
+}
+
+fn network(reason: String, is_transient: bool) -> Failure {
+    Failure { kind: RemoteErrorKind::Network { reason }, is_transient }
+}
+
+fn unreadable(reason: String) -> Failure {
+    Failure { kind: RemoteErrorKind::Reply { reason }, is_transient: false }
+}
+
+/// The certificates that replace the roots of Mozilla.
+fn ca_file(options: &Options) -> Result<Option<Vec<u8>>, RemoteErrorKind> {
+    let Some(path) = &options.ca_file else { return Ok(None) };
+    let read = std::fs::read(path);
+    read.map(Some).map_err(|error| RemoteErrorKind::Setup {
+        reason: format!("the certificates in {} cannot be read: {error}", path.display()),
+    })
+}
+
+fn bad_certificates(options: &Options) -> RemoteErrorKind {
+    let path = options.ca_file.as_ref().map_or(String::new(), |path| path.display().to_string());
+    RemoteErrorKind::Setup { reason: format!("{path} has no certificate in PEM") }
+}

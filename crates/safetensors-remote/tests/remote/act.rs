@@ -1,0 +1,69 @@
+//! What a test does with a model.
+
+use super::{Client, ReadAt, RemoteModel, form};
+use crate::cases::{Seen, Step};
+use crate::server::File;
+use embedded_safetensors::ReadError;
+use safetensors_remote::{Location, Options, RemoteError};
+
+/// Opens a model in one file, takes these steps, and compares all bytes with those of the file.
+#[form]
+pub async fn act(options: Options, location: &str, steps: &[Step], file: &File) -> Result<(), RemoteError> {
+    let client = Client::new(options)?;
+    let mut model = RemoteModel::open(&client, &Location::parse(location)?).await?;
+    assert_eq!(model.files()[0].header(), file.beginning, "the header");
+    for &step in steps {
+        match step {
+            Step::Tensor(name) => {
+                let part = model.file_of(name).expect("the tensor");
+                let bytes = part.read(name).await?;
+                assert!(bytes == Some(file.tensor(name)), "the bytes of {name}");
+            }
+            Step::Pieces(start, end, len) => {
+                let remote = model.files_mut()[0].file();
+                let (mut at, mut buffer) = (start, vec![0; len]);
+                while at < end.min(file.len) {
+                    let read = remote.read_at(at, &mut buffer).await?;
+                    assert!(read > 0 && buffer[..read] == file.bytes(at, at + read as u64), "byte {at}");
+                    at += read as u64;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Opens a model, and returns the names of its files, its tensors and its parameters.
+#[form]
+pub async fn look(options: Options, location: &str) -> Result<Seen, RemoteError> {
+    let client = Client::new(options)?;
+    let model = RemoteModel::open(&client, &Location::parse(location)?).await?;
+    let config = model.config().await?;
+    Ok(Seen {
+        files: model.files().iter().map(|file| file.name().to_owned()).collect(),
+        tensors: model.files().iter().map(|file| file.index().len()).sum(),
+        parameters: model.parameters(config.as_ref()).total(),
+        has_config: config.is_some(),
+    })
+}
+
+/// Reads one tensor of a model through the core: its values, in chunks of 1000 bytes.
+#[form]
+pub async fn values(options: Options, location: &str, tensor: &str) -> Result<Vec<u8>, RemoteError> {
+    let client = Client::new(options)?;
+    let mut model = RemoteModel::open(&client, &Location::parse(location)?).await?;
+    let file = model.file_of(tensor).expect("the tensor");
+    assert!(file.expect(tensor) && !file.expect("no such tensor"));
+    let info = file.index().find(tensor).unwrap().unwrap().info().unwrap();
+    let mut core = file.model().await.expect("a valid header");
+    let mut reader = core.reader(&info).unwrap();
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 1000]);
+    loop {
+        match reader.next_chunk(&mut buffer).await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(chunk),
+            Ok(None) => return Ok(bytes),
+            Err(ReadError::Source(error)) => return Err(error),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Behaviours of servers: a line for each, with the outcome, the requests and the most bytes.
+
+mod rows;
+
+use crate::server::{File, Request, Server, Wire};
+use safetensors_remote::{Hub, Options, RemoteError};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is done after the model has been opened.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Reads a tensor.
+    Tensor(&'static str),
+    /// Reads from one offset to another one, so many bytes at a time.
+    Pieces(u64, u64, usize),
+}
+
+/// What a model looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub files: Vec<String>,
+    pub tensors: usize,
+    pub parameters: u64,
+    pub has_config: bool,
+}
+
+/// Calls both forms with equal outcomes, and returns one of them.
+pub fn look(options: Options, location: &str) -> Result<Seen, RemoteError> {
+    let seen = crate::blocking::look(options.clone(), location);
+    #[cfg(feature = "async")]
+    {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let other = runtime.block_on(crate::asynchronous::look(options, location));
+        let texts = [&seen, &other].map(|seen| seen.as_ref().map_err(ToString::to_string));
+        assert_eq!(texts[0], texts[1]);
+    }
+    seen
+}
+
+/// How often [`look`] opens a model.
+pub const FORMS: usize = if cfg!(feature = "async") { 2 } else { 1 };
+
+type Serve = fn(&File, &Request, &mut Wire) -> io::Result<()>;
+
+/// One behaviour.
+pub struct Row {
+    name: &'static str,
+    serve: Serve,
+    file: File,
+    steps: Vec<Step>,
+    options: fn(&mut Options, &Server),
+    /// Words of the error; `None` if all goes well.
+    error: Option<&'static str>,
+    requests: usize,
+    /// The most bytes that the server may have sent.
+    bytes: u64,
+    /// The connections of the blocking form; the other one may open one while it puts another one aside.
+    connections: Option<usize>,
+    check: fn(&Server),
+}
+
+/// The header of most files, and their length.
+pub const HEADER: usize = 200;
+pub const LEN: u64 = 300_000;
+/// What the heads of replies take.
+pub const HEADS: u64 = 3000;
+
+impl Row {
+    fn new(name: &'static str, requests: usize, serve: Serve) -> Self {
+        Self {
+            name,
+            serve,
+            file: File::with_header(HEADER, LEN - HEADER as u64),
+            steps: Vec::new(),
+            options: |_, _| {},
+            error: None,
+            requests,
+            bytes: LEN + HEADS,
+            connections: None,
+            check: |_| {},
+        }
+    }
+
+    fn file(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
+    fn then(self, steps: &[Step]) -> Self {
+        Self { steps: steps.to_vec(), ..self }
+    }
+
+    fn with(self, options: fn(&mut Options, &Server)) -> Self {
+        Self { options, ..self }
+    }
+
+    fn fails(self, error: &'static str) -> Self {
+        Self { error: Some(error), ..self }
+    }
+
+    fn sends(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    fn over(self, connections: usize) -> Self {
+        Self { connections: Some(connections), ..self }
+    }
+
+    fn check(self, check: fn(&Server)) -> Self {
+        Self { check, ..self }
+    }
+
+    fn start(&self) -> Server {
+        let (serve, file) = (self.serve, Arc::new(self.file.clone()));
+        Server::new(move |request, wire| serve(&file, request, wire))
+    }
+
+    fn options(&self, server: &Server) -> Options {
+        let mut options = options();
+        (self.options)(&mut options, server);
+        options
+    }
+
+    /// Compares what happened with this line.
+    fn judge(
+        &self,
+        is_blocking: bool,
+        server: &Server,
+        outcome: &Result<(), RemoteError>,
+        took: Duration,
+    ) -> Option<String> {
+        let text = outcome.as_ref().err().map(ToString::to_string);
+        let is_expected = match (&text, self.error) {
+            (None, None) => true,
+            (Some(text), Some(words)) => {
+                text.contains(words)
+                    && text.starts_with("http://127.0.0.1:")
+                    && !text.contains("secret")
+                    && !text.contains('\n')
+            }
+            _ => false,
+        };
+        let (requests, sent) = (server.requests().len(), server.sent());
+        let is_good = is_expected && requests == self.requests && sent <= self.bytes && took < LONGEST;
+        let is_good =
+            is_good && (!is_blocking || self.connections.is_none_or(|it| it == server.connections()));
+        let checked = catch_unwind(AssertUnwindSafe(|| (self.check)(server))).is_ok();
+        let report = || format!("{}: {text:?}, {requests} requests, {sent} bytes, {took:?}", self.name);
+        (!is_good || !checked).then(report)
+    }
+}
+
+/// No behaviour may keep a client for longer.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Takes the steps of all lines with a client of one form.
+fn try_all(is_blocking: bool, act: impl Fn(Options, &str, &[Step], &File) -> Result<(), RemoteError>) {
+    let mut wrong = Vec::new();
+    for row in rows::all() {
+        let server = row.start();
+        let begun = Instant::now();
+        let outcome = act(row.options(&server), &server.url("/m"), &row.steps, &row.file);
+        wrong.extend(row.judge(is_blocking, &server, &outcome, begun.elapsed()));
+    }
+    assert!(wrong.is_empty(), "{} behaviours:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Options with short delays, and with times that a busy computer keeps.
+pub fn options() -> Options {
+    Options {
+        retries: 2,
+        retry_delay: Duration::from_millis(2),
+        max_retry_delay: Duration::from_millis(1500),
+        connect_timeout: Duration::from_secs(2),
+        idle_timeout: Duration::from_secs(10),
+        header_timeout: Duration::from_secs(20),
+        hub: Hub { endpoint: "http://127.0.0.9:1".into(), ..Hub::default() },
+        ..Options::new()
+    }
+}
+
+#[test]
+fn blocking_client_copes_with_every_server() {
+    try_all(true, crate::blocking::act);
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn asynchronous_client_copes_with_every_server() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    try_all(false, |options, url, steps, file| {
+        runtime.block_on(crate::asynchronous::act(options, url, steps, file))
+    });
+}
+
+#[test]
+fn at_least_40_behaviours_with_names_of_their_own() {
+    let rows = rows::all();
+    let names: std::collections::HashSet<_> = rows.iter().map(|row| row.name).collect();
+    assert!(names.len() == rows.len() && rows.len() >= 40, "{}", rows.len());
+}

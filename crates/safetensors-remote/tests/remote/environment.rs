@@ -1,0 +1,112 @@
+//! What the environment says: proxies and certificates. Each test starts this program again.
+
+use crate::server::{File, Server, part};
+use safetensors_remote::Options;
+use std::process::Command;
+
+const URL: &str = "SAFETENSORS_REMOTE_TEST_URL";
+
+/// Not a test by itself: prints what the environment leads to, for the tests below.
+#[test]
+fn child() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let options = Options { retries: 0, ..Options::from_env() };
+    match crate::blocking::look(options.clone(), &url) {
+        Ok(seen) => println!("seen {seen:?}"),
+        Err(error) => println!("error {error}"),
+    }
+    #[cfg(feature = "async")]
+    {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        match runtime.block_on(crate::asynchronous::look(options, &url)) {
+            Ok(seen) => println!("seen {seen:?}"),
+            Err(error) => println!("error {error}"),
+        }
+    }
+}
+
+/// Opens a model in a process with only these variables, and returns the lines of both forms.
+fn open(url: &str, variables: &[(&str, &str)]) -> Vec<String> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "environment::child", "--nocapture"]).env_clear().env(URL, url);
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<String> = text
+        .lines()
+        .filter(|line| line.starts_with("seen") || line.starts_with("error"))
+        .map(Into::into)
+        .collect();
+    assert_eq!(lines.len(), crate::cases::FORMS, "{text}");
+    lines
+}
+
+/// A server that is asked as a proxy gets the entire URL.
+fn proxy() -> Server {
+    let file = File::with_header(200, 1000);
+    Server::new(move |request, wire| match request.path.as_str() {
+        "http://model.invalid/m" => part(&file, request).send(wire),
+        path => panic!("{path}"),
+    })
+}
+
+/// The blocking form asks for a tunnel, the other one for the URL.
+#[test]
+fn http_goes_through_the_proxy() {
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        let file = File::with_header(200, 1000);
+        let server = Server::new(move |request, wire| match request.path.as_str() {
+            // A tunnel, which here ends at the proxy itself.
+            "model.invalid:80" => wire.write(b"HTTP/1.1 200 OK\r\n\r\n"),
+            path if path.ends_with("/m") => part(&file, request).send(wire),
+            _ => crate::server::Reply::new(&File::of("")).status(404).send(wire),
+        });
+        let lines = open("http://model.invalid/m", &[(name, &server.url(""))]);
+        assert!(lines.iter().all(|line| line.contains("tensors: 2")), "{name}: {lines:?}");
+        let is_asked_for = |request: &crate::server::Request| request.path.contains("model.invalid");
+        assert!(server.requests().iter().filter(|request| is_asked_for(request)).count() >= 1);
+    }
+}
+
+#[test]
+fn no_proxy_is_honoured() {
+    let server = proxy();
+    let lines = open("http://model.invalid/m", &[("HTTP_PROXY", &server.url("")), ("NO_PROXY", ".invalid")]);
+    assert!(lines.iter().all(|line| line.starts_with("error http://model.invalid/m: ")), "{lines:?}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_proxy_of_another_kind_is_an_error() {
+    let lines = open("http://model.invalid/m", &[("ALL_PROXY", "socks5://user:secret@h:1")]);
+    assert!(lines.iter().all(|line| line.contains("socks5://h:1") && !line.contains("secret")), "{lines:?}");
+}
+
+/// The proxy is asked to connect to the host, and never sees the request.
+#[test]
+fn https_is_tunnelled_through_the_proxy() {
+    let server = Server::new(|request, wire| {
+        assert_eq!(request.path, "model.invalid:443");
+        wire.is_closed = true;
+        wire.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+    });
+    let lines =
+        open("https://model.invalid/m", &[("HTTPS_PROXY", &server.url("")), ("HF_TOKEN", "hf_secret")]);
+    assert!(
+        lines.iter().all(|line| line.starts_with("error https://model.invalid/m: the connection failed"))
+    );
+    assert_eq!(server.requests().len(), crate::cases::FORMS);
+    assert!(server.requests().iter().all(|request| request.header("authorization").is_none()));
+}
+
+#[test]
+fn certificates_that_cannot_be_read_are_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.pem");
+    std::fs::write(&empty, "no certificate").unwrap();
+    for (path, words) in
+        [("/no/such/file.pem", "cannot be read"), (empty.to_str().unwrap(), "no certificate in PEM")]
+    {
+        let lines = open("https://model.invalid/m", &[("SSL_CERT_FILE", path)]);
+        assert!(lines.iter().all(|line| line.contains(words)), "{lines:?}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Models in several files.
+
+use crate::cases::{FORMS, look, options};
+use crate::hub::{at, serve};
+use crate::server::{File, Server, part};
+use safetensors_remote::{Options, RemoteErrorKind};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A shard with so many tensors, whose names begin with this text.
+fn shard(prefix: &str, tensors: usize) -> File {
+    let mut header = String::from("{");
+    for number in 0..tensors {
+        let comma = if number == 0 { "" } else { "," };
+        let (begin, end) = (number, number + 1);
+        write!(
+            header,
+            r#"{comma}"{prefix}{number}":{{"dtype":"U8","shape":[1],"data_offsets":[{begin},{end}]}}"#
+        )
+        .unwrap();
+    }
+    File::new(&(header + "}"), tensors as u64)
+}
+
+/// An index of shards and the beginnings of their tensors' names.
+fn index(shards: &[(&str, &str)], tensors: usize) -> File {
+    let mut text = String::from(r#"{"metadata":{"total_size":1},"weight_map":{"#);
+    for (number, (name, prefix)) in shards.iter().enumerate() {
+        for tensor in 0..tensors {
+            let comma = if number + tensor == 0 { "" } else { "," };
+            write!(text, r#"{comma}"{prefix}{tensor}":"{name}""#).unwrap();
+        }
+    }
+    File::of(text + "}}")
+}
+
+const INDEX: &str = "/o/n/resolve/main/model.safetensors.index.json";
+
+fn url(name: &str) -> String {
+    format!("/o/n/resolve/main/{name}")
+}
+
+fn patient(server: &Server) -> Options {
+    Options { header_timeout: Duration::from_secs(60), idle_timeout: Duration::from_secs(10), ..at(server) }
+}
+
+#[test]
+fn a_model_in_two_files() {
+    let list = [("s1.safetensors", "a"), ("s2.safetensors", "b")];
+    let files = vec![(INDEX, index(&list, 3))];
+    let paths = list.map(|(name, _)| url(name));
+    let shards = paths.iter().zip(list).map(|(path, (_, prefix))| (path.as_str(), shard(prefix, 3)));
+    let server = serve(files.into_iter().chain(shards).collect());
+    let seen = look(at(&server), "hf://o/n").unwrap();
+    assert_eq!(seen.files, ["s1.safetensors", "s2.safetensors"]);
+    assert_eq!((seen.tensors, seen.parameters), (6, 6));
+    // The file, the index, two shards, the configuration.
+    assert_eq!(server.requests().len(), 5 * FORMS);
+    assert_eq!(look(options(), &server.url(INDEX)).unwrap().tensors, 6);
+}
+
+/// An index of 12 MB and one of 24 MB, whose names have 400 and 800 bytes.
+#[test]
+fn indexes_over_10_and_20_megabytes() {
+    for (width, least) in [(400, 10_000_000), (800, 20_000_000)] {
+        let prefixes = ["a", "b", "c", "d"].map(|letter| letter.repeat(width));
+        let names = ["s1.safetensors", "s2.safetensors", "s3.safetensors", "s4.safetensors"];
+        let list: Vec<(&str, &str)> = names.into_iter().zip(prefixes.iter().map(String::as_str)).collect();
+        let tensors = 7000;
+        let list_file = index(&list, tensors);
+        assert!(list_file.len > least, "{}", list_file.len);
+        let paths = names.map(url);
+        let mut files: Vec<(&str, File)> = vec![(INDEX, list_file)];
+        files.extend(
+            paths.iter().zip(&prefixes).map(|(path, prefix)| (path.as_str(), shard(prefix, tensors))),
+        );
+        let server = serve(files);
+        let seen = look(patient(&server), "hf://o/n").unwrap();
+        assert_eq!((seen.tensors, seen.parameters), (4 * tensors, 4 * tensors as u64));
+    }
+}
+
+#[test]
+fn an_index_has_a_limit() {
+    let list = index(&[("s1.safetensors", "a")], 20);
+    for length_is_known in [true, false] {
+        let file = list.clone();
+        let server = Server::new(move |request, wire| match length_is_known {
+            true => part(&file, request).send(wire),
+            false => crate::server::Reply::new(&file).chunked().send(wire),
+        });
+        let limited = Options { max_index: list.len - 1, ..options() };
+        let error = look(limited, &server.url("/m.safetensors.index.json")).unwrap_err();
+        assert!(matches!(error.kind(), RemoteErrorKind::TooLarge { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_index_is_said() {
+    let two = [("s1.safetensors", "a"), ("s2.safetensors", "b")];
+    for (text, shards, words) in [
+        (index(&two, 2), vec![("s1.safetensors", shard("a", 2))], "\"s2.safetensors\", which does not exist"),
+        (index(&two[..1], 2), vec![("s1.safetensors", shard("a", 1))], "\"a1\" is not in s1.safetensors"),
+        (index(&two[..1], 2), vec![("s1.safetensors", shard("a", 3))], "\"a2\" of s1.safetensors is not in"),
+        (
+            index(&two, 1),
+            vec![("s1.safetensors", shard("b", 1)), ("s2.safetensors", shard("a", 1))],
+            "\"b0\" is in s1.safetensors, but the index says s2.safetensors",
+        ),
+        (File::of("{"), vec![], "the index is invalid"),
+        (index(&[("../s.safetensors", "a")], 1), vec![], "it leads out of its directory"),
+        (index(&[("/s.safetensors", "a")], 1), vec![], "it is absolute"),
+        (index(&[("https://h/s.safetensors", "a")], 1), vec![], "it is a URL"),
+        (index(&two[..1], 1), vec![("s1.safetensors", File::of("{}{}{}{}{}"))], "the header claims"),
+    ] {
+        let paths: Vec<String> = shards.iter().map(|(name, _)| url(name)).collect();
+        let mut files = vec![(INDEX, text)];
+        files.extend(paths.iter().zip(shards).map(|(path, (_, shard))| (path.as_str(), shard)));
+        let server = serve(files);
+        let error = look(at(&server), "hf://o/n").unwrap_err().to_string();
+        assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
+    }
+}
+
+/// A percent-encoded name is a name, not a path.
+#[test]
+fn names_of_shards_are_encoded() {
+    let name = "%2e%2e%2fsecret.safetensors";
+    let server = serve(vec![
+        (INDEX, index(&[(name, "a")], 1)),
+        ("/o/n/resolve/main/%252e%252e%252fsecret.safetensors", shard("a", 1)),
+    ]);
+    assert_eq!(look(at(&server), "hf://o/n").unwrap().tensors, 1);
+}
+
+#[test]
+fn headers_are_read_in_parallel_with_a_limit() {
+    let names: Vec<String> = (0..24).map(|number| format!("s{number}.safetensors")).collect();
+    let prefixes: Vec<String> = (0..24).map(|number| format!("t{number}.")).collect();
+    let list: Vec<(&str, &str)> =
+        names.iter().map(String::as_str).zip(prefixes.iter().map(String::as_str)).collect();
+    let mut files: HashMap<String, File> =
+        list.iter().map(|(name, prefix)| (url(name), shard(prefix, 2))).collect();
+    files.insert(INDEX.into(), index(&list, 2));
+    let server = Server::new(move |request, wire| {
+        std::thread::sleep(Duration::from_millis(40));
+        part(&files[&request.path], request).send(wire)
+    });
+    let options = Options { parallel: 6, ..options() };
+    let seen = crate::blocking::look(options, &server.url(INDEX));
+    // There is no configuration: the server breaks off.
+    drop(seen);
+    assert!((2..=6).contains(&server.peak()), "{}", server.peak());
+    let shards = server.requests().iter().filter(|request| request.path.contains("/s")).count();
+    assert_eq!(shards, 24);
+}
