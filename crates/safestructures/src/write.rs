@@ -172,10 +172,10 @@ pub const fn metadata(schema: &str) -> [(&'static str, &str); 2] {
 /// # Errors
 /// [`ErrorKind::Text`] when `text` is too small, with the bytes needed; [`ErrorKind::Frames`] when there are
 /// too few frames; [`ErrorKind::KeyType`] for a key that is a container, a tensor or a type of one's own;
-/// [`ErrorKind::SameName`] for two keys or fields of one name, such as the integer 1 and the text `1`, or keys
-/// that are equal in Python;
-/// [`ErrorKind::OwnName`] for a type of one's own whose name the package knows; [`ErrorKind::Json`] and the
-/// other kinds of wrong JSON, of the class `File`, when its value is not JSON; [`ErrorKind::Depth`] when there are more levels than can be read again, which are 62.
+/// [`ErrorKind::SameName`] for two keys or fields of one name, such as the integer 1 and the text `1`, or
+/// keys that are equal in Python; [`ErrorKind::OwnName`] for a type of one's own whose name the package
+/// knows; [`ErrorKind::Json`] and the other kinds of wrong JSON, of the class `File`, when its value is not
+/// JSON; [`ErrorKind::Depth`] when there are more levels than can be read again, which are 62.
 /// The offset is the byte of the schema that would have been next.
 ///
 /// Each key is compared with those before it in its container.
