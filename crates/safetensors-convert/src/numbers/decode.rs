@@ -1,12 +1,11 @@
 //! Decodes the bytes of elements to numbers, with the library: each chunk is passed to it as a file with
 //! one tensor.
 
-use super::Number;
-use embedded_safetensors::{Dtype, ReadError, View, values::Element};
-use std::convert::Infallible;
+use embedded_safetensors::{Dtype, View, values::Element};
 use std::io;
 
 /// Decodes chunks of whole elements of one dtype.
+#[derive(Clone)]
 pub struct Decoder {
     dtype: Dtype,
     file: Vec<u8>,
@@ -18,21 +17,21 @@ impl Decoder {
         Self { dtype, file: Vec::new() }
     }
 
-    /// Appends the numbers of the elements.
+    /// Decodes all elements, rounded if `T` cannot represent them.
     ///
     /// # Errors
     /// The bytes are not whole elements.
-    pub fn decode(&mut self, bytes: &[u8], numbers: &mut Vec<Number>) -> io::Result<()> {
-        self.frame(bytes);
-        match self.dtype {
-            Dtype::U64 => self.turn(0u64, numbers),
-            dtype if is_integer(dtype) => self.turn(0i64, numbers),
-            _ => self.turn(0f64, numbers),
-        }
-        .map_err(io::Error::other)
+    pub fn decode<T: Element + Copy + Default>(
+        &mut self,
+        bytes: &[u8],
+        values: &mut Vec<T>,
+    ) -> io::Result<()> {
+        values.resize(self.frame(bytes), T::default());
+        self.read(values).map_err(io::Error::other)
     }
 
-    fn frame(&mut self, bytes: &[u8]) {
+    /// Makes a file with one tensor of these bytes. Returns the number of elements.
+    fn frame(&mut self, bytes: &[u8]) -> usize {
         let (len, bits) = (bytes.len(), usize::from(self.dtype.bits()));
         let (name, elements) = (self.dtype.name(), len * 8 / bits);
         let header =
@@ -41,16 +40,16 @@ impl Decoder {
         self.file.extend((header.len() as u64).to_le_bytes());
         self.file.extend(header.as_bytes());
         self.file.extend(bytes);
+        elements
     }
 
-    fn turn<T: Element + Into<Number>>(&self, zero: T, numbers: &mut Vec<Number>) -> Result<(), String> {
+    fn read<T: Element + Copy>(&self, mut values: &mut [T]) -> Result<(), String> {
         let view = View::parse(&self.file).map_err(|error| error.to_string())?;
         let tensor = view.tensor("t").map_err(|error| error.to_string())?;
-        let mut reader = tensor.reader().values();
-        let mut values = [zero; 256];
-        let sentence = |error: ReadError<Infallible>| error.to_string();
-        while let values @ [_, ..] = reader.read(&mut values).map_err(sentence)? {
-            numbers.extend(values.iter().map(|&value| value.into()));
+        let mut reader = tensor.reader().values().rounded();
+        while !values.is_empty() {
+            let read = reader.read(values).map_err(|error| error.to_string())?.len();
+            values = values.get_mut(read..).unwrap_or_default();
         }
         Ok(())
     }
