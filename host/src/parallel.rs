@@ -197,11 +197,16 @@ mod tests {
                 assert!(open <= 2 * count, "{open} items are open");
                 Ok::<_, &str>(items.next())
             };
-            let taken = stream(count, next, |item| item, |item: u32| {
-                open.fetch_sub(1, Ordering::Relaxed);
-                seen.push(item);
-                Ok(())
-            });
+            let taken = stream(
+                count,
+                next,
+                |item| item,
+                |item: u32| {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                    seen.push(item);
+                    Ok(())
+                },
+            );
             assert_eq!((taken, seen), (Ok(()), (0..100).collect()));
         }
     }

@@ -29,6 +29,9 @@ macro_rules! blocks {
 
             /// A way to round values to elements.
             pub trait Round: Copy {
+                /// Whether each element has the value that was rounded.
+                const IS_EXACT: bool = false;
+
                 /// Whether the value becomes a finite element; otherwise it may.
                 fn holds(&self, value: $float) -> bool;
 
@@ -41,67 +44,57 @@ macro_rules! blocks {
                 $float::from_bits(((exponent + $bias).unsigned_abs() as $bits) << $mantissa)
             }
 
-            /// Rounds to a float with a shorter mantissa.
+            /// Rounds to a float with a shorter mantissa. If its exponents are not `NARROW`, they are those of
+            /// the values, so that subnormal values are rounded like all others. It may have a `MINUS_ZERO`.
             #[derive(Clone, Copy)]
-            pub struct ToFloat {
+            pub struct ToFloat<const NARROW: bool, const MINUS_ZERO: bool> {
                 shift: u32,
                 /// The difference of the biases, in the bits of an element.
                 rebias: $bits,
-                /// The bits of the smallest value with a normal element, and of the largest one.
-                normal: $bits,
-                largest: $bits,
+                /// The smallest value with a normal element, and the largest one.
+                normal: $float,
+                largest: $float,
                 /// A sum with this number has the unit of subnormal elements as its last bit.
                 magic: $float,
                 sign: u32,
-                has_minus_zero: bool,
             }
 
-            impl ToFloat {
-                /// Creates it; `None` if the format has no shorter mantissa.
-                pub fn new(format: &Format) -> Option<Self> {
-                    let (mantissa, bias) = (format.mantissa, format.bias);
-                    let shift = u32::checked_sub($mantissa, mantissa).filter(|shift| *shift > 0)?;
-                    let rebias = ($bias - bias).unsigned_abs() as $bits;
-                    let narrow = bias != $bias;
-                    Some(Self {
+            impl<const NARROW: bool, const MINUS_ZERO: bool> ToFloat<NARROW, MINUS_ZERO> {
+                fn new(format: &Format) -> Self {
+                    let shift = $mantissa - format.mantissa;
+                    Self {
                         shift,
-                        rebias: rebias << mantissa,
-                        // With the same exponents, subnormal values are rounded like all others.
-                        normal: if narrow { power(1 - bias).to_bits() } else { 0 },
-                        largest: (format.largest_value() as $float).to_bits(),
-                        magic: if narrow { power(1 - bias + shift.cast_signed()) } else { 0.0 },
-                        sign: $bits::BITS - 1 - format.exponent - mantissa,
-                        has_minus_zero: format.special != Special::NanIsMinusZero,
-                    })
+                        rebias: $bits::from(($bias - format.bias).unsigned_abs()) << format.mantissa,
+                        normal: power(1 - format.bias),
+                        largest: format.largest_value() as $float,
+                        magic: if NARROW { power(1 - format.bias + shift.cast_signed()) } else { 0.0 },
+                        sign: $bits::BITS - 1 - format.exponent - format.mantissa,
+                    }
                 }
             }
 
-            impl Round for ToFloat {
+            impl<const NARROW: bool, const MINUS_ZERO: bool> Round for ToFloat<NARROW, MINUS_ZERO> {
                 #[inline(always)]
                 fn holds(&self, value: $float) -> bool {
-                    value.to_bits() & !SIGN <= self.largest
+                    value.abs() <= self.largest
                 }
 
                 #[inline(always)]
                 fn round(&self, value: $float) -> ($bits, $float) {
                     let (magnitude, sign) = (value.to_bits() & !SIGN, value.to_bits() & SIGN);
                     let half = (1 << (self.shift - 1)) - 1 + (magnitude >> self.shift & 1);
-                    let rounded = (magnitude.wrapping_add(half)) >> self.shift;
-                    let moved = $float::from_bits(magnitude) + self.magic;
-                    let is_normal = magnitude >= self.normal;
-                    let element = if is_normal {
-                        rounded.wrapping_sub(self.rebias)
-                    } else {
-                        moved.to_bits().wrapping_sub(self.magic.to_bits())
-                    };
-                    let size = if is_normal {
-                        $float::from_bits(rounded << self.shift)
-                    } else {
-                        moved - self.magic
-                    };
-                    let has_sign = self.has_minus_zero | (element != 0);
-                    let sign_bit = if has_sign { sign >> self.sign } else { 0 };
-                    (element | sign_bit, $float::from_bits(size.to_bits() | sign))
+                    let units = magnitude.wrapping_add(half) >> self.shift;
+                    let mut element = units.wrapping_sub(self.rebias);
+                    let mut rounded = $float::from_bits(units << self.shift);
+                    if NARROW {
+                        let moved = value.abs() + self.magic;
+                        let is_normal = value.abs() >= self.normal;
+                        let subnormal = moved.to_bits().wrapping_sub(self.magic.to_bits());
+                        element = if is_normal { element } else { subnormal };
+                        rounded = if is_normal { rounded } else { moved - self.magic };
+                    }
+                    let sign_bit = if !MINUS_ZERO && element == 0 { 0 } else { sign >> self.sign };
+                    (element | sign_bit, $float::from_bits(rounded.to_bits() | sign))
                 }
             }
 
@@ -140,6 +133,8 @@ macro_rules! blocks {
             pub struct Same;
 
             impl Round for Same {
+                const IS_EXACT: bool = true;
+
                 #[inline(always)]
                 fn holds(&self, value: $float) -> bool {
                     value.is_finite()
@@ -148,6 +143,24 @@ macro_rules! blocks {
                 #[inline(always)]
                 fn round(&self, value: $float) -> ($bits, $float) {
                     (value.to_bits(), value)
+                }
+            }
+
+            /// Rounds to `f32`.
+            #[derive(Clone, Copy)]
+            pub struct ToSingle;
+
+            impl Round for ToSingle {
+                #[inline(always)]
+                fn holds(&self, value: $float) -> bool {
+                    value.abs() <= f32::MAX as $float
+                }
+
+                #[allow(clippy::cast_possible_truncation)]
+                #[inline(always)]
+                fn round(&self, value: $float) -> ($bits, $float) {
+                    let single = value as f32;
+                    ($bits::from(single.to_bits()), single as $float)
                 }
             }
 
@@ -166,10 +179,21 @@ macro_rules! blocks {
                         Kind::Integer { least, largest } => {
                             cast_all(ToInteger::new(least, largest), cast, values, out, number)
                         }
-                        Kind::Float(format) => match ToFloat::new(&format) {
-                            Some(round) => cast_all(round, cast, values, out, number),
-                            None => cast_all(Same, cast, values, out, number),
-                        },
+                        Kind::Float(format) if format.mantissa == $mantissa => {
+                            cast_all(Same, cast, values, out, number)
+                        }
+                        Kind::Float(format) if format.mantissa == f32::MANTISSA_DIGITS - 1 => {
+                            cast_all(ToSingle, cast, values, out, number)
+                        }
+                        Kind::Float(format) if format.bias == $bias => {
+                            cast_all(ToFloat::<false, true>::new(&format), cast, values, out, number)
+                        }
+                        Kind::Float(format) if format.special == Special::NanIsMinusZero => {
+                            cast_all(ToFloat::<true, false>::new(&format), cast, values, out, number)
+                        }
+                        Kind::Float(format) => {
+                            cast_all(ToFloat::<true, true>::new(&format), cast, values, out, number)
+                        }
                     },
                 )
             }
@@ -188,8 +212,9 @@ macro_rules! blocks {
                     let (elements, errors) = (&mut elements[..values.len()], &mut errors[..values.len()]);
                     let [left, zeroed] = round_all(round, values, elements, errors);
                     store(elements, out, width);
-                    let count = values.len() as u64 - u64::from(left);
-                    cast.report.see_all(count, u64::from(zeroed), &summed(errors));
+                    let (left, zeroed) = (u64::from(left), u64::from(zeroed));
+                    let errors = if R::IS_EXACT { Errors::default() } else { summed(errors) };
+                    cast.report.see_all(values.len() as u64 - left, zeroed, &errors);
                     if left == 0 {
                         continue;
                     }
@@ -211,7 +236,7 @@ macro_rules! blocks {
                 values: &[$float],
                 elements: &mut [$bits],
                 errors: &mut [$float],
-            ) -> [u32; 2] {
+            ) -> [$bits; 2] {
                 let (mut left, mut zeroed) = (0, 0);
                 for ((&value, element), error) in values.iter().zip(elements).zip(errors) {
                     let holds = round.holds(value);
@@ -219,31 +244,38 @@ macro_rules! blocks {
                     let (bits, rounded) = round.round(value);
                     *element = bits;
                     *error = (value - rounded).abs();
-                    left += u32::from(!holds);
-                    zeroed += u32::from((rounded == 0.0) & (value != 0.0));
+                    left += $bits::from(!holds);
+                    zeroed += $bits::from((rounded == 0.0) & (value != 0.0));
                 }
                 [left, zeroed]
             }
 
             #[inline(always)]
             pub fn summed(errors: &[$float]) -> Errors {
-                let (mut inexact, mut largest, mut sums) = ([0_u32; LANES], [0.0; LANES], [0.0_f64; LANES]);
+                let (mut inexact, mut largest, mut sums) = ([0; LANES], [0.0; LANES], [0.0; LANES]);
                 let (lanes, rest) = errors.as_chunks::<LANES>();
                 let rest: [$float; LANES] =
                     std::array::from_fn(|lane| rest.get(lane).copied().unwrap_or_default());
                 for errors in lanes.iter().chain([&rest]) {
                     for lane in 0..LANES {
-                        inexact[lane] += u32::from(errors[lane] > 0.0);
-                        largest[lane] = if errors[lane] > largest[lane] { errors[lane] } else { largest[lane] };
+                        inexact[lane] += $bits::from(errors[lane] > 0.0);
+                        largest[lane] =
+                            if errors[lane] > largest[lane] { errors[lane] } else { largest[lane] };
+                    }
+                }
+                // In a loop of its own, since it has other lanes if these are `f32`.
+                for errors in lanes.iter().chain([&rest]) {
+                    for lane in 0..LANES {
                         sums[lane] += errors[lane] as f64;
                     }
                 }
-                let largest = largest.into_iter().fold(0.0, $float::max) as f64;
                 let inexact = inexact.into_iter().map(u64::from).sum();
+                let largest = largest.into_iter().fold(0.0, $float::max) as f64;
                 let mut sum = Mean::default();
-                match sums.iter().sum() {
-                    sum_of if largest < Mean::HUGE => sum.add(sum_of),
-                    _ => errors.iter().for_each(|&error| sum.add(error as f64)),
+                if largest < Mean::HUGE {
+                    sum.add(sums.iter().sum());
+                } else {
+                    errors.iter().for_each(|&error| sum.add(error as f64));
                 }
                 Errors { inexact, largest, sum }
             }

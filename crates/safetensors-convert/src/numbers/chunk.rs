@@ -1,6 +1,6 @@
 //! Casts chunks of elements.
 
-use super::decode::{Decoder, is_integer};
+use super::decode::{Decoder, is_integer, needs_f64};
 use super::{Cast, Number, Report, block};
 use embedded_safetensors::Dtype;
 use std::io;
@@ -68,7 +68,7 @@ impl Caster {
             block::single::cast(&mut cast, &self.singles, out, &number).map_err(io::Error::other)?;
             return Ok(cast.report);
         }
-        self.decoder.decode(bytes, &mut self.doubles)?;
+        self.decoder.decode_doubles(bytes, &mut self.doubles)?;
         if matches!(from, Dtype::I64 | Dtype::U64) {
             // Cast by its bytes.
             self.doubles.iter_mut().filter(|value| value.abs() >= EXACT).for_each(|value| *value = f64::NAN);
@@ -81,7 +81,7 @@ impl Caster {
     /// # Errors
     /// As [`cast`](Self::cast).
     pub fn unscale(&mut self, bytes: &[u8], scales: &Scales, out: &mut Vec<u8>) -> io::Result<Report> {
-        self.decoder.decode(bytes, &mut self.doubles)?;
+        self.decoder.decode_doubles(bytes, &mut self.doubles)?;
         // Exact for I8: 8 bits times 24.
         let values = &mut self.doubles;
         scales.parts(values.len(), |part, scale| values[part].iter_mut().for_each(|value| *value *= scale));
@@ -100,11 +100,6 @@ impl Caster {
         out.resize(elements * cast.width, 0);
         Ok(cast)
     }
-}
-
-/// Whether an `f32` does not represent every element.
-pub(super) fn needs_f64(dtype: Dtype) -> bool {
-    dtype == Dtype::F64 || is_integer(dtype) && dtype.bits() > 16
 }
 
 fn fixed(bytes: &[u8]) -> [u8; 8] {
@@ -142,7 +137,7 @@ mod tests {
         fn all<T: Into<Number>>(values: Vec<T>) -> Vec<Number> {
             values.into_iter().map(Into::into).collect()
         }
-        let (mut decoder, mut floats, mut signed, mut unsigned) =
+        let (decoder, mut floats, mut signed, mut unsigned) =
             (Decoder::new(from), Vec::<f64>::new(), Vec::<i64>::new(), Vec::<u64>::new());
         match from {
             Dtype::U64 => decoder.decode(bytes, &mut unsigned).map(|()| all(unsigned)),
@@ -255,7 +250,11 @@ mod tests {
     #[test]
     fn only_wide_elements_need_f64() {
         let wide: Vec<Dtype> = sources().filter(|dtype| needs_f64(*dtype)).collect();
-        assert!([Dtype::F64, Dtype::I32, Dtype::U32, Dtype::I64, Dtype::U64].iter().all(|dtype| wide.contains(dtype)));
+        assert!(
+            [Dtype::F64, Dtype::I32, Dtype::U32, Dtype::I64, Dtype::U64]
+                .iter()
+                .all(|dtype| wide.contains(dtype))
+        );
         assert_eq!(wide.len(), 5);
     }
 
@@ -273,7 +272,8 @@ mod tests {
                 })
                 .collect();
             let mut out = Vec::new();
-            let report = Caster::new(Dtype::I8, to, false).expect("a target").unscale(&bytes, &scales, &mut out);
+            let report =
+                Caster::new(Dtype::I8, to, false).expect("a target").unscale(&bytes, &scales, &mut out);
             compare(&format!("{to}"), report.map(|report| (out, report)), one_by_one(to, false, &products));
         }
     }
@@ -288,7 +288,10 @@ mod tests {
         for part in bytes.chunks(4 * 100) {
             sum.add(&caster.cast(part, &mut out).expect("infinities"));
         }
-        assert_eq!(Report { errors: Default::default(), ..sum }, Report { errors: Default::default(), ..whole });
+        assert_eq!(
+            Report { errors: Default::default(), ..sum },
+            Report { errors: Default::default(), ..whole }
+        );
         assert!((sum.mean_error() / whole.mean_error() - 1.0).abs() < 1e-12);
     }
 

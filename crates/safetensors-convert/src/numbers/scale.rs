@@ -71,7 +71,7 @@ impl Quantizer {
     /// # Errors
     /// The bytes are not whole elements.
     pub fn largest(&mut self, bytes: &[u8], rows: &Scales) -> io::Result<Vec<(u64, Largest)>> {
-        self.decoder.decode(bytes, &mut self.numbers)?;
+        self.decoder.decode_doubles(bytes, &mut self.numbers)?;
         let [first, each] = [rows.first, rows.each].map(|len| usize::try_from(len).unwrap_or(usize::MAX));
         let (first, others) = self.numbers.split_at(first.min(self.numbers.len()));
         let parts = [first].into_iter().chain(others.chunks(each.max(1)));
@@ -84,7 +84,7 @@ impl Quantizer {
     /// # Errors
     /// The bytes are not whole elements.
     pub fn quantize(&mut self, bytes: &[u8], scales: &Scales, out: &mut Vec<u8>) -> io::Result<Report> {
-        self.decoder.decode(bytes, &mut self.numbers)?;
+        self.decoder.decode_doubles(bytes, &mut self.numbers)?;
         out.resize(self.numbers.len(), 0);
         let mut report = Report::default();
         scales.parts(self.numbers.len(), |part, scale| {
