@@ -150,9 +150,9 @@ impl<'c> Source<'c> {
     }
 
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            &Self::Part(mut part) => part.read_at(at, buffer),
-            &Self::Other(_, mut file, _) => ReadAt::read_at(&mut file, at, buffer),
+        match *self {
+            Self::Part(mut part) => part.read_at(at, buffer),
+            Self::Other(_, mut file, _) => ReadAt::read_at(&mut file, at, buffer),
         }
     }
 

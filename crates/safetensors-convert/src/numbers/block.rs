@@ -44,8 +44,8 @@ macro_rules! blocks {
                 $float::from_bits(((exponent + $bias).unsigned_abs() as $bits) << $mantissa)
             }
 
-            /// Rounds to a float with a shorter mantissa. If its exponents are not `NARROW`, they are those of
-            /// the values, so that subnormal values are rounded like all others. It may have a `MINUS_ZERO`.
+            /// Rounds to a float with a shorter mantissa. If its exponents are not `NARROW`, they are those
+            /// of the values, so that subnormal values are rounded like all others.
             #[derive(Clone, Copy)]
             pub struct ToFloat<const NARROW: bool, const MINUS_ZERO: bool> {
                 shift: u32,
@@ -60,6 +60,7 @@ macro_rules! blocks {
             }
 
             impl<const NARROW: bool, const MINUS_ZERO: bool> ToFloat<NARROW, MINUS_ZERO> {
+                #[allow(clippy::cast_possible_truncation)]
                 fn new(format: &Format) -> Self {
                     let shift = $mantissa - format.mantissa;
                     Self {
@@ -164,8 +165,8 @@ macro_rules! blocks {
                 }
             }
 
-            /// Casts values. Those that may not become finite elements are cast one by one, as the number that
-            /// `number` returns for their index and their value.
+            /// Casts values. Those that may not become finite elements are cast one by one, as the number
+            /// that `number` returns for their index and their value.
             pub fn cast(
                 cast: &mut Cast,
                 values: &[$float],

@@ -103,7 +103,7 @@ fn quantized(numbers: &[f64], scale: f64, out: &mut [u8], report: &mut Report) {
     let (mut zeroed, mut clamped) = (0, 0);
     for ((&number, out), error) in numbers.iter().zip(out).zip(&mut errors) {
         let steps = number / scale;
-        let moved = steps.max(-STEPS).min(STEPS) + UNIT;
+        let moved = steps.clamp(-STEPS, STEPS) + UNIT;
         *out = moved.to_bits().to_le_bytes()[0];
         let rounded = moved - UNIT;
         *error = (number - rounded * scale).abs();
