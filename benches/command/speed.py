@@ -22,7 +22,7 @@ import numpy
 
 MEGABYTES = 512
 TENSORS = 8
-RUNS = 5
+RUNS = 3
 
 #: Reads the data of a model, casts it as numpy and ml_dtypes do, writes and syncs it. The header is of the same length.
 CAST = """

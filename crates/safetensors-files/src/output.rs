@@ -59,8 +59,8 @@ impl AtomicFile {
         Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(BUFFER, file) })
     }
 
-    /// Writes up to `len` bytes that another file has at `from`, without a buffer in between. Returns how many,
-    /// which is 0 if that file ends there.
+    /// Writes up to `len` bytes that another file has at `from`, without a buffer in between. Returns how
+    /// many, which is 0 if that file ends there.
     ///
     /// # Errors
     /// The system cannot do that, for example since the files are on different file systems. Nothing is
