@@ -16,8 +16,8 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 /// Threads are not worth it for a tensor of up to this many bytes.
 const SHORT: u64 = 1 << 20;
 
-/// More threads than this are not faster: the bytes are written by one.
-const THREADS: usize = 8;
+/// Each thread has up to 9 MiB of chunks, and the bytes are written by one.
+const THREADS: usize = 4;
 
 /// Receives the bytes of an output.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
