@@ -1,6 +1,6 @@
 //! Tables for people.
 
-use crate::text::columns;
+use crate::text::{columns, fitted};
 use std::io::{self, Write};
 
 /// The alignment of a column.
@@ -9,6 +9,10 @@ pub enum Side {
     Left,
     Right,
 }
+
+/// The width of the first column to which shorter cells are padded at most: one long name should not move
+/// all other rows.
+const FIRST: usize = 80;
 
 /// Rows of text that is safe to print, all of one length.
 pub struct Table {
@@ -27,6 +31,30 @@ impl Table {
         self.rows.push(row.into_iter().collect());
     }
 
+    /// Removes a column by its title, if there is one.
+    pub fn remove(&mut self, title: &str) {
+        if let Some(column) = self.rows[0].iter().position(|cell| cell == title) {
+            self.sides.remove(column);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+
+    /// The width of the printed table.
+    pub fn width(&self) -> usize {
+        self.widths().iter().map(|width| width + 2).sum()
+    }
+
+    /// Shortens the texts of the first column in the middle, so that the table has this width, but not below
+    /// that of a short name.
+    pub fn fit(&mut self, width: usize) {
+        const LEAST: usize = 16;
+        let others: usize = self.widths().iter().skip(1).map(|width| width + 2).sum();
+        let room = width.saturating_sub(others + 2).max(LEAST);
+        for row in &mut self.rows {
+            row[0] = fitted(&row[0], room);
+        }
+    }
+
     /// Prints it with an indent of two columns and two between columns.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let widths = self.widths();
@@ -43,8 +71,8 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| columns(cell)).max().unwrap_or(0)
+            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell));
+            cells.filter(|width| column > 0 || *width <= FIRST).max().unwrap_or(0)
         };
         (0..self.sides.len()).map(width).collect()
     }
@@ -71,5 +99,28 @@ mod tests {
         table.print(&mut out).expect("writing to a Vec");
         let text = String::from_utf8(out).expect("UTF-8");
         assert_eq!(text, "  name      bytes\n  層      1234567\n  weight        8\n");
+    }
+
+    #[test]
+    fn names_are_shortened_and_columns_left_out_to_fit() {
+        let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
+        table.push(["model.layers.0.attention.weight".into(), "[4]".into(), "12".into()]);
+        assert_eq!(table.width(), 2 + 31 + 2 + 5 + 2 + 5);
+        table.remove("shape");
+        table.fit(30);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, "  name                   bytes\n  model.laye…ion.weight     12\n");
+    }
+
+    #[test]
+    fn a_long_name_moves_only_its_own_row() {
+        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
+        table.push(["n".repeat(100), "12".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, format!("  name  bytes\n  {}     12\n", "n".repeat(100)));
     }
 }

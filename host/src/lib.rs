@@ -40,12 +40,14 @@ mod product;
 mod quant;
 mod report;
 mod rows;
+mod selection;
 
 mod sharded;
 mod siblings;
 mod sliced;
 mod slicing;
 mod source;
+mod stats;
 mod structure;
 mod sums;
 mod table;

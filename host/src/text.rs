@@ -1,6 +1,6 @@
 //! Text for people: names from files, and counts.
 
-pub use safetensors_convert::text::{is_plain, quoted, shown, shown_text};
+pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown_text};
 
 use unicode_width::UnicodeWidthChar;
 
@@ -81,9 +81,64 @@ fn plural(number: u64, what: &str) -> String {
     format!("{what}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A number with four digits.
+pub fn short(measure: f64) -> String {
+    let digits = format!("{measure:.3e}");
+    // The largest double rounds to infinity.
+    let rounded = digits.parse().ok().filter(|rounded: &f64| rounded.is_finite());
+    let text = rounded.map_or(digits, |rounded| format!("{rounded:?}"));
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A text that is safe to print, with its middle left out if it is wider than this.
+pub fn fitted(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let half = width.saturating_sub(1) / 2;
+    let head = beginning(text.chars(), width.saturating_sub(1) - half);
+    let tail: String = beginning(text.chars().rev(), half).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// As many characters as fit.
+fn beginning(text: impl Iterator<Item = char>, width: usize) -> String {
+    let mut room = width;
+    text.take_while(|character| {
+        let columns = character.width().unwrap_or(0);
+        let fits = columns <= room;
+        room = room.saturating_sub(columns);
+        fits
+    })
+    .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{columns, grouped, quoted, quoted_short};
+    use super::{columns, fitted, grouped, quoted, quoted_short, short};
+
+    #[test]
+    fn texts_are_cut_in_the_middle_to_fit() {
+        for (width, text) in [(7, "abcdefg"), (6, "abc…fg"), (5, "ab…fg"), (3, "a…g"), (2, "a…"), (1, "…")]
+        {
+            assert_eq!(fitted("abcdefg", width), text);
+        }
+        assert_eq!(fitted("層層層層", 6), "層…層");
+    }
+
+    #[test]
+    fn measures_have_four_digits() {
+        for (measure, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.123_456, "0.1235"),
+            (1e-9, "1e-9"),
+            (12346.0, "12350"),
+            (f64::MAX, "1.798e308"),
+        ] {
+            assert_eq!(short(measure), shown);
+        }
+    }
 
     #[test]
     fn long_names_are_cut_in_the_middle() {

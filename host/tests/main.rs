@@ -28,6 +28,7 @@ mod quant;
 mod shards;
 mod slice;
 mod split;
+mod stats;
 mod stdin;
 mod structure;
 mod support;

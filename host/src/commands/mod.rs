@@ -20,6 +20,7 @@ mod pack;
 mod quant;
 mod slice;
 mod split;
+mod stats;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
@@ -33,6 +34,7 @@ use std::path::{Path, PathBuf};
 pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
+    Stats(stats::Stats),
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
@@ -62,6 +64,7 @@ impl Command {
         match self {
             Self::Check(check) => end(check),
             Self::Inspect(inspect) => end(inspect),
+            Self::Stats(stats) => end(stats),
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),
