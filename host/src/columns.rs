@@ -39,20 +39,26 @@ impl Table {
         }
     }
 
-    /// The width of the printed table.
-    pub fn width(&self) -> usize {
-        self.widths().iter().map(|width| width + 2).sum()
-    }
-
-    /// Shortens the texts of the first column in the middle, so that the table has this width, but not below
-    /// that of a short name.
-    pub fn fit(&mut self, width: usize) {
+    /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
+    /// names of a usual length do not fit; then shortens the texts of the first column in the middle.
+    pub fn fit(&mut self, width: usize, optional: &[&str]) {
+        const USUAL: usize = 24;
         const LEAST: usize = 16;
-        let others: usize = self.widths().iter().skip(1).map(|width| width + 2).sum();
-        let room = width.saturating_sub(others + 2).max(LEAST);
+        let longest = self.rows.iter().map(|row| columns(&row[0])).max().unwrap_or(0);
+        for title in optional {
+            if self.others() + longest.min(USUAL) + 2 > width {
+                self.remove(title);
+            }
+        }
+        let room = width.saturating_sub(self.others() + 2).max(LEAST);
         for row in &mut self.rows {
             row[0] = fitted(&row[0], room);
         }
+    }
+
+    /// The width of all columns but the first.
+    fn others(&self) -> usize {
+        self.widths().iter().skip(1).map(|width| width + 2).sum()
     }
 
     /// Prints it with an indent of two columns and two between columns.
@@ -102,16 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_shortened_and_columns_left_out_to_fit() {
+    fn a_table_does_without_columns_and_shortens_names_to_fit() {
         let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
         table.push(["model.layers.0.attention.weight".into(), "[4]".into(), "12".into()]);
-        assert_eq!(table.width(), 2 + 31 + 2 + 5 + 2 + 5);
-        table.remove("shape");
-        table.fit(30);
+        table.fit(33, &["no column", "shape", "bytes"]);
         let mut out = Vec::new();
         table.print(&mut out).expect("writing to a Vec");
         let text = String::from_utf8(out).expect("UTF-8");
-        assert_eq!(text, "  name                   bytes\n  model.laye…ion.weight     12\n");
+        assert_eq!(text, "  name                      bytes\n  model.layers…tion.weight     12\n");
     }
 
     #[test]

@@ -47,21 +47,6 @@ pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) ->
     }
 }
 
-/// A name in quotes. If it is long, its middle is left out: names often differ only at the end.
-pub fn quoted_short(name: &str) -> String {
-    const HALF: usize = 40;
-    let mut ends = name.char_indices().map(|(at, _)| at);
-    let (head, tail) = (ends.nth(HALF), ends.nth_back(HALF - 1));
-    match (head, tail) {
-        // Only the beginning of a longer name is known.
-        (Some(head), Some(tail)) if name.len() <= Beginning::KEPT - 4 => {
-            let (head, tail) = (quoted(&name[..head]), quoted(&name[tail..]));
-            format!("{}…{}", &head[..head.len() - 1], &tail[1..])
-        }
-        _ => quoted(name),
-    }
-}
-
 /// A number with separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
@@ -113,9 +98,24 @@ fn beginning(text: impl Iterator<Item = char>, width: usize) -> String {
     .collect()
 }
 
+/// A number of bytes for people: `702.4 KB`, with the units of 1000.
+pub fn human(bytes: u64) -> String {
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let units = ["KB", "MB", "GB", "TB", "PB", "EB"];
+    let mut tenths = u128::from(bytes) * 10 / 1000;
+    let mut unit = 0;
+    while tenths >= 10_000 {
+        tenths /= 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, units.get(unit).copied().unwrap_or("EB"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{columns, fitted, grouped, quoted, quoted_short, short};
+    use super::{columns, fitted, grouped, human, short};
 
     #[test]
     fn texts_are_cut_in_the_middle_to_fit() {
@@ -124,6 +124,13 @@ mod tests {
             assert_eq!(fitted("abcdefg", width), text);
         }
         assert_eq!(fitted("層層層層", 6), "層…層");
+    }
+
+    #[test]
+    fn sizes_have_a_unit_and_one_digit_after_the_point() {
+        let sizes = [0, 999, 1000, 702_428, 999_999, 1_000_000, 15_500_000_000, u64::MAX].map(human);
+        let texts = ["0 B", "999 B", "1.0 KB", "702.4 KB", "999.9 KB", "1.0 MB", "15.5 GB", "18.4 EB"];
+        assert_eq!(sizes, texts);
     }
 
     #[test]
@@ -138,20 +145,6 @@ mod tests {
         ] {
             assert_eq!(short(measure), shown);
         }
-    }
-
-    #[test]
-    fn long_names_are_cut_in_the_middle() {
-        for length in [0, 1, 80] {
-            let name = "é".repeat(length);
-            assert_eq!(quoted_short(&name), quoted(&name));
-        }
-        let (head, tail) = ("a".repeat(40), "层".repeat(40));
-        for middle in ["b", "bbb"] {
-            assert_eq!(quoted_short(&format!("{head}{middle}{tail}")), format!("\"{head}…{tail}\""));
-        }
-        let unknown_end = "n".repeat(4096);
-        assert_eq!(quoted_short(&unknown_end), quoted(&unknown_end));
     }
 
     #[test]

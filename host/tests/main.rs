@@ -33,3 +33,4 @@ mod stdin;
 mod structure;
 mod support;
 mod terminal;
+mod views;

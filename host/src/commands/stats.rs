@@ -68,7 +68,7 @@ impl Stats {
     fn show(&self, file: &Path, json: bool) -> Outcome {
         let model = Model::open(file)?;
         let choice = self.selection.as_choice();
-        let names = || model.tensors().map(|tensor| tensor.name()).collect::<Vec<_>>().into_iter();
+        let names = || model.tensors().map(|tensor| tensor.name());
         choice.check(names).map_err(|sentence| Complaint::about(file, sentence))?;
         let tensors: Vec<Tensor<'_>> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
         let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();

@@ -48,17 +48,7 @@ pub fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     let mut table = Table::new(TITLES);
     rows.iter().for_each(|row| table.push(cells(row, ascii)));
     if let Some(width) = terminal_width() {
-        const NAME: usize = 24;
-        let name = |rows: &[Row<'_>]| {
-            rows.iter().map(|row| quoted_whole(row.tensor.name()).len()).max().unwrap_or(0)
-        };
-        let spare = name(rows).saturating_sub(NAME);
-        for title in OPTIONAL {
-            if table.width().saturating_sub(spare) > width {
-                table.remove(title);
-            }
-        }
-        table.fit(width);
+        table.fit(width, &OPTIONAL);
     }
     table.print(out)
 }
