@@ -71,7 +71,7 @@ impl Facts {
     }
 
     fn add_alignment(&mut self, row: &Row<'_>) {
-        if row.bytes() > 0 && alignment(self.data_start, row.begin) < width(row.dtype) {
+        if row.bytes() > 0 && alignment(self.data_start, row.begin) < element_width(row.dtype) {
             self.misaligned += 1;
             if self.first_misaligned.len() < NAMED {
                 self.first_misaligned.push(quoted(row.name));
@@ -117,6 +117,6 @@ pub fn alignment(data_start: u64, begin: u64) -> u64 {
 }
 
 /// In bytes; 1 for elements smaller than a byte.
-fn width(dtype: Dtype) -> u64 {
+pub fn element_width(dtype: Dtype) -> u64 {
     u64::from(dtype.bits()).div_ceil(8).next_power_of_two()
 }

@@ -22,6 +22,7 @@ mod foreign;
 mod header;
 mod json;
 
+mod lint;
 mod locate;
 mod model;
 mod nested;

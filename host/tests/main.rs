@@ -21,6 +21,7 @@ mod flash;
 mod hash;
 mod inspect;
 mod join;
+mod lint;
 mod numpy;
 mod pack;
 mod pages;

@@ -16,6 +16,7 @@ mod flash;
 mod hash;
 mod inspect;
 mod join;
+mod lint;
 mod pack;
 mod quant;
 mod slice;
@@ -35,6 +36,7 @@ pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
     Stats(stats::Stats),
+    Lint(lint::Lint),
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
@@ -65,6 +67,7 @@ impl Command {
             Self::Check(check) => end(check),
             Self::Inspect(inspect) => end(inspect),
             Self::Stats(stats) => end(stats),
+            Self::Lint(lint) => end(lint),
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),
