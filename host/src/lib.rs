@@ -35,6 +35,7 @@ mod output;
 mod overview;
 mod overwrite;
 mod pack;
+mod page;
 mod parallel;
 mod picture;
 mod plan;

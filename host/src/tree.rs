@@ -84,7 +84,7 @@ impl<'m> Tree<'m> {
         self.nodes[at].tensor = Some(tensor);
     }
 
-    /// All rows but the root, from top to bottom. Groups of one group are one row.
+    /// All rows but the root, from top to bottom. A group of one is no row of its own.
     pub fn branches(&self) -> Vec<Branch<'_, 'm>> {
         let mut rows = Vec::new();
         let below = |node: &Node<'m>, depth: usize| {
@@ -95,7 +95,6 @@ impl<'m> Tree<'m> {
         while let Some((mut name, mut at, depth)) = open.pop() {
             while let (Some((part, child)), 1) =
                 (self.nodes[at].children.iter().next(), self.nodes[at].children.len())
-                && !part.is_tensor
             {
                 name = format!("{name}.{}", part.text);
                 at = *child;

@@ -19,6 +19,7 @@ mod join;
 mod lint;
 mod pack;
 mod quant;
+mod report;
 mod slice;
 mod split;
 mod stats;
@@ -37,6 +38,7 @@ pub enum Command {
     Inspect(inspect::Inspect),
     Stats(stats::Stats),
     Lint(lint::Lint),
+    Report(report::Report),
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
@@ -68,6 +70,7 @@ impl Command {
             Self::Inspect(inspect) => end(inspect),
             Self::Stats(stats) => end(stats),
             Self::Lint(lint) => end(lint),
+            Self::Report(report) => end(report),
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),

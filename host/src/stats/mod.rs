@@ -17,5 +17,6 @@ mod wide;
 
 pub use finite::{NotFinite, first_not_finite};
 pub use part::Part;
-pub use print::{Row, json, share_of, sum, table, total};
+pub use print::{Row, brief, json, share_of, sum, table, total};
 pub use scan::measure;
+pub use spread::Spread;
