@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Write one HTML page about a model: layout, tensors, statistics, metadata and findings
 ///
-/// The page needs no network and no other file. It is written for an invalid file, too, and says what is wrong.
-/// Exit code: 0 if the model is valid, 1 if it is invalid, 2 for all other errors, and then no page is written.
+/// The page needs no network and no other file. It is written for an invalid file, too, and says what is
+/// wrong. Exit code: 0 if the model is valid, 1 if it is invalid, 2 for all other errors, and then no page is
+/// written.
 #[derive(clap::Args)]
 pub struct Report {
     /// Page to write; `-` is standard output

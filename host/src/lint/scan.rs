@@ -12,7 +12,7 @@ pub struct Spelling {
     pub before: u64,
     /// Whitespace between tokens: its first byte, and their number.
     pub whitespace: Option<(u64, u64)>,
-    /// The first string with an escape that is not needed or not as the reference writes it, and their number.
+    /// The first string with an escape that the reference does not write, and their number.
     pub escapes: Option<(u64, u64)>,
     /// The first whitespace after the object that is no space.
     pub other_padding: Option<u64>,
