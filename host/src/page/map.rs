@@ -85,7 +85,8 @@ fn segments(part: &FileModel, is_narrow: impl Fn(u64) -> bool) -> Vec<Segment<'_
 }
 
 fn rect(html: &mut String, class: &str, x: f64, width: f64, title: &str) {
-    let title = escaped(title);
+    // Gaps between neighbours, which leave most of a narrow one.
+    let (title, width) = (escaped(title), width - (width / 8.0).min(0.8));
     let _ =
         write!(html, "<rect class={class} x={x:.2} width={width:.2} height=56><title>{title}</title></rect>");
 }

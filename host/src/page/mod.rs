@@ -5,7 +5,7 @@ mod map;
 mod tree;
 
 use crate::facts::Facts;
-use crate::lint::{Finding, Level};
+use crate::lint::Finding;
 use crate::model::Model;
 use crate::stats::{Row, share_of};
 use crate::text::{counted, grouped, human};
@@ -16,8 +16,8 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// The most findings that are listed.
-const FINDINGS: usize = 200;
+/// The most findings of each code that are listed.
+const FINDINGS: usize = 10;
 /// The longest key or value of the metadata that is shown whole, in characters, and the most pairs.
 const VALUE: usize = 2000;
 const PAIRS: usize = 200;
@@ -105,36 +105,29 @@ fn lint(findings: &[Finding]) -> String {
     let mut html = String::from(
         "<table class=lint><thead><tr><th>level<th>code<th>finding<th>what to do</tr></thead><tbody>",
     );
-    for finding in findings.iter().take(FINDINGS) {
-        let (code, file) = (finding.code, finding.file.as_deref().unwrap_or_default());
+    for group in findings.chunk_by(|one, other| one.code == other.code) {
+        let (code, more) = (group[0].code, group.len().saturating_sub(FINDINGS));
         let level = code.level().name();
-        let tensor = finding
-            .tensor
-            .as_deref()
-            .map_or(String::new(), |name| format!("<code>{}</code>: ", beginning(name, VALUE)));
-        let _ = write!(
-            html,
-            "<tr><td class=\"l {level}\">{level}<td class=m>{}<td>{tensor}{} <span class=dim>at byte {} {}</span><td class=dim>{}</tr>",
-            code.name(),
-            escaped(&finding.message),
-            grouped(finding.at),
-            escaped(file),
-            commands(code.advice())
-        );
+        let _ = write!(html, "<tr><td class=\"l {level}\">{level}<td class=m>{}<td>", code.name());
+        for finding in group.iter().take(FINDINGS) {
+            let file = finding.file.as_ref().map_or(String::new(), |file| format!(" of {}", escaped(file)));
+            let tensor = finding
+                .tensor
+                .as_deref()
+                .map_or(String::new(), |name| format!("<code>{}</code>: ", beginning(name, VALUE)));
+            let (message, at) = (escaped(&finding.message), grouped(finding.at));
+            let _ = write!(html, "<div>{tensor}{message} <span class=dim>at byte {at}{file}</span></div>");
+        }
+        if more > 0 {
+            let _ = write!(
+                html,
+                "<div class=dim>and {} more, which <code>safetensors lint --json</code> lists</div>",
+                grouped(more as u64)
+            );
+        }
+        let _ = write!(html, "<td class=dim>{}</tr>", commands(code.advice()));
     }
-    html += "</tbody></table>";
-    let more = findings.len().saturating_sub(FINDINGS);
-    if more > 0 {
-        let warnings =
-            findings.iter().skip(FINDINGS).filter(|finding| finding.code.level() == Level::Warning);
-        let _ = write!(
-            html,
-            "<p class=dim>And {} more, of which {}; <code>safetensors lint --json</code> lists all.</p>",
-            grouped(more as u64),
-            counted(warnings.count() as u64, "warning")
-        );
-    }
-    html
+    html + "</tbody></table>"
 }
 
 /// A sentence with commands between backticks.
