@@ -28,7 +28,8 @@ const MEASURE: &str = r#"<script>addEventListener("load", () => {
     return width > 0 && (right > innerWidth + 0.5 || left < -0.5) && !isInScroll(element.parentElement);
   };
   const wide = [...document.querySelectorAll("body *")].filter(sticksOut).slice(0, 3);
-  const told = wide.map((element) => `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`);
+  const name = (element) => `${element.tagName}.${element.className}`;
+  const told = wide.map((element) => `${name(element)}: ${element.textContent.slice(0, 40)}`);
   const scroll = document.documentElement.scrollWidth;
   parent.postMessage(["measured", innerWidth, scroll, encodeURIComponent(told.join("; "))].join(" "), "*");
 })</script>"#;
