@@ -4,21 +4,17 @@ use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
 use crate::siblings::{Folders, Index, reject_partial_models};
-use crate::source::pieces;
-use crate::sums::{Trouble, first_unlisted, open_file};
+use crate::sums::{first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{FileModel, ReadAt};
-use safetensors_files::EditError;
 use safetensors_files::checkpoint::write_checkpoint;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Bytes copied at a time.
-const BUFFER: usize = 256 * 1024;
 /// The file that marks a directory as a checkpoint.
 const SUMS: &str = "SHA256SUMS";
 
@@ -84,12 +80,13 @@ impl Contents {
         // The library's error cannot hold every reason for which copying stops.
         let mut broken = None;
         let written = write_checkpoint(folder, |checkpoint| {
-            let copied = sources.iter().try_for_each(|(name, source)| {
-                source.copy_to(&checkpoint.path().join(name), &folder.join(name), &work)
-            });
-            copied.map_err(|complaint| {
-                broken = Some(complaint);
-                EditError::from(io::Error::other("stopped"))
+            sources.iter().try_for_each(|(name, source)| {
+                let mut reader = Reader { source, at: 0, work: &work, broken: &mut broken };
+                checkpoint.write_from(name, &mut reader)?;
+                source.check_unchanged().map_err(|complaint| {
+                    broken = Some(complaint);
+                    io::Error::other("changed").into()
+                })
             })
         });
         match (broken, written) {
@@ -152,33 +149,59 @@ impl<'c> Source<'c> {
         }
     }
 
-    /// Copies it to a new file at `hidden`, which gets the path `known` later.
-    fn copy_to(&self, hidden: &Path, known: &Path, work: &Work) -> Result<(), Complaint> {
-        let target = File::create_new(hidden).map_err(|error| Complaint::cannot_write(known, &error))?;
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match *self {
+            Self::Part(mut part) => part.read_at(at, buffer),
+            Self::Other(_, mut file, _) => ReadAt::read_at(&mut file, at, buffer),
+        }
+    }
+
+    /// # Errors
+    /// The file is no longer the one that was opened.
+    fn check_unchanged(&self) -> Result<(), Complaint> {
         match self {
-            Self::Part(part) => {
-                self.copy(*part, target, known, work)?;
-                Ok(part.check_unchanged()?)
-            }
+            Self::Part(part) => Ok(part.check_unchanged()?),
             Self::Other(path, file, len) => {
-                self.copy(*file, target, known, work)?;
                 let now = file.metadata().map_err(|error| Complaint::not_read(path, error))?.len();
                 if now == *len { Ok(()) } else { Err(Complaint::not_read(path, NotRead::changed())) }
             }
         }
     }
+}
 
-    fn copy(
-        &self,
-        from: impl ReadAt<Error = io::Error>,
-        mut target: File,
-        known: &Path,
-        work: &Work,
-    ) -> Result<(), Complaint> {
-        let copied = pieces(from, 0..self.len(), &mut vec![0; BUFFER], |piece| {
-            let written = target.write_all(piece).map_err(|error| Complaint::cannot_write(known, &error));
-            written.and_then(|()| work.advance(piece.len() as u64)).map_err(Trouble::Other)
-        });
-        copied.map_err(|trouble| trouble.about(self.path()))
+/// Reads a source once, from front to end.
+struct Reader<'r, 'c> {
+    source: &'r Source<'c>,
+    at: u64,
+    work: &'r Work,
+    /// The reason for which reading has stopped.
+    broken: &'r mut Option<Complaint>,
+}
+
+impl Reader<'_, '_> {
+    fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, Complaint> {
+        let not_read = |reason: NotRead| Complaint::not_read(self.source.path(), reason);
+        let read = loop {
+            match self.source.read_at(self.at, buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome.map_err(|error| not_read(error.into()))?,
+            }
+        };
+        if read == 0 && !buffer.is_empty() {
+            return Err(not_read(NotRead::changed()));
+        }
+        self.at += read as u64;
+        self.work.advance(read as u64).map(|()| read)
+    }
+}
+
+impl Read for Reader<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.source.len() - self.at).unwrap_or(usize::MAX);
+        let wanted = left.min(buffer.len());
+        self.read_some(&mut buffer[..wanted]).map_err(|complaint| {
+            *self.broken = Some(complaint);
+            io::Error::other("stopped")
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Runs work on several threads and delivers the results in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -34,6 +34,58 @@ pub fn in_order<'i, T: Sync, R: Send, E>(
         drop(results);
         sort(taken, &mut take)
     })
+}
+
+/// Does `work` with the items of `next` on this many threads, and passes each result to `take` in order. This
+/// thread runs `next` and `take`; at most two items for each of the others are in memory.
+pub fn stream<T: Send, R: Send, E>(
+    threads: usize,
+    mut next: impl FnMut() -> Result<Option<T>, E>,
+    work: impl Fn(T) -> R + Sync,
+    mut take: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    scope(|scope| {
+        let lanes: Vec<Lane<T, R>> = (0..threads).filter_map(|_| Lane::begin(scope, &work)).collect();
+        // If the system has no threads, this one does the work.
+        if lanes.is_empty() {
+            while let Some(item) = next()? {
+                take(work(item))?;
+            }
+            return Ok(());
+        }
+        let mut waiting = VecDeque::new();
+        for lane in lanes.iter().cycle() {
+            let item = next()?;
+            while waiting.len() >= 2 * lanes.len() || item.is_none() && !waiting.is_empty() {
+                let result = waiting.pop_front().and_then(|lane: &Lane<T, R>| lane.results.recv().ok());
+                // A thread that is gone has panicked, and so does the scope.
+                result.map_or(Ok(()), &mut take)?;
+            }
+            match item.map(|item| lane.items.send(item)) {
+                Some(Ok(())) => waiting.push_back(lane),
+                _ => break,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A thread that returns results in the order of its items.
+struct Lane<T, R> {
+    items: Sender<T>,
+    results: Receiver<R>,
+}
+
+impl<T: Send, R: Send> Lane<T, R> {
+    fn begin<'s, 'e, W: Fn(T) -> R + Sync>(scope: &'s Scope<'s, 'e>, work: &'e W) -> Option<Self>
+    where
+        T: 's,
+        R: 's,
+    {
+        let ((items, given), (done, results)) = (channel(), channel());
+        let run = move || given.into_iter().try_for_each(|item| done.send(work(item)));
+        Builder::new().spawn_scoped(scope, run).is_ok().then_some(Self { items, results })
+    }
 }
 
 /// Results arrive as they are ready.
@@ -78,7 +130,7 @@ impl<'i, T: Sync, R: Send, W: Fn(&'i T) -> R + Sync> Queue<'i, T, W> {
 
 #[cfg(test)]
 mod tests {
-    use super::in_order;
+    use super::{in_order, stream};
     use std::num::NonZero;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -133,6 +185,38 @@ mod tests {
             });
             assert_eq!(taken, Err("full"));
             assert!(begun.into_inner() < items.len());
+        }
+    }
+
+    #[test]
+    fn streamed_results_come_in_order_and_few_at_a_time() {
+        for count in [0, 1, 2, 7] {
+            let (mut items, open, mut seen) = (0..100, AtomicUsize::new(0), Vec::new());
+            let next = || {
+                let open = open.fetch_add(1, Ordering::Relaxed);
+                assert!(open <= 2 * count, "{open} items are open");
+                Ok::<_, &str>(items.next())
+            };
+            let taken = stream(
+                count,
+                next,
+                |item| item,
+                |item: u32| {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                    seen.push(item);
+                    Ok(())
+                },
+            );
+            assert_eq!((taken, seen), (Ok(()), (0..100).collect()));
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_stream() {
+        for count in [0, 2] {
+            let endless = || Ok(Some(()));
+            assert_eq!(stream(count, endless, |()| (), |()| Err("full")), Err("full"));
+            assert_eq!(stream(count, || Err::<Option<()>, _>("gone"), |()| (), |()| Ok(())), Err("gone"));
         }
     }
 }

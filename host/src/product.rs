@@ -53,6 +53,15 @@ impl Product {
         self.write_all(bytes).map_err(|error| self.cannot(error))
     }
 
+    /// Writes up to `len` bytes that a file has at `from`, and returns how many. 0 if the system cannot copy
+    /// them; then they must be read and [`put`](Self::put).
+    pub fn copy(&mut self, file: &File, from: u64, len: u64) -> u64 {
+        match &mut self.to {
+            To::Output(_) => 0,
+            To::File { file: output, .. } => output.copy_from(file, from, len).unwrap_or(0),
+        }
+    }
+
     /// Continues at another offset, if the output is a file.
     ///
     /// # Errors

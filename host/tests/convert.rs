@@ -90,6 +90,48 @@ fn casts_report_their_errors() {
     assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, 65500.0, nan, 2.0]\n");
 }
 
+/// Long tensors are cast by several threads, short ones by one.
+#[test]
+fn long_tensors_are_cast_like_short_ones() {
+    const LEN: usize = 600_001;
+    const COUNT: u16 = 60_000;
+    let place = Place::new();
+    let waves = (0..COUNT).cycle().take(LEN);
+    let numbers: Vec<f32> = waves.map(|index| f32::from(index).sin() * 1e5).collect();
+    let data = floats(&numbers);
+    place.put("long", &model("F32", &format!("[{LEN}]"), &data));
+    let entry = |(index, (begin, end)): (usize, (usize, usize))| {
+        let len = (end - begin) / 4;
+        format!("\"t{index}\":{{\"dtype\":\"F32\",\"shape\":[{len}],\"data_offsets\":[{begin},{end}]}}")
+    };
+    let ends = (0..8).map(|part| (part * 300_004, (part * 300_004 + 300_004).min(data.len())));
+    let entries: Vec<String> = ends.enumerate().map(entry).collect();
+    place.put("short", &file(format!("{{{}}}", entries.join(",")), &data));
+    for (to, options, width) in [
+        ("F16", &[][..], 2),
+        ("BF16", &["--saturate"], 2),
+        ("F8_E5M2", &["--saturate"], 1),
+        ("F64", &[], 8),
+        ("I32", &[], 4),
+    ] {
+        let [long, short] = ["long", "short"].map(|input| {
+            let run = convert(&place, &[&[input, "o.safetensors", "--force", "--to", to], options].concat());
+            assert_eq!(run.code, Some(0), "{run:?}");
+            let bytes = fs::read(place.path("o.safetensors")).expect("a file");
+            bytes[bytes.len() - LEN * width..].to_vec()
+        });
+        assert!(long == short, "{to}");
+    }
+    let run = convert(&place, &["long", "q.safetensors", "--to", "I8", "--scale", "per-tensor"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = convert(&place, &["q.safetensors", "o.safetensors", "--force", "--to", "F32", "--unscale"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let bytes = fs::read(place.path("o.safetensors")).expect("a file");
+    let back = bytes[bytes.len() - 4 * LEN..].as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+    let scale = numbers.iter().fold(0.0, |most: f32, number| most.max(number.abs())) / 127.0;
+    assert!(numbers.iter().zip(back).all(|(number, back)| (number - back).abs() <= scale * 0.501));
+}
+
 #[test]
 fn errors_are_json_numbers() {
     let place = Place::new();

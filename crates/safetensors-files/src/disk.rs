@@ -3,7 +3,7 @@
 use embedded_safetensors::file::shared::{self, Version};
 use embedded_safetensors::io::{FileLen, ReadAt};
 use std::fmt::Debug;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +62,12 @@ pub(crate) trait Handle: Debug + Send + Sync {
 
     /// Writes all of these bytes at `offset`.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Copies some of `len` bytes at `from` of another file to `offset`, without a buffer. An error if the
+    /// system cannot do that.
+    fn copy_at(&self, _offset: u64, _file: &File, _from: u64, _len: u64) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Sets the length of the file, with zeros where nothing was written.
     fn set_len(&self, len: u64) -> io::Result<()>;

@@ -6,6 +6,7 @@ use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
 use core::fmt;
+use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,20 @@ impl AtomicFile {
         let target = System.resolve(path).map_err(EditErrorKind::unresolved)?;
         let file = Positioned { file: Replacement::begin(&System, &target)?, at: 0 };
         Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(BUFFER, file) })
+    }
+
+    /// Writes up to `len` bytes that another file has at `from`, without a buffer in between. Returns how
+    /// many, which is 0 if that file ends there.
+    ///
+    /// # Errors
+    /// The system cannot do that, for example since the files are on different file systems. Nothing is
+    /// written then; [`write_all`](Write::write_all) can still write the bytes.
+    pub fn copy_from(&mut self, file: &File, from: u64, len: u64) -> io::Result<u64> {
+        self.file.flush()?;
+        let output = self.file.get_mut();
+        let copied = output.file.file().copy_at(output.at, file, from, len)?;
+        output.at += copied;
+        Ok(copied)
     }
 
     /// Syncs and closes the file, which keeps its hidden name.

@@ -157,6 +157,13 @@ impl Handle for File {
         Ok(())
     }
 
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn copy_at(&self, mut offset: u64, file: &File, mut from: u64, len: u64) -> io::Result<u64> {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let copied = rustix::fs::copy_file_range(file, Some(&mut from), self, Some(&mut offset), len)?;
+        Ok(copied as u64)
+    }
+
     fn set_len(&self, len: u64) -> io::Result<()> {
         File::set_len(self, len)
     }

@@ -1,15 +1,23 @@
 //! Converts one tensor, chunk by chunk.
 
-use super::input::{Array, Chunks, Input};
+use super::input::{Array, Input};
 use super::plan::{Change, Planned, Rows};
 use crate::complaint::Complaint;
 use crate::failure::temporary;
+use crate::parallel::{cores, stream};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::{Cast, Decoder, Largest, Number, Quantizer, Report};
+use safetensors_convert::numbers::{Caster, Largest, Quantizer, Report, Scales};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+
+/// Threads are not worth it for a tensor of up to this many bytes.
+const SHORT: u64 = 1 << 20;
+
+/// Each thread has up to 9 MiB of chunks, and the bytes are written by one.
+const THREADS: usize = 4;
 
 /// Receives the bytes of an output.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
@@ -59,49 +67,35 @@ impl<'i> Changer<'i> {
     }
 
     fn keep(&self, planned: &Planned, take: Take<'_>) -> Result<(), Complaint> {
-        let mut chunks = self.input.read(planned.source)?;
-        loop {
-            match chunks.next(&self.work)? {
-                [] => return Ok(()),
-                chunk => take(chunk)?,
-            }
+        let (mut chunks, mut bytes) = (self.input.read(planned.source)?, Vec::new());
+        while chunks.fill(&mut bytes, &self.work)? {
+            take(&bytes)?;
         }
+        Ok(())
     }
 
     fn cast(&self, planned: &Planned, to: Dtype, take: Take<'_>) -> Result<Report, Complaint> {
-        let mut cast = self.to(&planned.array, to)?;
-        let mut bytes = Vec::new();
-        self.numbers(planned.source, &mut |numbers| {
-            bytes.clear();
-            numbers
-                .iter()
-                .try_for_each(|&number| cast.push(number, &mut bytes))
-                .map_err(|error| self.about(&planned.array, &error.to_string()))?;
-            take(&bytes)
-        })?;
-        Ok(cast.report)
+        let caster = self.caster(planned, to)?;
+        let cast = |piece: &mut Piece<Caster>| piece.tool.cast(&piece.bytes, &mut piece.out);
+        self.report_chunks(planned, &caster, None, cast, take)
     }
 
-    fn to(&self, array: &Array, dtype: Dtype) -> Result<Cast, Complaint> {
-        let cast = Cast::new(dtype, self.saturates);
-        cast.ok_or_else(|| self.about(array, "this cast is not supported"))
+    fn caster(&self, planned: &Planned, to: Dtype) -> Result<Caster, Complaint> {
+        let caster = Caster::new(self.dtype(planned), to, self.saturates);
+        caster.ok_or_else(|| self.about(&planned.array, "this cast is not supported"))
+    }
+
+    fn dtype(&self, planned: &Planned) -> Dtype {
+        self.input.arrays.get(planned.source).map_or(Dtype::U8, |array| array.dtype)
     }
 
     fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Complaint> {
         let mut scales = BufReader::new(self.scales_of(planned, rows)?);
-        let (mut quantizer, mut bytes, mut left, mut scale) = (Quantizer::default(), Vec::new(), 0, 1.0);
-        self.numbers(planned.source, &mut |numbers| {
-            bytes.clear();
-            for &number in numbers {
-                if left == 0 {
-                    (left, scale) = (rows.len, next_scale(&mut scales).map_err(|error| spool(&error))?);
-                }
-                left -= 1;
-                quantizer.push(number, scale, &mut bytes);
-            }
-            take(&bytes)
-        })?;
-        Ok(quantizer.report)
+        let mut next = || next_scale(&mut scales).map_err(|error| spool(&error));
+        let rows = RowScales { len: rows.len, left: 0, scale: 1.0, next: &mut next };
+        let quantize =
+            |piece: &mut Piece<Quantizer>| piece.tool.quantize(&piece.bytes, &piece.scales, &mut piece.out);
+        self.report_chunks(planned, &Quantizer::new(self.dtype(planned)), Some(rows), quantize, take)
     }
 
     fn give_scales(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<(), Complaint> {
@@ -131,13 +125,21 @@ impl<'i> Changer<'i> {
     fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
         let (mut largest, mut left, mut missing) = (Largest::default(), rows.len, rows.count);
-        self.numbers(planned.source, &mut |numbers| {
-            for &number in numbers {
-                if !largest.see(number) {
+        let mut ahead = rows.len;
+        let prepare = |scales: &mut Scales, elements: u64| {
+            (scales.first, scales.each) = (ahead, rows.len);
+            ahead = rows.len - (elements + rows.len - ahead) % rows.len;
+            Ok(())
+        };
+        let work = |piece: &mut Piece<Quantizer>| piece.tool.largest(&piece.bytes, &piece.scales);
+        self.chunks(planned, &Quantizer::new(self.dtype(planned)), prepare, work, |parts, _| {
+            for (count, part) in parts {
+                if !part.is_finite() {
                     let sentence = "has a NaN or an infinity, which cannot be scaled to I8";
                     return Err(self.about(&planned.array, sentence));
                 }
-                left -= 1;
+                largest.add(part);
+                left -= count;
                 if left == 0 {
                     put_scale(largest, &mut out)?;
                     (largest, left, missing) = (Largest::default(), rows.len, missing - 1);
@@ -159,36 +161,65 @@ impl<'i> Changer<'i> {
         (row, scales): (u64, usize),
         take: Take<'_>,
     ) -> Result<Report, Complaint> {
-        let mut scales = Numbers::of(self.input, scales)?;
-        let (mut cast, mut bytes, mut left, mut scale) = (self.to(&planned.array, to)?, Vec::new(), 0, 1.0);
-        self.numbers(planned.source, &mut |numbers| {
-            bytes.clear();
-            for &number in numbers {
-                if left == 0 {
-                    (left, scale) = (row, scales.next(&self.work)?.map_or(1.0, Number::nearest));
-                }
-                left -= 1;
-                // Exact: 8 bits times 24.
-                let product = Number::Float(number.nearest() * scale);
-                cast.push(product, &mut bytes)
-                    .map_err(|error| self.about(&planned.array, &error.to_string()))?;
-            }
-            take(&bytes)
-        })?;
-        Ok(cast.report)
+        let mut scales = BufReader::new(self.input.bytes(scales)?);
+        let mut next = || next_scale(&mut scales).map_err(|error| self.input.complaint(error));
+        let rows = RowScales { len: row, left: 0, scale: 1.0, next: &mut next };
+        let caster = self.caster(planned, to)?;
+        let unscale =
+            |piece: &mut Piece<Caster>| piece.tool.unscale(&piece.bytes, &piece.scales, &mut piece.out);
+        self.report_chunks(planned, &caster, Some(rows), unscale, take)
     }
 
-    /// Passes all numbers of a tensor to `each`, chunk by chunk.
-    fn numbers(
+    /// Does `work` with all chunks of a tensor, which makes their output, and passes that to `take`.
+    fn report_chunks<T: Clone + Send>(
         &self,
-        source: usize,
-        each: &mut dyn FnMut(&[Number]) -> Result<(), Complaint>,
+        planned: &Planned,
+        tool: &T,
+        mut rows: Option<RowScales<'_>>,
+        work: impl Fn(&mut Piece<T>) -> io::Result<Report> + Sync,
+        take: Take<'_>,
+    ) -> Result<Report, Complaint> {
+        let mut sum = Report::default();
+        let prepare = |scales: &mut Scales, elements| match &mut rows {
+            Some(rows) => rows.fill(scales, elements),
+            None => Ok(()),
+        };
+        self.chunks(planned, tool, prepare, work, |report, out| {
+            sum.add(&report);
+            take(out)
+        })?;
+        Ok(sum)
+    }
+
+    /// Reads all chunks of a tensor, does `work` with several at a time, and passes the results and the
+    /// output to `take` in order. `prepare` is called for each chunk in order, with the number of its
+    /// elements.
+    fn chunks<T: Clone + Send, R: Send>(
+        &self,
+        planned: &Planned,
+        tool: &T,
+        mut prepare: impl FnMut(&mut Scales, u64) -> Result<(), Complaint>,
+        work: impl Fn(&mut Piece<T>) -> io::Result<R> + Sync,
+        mut take: impl FnMut(R, &[u8]) -> Result<(), Complaint>,
     ) -> Result<(), Complaint> {
-        let mut numbers = Numbers::of(self.input, source)?;
-        while numbers.fill(&self.work)? {
-            each(&numbers.numbers)?;
-        }
-        Ok(())
+        let bits = u64::from(self.dtype(planned).bits());
+        let mut chunks = self.input.read(planned.source)?;
+        let threads = if bytes_of(self.input, planned) > SHORT { cores().get().min(THREADS) } else { 1 };
+        let unused = RefCell::new(Vec::new());
+        let next = || {
+            let mut piece = unused.borrow_mut().pop().unwrap_or_else(|| Piece::new(tool.clone()));
+            let is_full = chunks.fill(&mut piece.bytes, &self.work)?;
+            prepare(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
+            Ok(is_full.then_some(piece))
+        };
+        let done = |mut piece: Piece<T>| (work(&mut piece), piece);
+        let taken = |(result, piece): (io::Result<R>, Piece<T>)| {
+            let result = result.map_err(|error| self.about(&planned.array, &error.to_string()))?;
+            take(result, &piece.out)?;
+            unused.borrow_mut().push(piece);
+            Ok(())
+        };
+        stream(if threads > 1 { threads } else { 0 }, next, done, taken)
     }
 
     fn about(&self, array: &Array, sentence: &str) -> Complaint {
@@ -196,38 +227,43 @@ impl<'i> Changer<'i> {
     }
 }
 
-/// The numbers of an input tensor.
-struct Numbers<'i> {
-    chunks: Chunks<'i>,
-    decoder: Decoder,
-    /// The last chunk.
-    numbers: Vec<Number>,
-    given: usize,
+/// A chunk, and what is made of it. Its memory is used again.
+struct Piece<T> {
+    tool: T,
+    bytes: Vec<u8>,
+    scales: Scales,
+    out: Vec<u8>,
 }
 
-impl<'i> Numbers<'i> {
-    fn of(input: &'i Input, source: usize) -> Result<Self, Complaint> {
-        let dtype = input.arrays.get(source).map(|array| array.dtype);
-        let decoder = Decoder::new(dtype.unwrap_or(Dtype::U8));
-        Ok(Self { chunks: input.read(source)?, decoder, numbers: Vec::new(), given: 0 })
+impl<T> Piece<T> {
+    fn new(tool: T) -> Self {
+        Self { tool, bytes: Vec::new(), scales: Scales::default(), out: Vec::new() }
     }
+}
 
-    /// Reads the next chunk, if there is one.
-    fn fill(&mut self, work: &Work) -> Result<bool, Complaint> {
-        let Self { chunks, decoder, numbers, given } = self;
-        numbers.clear();
-        *given = 0;
-        let chunk = chunks.next(work)?;
-        decoder.decode(chunk, numbers).map_err(|error| Complaint::usage(error.to_string()))?;
-        Ok(!numbers.is_empty())
-    }
+/// The scales of rows of this length, read in order.
+struct RowScales<'s> {
+    len: u64,
+    /// The elements of the current row that are left, and its scale.
+    left: u64,
+    scale: f32,
+    next: &'s mut dyn FnMut() -> Result<f32, Complaint>,
+}
 
-    fn next(&mut self, work: &Work) -> Result<Option<Number>, Complaint> {
-        if self.given == self.numbers.len() {
-            self.fill(work)?;
+impl RowScales<'_> {
+    /// Sets the scales of the next elements.
+    fn fill(&mut self, scales: &mut Scales, elements: u64) -> Result<(), Complaint> {
+        let (mut known, mut left) = (self.left, self.left);
+        scales.scales.clear();
+        scales.scales.extend((left > 0).then_some(self.scale));
+        while known < elements {
+            self.scale = (self.next)()?;
+            scales.scales.push(self.scale);
+            left = if left == 0 { self.len } else { left };
+            known += self.len;
         }
-        self.given += 1;
-        Ok(self.numbers.get(self.given - 1).copied())
+        (scales.first, scales.each, self.left) = (left, self.len, known - elements);
+        Ok(())
     }
 }
 
@@ -247,10 +283,14 @@ fn spool(error: &io::Error) -> Complaint {
 
 /// The number of bytes read for this output.
 fn bytes_read(input: &Input, planned: &Planned) -> u64 {
-    let len = input.arrays.get(planned.source).map_or(0, Array::byte_len);
+    let len = bytes_of(input, planned);
     match planned.change {
         Change::Quantize(_) => 2 * len,
         Change::Scales(_) => 0,
         _ => len,
     }
+}
+
+fn bytes_of(input: &Input, planned: &Planned) -> u64 {
+    input.arrays.get(planned.source).map_or(0, Array::byte_len)
 }

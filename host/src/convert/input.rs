@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes read at a time: complete elements of every dtype.
-const CHUNK: usize = 3 << 14;
+const CHUNK: usize = 3 << 15;
 
 /// A tensor of an input.
 #[derive(Clone, Debug)]
@@ -135,17 +135,25 @@ impl Input {
     /// # Errors
     /// The input cannot be read or is invalid.
     pub fn read(&self, index: usize) -> Result<Chunks<'_>, Complaint> {
-        let source: Box<dyn Read + '_> = match &self.source {
-            Source::Arrays(arrays) => arrays.read(index)?,
-            Source::Model(model) => match self.arrays.get(index).and_then(|array| model.find(&array.name)) {
-                Some(tensor) => Box::new(Bytes { reader: tensor.reader(), at: 0 }),
-                None => Box::new(io::empty()),
-            },
-        };
-        Ok(Chunks { input: self, source, buffer: vec![0; CHUNK] })
+        Ok(Chunks { input: self, source: self.bytes(index)? })
     }
 
-    fn complaint(&self, error: io::Error) -> Complaint {
+    /// The bytes of the array at this index. [`complaint`](Self::complaint) explains their errors.
+    ///
+    /// # Errors
+    /// The input cannot be read or is invalid.
+    pub fn bytes(&self, index: usize) -> Result<Box<dyn Read + '_>, Complaint> {
+        match &self.source {
+            Source::Arrays(arrays) => arrays.read(index),
+            Source::Model(model) => match self.arrays.get(index).and_then(|array| model.find(&array.name)) {
+                Some(tensor) => Ok(Box::new(Bytes { reader: tensor.reader(), at: 0 })),
+                None => Ok(Box::new(io::empty())),
+            },
+        }
+    }
+
+    /// The error for a failed read.
+    pub fn complaint(&self, error: io::Error) -> Complaint {
         match &self.source {
             Source::Model(model) => Complaint::not_read(model.path(), error),
             Source::Arrays(arrays) => arrays.complaint(error),
@@ -157,19 +165,19 @@ impl Input {
 pub struct Chunks<'i> {
     input: &'i Input,
     source: Box<dyn Read + 'i>,
-    buffer: Vec<u8>,
 }
 
 impl Chunks<'_> {
-    /// The next bytes, complete elements; empty at the end.
+    /// Makes `bytes` the next bytes, complete elements. Returns false at the end.
     ///
     /// # Errors
     /// The bytes cannot be read or are invalid; interruption by the user.
-    pub fn next(&mut self, work: &Work) -> Result<&[u8], Complaint> {
-        let read = read_full(&mut *self.source, &mut self.buffer);
-        let len = read.map_err(|error| self.input.complaint(error))?;
+    pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Complaint> {
+        bytes.resize(CHUNK, 0);
+        let len = read_full(&mut *self.source, bytes).map_err(|error| self.input.complaint(error))?;
+        bytes.truncate(len);
         work.advance(len as u64)?;
-        Ok(&self.buffer[..len])
+        Ok(len > 0)
     }
 }
 

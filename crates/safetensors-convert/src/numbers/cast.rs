@@ -1,5 +1,6 @@
 //! Casts numbers to elements of another dtype, and counts the losses.
 
+use super::block::Errors;
 use super::format::{Exact, Format, Rounded};
 use super::{Mean, Number};
 use embedded_safetensors::Dtype;
@@ -14,8 +15,8 @@ pub struct Report {
     pub inexact: u64,
     /// The largest error of all finite values that stayed finite.
     pub max_error: f64,
-    errors: Mean,
-    finite: u64,
+    pub(super) errors: Mean,
+    pub(super) finite: u64,
     /// The number of values that were clamped to the dtype's largest or smallest.
     pub clamped: u64,
     /// The number of finite values that became infinite.
@@ -42,6 +43,26 @@ impl Report {
         self.errors.add(error);
     }
 
+    /// Counts values that stayed finite, with their errors.
+    pub(super) fn see_all(&mut self, count: u64, zeroed: u64, errors: &Errors) {
+        self.values += count;
+        self.finite += count;
+        self.zeroed += zeroed;
+        self.inexact += errors.inexact;
+        self.max_error = self.max_error.max(errors.largest);
+        self.errors.add_all(errors.sum);
+    }
+
+    /// Adds the losses of other values.
+    pub fn add(&mut self, other: &Self) {
+        let errors = Errors { inexact: other.inexact, largest: other.max_error, sum: other.errors };
+        self.see_all(other.finite, other.zeroed, &errors);
+        self.values += other.values - other.finite;
+        self.clamped += other.clamped;
+        self.overflowed += other.overflowed;
+        self.nans += other.nans;
+    }
+
     fn see_clamped(&mut self, error: f64) {
         self.see(error, false);
         self.clamped += 1;
@@ -54,10 +75,12 @@ impl Report {
 
 /// The reason why a value cannot be cast.
 #[derive(Clone, Debug, PartialEq)]
-pub enum CastError {
+pub(super) enum CastError {
     Over { value: Number, to: Dtype, least: String, largest: String },
     Nan { to: Dtype },
 }
+
+impl std::error::Error for CastError {}
 
 impl fmt::Display for CastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,19 +99,19 @@ impl fmt::Display for CastError {
     }
 }
 
-/// Casts numbers to a dtype and appends their bytes, and counts the losses.
+/// Casts numbers to a dtype one by one, and counts the losses.
 #[derive(Debug)]
-pub struct Cast {
+pub(super) struct Cast {
     to: Dtype,
-    kind: Kind,
-    width: usize,
+    pub(super) kind: Kind,
+    pub(super) width: usize,
     saturates: bool,
     /// The losses so far.
     pub report: Report,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Float(Format),
     Integer { least: i128, largest: i128 },
 }
@@ -119,17 +142,15 @@ impl Cast {
         Some(Self { to, kind, width, saturates, report: Report::default() })
     }
 
-    /// Appends the nearest element, the even one if two are equally near.
+    /// Returns the nearest element, the even one if two are equally near; its bytes are the first ones.
     ///
     /// # Errors
     /// The number is out of range or NaN, and the cast does not saturate.
-    pub fn push(&mut self, number: Number, bytes: &mut Vec<u8>) -> Result<(), CastError> {
-        let element = match self.kind {
-            Kind::Float(format) => self.float(format, number)?.to_le_bytes(),
-            Kind::Integer { least, largest } => self.integer(least, largest, number)?,
-        };
-        bytes.extend(&element[..self.width]);
-        Ok(())
+    pub fn element(&mut self, number: Number) -> Result<[u8; 8], CastError> {
+        match self.kind {
+            Kind::Float(format) => self.float(format, number).map(u64::to_le_bytes),
+            Kind::Integer { least, largest } => self.integer(least, largest, number),
+        }
     }
 
     fn float(&mut self, format: Format, number: Number) -> Result<u64, CastError> {
@@ -244,7 +265,9 @@ mod tests {
 
     fn cast(to: Dtype, saturates: bool, numbers: &[Number]) -> Result<(Vec<u8>, Cast), CastError> {
         let (mut cast, mut bytes) = (Cast::new(to, saturates).expect("a target"), Vec::new());
-        numbers.iter().try_for_each(|&number| cast.push(number, &mut bytes))?;
+        for &number in numbers {
+            bytes.extend(&cast.element(number)?[..cast.width]);
+        }
         Ok((bytes, cast))
     }
 

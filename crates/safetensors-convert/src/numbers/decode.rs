@@ -1,58 +1,93 @@
 //! Decodes the bytes of elements to numbers, with the library: each chunk is passed to it as a file with
 //! one tensor.
 
-use super::Number;
-use embedded_safetensors::{Dtype, ReadError, View, values::Element};
+use super::wide;
+use embedded_safetensors::{Dtype, Model, ReadAt, ReadError, io::FileLen, values::Element};
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write};
 
 /// Decodes chunks of whole elements of one dtype.
+#[derive(Clone)]
 pub struct Decoder {
     dtype: Dtype,
-    file: Vec<u8>,
+    singles: Vec<f32>,
 }
 
 impl Decoder {
     /// Creates a decoder.
     pub fn new(dtype: Dtype) -> Self {
-        Self { dtype, file: Vec::new() }
+        Self { dtype, singles: Vec::new() }
     }
 
-    /// Appends the numbers of the elements.
+    /// Decodes all elements, rounded if `T` cannot represent them.
     ///
     /// # Errors
     /// The bytes are not whole elements.
-    pub fn decode(&mut self, bytes: &[u8], numbers: &mut Vec<Number>) -> io::Result<()> {
-        self.frame(bytes);
-        match self.dtype {
-            Dtype::U64 => self.turn(0u64, numbers),
-            dtype if is_integer(dtype) => self.turn(0i64, numbers),
-            _ => self.turn(0f64, numbers),
-        }
-        .map_err(io::Error::other)
+    pub fn decode<T: Element + Copy + Default>(&self, bytes: &[u8], values: &mut Vec<T>) -> io::Result<()> {
+        values.resize(bytes.len() * 8 / usize::from(self.dtype.bits()), T::default());
+        self.read(bytes, values).map_err(io::Error::other)
     }
 
-    fn frame(&mut self, bytes: &[u8]) {
-        let (len, bits) = (bytes.len(), usize::from(self.dtype.bits()));
-        let (name, elements) = (self.dtype.name(), len * 8 / bits);
-        let header =
-            format!("{{\"t\":{{\"dtype\":\"{name}\",\"shape\":[{elements}],\"data_offsets\":[0,{len}]}}}}");
-        self.file.clear();
-        self.file.extend((header.len() as u64).to_le_bytes());
-        self.file.extend(header.as_bytes());
-        self.file.extend(bytes);
-    }
-
-    fn turn<T: Element + Into<Number>>(&self, zero: T, numbers: &mut Vec<Number>) -> Result<(), String> {
-        let view = View::parse(&self.file).map_err(|error| error.to_string())?;
-        let tensor = view.tensor("t").map_err(|error| error.to_string())?;
-        let mut reader = tensor.reader().values();
-        let mut values = [zero; 256];
+    fn read<T: Element + Copy>(&self, bytes: &[u8], mut values: &mut [T]) -> Result<(), String> {
+        let file = self.file(bytes, values.len());
         let sentence = |error: ReadError<Infallible>| error.to_string();
-        while let values @ [_, ..] = reader.read(&mut values).map_err(sentence)? {
-            numbers.extend(values.iter().map(|&value| value.into()));
+        let mut model = Model::open(file, &mut [0; 64]).map_err(sentence)?;
+        let tensor = model.find("t", &mut [0; 64]).map_err(sentence)?;
+        let tensor = tensor.ok_or_else(|| "no tensor".to_owned())?;
+        let mut reader = model.reader(&tensor).map_err(|error| error.to_string())?.values().rounded();
+        while !values.is_empty() {
+            let read = reader.read(values).map_err(sentence)?.len();
+            values = values.get_mut(read..).unwrap_or_default();
         }
         Ok(())
+    }
+
+    /// Makes a file with one tensor of these bytes.
+    fn file<'b>(&self, bytes: &'b [u8], elements: usize) -> Framed<'b> {
+        let (name, len) = (self.dtype.name(), bytes.len());
+        let header =
+            format!("{{\"t\":{{\"dtype\":\"{name}\",\"shape\":[{elements}],\"data_offsets\":[0,{len}]}}}}");
+        let header = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+        Framed { header, bytes }
+    }
+
+    /// Decodes all elements as [`decode`](Self::decode) does, and widens them in a loop that is vectorised.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_doubles(&mut self, bytes: &[u8], values: &mut Vec<f64>) -> io::Result<()> {
+        if needs_f64(self.dtype) {
+            return self.decode(bytes, values);
+        }
+        let mut singles = std::mem::take(&mut self.singles);
+        self.decode(bytes, &mut singles)?;
+        values.clear();
+        wide::run(|| values.extend(singles.iter().map(|&single| f64::from(single))));
+        self.singles = singles;
+        Ok(())
+    }
+}
+
+/// A file whose data is elsewhere, so that it need not be copied.
+struct Framed<'b> {
+    header: Vec<u8>,
+    bytes: &'b [u8],
+}
+
+impl ReadAt for Framed<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, mut buffer: &mut [u8]) -> Result<usize, Infallible> {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = match self.header.get(offset..) {
+            Some(rest @ [_, ..]) => rest,
+            _ => self.bytes.get(offset - self.header.len()..).unwrap_or_default(),
+        };
+        buffer.write(rest).or(Ok(0))
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        Ok(FileLen::Exactly((self.header.len() + self.bytes.len()) as u64))
     }
 }
 
@@ -60,4 +95,9 @@ impl Decoder {
 pub(super) fn is_integer(dtype: Dtype) -> bool {
     use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
     matches!(dtype, BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+}
+
+/// Whether an `f32` does not represent every element.
+pub(super) fn needs_f64(dtype: Dtype) -> bool {
+    dtype == Dtype::F64 || is_integer(dtype) && dtype.bits() > 16
 }

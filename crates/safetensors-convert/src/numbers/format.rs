@@ -6,15 +6,15 @@ use embedded_safetensors::Dtype;
 /// A binary float format of at most 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    mantissa: u32,
-    exponent: u32,
-    bias: i32,
-    special: Special,
+    pub(super) mantissa: u32,
+    pub(super) exponent: u32,
+    pub(super) bias: i32,
+    pub(super) special: Special,
 }
 
 /// The special values of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Special {
+pub enum Special {
     /// Infinities, and NaNs with payloads.
     Ieee,
     /// One NaN of each sign, with all bits set.

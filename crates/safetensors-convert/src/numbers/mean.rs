@@ -1,7 +1,5 @@
 //! Means of distances whose sum may overflow a double.
 
-/// Distances from here on are summed in another unit, in which 2^63 of them fit.
-const HUGE: f64 = f64::from_bits((1023 + 960) << 52);
 const UNIT: f64 = f64::from_bits((1023 + 64) << 52);
 
 /// A sum of finite numbers of at least 0.
@@ -12,9 +10,18 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// Distances from here on are summed in another unit, in which 2^63 of them fit.
+    pub(super) const HUGE: f64 = f64::from_bits((1023 + 960) << 52);
+
     /// Adds a distance.
     pub fn add(&mut self, distance: f64) {
-        if distance < HUGE { self.small += distance } else { self.huge += distance / UNIT }
+        if distance < Self::HUGE { self.small += distance } else { self.huge += distance / UNIT }
+    }
+
+    /// Adds all distances of another sum.
+    pub(super) fn add_all(&mut self, other: Self) {
+        self.small += other.small;
+        self.huge += other.huge;
     }
 
     /// Returns the mean of `count` distances, where those that are 0 need not have been added; 0 for none.

@@ -1,18 +1,23 @@
 //! Elements of any dtype as exact numbers; and numbers as elements, rounded in one step.
 
+mod block;
 mod cast;
+mod chunk;
 mod decode;
 mod format;
 mod mean;
 mod print;
 mod scale;
+#[allow(unsafe_code)]
+mod wide;
 
-pub use cast::{Cast, Report, can_be_target};
-pub use decode::Decoder;
+pub use cast::{Report, can_be_target};
+pub use chunk::{Caster, Scales};
 pub use mean::Mean;
 pub use print::{Style, printed};
 pub use scale::{Largest, Quantizer};
 
+use cast::Cast;
 use embedded_safetensors::Dtype;
 
 /// The value of an element. Complex elements are two numbers.

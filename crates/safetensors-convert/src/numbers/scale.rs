@@ -1,28 +1,48 @@
 //! Symmetric quantisation: integers from -127 to 127, multiplied by a common scale.
 
+use super::block::{BLOCK, double};
+use super::decode::Decoder;
 use super::format::{Format, Rounded};
-use super::{Number, Report};
+use super::{Number, Report, Scales, wide};
 use embedded_safetensors::Dtype;
+use std::io;
 
 /// The largest quantised element.
 const STEPS: f64 = 127.0;
 
+/// Steps from here on are clamped.
+const CLAMPED: f64 = 127.5;
+
+/// A sum with this number is rounded to an integer, which is in its last bits.
+const UNIT: f64 = f64::from_bits((1023 + 52) << 52 | 1 << 51);
+
 /// The largest magnitude of some numbers.
-#[derive(Clone, Copy, Default)]
-pub struct Largest(f64);
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Largest {
+    /// Its bits. Those of infinities and NaNs are larger than all others.
+    bits: u64,
+}
 
 impl Largest {
-    /// Takes a number into account, and returns whether it is finite; others cannot be quantised.
-    pub fn see(&mut self, number: Number) -> bool {
-        let magnitude = number.nearest().abs();
-        self.0 = self.0.max(magnitude);
-        magnitude.is_finite()
+    /// Takes other numbers into account.
+    pub fn add(&mut self, other: Self) {
+        self.bits = self.bits.max(other.bits);
+    }
+
+    /// Whether all numbers are finite; others cannot be quantised.
+    pub fn is_finite(self) -> bool {
+        f64::from_bits(self.bits).is_finite()
+    }
+
+    fn of(numbers: &[f64]) -> Self {
+        let magnitudes = numbers.iter().map(|number| number.abs().to_bits());
+        Self { bits: wide::run(|| magnitudes.fold(0, u64::max)) }
     }
 
     /// Returns the scale that maps the largest number to 127, rounded to F32; 1 if all numbers are 0.
     pub fn scale(self) -> f32 {
-        let format = Format::of(Dtype::F32).map(|format| format.round(Number::Float(self.0 / STEPS)));
-        match format {
+        let number = Number::Float(f64::from_bits(self.bits) / STEPS);
+        match Format::of(Dtype::F32).map(|format| format.round(number)) {
             Some(Rounded::Finite(bits, value)) if value > 0.0 => {
                 f32::from_bits(u32::try_from(bits).unwrap_or_default())
             }
@@ -32,49 +52,103 @@ impl Largest {
     }
 }
 
-/// Quantises numbers to I8, each with its scale.
-#[derive(Default)]
+/// Quantises chunks of elements to I8.
+#[derive(Clone)]
 pub struct Quantizer {
-    /// The losses so far.
-    pub report: Report,
+    decoder: Decoder,
+    numbers: Vec<f64>,
 }
 
 impl Quantizer {
-    /// Appends the nearest multiple of the scale, the even one if two are equally near.
-    pub fn push(&mut self, number: Number, scale: f32, bytes: &mut Vec<u8>) {
-        let (value, scale) = (number.nearest(), f64::from(scale));
-        let steps = (value / scale).round_ties_even();
-        let clamped = steps.clamp(-STEPS, STEPS);
-        self.report.see((value - clamped * scale).abs(), clamped == 0.0 && value != 0.0);
-        self.report.clamped += u64::from(clamped != steps);
-        let element = super::format::Exact::of(Number::Float(clamped)).to_integer().unwrap_or_default();
-        bytes.push(element.to_le_bytes()[0]);
+    /// Creates a quantiser of elements of this dtype.
+    pub fn new(from: Dtype) -> Self {
+        Self { decoder: Decoder::new(from), numbers: Vec::new() }
     }
+
+    /// Returns the largest magnitude of each row, and how many of its elements the chunk has. The rows are
+    /// those of the scales, which need not be known.
+    ///
+    /// # Errors
+    /// The bytes are not whole elements.
+    pub fn largest(&mut self, bytes: &[u8], rows: &Scales) -> io::Result<Vec<(u64, Largest)>> {
+        self.decoder.decode_doubles(bytes, &mut self.numbers)?;
+        let [first, each] = [rows.first, rows.each].map(|len| usize::try_from(len).unwrap_or(usize::MAX));
+        let (first, others) = self.numbers.split_at(first.min(self.numbers.len()));
+        let parts = [first].into_iter().chain(others.chunks(each.max(1)));
+        Ok(parts.map(|part| (part.len() as u64, Largest::of(part))).collect())
+    }
+
+    /// Makes `out` the nearest multiples of the scales, the even ones if two are equally near, and returns
+    /// the losses.
+    ///
+    /// # Errors
+    /// The bytes are not whole elements.
+    pub fn quantize(&mut self, bytes: &[u8], scales: &Scales, out: &mut Vec<u8>) -> io::Result<Report> {
+        self.decoder.decode_doubles(bytes, &mut self.numbers)?;
+        out.resize(self.numbers.len(), 0);
+        let mut report = Report::default();
+        scales.parts(self.numbers.len(), |part, scale| {
+            let (numbers, out) = (&self.numbers[part.clone()], &mut out[part]);
+            for (numbers, out) in numbers.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+                wide::run(|| quantized(numbers, scale, out, &mut report));
+            }
+        });
+        Ok(report)
+    }
+}
+
+#[inline(always)]
+fn quantized(numbers: &[f64], scale: f64, out: &mut [u8], report: &mut Report) {
+    let mut errors = [0.0; BLOCK];
+    let (mut zeroed, mut clamped) = (0, 0);
+    for ((&number, out), error) in numbers.iter().zip(out).zip(&mut errors) {
+        let steps = number / scale;
+        let moved = steps.clamp(-STEPS, STEPS) + UNIT;
+        *out = moved.to_bits().to_le_bytes()[0];
+        let rounded = moved - UNIT;
+        *error = (number - rounded * scale).abs();
+        zeroed += u64::from((rounded == 0.0) & (number != 0.0));
+        clamped += u64::from(steps.abs() >= CLAMPED);
+    }
+    report.see_all(numbers.len() as u64, zeroed, &double::summed(&errors[..numbers.len()]));
+    report.clamped += clamped;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Largest, Number, Quantizer};
+    use super::{Largest, Quantizer, Scales};
+    use embedded_safetensors::Dtype;
+
+    fn bytes(numbers: &[f64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    fn largest(numbers: &[f64]) -> Largest {
+        let rows = Scales { first: numbers.len() as u64, ..Scales::default() };
+        let rows = Quantizer::new(Dtype::F64).largest(&bytes(numbers), &rows);
+        rows.expect("whole elements")[0].1
+    }
 
     #[test]
     fn largest_number_becomes_127() {
-        let numbers = [0.0, 1.0, -2.54, 0.009, 1.27].map(Number::Float);
-        let mut largest = Largest::default();
-        assert!(numbers.iter().all(|&number| largest.see(number)));
-        assert_eq!(largest.scale(), 0.02);
-        let (mut quantizer, mut bytes) = (Quantizer::default(), Vec::new());
-        numbers.iter().for_each(|&number| quantizer.push(number, largest.scale(), &mut bytes));
-        assert_eq!(bytes, [0, 50, 129, 0, 64]);
-        assert_eq!((quantizer.report.zeroed, quantizer.report.clamped), (1, 0));
-        assert!((quantizer.report.max_error - 0.01).abs() < 1e-3);
+        let numbers = [0.0, 1.0, -2.54, 0.009, 1.27];
+        assert!(largest(&numbers).is_finite());
+        let scale = largest(&numbers).scale();
+        assert_eq!(scale, 0.02);
+        let (mut quantizer, mut out) = (Quantizer::new(Dtype::F64), Vec::new());
+        let scales = Scales { first: 5, each: 5, scales: vec![scale] };
+        let report = quantizer.quantize(&bytes(&numbers), &scales, &mut out).expect("whole elements");
+        assert_eq!(out, [0, 50, 129, 0, 64]);
+        assert_eq!((report.zeroed, report.clamped), (1, 0));
+        assert!((report.max_error - 0.01).abs() < 1e-3);
     }
 
     #[test]
     fn scale_of_zeros_and_huge_numbers() {
         assert_eq!(Largest::default().scale(), 1.0);
-        let mut largest = Largest::default();
-        assert!(largest.see(Number::Float(1e300)));
-        assert_eq!(largest.scale(), f32::MAX);
-        assert!(!largest.see(Number::Float(f64::NAN)) && !largest.see(Number::Float(f64::INFINITY)));
+        assert_eq!(largest(&[-1e300, 1.0]).scale(), f32::MAX);
+        for number in [f64::NAN, -f64::INFINITY] {
+            assert!(!largest(&[0.0, number, 1.0]).is_finite());
+        }
     }
 }

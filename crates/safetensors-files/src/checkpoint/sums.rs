@@ -1,11 +1,12 @@
 //! `SHA256SUMS`: a line for each file, as `sha256sum` writes and reads it.
 
-use crate::disk::{Disk, Entry, read_up_to};
+use crate::disk::{Disk, Entry, Handle, read_up_to};
 use crate::error::{EditError, EditErrorKind};
 use crate::name;
 use core::fmt;
 use embedded_safetensors::file::FileErrorKind;
 use sha2::{Digest, Sha256};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The file name of the list.
@@ -31,6 +32,22 @@ impl Sum {
             if len < PIECE {
                 return Ok((Self(hash.finalize().into()), at));
             }
+        }
+    }
+
+    /// Writes all bytes of a source to a file, and computes their sum. Also returns their number.
+    pub(super) fn of_copy(file: &dyn Handle, source: &mut dyn Read) -> Result<(Self, u64), EditErrorKind> {
+        let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; PIECE]);
+        loop {
+            let len = match source.read(&mut buffer) {
+                Ok(0) => return Ok((Self(hash.finalize().into()), at)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                outcome => outcome.map_err(|error| EditErrorKind::system("read the source of", error))?,
+            };
+            let bytes = buffer.get(..len).unwrap_or(&[]);
+            hash.update(bytes);
+            file.write_at(at, bytes).map_err(|error| EditErrorKind::system("write", error))?;
+            at += len as u64;
         }
     }
 

@@ -22,6 +22,7 @@ fn write(disk: &dyn Disk, fill: u8) -> Result<(), EditError> {
     write_checkpoint_on(disk, target(), |checkpoint| {
         let tensors = [TensorSpec::new("a", Dtype::U8, &[9])];
         checkpoint.write_file("model", FileSpec::new(&tensors), |file| file.write_tensor("a", &[fill; 9]))?;
+        checkpoint.write_from("copy", &mut &[fill; 5][..])?;
         checkpoint.write_bytes(if fill == 1 { "old.json" } else { "new.json" }, &[fill; 3])
     })
 }
@@ -68,11 +69,11 @@ fn written_checkpoint_verifies_and_old_one_is_removed() {
         let (_, new, _) = change(&disk);
         assert_eq!(
             new.keys().map(|path| path.file_name().expect("a name")).collect::<Vec<_>>(),
-            [SUMS, "model", "new.json"]
+            [SUMS, "copy", "model", "new.json"]
         );
         let disk = SimulatedDisk::with(new.iter().map(|(path, bytes)| (path.as_path(), &**bytes)));
         let verified = verify(&disk, target()).expect("valid checkpoint");
-        assert_eq!(verified, Verified { files: 2, bytes: 3 + new[&target().join("model")].len() as u64 });
+        assert_eq!(verified, Verified { files: 3, bytes: 8 + new[&target().join("model")].len() as u64 });
     }
 }
 

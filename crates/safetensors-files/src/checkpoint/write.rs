@@ -7,8 +7,9 @@ use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::writer::{FileWriter, write_file_on};
 use embedded_safetensors::write::FileSpec;
+use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Writes a directory of files, such as a model and the state that a training loop needs to continue. When it
@@ -182,6 +183,8 @@ pub struct Checkpoint<'d> {
     hidden: PathBuf,
     /// Whether the hidden directory has been renamed.
     is_placed: bool,
+    /// The sums of the files that are synced.
+    sums: HashMap<PathBuf, Sum>,
 }
 
 impl<'d> Checkpoint<'d> {
@@ -190,7 +193,7 @@ impl<'d> Checkpoint<'d> {
         let permissions = stat_replaceable(disk, &target)?.and_then(|stat| stat.permissions);
         let (hidden, ()) = beside(&target, |path| disk.create_directory(path, permissions.as_ref()))
             .map_err(|error| EditErrorKind::system("create a temporary directory beside", error))?;
-        Ok(Self { disk, target, hidden, is_placed: false })
+        Ok(Self { disk, target, hidden, is_placed: false, sums: HashMap::new() })
     }
 
     /// Returns the directory that is being written. Other files created there, such as by
@@ -225,6 +228,26 @@ impl<'d> Checkpoint<'d> {
         self.write_synced(&path, bytes).map_err(|error| EditErrorKind::system("write", error).of(&path))
     }
 
+    /// Writes a file of all bytes of a source to the checkpoint, and computes its sum while it is written. So
+    /// the file is not read again, and must not be changed afterwards. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// Those of the source, and of [`write_bytes`](Self::write_bytes).
+    pub fn write_from(&mut self, name: &str, source: &mut dyn Read) -> Result<u64, EditError> {
+        let path = self.path_of(name)?;
+        let (sum, len) = self.copy_synced(&path, source).map_err(|kind| kind.of(&path))?;
+        self.sums.insert(path, sum);
+        Ok(len)
+    }
+
+    fn copy_synced(&self, path: &Path, source: &mut dyn Read) -> Result<(Sum, u64), EditErrorKind> {
+        let cannot = |error| EditErrorKind::system("write", error);
+        let file = self.disk.create_new(path, None).map_err(cannot)?;
+        let copied = Sum::of_copy(&*file, source)?;
+        file.sync().map_err(cannot)?;
+        Ok(copied)
+    }
+
     fn write_synced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let file = self.disk.create_new(path, None)?;
         file.write_at(0, bytes)?;
@@ -256,6 +279,9 @@ impl<'d> Checkpoint<'d> {
     }
 
     fn sync_and_sum(&self, path: &Path) -> Result<Sum, EditErrorKind> {
+        if let Some(sum) = self.sums.get(path) {
+            return Ok(*sum);
+        }
         // Windows syncs only files that are open for writing.
         let file =
             self.disk.open(path, cfg!(windows)).map_err(|error| EditErrorKind::system("open", error))?;

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 pub const COMMAND: Command = Command {
     name: "measure",
     about:
-        "measure costs against benches/limits.toml: firmware, desktop, speed, formats, python; all by default
+        "measure costs against benches/limits.toml: firmware, desktop, speed, formats, python, command; all
+            by default
             (--json: one object; --write: update the pages; --bless: counts become the limits;
             --hdf5: also HDF5, which takes minutes and cmake to build)",
     run,

@@ -24,6 +24,7 @@ const COUNTED: &str = "# What was counted last:";
 pub struct Limits {
     pub firmware: Vec<Line>,
     pub speed: Vec<Ratio>,
+    pub command: Vec<Most>,
     #[serde(default)]
     counted: BTreeMap<String, Counted>,
 }
@@ -85,6 +86,14 @@ impl Line {
             .or_else(|| unknown(&self.at_most_on.keys().cloned().collect::<Vec<_>>(), &targets, "target"))
             .or_else(|| unknown(&self.unmet, &targets, "target"))
     }
+}
+
+/// A limit of a figure of the command.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Most {
+    pub what: String,
+    pub at_most: f64,
 }
 
 /// A ratio of two times, for the worst of some cases.

@@ -1,6 +1,7 @@
 //! Measures the costs of the libraries and the command, compares them with `benches/limits.toml`, and
 //! writes them into pages.
 
+mod command;
 mod desktop;
 pub mod firmware;
 mod formats;
@@ -31,7 +32,7 @@ pub struct Measure {
     pub run: fn(&Options) -> Result<Measured, String>,
 }
 
-pub const MEASURES: [Measure; 5] = [
+pub const MEASURES: [Measure; 6] = [
     Measure {
         name: "firmware",
         about: "flash, RAM, stack and instructions on microcontrollers",
@@ -61,6 +62,12 @@ pub const MEASURES: [Measure; 5] = [
         about: "times of the Python package, beside the reference's",
         counts: false,
         run: python::measure,
+    },
+    Measure {
+        name: "command",
+        about: "times of the command on large files, beside cp, numpy, openssl and the reference",
+        counts: false,
+        run: command::measure,
     },
 ];
 

@@ -19,9 +19,9 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
-use scripts::{READERS, STRUCTURES, TESTS, TRAINING};
+use scripts::{READERS, STRUCTURES, TRAINING};
 
-pub use scripts::{write_tables, write_vectors};
+pub use scripts::{TESTS, write_tables, write_vectors};
 pub use suites::{command, release_command};
 
 /// When a stage runs.
@@ -68,7 +68,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 43] = [
+pub const STAGES: [Stage; 44] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -232,5 +232,6 @@ pub const STAGES: [Stage; 43] = [
             Need::Program("npm", "npm"),
         ]),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
+    deep("casts", "every F32 becomes the F16 and the BF16 that the scalar code makes of it", suites::casts),
     deep("memory", "memory of the command, also for files of gigabytes", suites::memory),
 ];

@@ -78,6 +78,12 @@ pub fn chips() -> Outcome {
     Ok(tally)
 }
 
+/// Tests the casts of every F32, optimised as programs are.
+pub fn casts() -> Outcome {
+    let package = ["--release", "--package", "safetensors-convert", "--lib", "every_f32"];
+    test().args(package).env("EVERY_F32", "1").limit(3600).tests()
+}
+
 /// Tests the memory of the command; `counts` includes the memory of the library.
 pub fn memory() -> Outcome {
     let run = test().args(["--release", "--package", "safetensors-host", "--test", "memory"]);

@@ -1,0 +1,166 @@
+"""Measures the command `safetensors` beside `cp` and the programs that do the same, in turns, on files of 512 MB.
+
+python3 speed.py PROGRAM WRITER [--quick]
+
+WRITER is the program `written` of the verification package. Prints a line of JSON for each case: `ours` and `other` in
+seconds, and their `ratio`; or the peak `memory` in KiB. The files are in memory where the system has /dev/shm, so that no
+disk counts; all programs sync what they write. A case on one core compares the time of the processor, the others the time
+that passes. Each time is the least of several.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+MEGABYTES = 512
+TENSORS = 8
+RUNS = 3
+
+#: Reads the data of a model, casts it as numpy and ml_dtypes do, writes and syncs it. The header is of the same length.
+CAST = """
+import os, sys, numpy, ml_dtypes
+source, target, old, new, header = sys.argv[1:]
+dtype = lambda name: numpy.dtype(getattr(ml_dtypes, name, None) or name)
+with open(source, "rb") as file, open(target, "wb") as out:
+    out.write(file.read(int(header)))
+    for _ in range({tensors}):
+        array = numpy.fromfile(file, dtype(old), {bytes} // {tensors} // dtype(old).itemsize)
+        array.astype(dtype(new)).tofile(out)
+    out.flush()
+    os.fsync(out.fileno())
+"""
+
+#: The reference reads and writes whole models.
+REFERENCE = """
+import sys, safetensors.numpy
+safetensors.numpy.save_file(safetensors.numpy.load_file(sys.argv[1]), sys.argv[2])
+"""
+
+
+def write_model(path, dtype, data):
+    """Tensors of rows of 4,096 elements; returns the offset of the data."""
+    part, width = len(data) // TENSORS, {"F32": 4, "F16": 2, "BF16": 2}[dtype]
+    entry = lambda at: {"dtype": dtype, "shape": [part // width // 4096, 4096], "data_offsets": [at, at + part]}
+    text = json.dumps({f"t{index}": entry(index * part) for index in range(TENSORS)}).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.write(data)
+    return 8 + len(text)
+
+
+def run(command, core):
+    """Returns the seconds that it takes."""
+    pin = (lambda: os.sched_setaffinity(0, {core})) if core is not None else None
+    start = time.perf_counter()
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, preexec_fn=pin)
+    _, status, used = os.wait4(process.pid, 0)
+    passed = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{command}: ended with {process.returncode}")
+    return used.ru_utime + used.ru_stime if core is not None else passed
+
+
+def peak(command):
+    """Returns the peak memory in KiB, seen while it runs: at its exit, that of this process would count."""
+    process, most = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL), 0
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                most = max(most, int(line.split()[1]))
+        time.sleep(0.002)
+    return most
+
+
+def compare(name, ours, other, outputs, core=None, runs=RUNS):
+    """Runs both in turns; each may be several commands, whose times are added."""
+    least = [float("inf")] * 2
+    for _ in range(runs):
+        for index, commands in enumerate([ours, other]):
+            seconds = 0
+            for path in outputs:
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            for command in commands:
+                seconds += run(command, core)
+            least[index] = min(least[index], seconds)
+    print(json.dumps({"name": name, "ours": least[0], "other": least[1], "ratio": least[0] / least[1]}), flush=True)
+
+
+def main():
+    programs, runs = [os.path.abspath(path) for path in sys.argv[1:3]], 2 if "--quick" in sys.argv else RUNS
+    shared = pathlib.Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as directory:
+        measure(pathlib.Path(directory), *programs, runs)
+
+
+def measure(directory, program, writer, runs):
+    size = MEGABYTES << 20
+    normal = numpy.random.default_rng(1).standard_normal(size // 64, numpy.float32) * numpy.float32(0.05)
+    singles, halves, bits = (directory / f"{name}.safetensors" for name in ["f32", "f16", "bf16"])
+    header = write_model(singles, "F32", numpy.tile(normal, 16).data.cast("B"))
+    for path, dtype in [(halves, "F16"), (bits, "BF16")]:
+        run([program, "convert", singles, path, "--to", dtype], None)
+    out, copy, many, few = (directory / name for name in ["o.safetensors", "copy", "many", "few"])
+    core = min(os.sched_getaffinity(0))
+
+    def case(name, ours, other, core=None):
+        compare(name, ours, other, [out, copy, few], core, runs)
+
+    def convert(source, *options):
+        return [[program, "convert", source, out, *options]]
+
+    def numpy_cast(source, old, new, length):
+        script = CAST.format(tensors=TENSORS, bytes=length)
+        return [[sys.executable, "-B", "-c", script, source, copy, old, new, header]]
+
+    copied = [["cp", singles, copy], ["sync", copy]]
+    for source, old, new in [
+        (singles, "F32", "BF16"), (singles, "F32", "F16"), (halves, "F16", "F32"), (bits, "BF16", "F32"),
+        (singles, "F32", "F8_E4M3"), (singles, "F32", "F8_E5M2"),
+    ]:
+        case(f"`convert --to {new}` of {old}, beside `cp`", convert(source, "--to", new), copied, core)
+    scaled = directory / "scaled.safetensors"
+    scale = ["--to", "I8", "--scale", "per-row"]
+    case("`convert --to I8 --scale per-row` of F32, beside `cp`", convert(singles, *scale), copied, core)
+    run([program, "convert", singles, scaled, *scale], None)
+    case("`convert --to F32 --unscale` of I8, beside `cp`", convert(scaled, "--to", "F32", "--unscale"), copied, core)
+    for source, old, new, types in [
+        (singles, "F32", "F16", ("float32", "float16")), (halves, "F16", "F32", ("float16", "float32")),
+        (singles, "F32", "BF16", ("float32", "bfloat16")), (bits, "BF16", "F32", ("bfloat16", "float32")),
+        (singles, "F32", "F8_E4M3", ("float32", "float8_e4m3fn")),
+    ]:
+        length = size if source == singles else size // 2
+        case(f"`convert --to {new}` of {old}, beside numpy", convert(source, "--to", new), numpy_cast(source, *types, length), core)
+    written = [[writer, out, MEGABYTES]]
+    case("`write_file`, beside a write and a sync", written, [[writer, copy, MEGABYTES, "plain"]], core)
+    memory = max(peak(convert(source, "--to", new, "--force")[0]) for source, new in [(singles, "F16"), (halves, "F64")])
+    print(json.dumps({"name": "`convert --to`, peak memory", "memory": memory}), flush=True)
+    if len(os.sched_getaffinity(0)) > 1:
+        pinned = [["taskset", "-c", core, *convert(singles, "--to", "BF16")[0]]]
+        case("`convert --to BF16` of F32 on all cores, beside one", convert(singles, "--to", "BF16"), pinned)
+    hashed = [[program, "hash", singles]]
+    case("`hash`, beside `openssl`", hashed, [["openssl", "dgst", "-sha256", singles]], core)
+    case("`hash`, beside `sha256sum`", hashed, [["sha256sum", singles]], core)
+    case("`hash --tensors`, beside `hash`", [[program, "hash", "--tensors", singles]], hashed)
+    case("`checkpoint`, beside `cp` and `hash`", [[program, "checkpoint", few, singles]], copied + hashed, core)
+    limit = f"{MEGABYTES // TENSORS}MiB"
+    run([program, "split", singles, "-o", many, "--max-size", limit], None)
+    case("`split`, beside `cp`", [[program, "split", singles, "-o", few, "--max-size", limit]], copied, core)
+    case("`join`, beside `cp`", [[program, "join", many, "-o", out]], copied, core)
+    case("`pack`, beside `cp`", [[program, "pack", singles, "-o", out]], copied, core)
+    reference = [[sys.executable, "-B", "-c", REFERENCE, singles, copy], ["sync", copy]]
+    case("`pack`, beside the reference's `load_file` and `save_file`", [[program, "pack", singles, "-o", out]], reference, core)
+
+
+if __name__ == "__main__":
+    main()

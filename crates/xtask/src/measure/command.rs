@@ -1,0 +1,65 @@
+//! Times of the command on files of 512 MB, beside other programs in the same run, as measured by a script;
+//! and its memory.
+
+use super::limits::{Limits, Most};
+use super::row::{Limit, table};
+use super::table::{Difference, Likeness, Table};
+use super::{Measured, Options, Row};
+use crate::process::Run;
+use crate::python::environment;
+use crate::stages::{TESTS, pages, release_command};
+use crate::toolchain::own_cargo;
+use crate::workspace;
+use serde_json::{Value, json};
+use std::path::Path;
+
+const SCRIPT: &str = "benches/command/speed.py";
+
+pub fn measure(_: &Options) -> Result<Measured, String> {
+    let limits = Limits::read()?.command;
+    let python = environment(TESTS[0], Path::new(TESTS[1]))?;
+    let writer = ["build", "--release", "--quiet", "--package", "verification", "--features", "std"];
+    own_cargo().args(writer).args(["--bin", "written"]).capture()?;
+    let programs = [release_command()?, workspace::target_dir().join("release/written")];
+    let output = Run::new(python).args(["-B", SCRIPT]).args(programs).limit(1800).capture()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figures = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+    let figures = figures.map_err(|error| format!("{SCRIPT} does not print figures ({error}):\n{text}"))?;
+    let rows: Vec<Row> = figures.iter().map(|figure| row(figure, &limits)).collect();
+    let is_measured = |limit: &&Most| rows.iter().any(|row| row.what == limit.what);
+    let missing = limits.iter().filter(|limit| !is_measured(limit));
+    let likeness = Likeness { equal: 2, others: Difference::Any };
+    Ok(Measured {
+        errors: missing.map(|limit| format!("{SCRIPT} does not measure {}", limit.what)).collect(),
+        tables: vec![Table { page: pages::COSTS, name: "command", text: table(&rows), likeness }],
+        details: json!({ "command": figures }),
+        rows,
+        ..Measured::default()
+    })
+}
+
+/// Returns the ratio of the times, or the memory.
+fn row(figure: &Value, limits: &[Most]) -> Row {
+    let what = figure["name"].as_str().unwrap_or("?").to_owned();
+    let limit = limits.iter().find(|limit| limit.what == what).map(|limit| Limit::AtMost(limit.at_most));
+    let (ours, unit) = match figure["memory"].as_f64() {
+        Some(memory) => (memory, "KiB"),
+        None => ((figure["ratio"].as_f64().unwrap_or(f64::NAN) * 100.0).round() / 100.0, "x"),
+    };
+    Row { what, limit, ours, unit: unit.to_owned(), ..Row::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_a_ratio_or_memory() {
+        let limits = [Most { what: "`pack`".to_owned(), at_most: 1.15 }];
+        let ratio = row(&json!({ "name": "`pack`", "ours": 2.0, "other": 1.0, "ratio": 2.004 }), &limits);
+        assert_eq!(ratio.sentence(), "`pack`: 2x, ≤ 1.15x");
+        assert!(!ratio.is_kept());
+        let memory = row(&json!({ "name": "memory", "memory": 9000 }), &limits);
+        assert_eq!(memory.sentence(), "memory: 9,000 KiB");
+    }
+}
