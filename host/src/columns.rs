@@ -1,6 +1,6 @@
 //! Tables for people.
 
-use crate::text::columns;
+use crate::text::{columns, fitted};
 use std::io::{self, Write};
 
 /// The alignment of a column.
@@ -9,6 +9,10 @@ pub enum Side {
     Left,
     Right,
 }
+
+/// The width of the first column to which shorter cells are padded at most: one long name should not move
+/// all other rows.
+const FIRST: usize = 80;
 
 /// Rows of text that is safe to print, all of one length.
 pub struct Table {
@@ -27,6 +31,36 @@ impl Table {
         self.rows.push(row.into_iter().collect());
     }
 
+    /// Removes a column by its title, if there is one.
+    pub fn remove(&mut self, title: &str) {
+        if let Some(column) = self.rows[0].iter().position(|cell| cell == title) {
+            self.sides.remove(column);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+
+    /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
+    /// names of a usual length do not fit; then shortens the texts of the first column in the middle.
+    pub fn fit(&mut self, width: usize, optional: &[&str]) {
+        const USUAL: usize = 24;
+        const LEAST: usize = 16;
+        let longest = self.rows.iter().map(|row| columns(&row[0])).max().unwrap_or(0);
+        for title in optional {
+            if self.others() + longest.min(USUAL) + 2 > width {
+                self.remove(title);
+            }
+        }
+        let room = width.saturating_sub(self.others() + 2).max(LEAST);
+        for row in &mut self.rows {
+            row[0] = fitted(&row[0], room);
+        }
+    }
+
+    /// The width of all columns but the first.
+    fn others(&self) -> usize {
+        self.widths().iter().skip(1).map(|width| width + 2).sum()
+    }
+
     /// Prints it with an indent of two columns and two between columns.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let widths = self.widths();
@@ -43,8 +77,8 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| columns(cell)).max().unwrap_or(0)
+            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell));
+            cells.filter(|width| column > 0 || *width <= FIRST).max().unwrap_or(0)
         };
         (0..self.sides.len()).map(width).collect()
     }
@@ -71,5 +105,26 @@ mod tests {
         table.print(&mut out).expect("writing to a Vec");
         let text = String::from_utf8(out).expect("UTF-8");
         assert_eq!(text, "  name      bytes\n  層      1234567\n  weight        8\n");
+    }
+
+    #[test]
+    fn a_table_does_without_columns_and_shortens_names_to_fit() {
+        let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
+        table.push(["model.layers.0.attention.weight".into(), "[4]".into(), "12".into()]);
+        table.fit(33, &["no column", "shape", "bytes"]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, "  name                      bytes\n  model.layers…tion.weight     12\n");
+    }
+
+    #[test]
+    fn a_long_name_moves_only_its_own_row() {
+        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
+        table.push(["n".repeat(100), "12".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, format!("  name  bytes\n  {}     12\n", "n".repeat(100)));
     }
 }

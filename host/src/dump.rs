@@ -56,9 +56,9 @@ fn push_numbers(text: &mut Vec<u8>, numbers: &[u64]) {
 
 /// The number of parameters of each dtype, and their bytes.
 pub fn by_dtype(facts: &Facts) -> String {
-    let object = facts.by_dtype.iter().fold(Object::new(), |object, (dtype, elements, bytes)| {
-        let both = Object::new().number("parameters", *elements).number("bytes", *bytes).end();
-        object.raw(dtype.name(), &both)
+    let object = facts.by_dtype.iter().fold(Object::new(), |object, of| {
+        let both = Object::new().number("parameters", of.elements).number("bytes", of.bytes).end();
+        object.raw(of.dtype.name(), &both)
     });
     object.end()
 }

@@ -9,6 +9,15 @@ use safetensors_emit::plan::Sizes;
 /// The maximum number of names in a note.
 const NAMED: usize = 3;
 
+/// The tensors of a dtype.
+#[derive(Clone, Copy)]
+pub struct OfDtype {
+    pub dtype: Dtype,
+    pub tensors: u64,
+    pub elements: u64,
+    pub bytes: u64,
+}
+
 /// Collected row by row.
 pub struct Facts {
     data_start: u64,
@@ -16,8 +25,8 @@ pub struct Facts {
     /// The range of the last tensor, as long as they are in order.
     last: (u64, u64),
     pub out_of_order: bool,
-    /// The number of elements and bytes of each dtype, in order of appearance.
-    pub by_dtype: Vec<(Dtype, u64, u64)>,
+    /// In order of appearance.
+    pub by_dtype: Vec<OfDtype>,
     /// Tensors that do not begin at a multiple of their element's width.
     pub misaligned: u64,
     first_misaligned: Vec<String>,
@@ -47,21 +56,22 @@ impl Facts {
         self.picture.add(place, row.begin, row.end);
     }
 
-    /// Adds elements of a dtype. Returns the index of the dtype.
+    /// Adds a tensor of a dtype. Returns the index of the dtype.
     pub fn count(&mut self, dtype: Dtype, elements: u64, bytes: u64) -> usize {
-        let known = self.by_dtype.iter().position(|(known, ..)| *known == dtype);
+        let known = self.by_dtype.iter().position(|known| known.dtype == dtype);
         let place = known.unwrap_or_else(|| {
-            self.by_dtype.push((dtype, 0, 0));
+            self.by_dtype.push(OfDtype { dtype, tensors: 0, elements: 0, bytes: 0 });
             self.by_dtype.len() - 1
         });
-        let (_, all_elements, all_bytes) = &mut self.by_dtype[place];
-        *all_elements += elements;
-        *all_bytes += bytes;
+        let all = &mut self.by_dtype[place];
+        all.tensors += 1;
+        all.elements += elements;
+        all.bytes += bytes;
         place
     }
 
     fn add_alignment(&mut self, row: &Row<'_>) {
-        if row.bytes() > 0 && alignment(self.data_start, row.begin) < width(row.dtype) {
+        if row.bytes() > 0 && alignment(self.data_start, row.begin) < element_width(row.dtype) {
             self.misaligned += 1;
             if self.first_misaligned.len() < NAMED {
                 self.first_misaligned.push(quoted(row.name));
@@ -71,7 +81,7 @@ impl Facts {
 
     /// The number of elements of all tensors.
     pub fn parameters(&self) -> u64 {
-        self.by_dtype.iter().map(|(_, elements, _)| elements).sum()
+        self.by_dtype.iter().map(|dtype| dtype.elements).sum()
     }
 
     /// Notes, one sentence each.
@@ -107,6 +117,6 @@ pub fn alignment(data_start: u64, begin: u64) -> u64 {
 }
 
 /// In bytes; 1 for elements smaller than a byte.
-fn width(dtype: Dtype) -> u64 {
+pub fn element_width(dtype: Dtype) -> u64 {
     u64::from(dtype.bits()).div_ceil(8).next_power_of_two()
 }

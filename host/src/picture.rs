@@ -102,8 +102,13 @@ pub fn is_ascii() -> bool {
 /// The width of the terminal on standard output, or 80 columns.
 pub fn width() -> usize {
     const USUAL: usize = 80;
+    terminal_width().unwrap_or(USUAL)
+}
+
+/// The width of the terminal on standard output; None if there is no terminal, or an unusable one.
+pub fn terminal_width() -> Option<usize> {
     let size = console::Term::stdout().size_checked();
-    size.map(|(_, columns)| columns.into()).filter(|&columns| columns >= 20).unwrap_or(USUAL)
+    size.map(|(_, columns)| columns.into()).filter(|&columns| columns >= 20)
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
-use crate::picture::{block, is_ascii, width};
+use crate::overview::print_total;
+use crate::picture::{block, is_ascii, terminal_width, width};
 use crate::rows::{Row, each_row};
 use crate::source::Source;
 use crate::structure;
-use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted, quoted_short};
+use crate::text::{Beginning, columns, counted, fitted, grouped, human, is_simple, quoted, quoted_whole};
 use embedded_safestructures::SCHEMA;
 use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
 use safetensors_emit::plan::Sizes;
@@ -19,6 +20,8 @@ const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", 
 const NUMBERS: usize = 3;
 /// The maximum number of dimensions shown.
 const DIMS: usize = 16;
+/// Longer names do not move the columns of other rows.
+const WIDEST: usize = 82;
 
 type Cells<'c> = [&'c str; TITLES.len()];
 type Widths = [usize; TITLES.len()];
@@ -30,25 +33,28 @@ pub fn print(
     listing: Option<&[IndexedTensor<'_>]>,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
-    let (start, mut widths, mut line) = (summary.data_start, TITLES.map(columns), Vec::new());
+    let terminal = terminal_width();
+    let mut form = Form { start: summary.data_start, widths: TITLES.map(columns), human: terminal.is_some() };
+    let mut line = Vec::new();
     let mut facts = Facts::new(summary, width() - 4);
     each(source, listing, |row| {
         facts.add(row);
-        widen(&mut widths, row, start);
+        form.widen(row);
         Ok(())
     })?;
     if facts.sizes.tensors > 0 {
-        push_line(&mut line, &widths, &TITLES);
+        form.fit(terminal);
+        push_line(&mut line, &form.widths, &TITLES);
         out.write_all(&line)?;
         each(source, listing, |row| {
             line.clear();
-            push_row(&mut line, &widths, row, start);
+            form.push_row(&mut line, row);
             Ok(out.write_all(&line)?)
         })?;
         writeln!(out)?;
     }
     print_layout(source, summary, &facts, out)?;
-    let has_structure = print_keys(source, out)?;
+    let has_structure = print_pairs(source, out)?;
     print_device(&facts, out)?;
     match listing.filter(|_| has_structure) {
         Some(listing) => structure::print(source, listing, out),
@@ -68,16 +74,84 @@ fn each(
     }
 }
 
-fn widen(widths: &mut Widths, row: &Row<'_>, data_start: u64) {
-    let numbers = [row.begin, row.end, row.bytes(), alignment(data_start, row.begin)];
-    let own = [name_columns(row.name), row.dtype.name().len(), shape_columns(row)];
-    let own = own.into_iter().chain(numbers.map(digits));
-    widths.iter_mut().zip(own).for_each(|(width, own)| *width = own.max(*width));
+/// How rows are printed.
+struct Form {
+    /// The offset of the data.
+    start: u64,
+    widths: Widths,
+    /// Whether it is for a terminal: names are shortened, and sizes have units.
+    human: bool,
 }
 
-/// The width of a name as it is quoted.
-fn name_columns(name: &str) -> usize {
-    if is_short(name) { name.len() + 2 } else { columns(&quoted_short(name)) }
+impl Form {
+    fn widen(&mut self, row: &Row<'_>) {
+        let numbers = [row.begin, row.end, alignment(self.start, row.begin)].map(digits);
+        let [begin, end, align] = numbers;
+        let bytes = if self.human { human(row.bytes()).len() } else { digits(row.bytes()) };
+        let dtype = row.dtype.name().len();
+        let own = [self.name_columns(row), dtype, shape_columns(row), begin, end, bytes, align];
+        self.widths.iter_mut().zip(own).for_each(|(width, own)| *width = own.max(*width));
+    }
+
+    /// The width of a name as it is quoted; 0 for a long one that does not move the other columns.
+    fn name_columns(&self, row: &Row<'_>) -> usize {
+        let width = if is_short(row.name) { row.name.len() + 2 } else { columns(&whole_name(row)) };
+        if self.human || width <= WIDEST { width } else { 0 }
+    }
+
+    /// Leaves as much of the terminal to the names as the other columns do not need.
+    fn fit(&mut self, terminal: Option<usize>) {
+        const LEAST: usize = 16;
+        let others: usize = self.widths.iter().skip(1).map(|width| width + 2).sum();
+        if let Some(columns) = terminal {
+            self.widths[0] = self.widths[0].min(columns.saturating_sub(others + 2).max(LEAST));
+        }
+    }
+
+    fn push_row(&self, line: &mut Vec<u8>, row: &Row<'_>) {
+        let (from, widths) = (line.len(), &self.widths);
+        line.extend_from_slice(b"  ");
+        self.push_name(line, row);
+        push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
+        push_shape(line, row, widths[2]);
+        for (number, width) in [row.begin, row.end].into_iter().zip(&widths[NUMBERS..]) {
+            push_right(line, number, *width);
+        }
+        if self.human {
+            let size = human(row.bytes());
+            push_padding(line, widths[5] - size.len());
+            push_left(line, &size, size.len(), size.len());
+        } else {
+            push_right(line, row.bytes(), widths[5]);
+        }
+        push_right(line, alignment(self.start, row.begin), widths[6]);
+        end_line(line, from);
+    }
+
+    fn push_name(&self, line: &mut Vec<u8>, row: &Row<'_>) {
+        let width = self.widths[0];
+        if is_short(row.name) && row.name.len() + 2 <= width {
+            line.push(b'"');
+            line.extend_from_slice(row.name.as_bytes());
+            line.push(b'"');
+            return push_padding(line, width - row.name.len());
+        }
+        let name = whole_name(row);
+        let name = if self.human { fitted(&name, width) } else { name };
+        push_left(line, &name, columns(&name), width);
+    }
+}
+
+/// In quotes. Only the beginning of an extremely long one is known.
+fn whole_name(row: &Row<'_>) -> String {
+    let cut = if row.name_bytes > row.name.len() as u64 { "…" } else { "" };
+    format!("{}{cut}", quoted_whole(row.name))
+}
+
+fn push_right(line: &mut Vec<u8>, number: u64, width: usize) {
+    push_padding(line, width - digits(number));
+    push_number(line, number);
+    line.extend_from_slice(b"  ");
 }
 
 /// Whether the name needs no escapes and no cut.
@@ -97,21 +171,6 @@ fn digits(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-fn push_row(line: &mut Vec<u8>, widths: &Widths, row: &Row<'_>, data_start: u64) {
-    let from = line.len();
-    line.extend_from_slice(b"  ");
-    push_name(line, row.name, widths[0]);
-    push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
-    push_shape(line, row, widths[2]);
-    let numbers = [row.begin, row.end, row.bytes(), alignment(data_start, row.begin)];
-    for (number, width) in numbers.into_iter().zip(&widths[NUMBERS..]) {
-        push_padding(line, width - digits(number));
-        push_number(line, number);
-        line.extend_from_slice(b"  ");
-    }
-    end_line(line, from);
-}
-
 fn end_line(line: &mut Vec<u8>, from: usize) {
     while line.len() > from && line.last() == Some(&b' ') {
         line.pop();
@@ -119,21 +178,9 @@ fn end_line(line: &mut Vec<u8>, from: usize) {
     line.push(b'\n');
 }
 
-fn push_name(line: &mut Vec<u8>, name: &str, width: usize) {
-    if is_short(name) {
-        line.push(b'"');
-        line.extend_from_slice(name.as_bytes());
-        line.push(b'"');
-        push_padding(line, width - name.len());
-    } else {
-        let name = quoted_short(name);
-        push_left(line, &name, columns(&name), width);
-    }
-}
-
 fn push_left(line: &mut Vec<u8>, text: &str, columns: usize, width: usize) {
     line.extend_from_slice(text.as_bytes());
-    push_padding(line, width + 2 - columns);
+    push_padding(line, (width + 2).saturating_sub(columns).max(2));
 }
 
 fn push_shape(line: &mut Vec<u8>, row: &Row<'_>, width: usize) {
@@ -179,8 +226,8 @@ fn print_layout(
     let (header, room) = (summary.data_start - 8, source.header_room()?);
     writeln!(out, "  {}", facts.picture.line(ascii))?;
     write!(out, "  {} header", block(0, ascii))?;
-    for (kind, (dtype, _, bytes)) in facts.by_dtype.iter().enumerate() {
-        write!(out, "  {} {dtype} {}", block(kind + 1, ascii), share(*bytes, summary))?;
+    for (kind, of) in facts.by_dtype.iter().enumerate() {
+        write!(out, "  {} {} {}", block(kind + 1, ascii), of.dtype, share(of.bytes, summary))?;
     }
     writeln!(out, "\n")?;
     write!(out, "  header: {} bytes", grouped(header))?;
@@ -188,7 +235,10 @@ fn print_layout(
     writeln!(out, "{room}")?;
     let (data, start) = (counted(summary.data_len, "byte"), grouped(summary.data_start));
     writeln!(out, "  data: {data} from byte {start}, no gaps")?;
-    Ok(print_parameters(facts, out)?)
+    Ok(match terminal_width() {
+        Some(_) => print_total(facts.sizes.tensors, facts, out),
+        None => print_parameters(facts, out),
+    }?)
 }
 
 /// The share of the complete file.
@@ -198,8 +248,7 @@ fn share(bytes: u64, summary: &Summary) -> String {
 }
 
 pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let by_dtype =
-        facts.by_dtype.iter().map(|(dtype, elements, _)| format!("{dtype} {}", grouped(*elements)));
+    let by_dtype = facts.by_dtype.iter().map(|of| format!("{} {}", of.dtype, grouped(of.elements)));
     let by_dtype: Vec<String> = by_dtype.collect();
     let list = if by_dtype.is_empty() { String::new() } else { format!(": {}", by_dtype.join(", ")) };
     writeln!(out, "  parameters: {}{list}", grouped(facts.parameters()))
@@ -213,26 +262,28 @@ fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
 }
 
+/// A key of the metadata and its value, of which a long one is cut.
+pub fn pair(key: &str, value: &str) -> String {
+    format!("  metadata: {}: {}", quoted(key), quoted(value))
+}
+
 /// Returns whether one of the keys is that of a structure.
-fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<bool, Trouble> {
-    let (mut key, mut has_structure) = (Beginning::default(), false);
-    let mut before = "  metadata: ";
+fn print_pairs(source: &mut Source, out: &mut impl Write) -> Result<bool, Trouble> {
+    let (mut key, mut value, mut has_structure) = (Beginning::default(), Beginning::default(), false);
     visit(source, |event, _, _| -> Result<_, Trouble> {
         match event {
             Event::Key(piece) => key.push(piece.as_bytes()),
-            Event::KeyEnd => {
-                write!(out, "{before}{}", quoted(key.text()))?;
+            Event::Value(piece) => value.push(piece.as_bytes()),
+            Event::ValueEnd => {
+                writeln!(out, "{}", pair(key.text(), value.text()))?;
                 has_structure |= key.text() == SCHEMA;
                 key.clear();
-                before = ", ";
+                value.clear();
             }
             Event::MetadataEnd => return Ok(ControlFlow::Break(())),
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    if before == ", " {
-        writeln!(out)?;
-    }
     Ok(has_structure)
 }

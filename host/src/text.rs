@@ -1,6 +1,6 @@
 //! Text for people: names from files, and counts.
 
-pub use safetensors_convert::text::{is_plain, quoted, shown, shown_text};
+pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown_text};
 
 use unicode_width::UnicodeWidthChar;
 
@@ -47,21 +47,6 @@ pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) ->
     }
 }
 
-/// A name in quotes. If it is long, its middle is left out: names often differ only at the end.
-pub fn quoted_short(name: &str) -> String {
-    const HALF: usize = 40;
-    let mut ends = name.char_indices().map(|(at, _)| at);
-    let (head, tail) = (ends.nth(HALF), ends.nth_back(HALF - 1));
-    match (head, tail) {
-        // Only the beginning of a longer name is known.
-        (Some(head), Some(tail)) if name.len() <= Beginning::KEPT - 4 => {
-            let (head, tail) = (quoted(&name[..head]), quoted(&name[tail..]));
-            format!("{}…{}", &head[..head.len() - 1], &tail[1..])
-        }
-        _ => quoted(name),
-    }
-}
-
 /// A number with separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
@@ -81,22 +66,85 @@ fn plural(number: u64, what: &str) -> String {
     format!("{what}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A number with four digits.
+pub fn short(measure: f64) -> String {
+    let digits = format!("{measure:.3e}");
+    // The largest double rounds to infinity.
+    let rounded = digits.parse().ok().filter(|rounded: &f64| rounded.is_finite());
+    let text = rounded.map_or(digits, |rounded| format!("{rounded:?}"));
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A text that is safe to print, with its middle left out if it is wider than this.
+pub fn fitted(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let half = width.saturating_sub(1) / 2;
+    let head = beginning(text.chars(), width.saturating_sub(1) - half);
+    let tail: String = beginning(text.chars().rev(), half).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// As many characters as fit.
+fn beginning(text: impl Iterator<Item = char>, width: usize) -> String {
+    let mut room = width;
+    text.take_while(|character| {
+        let columns = character.width().unwrap_or(0);
+        let fits = columns <= room;
+        room = room.saturating_sub(columns);
+        fits
+    })
+    .collect()
+}
+
+/// A number of bytes for people: `702.4 KB`, with the units of 1000.
+pub fn human(bytes: u64) -> String {
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let units = ["KB", "MB", "GB", "TB", "PB", "EB"];
+    let mut tenths = u128::from(bytes) * 10 / 1000;
+    let mut unit = 0;
+    while tenths >= 10_000 {
+        tenths /= 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, units.get(unit).copied().unwrap_or("EB"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{columns, grouped, quoted, quoted_short};
+    use super::{columns, fitted, grouped, human, short};
 
     #[test]
-    fn long_names_are_cut_in_the_middle() {
-        for length in [0, 1, 80] {
-            let name = "é".repeat(length);
-            assert_eq!(quoted_short(&name), quoted(&name));
+    fn texts_are_cut_in_the_middle_to_fit() {
+        for (width, text) in [(7, "abcdefg"), (6, "abc…fg"), (5, "ab…fg"), (3, "a…g"), (2, "a…"), (1, "…")]
+        {
+            assert_eq!(fitted("abcdefg", width), text);
         }
-        let (head, tail) = ("a".repeat(40), "层".repeat(40));
-        for middle in ["b", "bbb"] {
-            assert_eq!(quoted_short(&format!("{head}{middle}{tail}")), format!("\"{head}…{tail}\""));
+        assert_eq!(fitted("層層層層", 6), "層…層");
+    }
+
+    #[test]
+    fn sizes_have_a_unit_and_one_digit_after_the_point() {
+        let sizes = [0, 999, 1000, 702_428, 999_999, 1_000_000, 15_500_000_000, u64::MAX].map(human);
+        let texts = ["0 B", "999 B", "1.0 KB", "702.4 KB", "999.9 KB", "1.0 MB", "15.5 GB", "18.4 EB"];
+        assert_eq!(sizes, texts);
+    }
+
+    #[test]
+    fn measures_have_four_digits() {
+        for (measure, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.123_456, "0.1235"),
+            (1e-9, "1e-9"),
+            (12346.0, "12350"),
+            (f64::MAX, "1.798e308"),
+        ] {
+            assert_eq!(short(measure), shown);
         }
-        let unknown_end = "n".repeat(4096);
-        assert_eq!(quoted_short(&unknown_end), quoted(&unknown_end));
     }
 
     #[test]

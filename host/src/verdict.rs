@@ -1,11 +1,14 @@
 //! The verdict on a file: valid, invalid with the reason, or not validated.
 
+use crate::compare::index_of;
 use crate::complaint::Complaint;
 use crate::exit::Exit;
-use crate::json::Object;
-use crate::model::Model;
+use crate::json::{Object, array};
+use crate::model::{Model, Tensor};
 use crate::output::complain;
-use crate::text::{counted, numbered, shown_text};
+use crate::stats::{NotFinite, first_not_finite};
+use crate::text::{counted, numbered, quoted, shown_text};
+use crate::work::Work;
 use embedded_safetensors::validate::Summary;
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,27 +21,83 @@ pub enum Verdict {
         tensors: u64,
         bytes: u64,
     },
+    /// The file is valid, but one of its values is NaN or infinite.
+    NotFinite(Box<Odd>),
     /// The reason why it is invalid or was not validated.
     Other(Complaint),
+}
+
+/// A value that is not finite.
+pub struct Odd {
+    tensor: String,
+    /// The file of the model that has it, if there are several.
+    file: Option<String>,
+    index: Vec<u64>,
+    byte: u64,
+    what: &'static str,
+}
+
+impl Odd {
+    /// Its stable code.
+    const CODE: &'static str = "values.not-finite";
+
+    fn of(model: &Model, found: &NotFinite<'_>) -> Self {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            tensor: found.tensor.name().to_owned(),
+            file: model.index().map(|_| name(found.tensor.model().path())),
+            index: index_of(found.index, &found.tensor),
+            byte: found.byte,
+            what: found.what,
+        }
+    }
+
+    fn message(&self) -> String {
+        let file = self.file.as_deref().map_or(String::new(), |file| format!(" of {}", shown_text(file)));
+        format!("tensor {}: {} at index {:?}{file}", quoted(&self.tensor), self.what, self.index)
+    }
 }
 
 impl Verdict {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Valid(_) | Self::Shards { .. } => Exit::Good,
+            Self::NotFinite(_) => Exit::Bad,
             Self::Other(complaint) => complaint.exit(),
         }
     }
 
     /// Validates the model of an index: the index and all its files, separately and against each other.
     pub fn of_index(path: &Path) -> Self {
-        match Model::open(path) {
-            Ok(model) => {
-                let (shards, tensors) = (model.parts().len() as u64, model.tensors().count() as u64);
+        Model::open(path).map_or_else(Self::Other, |model| Self::of(&model))
+    }
+
+    /// The verdict on a model that has been validated.
+    pub fn of(model: &Model) -> Self {
+        match (model.index(), model.parts()) {
+            (None, [part]) => Self::Valid(part.index().summary()),
+            (_, parts) => {
+                let (shards, tensors) = (parts.len() as u64, model.tensors().count() as u64);
                 Self::Shards { shards, tensors, bytes: model.file_lens() }
             }
-            Err(complaint) => Self::Other(complaint),
         }
+    }
+
+    /// Validates a model, and reads its data until a value is NaN or infinite.
+    pub fn of_values(path: &Path) -> Self {
+        Self::judge_values(path).unwrap_or_else(Self::Other)
+    }
+
+    fn judge_values(path: &Path) -> Result<Self, Complaint> {
+        let model = Model::open(path)?;
+        let tensors: Vec<Tensor<'_>> = model.tensors().collect();
+        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
+        let found = first_not_finite(&tensors, &Work::new("reading", bytes))?;
+        model.check_unchanged()?;
+        Ok(match found {
+            Some(found) => Self::NotFinite(Box::new(Odd::of(&model, &found))),
+            None => Self::of(&model),
+        })
     }
 
     /// Prints one line, and the excerpt of the header if there is an error.
@@ -67,6 +126,9 @@ impl Verdict {
                 let (tensors, shards) = (count(*tensors, "tensor"), count(*shards, "shard"));
                 writeln!(out, "{file}: ok, {tensors} in {shards}, {}", count(*bytes, "byte"))
             }
+            Self::NotFinite(odd) => {
+                writeln!(out, "{file}: error[{}] at byte {}: {}", Odd::CODE, odd.byte, odd.message())
+            }
             Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
             Self::Other(complaint) => {
                 complain(complaint.line());
@@ -89,6 +151,12 @@ impl Verdict {
             Self::Shards { shards, tensors, bytes } => {
                 let object = object.number("tensors", *tensors);
                 object.number("shards", *shards).number("bytes", *bytes).end()
+            }
+            Self::NotFinite(odd) => {
+                let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", false);
+                let object = object.text("code", Odd::CODE).number("at", odd.byte);
+                let object = object.text("message", &odd.message()).text("tensor", &odd.tensor);
+                object.raw("index", &array(odd.index.iter().map(u64::to_string))).end()
             }
             Self::Other(complaint) => complaint.json(),
         }

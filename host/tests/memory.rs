@@ -110,6 +110,7 @@ mod measured {
         decode_a_long_shape(&path, of_an_empty_model("decode", place.path()));
         inspect_many_tensors(&path, empty);
         hash_many_names(&path, of_an_empty_model("hash", place.path()));
+        count_all_doubles(place.path(), empty);
         move_large_tensors(place.path(), empty);
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
@@ -208,6 +209,27 @@ mod measured {
         file.write_all(&head)
             .and_then(|()| file.set_len(8 + len + HUGE))
             .expect("the disk takes files with holes");
+    }
+
+    /// Statistics of doubles that use every counter.
+    fn count_all_doubles(folder: &Path, empty: u64) {
+        const COUNTED: u64 = 40 * MIB + MOVED;
+        let path = folder.join("doubles");
+        let header = r#"{"a":{"dtype":"F64","shape":[4000000],"data_offsets":[0,32000000]}}"#;
+        let mut out = BufWriter::new(File::create(&path).expect("a file"));
+        let mut write = |bytes: &[u8]| out.write_all(bytes).expect("disk space");
+        write(&(header.len() as u64).to_le_bytes());
+        write(header.as_bytes());
+        // The numbers of Knuth's MMIX: their upper bits are as good as random.
+        let next = |number: &u64| {
+            Some(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+        };
+        std::iter::successors(Some(1_u64), next)
+            .take(4_000_000)
+            .for_each(|number| write(&number.to_le_bytes()));
+        drop(out);
+        let args = ["stats", path.to_str().expect("a plain path")];
+        Measured::of(&args, None, 0).report("32 MB, statistics", empty + COUNTED);
     }
 
     /// No tensor is held in memory by any command.

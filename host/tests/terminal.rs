@@ -83,3 +83,44 @@ fn colours_respect_terminal_settings() {
     let piped = place.run(["inspect", "m"]);
     assert!(piped.code == Some(0) && !piped.out.contains('\u{1b}'), "{piped:?}");
 }
+
+/// The output of a command on a terminal of so many columns.
+fn on_columns(place: &Place, columns: usize, command: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_safetensors");
+    let mut script = Command::new("script");
+    script.args(["-qefc", &format!("stty rows 24 cols {columns}; {program} {command}"), "/dev/null"]);
+    script.current_dir(place.path(".")).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    let output = script.output().expect("the program `script`");
+    String::from_utf8(output.stdout).expect("text").replace('\r', "")
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let place = Place::new();
+    let names = ["model.layers.".repeat(8) + "first", "model.layers.".repeat(8) + "second"];
+    let tensors = format!("{{{},{}}}", tensor(&names[0], 0, 1), tensor(&names[1], 1, 2001));
+    place.put("m", &file(tensors, &[7; 2001]));
+    assert!(place.run(["split", "m", "-o", "parts", "--max-size", "2000"]).code == Some(0));
+    for command in ["inspect m", "inspect m --sort size", "inspect m --tree", "inspect parts", "stats m"] {
+        for columns in [64, 100] {
+            let shown = on_columns(&place, columns, command);
+            let table: Vec<&str> =
+                shown.lines().filter(|line| line.contains("first") || line.contains("second")).collect();
+            let fits = |line: &&str| line.chars().count() <= columns;
+            assert!(table.len() >= 2 && table.iter().all(fits), "{command}: {shown}");
+            let is_cut = |line: &&str| line.contains('…') || command.contains("tree");
+            assert!(table[..2].iter().all(is_cut), "{command}: {shown}");
+        }
+    }
+    let shown = on_columns(&place, 100, "inspect m");
+    assert!(
+        shown.contains(" 2.0 KB ") && shown.contains("  total: 2 tensors, 2,001 parameters of U8, 2.0 KB\n")
+    );
+    let wide = on_columns(&place, 300, "stats m");
+    assert!(wide.contains(&names[0]) && wide.contains("histogram"), "{wide}");
+    let piped = place.run(["inspect", "m"]).out;
+    assert!(
+        names.iter().all(|name| piped.contains(&format!("\"{name}\""))) && piped.contains(" 2000 "),
+        "{piped}"
+    );
+}

@@ -49,9 +49,18 @@ pub fn shown_text(text: &str) -> String {
 
 /// Returns a name in quotes, shortened if it is extremely long.
 pub fn quoted(name: &str) -> String {
+    quoted_up_to(name, SHOWN)
+}
+
+/// Returns a name in quotes, however long it is.
+pub fn quoted_whole(name: &str) -> String {
+    quoted_up_to(name, usize::MAX)
+}
+
+fn quoted_up_to(name: &str, most: usize) -> String {
     let mut quoted = String::from("\"");
     for (count, character) in name.chars().enumerate() {
-        if count == SHOWN {
+        if count == most {
             quoted.push('…');
             break;
         }

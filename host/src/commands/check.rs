@@ -16,14 +16,18 @@ use std::path::{Path, PathBuf};
 
 /// Validate files, or show what is wrong with them
 ///
-/// Reads the header of each file and no tensor data. In a directory, checks all *.safetensors and
-/// *.safetensors.index.json files below it, except hidden files and directories, sorted by path. Exit code:
-/// 2 if at least one cannot be read, otherwise 1 if at least one is invalid, otherwise 0.
+/// Reads the header of each file, and tensor data only with --finite. In a directory, checks all
+/// *.safetensors and *.safetensors.index.json files below it, except hidden files and directories, sorted by
+/// path. Exit code: 2 if at least one cannot be read, otherwise 1 if at least one is invalid, otherwise 0.
 #[derive(clap::Args)]
 pub struct Check {
     /// Print one JSON object per file
     #[arg(long)]
     json: bool,
+
+    /// Read all data, too, and reject NaN and infinities
+    #[arg(long)]
+    finite: bool,
 
     /// Number of files to check at once [default: number of cores]
     #[arg(long, short, value_name = "N")]
@@ -43,7 +47,8 @@ impl Run for Check {
         check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
         let mut tally = Tally::default();
-        in_order(&files, self.jobs.unwrap_or_else(cores), check_file, |(file, verdict)| {
+        let check = |found| check_file(found, self.finite);
+        in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {
             if self.json { verdict.print_json(file) } else { verdict.print(file) }?;
             tally.add(verdict.exit());
             Ok::<_, Complaint>(())
@@ -88,8 +93,9 @@ impl Tally {
     }
 }
 
-fn check_file((file, found): &Found) -> (&Path, Verdict) {
+fn check_file((file, found): &Found, finite: bool) -> (&Path, Verdict) {
     let verdict = match found {
+        Ok(()) if finite => Verdict::of_values(file),
         Ok(()) if is_sharded(file) => Verdict::of_index(file),
         Ok(()) => {
             let sound = open_valid(file, SHORT, Data::Count);

@@ -6,16 +6,17 @@ use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
 use crate::model::is_sharded;
+use crate::overview::View;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::validation::open_valid;
 use crate::verdict::Verdict;
-use crate::{dump, json, sharded, structure, table};
+use crate::{dump, json, overview, structure, table};
 use embedded_safetensors::{index::IndexedTensor, validate::Summary};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Show the tensors, the metadata keys and the memory needs of files
+/// Show the tensors, the metadata and the memory needs of files
 ///
 /// Reads the header of each file and no tensor data. Exit code: 2 if at least one cannot be read, otherwise
 /// 1 if at least one is invalid, otherwise 0.
@@ -23,6 +24,9 @@ use std::path::Path;
 pub struct Inspect {
     #[command(flatten)]
     files: Files,
+
+    #[command(flatten)]
+    view: View,
 }
 
 impl Run for Inspect {
@@ -31,16 +35,16 @@ impl Run for Inspect {
     }
 
     fn run(self) -> Outcome {
-        self.files.each(inspect)
+        self.files.each(|file, json| inspect(file, json, &self.view))
     }
 }
 
 /// Headers up to this length are listed in memory, which is faster.
 const LISTED: u64 = 16 << 20;
 
-fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
-    if is_sharded(file) {
-        return sharded::inspect(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok);
+fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
+    if is_sharded(file) || !view.is_plain() {
+        return overview::inspect(file, json, view).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
     let (mut source, (summary, index)) = match open_valid(file, LISTED, Data::Count) {
         Ok(sound) => sound,

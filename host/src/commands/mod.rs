@@ -16,10 +16,13 @@ mod flash;
 mod hash;
 mod inspect;
 mod join;
+mod lint;
 mod pack;
 mod quant;
+mod report;
 mod slice;
 mod split;
+mod stats;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
@@ -33,6 +36,9 @@ use std::path::{Path, PathBuf};
 pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
+    Stats(stats::Stats),
+    Lint(lint::Lint),
+    Report(report::Report),
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
@@ -62,6 +68,9 @@ impl Command {
         match self {
             Self::Check(check) => end(check),
             Self::Inspect(inspect) => end(inspect),
+            Self::Stats(stats) => end(stats),
+            Self::Lint(lint) => end(lint),
+            Self::Report(report) => end(report),
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),

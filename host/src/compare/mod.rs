@@ -8,4 +8,5 @@ mod value;
 
 pub use distance::Tolerance;
 pub use models::{Policy, compare};
-pub use print::{json, print};
+pub use print::{index_of, json, print};
+pub use value::shown;

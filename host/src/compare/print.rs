@@ -6,7 +6,7 @@ use crate::compare::pair::Likeness;
 use crate::compare::value::shown;
 use crate::json::{Object, array, quoted as json_text};
 use crate::model::Tensor;
-use crate::text::{counted, grouped, quoted};
+use crate::text::{counted, grouped, quoted, short};
 use console::style;
 use embedded_safetensors::Dtype;
 use std::io::{self, Write};
@@ -97,11 +97,11 @@ fn distances(distance: &Distance, tensor: &Tensor<'_>) -> String {
 }
 
 fn at(place: &Place, tensor: &Tensor<'_>) -> String {
-    format!("{}: {} and {}", list(&index(place.at, tensor), ", "), shown(place.a), shown(place.b))
+    format!("{}: {} and {}", list(&index_of(place.at, tensor), ", "), shown(place.a), shown(place.b))
 }
 
 /// The index of a value in its tensor. A C64 has two values per index.
-fn index(value: u64, tensor: &Tensor<'_>) -> Vec<u64> {
+pub fn index_of(value: u64, tensor: &Tensor<'_>) -> Vec<u64> {
     let mut rest = if tensor.dtype() == Dtype::C64 { value / 2 } else { value };
     let mut index: Vec<u64> = tensor
         .dims()
@@ -115,15 +115,6 @@ fn index(value: u64, tensor: &Tensor<'_>) -> Vec<u64> {
         .collect();
     index.reverse();
     index
-}
-
-/// A number with four digits.
-fn short(measure: f64) -> String {
-    let digits = format!("{measure:.3e}");
-    // The largest double rounds to infinity.
-    let rounded = digits.parse().ok().filter(|rounded: &f64| rounded.is_finite());
-    let text = rounded.map_or(digits, |rounded| format!("{rounded:?}"));
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 fn numbers(comparison: &Comparison<'_>, (a, b): Names<'_>) -> String {
@@ -190,7 +181,7 @@ fn distance_json(object: Object, distance: &Distance, tensor: &Tensor<'_>) -> Ob
         None => object,
         Some(Place { at, a, b }) => {
             let values = array([a, b].map(|number| json_text(&shown(*number))));
-            let index = list(&index(*at, tensor), ",");
+            let index = list(&index_of(*at, tensor), ",");
             object.raw(key, &Object::new().raw("index", &index).raw("values", &values).end())
         }
     };
@@ -211,24 +202,5 @@ fn word(degree: Degree) -> &'static str {
         Degree::Different => "different",
         Degree::Shape => "shape",
         Degree::Incomparable => "incomparable",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn measures_have_four_digits() {
-        for (measure, shown) in [
-            (0.0, "0"),
-            (1.0, "1"),
-            (0.123_456, "0.1235"),
-            (1e-9, "1e-9"),
-            (12346.0, "12350"),
-            (f64::MAX, "1.798e308"),
-        ] {
-            assert_eq!(short(measure), shown);
-        }
     }
 }

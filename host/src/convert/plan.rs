@@ -3,8 +3,8 @@
 use super::input::{Array, Input};
 use super::kind::Kind;
 use crate::complaint::Complaint;
-use crate::conform::matches;
-use crate::text::{did_you_mean, quoted};
+use crate::selection::Choice;
+use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
 use safetensors_convert::numpy::{Header, is_unsafe};
@@ -202,21 +202,16 @@ impl Options<'_> {
         if to.is_none() && self.all {
             return Err("--all needs --to".into());
         }
-        let names = || input.arrays.iter().map(|array| array.name.as_str());
-        let unused =
-            self.only.iter().chain(self.except).find(|pattern| !names().any(|name| matches(pattern, name)));
-        match unused {
-            Some(pattern) => {
-                Err(format!("no tensor matches {}{}", quoted(pattern), did_you_mean(pattern, names())))
-            }
-            None => Ok(()),
-        }
+        self.choice().check(|| input.arrays.iter().map(|array| array.name.as_str()))
+    }
+
+    fn choice(&self) -> Choice<'_> {
+        Choice { only: self.only, except: self.except }
     }
 
     /// Whether `--only` and `--except` select this name.
     fn chooses(&self, name: &str) -> bool {
-        let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
-        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+        self.choice().takes(name)
     }
 
     /// Whether this is the scale of a tensor that is multiplied by it.

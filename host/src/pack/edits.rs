@@ -2,7 +2,7 @@
 
 use super::contents::Contents;
 use crate::complaint::Complaint;
-use crate::conform::matches;
+use crate::selection::Choice;
 use crate::text::{did_you_mean, quoted};
 use std::path::PathBuf;
 
@@ -58,18 +58,9 @@ impl Edits {
     }
 
     fn select(&self, contents: &mut Contents<'_>) -> Result<(), String> {
-        let is_like = |patterns: &[String], name: &str| patterns.iter().any(|glob| matches(glob, name));
-        let mut globs = self.only.iter().chain(&self.except);
-        if let Some(glob) = globs.find(|glob| !contents.names().any(|name| matches(glob, name))) {
-            return Err(format!(
-                "no tensor matches {}{}",
-                quoted(glob),
-                did_you_mean(glob, contents.names())
-            ));
-        }
-        contents.entries.retain(|entry| {
-            (self.only.is_empty() || is_like(&self.only, &entry.name)) && !is_like(&self.except, &entry.name)
-        });
+        let choice = Choice { only: &self.only, except: &self.except };
+        choice.check(|| contents.names())?;
+        contents.entries.retain(|entry| choice.takes(&entry.name));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod page_commands;
 pub mod pages;
 pub mod python_package;
 mod remote;
+mod report;
 mod scratch;
 mod scripts;
 mod suites;
@@ -141,6 +142,8 @@ pub const STAGES: [Stage; 44] = [
         .needs(&[Need::CargoProgram("mdbook", "mdbook@0.4.52")]),
     deep("commands", "the shell and Python blocks of the pages do what they say", page_commands::run)
         .needs(&[Need::QuickBoards, Need::Python(TESTS)]),
+    deep("report", "the page of `safetensors report` in a browser, without network and scripts", report::run)
+        .needs(&[Need::Program("chromium", "chromium")]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
     deep("flash-rest", "a model in flash on all other targets", flash_model::rest)

@@ -1,0 +1,84 @@
+//! `safetensors lint`: what is valid, but makes trouble somewhere.
+
+use crate::commands::{Files, Run};
+use crate::complaint::Outcome;
+use crate::exit::Exit;
+use crate::json::{Object, array};
+use crate::lint::{Code, Finding, Level, lint};
+use crate::model::Model;
+use crate::text::{counted, did_you_mean, grouped, shown_text};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Find what is valid, but makes trouble for devices, frameworks or people
+///
+/// Alignment, names, order, spelling of the header, equal tensors. Exit code: 2 if at least one file cannot
+/// be read, otherwise 1 if at least one has a warning or is invalid, otherwise 0. A note is no warning.
+#[derive(clap::Args)]
+pub struct Lint {
+    #[command(flatten)]
+    files: Files,
+
+    /// Leave out findings of this code, such as `name.slash` (repeatable)
+    #[arg(long, value_name = "CODE", value_parser = code)]
+    allow: Vec<Code>,
+}
+
+fn code(text: &str) -> Result<Code, String> {
+    Code::ALL.iter().copied().find(|code| code.name() == text).ok_or_else(|| {
+        let names = Code::ALL.iter().map(|code| code.name());
+        let hint = did_you_mean(text, names.clone());
+        format!("no such code{hint}; there are {}", names.collect::<Vec<_>>().join(", "))
+    })
+}
+
+impl Run for Lint {
+    fn json(&self) -> bool {
+        self.files.json()
+    }
+
+    fn run(self) -> Outcome {
+        self.files.each(|file, json| {
+            self.look(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok::<_, io::Error>)
+        })
+    }
+}
+
+/// Lines of one code; the rest is counted.
+const SHOWN: usize = 20;
+
+impl Lint {
+    fn look(&self, file: &Path, json: bool) -> Outcome {
+        let model = Model::open(file)?;
+        let found = lint(&model, &self.allow)?;
+        let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
+        let mut out = BufWriter::new(io::stdout().lock());
+        if json {
+            let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", warnings == 0);
+            let findings = array(found.iter().map(Finding::json));
+            writeln!(out, "{}", object.raw("findings", &findings).end())?;
+        } else {
+            print(file, &found, warnings, &mut out)?;
+        }
+        out.flush()?;
+        Ok(if warnings > 0 { Exit::Bad } else { Exit::Good })
+    }
+}
+
+fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut impl Write) -> io::Result<()> {
+    let file = shown_text(&file.to_string_lossy());
+    for group in found.chunk_by(|one, other| one.code == other.code) {
+        let (code, more) = (group[0].code, group.len().saturating_sub(SHOWN) as u64);
+        for finding in group.iter().take(SHOWN) {
+            let part = finding.file.as_ref().map_or(String::new(), |part| format!("/{}", shown_text(part)));
+            let (level, name, at) = (code.level().name(), code.name(), finding.at);
+            writeln!(out, "{file}{part}: {level}[{name}] at byte {at}: {}", finding.sentence())?;
+        }
+        if more > 0 {
+            writeln!(out, "    and {} more, which --json shows", grouped(more))?;
+        }
+        writeln!(out, "    {}", code.advice())?;
+    }
+    let notes = (found.len() - warnings) as u64;
+    writeln!(out, "{file}: {}, {}", counted(warnings as u64, "warning"), counted(notes, "note"))
+}

@@ -1,0 +1,141 @@
+//! `safetensors stats`: the values of the tensors in numbers.
+
+use crate::commands::{Files, Run};
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::Object;
+use crate::model::{Model, Tensor};
+use crate::selection::Selection;
+use crate::stats::{Part, Row, json, measure, sum, table, total};
+use crate::verdict::Verdict;
+use crate::work::Work;
+use std::cmp::Ordering;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Show minimum, maximum, mean, quantiles, zeros, NaN and a histogram of every tensor
+///
+/// Reads all data once, on all cores. NaN and infinities are counted, and everything else is about the finite
+/// values. Exit code: 2 if at least one file cannot be read, otherwise 1 if at least one is invalid,
+/// otherwise 0.
+#[derive(clap::Args)]
+pub struct Stats {
+    #[command(flatten)]
+    files: Files,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Sort the tensors by name, or by a number in descending order [default: as in the file]
+    #[arg(long, value_enum, value_name = "KEY")]
+    sort: Option<Key>,
+
+    /// Show the first N tensors; the total has all
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Key {
+    Name,
+    /// Number of values
+    Values,
+    Min,
+    Max,
+    /// Largest magnitude
+    Abs,
+    Mean,
+    Std,
+    /// Share of zeros
+    Zeros,
+    /// Number of NaN and infinities
+    NotFinite,
+}
+
+impl Run for Stats {
+    fn json(&self) -> bool {
+        self.files.json()
+    }
+
+    fn run(self) -> Outcome {
+        self.files.each(|file, json| {
+            self.show(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok::<_, io::Error>)
+        })
+    }
+}
+
+impl Stats {
+    fn show(&self, file: &Path, json: bool) -> Outcome {
+        let model = Model::open(file)?;
+        let choice = self.selection.as_choice();
+        let names = || model.tensors().map(|tensor| tensor.name());
+        choice.check(names).map_err(|sentence| Complaint::about(file, sentence))?;
+        let tensors: Vec<Tensor<'_>> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
+        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
+        let statistics = measure(&tensors, &Work::new("reading", bytes))?;
+        model.check_unchanged()?;
+        let rows = tensors.into_iter().zip(statistics);
+        let mut rows: Vec<Row<'_>> = rows.map(|(tensor, statistics)| Row { tensor, statistics }).collect();
+        let (count, all) = (rows.len(), sum(&rows));
+        self.arrange(&mut rows);
+        let mut out = BufWriter::new(io::stdout().lock());
+        if json {
+            self.print_json(&model, &rows, &all, &mut out)?;
+        } else {
+            Verdict::of(&model).write_grouped(file, &mut out)?;
+            if count > 0 {
+                table(&rows, &mut out)?;
+                total(&rows, count, &all, &mut out)?;
+            }
+        }
+        out.flush()?;
+        Ok(Exit::Good)
+    }
+
+    fn arrange(&self, rows: &mut Vec<Row<'_>>) {
+        if let Some(key) = self.sort {
+            rows.sort_by(|one, other| key.compare(one, other));
+        }
+        rows.truncate(self.top.unwrap_or(usize::MAX));
+    }
+
+    fn print_json(
+        &self,
+        model: &Model,
+        rows: &[Row<'_>],
+        all: &Part,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
+        writeln!(out, "{}", json(object.number("bytes", model.file_lens()), rows, all))
+    }
+}
+
+impl Key {
+    /// The largest number first; tensors without one last.
+    fn compare(self, one: &Row<'_>, other: &Row<'_>) -> Ordering {
+        match self {
+            Self::Name => one.tensor.name().cmp(other.tensor.name()),
+            _ => self.number(other).total_cmp(&self.number(one)),
+        }
+    }
+
+    fn number(self, row: &Row<'_>) -> f64 {
+        let part = &row.statistics.part;
+        if part.finite() == 0 && !matches!(self, Self::Values | Self::Zeros | Self::NotFinite) {
+            return f64::NEG_INFINITY;
+        }
+        let [least, largest] = [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
+        match self {
+            Self::Name => 0.0,
+            Self::Values => part.values as f64,
+            Self::Min => least,
+            Self::Max => largest,
+            Self::Abs => least.abs().max(largest.abs()),
+            Self::Mean => part.moments.mean(),
+            Self::Std => part.moments.deviation(),
+            Self::Zeros => part.zeros as f64 / (part.values.max(1) as f64),
+            Self::NotFinite => (part.nan + part.infinities()) as f64,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The findings, and what each code means.
+
+use crate::json::Object;
+use crate::text::quoted_whole;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something stumbles over it: the exit code is 1.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+impl Level {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// Declares [`Code`]: a line for each code, with its level and what to do.
+macro_rules! codes {
+    ($($name:ident, $text:literal, $level:ident, $advice:literal;)+) => {
+        /// What a finding is about.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $($name,)+
+        }
+
+        impl Code {
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The stable name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+
+            pub const fn level(self) -> Level {
+                match self {
+                    $(Self::$name => Level::$level,)+
+                }
+            }
+
+            /// What to do, as a sentence without its end.
+            pub const fn advice(self) -> &'static str {
+                match self {
+                    $(Self::$name => $advice,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    FirstByte, "header.first-byte", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
+    Whitespace, "spelling.whitespace", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
+    Escape, "spelling.escape", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
+    MemberOrder, "spelling.member-order", Note, "rewrite the file with `safetensors pack FILE -o NEW`";
+    UnknownMember, "entry.unknown-member", Warning, "move it to the metadata: no reader shows it";
+    PaddingOther, "padding.not-spaces", Warning, "pad the header with spaces: `safetensors pack FILE -o NEW`";
+    PaddingLarge, "padding.large", Warning, "remove them with `safetensors pack FILE -o NEW`";
+    PaddingRoom, "padding.room", Note, "names and metadata can grow in place; `safetensors pack FILE -o NEW` removes them";
+    DataStart, "align.data", Warning, "align it with `safetensors pack FILE -o NEW`";
+    Tensor, "align.tensor", Warning, "align the tensors with `safetensors pack --align 64 FILE -o NEW`";
+    OffsetOrder, "order.offset", Warning, "a device needs sort slots or an index; `safetensors pack FILE -o NEW` sorts them";
+    WriterOrder, "order.writer", Note, "to get the order of the reference, use `safetensors pack --order canonical FILE -o NEW`";
+    NameEmpty, "name.empty", Warning, "rename it with `safetensors pack --rename`";
+    NameSlash, "name.slash", Note, "tools that make a file of each tensor need another name; see `safetensors pack --rename`";
+    NameSpace, "name.space", Warning, "rename it with `safetensors pack --rename`";
+    NameControl, "name.control", Warning, "rename it with `safetensors pack --rename`";
+    NameNormal, "name.not-nfc", Warning, "names are compared byte for byte: rename it to the form NFC";
+    NameLong, "name.long", Warning, "rename it with `safetensors pack --rename`";
+    NameReserved, "name.reserved", Warning, "readers may skip it like `__metadata__`: rename it";
+    DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert --to`";
+    MetadataFormat, "metadata.format", Note, "transformers rejects models without it; `safetensors pack --set format=pt` adds it";
+    Duplicate, "data.duplicate", Warning, "store one of them, and tie the others to it in the program";
+}
+
+/// One finding.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub code: Code,
+    /// The offset in the file.
+    pub at: u64,
+    pub tensor: Option<String>,
+    /// What is wrong, as a sentence without its end.
+    pub message: String,
+    /// The file of a model that has several.
+    pub file: Option<String>,
+}
+
+impl Finding {
+    pub fn new(code: Code, at: u64, message: impl Into<String>) -> Self {
+        Self { code, at, tensor: None, message: message.into(), file: None }
+    }
+
+    /// Of a tensor.
+    pub fn of(code: Code, at: u64, tensor: &str, message: impl Into<String>) -> Self {
+        Self { tensor: Some(tensor.to_owned()), ..Self::new(code, at, message) }
+    }
+
+    /// The sentence, with the names.
+    pub fn sentence(&self) -> String {
+        let tensor =
+            self.tensor.as_ref().map_or(String::new(), |name| format!("tensor {}: ", quoted_whole(name)));
+        format!("{tensor}{}", self.message)
+    }
+
+    pub fn json(&self) -> String {
+        let object = Object::new().text("code", self.code.name()).text("level", self.code.level().name());
+        let object = self.file.iter().fold(object, |object, file| object.text("file", file));
+        let object = object.number("at", self.at).text("message", &self.message);
+        let object = self.tensor.iter().fold(object, |object, tensor| object.text("tensor", tensor));
+        object.text("advice", self.code.advice()).end()
+    }
+}

@@ -1,0 +1,196 @@
+//! The rules for one file.
+
+use crate::complaint::Complaint;
+use crate::facts::{alignment, element_width};
+use crate::lint::finding::{Code, Finding};
+use crate::lint::scan::{Entry, Spelling, TEXT};
+use crate::model::Tensor;
+use crate::source::pieces;
+use crate::text::{counted, grouped, is_plain, quoted};
+use embedded_safetensors::{Dtype, FileModel};
+use safetensors_files::padding_of;
+use std::collections::{HashMap, HashSet};
+use unicode_normalization::{char::is_combining_mark, is_nfc};
+
+/// What the reference pads headers to.
+const UNIT: u64 = 8;
+/// More spaces at the end of a header are a waste.
+const MUCH: u64 = 64 << 10;
+/// Longer names do not fit into many tools and file systems.
+const LONG: usize = 255;
+/// Bytes read at a time.
+const BUFFER: usize = 64 << 10;
+
+/// All findings about a file, but equal tensors.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn findings(file: &FileModel) -> Result<Vec<Finding>, Complaint> {
+    let data_start = file.index().summary().data_start;
+    let (mut text, mut buffer) = (Vec::new(), vec![0; BUFFER]);
+    let read = pieces::<crate::failure::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
+        text.extend_from_slice(piece);
+        Ok(())
+    });
+    read.map_err(|reason| Complaint::not_read(file.path(), reason))?;
+    let spelling = Spelling::of(&text);
+    drop(text);
+    let mut found = Vec::new();
+    spelled(&spelling, data_start, &mut found);
+    let padding = padding_of(file)?;
+    let by_name: HashMap<&str, Tensor<'_>> =
+        file.tensors().map(|tensor| (tensor_name(&tensor), tensor)).collect();
+    for entry in &spelling.entries {
+        if let Some(tensor) = by_name.get(entry.name.as_str()) {
+            member(entry, &mut found);
+            if !padding.contains(&entry.name) {
+                name(entry, &mut found);
+                dtype(entry, tensor.dtype(), &mut found);
+            }
+            align(entry, tensor, data_start, &mut found);
+        }
+    }
+    order(&spelling, &by_name, &padding, &mut found);
+    format(file, &mut found);
+    Ok(found)
+}
+
+fn tensor_name<'m>(tensor: &Tensor<'m>) -> &'m str {
+    let indexed: embedded_safetensors::index::IndexedTensor<'m> = **tensor;
+    indexed.name()
+}
+
+fn spelled(spelling: &Spelling, data_start: u64, found: &mut Vec<Finding>) {
+    let mut say = |code, at, message: String| found.push(Finding::new(code, at, message));
+    if spelling.before > 0 {
+        let bytes = counted(spelling.before, "byte");
+        let rule = "the header begins with whitespace, but the format says that its first byte is `{`";
+        say(Code::FirstByte, TEXT, format!("{rule} ({bytes})"));
+    }
+    if let Some((at, count)) = spelling.whitespace {
+        let bytes = counted(count, "byte");
+        say(Code::Whitespace, at, format!("{bytes} of whitespace between the tokens of the header"));
+    }
+    if let Some((at, count)) = spelling.escapes {
+        let strings = counted(count, "string");
+        say(Code::Escape, at, format!("{strings} with escapes that the reference does not write"));
+    }
+    let end = data_start - spelling.room;
+    if let Some(at) = spelling.other_padding {
+        say(Code::PaddingOther, at, "the header is padded with something other than spaces".to_owned());
+    } else if spelling.room > MUCH {
+        say(Code::PaddingLarge, end, format!("the header ends with {} spaces", grouped(spelling.room)));
+    } else if spelling.room >= UNIT {
+        say(Code::PaddingRoom, end, format!("the header ends with {} spaces", grouped(spelling.room)));
+    }
+    if !data_start.is_multiple_of(UNIT) {
+        let message =
+            format!("the data begins at byte {}, which is no multiple of {UNIT}", grouped(data_start));
+        say(Code::DataStart, data_start, message);
+    }
+}
+
+fn member(entry: &Entry, found: &mut Vec<Finding>) {
+    if let Some((at, unknown)) = &entry.unknown {
+        let message = format!("unknown member {}", quoted(unknown));
+        found.push(Finding::of(Code::UnknownMember, *at, &entry.name, message));
+    }
+    if !entry.is_ordered {
+        let message = "its members are not in the order dtype, shape, data_offsets";
+        found.push(Finding::of(Code::MemberOrder, entry.at, &entry.name, message));
+    }
+}
+
+fn name(entry: &Entry, found: &mut Vec<Finding>) {
+    let name = entry.name.as_str();
+    let mut say = |code, message: &str| found.push(Finding::of(code, entry.at, name, message));
+    if name.is_empty() {
+        say(Code::NameEmpty, "the name is empty");
+    }
+    if name.contains('/') {
+        say(Code::NameSlash, "the name contains a slash");
+    }
+    if name.trim() != name {
+        say(Code::NameSpace, "the name begins or ends with whitespace");
+    }
+    // A combining mark has no width, but it is seen.
+    if name.chars().any(|character| !is_plain(character) && !is_combining_mark(character)) {
+        say(Code::NameControl, "the name has control or invisible characters");
+    }
+    if !is_nfc(name) {
+        say(Code::NameNormal, "the name is not in the normal form NFC, so another one may look the same");
+    }
+    if name.len() > LONG {
+        say(Code::NameLong, &format!("the name has {} bytes, more than {LONG}", grouped(name.len() as u64)));
+    }
+    if name.starts_with("__") && name.ends_with("__")
+        || name.trim_matches('_').eq_ignore_ascii_case("metadata")
+    {
+        say(Code::NameReserved, "the name looks like `__metadata__`");
+    }
+}
+
+/// The first release of the reference that reads a dtype; None if all known ones do.
+fn first_release(dtype: Dtype) -> Option<&'static str> {
+    match dtype {
+        Dtype::F4 | Dtype::F6_E2M3 | Dtype::F6_E3M2 | Dtype::F8_E8M0 => Some("0.6"),
+        Dtype::C64 => Some("0.7"),
+        Dtype::F8_E4M3FNUZ | Dtype::F8_E5M2FNUZ => Some("0.8"),
+        _ => None,
+    }
+}
+
+fn dtype(entry: &Entry, dtype: Dtype, found: &mut Vec<Finding>) {
+    if let Some(release) = first_release(dtype) {
+        let message = format!("releases of safetensors before {release} reject {dtype}");
+        found.push(Finding::of(Code::DtypeNew, entry.at, &entry.name, message));
+    }
+}
+
+fn align(entry: &Entry, tensor: &Tensor<'_>, data_start: u64, found: &mut Vec<Finding>) {
+    let (width, at) = (element_width(tensor.dtype()), data_start + tensor.begin());
+    if tensor.byte_len() > 0 && alignment(data_start, tensor.begin()) < width {
+        let message =
+            format!("it begins at byte {}, which is no multiple of its element width, {width}", grouped(at));
+        found.push(Finding::of(Code::Tensor, at, &entry.name, message));
+    }
+}
+
+/// The first tensor that is not where the reference writes it. Not sorted by offset is worse than sorted in
+/// another order.
+fn order(
+    spelling: &Spelling,
+    by_name: &HashMap<&str, Tensor<'_>>,
+    padding: &HashSet<String>,
+    found: &mut Vec<Finding>,
+) {
+    let listed = spelling.entries.iter().filter(|entry| !padding.contains(&entry.name));
+    let tensors: Vec<_> =
+        listed.filter_map(|entry| Some((entry, by_name.get(entry.name.as_str())?))).collect();
+    let mut pairs = tensors.windows(2);
+    let range = |tensor: &Tensor<'_>| (tensor.begin(), tensor.end());
+    if let Some([(before, _), (entry, _)]) = pairs.find(|pair| range(pair[1].1) < range(pair[0].1)) {
+        let message = format!("listed after {}, but its data comes first", quoted(&before.name));
+        return found.push(Finding::of(Code::OffsetOrder, entry.at, &entry.name, message));
+    }
+    // Another order is what misaligns them.
+    if found.iter().any(|finding| finding.code == Code::Tensor) {
+        return;
+    }
+    let rank =
+        |(entry, tensor): &(&Entry, &Tensor<'_>)| (std::cmp::Reverse(tensor.dtype()), entry.name.clone());
+    if let Some(pair) = tensors.windows(2).find(|pair| rank(&pair[1]) < rank(&pair[0])) {
+        let [(before, _), (entry, _)] = [pair[0], pair[1]];
+        let message = format!(
+            "the reference, which sorts by dtype and name, writes it before {}",
+            quoted(&before.name)
+        );
+        found.push(Finding::of(Code::WriterOrder, entry.at, &entry.name, message));
+    }
+}
+
+fn format(file: &FileModel, found: &mut Vec<Finding>) {
+    if file.metadata().is_none_or(|pairs| !pairs.contains_key("format")) {
+        found.push(Finding::new(Code::MetadataFormat, TEXT, "the metadata has no key \"format\""));
+    }
+}

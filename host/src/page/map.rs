@@ -1,0 +1,92 @@
+//! A file drawn to scale.
+
+use crate::model::{Model, Tensor};
+use crate::page::Palette;
+use crate::page::escape::escaped;
+use crate::text::{counted, grouped, human};
+use embedded_safetensors::FileModel;
+use std::fmt::Write;
+
+/// The width of a file, in units of the drawing.
+const WIDTH: f64 = 1000.0;
+/// The most parts of all drawings together.
+const MOST: f64 = 2000.0;
+
+/// Neighbours that are drawn as one, because each is too narrow to be seen.
+struct Segment<'m> {
+    begin: u64,
+    end: u64,
+    tensors: u64,
+    /// The one with most bytes, which gives the colour.
+    widest: Tensor<'m>,
+}
+
+/// The maps of all files, and the legend.
+pub fn maps(model: &Model, palette: &Palette) -> String {
+    let mut html = String::new();
+    let parts = model.parts();
+    for part in parts {
+        let name = part.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if parts.len() > 1 {
+            let _ = write!(html, "<div class=n>{}</div>", escaped(&name));
+        }
+        html += &map(part, palette, WIDTH * parts.len() as f64 / MOST);
+        let len = part.index().summary().file_len();
+        let _ = write!(html, "<div class=scale><span>0</span><span>{} bytes</span></div>", grouped(len));
+    }
+    html += "<div class=key><span><i class=k></i>header</span>";
+    for (dtype, class) in palette.entries() {
+        let _ = write!(html, "<span><i class={class}></i>{dtype}</span>");
+    }
+    html + "</div>"
+}
+
+fn map(part: &FileModel, palette: &Palette, least: f64) -> String {
+    let (summary, mut html) = (part.index().summary(), String::new());
+    let scale = WIDTH / (summary.file_len().max(1) as f64);
+    html += "<svg class=map viewBox=\"0 0 1000 56\" preserveAspectRatio=none role=img aria-label=\"layout of the file\">";
+    let header = format!("header, {} bytes", grouped(summary.data_start));
+    rect(&mut html, "k", 0.0, summary.data_start as f64 * scale, &header);
+    for segment in segments(part, |bytes| bytes as f64 * scale < least) {
+        let Segment { begin, end, tensors, widest } = segment;
+        let (shape, class) = (widest.dims(), palette.class(widest.dtype()));
+        let title = format!("{}, {} {:?}", widest.name(), widest.dtype(), &shape[..shape.len().min(16)]);
+        let more = if tensors > 1 {
+            format!(" and {}", counted(tensors - 1, "small tensor"))
+        } else {
+            String::new()
+        };
+        let title = format!("{title}{more}");
+        let (from, to) = (summary.data_start + begin, summary.data_start + end);
+        let title = format!("{title}, bytes {} to {}, {}", grouped(from), grouped(to), human(to - from));
+        rect(&mut html, &class, from as f64 * scale, (to - from) as f64 * scale, &title);
+    }
+    html + "</svg>"
+}
+
+fn segments(part: &FileModel, is_narrow: impl Fn(u64) -> bool) -> Vec<Segment<'_>> {
+    let mut list: Vec<Segment<'_>> = Vec::new();
+    for tensor in part.tensors().filter(|tensor| tensor.byte_len() > 0) {
+        match list.last_mut() {
+            Some(last) if is_narrow(last.end - last.begin) => {
+                last.end = tensor.end();
+                last.tensors += 1;
+                if tensor.byte_len() > last.widest.byte_len() {
+                    last.widest = tensor;
+                }
+            }
+            _ => {
+                let (begin, end) = (tensor.begin(), tensor.end());
+                list.push(Segment { begin, end, tensors: 1, widest: tensor });
+            }
+        }
+    }
+    list
+}
+
+fn rect(html: &mut String, class: &str, x: f64, width: f64, title: &str) {
+    // Gaps between neighbours, which leave most of a narrow one.
+    let (title, width) = (escaped(title), width - (width / 8.0).min(0.8));
+    let _ =
+        write!(html, "<rect class={class} x={x:.2} width={width:.2} height=56><title>{title}</title></rect>");
+}

@@ -1,0 +1,49 @@
+//! The tensors that `--only` and `--except` choose.
+
+use crate::conform::matches;
+use crate::text::{did_you_mean, quoted};
+
+/// The patterns of a command.
+#[derive(clap::Args)]
+pub struct Selection {
+    /// Only tensors that match this glob, with * and ? (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+
+    /// Except tensors that match this glob (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub except: Vec<String>,
+}
+
+impl Selection {
+    pub fn as_choice(&self) -> Choice<'_> {
+        Choice { only: &self.only, except: &self.except }
+    }
+}
+
+/// The patterns, borrowed.
+#[derive(Clone, Copy)]
+pub struct Choice<'p> {
+    pub only: &'p [String],
+    pub except: &'p [String],
+}
+
+impl Choice<'_> {
+    /// # Errors
+    /// A pattern matches none of the names; the sentence suggests the most similar one.
+    pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
+        let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
+        match self.only.iter().chain(self.except).find(is_unused) {
+            Some(pattern) => {
+                Err(format!("no tensor matches {}{}", quoted(pattern), did_you_mean(pattern, names())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a name is chosen.
+    pub fn takes(&self, name: &str) -> bool {
+        let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+    }
+}

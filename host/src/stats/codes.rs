@@ -1,0 +1,244 @@
+//! Elements of at most 16 bits: each bit pattern is counted, so that everything about them is exact.
+
+use crate::stats::moments::{Moments, Sum};
+use crate::stats::part::Part;
+use crate::stats::spread::Cell;
+use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::{Decoder, Number};
+
+/// The largest width whose patterns are counted.
+pub const WIDEST: u8 = 16;
+
+/// The values of all bit patterns of a dtype.
+pub struct Codes {
+    bits: usize,
+    values: Vec<f64>,
+    /// The patterns of finite values, in ascending order of the values.
+    order: Vec<u16>,
+}
+
+impl Codes {
+    pub fn new(dtype: Dtype) -> Self {
+        let bits = usize::from(dtype.bits());
+        let values = decoded(dtype, bits);
+        let finite = (0..=u16::MAX).zip(&values).filter(|(_, value)| value.is_finite());
+        let mut order: Vec<u16> = finite.map(|(pattern, _)| pattern).collect();
+        order.sort_by(|one, other| values[usize::from(*one)].total_cmp(&values[usize::from(*other)]));
+        Self { bits, values, order }
+    }
+
+    /// Counters for every pattern.
+    pub fn counters(&self) -> Counters {
+        // For 16 bits there are two for each, because one counter cannot be raised in every cycle.
+        Counters { bits: self.bits, counts: vec![0; 2 << self.bits.max(8)], counted: 0, sums: Vec::new() }
+    }
+
+    /// The statistics of the counted elements, and the cells of their values.
+    pub fn summary(&self, counters: &Counters) -> (Part, Vec<Cell>) {
+        let mut part = Part::default();
+        for (pattern, value) in self.values.iter().enumerate() {
+            let count = counters.of(pattern);
+            part.values += count;
+            match *value {
+                value if value.is_finite() => {}
+                value if value.is_nan() => part.nan += count,
+                value if value > 0.0 => part.positive += count,
+                _ => part.negative += count,
+            }
+        }
+        let cells = self.order.iter().map(|pattern| usize::from(*pattern));
+        let cells = cells.map(|pattern| Cell::exact(self.values[pattern] + 0.0, counters.of(pattern)));
+        let cells: Vec<Cell> = cells.filter(|cell| cell.count > 0).collect();
+        part.zeros = cells.iter().filter(|cell| cell.low == 0.0).map(|cell| cell.count).sum();
+        part.moments = moments(&cells);
+        part.least = cells.first().map(|cell| Number::Float(cell.low));
+        part.largest = cells.last().map(|cell| Number::Float(cell.low));
+        (part, cells)
+    }
+}
+
+/// Narrow integers are doubles here, too.
+fn decoded(dtype: Dtype, bits: usize) -> Vec<f64> {
+    let patterns: Vec<u8> = match bits {
+        4 => (0..8).map(|pair: u8| pair << 1 | (pair << 1 | 1) << 4).collect(),
+        6 => (0..16_u32).flat_map(four_of_six).collect(),
+        8 => (0..=u8::MAX).collect(),
+        _ => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
+    };
+    let mut numbers = Vec::new();
+    match Decoder::new(dtype).decode(&patterns, &mut numbers) {
+        Ok(()) => numbers.iter().map(|number| number.nearest()).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The bytes of four elements of six bits, which are the patterns from `4 * group` on.
+fn four_of_six(group: u32) -> [u8; 3] {
+    let word = (0..4).fold(0, |word, index| word | (4 * group + index) << (6 * index));
+    let [a, b, c, _] = word.to_le_bytes();
+    [a, b, c]
+}
+
+/// How often each pattern occurs.
+pub struct Counters {
+    bits: usize,
+    counts: Vec<u32>,
+    counted: u64,
+    /// Counts that did not fit.
+    sums: Vec<u64>,
+}
+
+impl Counters {
+    /// Counts whole elements.
+    pub fn count(&mut self, bytes: &[u8]) {
+        if self.counted + bytes.len() as u64 > 1 << 31 {
+            self.carry();
+        }
+        self.counted += bytes.len() as u64;
+        match self.bits {
+            4 | 8 => self.count_bytes(bytes),
+            6 => self.count_sixes(bytes),
+            _ => self.count_words(bytes),
+        }
+    }
+
+    /// Of elements of four bits, the pairs are counted.
+    fn count_bytes(&mut self, bytes: &[u8]) {
+        let (one, other) = self.counts.split_at_mut(256);
+        let pairs = bytes.chunks_exact(2);
+        for byte in pairs.remainder() {
+            one[usize::from(*byte)] += 1;
+        }
+        for pair in pairs {
+            one[usize::from(pair[0])] += 1;
+            other[usize::from(pair[1])] += 1;
+        }
+    }
+
+    fn count_words(&mut self, bytes: &[u8]) {
+        let (one, other) = self.counts.split_at_mut(1 << 16);
+        let (Some(one), Some(other)) = (one.first_chunk_mut(), other.first_chunk_mut()) else { return };
+        let (one, other): (&mut [u32; 1 << 16], &mut [u32; 1 << 16]) = (one, other);
+        let (pairs, rest) = bytes.as_chunks::<4>();
+        for [a, b, c, d] in pairs {
+            one[usize::from(u16::from_le_bytes([*a, *b]))] += 1;
+            other[usize::from(u16::from_le_bytes([*c, *d]))] += 1;
+        }
+        if let [a, b, ..] = rest {
+            one[usize::from(u16::from_le_bytes([*a, *b]))] += 1;
+        }
+    }
+
+    /// Four elements take three bytes. A tensor of them is whole groups.
+    fn count_sixes(&mut self, bytes: &[u8]) {
+        for [a, b, c] in bytes.as_chunks::<3>().0 {
+            let word = u32::from_le_bytes([*a, *b, *c, 0]);
+            for shift in [0, 6, 12, 18] {
+                self.counts[(word >> shift & 63) as usize] += 1;
+            }
+        }
+    }
+
+    fn carry(&mut self) {
+        self.sums.resize(self.counts.len(), 0);
+        self.sums.iter_mut().zip(&self.counts).for_each(|(sum, count)| *sum += u64::from(*count));
+        self.counts.fill(0);
+        self.counted = 0;
+    }
+
+    /// Adds the counts of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        if other.counted == 0 && other.sums.is_empty() {
+            return;
+        }
+        self.carry();
+        for (index, sum) in self.sums.iter_mut().enumerate() {
+            *sum += other.at(index);
+        }
+    }
+
+    fn at(&self, index: usize) -> u64 {
+        u64::from(self.counts[index]) + self.sums.get(index).copied().unwrap_or(0)
+    }
+
+    fn of(&self, pattern: usize) -> u64 {
+        let both = |index: usize| self.at(index) + self.at(index + self.counts.len() / 2);
+        match self.bits {
+            4 => (0..16).map(|other| both(pattern | other << 4) + both(other | pattern << 4)).sum(),
+            _ => both(pattern),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.counted = 0;
+        self.sums.clear();
+    }
+}
+
+/// Of exact cells, in two passes.
+fn moments(cells: &[Cell]) -> Moments {
+    let (mut sum, mut count) = (Sum::default(), 0);
+    for cell in cells {
+        sum.add(cell.low * cell.count as f64);
+        count += cell.count;
+    }
+    let mean = sum.total() / (count.max(1) as f64);
+    let mut squares = Sum::default();
+    cells.iter().for_each(|cell| squares.add((cell.low - mean) * (cell.low - mean) * cell.count as f64));
+    Moments::new(count, sum, squares.total())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Codes, WIDEST};
+    use embedded_safetensors::Dtype;
+    use safetensors_convert::numbers::{Decoder, Number};
+
+    /// Against the decoder of the library, element by element.
+    #[test]
+    fn patterns_have_the_values_that_the_library_decodes() {
+        let narrow = Dtype::ALL.iter().filter(|dtype| dtype.bits() <= WIDEST);
+        for &dtype in narrow {
+            let bytes: Vec<u8> =
+                (0..6000_u32).map(|index| (index * index * 7 % 251).to_le_bytes()[0]).collect();
+            let mut numbers = Vec::new();
+            Decoder::new(dtype).decode(&bytes, &mut numbers).expect("whole elements");
+            let codes = Codes::new(dtype);
+            let mut counters = codes.counters();
+            bytes.chunks(1500).for_each(|chunk| counters.count(chunk));
+            let (part, cells) = codes.summary(&counters);
+            let count = |is: fn(&f64) -> bool| {
+                numbers.iter().map(|number: &Number| number.nearest()).filter(is).count() as u64
+            };
+            assert_eq!(part.values, numbers.len() as u64, "{dtype}");
+            assert_eq!(part.nan, count(|value| value.is_nan()), "{dtype}");
+            assert_eq!(part.zeros, count(|value| *value == 0.0), "{dtype}");
+            assert_eq!(
+                (part.positive, part.negative),
+                (count(|value| *value == f64::INFINITY), count(|value| *value == f64::NEG_INFINITY),),
+                "{dtype}"
+            );
+            let mut finite: Vec<f64> = numbers.iter().map(|number| number.nearest()).collect();
+            finite.retain(|value| value.is_finite());
+            finite.sort_by(f64::total_cmp);
+            let listed = cells
+                .iter()
+                .flat_map(|cell| std::iter::repeat_n(cell.low, usize::try_from(cell.count).unwrap_or(0)));
+            assert!(listed.eq(finite.iter().copied()), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_are_carried() {
+        let codes = Codes::new(Dtype::BF16);
+        let (mut counters, mut other) = (codes.counters(), codes.counters());
+        counters.count(&[0x80, 0x3F, 0x80, 0x3F, 0x80, 0x3F]);
+        counters.counted = u64::from(u32::MAX);
+        counters.count(&[0x80, 0x3F]);
+        other.count(&[0x80, 0x3F]);
+        other.merge(&counters);
+        let (part, cells) = codes.summary(&other);
+        assert_eq!((part.values, cells.len(), cells[0].low, cells[0].count), (5, 1, 1.0, 5));
+    }
+}

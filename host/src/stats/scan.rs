@@ -1,0 +1,287 @@
+//! Reads tensors on all cores, and summarises their values.
+
+use crate::complaint::Complaint;
+use crate::failure::NotRead;
+use crate::model::Tensor;
+use crate::parallel::{cores, in_order};
+use crate::stats::buckets::Buckets;
+use crate::stats::codes::{Codes, Counters, WIDEST};
+use crate::stats::part::Part;
+use crate::stats::spread::{Cell, Spread};
+use crate::stats::wide::{self, BLOCK};
+use crate::work::Work;
+use embedded_safetensors::{Dtype, FileModel, ReadAt};
+use safetensors_convert::numbers::{Number, is_float};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes read at a time: whole elements, and whole blocks, of every dtype.
+pub const PIECE: usize = 3 << 16;
+/// Bytes that one thread takes at a time. The moments of each are merged in the order of the data.
+pub const SPAN: u64 = 16 * PIECE as u64;
+/// With fewer values, the quantiles of wide elements are exact, too.
+const FEW: usize = 4096;
+/// The memory of all threads together.
+const MEMORY: usize = 40 << 20;
+
+/// The statistics of a tensor.
+pub struct Statistics {
+    pub part: Part,
+    /// None if no value is finite.
+    pub spread: Option<Spread>,
+    /// Whether the quantiles are exact.
+    pub exact: bool,
+}
+
+/// The statistics of each tensor. Reads every byte once.
+///
+/// # Errors
+/// A file cannot be read; the user has interrupted the work.
+pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, Complaint> {
+    let mut by_dtype: BTreeMap<Dtype, Vec<usize>> = BTreeMap::new();
+    for (index, tensor) in tensors.iter().enumerate() {
+        by_dtype.entry(tensor.dtype()).or_default().push(index);
+    }
+    let mut all: Vec<Option<Statistics>> = tensors.iter().map(|_| None).collect();
+    for (dtype, indexes) in by_dtype {
+        let (large, small): (Vec<usize>, Vec<usize>) =
+            indexes.into_iter().partition(|&index| tensors[index].byte_len() > SPAN);
+        let desks = Desks::new(dtype, large.iter().map(|&index| values(&tensors[index])).max());
+        let mut done = small.iter();
+        in_order(
+            &small,
+            desks.threads,
+            |&index| whole(&tensors[index], &desks, work),
+            |statistics| {
+                if let Some(&index) = done.next() {
+                    all[index] = Some(statistics?);
+                }
+                Ok::<_, Complaint>(())
+            },
+        )?;
+        for index in large {
+            all[index] = Some(in_spans(&tensors[index], &desks, work)?);
+        }
+    }
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// A C64 is two values.
+pub fn values(tensor: &Tensor<'_>) -> u64 {
+    tensor.elements() * if tensor.dtype() == Dtype::C64 { 2 } else { 1 }
+}
+
+/// A small tensor, by one thread.
+fn whole(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
+    let mut desk = desks.take();
+    let part = desk.read(tensor, 0..tensor.byte_len(), work)?;
+    let statistics = desk.finish(&part, values(tensor) <= FEW as u64, desks.codes.as_ref());
+    desk.counts.clear();
+    desks.put(desk);
+    Ok(statistics)
+}
+
+/// A large tensor, by several threads.
+fn in_spans(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
+    let spans = spans(tensor.byte_len());
+    let mut part = Part::default();
+    let read = |span: &Range<u64>| {
+        let mut desk = desks.take();
+        let part = desk.read(tensor, span.clone(), work);
+        desks.put(desk);
+        part
+    };
+    in_order(&spans, desks.threads, read, |span| {
+        part.merge(&span?);
+        Ok::<_, Complaint>(())
+    })?;
+    let mut all = desks.all();
+    let mut first = all.pop().unwrap_or_else(|| desks.take());
+    for other in &mut all {
+        first.counts.merge(&other.counts);
+        other.counts.clear();
+    }
+    let statistics = first.finish(&part, false, desks.codes.as_ref());
+    first.counts.clear();
+    all.push(first);
+    all.into_iter().for_each(|desk| desks.put(desk));
+    Ok(statistics)
+}
+
+/// The same for any number of threads.
+pub fn spans(len: u64) -> Vec<Range<u64>> {
+    (0..len.div_ceil(SPAN)).map(|number| number * SPAN..((number + 1) * SPAN).min(len)).collect()
+}
+
+/// Reads a range of a tensor's bytes into the front of a buffer.
+///
+/// # Errors
+/// Those of the file, which has changed if it is shorter now.
+pub fn read_piece<'b>(
+    tensor: &Tensor<'_>,
+    from: u64,
+    wanted: usize,
+    buffer: &'b mut [u8],
+) -> Result<&'b [u8], Complaint> {
+    let mut file: &FileModel = tensor.model();
+    let start = file.index().summary().data_start + tensor.begin() + from;
+    let mut len = 0;
+    while len < wanted {
+        match file.read_at(start + len as u64, &mut buffer[len..wanted]) {
+            Ok(0) => return Err(Complaint::not_read(file.path(), NotRead::changed())),
+            Ok(read) => len += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(not_read(tensor, error)),
+        }
+    }
+    Ok(&buffer[..wanted])
+}
+
+fn not_read(tensor: &Tensor<'_>, error: io::Error) -> Complaint {
+    Complaint::not_read(tensor.model().path(), error)
+}
+
+/// What the threads work with, for one dtype.
+struct Desks {
+    dtype: Dtype,
+    codes: Option<Codes>,
+    threads: NonZero<usize>,
+    free: Mutex<Vec<Desk>>,
+}
+
+impl Desks {
+    /// For tensors of so many values at most.
+    fn new(dtype: Dtype, most: Option<u64>) -> Self {
+        let codes = (dtype.bits() <= WIDEST).then(|| Codes::new(dtype));
+        let counts = if codes.is_some() { 0 } else { Buckets::memory(dtype, most.unwrap_or(0)) };
+        let desk = PIECE + BLOCK * size_of::<f64>() + counts.max(2 << 20);
+        let most = NonZero::new(MEMORY / desk).unwrap_or(NonZero::<usize>::MIN);
+        Self { dtype, codes, threads: cores().min(most), free: Mutex::default() }
+    }
+
+    fn take(&self) -> Desk {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(|| {
+            let counts = match &self.codes {
+                Some(codes) => Counts::Codes(codes.counters()),
+                None => Counts::Buckets(Buckets::new(self.dtype)),
+            };
+            Desk { dtype: self.dtype, bytes: vec![0; PIECE], values: Vec::with_capacity(BLOCK), counts }
+        })
+    }
+
+    fn put(&self, desk: Desk) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(desk);
+    }
+
+    fn all(&self) -> Vec<Desk> {
+        std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The memory of one thread.
+struct Desk {
+    dtype: Dtype,
+    bytes: Vec<u8>,
+    /// The finite values of the last block.
+    values: Vec<f64>,
+    counts: Counts,
+}
+
+enum Counts {
+    Codes(Counters),
+    Buckets(Buckets),
+}
+
+impl Counts {
+    fn clear(&mut self) {
+        match self {
+            Self::Codes(counters) => counters.clear(),
+            Self::Buckets(buckets) => buckets.clear(),
+        }
+    }
+
+    /// Both are of one dtype.
+    fn merge(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Codes(counters), Self::Codes(other)) => counters.merge(other),
+            (Self::Buckets(buckets), Self::Buckets(other)) => buckets.merge(other),
+            _ => {}
+        }
+    }
+}
+
+impl Desk {
+    /// Counts the values of a range of a tensor's bytes. What is counted by patterns has no part.
+    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Part, Complaint> {
+        let (mut part, mut at) = (Part::default(), range.start);
+        self.values.clear();
+        while at < range.end {
+            let wanted = usize::try_from(range.end - at).unwrap_or(PIECE).min(PIECE);
+            let bytes = read_piece(tensor, at, wanted, &mut self.bytes)?;
+            match &mut self.counts {
+                Counts::Codes(counters) => counters.count(bytes),
+                Counts::Buckets(buckets) => {
+                    for block in bytes.chunks(BLOCK * value_len(self.dtype)) {
+                        part.merge(&wide::summary(self.dtype, block, &mut self.values));
+                        buckets.count(&self.values);
+                    }
+                }
+            }
+            at += wanted as u64;
+            work.advance(wanted as u64)?;
+        }
+        Ok(part)
+    }
+
+    /// The statistics of a tensor of which everything is counted. The values of one with few are still here.
+    fn finish(&mut self, part: &Part, few: bool, codes: Option<&Codes>) -> Statistics {
+        let mut statistics = self.summary(part, few, codes);
+        if !is_float(self.dtype) && self.dtype != Dtype::C64 {
+            let part = &mut statistics.part;
+            [part.least, part.largest] = [part.least, part.largest].map(|edge| edge.map(integer));
+        }
+        statistics
+    }
+
+    fn summary(&mut self, part: &Part, few: bool, codes: Option<&Codes>) -> Statistics {
+        let edges =
+            |part: &Part| [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
+        match (&self.counts, codes) {
+            (Counts::Codes(counters), Some(codes)) => {
+                let (part, cells) = codes.summary(counters);
+                let [least, largest] = edges(&part);
+                Statistics { part, spread: Spread::of(cells.into_iter(), least, largest), exact: true }
+            }
+            (Counts::Buckets(buckets), _) => {
+                let [least, largest] = edges(part);
+                let spread = if few {
+                    self.values.sort_unstable_by(f64::total_cmp);
+                    let cells = self.values.iter().map(|value| Cell::exact(*value + 0.0, 1));
+                    Spread::of(cells, least, largest)
+                } else {
+                    Spread::of(buckets.cells(), least, largest)
+                };
+                Statistics { part: *part, spread, exact: few }
+            }
+            (Counts::Codes(_), None) => Statistics { part: *part, spread: None, exact: true },
+        }
+    }
+}
+
+/// A double that is an integer of at most 32 bits; larger ones have never been doubles.
+#[expect(clippy::cast_possible_truncation, reason = "it has no fraction")]
+fn integer(number: Number) -> Number {
+    match number {
+        Number::Float(float) => Number::Signed(float as i64),
+        exact => exact,
+    }
+}
+
+/// The bytes of a value: half of a C64.
+fn value_len(dtype: Dtype) -> usize {
+    if dtype == Dtype::C64 { 4 } else { usize::from(dtype.bits()) / 8 }
+}

@@ -1,0 +1,216 @@
+//! `safetensors lint`: each code has a file that triggers exactly it, and a sound twin that does not.
+#![cfg(unix)]
+
+use crate::support::{Place, file, tensor};
+use serde_json::Value;
+
+const FORMAT: &str = r#""__metadata__":{"format":"pt"}"#;
+
+/// A file with this header, padded with spaces to a multiple of 8, and so much data.
+fn padded(header: &str, data: usize) -> Vec<u8> {
+    let header = format!("{header}{}", " ".repeat(header.len().next_multiple_of(8) - header.len()));
+    file(header, &vec![0; data])
+}
+
+/// A sound file with these entries after the metadata.
+fn of(entries: &str, data: usize) -> Vec<u8> {
+    padded(&format!("{{{FORMAT},{entries}}}"), data)
+}
+
+fn entry(name: &str, dtype: &str, shape: &str, range: [u64; 2]) -> String {
+    format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{range:?}}}"#).replace(", ", ",")
+}
+
+fn named(name: &str) -> Vec<u8> {
+    of(&tensor(name, 0, 8), 8)
+}
+
+/// A code, whether it is a warning, a file that has it, and one that does not.
+type Case = (&'static str, bool, Vec<u8>, Vec<u8>);
+
+fn cases() -> Vec<Case> {
+    [spelling(), layout(), names(), contents()].concat()
+}
+
+fn spelling() -> Vec<Case> {
+    let sound = named("a");
+    let member = tensor("a", 0, 8);
+    let with = |old: &str, new: &str| of(&member.replace(old, new), 8);
+    let header = format!("{{{FORMAT},{member}}}");
+    vec![
+        ("header.first-byte", true, padded(&format!(" {header}"), 8), sound.clone()),
+        ("spelling.whitespace", true, with("\"shape\":", "\"shape\": "), with("\"a\"", "\"a b\"")),
+        ("spelling.escape", true, named("\\u0061"), named("a\\\"b")),
+        (
+            "spelling.member-order",
+            false,
+            with(r#""dtype":"U8","shape":[8]"#, r#""shape":[8],"dtype":"U8""#),
+            sound.clone(),
+        ),
+        ("entry.unknown-member", true, with("{\"dtype\"", "{\"x\":{\"y\":[1]},\"dtype\""), sound),
+    ]
+}
+
+fn layout() -> Vec<Case> {
+    let (sound, member) = (named("a"), tensor("a", 0, 8));
+    let header = format!("{{{FORMAT},{member}}}");
+    let room = |spaces: usize| padded(&format!("{header}{}", " ".repeat(spaces)), 8);
+    // With fewer spaces than the reference may need.
+    let to = (header.len()..).find(|len| len % 8 == 4).expect("a length");
+    let unaligned = file(format!("{header}{}", " ".repeat(to - header.len())), &[0; 8]);
+    let tabs = format!("{header}{}", "\t".repeat(header.len().next_multiple_of(8) + 8 - header.len()));
+    let pair = |first: [u64; 2], second: [u64; 2]| {
+        of(&format!("{},{}", entry("a", "U8", "[8]", first), entry("b", "U8", "[8]", second)), 16)
+    };
+    let mixed = |bytes: u64| {
+        let (first, second) = ([0, bytes], [bytes, bytes + 8]);
+        let first = entry("a", "U8", &format!("[{bytes}]"), first);
+        of(
+            &format!("{first},{}", entry("b", "F64", "[1]", second)),
+            usize::try_from(bytes + 8).expect("small"),
+        )
+    };
+    let sorted = format!("{},{}", entry("b", "F64", "[1]", [0, 8]), entry("a", "U8", "[8]", [8, 16]));
+    let sorted = of(&sorted, 16);
+    vec![
+        ("padding.not-spaces", true, file(&tabs, &[0; 8]), sound.clone()),
+        ("padding.large", true, room(70_000), room(0)),
+        ("padding.room", false, room(64), room(0)),
+        ("align.data", true, unaligned, sound),
+        ("align.tensor", true, mixed(4), sorted.clone()),
+        ("order.offset", true, pair([8, 16], [0, 8]), pair([0, 8], [8, 16])),
+        ("order.writer", false, mixed(8), sorted),
+    ]
+}
+
+fn names() -> Vec<Case> {
+    let long = |len: usize| named(&"n".repeat(len));
+    vec![
+        ("name.empty", true, named(""), named("a")),
+        ("name.slash", false, named("a/b"), named("a.b")),
+        ("name.space", true, named("a "), named("a b")),
+        ("name.control", true, named("a\u{200b}b"), named("é")),
+        ("name.not-nfc", true, named("e\u{301}a"), named("\u{e9}a")),
+        ("name.long", true, long(256), long(255)),
+        ("name.reserved", true, named("__meta__"), named("__padding__.1")),
+    ]
+}
+
+fn contents() -> Vec<Case> {
+    let pair = |fill: [u8; 2]| {
+        let header = format!("{{{FORMAT},{},{}}}", tensor("a", 0, 4096), tensor("b", 4096, 8192));
+        let mut bytes = padded(&header, 0);
+        bytes.extend([[fill[0]; 4096], [fill[1]; 4096]].concat());
+        bytes
+    };
+    vec![
+        (
+            "dtype.new",
+            false,
+            of(&entry("a", "F8_E8M0", "[8]", [0, 8]), 8),
+            of(&entry("a", "F8_E4M3", "[8]", [0, 8]), 8),
+        ),
+        ("metadata.format", false, padded(&format!("{{{}}}", tensor("a", 0, 8)), 8), named("a")),
+        ("data.duplicate", true, pair([1, 1]), pair([1, 2])),
+    ]
+}
+
+/// The codes of a file's findings, and the exit code.
+fn codes(place: &Place, args: &[&str]) -> (Vec<String>, Option<i32>) {
+    let run = place.run([&["lint", "--json"], args].concat());
+    let object: Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{run:?}"));
+    let findings = object["findings"].as_array().unwrap_or_else(|| panic!("{object}")).clone();
+    assert_eq!(object["ok"], Value::Bool(run.code == Some(0)));
+    (findings.iter().map(|finding| finding["code"].as_str().expect("a code").to_owned()).collect(), run.code)
+}
+
+#[test]
+fn each_code_has_a_file_with_exactly_it_and_a_twin_without() {
+    let place = Place::new();
+    for (code, is_warning, bad, sound) in cases() {
+        place.put("bad", &bad).put("sound", &sound);
+        let exit = Some(i32::from(is_warning));
+        assert_eq!(codes(&place, &["bad"]), (vec![code.to_owned()], exit), "{code}");
+        assert_eq!(codes(&place, &["sound"]), (vec![], Some(0)), "the twin of {code}");
+        assert_eq!(codes(&place, &["bad", "--allow", code]), (vec![], Some(0)), "{code}");
+        let text = place.run(["lint", "bad"]);
+        let level = if is_warning { "warning" } else { "note" };
+        assert!(
+            text.code == exit && text.out.contains(&format!("bad: {level}[{code}] at byte ")),
+            "{text:?}"
+        );
+        assert!(text.out.lines().any(|line| line.starts_with("    ")), "advice: {text:?}");
+    }
+}
+
+/// A code without a case would not be tested.
+#[test]
+fn every_code_has_a_case() {
+    let run = Place::new().run(["lint", "--allow", "name.slahs", "x"]);
+    assert_eq!(run.code, Some(2));
+    let (hint, list) = run.err.split_once("; there are ").expect("the list of codes");
+    assert!(hint.contains("did you mean \"name.slash\"?"), "{hint}");
+    let list = list.lines().next().expect("a line");
+    let mut listed: Vec<&str> = list.split(", ").collect();
+    let cases = cases();
+    let mut tested: Vec<&str> = cases.iter().map(|case| case.0).collect();
+    listed.sort_unstable();
+    tested.sort_unstable();
+    assert_eq!(listed, tested);
+}
+
+#[test]
+fn the_byte_of_a_finding_is_where_it_is() {
+    let place = Place::new();
+    let bytes = named("a ");
+    place.put("m", &bytes);
+    let run = place.run(["lint", "--json", "m"]);
+    let object: Value = serde_json::from_str(&run.out).expect("JSON");
+    let at = usize::try_from(object["findings"][0]["at"].as_u64().expect("a byte")).expect("small");
+    assert!(bytes[at..].starts_with(b"\"a \":"), "{object}");
+    assert_eq!(object["findings"][0]["tensor"], "a ");
+}
+
+#[test]
+fn equal_tensors_are_found_in_several_files_and_grouped() {
+    let place = Place::new();
+    let entries: Vec<String> =
+        (0..6).map(|index| tensor(&format!("t{index}"), index * 5000, (index + 1) * 5000)).collect();
+    let mut data = vec![7; 25_000];
+    data.extend([8; 5000]);
+    let mut bytes = padded(&format!("{{{FORMAT},{}}}", entries.join(",")), 0);
+    bytes.extend(data);
+    place.put("m", &bytes);
+    let expected =
+        "tensor \"t1\": 5 equal tensors, which waste 20.0 KB: \"t0\", \"t1\", \"t2\", \"t3\" and 1 more\n";
+    let run = place.run(["lint", "m"]);
+    assert!(run.code == Some(1) && run.out.contains(expected), "{run:?}");
+    assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "10000"]).code, Some(0));
+    let run = place.run(["lint", "parts"]);
+    assert!(run.code == Some(1) && run.out.contains(expected), "{run:?}");
+}
+
+#[test]
+fn many_findings_of_a_code_are_counted() {
+    let place = Place::new();
+    let entries: Vec<String> =
+        (0..30).map(|index| tensor(&format!("{index:02} "), index * 8, (index + 1) * 8)).collect();
+    place.put("m", &of(&entries.join(","), 240));
+    let run = place.run(["lint", "m"]);
+    assert_eq!(run.out.matches("warning[name.space]").count(), 20, "{run:?}");
+    assert!(run.out.contains("    and 10 more, which --json shows\n"), "{run:?}");
+    assert!(run.out.ends_with("m: 30 warnings, 0 notes\n"), "{run:?}");
+    assert_eq!(codes(&place, &["m"]).0.len(), 30);
+}
+
+/// A metadata key that is a duplicate makes the file invalid, which `check` reports.
+#[test]
+fn an_invalid_file_has_a_verdict_and_an_unreadable_one_is_exit_code_2() {
+    let place = Place::new();
+    place.put("m", &padded(r#"{"__metadata__":{"a":"","a":""}}"#, 0)).put("sound", &named("a"));
+    let run = place.run(["lint", "m"]);
+    assert_eq!((run.code, run.out + &run.err), (Some(1), place.run(["check", "m"]).out));
+    assert_eq!(place.run(["lint", "missing", "m", "sound"]).code, Some(2));
+    place.run(["lint", "sound"]).is(0, "sound: 0 warnings, 0 notes\n", "");
+    place.run_piped(["lint", "-"], &named("a")).is(0, "-: 0 warnings, 0 notes\n", "");
+}

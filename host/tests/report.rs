@@ -1,0 +1,144 @@
+//! `safetensors report`: what is in the page. `cargo xtask test report` opens it in a browser.
+#![cfg(unix)]
+
+use crate::support::{Place, file, sound, tensor};
+use std::fs;
+
+fn page(place: &Place, model: &str, code: i32) -> String {
+    let run = place.run(["report", model, "-o", "page.html", "--force"]);
+    assert_eq!(run.code, Some(code), "{run:?}");
+    fs::read_to_string(place.path("page.html")).expect("a page")
+}
+
+/// Everything between `<` and `>` that is not closed by the page itself would be markup.
+#[test]
+fn nothing_from_the_file_is_markup() {
+    let place = Place::new();
+    let evil = "<script>alert(1)</script>";
+    let name = format!(r#"{evil}\"'&\u202e\u0007.x"#);
+    let metadata = format!(r#""__metadata__":{{"{evil}":"</table>{evil}","format":"<b>"}}"#);
+    place.put("<i>m&.safetensors", &file(format!("{{{metadata},{}}}", tensor(&name, 0, 4)), b"abcd"));
+    let page = page(&place, "<i>m&.safetensors", 0);
+    let escaped = "&lt;script&gt;alert(1)&lt;/script&gt;";
+    // The name in the row, its title, the map and the findings; the key and the value.
+    assert!(page.matches(escaped).count() >= 5, "{}", page.matches(escaped).count());
+    assert!(page.contains(&format!("{escaped}&quot;&#39;&amp;\\u{{202e}}\\u{{7}}")));
+    assert!(page.contains("<h1>&lt;i&gt;m&amp;.safetensors</h1>"));
+    assert_eq!((page.matches("<script").count(), page.matches("<b>").count()), (1, 5));
+    for forbidden in ["<i>m", "alert(1)</", "\u{202e}", "\u{7}"] {
+        assert!(!page.contains(forbidden), "{forbidden:?}");
+    }
+}
+
+#[test]
+fn a_page_needs_nothing_else() {
+    let place = Place::new();
+    place.put("m", &sound());
+    for page in [page(&place, "m", 0), {
+        place.put("m", b"no model");
+        page(&place, "m", 1)
+    }] {
+        for reference in ["http:", "https:", "//", "src=", "href=", "url(", "@import"] {
+            let own =
+                page.replace("// Only adds a filter and two buttons: everything is readable without.", "");
+            let own = own.replace("// From the innermost group outwards.", "");
+            assert!(!own.contains(reference), "{reference}");
+        }
+        assert!(page.contains("default-src 'none'") && page.contains("prefers-color-scheme:dark"));
+    }
+}
+
+#[test]
+fn a_page_has_all_parts() {
+    let place = Place::new();
+    let model = "../firmware/app/models/digits-f16.safetensors";
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/").to_owned() + model;
+    let page = page(&place, &model, 0);
+    for part in [
+        "<span class=\"verdict ok\">valid</span>",
+        "<b>350,810</b><span>parameters</span>",
+        "<svg class=map",
+        "<title>fc2.weight, F16 [400, 400], bytes 53,608 to 373,608, 320.0 KB</title>",
+        "<code>safetensors pack --set format=pt</code>",
+        "<td class=n>script<td><pre>firmware/app/training/train.py</pre>",
+        "<summary><span class=n>fc4</span>",
+        "F16 · 10 × 400",
+        "-0.3132 to 0.5571, mean -0.001871, std 0.08828, zeros 0 %",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("<div class=t title=").count(), 8);
+    assert_eq!(page.matches("<details").count(), page.matches("</details>").count());
+}
+
+#[test]
+fn an_invalid_file_has_a_page_with_its_error() {
+    let place = Place::new();
+    let old = r#"{"<b>":{"dtype":"F8_E4M3FN","shape":[2],"data_offsets":[0,2]}}"#;
+    place.put("old", &file(old, b"xx"));
+    let page = page(&place, "old", 1);
+    assert!(page.contains("<span class=\"verdict no\">invalid</span>"), "{page}");
+    assert!(
+        page.contains("error[dtype.unknown] at byte 24: tensor &quot;&lt;b&gt;&quot;: unknown dtype"),
+        "{page}"
+    );
+    assert!(page.contains("&quot;F8_E4M3FN&quot;") && page.contains("^^^^^^^^^^^"), "{page}");
+    fs::remove_file(place.path("page.html")).expect("a page");
+    for model in ["missing", "."] {
+        let run = place.run(["report", model, "-o", "page.html"]);
+        assert!(run.code == Some(2) && !place.path("page.html").exists(), "{run:?}");
+    }
+}
+
+#[test]
+fn values_that_are_not_finite_stand_out() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"nan":{"dtype":"F32","shape":[3],"data_offsets":[0,12]},"#,
+        r#""only":{"dtype":"F16","shape":[1],"data_offsets":[12,14]},"#,
+        r#""none":{"dtype":"U8","shape":[0],"data_offsets":[14,14]}}"#
+    );
+    let data = [f32::NAN.to_le_bytes(), 1.5_f32.to_le_bytes(), f32::INFINITY.to_le_bytes()].concat();
+    place.put("m", &file(header, &[&data[..], &[0, 0x7C]].concat()));
+    let page = page(&place, "m", 0);
+    assert!(page.contains("<b>3</b><span>NaN or infinite values</span>"), "{page}");
+    assert!(page.contains(", <b>1 NaN</b>, <b>1 infinite</b></div>"), "{page}");
+    assert!(
+        page.contains("no finite values, <b>1 infinite</b>") && page.contains(">no values</div>"),
+        "{page}"
+    );
+}
+
+/// The bound that the page of the command states.
+#[test]
+fn the_size_of_a_page_is_bounded() {
+    let place = Place::new();
+    let entries: Vec<String> = (0..10_000_u64)
+        .map(|index| {
+            let name = format!("model.layers.{}.block.{}.weight", index / 10, index % 10);
+            tensor(&name, index * 16, (index + 1) * 16)
+        })
+        .collect();
+    let data: Vec<u8> = (0..160_000_u32).map(|index| ((index * 7919) >> 3).to_le_bytes()[0]).collect();
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &data));
+    let page = page(&place, "m", 0);
+    assert_eq!(page.matches("<div class=t title=").count(), 10_000);
+    assert!(page.matches("<rect").count() <= 2001, "{}", page.matches("<rect").count());
+    assert!(page.len() < 20_000 + 10_000 * 800, "{}", page.len());
+}
+
+#[test]
+fn shards_standard_input_and_json() {
+    let place = Place::new();
+    place.put("m", &sound());
+    assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "3"]).code, Some(0));
+    let shards = page(&place, "parts", 0);
+    assert!(shards.matches("<svg class=map").count() == 2 && shards.contains("in 2 files"), "{shards}");
+    let piped = place.run_piped(["report", "-", "-o", "-"], &sound());
+    assert!(piped.code == Some(0) && piped.out.starts_with("<!doctype html>"), "{piped:?}");
+    let run = place.run(["report", "m", "-o", "new.html", "--json"]);
+    let len = fs::metadata(place.path("new.html")).expect("a page").len();
+    run.is(0, &format!("{{\"file\":\"m\",\"ok\":true,\"output\":\"new.html\",\"bytes\":{len}}}\n"), "");
+    let run = place.run(["report", "m", "-o", "-", "--json"]);
+    assert!(run.code == Some(2) && run.out.contains("cannot share standard output"), "{run:?}");
+}
