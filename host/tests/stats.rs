@@ -1,8 +1,11 @@
 //! `safetensors stats`, and `check --finite`.
 #![cfg(unix)]
 
-use crate::support::{Place, Run, file, finish, sound, tensor};
+#[cfg(target_os = "linux")]
+use crate::support::finish;
+use crate::support::{Place, Run, file, sound, tensor};
 use serde_json::Value;
+#[cfg(target_os = "linux")]
 use std::process::Command;
 
 const MADE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/stats/values.safetensors");
@@ -114,6 +117,8 @@ fn a_large_tensor_is_summarised_in_parts() {
     assert!((1_990_000..=u64::from(count)).contains(&all), "{all}");
 }
 
+/// `taskset` leaves the program one core.
+#[cfg(target_os = "linux")]
 #[test]
 fn the_result_does_not_depend_on_the_number_of_threads() {
     let place = Place::new();
