@@ -65,9 +65,9 @@ fn decoded(dtype: Dtype, bits: usize) -> Vec<f64> {
         8 => (0..=u8::MAX).collect(),
         _ => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
     };
-    let mut numbers = Vec::new();
-    match Decoder::new(dtype).decode(&patterns, &mut numbers) {
-        Ok(()) => numbers.iter().map(|number| number.nearest()).collect(),
+    let mut values = Vec::new();
+    match Decoder::new(dtype).decode(&patterns, &mut values) {
+        Ok(()) => values,
         Err(_) => Vec::new(),
     }
 }
@@ -193,7 +193,7 @@ fn moments(cells: &[Cell]) -> Moments {
 mod tests {
     use super::{Codes, WIDEST};
     use embedded_safetensors::Dtype;
-    use safetensors_convert::numbers::{Decoder, Number};
+    use safetensors_convert::numbers::Decoder;
 
     /// Against the decoder of the library, element by element.
     #[test]
@@ -202,14 +202,14 @@ mod tests {
         for &dtype in narrow {
             let bytes: Vec<u8> =
                 (0..6000_u32).map(|index| (index * index * 7 % 251).to_le_bytes()[0]).collect();
-            let mut numbers = Vec::new();
+            let mut numbers: Vec<f64> = Vec::new();
             Decoder::new(dtype).decode(&bytes, &mut numbers).expect("whole elements");
             let codes = Codes::new(dtype);
             let mut counters = codes.counters();
             bytes.chunks(1500).for_each(|chunk| counters.count(chunk));
             let (part, cells) = codes.summary(&counters);
             let count = |is: fn(&f64) -> bool| {
-                numbers.iter().map(|number: &Number| number.nearest()).filter(is).count() as u64
+                numbers.iter().copied().filter(is).count() as u64
             };
             assert_eq!(part.values, numbers.len() as u64, "{dtype}");
             assert_eq!(part.nan, count(|value| value.is_nan()), "{dtype}");
@@ -219,7 +219,7 @@ mod tests {
                 (count(|value| *value == f64::INFINITY), count(|value| *value == f64::NEG_INFINITY),),
                 "{dtype}"
             );
-            let mut finite: Vec<f64> = numbers.iter().map(|number| number.nearest()).collect();
+            let mut finite: Vec<f64> = numbers.clone();
             finite.retain(|value| value.is_finite());
             finite.sort_by(f64::total_cmp);
             let listed = cells

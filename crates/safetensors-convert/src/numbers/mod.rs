@@ -13,6 +13,7 @@ mod wide;
 
 pub use cast::{Report, can_be_target};
 pub use chunk::{Caster, Scales};
+pub use decode::Decoder;
 pub use mean::Mean;
 pub use print::{Style, printed};
 pub use scale::{Largest, Quantizer};
