@@ -2,17 +2,17 @@
 
 use crate::complaint::Complaint;
 use crate::json::Object;
-use crate::model::Model;
+use crate::model::{Model, Part};
 use embedded_safetensors::FileModel;
 use safetensors_emit::plan::{Extent, Plan, Sizes};
 
-/// The file of a single-file model.
+/// The file of a single-file model, which [`Model::open_in_file`] has opened.
 ///
 /// # Errors
 /// The model is sharded.
 pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
     match model.parts() {
-        [part] => Ok(part),
+        [Part::File(part)] => Ok(part),
         parts => {
             let sentence =
                 format!("is in {} files, but a device needs one; use `safetensors join`", parts.len());

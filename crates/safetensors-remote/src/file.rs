@@ -10,6 +10,7 @@ use embedded_safetensors::header::MAX_HEADER_LEN;
 use embedded_safetensors::io::FileLen;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The bytes after which a connection counts as working again.
@@ -39,7 +40,7 @@ pub struct RemoteFile {
     version: Version,
     has_ranges: bool,
     /// The first bytes of the file.
-    beginning: Vec<u8>,
+    beginning: Arc<Vec<u8>>,
     /// The last piece of the open reply, and its offset.
     piece: Vec<u8>,
     piece_start: u64,
@@ -96,7 +97,7 @@ impl RemoteFile {
             route: answer.route.clone(),
             version: answer.reply.version.clone(),
             has_ranges: answer.reply.has_range,
-            beginning: Vec::new(),
+            beginning: Arc::default(),
             piece: Vec::new(),
             piece_start: 0,
             reply: None,
@@ -148,7 +149,7 @@ impl RemoteFile {
                 return Ok(());
             }
             let start = usize::try_from(len - self.piece_start).unwrap_or(usize::MAX);
-            self.beginning.extend_from_slice(self.piece.get(start..).unwrap_or(&[]));
+            Arc::make_mut(&mut self.beginning).extend_from_slice(self.piece.get(start..).unwrap_or(&[]));
         }
     }
 
@@ -160,7 +161,11 @@ impl RemoteFile {
         }
         self.read_beginning(limit.saturating_add(1)).await?;
         let len = self.beginning.len() as u64;
-        if len > limit { Err(self.error(RemoteErrorKind::TooLarge { limit })) } else { Ok(self.beginning) }
+        if len > limit {
+            Err(self.error(RemoteErrorKind::TooLarge { limit }))
+        } else {
+            Ok(Arc::unwrap_or_clone(self.beginning))
+        }
     }
 
     /// Makes the piece contain the byte at this offset. Returns false if the file ends before it.
@@ -236,9 +241,7 @@ impl RemoteFile {
 
 impl RemoteFile {
     /// Returns a second reader of the same version of the file, with a position of its own. Nothing is
-    /// requested.
-    ///
-    /// *Memory*: a copy of the first bytes.
+    /// requested, and both share the first bytes.
     #[must_use]
     pub fn another(&self) -> Self {
         Self {

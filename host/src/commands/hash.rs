@@ -4,7 +4,7 @@ use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
-use crate::model::{Model, file_alone_in, is_sharded};
+use crate::model::{Model, Part, file_alone_in, is_sharded};
 use crate::parallel::{cores, in_order};
 use crate::plan::one_file;
 use crate::sums::{
@@ -12,7 +12,6 @@ use crate::sums::{
 };
 use crate::text::shown_text;
 use crate::work::Work;
-use embedded_safetensors::FileModel;
 use safetensors_files::SaveMethod;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -143,7 +142,7 @@ impl Hash {
         match alone.as_deref() {
             None if is_sharded(path) => {
                 let model = Model::open(path)?;
-                let mut files = model.parts().iter().map(FileModel::path).chain(model.index());
+                let mut files = model.parts().iter().map(Part::path).chain(model.index());
                 files.try_for_each(|file| self.must_have_line(file))?;
                 let parts = model.parts().iter().map(Single::of);
                 let text = self.text_of(path, model.index(), parts, threads, work)?;

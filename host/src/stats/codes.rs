@@ -208,9 +208,7 @@ mod tests {
             let mut counters = codes.counters();
             bytes.chunks(1500).for_each(|chunk| counters.count(chunk));
             let (part, cells) = codes.summary(&counters);
-            let count = |is: fn(&f64) -> bool| {
-                numbers.iter().copied().filter(is).count() as u64
-            };
+            let count = |is: fn(&f64) -> bool| numbers.iter().copied().filter(is).count() as u64;
             assert_eq!(part.values, numbers.len() as u64, "{dtype}");
             assert_eq!(part.nan, count(|value| value.is_nan()), "{dtype}");
             assert_eq!(part.zeros, count(|value| *value == 0.0), "{dtype}");
