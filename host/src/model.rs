@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// The file name of a model that has its directory to itself.
 const WHOLE: &str = "model.safetensors";
 
+/// The header of a file on a server is in memory already, whatever its length.
+const ANY: u64 = 1 << 40;
+
 pub use crate::part::{Part, Tensor};
 
 /// A model in one file, or in several.
@@ -302,7 +305,7 @@ fn open_part(path: &Path) -> Result<Part, Complaint> {
     let not_read = |reason| Complaint::not_read(path, reason);
     let mut source = open(path).map_err(not_read)?;
     if let Some(remote) = source.remote() {
-        let (_, index) = validate_or_report(&mut source, path, u64::MAX, Data::Count)?;
+        let (_, index) = validate_or_report(&mut source, path, ANY, Data::Count)?;
         let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
         let name = path.to_string_lossy();
         let name = name.split_once("?…").map_or(&*name, |(name, _)| name);

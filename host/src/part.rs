@@ -35,6 +35,10 @@ impl RemotePart {
         Self { path: path.into(), file, index }
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub fn file(&self) -> &Arc<Remote> {
         &self.file
     }

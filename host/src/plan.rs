@@ -11,8 +11,19 @@ use safetensors_emit::plan::{Extent, Plan, Sizes};
 /// # Errors
 /// The model is sharded.
 pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
+    match one_part(model)? {
+        Part::File(part) => Ok(part),
+        Part::Remote(part) => Err(Complaint::about(part.path(), "is on a server, but a file is needed")),
+    }
+}
+
+/// The only file of a model.
+///
+/// # Errors
+/// The model is sharded.
+pub fn one_part(model: &Model) -> Result<&Part, Complaint> {
     match model.parts() {
-        [Part::File(part)] => Ok(part),
+        [part] => Ok(part),
         parts => {
             let sentence =
                 format!("is in {} files, but a device needs one; use `safetensors join`", parts.len());

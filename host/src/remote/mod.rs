@@ -32,9 +32,14 @@ impl From<RemoteError> for NotRead {
 }
 
 fn sentence(error: &RemoteError) -> String {
+    let advice = match error.kind() {
+        RemoteErrorKind::HeaderTooLarge { .. } => "; --max-header changes it",
+        RemoteErrorKind::Status { status: 429 | 502..=504, .. } => "; try again later",
+        _ => "",
+    };
     match error.attempts() {
-        0 | 1 => error.kind().to_string(),
-        attempts => format!("{} (after {attempts} attempts)", error.kind()),
+        0 | 1 => format!("{}{advice}", error.kind()),
+        attempts => format!("{} (after {attempts} attempts){advice}", error.kind()),
     }
 }
 

@@ -28,8 +28,8 @@ pub fn packed(path: &Path, files: &[Vec<Entry<'_>>]) -> Option<Parameters> {
 }
 
 fn may_be_packed(entry: &Entry<'_>) -> bool {
-    let is_wide_float = matches!(entry.dtype, Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16);
-    entry.dims.len() > 1 && !is_wide_float
+    let is_plain = matches!(entry.dtype, Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16 | Dtype::BOOL);
+    entry.dims.len() > 1 && !is_plain
 }
 
 /// Prints them below the plain counts.
