@@ -10,7 +10,8 @@ mod behaviours;
 mod hub;
 
 use crate::support::{Place, Run, file, finish, sound, tensor};
-use server::{File, Reply, Server, part};
+pub use server::Server;
+use server::{File, Reply, part};
 use std::collections::HashMap;
 use std::fs;
 
@@ -19,13 +20,15 @@ fn run(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Run {
     let mut command = place.command(args);
     let unset = ["HF_TOKEN", "HF_ENDPOINT", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN_PATH"];
     let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-    unset.iter().chain(&proxies).for_each(|name| drop(command.env_remove(name)));
+    for name in unset.iter().chain(&proxies) {
+        command.env_remove(name);
+    }
     command.env("HF_HOME", place.path("hf")).envs(variables.iter().copied());
     finish(&mut command)
 }
 
 /// A server with these files; all others are missing.
-fn serve<'n>(files: impl IntoIterator<Item = (&'n str, Vec<u8>)>) -> Server {
+pub fn serve<'n>(files: impl IntoIterator<Item = (&'n str, Vec<u8>)>) -> Server {
     let files: HashMap<String, File> =
         files.into_iter().map(|(name, bytes)| (name.to_owned(), File::of(bytes))).collect();
     Server::new(move |request, wire| match files.get(request.path.split('?').next().unwrap_or("")) {

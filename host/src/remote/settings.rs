@@ -19,7 +19,7 @@ pub struct Settings {
 
     /// How long a server may send nothing [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", hide_short_help = true)]
-    timeout: Option<NonZero<u64>>,
+    server_timeout: Option<NonZero<u64>>,
 }
 
 #[derive(Default)]
@@ -108,7 +108,7 @@ pub fn options() -> Options {
     if let Some(most) = settings.max_header {
         options.max_header = most;
     }
-    if let Some(seconds) = settings.timeout {
+    if let Some(seconds) = settings.server_timeout {
         let limit = Duration::from_secs(seconds.get());
         options.idle_timeout = limit;
         options.connect_timeout = limit;

@@ -101,7 +101,7 @@ fn check(Row(name, serve, code, words, requests): &Row) {
     let (model, serve) = (File::of(sound()), *serve);
     let server = Server::new(move |request, wire| serve(&model, request, wire));
     let (place, url) = (Place::new(), server.url("/m"));
-    let run = run(&place, &["check", "--timeout", "1", &url], &[]);
+    let run = run(&place, &["check", "--server-timeout", "1", &url], &[]);
     let said = format!("{}{}", run.out, run.err);
     assert_eq!((run.code, said.lines().count()), (Some(*code), 1), "{name}: {said}");
     assert!(said.starts_with(&format!("{url}: ")) && said.contains(words), "{name}: {said}");
