@@ -144,7 +144,7 @@ pub fn text_beside(path: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>
             len => text.extend_from_slice(&piece[..len]),
         }
         if text.len() as u64 > most {
-            return Err(RemoteErrorKind::TooLarge { limit: most }.to_string()).map_err(NotRead::that);
+            return Err(NotRead::that(RemoteErrorKind::TooLarge { limit: most }.to_string()));
         }
     }
 }

@@ -237,6 +237,7 @@ pub fn no_room(error: &io::Error) -> Complaint {
 #[cfg(test)]
 mod tests {
     use super::Single;
+    use crate::model::Part;
     use crate::number::digits;
     use crate::work::Work;
     use embedded_safetensors::FileModel;
@@ -254,7 +255,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
         fs::write(&path, file(1)).and_then(|()| fs::write(&other, file(2))).expect("files are written");
-        let model = FileModel::open(&path).expect("valid file");
+        let model = Part::File(FileModel::open(&path).expect("valid file"));
         fs::rename(&other, &path).expect("rename");
         let sums = Single::of(&model)
             .and_then(|mut single| single.sums(true, NonZero::<usize>::MIN, &Work::new("hashing", 0)));
