@@ -189,6 +189,10 @@ fn threads_share_a_file() {
             ["m.safetensors", &url].map(|model| run(&place, &[command, &[model]].concat(), &[]));
         assert_eq!(local.out, remote.out.replace(&url, "m.safetensors"), "{command:?}");
     }
+    let before = server.requests().len();
+    run(&place, &["hash", "--tensors", &url], &[]);
+    // The header, the file, and the tensors but those that are in the first bytes.
+    assert!(server.requests().len() - before <= 42, "{}", server.requests().len() - before);
 }
 
 #[test]

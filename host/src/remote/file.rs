@@ -35,9 +35,11 @@ struct Lane {
 
 impl Lane {
     /// How far a reader has to skip: nothing is better than a little, and that is better than a new request.
-    fn distance(&self, offset: u64) -> Option<u64> {
+    /// Bytes that were announced to another thread are not skipped.
+    fn distance(&self, offset: u64, end: u64) -> Option<u64> {
         let is_ahead = (self.next..self.end).contains(&offset);
-        is_ahead.then(|| offset - self.next).filter(|&skipped| skipped < GAP)
+        let skipped = is_ahead.then(|| offset - self.next)?;
+        (skipped == 0 || skipped < GAP && self.end == end).then_some(skipped)
     }
 }
 
@@ -66,11 +68,11 @@ impl Remote {
         if offset < self.known || !self.has_ranges || buffer.is_empty() {
             return Ok(lock(&self.first).read_at(offset, buffer)?);
         }
-        let mut lane = self.lane(offset);
-        if lane.next != offset && lane.distance(offset).is_none() || lane.end <= offset {
-            let announced = end.filter(|&end| end > offset).map(|end| offset..end.min(self.len));
-            lane.end = announced.as_ref().map_or(u64::MAX, |announced| announced.end);
-            lane.file.expect(announced.unwrap_or(0..0));
+        let end = end.filter(|&end| end > offset).map_or(u64::MAX, |end| end.min(self.len));
+        let mut lane = self.lane(offset, end);
+        if lane.distance(offset, end).is_none() {
+            lane.end = end;
+            lane.file.expect(if end == u64::MAX { 0..0 } else { offset..end });
         }
         // After an error the reader is dropped.
         let read = lane.file.read_at(offset, buffer)?;
@@ -84,9 +86,10 @@ impl Remote {
     }
 
     /// The reader that is nearest to this offset, or has read all that it was to read, or a new one.
-    fn lane(&self, offset: u64) -> Lane {
+    fn lane(&self, offset: u64, end: u64) -> Lane {
         let mut lanes = lock(&self.lanes);
-        let near = lanes.iter().enumerate().filter_map(|(index, lane)| Some((lane.distance(offset)?, index)));
+        let near =
+            lanes.iter().enumerate().filter_map(|(index, lane)| Some((lane.distance(offset, end)?, index)));
         let near = near.min().map(|(_, index)| index);
         let done = || lanes.iter().position(|lane| lane.next >= lane.end);
         match near.or_else(done) {
