@@ -42,7 +42,7 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-/// Returns the value of a container that this byte of the schema is in.
+/// Returns the child whose text contains this byte.
 fn child_at(node: Node<'_>, at: u32) -> Option<(Key<'_>, Node<'_>)> {
     let mut children = node.children().ok()?;
     while let Ok(Some((key, child))) = children.next() {

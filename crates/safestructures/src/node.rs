@@ -396,15 +396,15 @@ fn is_float(text: &str) -> bool {
 fn is_complex(text: &str) -> bool {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let Some(number) = inner.strip_suffix('j') else { return is_float(inner) };
-    let is_imaginary =
-        |part: &str| is_float(part.strip_prefix('+').unwrap_or(part)) && !part.starts_with("+-");
-    // Signs are between the parts, and in front of exponents.
-    let mut signs = number.char_indices().filter(|(_, character)| matches!(character, '+' | '-'));
-    is_float(number)
-        || signs.any(|(at, _)| match number.split_at_checked(at) {
-            Some((real, imaginary)) => is_float(real) && is_imaginary(imaginary),
-            None => false,
-        })
+    // The sign between the parts; others are in front, and after an e.
+    let is_between = |pair: &[u8]| matches!(pair, [before, b'+' | b'-'] if !matches!(before, b'e' | b'E'));
+    let parts = number.as_bytes().windows(2).position(is_between);
+    match parts.and_then(|before| number.split_at_checked(before + 1)) {
+        Some((real, imaginary)) => {
+            is_float(real) && (is_float(imaginary) || matches!(imaginary, "+nan" | "+inf"))
+        }
+        None => is_float(number),
+    }
 }
 
 /// Returns what follows digits, or digits with a fraction.

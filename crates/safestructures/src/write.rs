@@ -50,8 +50,8 @@ pub enum Tree<'a> {
     Tuple(&'a [Self]),
     /// A set. Its values must be ones that Python can hash, and different.
     Set(&'a [Self]),
-    /// A dictionary: its keys and their values. A key is `None`, a boolean, a number or a text. Keys must
-    /// differ in Python, where `1`, `1.0` and `True` are equal, and so must their texts.
+    /// A dictionary: its keys and their values. A key is `None`, a boolean, a number or a text. Two keys must
+    /// be neither equal in Python, as `1`, `1.0` and `True` are, nor have the same text.
     Dict(&'a [(Self, Self)]),
     /// A data class: its fields and their values.
     Dataclass(&'a [(&'a str, Self)]),

@@ -228,11 +228,26 @@ impl<'a> FileWriter<'a> {
         }
     }
 
+    /// Checks that all tensors are complete. If one is not, it can still be written.
+    ///
+    /// # Errors
+    /// [`EditErrorKind::MissingBytes`] of the first incomplete tensor; [`EditErrorKind::Unfinished`] after a
+    /// write that has failed.
+    pub fn check_complete(&self) -> Result<(), EditError> {
+        let mut tensors = self.tensors.iter().zip(&self.progress);
+        match tensors.find(|(_, progress)| progress.written < progress.len) {
+            _ if self.has_failed => Err(self.error(EditErrorKind::Unfinished)),
+            Some((tensor, progress)) => {
+                Err(self.error(missing(tensor.name(), progress.written, progress.len)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Syncs the file and atomically replaces the file at the path.
     ///
     /// # Errors
-    /// [`EditErrorKind::MissingBytes`] of the first incomplete tensor; those of the system. Then the old file
-    /// is unchanged, unless only the last step failed, the sync of the directory: then the new file is there,
+    /// Those of [`check_complete`](Self::check_complete) and of the system. Then the old file is unchanged, unless only the last step failed, the sync of the directory: then the new file is there,
     /// but a power cut may restore the old one.
     pub fn finish(self) -> Result<(), EditError> {
         self.finish_if(|| Ok(()))
@@ -245,7 +260,8 @@ impl<'a> FileWriter<'a> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn finish_without_sync(mut self) -> Result<(), EditError> {
-        let written = self.check_complete().and_then(|()| self.flush());
+        self.check_complete()?;
+        let written = self.flush();
         let Self { file, path, .. } = self;
         let _guard = undo::lock();
         let replaced = written.and_then(|()| file.close_without_sync().rename_to_edited_target());
@@ -257,7 +273,8 @@ impl<'a> FileWriter<'a> {
         mut self,
         check: impl FnOnce() -> Result<(), EditError>,
     ) -> Result<(), EditError> {
-        self.check_complete().and_then(|()| self.flush()).map_err(|kind| kind.of(&self.path))?;
+        self.check_complete()?;
+        self.flush().map_err(|kind| kind.of(&self.path))?;
         let Self { file, path, .. } = self;
         let file = file.close().map_err(|kind| kind.of(&path))?;
         let _guard = undo::lock();
@@ -272,15 +289,6 @@ impl<'a> FileWriter<'a> {
             self.write_to_file(sum.at, &sum.digits())
         });
         embedded.map_err(|kind| self.error(kind))
-    }
-
-    fn check_complete(&self) -> Result<(), EditErrorKind> {
-        let mut tensors = self.tensors.iter().zip(&self.progress);
-        match tensors.find(|(_, progress)| progress.written < progress.len) {
-            _ if self.has_failed => Err(EditErrorKind::Unfinished),
-            Some((tensor, progress)) => Err(missing(tensor.name(), progress.written, progress.len)),
-            None => Ok(()),
-        }
     }
 
     fn error(&self, kind: EditErrorKind) -> EditError {

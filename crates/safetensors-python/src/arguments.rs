@@ -1,10 +1,10 @@
 //! The arguments of functions: their types in Python, and what they contain.
 
 use crate::dtype;
-use crate::error::Failure;
+use crate::error::{Failure, SafetensorError};
 use embedded_safetensors::Dtype;
 use pyo3::Borrowed;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use std::collections::BTreeMap;
@@ -40,9 +40,11 @@ impl FromPyObject<'_, '_> for Dims {
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let dim = |size: PyResult<Bound<'_, PyAny>>| {
             let size = size?;
-            size.extract::<u64>().map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
-                true => error,
-                false => Failure::say(format_args!("not the length of an axis: {size}")).into(),
+            size.extract::<u64>().map_err(|error| {
+                match error.is_instance_of::<PyOverflowError>(object.py()) {
+                    true => Failure::say(format_args!("not the length of an axis: {size}")).into(),
+                    false => error,
+                }
             })
         };
         object.try_iter()?.map(dim).collect::<PyResult<_>>().map(Self)
@@ -79,13 +81,14 @@ impl FromPyObject<'_, '_> for Metadata {
     }
 }
 
-/// Returns the same error, about this.
+/// Returns the same error, about this. Only a wrong argument is: an interruption stays what it is.
 fn about(py: Python<'_>, error: PyErr, what: impl Display) -> Failure {
     let sentence = format!("{what}: {}", error.value(py));
-    if error.is_instance_of::<PyTypeError>(py) {
-        return PyTypeError::new_err(sentence).into();
+    match () {
+        () if error.is_instance_of::<PyTypeError>(py) => PyTypeError::new_err(sentence).into(),
+        () if error.is_instance_of::<SafetensorError>(py) => Failure::say(sentence),
+        () => error.into(),
     }
-    Failure::say(sentence)
 }
 
 /// Returns the dtype and the dimensions in files. Torch packs two elements of 4 bits in one of

@@ -127,7 +127,8 @@ impl Selection {
             Err(error) if error.is_instance_of::<PyOverflowError>(item.py()) => {
                 return Err(outside(item, axis, size));
             }
-            Err(_) => return Err(wrong_type(item)),
+            Err(error) if error.is_instance_of::<PyTypeError>(item.py()) => return Err(wrong_type(item)),
+            Err(error) => return Err(error.into()),
         };
         let from_start = if index < 0 { index.saturating_add(size.into()) } else { index };
         match u64::try_from(from_start) {

@@ -8,7 +8,7 @@ use crate::save::file_spec;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use pyo3::prelude::*;
-use safetensors_files::{EditError, EditErrorKind};
+use safetensors_files::EditError;
 use self_cell::self_cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -111,8 +111,8 @@ impl FileWriter {
     fn finish(&self, py: Python<'_>) -> Result<(), Failure> {
         py.detach(|| {
             let sync = self.sync;
-            self.lock().with_dependent_mut(|described, writer| {
-                check_complete(described.borrow_owner(), writer.as_mut().ok_or_else(finished)?)?;
+            self.lock().with_dependent_mut(|_, writer| {
+                writer.as_ref().ok_or_else(finished)?.check_complete()?;
                 let writer = writer.take().ok_or_else(finished)?;
                 Ok(if sync { writer.finish() } else { writer.finish_without_sync() }?)
             })
@@ -166,32 +166,19 @@ fn create(filename: &Path, description: Description) -> Result<Writing, EditErro
     })
 }
 
-fn check_complete(
-    description: &Description,
-    writer: &mut safetensors_files::FileWriter<'_>,
-) -> Result<(), Failure> {
-    for (name, dtype, dims) in &description.tensors {
-        let left = writer.tensor(name)?.remaining();
-        if left > 0 {
-            let needed = TensorSpec::new(name, *dtype, dims).byte_len().unwrap_or(left);
-            let name = name.clone();
-            let kind = EditErrorKind::MissingBytes { name, given: needed - left, needed };
-            return Err(Failure::of_edit(&kind));
-        }
-    }
-    Ok(())
-}
-
 /// Returns the name, the dtype and the shape of a tensor.
 fn described(
     (name, parts): &(Bound<'_, PyAny>, Bound<'_, PyAny>),
 ) -> Result<(String, Dtype, Vec<u64>), Failure> {
     let Text(name) = name.extract()?;
-    let pair = parts
-        .extract()
-        .map_err(|_| Failure::say(format_args!("a pair of a dtype and a shape needed, {parts:?} given")));
-    let described = pair.and_then(|(dtype, dims): (Bound<'_, PyAny>, Bound<'_, PyAny>)| form(&dtype, &dims));
-    let (dtype, dims) = described.map_err(|error| error.about(&name))?;
+    let described = || {
+        let parts: Vec<Bound<'_, PyAny>> = parts.try_iter()?.collect::<PyResult<_>>()?;
+        match parts.as_slice() {
+            [dtype, dims] => form(dtype, dims),
+            _ => Err(Failure::say(format_args!("a dtype and a shape needed, {} given", parts.len()))),
+        }
+    };
+    let (dtype, dims) = described().map_err(|error| error.about(&name))?;
     Ok((name, dtype, dims))
 }
 

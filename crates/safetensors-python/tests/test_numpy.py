@@ -102,7 +102,7 @@ def test_names_that_files_lack():
 
 
 def test_dtypes_that_numpy_lacks(file_of):
-    with pytest.raises(SafetensorError, match="numpy has no dtype for F4"):
+    with pytest.raises(SafetensorError, match="numpy has no dtype F4"):
         module.load(file_of("F4", [4], b"ab"))
 
 
@@ -211,8 +211,10 @@ def test_an_exception_of_an_index_is_passed_on(path):
             raise ZeroDivisionError
 
     module.save_file({"a": array("f4")}, path)
-    with safe_open(path) as file, pytest.raises(ZeroDivisionError):
-        file.get_slice("a")[Wrong() :]
+    with safe_open(path) as file:
+        for index in (Wrong(), np.s_[Wrong() :]):
+            with pytest.raises(ZeroDivisionError):
+                file.get_slice("a")[index]
 
 
 @pytest.mark.parametrize("is_mapped", [True, False])
@@ -259,7 +261,7 @@ def test_a_dtype_that_numpy_lacks_names_the_tensor(path):
         lambda: safe_open(path).get_tensor("q"),
         lambda: safe_open(path).get_slice("q")[:],
     ):
-        with pytest.raises(SafetensorError, match="tensor 'q': numpy has no dtype for F4") as caught:
+        with pytest.raises(SafetensorError, match="tensor 'q': numpy has no dtype F4") as caught:
             read()
         assert caught.value.tensor == "q"
 

@@ -1,4 +1,4 @@
-"""The stub of the extension has a stub for each name."""
+"""`_core.pyi` declares every name of the extension."""
 
 import ast
 from pathlib import Path

@@ -222,8 +222,9 @@ def test_two_elements_of_4_bits_in_one_are_two_everywhere(path):
 @pytest.mark.parametrize(("tensors", "exception", "sentence"), [
     ({"ok": ("float32", [1]), "foo": ("float32", [-1])}, SafetensorError, 'tensor "foo": the shape: not the length'),
     ({"foo": ("float32", 3)}, TypeError, "tensor \"foo\": the shape: 'int' object is not iterable"),
-    ({"foo": ("float32",)}, SafetensorError, 'tensor "foo": a pair of a dtype and a shape needed'),
-    ({"foo": 7}, SafetensorError, 'tensor "foo": a pair of a dtype and a shape needed, 7 given'),
+    ({"foo": ("float32",)}, SafetensorError, 'tensor "foo": a dtype and a shape needed, 1 given'),
+    ({"foo": 7}, TypeError, 'tensor "foo": \'int\' object is not iterable'),
+    ({"foo": ["float31", [1]]}, SafetensorError, 'tensor "foo": unknown dtype "float31"'),
 ], ids=str)
 def test_wrong_forms_name_the_tensor(tensors, exception, sentence, path):
     with pytest.raises(exception) as caught:
@@ -263,8 +264,10 @@ def test_a_file_that_is_finished_too_early_can_be_continued(path):
 
 def test_an_incomplete_block_leaves_the_old_file(path):
     path.write_bytes(b"old")
-    with pytest.raises(SafetensorError, match="a"), FileWriter(path, {"a": ("F32", [2, 3])}) as file:
+    with pytest.raises(SafetensorError) as caught, FileWriter(path, {"a": ["F32", [2, 3]]}) as file:
         file.write("a", DATA[0])
+    assert (caught.value.code, caught.value.tensor) == ("usage.incomplete", "a")
+    assert str(path) in str(caught.value)
     with pytest.raises(SafetensorError, match="finished"):
         file.remaining("a")
     assert path.read_bytes() == b"old" and list(path.parent.iterdir()) == [path]

@@ -202,22 +202,22 @@ mod tests {
         for &dtype in narrow {
             let bytes: Vec<u8> =
                 (0..6000_u32).map(|index| (index * index * 7 % 251).to_le_bytes()[0]).collect();
-            let mut numbers: Vec<f64> = Vec::new();
-            Decoder::new(dtype).decode(&bytes, &mut numbers).expect("whole elements");
+            let mut values = Vec::<f64>::new();
+            Decoder::new(dtype).decode(&bytes, &mut values).expect("whole elements");
             let codes = Codes::new(dtype);
             let mut counters = codes.counters();
             bytes.chunks(1500).for_each(|chunk| counters.count(chunk));
             let (part, cells) = codes.summary(&counters);
-            let count = |is: fn(&f64) -> bool| numbers.iter().copied().filter(is).count() as u64;
-            assert_eq!(part.values, numbers.len() as u64, "{dtype}");
+            let count = |is: fn(&&f64) -> bool| values.iter().filter(is).count() as u64;
+            assert_eq!(part.values, values.len() as u64, "{dtype}");
             assert_eq!(part.nan, count(|value| value.is_nan()), "{dtype}");
-            assert_eq!(part.zeros, count(|value| *value == 0.0), "{dtype}");
+            assert_eq!(part.zeros, count(|value| **value == 0.0), "{dtype}");
             assert_eq!(
                 (part.positive, part.negative),
-                (count(|value| *value == f64::INFINITY), count(|value| *value == f64::NEG_INFINITY),),
+                (count(|value| **value == f64::INFINITY), count(|value| **value == f64::NEG_INFINITY),),
                 "{dtype}"
             );
-            let mut finite: Vec<f64> = numbers.clone();
+            let mut finite = values;
             finite.retain(|value| value.is_finite());
             finite.sort_by(f64::total_cmp);
             let listed = cells

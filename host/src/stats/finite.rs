@@ -151,9 +151,9 @@ mod tests {
             for bytes in patterns.take(1 << (8 * width)) {
                 let bytes =
                     if dtype.bits() == 6 { [bytes.clone(), bytes.clone(), bytes].concat() } else { bytes };
-                let mut numbers: Vec<f64> = Vec::new();
-                Decoder::new(dtype).decode(&bytes, &mut numbers).expect("whole elements");
-                let expected = numbers.into_iter().find(|value| !value.is_finite());
+                let mut values = Vec::<f64>::new();
+                Decoder::new(dtype).decode(&bytes, &mut values).expect("whole elements");
+                let expected = values.into_iter().find(|value| !value.is_finite());
                 let expected = expected.map(|value| match value {
                     f64::INFINITY => "an infinity",
                     f64::NEG_INFINITY => "a negative infinity",

@@ -208,7 +208,7 @@ mod tests {
                 if let (true, [.., low, high]) = (is_integer(from), &mut *bytes) {
                     (*low, *high) = (*low & 1, 0);
                 } else if let [.., low, high] = bytes {
-                    (*low, *high) = (*low & 0x7F, *high & 0x80 | 0x3D + (*high & 3));
+                    (*low, *high) = (*low & 0x7F, (*high & 0x80) | (0x3D + (*high & 3)));
                 }
             });
             for to in targets() {

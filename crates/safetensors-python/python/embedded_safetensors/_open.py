@@ -12,7 +12,7 @@ from ._core import Model, SafetensorError
 #   _view(memory, offset, dtype, shape)  a tensor that shares the memory, on which an index can be applied,
 #   _flip(tensor, axes)                  the same with reversed axes,
 #   _finish(tensor, device)              what the user gets of it,
-#   _check_device(device)                an exception if it is not the name of a device.
+#   _check_device(device)                an exception if it is none that tensors can be on.
 _MODULES = {
     "np": "numpy",
     "numpy": "numpy",
@@ -42,8 +42,8 @@ class safe_open:
             used; changed tensors do not change the file. If the file is written in place or truncated while mapped
             tensors are in use, they change, or the process is killed; replacing it is safe. By default it is
             "mmap" for torch, and for all others "pread", with slices of many short pieces copied from a map: if the
-            file is truncated during such a copy, the process is killed, too. Elements of less than 8 bits are always
-            read.
+            file is truncated during such a copy, the process is killed, too. Slices of
+            elements of less than 8 bits are copied, not mapped.
     """
 
     __slots__ = ("_device", "_keys", "_model", "_module")
@@ -181,9 +181,10 @@ def of_tensor(name: str, sentence: object) -> SafetensorError:
     return error
 
 
-def no_dtype(framework: str, dtype: str) -> SafetensorError:
-    """Returns an exception about a dtype that the framework lacks."""
-    return SafetensorError(f"{framework} has no dtype {dtype}; safe_open(…).get_bytes(name) reads the bytes")
+def no_dtype(framework: str, dtype: str, why: object = "") -> SafetensorError:
+    """Returns an exception about a dtype that the framework lacks, with what the framework says."""
+    said = f" ({why})" if why else ""
+    return SafetensorError(f"{framework} has no dtype {dtype}{said}; safe_open(…).get_bytes(name) reads the bytes")
 
 
 def only_cpu(framework: str, device: Any) -> None:

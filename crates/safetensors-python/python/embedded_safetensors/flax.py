@@ -28,7 +28,7 @@ def _finish(array: np.ndarray, device: Any) -> jax.Array:
     try:
         result = jax.device_put(array, may_alias=True)
     except TypeError as error:
-        raise no_dtype("JAX", array.dtype.name) from error
+        raise no_dtype("JAX", array.dtype.name, error) from error
     if result.dtype != array.dtype:
         raise SafetensorError(
             f"JAX would change {array.dtype} to {result.dtype}: enable jax_enable_x64, or read the bytes with"

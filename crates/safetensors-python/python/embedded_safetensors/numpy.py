@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import make, of_tensor, only_cpu, pairs, safe_open
+from ._open import make, no_dtype, of_tensor, only_cpu, pairs, safe_open
 
 _Arrays = Mapping[str, np.ndarray]
 _Path = Union[str, os.PathLike]
@@ -95,7 +95,7 @@ def _view(memory: Any, offset: int, dtype: str, shape: tuple[int, ...]) -> np.nd
 def _load_dtype(dtype: str) -> np.dtype:
     name = _OF_ML_DTYPES.get(dtype)
     if name is None:
-        raise SafetensorError(f"numpy has no dtype for {dtype}; safe_open(…).get_bytes(name) reads the bytes")
+        raise no_dtype("numpy", dtype)
     try:
         import ml_dtypes
     except ImportError as error:

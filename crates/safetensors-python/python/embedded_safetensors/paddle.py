@@ -50,8 +50,9 @@ def _to_numpy(tensor: paddle.Tensor) -> np.ndarray:
     tensor = tensor.detach().cpu()
     if tensor.dtype == paddle.bfloat16:
         return tensor.numpy().view(numpy._load_dtype("BF16"))
-    for kind, dtype in ((paddle.float8_e4m3fn, "F8_E4M3"), (paddle.float8_e5m2, "F8_E5M2")):
-        if tensor.dtype == kind:
+    for kind, dtype in (("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
+        # Older releases lack them.
+        if tensor.dtype == getattr(paddle, kind, None):
             # As an array of its own it would be one of int8.
             return tensor.view("uint8").numpy().view(numpy._load_dtype(dtype))
     return tensor.numpy()

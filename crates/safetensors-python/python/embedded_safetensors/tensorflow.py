@@ -27,7 +27,7 @@ def _finish(array: np.ndarray, device: Any) -> tf.Tensor:
     try:
         return tf.convert_to_tensor(array)
     except (TypeError, ValueError) as error:
-        raise no_dtype("TensorFlow", array.dtype.name) from error
+        raise no_dtype("TensorFlow", array.dtype.name, error) from error
 
 
 def _specs(tensors: Mapping[str, tf.Tensor]) -> dict[str, TensorSpec]:

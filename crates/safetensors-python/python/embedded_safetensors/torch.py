@@ -13,7 +13,7 @@ import torch
 
 from . import _core
 from ._core import SafetensorError, TensorSpec, read_bytes
-from ._open import of_tensor, safe_open
+from ._open import make, no_dtype, of_tensor, safe_open
 
 if sys.byteorder == "big":
     raise ImportError("embedded_safetensors.torch needs a little-endian computer")
@@ -24,7 +24,7 @@ _Path = Union[str, os.PathLike]
 
 def load(data: Any) -> dict[str, torch.Tensor]:
     """Returns the tensors of a file in memory: bytes, or another object with bytes. They are copies."""
-    return {name: _view(*tensor) for name, tensor in read_bytes(data)}
+    return {name: make(sys.modules[__name__], name, tensor, "cpu") for name, tensor in read_bytes(data)}
 
 
 def load_file(
@@ -158,7 +158,7 @@ def _check_device(device: Any) -> None:
 def _view(memory: Any, offset: int, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
     kind = _DTYPES.get(dtype)
     if kind is None:
-        raise SafetensorError(f"torch {torch.__version__} has no dtype for {dtype}; get_bytes reads the bytes")
+        raise no_dtype(f"torch {torch.__version__}", dtype)
     if dtype == "F4":
         shape = _packed(shape)
     count = math.prod(shape)
