@@ -2,12 +2,13 @@
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
-use crate::model::Model;
+use crate::model::{Model, Part};
+use crate::remote::check_output;
 use crate::siblings::{Folders, Index, reject_partial_models};
 use crate::sums::{first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{FileModel, ReadAt};
+use embedded_safetensors::ReadAt;
 use safetensors_files::checkpoint::write_checkpoint;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -102,6 +103,7 @@ impl Contents {
 /// The contents of an existing directory are deleted, so it must be a checkpoint, as the library checks, and
 /// contain nothing else.
 fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
+    check_output(folder)?;
     let there = match fs::symlink_metadata(folder) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -130,7 +132,7 @@ fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
 
 enum Source<'c> {
     /// A file of a model, copied as it was validated.
-    Part(&'c FileModel),
+    Part(&'c Part),
     Other(&'c Path, &'c File, u64),
 }
 
@@ -151,7 +153,7 @@ impl<'c> Source<'c> {
 
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match *self {
-            Self::Part(mut part) => part.read_at(at, buffer),
+            Self::Part(part) => part.reader().until(self.len()).read_at(at, buffer),
             Self::Other(_, mut file, _) => ReadAt::read_at(&mut file, at, buffer),
         }
     }
@@ -160,7 +162,7 @@ impl<'c> Source<'c> {
     /// The file is no longer the one that was opened.
     fn check_unchanged(&self) -> Result<(), Complaint> {
         match self {
-            Self::Part(part) => Ok(part.check_unchanged()?),
+            Self::Part(part) => part.check_unchanged(),
             Self::Other(path, file, len) => {
                 let now = file.metadata().map_err(|error| Complaint::not_read(path, error))?.len();
                 if now == *len { Ok(()) } else { Err(Complaint::not_read(path, NotRead::changed())) }

@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, NotRead, sentence};
 use crate::json::Object;
 use crate::output::{cannot_write, complain};
+use crate::remote::sentence_of;
 use crate::report::Report;
 use crate::source::Source;
 use crate::text::shown_text;
@@ -221,10 +222,14 @@ impl Complaint {
         }
     }
 
-    fn of_file(path: &Path, fault: &FileErrorKind) -> Self {
+    /// An error of the library about a file.
+    pub fn of_file(path: &Path, fault: &FileErrorKind) -> Self {
         let said = |kind, sentence| Self::said(Some(path), Exit::Failed, kind, sentence);
         match fault {
             FileErrorKind::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
+            FileErrorKind::System { error, .. } if sentence_of(error).is_some() => {
+                said("io", sentence_of(error).unwrap_or_default())
+            }
             FileErrorKind::System { action, error } => {
                 said("io", format!("cannot {action} it: {}", sentence(error)))
             }

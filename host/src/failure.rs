@@ -1,5 +1,6 @@
 //! The reasons why a file has no positive verdict.
 
+use crate::remote::sentence_of;
 use crate::text::shown_text;
 use embedded_safetensors::{Error, ReadError, error::Class};
 use std::fmt;
@@ -56,7 +57,10 @@ impl fmt::Display for NotRead {
 
 impl From<io::Error> for NotRead {
     fn from(error: io::Error) -> Self {
-        Self::because(sentence(&error))
+        match sentence_of(&error) {
+            Some(sentence) => Self::that(sentence),
+            None => Self::because(sentence(&error)),
+        }
     }
 }
 

@@ -37,10 +37,12 @@ mod overwrite;
 mod pack;
 mod page;
 mod parallel;
+mod part;
 mod picture;
 mod plan;
 mod product;
 mod quant;
+mod remote;
 mod report;
 mod rows;
 mod selection;
@@ -70,13 +72,19 @@ use std::ffi::OsString;
 struct CommandLine {
     #[command(subcommand)]
     command: commands::Command,
+
+    #[command(flatten)]
+    remote: remote::Settings,
 }
 
 /// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let words: Vec<OsString> = words.into_iter().collect();
+    let words = remote::begin(words);
     let exit = match CommandLine::try_parse_from(&words) {
-        Ok(line) => line.command.run(),
+        Ok(line) => {
+            line.remote.apply();
+            line.command.run()
+        }
         Err(error) => usage::end(&error, words.iter().any(|word| word == "--json")),
     };
     exit.code()

@@ -1,47 +1,83 @@
 //! A validated model with random access, for most commands.
 
 use crate::complaint::Complaint;
+use crate::failure::NotRead;
 use crate::open::open;
+use crate::part::RemotePart;
+use crate::remote::{self, Place, Reader, Remote};
 use crate::siblings::index_files;
-use crate::source::Data;
+use crate::source::{BUFFER, Data, pieces};
 use crate::text::{counted, did_you_mean, quoted};
 use crate::validation::{SHORT, validate_or_report, validate_source};
-use embedded_safetensors::{FileModel, integrity::KEY};
-use safetensors_files::{
-    padding_of,
-    shards::{ShardErrorKind, ShardedModel},
-};
+use crate::work::Work;
+use embedded_safetensors::{FileModel, error::Class, integrity::KEY};
+use safetensors_files::shards::{ShardErrorKind, ShardedModel};
+use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteModel, Url};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The file name of a model that has its directory to itself.
 const WHOLE: &str = "model.safetensors";
 
-/// One tensor of a model.
-pub use embedded_safetensors::file::FileTensor as Tensor;
+/// The header of a file on a server is in memory already, whatever its length.
+const ANY: u64 = 1 << 40;
+
+pub use crate::part::{Part, Tensor};
 
 /// A model in one file, or in several.
 pub struct Model {
     /// The requested path.
     path: PathBuf,
-    files: Files,
-}
-
-enum Files {
-    One(FileModel),
-    Several(ShardedModel),
+    parts: Vec<Part>,
+    /// The index of a model in several files.
+    index: Option<PathBuf>,
+    /// The metadata of several files together.
+    metadata: Option<BTreeMap<String, String>>,
 }
 
 impl Model {
-    /// Opens and validates a file, standard input for `-`, or all files of an index, which may be given by
-    /// its directory. Reads the headers of files, and standard input to its end.
+    /// Opens and validates a file, standard input for `-`, a URL, or all files of an index, which may be
+    /// given by its directory. Reads the headers of files, and standard input to its end.
     ///
     /// # Errors
     /// The model is invalid (reported as `check` does), or cannot be read.
     pub fn open(path: &Path) -> Result<Self, Complaint> {
-        let files = if is_sharded(path) { open_shards(path)? } else { Files::One(open_part(path)?) };
-        Ok(Self { path: path.to_path_buf(), files })
+        if !remote::is_remote(path) {
+            return Self::open_local(path);
+        }
+        match remote::place(path).map_err(|reason| Complaint::not_read(path, reason))? {
+            Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(&file)? }),
+            Place::Url(url) if remote::is_sharded(path) => open_remote_shards(path, &url),
+            Place::Url(_) => Ok(Self::of(path, vec![open_part(path)?], None)),
+        }
+    }
+
+    fn open_local(path: &Path) -> Result<Self, Complaint> {
+        if is_sharded(path) { open_shards(path) } else { Ok(Self::of(path, vec![open_part(path)?], None)) }
+    }
+
+    fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
+        let metadata = if parts.len() > 1 { metadata_of(&parts) } else { None };
+        Self { path: path.to_path_buf(), parts, index, metadata }
+    }
+
+    /// Opens a model in one file for a library that reads only files: one on a server becomes an unnamed
+    /// file. Models for devices are small.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); the data cannot be read or buffered.
+    pub fn open_in_file(path: &Path) -> Result<Self, Complaint> {
+        let model = Self::open(path)?;
+        match &model.parts[..] {
+            [Part::Remote(part)] => {
+                let file = copy_of(part.file()).map_err(|reason| Complaint::not_read(path, reason))?;
+                Ok(Self::of(path, vec![Part::File(FileModel::from_file(file, path)?)], None))
+            }
+            _ => Ok(model),
+        }
     }
 
     /// The requested path.
@@ -50,29 +86,23 @@ impl Model {
     }
 
     /// The files of the model.
-    pub fn parts(&self) -> &[FileModel] {
-        match &self.files {
-            Files::One(file) => std::slice::from_ref(file),
-            Files::Several(model) => model.shards(),
-        }
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// The index of the file that contains a tensor.
     pub fn part_of(&self, tensor: &Tensor<'_>) -> usize {
-        self.parts().iter().position(|part| std::ptr::eq(part, tensor.model())).unwrap_or(0)
+        self.parts.iter().position(|part| std::ptr::eq(part, tensor.model())).unwrap_or(0)
     }
 
     /// The index file, if there is one.
     pub fn index(&self) -> Option<&Path> {
-        match &self.files {
-            Files::One(_) => None,
-            Files::Several(model) => Some(model.path()),
-        }
+        self.index.as_deref()
     }
 
     /// All tensors, file by file, by offset. Empty tensors at the same offset are sorted by name.
     pub fn tensors(&self) -> impl Iterator<Item = Tensor<'_>> {
-        self.parts().iter().flat_map(in_order)
+        self.parts.iter().flat_map(in_order)
     }
 
     /// All tensors without padding, and the amount of padding. Reads the bytes of possible padding tensors:
@@ -83,7 +113,7 @@ impl Model {
     pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Complaint> {
         let (mut tensors, mut padding) = (Vec::new(), Padding::default());
         for file in self.parts() {
-            let names = padding_of(file)?;
+            let names = file.padding()?;
             for tensor in in_order(file) {
                 match names.contains(tensor.name()) {
                     true => padding.count(tensor.byte_len()),
@@ -107,18 +137,14 @@ impl Model {
 
     /// The tensor of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<Tensor<'_>> {
-        match &self.files {
-            Files::One(file) => file.find(name),
-            Files::Several(model) => model.find(name),
-        }
-        .ok()?
+        self.parts.iter().find_map(|part| part.find(name))
     }
 
     /// The contents of `__metadata__`, if any; of several files the first with a key counts.
     pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
-        match &self.files {
-            Files::One(file) => file.metadata(),
-            Files::Several(model) => model.metadata(),
+        match &self.parts[..] {
+            [part] => part.metadata(),
+            _ => self.metadata.as_ref(),
         }
     }
 
@@ -140,12 +166,12 @@ impl Model {
     /// # Errors
     /// A file has changed.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
-        self.parts().iter().try_for_each(|part| Ok(part.check_unchanged()?))
+        self.parts.iter().try_for_each(Part::check_unchanged)
     }
 }
 
 /// In the order in which other programs list them, independent of the header's order.
-fn in_order(file: &FileModel) -> Vec<Tensor<'_>> {
+fn in_order(file: &Part) -> Vec<Tensor<'_>> {
     let mut tensors: Vec<Tensor<'_>> = file.tensors().collect();
     tensors.sort_by_key(|tensor| (tensor.begin(), tensor.end(), tensor.name()));
     tensors
@@ -188,6 +214,9 @@ impl Padding {
 
 /// By name: a file with such a name is opened as an index.
 pub fn is_sharded(path: &Path) -> bool {
+    if remote::is_remote(path) {
+        return remote::is_sharded(path);
+    }
     path.is_dir() || path.to_string_lossy().ends_with(".index.json")
 }
 
@@ -200,30 +229,109 @@ pub fn file_alone_in(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok((path.is_dir() && whole.is_file() && index_files(path)?.is_empty()).then_some(whole))
 }
 
-fn open_shards(path: &Path) -> Result<Files, Complaint> {
-    ShardedModel::open(path).map(Files::Several).or_else(|error| match error.kind() {
+fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
+    let all: Vec<_> = parts.iter().filter_map(Part::metadata).collect();
+    let pairs = all.iter().rev().flat_map(|pairs| pairs.iter());
+    let pairs = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
+    (!all.is_empty()).then_some(pairs)
+}
+
+fn open_shards(path: &Path) -> Result<Model, Complaint> {
+    let error = match ShardedModel::open(path) {
+        Ok(model) => {
+            let index = Some(model.path().to_path_buf());
+            return Ok(Model::of(path, model.into_shards().into_iter().map(Part::File).collect(), index));
+        }
+        Err(error) => error,
+    };
+    match error.kind() {
         // Reports an invalid shard as `check` does.
         ShardErrorKind::File(shard) if !is_sharded(shard.path()) => {
             Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
         }
         // A single-file model under its common name.
         ShardErrorKind::NoIndex if path.join(WHOLE).is_file() => {
-            Ok(Files::One(open_part(&path.join(WHOLE))?))
+            Ok(Model::of(path, vec![open_part(&path.join(WHOLE))?], None))
         }
         _ => Err(error.into()),
-    })
+    }
 }
 
-fn open_part(path: &Path) -> Result<FileModel, Complaint> {
+fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Complaint> {
+    let client = remote::client().map_err(|reason| Complaint::not_read(path, reason))?;
+    let model = RemoteModel::open(&client, &Location::Url(url.clone()))
+        .map_err(|error| remote_complaint(path, error))?;
+    // One with a query is found again by the path as given.
+    let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
+    let parts = model.into_files().into_iter().map(|file| {
+        let path = without_query(file.name(), url);
+        let (file, index) = file.into_parts();
+        Part::Remote(RemotePart::new(path, Arc::new(Remote::new(file)), index))
+    });
+    Ok(Model::of(path, parts.collect(), Some(index)))
+}
+
+/// The URL of a shard in messages.
+fn without_query(name: &str, index: &Url) -> String {
+    index.sibling(name).to_string().trim_end_matches("?…").to_owned()
+}
+
+/// An invalid shard is reported as `check` does; an index that names other shards is invalid.
+fn remote_complaint(path: &Path, error: RemoteError) -> Complaint {
+    let url = error.url().to_owned();
+    let place = Path::new(&url);
+    match error.kind() {
+        RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. }
+            if !error.url().ends_with("?…") && !error.url().ends_with(".index.json") =>
+        {
+            open_part(place).err().unwrap_or_else(|| Complaint::not_read(place, error))
+        }
+        RemoteErrorKind::Format(fault) => Complaint::of_format(place, fault),
+        RemoteErrorKind::Index(fault) if fault.kind().class() == Some(Class::File) => {
+            Complaint::bad(path, "shards", fault.kind().to_string())
+        }
+        RemoteErrorKind::MissingShard { .. } | RemoteErrorKind::Misplaced { .. } => {
+            Complaint::bad(path, "shards", error.kind().to_string())
+        }
+        // The file of a model that has the error, if it is not the index.
+        _ if !path.to_string_lossy().starts_with(error.url().trim_end_matches("?…")) => {
+            Complaint::not_read(path, NotRead::that(format!("{url}: {}", NotRead::from(error))))
+        }
+        _ => Complaint::not_read(path, error),
+    }
+}
+
+fn open_part(path: &Path) -> Result<Part, Complaint> {
     let not_read = |reason| Complaint::not_read(path, reason);
     let mut source = open(path).map_err(not_read)?;
+    if let Some(remote) = source.remote() {
+        let (_, index) = validate_or_report(&mut source, path, ANY, Data::Count)?;
+        let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
+        let name = path.to_string_lossy();
+        let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
+        return Ok(Part::Remote(RemotePart::new(name, remote, index)));
+    }
     if source.is_stream() {
         // The data is kept while it is validated.
         validate_or_report(&mut source, path, SHORT, Data::Keep)?;
     }
-    let (mut source, file) = source.share().map_err(not_read)?;
-    FileModel::from_file(file, path).map_err(|error| match validate_source(&mut source, SHORT, Data::Keep) {
-        Ok(_) => error.into(),
-        Err(failure) => Complaint::of(path, &mut source, failure),
+    let (mut source, file) = source.share_file().map_err(not_read)?;
+    FileModel::from_file(file, path).map(Part::File).map_err(|error| {
+        match validate_source(&mut source, SHORT, Data::Keep) {
+            Ok(_) => error.into(),
+            Err(failure) => Complaint::of(path, &mut source, failure),
+        }
     })
+}
+
+/// An unnamed file with the same bytes.
+fn copy_of(remote: &Arc<Remote>) -> Result<File, NotRead> {
+    let mut copy = tempfile::tempfile().map_err(|error| NotRead::not_buffered(&error, None))?;
+    let work = Work::new("reading", remote.len());
+    let reader = Reader::of_remote(remote).until(remote.len());
+    pieces(reader, 0..remote.len(), &mut vec![0; BUFFER], |piece| {
+        copy.write_all(piece).map_err(|error| NotRead::not_buffered(&error, None))?;
+        work.advance(piece.len() as u64).map_err(|_| NotRead::that("interrupted"))
+    })?;
+    Ok(copy)
 }

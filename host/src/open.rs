@@ -1,6 +1,7 @@
 //! Opens the files on the command line, whether file, pipe or device.
 
 use crate::failure::NotRead;
+use crate::remote::{self, Place, is_remote, place};
 use crate::source::Source;
 use embedded_safetensors::{
     FileModel,
@@ -9,10 +10,20 @@ use embedded_safetensors::{
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
 
-/// Opens a file, or standard input for `-`. Never waits for another process to open a pipe.
+/// Opens a file, a URL, or standard input for `-`. Never waits for another process to open a pipe.
 pub fn open(path: &Path) -> Result<Source, NotRead> {
-    if path.as_os_str() == "-" { open_stdin() } else { open_path(path) }
+    if path.as_os_str() == "-" {
+        return open_stdin();
+    }
+    if !is_remote(path) {
+        return open_path(path);
+    }
+    match place(path)? {
+        Place::Cached(file) => open_path(&file),
+        Place::Url(url) => Source::of_remote(Arc::new(remote::open(path, &url)?)),
+    }
 }
 
 /// Opens a file or pipe that is read once, from front to end, and is not a model.

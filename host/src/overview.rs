@@ -9,6 +9,7 @@ use crate::facts::{Facts, alignment};
 use crate::json::{self, Object};
 use crate::model::{Model, Tensor};
 use crate::picture::terminal_width;
+use crate::remote::packed;
 use crate::selection::Choice;
 use crate::stats::share_of;
 use crate::table::{pair, print_parameters};
@@ -16,6 +17,7 @@ use crate::text::{counted, grouped, human, quoted_whole, shown_text};
 use crate::tree::Tree;
 use crate::verdict::Verdict;
 use embedded_safetensors::validate::Summary;
+use safetensors_remote::parameters::{Entry, Parameters};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -109,6 +111,11 @@ pub fn inspect(path: &Path, json: bool, view: &View) -> Outcome {
     Ok(Exit::Good)
 }
 
+fn unpacked(model: &Model) -> Option<Parameters> {
+    let files = model.parts().iter().map(|part| part.index().tensors().map(Entry::of).collect());
+    packed::packed(model.path(), &files.collect::<Vec<_>>())
+}
+
 fn place(tensor: &Tensor<'_>) -> u64 {
     alignment(tensor.model().index().summary().data_start, tensor.begin())
 }
@@ -142,6 +149,9 @@ impl Page<'_> {
         writeln!(out)?;
         if view.is_plain() && terminal_width().is_none() {
             print_parameters(self.facts, out)?;
+            if let Some(parameters) = unpacked(model) {
+                packed::print(&parameters, out)?;
+            }
         } else {
             print_total(self.chosen.len() as u64, self.facts, out)?;
         }
@@ -280,6 +290,10 @@ fn print_json(
     let metadata = model.metadata().map_or("null".into(), pairs);
     let object = object.raw("tensors", &format!("{{{}}}", tensors.join(","))).raw("metadata", &metadata);
     let object = object.number("parameters", facts.parameters()).raw("dtypes", &by_dtype(facts));
+    let object = match unpacked(model) {
+        Some(parameters) => object.raw("unpacked", &packed::json(&parameters)),
+        None => object,
+    };
     let object = if view.tree { object.raw("tree", &Tree::of(shown).json()) } else { object };
     writeln!(out, "{}", object.end())?;
     Ok(())

@@ -2,15 +2,26 @@
 
 use crate::complaint::Complaint;
 use crate::json::Object;
-use crate::model::Model;
+use crate::model::{Model, Part};
 use embedded_safetensors::FileModel;
 use safetensors_emit::plan::{Extent, Plan, Sizes};
 
-/// The file of a single-file model.
+/// The file of a single-file model, which [`Model::open_in_file`] has opened.
 ///
 /// # Errors
 /// The model is sharded.
 pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
+    match one_part(model)? {
+        Part::File(part) => Ok(part),
+        Part::Remote(part) => Err(Complaint::about(part.path(), "is on a server, but a file is needed")),
+    }
+}
+
+/// The only file of a model.
+///
+/// # Errors
+/// The model is sharded.
+pub fn one_part(model: &Model) -> Result<&Part, Complaint> {
     match model.parts() {
         [part] => Ok(part),
         parts => {

@@ -1,6 +1,7 @@
 //! Output files, written atomically.
 
 use crate::complaint::Complaint;
+use crate::remote::check_output;
 use crate::siblings::is_absent;
 use crate::work::listen;
 use embedded_safetensors::file::FileErrorKind;
@@ -165,6 +166,7 @@ fn cannot_write(error: EditError, len: Option<u64>) -> Complaint {
 /// # Errors
 /// A file exists and `force` is not given, or the path is not a regular file.
 pub fn check_output_path(path: &Path, force: bool) -> Result<(), Complaint> {
+    check_output(path)?;
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a directory, not a file")),
         Ok(there) if !there.is_file() => {

@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::model::is_sharded;
+use crate::remote::is_remote;
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
@@ -50,7 +51,7 @@ fn number_of(digits: &str) -> Option<u64> {
 /// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the
 /// index. Or an index cannot be read.
 pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
-    let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| identity(path)).collect();
     let (mut folders, mut whole) = (Folders::default(), HashSet::new());
     for path in inputs.iter().flat_map(|path| ends_of(path)) {
         let name = name_of(&path);
@@ -61,7 +62,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
         let folder = folder_of(&path);
         let indexes = folders.beside(&path)?;
         let is_given =
-            |shard: &String| folder.join(shard).canonicalize().is_ok_and(|path| given.contains(&path));
+            |shard: &String| identity(&folder.join(shard)).is_some_and(|path| given.contains(&path));
         let all_given = match (&indexes[..], shard) {
             ([], None) => true,
             ([], Some(shard)) => {
@@ -126,11 +127,19 @@ fn ends_of(path: &Path) -> Vec<PathBuf> {
     if path.as_os_str() == "-" || is_sharded(path) {
         return Vec::new();
     }
+    if is_remote(path) {
+        return vec![path.to_path_buf()];
+    }
     match path.canonicalize() {
         Ok(place) if path.is_symlink() => vec![path.to_path_buf(), place],
         Ok(_) => vec![path.to_path_buf()],
         Err(_) => Vec::new(),
     }
+}
+
+/// The same for all paths of a file, if it exists. A server does not list its files.
+fn identity(path: &Path) -> Option<PathBuf> {
+    if is_remote(path) { Some(path.to_path_buf()) } else { path.canonicalize().ok() }
 }
 
 fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {

@@ -2,18 +2,20 @@
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Part, Tensor};
+use crate::remote::{GAP, Reader};
 use crate::slicing;
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{
-    Dtype, FileModel, ReadError,
+    Dtype, ReadError,
     reader::{Region, SliceReader, Values},
-    slice::AxisRange,
+    slice::{AxisRange, SlicePlan},
     values::Element,
 };
 use safetensors_convert::numbers::Number;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// In bytes, and in values.
@@ -27,6 +29,8 @@ pub struct Sliced<'m> {
     /// None for the entire tensor, which may have more dimensions than slices can have.
     ranges: Option<Vec<AxisRange>>,
     dims: Vec<u64>,
+    /// The bytes of the file that are read, of one on a server.
+    runs: Vec<Range<u64>>,
 }
 
 impl<'m> Sliced<'m> {
@@ -41,15 +45,16 @@ impl<'m> Sliced<'m> {
         }
         let ranges = slicing::ranges(spec, tensor.dims())
             .map_err(|sentence| about(model.path(), &tensor, &sentence))?;
-        let mut sliced = Self { model, tensor, ranges: None, dims: Vec::new() };
+        let mut sliced = Self { model, tensor, ranges: None, dims: Vec::new(), runs: Vec::new() };
         sliced.dims = sliced.slice(&ranges)?.shape().dims().to_vec();
+        sliced.runs = runs(&tensor, &ranges);
         sliced.ranges = Some(ranges);
         Ok(sliced)
     }
 
     /// An entire tensor.
     pub fn whole(model: &'m Model, tensor: Tensor<'m>) -> Self {
-        Self { model, tensor, ranges: None, dims: tensor.dims().to_vec() }
+        Self { model, tensor, ranges: None, dims: tensor.dims().to_vec(), runs: Vec::new() }
     }
 
     pub fn name(&self) -> &'m str {
@@ -79,8 +84,11 @@ impl<'m> Sliced<'m> {
         }
     }
 
-    fn slice(&self, ranges: &[AxisRange]) -> Result<SliceReader<&'m FileModel>, Complaint> {
-        self.tensor.reader().slice(ranges).map_err(|error| self.about(&error.kind.to_string()))
+    fn slice(&self, ranges: &[AxisRange]) -> Result<SliceReader<Reader<'_>>, Complaint> {
+        self.tensor
+            .reader_within(&self.runs)
+            .slice(ranges)
+            .map_err(|error| self.about(&error.kind.to_string()))
     }
 
     fn about(&self, sentence: &str) -> Complaint {
@@ -115,25 +123,32 @@ impl<'m> Sliced<'m> {
         Ok(())
     }
 
-    /// Passes all numbers to `take` until it has enough. Complex numbers are two numbers each.
+    /// Passes all numbers to `take` until it has enough, which `is_cut` announces. Complex numbers are two
+    /// numbers each.
     ///
     /// # Errors
     /// As [`bytes`](Self::bytes).
-    pub fn numbers(&self, take: &mut dyn FnMut(Number) -> Result<bool, Complaint>) -> Result<(), Complaint> {
+    pub fn numbers(
+        &self,
+        is_cut: bool,
+        take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
+    ) -> Result<(), Complaint> {
         use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
         match self.dtype() {
-            U64 => self.values(0u64, take),
-            BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 => self.values(0i64, take),
-            _ => self.values(0f64, take),
+            U64 => self.values(0u64, is_cut, take),
+            BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 => self.values(0i64, is_cut, take),
+            _ => self.values(0f64, is_cut, take),
         }
     }
 
     fn values<T: Element + Into<Number>>(
         &self,
         zero: T,
+        is_cut: bool,
         take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
     ) -> Result<(), Complaint> {
         match &self.ranges {
+            None if is_cut => self.give(self.tensor.reader_within(&[]).values(), zero, take),
             Some(ranges) => self.give(self.slice(ranges)?.values(), zero, take),
             None => self.give(self.tensor.reader().values(), zero, take),
         }
@@ -141,7 +156,7 @@ impl<'m> Sliced<'m> {
 
     fn give<T: Element + Into<Number>>(
         &self,
-        mut reader: Values<&FileModel, impl Region>,
+        mut reader: Values<Reader<'_>, impl Region>,
         zero: T,
         take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
     ) -> Result<(), Complaint> {
@@ -163,6 +178,24 @@ impl<'m> Sliced<'m> {
             error => Complaint::not_read(self.model.path(), NotRead::from(io::Error::from(error))),
         }
     }
+}
+
+/// The bytes of a slice in a file on a server. Short gaps are read, too.
+fn runs(tensor: &Tensor<'_>, ranges: &[AxisRange]) -> Vec<Range<u64>> {
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    let plan = SlicePlan::new(tensor.dtype(), tensor.dims(), ranges);
+    let (Part::Remote(part), Ok(runs)) = (tensor.model(), plan.and_then(|plan| plan.byte_runs())) else {
+        return merged;
+    };
+    let start = part.data_start() + tensor.begin();
+    for run in runs {
+        let run = start + run.start..start + run.end;
+        match merged.last_mut() {
+            Some(last) if run.start - last.end < GAP => last.end = run.end,
+            _ => merged.push(run),
+        }
+    }
+    merged
 }
 
 fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Complaint {

@@ -1,10 +1,12 @@
 //! A file that can be read repeatedly, one piece at a time, whatever its source.
 
 use crate::failure::NotRead;
+use crate::remote::{Handle, Remote};
 use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::SystemTime;
 use tempfile::{SpooledData, SpooledTempFile};
 
@@ -42,6 +44,7 @@ enum Store {
         spool: SpooledTempFile,
         rest: Box<dyn Read>,
     },
+    Remote(Arc<Remote>),
 }
 
 /// Detects that another process wrote to a file.
@@ -63,8 +66,20 @@ impl Source {
         let stamp = Stamp::of(metadata);
         // `u64::MAX` is never a position, so the first read seeks.
         let (len, cursor) = (Some(stamp.len), u64::MAX);
-        let mut source =
-            Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, is_shared: false };
+        let store = Store::File { file, stamp };
+        Self { store, cursor, len, header_end: 8, is_shared: false }.with_header()
+    }
+
+    /// A file on a server.
+    pub fn of_remote(file: Arc<Remote>) -> Result<Self, NotRead> {
+        let len = Some(file.len());
+        let store = Store::Remote(file);
+        Self { store, cursor: 0, len, header_end: 8, is_shared: false }.with_header()
+    }
+
+    /// Finds the end of the header.
+    fn with_header(self) -> Result<Self, NotRead> {
+        let mut source = self;
         let prefix = source.read_up_to(0, 8)?;
         if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
             // If the header length exceeds the limit, only that length is read.
@@ -155,9 +170,26 @@ impl Source {
         matches!(self.store, Store::Stream { .. })
     }
 
+    /// The file on a server, if it is one.
+    pub fn remote(&self) -> Option<Arc<Remote>> {
+        match &self.store {
+            Store::Remote(file) => Some(file.clone()),
+            _ => None,
+        }
+    }
+
     /// The source, and a second handle for positioned reads that threads can share. A stream becomes an
     /// unnamed file.
-    pub fn share(self) -> Result<(Self, File), NotRead> {
+    pub fn share(self) -> Result<(Self, Handle), NotRead> {
+        if let Store::Remote(file) = &self.store {
+            let handle = Handle::Remote(file.clone());
+            return Ok((self, handle));
+        }
+        self.share_file().map(|(source, file)| (source, Handle::File(file)))
+    }
+
+    /// The same for a source that is not on a server.
+    pub fn share_file(self) -> Result<(Self, File), NotRead> {
         if let Store::File { file, .. } = &self.store {
             let handle = file.try_clone()?;
             return Ok((Self { is_shared: true, ..self }, handle));
@@ -168,8 +200,9 @@ impl Source {
     }
 
     /// The file, or the kept part of a stream as an unnamed file.
-    pub fn into_file(self) -> Result<File, NotRead> {
+    fn into_file(self) -> Result<File, NotRead> {
         match self.store {
+            Store::Remote(_) => Err(NotRead::because("it is on a server")),
             Store::File { file, .. } => Ok(file),
             Store::Stream { mut spool, .. } => {
                 spool.roll().map_err(|error| NotRead::not_buffered(&error, None))?;
@@ -227,12 +260,17 @@ impl Source {
         let room = self.header_end.checked_sub(position).and_then(|left| usize::try_from(left).ok());
         let room = room.filter(|&left| left > 0).map_or(buffer.len(), |left| left.min(buffer.len()));
         let buffer = &mut buffer[..room];
+        if let Store::Remote(file) = &self.store {
+            let read = file.read(position, buffer, None)?;
+            return Ok(&buffer[..read]);
+        }
         if self.cursor != position || self.is_shared {
             self.cursor = self.seek(position)?;
         }
         let piece = match &mut self.store {
             Store::File { file, .. } => read_some(file, buffer)?,
             Store::Stream { spool, .. } => read_some(spool, buffer)?,
+            Store::Remote(_) => &buffer[..0],
         };
         self.cursor += piece.len() as u64;
         Ok(piece)
@@ -242,6 +280,7 @@ impl Source {
         match &mut self.store {
             Store::File { file, .. } => file.seek(SeekFrom::Start(position)),
             Store::Stream { spool, .. } => spool.seek(SeekFrom::Start(position)),
+            Store::Remote(_) => Ok(position),
         }
     }
 

@@ -44,6 +44,11 @@ impl Work {
         Self::check()
     }
 
+    /// Adds bytes that are to be done.
+    pub fn expect(&self, bytes: u64) {
+        self.bar.inc_length(bytes);
+    }
+
     /// Sets the bytes that are done.
     ///
     /// # Errors

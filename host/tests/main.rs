@@ -26,6 +26,7 @@ mod numpy;
 mod pack;
 mod pages;
 mod quant;
+mod remote;
 mod report;
 mod shards;
 mod slice;

@@ -3,11 +3,14 @@
 //! `BLESS=1 cargo test -p safetensors-host --test command pages::` updates them and the table of commands.
 #![cfg(unix)]
 
+use crate::remote::{Server, serve};
 use crate::support::{Place, command_names, file, tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What pages call a server on loopback.
+const SERVER: &str = "http://server";
 const FENCE: &str = "```console\n";
 
 #[test]
@@ -83,6 +86,7 @@ fn agrees(page: &Path, bless: bool) -> bool {
 /// The page with the current output of every transcript. All commands of a page run in one directory.
 fn replayed(page: &str) -> String {
     let place = files();
+    let server = page.contains(SERVER).then(|| server(&place));
     let mut parts = page.split(FENCE);
     let mut new = parts.next().expect("the beginning").to_owned();
     for part in parts {
@@ -93,8 +97,9 @@ fn replayed(page: &str) -> String {
             new += &format!("{FENCE}{part}");
             continue;
         }
+        let output = |command: &str| run(&place, command, server.as_ref());
         let transcript: String =
-            commands.iter().map(|command| format!("$ {command}\n{}", run(&place, command))).collect();
+            commands.iter().map(|command| format!("$ {command}\n{}", output(command))).collect();
         new += &format!("{FENCE}{transcript}```{rest}");
     }
     new
@@ -140,11 +145,28 @@ fn layer_of_gptq() -> Vec<u8> {
 }
 
 /// Both streams together, as on a terminal.
-fn run(place: &Place, command: &str) -> String {
+fn run(place: &Place, command: &str, server: Option<&Server>) -> String {
+    let address = server.map_or_else(|| SERVER.to_owned(), |server| server.url(""));
+    let command = command.replace(SERVER, &address);
     let folder = Path::new(env!("CARGO_BIN_EXE_safetensors")).parent().expect("directory");
     let path = std::env::var("PATH").expect("a search path");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{{ {command}\n}} 2>&1")]).current_dir(place.path("."));
     shell.env("LC_ALL", "C.UTF-8").env("PATH", format!("{}:{path}", folder.display()));
-    String::from_utf8(shell.output().expect("a shell").stdout).expect("the output is UTF-8")
+    if server.is_some() {
+        shell.env("HF_ENDPOINT", &address).env("HF_HOME", place.path("hf")).env_remove("HF_HUB_CACHE");
+    }
+    let output = String::from_utf8(shell.output().expect("a shell").stdout).expect("the output is UTF-8");
+    output.replace(&address, SERVER)
+}
+
+/// The files of the page that are on a server.
+fn server(place: &Place) -> Server {
+    let read = |name: &str| fs::read(place.path(name)).expect("a file");
+    serve([
+        ("/digits.safetensors", read("digits.safetensors")),
+        ("/torn.safetensors", read("torn.safetensors")),
+        ("/page.html", b"<!DOCTYPE html><p>Not a model</p>".to_vec()),
+        ("/owner/digits/resolve/main/model.safetensors", read("digits.safetensors")),
+    ])
 }

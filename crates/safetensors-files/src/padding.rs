@@ -24,9 +24,18 @@ const PIECE: usize = 1 << 16;
 /// # Errors
 /// [`FileErrorKind::Changed`] when the file has become shorter; those of the system.
 pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
-    let mut file = model;
-    let names = names(model.index(), &mut file);
-    names.map(HashSet::from_iter).map_err(|kind| kind.of(model.path()))
+    padding_in(model.index(), model).map_err(|kind| kind.of(model.path()))
+}
+
+/// Returns the same for a file that is not a [`FileModel`].
+///
+/// # Errors
+/// As [`padding_of`].
+pub fn padding_in(
+    index: &OwnedIndex,
+    mut file: impl ReadAt<Error = io::Error>,
+) -> Result<HashSet<String>, FileErrorKind> {
+    names(index, &mut file).map(HashSet::from_iter)
 }
 
 /// Returns the names of the tensors that are padding: exactly as the writer creates it, and all zeros. Any

@@ -168,6 +168,11 @@ impl ModelFile {
         &self.index
     }
 
+    /// Returns the file, and the tensors and the metadata.
+    pub fn into_parts(self) -> (RemoteFile, OwnedIndex) {
+        (self.file, self.index)
+    }
+
     /// Returns the file.
     pub fn file(&mut self) -> &mut RemoteFile {
         &mut self.file
@@ -214,6 +219,11 @@ impl RemoteModel {
     /// Returns the files, to read from them.
     pub fn files_mut(&mut self) -> &mut [ModelFile] {
         &mut self.files
+    }
+
+    /// Returns the files, to keep them without the model.
+    pub fn into_files(self) -> Vec<ModelFile> {
+        self.files
     }
 
     /// Returns the file that contains a tensor.

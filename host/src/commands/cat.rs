@@ -257,7 +257,7 @@ fn print<W: Write>(
         let mut nested = Nested::new(out, layout, sliced.dims());
         let (mut left, mut element) = (shown, Vec::new());
         let width = if dtype == Dtype::C64 { 2 } else { 1 };
-        sliced.numbers(&mut |number| {
+        sliced.numbers(shown < total, &mut |number| {
             element.push(number);
             if element.len() == width {
                 nested.element(&printed(dtype, &element, style)).map_err(cannot)?;

@@ -4,13 +4,14 @@ use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted};
-use crate::model::{Model, Tensor};
+use crate::model::Model;
 use crate::number;
 use crate::output::complain;
 use crate::overwrite::check_not_in_model;
 use crate::plan::{self, one_file};
 use crate::product::{Product, check_output_path};
 use crate::text::{counted, shown_text};
+use embedded_safetensors::file::FileTensor;
 use embedded_safetensors::tensor::MAX_RANK;
 use safetensors_emit::{Constants, EmitError, check_prefix};
 use std::io::Write;
@@ -70,7 +71,7 @@ impl Run for Emit {
             check_output_path(output, self.force)?;
         }
         let language = self.language()?;
-        let model = Model::open(&self.model)?;
+        let model = Model::open_in_file(&self.model)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         check_not_in_model(&model, output)?;
         let constants = self.constants(&model)?;
@@ -166,7 +167,7 @@ impl Emit {
     }
 }
 
-fn described(constants: &Constants<'_>, tensor: &Tensor<'_>) -> String {
+fn described(constants: &Constants<'_>, tensor: &FileTensor<'_>) -> String {
     let object = Object::new()
         .raw("name", &quoted(tensor.name()))
         .text("dtype", tensor.dtype().name())

@@ -93,7 +93,7 @@ impl Fit {
 
     /// Places one model and prints the answer. The next model begins after it.
     fn place(&self, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
-        let model = Model::open(path)?;
+        let model = Model::open_in_file(path)?;
         let plan = Plan::of(one_file(&model)?);
         let found = match *next {
             Some(at) if self.at != *next && site.chip.area_at(at).is_none() => {

@@ -75,7 +75,7 @@ impl Run for Flash {
     }
 
     fn run(self) -> Outcome {
-        let model = Model::open(&self.model)?;
+        let model = Model::open_in_file(&self.model)?;
         let plan = Plan::of(one_file(&model)?);
         let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)

@@ -4,15 +4,15 @@ use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
-use crate::model::{Model, file_alone_in, is_sharded};
+use crate::model::{Model, Part, file_alone_in, is_sharded};
 use crate::parallel::{cores, in_order};
-use crate::plan::one_file;
+use crate::plan::one_part;
+use crate::remote::{check_output, is_remote};
 use crate::sums::{
     Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, verify,
 };
 use crate::text::shown_text;
 use crate::work::Work;
-use embedded_safetensors::FileModel;
 use safetensors_files::SaveMethod;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -118,6 +118,7 @@ impl Hash {
         if path.as_os_str() == "-" {
             return Err(Complaint::usage("--embed cannot change standard input; give a file"));
         }
+        check_output(path)?;
         let Embedded { sum, saved, left_out } = embed(path)?;
         let is_in_place = saved == SaveMethod::InPlace;
         let mut out = io::stdout().lock();
@@ -143,7 +144,7 @@ impl Hash {
         match alone.as_deref() {
             None if is_sharded(path) => {
                 let model = Model::open(path)?;
-                let mut files = model.parts().iter().map(FileModel::path).chain(model.index());
+                let mut files = model.parts().iter().map(Part::path).chain(model.index());
                 files.try_for_each(|file| self.must_have_line(file))?;
                 let parts = model.parts().iter().map(Single::of);
                 let text = self.text_of(path, model.index(), parts, threads, work)?;
@@ -191,6 +192,10 @@ impl Hash {
         threads: NonZero<usize>,
         work: &Work,
     ) -> Result<(), Complaint> {
+        if is_remote(part.path()) {
+            // Its length is known only now.
+            work.expect(part.len() * if self.with_tensors() { 2 } else { 1 });
+        }
         let mut sums = part.sums(self.with_tensors(), threads, work)?;
         self.put_sum(text, part.path(), part.len(), &sums.file)?;
         if self.json {
@@ -256,7 +261,7 @@ impl Hash {
 /// The path is the index or the directory of several files, or of invalid ones.
 fn file_of(path: &Path) -> Result<PathBuf, Complaint> {
     match is_sharded(path) {
-        true => Ok(one_file(&Model::open(path)?)?.path().to_path_buf()),
+        true => Ok(one_part(&Model::open(path)?)?.path().to_path_buf()),
         false => Ok(path.to_path_buf()),
     }
 }

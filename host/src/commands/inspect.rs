@@ -7,12 +7,14 @@ use crate::exit::Exit;
 use crate::facts::Facts;
 use crate::model::is_sharded;
 use crate::overview::View;
+use crate::remote::packed;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::validation::open_valid;
 use crate::verdict::Verdict;
 use crate::{dump, json, overview, structure, table};
 use embedded_safetensors::{index::IndexedTensor, validate::Summary};
+use safetensors_remote::parameters::{Entry, Parameters};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -59,7 +61,11 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     let printed = if json {
         print_json(&mut source, &summary, listing.as_deref(), file, &mut out)
     } else {
-        table::print(&mut source, &summary, listing.as_deref(), &mut out)
+        let printed = table::print(&mut source, &summary, listing.as_deref(), &mut out);
+        if let Some(parameters) = unpacked(file, listing.as_deref()) {
+            packed::print(&parameters, &mut out)?;
+        }
+        printed
     };
     out.flush()?;
     // If this fails, the lines printed so far may come from two versions of the file.
@@ -68,6 +74,10 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
         Err(Trouble::Write(error)) => Err(error),
         Err(Trouble::Read(reason)) => say(&Verdict::Other(Complaint::not_read(file, reason)), file, json),
     }
+}
+
+fn unpacked(file: &Path, listing: Option<&[IndexedTensor<'_>]>) -> Option<Parameters> {
+    packed::packed(file, &[listing?.iter().map(|&tensor| Entry::of(tensor)).collect()])
 }
 
 fn say(verdict: &Verdict, file: &Path, json: bool) -> io::Result<Exit> {
@@ -97,6 +107,7 @@ fn print_object(
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     let Summary { data_start, data_len, .. } = *summary;
+    let unpacked = unpacked(file, listing).map(|counted| format!(",\"unpacked\":{}", packed::json(&counted)));
     let file = json::quoted(&file.to_string_lossy());
     let bytes = data_start + data_len;
     write!(out, "{{\"file\":{file},\"ok\":true,\"bytes\":{bytes},\"data_start\":{data_start},")?;
@@ -119,5 +130,11 @@ fn print_object(
         }
     }
     let room = source.header_room()?;
-    Ok(write!(out, ",\"header\":{{\"bytes\":{},\"room\":{room}}},{}}}", data_start - 8, dump::facts(&facts))?)
+    Ok(write!(
+        out,
+        ",\"header\":{{\"bytes\":{},\"room\":{room}}},{}{}}}",
+        data_start - 8,
+        dump::facts(&facts),
+        unpacked.unwrap_or_default()
+    )?)
 }

@@ -12,6 +12,7 @@ use crate::output::complain;
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::remote::check_output;
 use crate::siblings::{Folders, reject_partial_models};
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
@@ -102,6 +103,7 @@ impl Run for Pack {
         }
         match &self.inputs[..] {
             [only] if self.in_place => {
+                check_output(only)?;
                 repair(only)?;
                 self.keeps_its_index(only)?;
             }

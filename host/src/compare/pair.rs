@@ -4,9 +4,10 @@ use crate::compare::distance::{Distance, Tolerance};
 use crate::compare::value::Values;
 use crate::complaint::Complaint;
 use crate::model::Tensor;
+use crate::remote::Reader;
 use crate::sums::Trouble;
 use crate::work::Work;
-use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader};
+use embedded_safetensors::{Dtype, ReadError, TensorReader};
 use std::io;
 
 /// Bytes compared at a time: complete elements of every dtype.
@@ -63,7 +64,7 @@ fn same_bytes(a: &Tensor<'_>, b: &Tensor<'_>, work: &Work) -> Result<u64, Compla
 }
 
 fn read_chunk<'b>(
-    reader: &mut TensorReader<'_, &FileModel>,
+    reader: &mut TensorReader<'_, Reader<'_>>,
     buffer: &'b mut [u8],
 ) -> Result<&'b [u8], ReadError<io::Error>> {
     Ok(reader.next_chunk(buffer)?.unwrap_or(&[]))

@@ -1,6 +1,7 @@
 //! The elements of a tensor as exact numbers.
 
-use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader, reader};
+use crate::remote::Reader;
+use embedded_safetensors::{Dtype, ReadError, TensorReader, reader};
 use safetensors_convert::numbers::Number;
 use std::io;
 
@@ -55,7 +56,7 @@ impl Piece<'_> {
 
 /// Reads a tensor's values.
 pub struct Values<'m> {
-    reader: reader::Values<&'m FileModel>,
+    reader: reader::Values<Reader<'m>>,
     held: Held,
 }
 
@@ -67,7 +68,7 @@ enum Held {
 
 impl<'m> Values<'m> {
     /// A C64 has two values per element.
-    pub fn new(reader: TensorReader<'m, &'m FileModel>) -> Self {
+    pub fn new(reader: TensorReader<'m, Reader<'m>>) -> Self {
         let held = match reader.dtype() {
             Dtype::I64 => Held::Signed(vec![0; CHUNK]),
             Dtype::U64 => Held::Unsigned(vec![0; CHUNK]),

@@ -5,8 +5,9 @@ use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
 use crate::overwrite::{check_not_in_model, check_not_input};
+use crate::remote::Reader;
 use crate::work::Work;
-use embedded_safetensors::{Dtype, FileModel, TensorReader};
+use embedded_safetensors::{Dtype, TensorReader};
 use safetensors_convert::numpy::{Header, Order, read_full};
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -182,7 +183,7 @@ impl Chunks<'_> {
 }
 
 struct Bytes<'m> {
-    reader: TensorReader<'m, &'m FileModel>,
+    reader: TensorReader<'m, Reader<'m>>,
     at: u64,
 }
 

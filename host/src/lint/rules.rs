@@ -4,11 +4,10 @@ use crate::complaint::Complaint;
 use crate::facts::{alignment, element_width};
 use crate::lint::finding::{Code, Finding};
 use crate::lint::scan::{Entry, Spelling, TEXT};
-use crate::model::Tensor;
+use crate::model::{Part, Tensor};
 use crate::source::pieces;
 use crate::text::{counted, grouped, is_plain, quoted};
-use embedded_safetensors::{Dtype, FileModel};
-use safetensors_files::padding_of;
+use embedded_safetensors::Dtype;
 use std::collections::{HashMap, HashSet};
 use unicode_normalization::{char::is_combining_mark, is_nfc};
 
@@ -25,7 +24,7 @@ const BUFFER: usize = 64 << 10;
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn findings(file: &FileModel) -> Result<Vec<Finding>, Complaint> {
+pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
     let data_start = file.index().summary().data_start;
     let (mut text, mut buffer) = (Vec::new(), vec![0; BUFFER]);
     let read = pieces::<crate::failure::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
@@ -37,7 +36,7 @@ pub fn findings(file: &FileModel) -> Result<Vec<Finding>, Complaint> {
     drop(text);
     let mut found = Vec::new();
     spelled(&spelling, data_start, &mut found);
-    let padding = padding_of(file)?;
+    let padding = file.padding()?;
     let by_name: HashMap<&str, Tensor<'_>> =
         file.tensors().map(|tensor| (tensor_name(&tensor), tensor)).collect();
     for entry in &spelling.entries {
@@ -189,7 +188,7 @@ fn order(
     }
 }
 
-fn format(file: &FileModel, found: &mut Vec<Finding>) {
+fn format(file: &Part, found: &mut Vec<Finding>) {
     if file.metadata().is_none_or(|pairs| !pairs.contains_key("format")) {
         found.push(Finding::new(Code::MetadataFormat, TEXT, "the metadata has no key \"format\""));
     }

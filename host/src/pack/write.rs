@@ -2,6 +2,7 @@
 
 use super::contents::{Contents, Entry};
 use crate::complaint::Complaint;
+use crate::model::Part;
 use crate::product::Product;
 use crate::source::pieces;
 use crate::sums::Trouble;
@@ -159,15 +160,16 @@ fn copy_tensor(
     let begin = model.index().summary().data_start + entry.tensor.begin();
     let mut copied = 0;
     // The system copies faster, but for short tensors. Where it cannot, the rest is read and written.
-    while len >= PIECE as u64 && copied < len {
-        let piece = product.copy(model.file(), begin + copied, COPIED.min(len - copied));
+    let on_disk = if let Part::File(file) = model { Some(file.file()) } else { None };
+    while let Some(file) = on_disk.filter(|_| len >= PIECE as u64 && copied < len) {
+        let piece = product.copy(file, begin + copied, COPIED.min(len - copied));
         if piece == 0 {
             break;
         }
         copied += piece;
         work.advance(piece)?;
     }
-    pieces(model, begin + copied..begin + len, buffer, |piece| {
+    pieces(model.reader().until(begin + len), begin + copied..begin + len, buffer, |piece| {
         let written = product.put(piece).and_then(|()| work.advance(piece.len() as u64));
         written.map_err(Trouble::Other)
     })

@@ -1,10 +1,9 @@
 //! A file drawn to scale.
 
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Part, Tensor};
 use crate::page::Palette;
 use crate::page::escape::escaped;
 use crate::text::{counted, grouped, human};
-use embedded_safetensors::FileModel;
 use std::fmt::Write;
 
 /// The width of a file, in units of the drawing.
@@ -41,7 +40,7 @@ pub fn maps(model: &Model, palette: &Palette) -> String {
     html + "</div>"
 }
 
-fn map(part: &FileModel, palette: &Palette, least: f64) -> String {
+fn map(part: &Part, palette: &Palette, least: f64) -> String {
     let (summary, mut html) = (part.index().summary(), String::new());
     let scale = WIDTH / (summary.file_len().max(1) as f64);
     html += "<svg class=map viewBox=\"0 0 1000 56\" preserveAspectRatio=none role=img aria-label=\"layout of the file\">";
@@ -64,7 +63,7 @@ fn map(part: &FileModel, palette: &Palette, least: f64) -> String {
     html + "</svg>"
 }
 
-fn segments(part: &FileModel, is_narrow: impl Fn(u64) -> bool) -> Vec<Segment<'_>> {
+fn segments(part: &Part, is_narrow: impl Fn(u64) -> bool) -> Vec<Segment<'_>> {
     let mut list: Vec<Segment<'_>> = Vec::new();
     for tensor in part.tensors().filter(|tensor| tensor.byte_len() > 0) {
         match list.last_mut() {

@@ -4,8 +4,8 @@ use super::layer::{Layer, Part, about};
 use super::packing::{INTEGER, Packing};
 use crate::complaint::Complaint;
 use crate::model::Tensor;
+use crate::remote::Reader;
 use crate::work::Work;
-use embedded_safetensors::FileModel;
 use embedded_safetensors::TensorReader;
 use std::path::Path;
 
@@ -102,7 +102,7 @@ pub fn integers(path: &Path, tensor: &Tensor<'_>) -> Result<Vec<u32>, Complaint>
 
 fn read(
     path: &Path,
-    reader: &mut TensorReader<'_, &FileModel>,
+    reader: &mut TensorReader<'_, Reader<'_>>,
     at: u64,
     bytes: &mut [u8],
 ) -> Result<(), Complaint> {
@@ -130,7 +130,7 @@ impl<'b> Band<'b> {
 /// Reads a matrix in bands of columns that fit into memory.
 struct Bands<'m> {
     path: &'m Path,
-    reader: TensorReader<'m, &'m FileModel>,
+    reader: TensorReader<'m, Reader<'m>>,
     bytes: Vec<u8>,
     dims: [usize; 2],
     width: usize,

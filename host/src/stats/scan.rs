@@ -10,7 +10,7 @@ use crate::stats::part::Part;
 use crate::stats::spread::{Cell, Spread};
 use crate::stats::wide::{self, BLOCK};
 use crate::work::Work;
-use embedded_safetensors::{Dtype, FileModel, ReadAt};
+use embedded_safetensors::{Dtype, ReadAt};
 use safetensors_convert::numbers::{Number, is_float};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -126,11 +126,13 @@ pub fn read_piece<'b>(
     wanted: usize,
     buffer: &'b mut [u8],
 ) -> Result<&'b [u8], Complaint> {
-    let mut file: &FileModel = tensor.model();
+    let file = tensor.model();
     let start = file.index().summary().data_start + tensor.begin() + from;
+    let span_end = (from / SPAN + 1) * SPAN;
+    let mut reader = file.reader().until((start + span_end - from).min(start - from + tensor.byte_len()));
     let mut len = 0;
     while len < wanted {
-        match file.read_at(start + len as u64, &mut buffer[len..wanted]) {
+        match reader.read_at(start + len as u64, &mut buffer[len..wanted]) {
             Ok(0) => return Err(Complaint::not_read(file.path(), NotRead::changed())),
             Ok(read) => len += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -4,6 +4,7 @@ use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
 use crate::model::Tensor;
 use crate::number::digits;
+use crate::remote;
 use crate::source::pieces;
 use crate::work::Work;
 use embedded_safetensors::{ReadAt, ReadError};
@@ -18,6 +19,11 @@ const BUFFER: u64 = 32 * 1024;
 
 /// The length and the sum of any regular file.
 pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
+    if let Some(file) = remote::is_remote(path).then(|| remote::open_file(path)) {
+        let file = file?;
+        let reader = remote::Reader::of_remote(&file).until(file.len());
+        return Ok((file.len(), sum_of(reader, 0..file.len(), work)?));
+    }
     let (file, len) = open_file(path).map_err(Trouble::Read)?;
     Ok((len, sum_of(&file, 0..len, work)?))
 }
@@ -102,7 +108,8 @@ fn sum_of(file: impl ReadAt<Error = io::Error>, range: Range<u64>, work: &Work) 
 /// The sum of a tensor's bytes.
 pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Complaint> {
     let (file, start) = (tensor.model(), tensor.model().index().summary().data_start);
-    let sum = sum_of(file, start + tensor.begin()..start + tensor.end(), work);
+    let reader = file.reader().until(start + tensor.end());
+    let sum = sum_of(reader, start + tensor.begin()..start + tensor.end(), work);
     sum.map_err(|trouble| trouble.about(file.path()))
 }
 

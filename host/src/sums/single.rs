@@ -5,15 +5,16 @@ use crate::complaint::Complaint;
 use crate::decoding::{self, Extra, in_file, print_tensors};
 use crate::failure::{NotRead, sentence, temporary};
 use crate::header::visit;
+use crate::model::Part;
 use crate::number::digits;
 use crate::parallel::in_order;
+use crate::remote::Handle;
 use crate::rows::each_row;
 use crate::source::{BUFFER, Data, Source, pieces};
 use crate::text::quoted;
 use crate::validation::{SHORT, open_valid};
 use crate::work::Work;
-use embedded_safetensors::{FileModel, header::Event, validate::Summary};
-use std::fs::File;
+use embedded_safetensors::{header::Event, validate::Summary};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
@@ -31,7 +32,7 @@ pub struct Single<'p> {
     path: &'p Path,
     source: Source,
     /// The same file, for threads.
-    file: File,
+    file: Handle,
     summary: Summary,
 }
 
@@ -48,9 +49,13 @@ impl<'p> Single<'p> {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(part: &'p FileModel) -> Result<Self, Complaint> {
+    pub fn of(part: &'p Part) -> Result<Self, Complaint> {
         let path = part.path();
         let shared = || {
+            let part = match part {
+                Part::Remote(part) => return Source::of_remote(part.file().clone())?.share(),
+                Part::File(part) => part,
+            };
             let file = part.file().try_clone()?;
             let metadata = file.metadata()?;
             Source::file(file, &metadata)?.share()
@@ -85,7 +90,8 @@ impl<'p> Single<'p> {
     /// # Errors
     /// The file cannot be read; those of `take`.
     pub fn each_piece(&self, take: impl FnMut(&[u8]) -> Result<(), Trouble>) -> Result<(), Trouble> {
-        pieces(&self.file, 0..self.len(), &mut vec![0; BUFFER], take)
+        let range = 0..self.len();
+        pieces(self.file.reader(&range), range, &mut vec![0; BUFFER], take)
     }
 
     /// Prints a line for each tensor in header order.
@@ -148,7 +154,7 @@ impl Sums {
 /// The sum of the complete file is computed together with those of the first tensors.
 fn take_sums(
     source: Option<&mut Source>,
-    file: &File,
+    file: &Handle,
     len: u64,
     data_start: u64,
     threads: NonZero<usize>,
@@ -156,7 +162,7 @@ fn take_sums(
 ) -> Result<Sums, Trouble> {
     let (mut whole, mut sums) = (None, BufWriter::new(SpooledTempFile::new(HELD)));
     let sum = |range: &Range<u64>| {
-        sha256_of(file, range.clone(), |bytes| work.advance(bytes).map_err(Trouble::Other))
+        sha256_of(file.reader(range), range.clone(), |bytes| work.advance(bytes).map_err(Trouble::Other))
     };
     let mut take = |batch: &mut Vec<Range<u64>>| {
         let keep = |sum: Result<[u8; 32], Trouble>| {
@@ -231,6 +237,7 @@ pub fn no_room(error: &io::Error) -> Complaint {
 #[cfg(test)]
 mod tests {
     use super::Single;
+    use crate::model::Part;
     use crate::number::digits;
     use crate::work::Work;
     use embedded_safetensors::FileModel;
@@ -248,7 +255,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
         fs::write(&path, file(1)).and_then(|()| fs::write(&other, file(2))).expect("files are written");
-        let model = FileModel::open(&path).expect("valid file");
+        let model = Part::File(FileModel::open(&path).expect("valid file"));
         fs::rename(&other, &path).expect("rename");
         let sums = Single::of(&model)
             .and_then(|mut single| single.sums(true, NonZero::<usize>::MIN, &Work::new("hashing", 0)));

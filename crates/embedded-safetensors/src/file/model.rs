@@ -160,11 +160,18 @@ impl<'m> FileTensor<'m> {
 
     /// Returns a reader of the tensor, for bytes, values, rows and slices.
     pub fn reader(&self) -> TensorReader<'m, &'m FileModel> {
-        let Self { model, tensor } = *self;
+        self.model.index.reader(&self.tensor, self.model)
+    }
+}
+
+impl OwnedIndex {
+    /// Returns a reader of a tensor of this index, for programs that have read the header themselves.
+    /// `source` is the file of the header. If it is `Copy`, such as a reference, there can be many readers.
+    pub fn reader<'t, S: ReadAt>(&self, tensor: &IndexedTensor<'t>, source: S) -> TensorReader<'t, S> {
         let location =
             Location { dtype: tensor.dtype(), header: 0, begin: tensor.begin(), end: tensor.end() };
-        // The model has been validated, and its tensors with it.
-        TensorReader::new(model, Span::of(location, model.index.summary().data_start), tensor.dims())
+        // The header has been validated, and its tensors with it.
+        TensorReader::new(source, Span::of(location, self.summary().data_start), tensor.dims())
     }
 }
 

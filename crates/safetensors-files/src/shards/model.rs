@@ -94,6 +94,11 @@ impl ShardedModel {
         &self.shards
     }
 
+    /// Returns the shards, in the same order, as models of their own.
+    pub fn into_shards(self) -> Vec<FileModel> {
+        self.shards
+    }
+
     /// Returns the number of tensors.
     pub fn len(&self) -> usize {
         self.index.len()

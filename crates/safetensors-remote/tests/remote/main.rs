@@ -9,5 +9,6 @@ mod cases;
 mod environment;
 mod hub;
 mod lengths;
+mod readers;
 mod server;
 mod shards;

@@ -1,0 +1,218 @@
+//! Models on servers: every command reads them as files, with few requests, and every error of a server is
+//! one sentence.
+#![cfg(unix)]
+
+#[allow(dead_code, unused_imports, reason = "the tests of the library use the rest")]
+#[path = "../../crates/safetensors-remote/tests/remote/server/mod.rs"]
+mod server;
+
+mod behaviours;
+mod hub;
+
+use crate::support::{Place, Run, file, finish, sound, tensor};
+pub use server::Server;
+use server::{File, Reply, part};
+use std::collections::HashMap;
+use std::fs;
+
+/// Runs a command without the tokens, caches and proxies of this computer.
+fn run(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Run {
+    let mut command = place.command(args);
+    let unset = ["HF_TOKEN", "HF_ENDPOINT", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN_PATH"];
+    let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    for name in unset.iter().chain(&proxies) {
+        command.env_remove(name);
+    }
+    command.env("HF_HOME", place.path("hf")).envs(variables.iter().copied());
+    finish(&mut command)
+}
+
+/// A server with these files; all others are missing.
+pub fn serve<'n>(files: impl IntoIterator<Item = (&'n str, Vec<u8>)>) -> Server {
+    let files: HashMap<String, File> =
+        files.into_iter().map(|(name, bytes)| (name.to_owned(), File::of(bytes))).collect();
+    Server::new(move |request, wire| match files.get(request.path.split('?').next().unwrap_or("")) {
+        Some(file) => part(file, request).send(wire),
+        None => Reply::new(&File::of("not found")).status(404).send(wire),
+    })
+}
+
+/// The ranges that were requested.
+fn ranges(server: &Server) -> Vec<(u64, u64)> {
+    server.requests().iter().filter_map(server::Request::range).collect()
+}
+
+/// A model of a matrix with 1000 rows of 1000 bytes, after a vector of 200,000 bytes.
+fn large() -> Vec<u8> {
+    let matrix = r#""m":{"dtype":"U8","shape":[1000,1000],"data_offsets":[200000,1200000]}"#;
+    let data: Vec<u8> = (0..1_200_000_u32).map(|at| (at * 7 % 251).to_le_bytes()[0]).collect();
+    file(format!("{{{},{matrix}}}", tensor("a", 0, 200_000)), &data)
+}
+
+/// Arguments with `MODEL`, and what they make.
+const COMMANDS: &[(&[&str], Option<&str>)] = &[
+    (&["check", "MODEL"], None),
+    (&["check", "--json", "MODEL"], None),
+    (&["check", "--finite", "MODEL"], None),
+    (&["inspect", "MODEL"], None),
+    (&["inspect", "--json", "MODEL"], None),
+    (&["inspect", "--dtypes", "MODEL"], None),
+    (&["stats", "MODEL"], None),
+    (&["lint", "MODEL"], None),
+    (&["cat", "MODEL", "a"], None),
+    (&["cat", "MODEL", "b", "--json"], None),
+    (&["hash", "MODEL"], None),
+    (&["hash", "--tensors", "MODEL"], None),
+    (&["hash", "--json", "MODEL"], None),
+    (&["decode", "MODEL"], None),
+    (&["diff", "MODEL", "sound"], None),
+    (&["diff", "sound", "MODEL"], None),
+    (&["emit", "MODEL", "--prefix", "m"], None),
+    (&["emit", "MODEL", "--json"], None),
+    (&["slice", "MODEL", "a=1:", "b=", "-o", "out"], Some("out")),
+    (&["convert", "MODEL", "out.npz"], Some("out.npz")),
+    (&["convert", "MODEL", "out.safetensors", "--to", "I16", "--all"], Some("out.safetensors")),
+    (&["quant", "MODEL", "--from", "gptq", "-o", "out"], Some("out")),
+    (&["pack", "MODEL", "-o", "out"], Some("out")),
+    (&["report", "MODEL", "-o", "out"], Some("out")),
+    (&["split", "MODEL", "-o", "out", "--max-size", "3"], Some("out/model-00002-of-00002.safetensors")),
+    (&["checkpoint", "out", "MODEL"], Some("out/sound")),
+];
+
+#[test]
+fn every_command_reads_a_url_as_a_file() {
+    let server = serve([("/sound", sound())]);
+    let url = server.url("/sound");
+    for (args, makes) in COMMANDS {
+        let [local, remote] = ["sound", &url].map(|model| {
+            let place = Place::new();
+            place.put("sound", &sound());
+            let args: Vec<&str> = args.iter().map(|arg| if *arg == "MODEL" { model } else { arg }).collect();
+            let run = run(&place, &args, &[]);
+            (run, makes.map(|name| fs::read(place.path(name)).expect("an output")))
+        });
+        let named = |text: &str| text.replace(&url, "sound").replace("safetensors-emit from m", "");
+        assert_eq!((local.0.code, &local.1), (remote.0.code, &remote.1), "{args:?}: {remote:?}");
+        assert_eq!(local.0.out, named(&remote.0.out), "{args:?}");
+        assert_eq!(local.0.err, named(&remote.0.err), "{args:?}");
+    }
+}
+
+#[test]
+fn invalid_files_are_reported_as_local_ones() {
+    let short = sound()[..sound().len() - 1].to_vec();
+    let torn = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 3, 5)), b"abcde");
+    let too_long = [&100_000_001_u64.to_le_bytes()[..], b"{}"].concat();
+    let cut = sound()[..20].to_vec();
+    let files = [
+        ("/short", short),
+        ("/torn", torn),
+        ("/too-long", too_long),
+        ("/cut", cut),
+        ("/tiny", b"abc".to_vec()),
+        ("/picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec()),
+    ];
+    let server = serve(files.clone());
+    let place = Place::new();
+    for (name, bytes) in files {
+        let local = name.trim_start_matches('/');
+        place.put(local, &bytes);
+        let url = server.url(name);
+        for command in ["check", "inspect", "stats", "lint"] {
+            let (one, other) = (place.run([command, local]), run(&place, &[command, &url], &[]));
+            assert_eq!((one.code, one.out), (other.code, other.out.replace(&url, local)), "{command} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_header_is_one_request_and_a_slice_reads_only_its_rows() {
+    let (server, place) = (serve([("/m.safetensors", large())]), Place::new());
+    let (url, start) = (server.url("/m.safetensors"), large().len() as u64 - 1_000_000);
+    let floats = file(r#"{"f":{"dtype":"F16","shape":[100,500],"data_offsets":[0,100000]}}"#, &[0; 100_000]);
+    let of_floats = serve([("/m.safetensors", floats)]);
+    for command in ["check", "inspect", "lint"] {
+        let (before, url) = (of_floats.requests().len(), of_floats.url("/m.safetensors"));
+        run(&place, &[command, &url], &[]);
+        assert_eq!(of_floats.requests().len() - before, 1, "{command}");
+    }
+    let (requests, sent) = (server.requests().len(), server.sent());
+    run(&place, &["slice", &url, "m=300:310", "-o", "out"], &[]);
+    assert_eq!(ranges(&server)[requests..], [(0, 99_999), (start + 300_000, start + 309_999)]);
+    assert!(server.sent() - sent < 111_000, "{}", server.sent() - sent);
+    // Rows that are far from each other are requested one by one.
+    let requests = server.requests().len();
+    run(&place, &["slice", &url, "m=100::400,5:7", "-o", "out", "--force"], &[]);
+    let rows = [100, 500, 900].map(|row| (start + row * 1000 + 5, start + row * 1000 + 6));
+    assert_eq!(ranges(&server)[requests + 1..], rows);
+    // Columns are read with what is between them.
+    let requests = server.requests().len();
+    run(&place, &["cat", &url, "m", "--slice", ":,7", "--format", "raw", "-o", "column"], &[]);
+    assert_eq!(ranges(&server)[requests + 1..], [(start + 7, start + 999_007)]);
+    let expected: Vec<u8> =
+        (0..1000).map(|row| large()[usize::try_from(start).unwrap() + row * 1000 + 7]).collect();
+    assert!(fs::read(place.path("column")).expect("an output") == expected);
+}
+
+#[test]
+fn a_tensor_is_one_request() {
+    let (server, place) = (serve([("/m.safetensors", large())]), Place::new());
+    let (url, start) = (server.url("/m.safetensors"), large().len() as u64 - 1_000_000);
+    for args in [
+        &["convert", &url, "out.safetensors", "--force"][..],
+        &["pack", &url, "-o", "out.safetensors", "--force"],
+        &["cat", &url, "m", "--format", "raw", "-o", "out.raw", "--force"],
+    ] {
+        let before = server.requests().len();
+        assert_eq!(run(&place, args, &[]).code, Some(0), "{args:?}");
+        let mut asked = ranges(&server)[before..].to_vec();
+        assert_eq!(asked.pop(), Some((start, start + 999_999)), "{args:?}");
+        assert!(asked.len() <= 2, "{args:?}: {asked:?}");
+    }
+    // The beginning of a tensor does not cost the rest.
+    let sent = server.sent();
+    run(&place, &["cat", &url, "m", "--limit", "3"], &[]);
+    assert!(server.sent() - sent < 170_000, "{}", server.sent() - sent);
+}
+
+#[test]
+fn threads_share_a_file() {
+    let tensors: Vec<String> =
+        (0..40).map(|i| tensor(&format!("t{i}"), i * 50_000, (i + 1) * 50_000)).collect();
+    let data: Vec<u8> = (0..2_000_000_u32).map(|at| (at % 1009 * 31 % 253).to_le_bytes()[0]).collect();
+    let model = file(format!("{{{}}}", tensors.join(",")), &data);
+    let (server, place) = (serve([("/m.safetensors", model.clone())]), Place::new());
+    place.put("m.safetensors", &model);
+    let url = server.url("/m.safetensors");
+    for command in [&["stats"][..], &["hash", "--tensors"], &["lint"], &["decode"]] {
+        let [local, remote] =
+            ["m.safetensors", &url].map(|model| run(&place, &[command, &[model]].concat(), &[]));
+        assert_eq!(local.out, remote.out.replace(&url, "m.safetensors"), "{command:?}");
+    }
+    let before = server.requests().len();
+    run(&place, &["hash", "--tensors", &url], &[]);
+    // The header, the file, and the tensors but those that are in the first bytes.
+    assert!(server.requests().len() - before <= 42, "{}", server.requests().len() - before);
+}
+
+#[test]
+fn a_url_is_no_output() {
+    let (server, place) = (serve([("/sound", sound())]), Place::new());
+    place.put("sound", &sound());
+    let (url, other) = (server.url("/sound"), server.url("/out.safetensors"));
+    for args in [
+        &["slice", "sound", "a=", "-o", &other][..],
+        &["convert", "sound", &other],
+        &["pack", "sound", "-o", &other],
+        &["pack", "--in-place", &url, "--set", "a=b"],
+        &["split", "sound", "-o", &other, "--max-size", "3"],
+        &["checkpoint", &other, "sound"],
+        &["report", "sound", "-o", &other],
+        &["emit", "sound", "-o", &other],
+        &["hash", "--embed", &url],
+    ] {
+        let run = run(&place, args, &[]);
+        let url = args.iter().find(|arg| arg.starts_with("http")).expect("a URL");
+        run.is(2, "", &format!("{url}: a URL cannot be written to; give a file\n"));
+    }
+}

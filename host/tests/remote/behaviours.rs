@@ -1,0 +1,179 @@
+//! What servers do wrong, and the sentence about it.
+
+use super::{File, Place, Reply, Server, file, large, part, run, serve, sound, tensor};
+use crate::remote::server::{Request, Wire};
+use std::fs;
+use std::io;
+
+type Serve = fn(&File, &Request, &mut Wire) -> io::Result<()>;
+
+/// The exit code of `check`, words of its sentence, and the number of requests.
+struct Row(&'static str, Serve, i32, &'static str, usize);
+
+const ROWS: &[Row] = &[
+    Row("404", |file, _, wire| Reply::new(file).status(404).send(wire), 2, "404 Not Found", 1),
+    Row("401", |file, _, wire| Reply::new(file).status(401).send(wire), 2, "token in HF_TOKEN", 1),
+    Row("403", |file, _, wire| Reply::new(file).status(403).send(wire), 2, "403 Forbidden", 1),
+    Row(
+        "429, then a part",
+        |file, request, wire| match request.number {
+            0 => Reply::new(file).status(429).set("Retry-After", "0").send(wire),
+            _ => part(file, request).send(wire),
+        },
+        0,
+        "ok, 2 tensors",
+        2,
+    ),
+    Row(
+        "503",
+        |file, _, wire| Reply::new(file).status(503).send(wire),
+        2,
+        "503 Service Unavailable (after 5",
+        5,
+    ),
+    Row("cut", |file, request, wire| part(file, request).cut(40).send(wire), 0, "ok, 2 tensors", 3),
+    Row(
+        "cut at once",
+        |file, request, wire| part(file, request).cut(0).send(wire),
+        2,
+        "the connection failed",
+        5,
+    ),
+    Row("hangs", |_, _, wire| wire.hang(), 2, "too slow: waited 1s", 5),
+    Row(
+        "a web page",
+        |_, _, wire| Reply::new(&File::of("<!DOCTYPE html><p>Log in")).send(wire),
+        2,
+        "sent a web page",
+        1,
+    ),
+    Row(
+        "redirects",
+        |file, request, wire| match request.path.as_str() {
+            "/m" => Reply::new(file).status(302).set("Location", "/other").send(wire),
+            _ => part(file, request).send(wire),
+        },
+        0,
+        "ok, 2 tensors",
+        2,
+    ),
+    Row(
+        "redirects for ever",
+        |file, _, wire| Reply::new(file).status(302).set("Location", "/m").send(wire),
+        2,
+        "more than 10 redirects",
+        11,
+    ),
+    Row("without ranges", |file, _, wire| Reply::new(file).send(wire), 0, "ok, 2 tensors", 1),
+    Row(
+        "without a length",
+        |file, _, wire| Reply::new(file).without("Content-Length").set("Connection", "close").send(wire),
+        0,
+        "ok, 2 tensors",
+        1,
+    ),
+    Row(
+        "compressed",
+        |file, request, wire| part(file, request).set("Content-Encoding", "gzip").send(wire),
+        2,
+        "compressed",
+        1,
+    ),
+    Row(
+        "other bytes",
+        |file, request, wire| part(file, request).set("Content-Range", "bytes 5-9/200").send(wire),
+        2,
+        "sent \"bytes 5-9/200\"",
+        1,
+    ),
+];
+
+#[test]
+fn every_behaviour_of_a_server_has_its_sentence() {
+    std::thread::scope(|scope| {
+        for row in ROWS {
+            scope.spawn(move || check(row));
+        }
+    });
+}
+
+fn check(Row(name, serve, code, words, requests): &Row) {
+    let (model, serve) = (File::of(sound()), *serve);
+    let server = Server::new(move |request, wire| serve(&model, request, wire));
+    let (place, url) = (Place::new(), server.url("/m"));
+    let run = run(&place, &["check", "--server-timeout", "1", &url], &[]);
+    let said = format!("{}{}", run.out, run.err);
+    assert_eq!((run.code, said.lines().count()), (Some(*code), 1), "{name}: {said}");
+    assert!(said.starts_with(&format!("{url}: ")) && said.contains(words), "{name}: {said}");
+    assert_eq!(server.requests().len(), *requests, "{name}");
+}
+
+/// All commands print the same sentence, and leave nothing.
+#[test]
+fn every_command_reports_a_missing_file_in_one_sentence() {
+    let (server, place) = (serve([]), Place::new());
+    place.put("sound", &sound());
+    let url = server.url("/m");
+    let sentence = format!("{url}: the server answers 404 Not Found\n");
+    for (args, _) in super::COMMANDS.iter().filter(|(args, _)| !args.contains(&"--json")) {
+        let args: Vec<&str> = args.iter().map(|arg| if *arg == "MODEL" { &url } else { *arg }).collect();
+        run(&place, &args, &[]).is(2, "", &sentence);
+    }
+    let names: Vec<_> = fs::read_dir(place.path(".")).expect("directory").collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+/// The header arrives, and the connection is lost in the middle of the data.
+#[test]
+fn a_dropped_connection_leaves_nothing() {
+    let model = File::of(large());
+    let server = Server::new(move |request, wire| match request.range() {
+        Some((0, _)) => part(&model, request).send(wire),
+        _ => part(&model, request).cut(1000).send(wire),
+    });
+    let url = server.url("/m.safetensors");
+    let commands: [&[&str]; 4] = [
+        &["convert", &url, "out.safetensors"],
+        &["slice", &url, "m=", "-o", "out"],
+        &["split", &url, "-o", "out", "--max-size", "1MB"],
+        &["cat", &url, "m", "-o", "out.npy"],
+    ];
+    std::thread::scope(|scope| {
+        for args in commands {
+            scope.spawn(move || {
+                let place = Place::new();
+                let run = run(&place, args, &[]);
+                assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
+                assert!(run.err.contains("the connection failed"), "{run:?}");
+                let left: Vec<_> = fs::read_dir(place.path(".")).expect("directory").collect();
+                assert!(left.is_empty(), "{args:?}: {left:?}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_file_that_changes_is_an_error() {
+    let model = File::of(large());
+    let server = Server::new(move |request, wire| match request.range() {
+        Some((0, _)) => part(&model, request).send(wire),
+        _ => part(&model, request).set("ETag", "\"v2\"").send(wire),
+    });
+    let place = Place::new();
+    let run = run(&place, &["slice", &server.url("/m"), "m=", "-o", "out"], &[]);
+    assert!(run.code == Some(2) && run.err.contains("the file changed while it was read"), "{run:?}");
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn the_limit_of_a_header_can_be_changed() {
+    let spaces = " ".repeat(200_000);
+    let server = serve([("/m", file(format!("{{{}}}{spaces}", tensor("a", 0, 2)), b"ab"))]);
+    let (place, url) = (Place::new(), server.url("/m"));
+    let refused = run(&place, &["check", &url, "--max-header", "100000"], &[]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("the limit is 100000; --max-header"), "{refused:?}");
+    let before = server.requests().len();
+    assert_eq!(run(&place, &["--max-header", "300000", "check", &url], &[]).code, Some(0));
+    assert_eq!(server.requests().len() - before, 2);
+}
