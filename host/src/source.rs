@@ -119,6 +119,14 @@ impl Source {
         if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
+    /// The first bytes, at most this many: of a file whatever it contains, of a stream those that are stored.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn beginning(&mut self, most: u64) -> io::Result<Vec<u8>> {
+        self.read_up_to(0, most)
+    }
+
     /// The number of spaces at the end of the header.
     pub fn header_room(&mut self) -> Result<u64, NotRead> {
         let (end, mut room) = (self.header_end()?, 0);

@@ -567,9 +567,23 @@ fn an_input_shard_is_never_overwritten() {
 }
 
 #[test]
+fn dtypes_have_the_names_of_frameworks() {
+    let place = Place::new();
+    place.put("m", &model("F32", "[1]", &1.5_f32.to_le_bytes()));
+    for (name, dtype) in
+        [("half", "F16"), ("torch.bfloat16", "BF16"), ("float8_e4m3fn", "F8_E4M3"), ("double", "F64")]
+    {
+        let run = convert(&place, &["m", "o.safetensors", "--force", "--json", "--to", name]);
+        assert!(run.code == Some(0) && run.out.contains(&format!("\"to\":\"{dtype}\"")), "{run:?}");
+    }
+}
+
+#[test]
 fn unknown_dtypes_list_the_known_ones() {
     for (option, listed) in [
         ("--to=F31", "unknown dtype; use one of U8, I8, F8_E5M2, F8_E4M3"),
+        ("--to=flota32", "F64, I64, U64; did you mean \"float32\"?"),
+        ("--to=fp8", "ambiguous dtype; use F8_E4M3 or F8_E5M2"),
         ("--from-bits=BF17=x", "unknown dtype; use one of F8_E5M2, F8_E4M3"),
     ] {
         let run = convert(&Place::new(), &["m", "o.safetensors", option]);

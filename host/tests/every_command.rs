@@ -46,6 +46,8 @@ const CASES: &[Case] = &[
     makes("split", &["MODEL", "-o", "out", "--max-size", "3"], "out"),
     makes("emit", &["MODEL", "-o", "out"], "out"),
     makes("checkpoint", &["out", "MODEL"], "out"),
+    makes("checkpoint", &["MODEL", "-o", "out"], "out"),
+    makes("convert", &["MODEL", "-o", "out.npz"], "out.npz"),
     makes("report", &["MODEL", "-o", "out"], "out"),
     #[cfg(feature = "chips")]
     makes("flash", &["--chip", "nRF52840_xxAA", "--at", "0x80000", "MODEL", "-o", "out.bin"], "out.bin"),
@@ -159,6 +161,46 @@ fn invalid_models_are_reported_as_by_check() {
         }
     }
     assert_eq!(names(&place), before);
+}
+
+/// Each command that writes a file or a directory has `-o`.
+#[test]
+fn the_output_is_an_option() {
+    let makers = cases().into_iter().filter(|case| case.makes.is_some());
+    let names: std::collections::BTreeSet<&str> = makers.clone().map(|case| case.name).collect();
+    for name in names {
+        let mut outputs = makers.clone().filter(|case| case.name == name);
+        assert!(outputs.any(|case| case.args.contains(&"-o")), "{name}");
+    }
+}
+
+/// Each command that takes the name of a tensor suggests one.
+#[test]
+fn a_typo_in_a_name_gets_a_hint() {
+    let place = Place::new();
+    let model = file(format!("{{{},{}}}", tensor("fc1.weight", 0, 2), tensor("fc2.bias", 2, 5)), b"abcde");
+    place.put("m.safetensors", &model).put("order", b"fc1.wieght\n");
+    let m = "m.safetensors";
+    for args in [
+        &["cat", m, "fc1.wieght"][..],
+        &["slice", m, "fc1.wieght=", "-o", "out"],
+        &["slice", m, "fc1.wieght*=", "-o", "out"],
+        &["convert", m, "out.npz", "--to", "F16", "--only", "fc1.wieght"],
+        &["convert", m, "out.npz", "--from-bits", "F8_E4M3=fc1.wieght"],
+        &["pack", m, "-o", "out", "--only", "fc1.wieght"],
+        &["pack", m, "-o", "out", "--except", "fc1.wieght"],
+        &["pack", m, "-o", "out", "--rename", "fc1.wieght=w"],
+        &["pack", m, "-o", "out", "--rename", "fc1.wieght*=w*"],
+        &["pack", m, "-o", "out", "--rename-prefix", "fc1.wieght=w"],
+        &["pack", m, "-o", "out", "--order", "order"],
+        &["inspect", m, "--filter", "fc1.wieght"],
+        &["stats", m, "--only", "fc1.wieght"],
+    ] {
+        let run = place.run(args);
+        let has_hint = run.err.contains("did you mean \"fc1.weight\"?");
+        assert!(run.code == Some(2) && run.out.is_empty() && has_hint, "{args:?}: {run:?}");
+    }
+    assert!(!place.path("out").exists());
 }
 
 #[test]

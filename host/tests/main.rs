@@ -18,6 +18,7 @@ mod every_command;
 mod faults;
 mod fit;
 mod flash;
+mod foreign;
 mod hash;
 mod inspect;
 mod join;

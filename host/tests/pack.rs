@@ -303,12 +303,62 @@ fn a_header_with_space_is_edited_in_place() {
         assert_eq!(place.run_piped(refused, &sound()).code, Some(2), "{refused:?}");
     }
     let before = std::fs::read(place.path("m")).expect("a file");
-    for refused in [&["--only", "w*"][..], &["--order", "name"], &["--dry-run", "--set", "n=2"]] {
+    for refused in [&["--only", "w*"][..], &["--order", "name"]] {
         let run = place.run([&["pack", "m", "--in-place"], refused].concat());
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{refused:?}");
         assert!(run.err.contains("--in-place") && run.err.contains(refused[0]), "{run:?}");
     }
     assert_eq!(std::fs::read(place.path("m")).expect("a file"), before);
+}
+
+#[test]
+fn a_dry_run_says_whether_the_header_has_space() {
+    let place = place();
+    assert_eq!(place.run(["pack", "other", "-o", "m", "--header-room", "64"]).code, Some(0));
+    let text = "text=".to_owned() + &"x".repeat(1000);
+    for (edit, said, is_in_place) in [
+        ("n=1", "nothing written: the header has space for an edit in place", true),
+        (text.as_str(), "nothing written: no space in the header, so the file would be rewritten", false),
+    ] {
+        let edit = ["pack", "m", "--in-place", "--rename", "w.0=zero", "--set", edit];
+        let before = std::fs::read(place.path("m")).expect("a file");
+        let run = place.run(edit.iter().chain(&["--dry-run"]));
+        assert!(run.code == Some(0) && run.out.lines().next().expect("a line").ends_with(said), "{run:?}");
+        let run = place.run(edit.iter().chain(&["--dry-run", "--json"]));
+        let plan: Value = serde_json::from_str(&run.out).expect("JSON");
+        assert_eq!((&plan["written"], &plan["in_place"]), (&json!(false), &json!(is_in_place)));
+        assert_eq!(std::fs::read(place.path("m")).expect("a file"), before);
+        assert_eq!(std::fs::read_dir(place.path(".")).expect("a directory").count(), 3);
+        // The same as what it does then.
+        let made = place.run(edit.iter().chain(&["--json"]));
+        let made: Value = serde_json::from_str(&made.out).expect("JSON");
+        assert_eq!((&made["bytes"], &made["in_place"]), (&plan["bytes"], &plan["in_place"]));
+        let shown: Value = serde_json::from_str(&place.run(["inspect", "m", "--json"]).out).expect("JSON");
+        for row in plan["plan"].as_array().expect("a list") {
+            let name = row["name"].as_str().expect("a name");
+            assert_eq!(shown["tensors"][name]["data_offsets"], row["data_offsets"], "{name}");
+        }
+        place.put("m", &before);
+    }
+}
+
+#[test]
+fn many_tensors_are_renamed_by_a_pattern() {
+    let place = place();
+    let renamed = |edits: &[&str]| place.run([&["pack", "other", "-o", "new", "--force"], edits].concat());
+    assert_eq!(renamed(&["--rename", "w.*=layer.*.weight"]).code, Some(0));
+    assert_eq!(names(&place, "new"), ["layer.1.weight", "layer.0.weight"]);
+    // The exact name and the first pattern win.
+    let edits = ["--rename", "w.*=a.*", "--rename", "w.0=zero", "--rename", "*=b.*"];
+    assert_eq!(renamed(&edits).code, Some(0));
+    assert_eq!(names(&place, "new"), ["a.1", "zero"]);
+    renamed(&["--rename", "x.*=y.*"]).is(2, "", "other: no tensor \"x.*\" to rename\n");
+    let sentence = "other: \"y\" needs as many * as \"w.*\" to rename all that match, 0 given\n";
+    renamed(&["--rename", "w.*=y"]).is(2, "", sentence);
+    assert!(renamed(&["--rename", "*.*=x*x*", "--rename", "w.1=xwx0"]).err.contains("duplicate tensor name"));
+    place.put("m", &other());
+    assert_eq!(place.run(["pack", "m", "--in-place", "--rename", "w.*=v.*"]).code, Some(0));
+    assert_eq!(names(&place, "m"), ["v.0", "v.1"]);
 }
 
 /// An edit in place invalidates the length of the header until the new header is complete, and keeps both
@@ -328,6 +378,9 @@ fn a_half_written_header_is_reported_and_repaired() {
     for command in ["check", "inspect", "hash"] {
         place.run([command, "m"]).is(2, "", torn);
     }
+    let torn_file = std::fs::read(place.path("m")).expect("a file");
+    place.run(["pack", "--in-place", "--dry-run", "m"]).is(2, "", torn);
+    assert!(std::fs::read(place.path("m")).is_ok_and(|now| now == torn_file));
     let run = place.run(["pack", "--in-place", "m"]);
     let done = format!("m: 2 tensors, {} bytes, edited in place\n", old.len());
     run.is(0, &done, "m: restored the header after an interrupted edit\n");

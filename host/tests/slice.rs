@@ -1,7 +1,7 @@
 //! `safetensors slice`: its output and its errors.
 #![cfg(unix)]
 
-use crate::support::{Place, file, sound};
+use crate::support::{Place, file, sound, tensor};
 use std::fs;
 
 /// A table of 3 by 4 numbers, a scalar, and metadata.
@@ -61,6 +61,28 @@ fn several_slices_at_once() {
     );
     run.is(0, &line, "");
     assert_eq!(data(&place, "part"), [12, 13, 0, 1]);
+}
+
+#[test]
+fn a_glob_takes_every_match() {
+    let place = Place::new();
+    let named = |name: &str, at: u8| tensor(name, u64::from(at), u64::from(at) + 3);
+    let header = [named("a.w", 0), named("a.b", 3), named("c.w", 6), named("x[1]", 9)].join(",");
+    place.put("m", &file(format!("{{{header}}}"), &(0..12).collect::<Vec<u8>>()));
+    let run = place.run(["slice", "m", "*.w=:2", "a.b=-1", "-o", "part"]);
+    assert!(run.code == Some(0) && run.out.starts_with("part: 3 tensors, "), "{run:?}");
+    assert_eq!(data(&place, "part"), [5, 0, 1, 6, 7]);
+    // A name that looks like a glob.
+    assert_eq!(place.run(["slice", "m", "x[1]=0", "-o", "part", "--force"]).code, Some(0));
+    assert_eq!(data(&place, "part"), [9]);
+    for (slices, error) in [
+        (["a.?=", "*.w="], "safetensors: tensor \"a.w\" is given twice\n"),
+        (["d.*=", "a.w="], "m: no tensor matches \"d.*\"\n"),
+        (["a*=:2", "c.w=5"], "m: tensor \"c.w\": index 5 is out of range for axis 0 of size 3\n"),
+    ] {
+        place.run([&["slice", "m", "-o", "other"], &slices[..]].concat()).is(2, "", error);
+    }
+    assert!(!place.path("other").exists());
 }
 
 #[test]

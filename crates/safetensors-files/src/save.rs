@@ -12,7 +12,7 @@ use core::ops::ControlFlow;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a model was saved.
 ///
@@ -23,6 +23,18 @@ pub enum SaveMethod {
     InPlace,
     /// A new file was written, with the data of the old files, and replaced the file at the path.
     Copied,
+}
+
+/// An edit in place that has not begun.
+struct InPlace<'s> {
+    source: &'s Source,
+    resolved: PathBuf,
+    /// The path of the undo file.
+    undo: PathBuf,
+    /// The model, open for writing.
+    file: Box<dyn Handle>,
+    /// The new header, with the 8 bytes of its length.
+    new: Vec<u8>,
 }
 
 /// The number of bytes of a tensor read at once.
@@ -59,6 +71,41 @@ impl ModelEditor {
     /// has the new header.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
         self.save_on(&System, path.as_ref())
+    }
+
+    /// Returns how [`save`](Self::save) would save the model at `path` now. Writes nothing.
+    ///
+    /// ```
+    /// use safetensors_files::{ModelEditor, SaveMethod};
+    /// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+    /// # use safetensors_files::write_file;
+    /// # let directory = std::env::temp_dir().join(format!("save-method-{}", std::process::id()));
+    /// # std::fs::create_dir(&directory)?;
+    /// # let path = directory.join("m");
+    /// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
+    /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
+    ///
+    /// let mut model = ModelEditor::open(&path)?;
+    /// assert_eq!(model.save_method(&path)?, SaveMethod::InPlace);
+    /// model.set_metadata("text", "longer than the space at the end of the header".repeat(9));
+    /// assert_eq!(model.save_method(&path)?, SaveMethod::Copied);
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`save`](Self::save), as far as they are known before something is written.
+    pub fn save_method(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
+        let (disk, path) = (&System, path.as_ref());
+        match self.plan_in_place(disk, path).map_err(|kind| kind.of(path))? {
+            Some(plan) => match undo::is_taken(disk, &plan.undo).map_err(|kind| kind.of(path))? {
+                true => Ok(SaveMethod::Copied),
+                false => {
+                    plan.source.check_unchanged().map_err(|kind| kind.of(path)).map(|_| SaveMethod::InPlace)
+                }
+            },
+            None => self.check_sources(disk, path).map(|()| SaveMethod::Copied),
+        }
     }
 
     /// Saves the model as [`save`](Self::save) does, and reports the progress of long copies. `watch` is
@@ -124,16 +171,8 @@ impl ModelEditor {
 
     /// Saves in place if possible. Returns whether it was.
     fn save_in_place(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<bool, EditErrorKind> {
-        let [source] = &self.sources[..] else { return Ok(false) };
-        let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
-        let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
-        let Some(undo) = Undo::path_beside(&resolved) else { return Ok(false) };
-        if !is_whole || self.needs_copy() || resolved != source.resolved {
-            return Ok(false);
-        }
-        // A file that may not be written is not replaced either.
-        let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
-        let Some(mut new) = self.new_header_for(source)? else { return Ok(false) };
+        let Some(plan) = self.plan_in_place(disk, path)? else { return Ok(false) };
+        let InPlace { source, resolved, undo, file, mut new } = plan;
         if self.has_sum {
             embed(&mut new, &*source.file, watch)?;
         }
@@ -153,6 +192,21 @@ impl ModelEditor {
             undo::overwrite(&edit, disk, (&resolved, &undo), &*file)?;
         }
         Ok(true)
+    }
+
+    /// Returns what an edit in place needs, or `None` if the model must be copied.
+    fn plan_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<Option<InPlace<'_>>, EditErrorKind> {
+        let [source] = &self.sources[..] else { return Ok(None) };
+        let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
+        let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
+        let Some(undo) = Undo::path_beside(&resolved) else { return Ok(None) };
+        if !is_whole || self.needs_copy() || resolved != source.resolved {
+            return Ok(None);
+        }
+        // A file that may not be written is not replaced either.
+        let file = disk.open(&resolved, true).map_err(|error| EditErrorKind::system("write", error))?;
+        let new = self.new_header_for(source)?;
+        Ok(new.map(|new| InPlace { source, resolved, undo, file, new }))
     }
 
     /// Returns the new header, with the 8 bytes of its length, padded to the length of the source's header,

@@ -17,13 +17,17 @@ use std::path::PathBuf;
 /// invalid, 2 if a file cannot be read or written. On failure, an existing checkpoint is unchanged.
 #[derive(clap::Args)]
 pub struct Checkpoint {
-    /// Checkpoint directory to create
+    /// Checkpoint directory to create; with -o, the first model
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    first: PathBuf,
 
     /// Models to copy
-    #[arg(required = true, value_name = "MODEL")]
+    #[arg(required_unless_present = "output", value_name = "MODEL")]
     models: Vec<PathBuf>,
+
+    /// Checkpoint directory to create; then all other paths are models
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
 
     /// Copy another file too (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -44,8 +48,12 @@ impl Run for Checkpoint {
     }
 
     fn run(self) -> Outcome {
-        let written = Contents::open(&self.models, &self.also)?.write(&self.folder, self.force)?;
-        let folder = self.folder.to_string_lossy();
+        let (mut folder, mut models) = (self.first, self.models);
+        if let Some(output) = self.output {
+            models.insert(0, std::mem::replace(&mut folder, output));
+        }
+        let written = Contents::open(&models, &self.also)?.write(&folder, self.force)?;
+        let folder = folder.to_string_lossy();
         let text = if self.json {
             let file =
                 |(name, bytes): (String, u64)| Object::new().text("file", &name).number("bytes", bytes).end();

@@ -37,7 +37,8 @@ pub struct Convert {
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// Cast floating-point tensors to F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer dtype such as U8
+    /// Cast floating-point tensors to F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer dtype such as U8;
+    /// names such as float16, half and torch.bfloat16 are known, too
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     to: Option<Dtype>,
 

@@ -64,11 +64,11 @@ pub struct Pack {
     /// Edit names and metadata in the only input file; writes just the header if it has space, otherwise the
     /// entire file; also repairs an interrupted edit
     #[arg(long, conflicts_with_all = [
-        "output", "order", "align", "align_all", "header_room", "only", "except", "prefer", "dry_run",
+        "output", "order", "align", "align_all", "header_room", "only", "except", "prefer",
     ])]
     in_place: bool,
 
-    /// Show what would be written, and write nothing
+    /// Show what would be written, and write nothing; with --in-place, whether the header has space
     #[arg(long)]
     dry_run: bool,
 
@@ -104,7 +104,9 @@ impl Run for Pack {
         match &self.inputs[..] {
             [only] if self.in_place => {
                 check_output(only)?;
-                repair(only)?;
+                if !self.dry_run {
+                    repair(only)?;
+                }
                 self.keeps_its_index(only)?;
             }
             inputs => reject_partial_models(inputs, self.output.as_deref())?,
@@ -120,15 +122,19 @@ impl Run for Pack {
         self.order.apply(&mut contents)?;
         let output = self.target();
         let (bytes, lines) = plan(&contents, layout, output)?;
-        let done = Done { command: &self, lines: &lines, bytes, padding: contents.padding };
-        if self.dry_run {
-            return done.tell(None);
-        }
-        if self.in_place {
-            return done.tell(Some(self.edit_in_place(output)?));
-        }
-        self.make(&contents, layout, &models)?;
-        done.tell(Some(SaveMethod::Copied))
+        let saved = match (self.in_place, self.dry_run) {
+            (true, dry_run) => {
+                let editor = self.editor(output)?;
+                Some(if dry_run { editor.save_method(output)? } else { save(&editor, output)? })
+            }
+            (false, true) => None,
+            (false, false) => {
+                self.make(&contents, layout, &models)?;
+                Some(SaveMethod::Copied)
+            }
+        };
+        let lines = if saved == Some(SaveMethod::InPlace) { contents.lines_in_place() } else { lines };
+        Done { command: &self, lines: &lines, bytes, padding: contents.padding, saved }.tell()
     }
 }
 
@@ -177,7 +183,8 @@ impl Pack {
         product.finish()
     }
 
-    fn edit_in_place(&self, path: &Path) -> Result<SaveMethod, Complaint> {
+    /// The only input with all edits, which are not saved yet.
+    fn editor(&self, path: &Path) -> Result<ModelEditor, Complaint> {
         if is_sharded(path) || !path.is_file() {
             return Err(Complaint::usage(
                 "--in-place needs a single file, not a sharded model or standard input",
@@ -191,13 +198,18 @@ impl Pack {
         editor.remove_metadata(KEY);
         self.edits.unset.iter().for_each(|key| drop(editor.remove_metadata(key)));
         self.edits.set.iter().for_each(|(key, value)| editor.set_metadata(key, value));
-        let mut work = None;
-        let saved = editor.save_watched(path, &mut |done, total| {
-            let work = work.get_or_insert_with(|| Work::new("packing", total));
-            if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        Ok(saved)
+        Ok(editor)
     }
+}
+
+/// Saves an edited model, with a progress bar if it is copied.
+fn save(editor: &ModelEditor, path: &Path) -> Result<SaveMethod, Complaint> {
+    let mut work = None;
+    let saved = editor.save_watched(path, &mut |done, total| {
+        let work = work.get_or_insert_with(|| Work::new("packing", total));
+        if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(saved)
 }
 
 /// Waits for an edit in place that is writing the header, or restores the old header after an interrupted
@@ -218,50 +230,64 @@ struct Done<'d> {
     bytes: u64,
     /// Padding of the inputs.
     padding: Padding,
+    /// How it was saved, or would be; None if this is not known before.
+    saved: Option<SaveMethod>,
 }
 
 impl Done<'_> {
-    fn tell(&self, saved: Option<SaveMethod>) -> Outcome {
+    fn tell(&self) -> Outcome {
         match self.command.output.as_deref() {
             // The file went to standard output.
             Some(output) if output.as_os_str() == "-" && !self.command.dry_run => {
                 self.padding.print(&mut io::stderr())?;
             }
-            _ if self.command.json => self.print_json(saved)?,
-            _ => self.print(saved)?,
+            _ if self.command.json => self.print_json()?,
+            _ => self.print()?,
         }
         Ok(Exit::Good)
     }
 
+    fn is_in_place(&self) -> bool {
+        self.saved == Some(SaveMethod::InPlace)
+    }
+
     /// After an edit in place the header can have more space than it needs.
-    fn file_len(&self, saved: Option<SaveMethod>) -> u64 {
+    fn file_len(&self) -> u64 {
+        let is_there = !self.command.dry_run || self.is_in_place();
         let on_disk = || std::fs::metadata(self.command.target()).ok().map(|there| there.len());
-        saved.and_then(|_| on_disk()).unwrap_or(self.bytes)
+        is_there.then(on_disk).flatten().unwrap_or(self.bytes)
     }
 
     /// An edit in place keeps the padding.
-    fn left_out(&self, saved: Option<SaveMethod>) -> Padding {
-        if saved == Some(SaveMethod::InPlace) { Padding::default() } else { self.padding }
+    fn left_out(&self) -> Padding {
+        if self.is_in_place() { Padding::default() } else { self.padding }
     }
 
-    fn print(&self, saved: Option<SaveMethod>) -> Result<(), Complaint> {
+    fn print(&self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
+        let Pack { dry_run, in_place, .. } = *self.command;
         let tensors = numbered(self.lines.len() as u64, "tensor");
-        let how = match saved {
-            None => ", nothing written",
-            Some(SaveMethod::InPlace) => ", edited in place",
-            Some(SaveMethod::Copied) if self.command.in_place => ", rewritten: no space in the header",
-            Some(SaveMethod::Copied) => "",
+        let how = match (dry_run, self.saved) {
+            (false, Some(SaveMethod::InPlace)) => ", edited in place",
+            (false, _) if in_place => ", rewritten: no space in the header",
+            (false, _) => "",
+            (true, Some(SaveMethod::InPlace)) => {
+                ", nothing written: the header has space for an edit in place"
+            }
+            (true, _) if in_place => {
+                ", nothing written: no space in the header, so the file would be rewritten"
+            }
+            (true, _) => ", nothing written",
         };
         let target = match self.command.output {
-            None if !self.command.in_place => String::new(),
+            None if !in_place => String::new(),
             _ => format!("{}: ", shown_text(&self.command.target().to_string_lossy())),
         };
-        writeln!(out, "{target}{tensors}, {} bytes{how}", self.file_len(saved))?;
-        if saved.is_none() {
+        writeln!(out, "{target}{tensors}, {} bytes{how}", self.file_len())?;
+        if dry_run {
             self.table().print(&mut out)?;
         }
-        self.left_out(saved).print(&mut out)?;
+        self.left_out().print(&mut out)?;
         Ok(out.flush()?)
     }
 
@@ -298,18 +324,17 @@ impl Done<'_> {
         table
     }
 
-    fn print_json(&self, saved: Option<SaveMethod>) -> Result<(), Complaint> {
+    fn print_json(&self) -> Result<(), Complaint> {
         let object = Object::new().flag("ok", true);
         let output = json::quoted(&self.command.target().to_string_lossy());
         let is_none = self.command.output.is_none() && !self.command.in_place;
         let object = object.raw("output", if is_none { "null" } else { &output });
-        let object = object.number("tensors", self.lines.len() as u64).number("bytes", self.file_len(saved));
-        let object = object.number("padding_left_out", self.left_out(saved).tensors);
-        let object =
-            object.flag("written", saved.is_some()).flag("in_place", saved == Some(SaveMethod::InPlace));
-        let object = match saved {
-            None => object.raw("plan", &json::array(self.lines.iter().map(line))),
-            Some(_) => object,
+        let object = object.number("tensors", self.lines.len() as u64).number("bytes", self.file_len());
+        let object = object.number("padding_left_out", self.left_out().tensors);
+        let object = object.flag("written", !self.command.dry_run).flag("in_place", self.is_in_place());
+        let object = match self.command.dry_run {
+            true => object.raw("plan", &json::array(self.lines.iter().map(line))),
+            false => object,
         };
         writeln!(io::stdout(), "{}", object.end())?;
         Ok(())

@@ -8,10 +8,12 @@ use crate::json::{self, Object};
 use crate::model::Model;
 use crate::new_model::NewModel;
 use crate::overwrite::check_not_in_model;
+use crate::selection::Choice;
 use crate::sliced::Sliced;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::TensorSpec;
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -26,7 +28,8 @@ pub struct Slice {
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// Tensor and slice in numpy notation, such as `fc1.weight=0:10,::2`; `TENSOR=` takes the whole tensor
+    /// Tensor and slice in numpy notation, such as `fc1.weight=0:10,::2`; `TENSOR=` takes the whole tensor;
+    /// TENSOR may be a glob, with * and ?
     #[arg(required = true, value_name = "TENSOR=SPEC")]
     slices: Vec<String>,
 
@@ -44,9 +47,7 @@ impl Run for Slice {
         self.new.check(Some(&self.model))?;
         let model = Model::open(&self.model)?;
         check_not_in_model(&model, &self.new.output)?;
-        let slices: Result<Vec<_>, _> =
-            asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
-        let slices = slices?;
+        let slices = slices(&model, &asked)?;
         let bytes = self.write(&model, &slices)?;
         match self.new.is_file() {
             // The file went to standard output.
@@ -58,21 +59,46 @@ impl Run for Slice {
     }
 }
 
+fn split(slice: &str) -> Result<(&str, &str), Complaint> {
+    slice.rsplit_once('=').ok_or_else(|| {
+        let sentence = format!("{} has no `=`; use TENSOR= for a whole tensor", quoted(slice));
+        Complaint::usage(sentence)
+    })
+}
+
+/// The slices of all tensors that are named, or match a glob.
+///
+/// # Errors
+/// No tensor has this name or matches; two arguments take the same tensor; there is no such slice of one.
+fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>>, Complaint> {
+    let (mut slices, mut seen): (Vec<Sliced<'_>>, _) = (Vec::new(), HashSet::new());
+    for (name, spec) in asked {
+        // A name may look like a glob.
+        let is_glob = name.contains(['*', '?', '[']) && model.find(name).is_none();
+        let first = slices.len();
+        if is_glob {
+            let choice = [(*name).to_owned()];
+            let choice = Choice { only: &choice, except: &[] };
+            let (tensors, _) = model.without_padding()?;
+            let about = |sentence| Complaint::about(model.path(), sentence);
+            choice.check(|| tensors.iter().map(|tensor| tensor.name())).map_err(about)?;
+            for tensor in tensors.iter().filter(|tensor| choice.takes(tensor.name())) {
+                slices.push(Sliced::of(model, tensor.name(), spec)?);
+            }
+        } else {
+            slices.push(Sliced::of(model, name, spec)?);
+        }
+        if let Some(again) = slices[first..].iter().find(|slice| !seen.insert(slice.name())) {
+            return Err(Complaint::usage(format!("tensor {} is given twice", quoted(again.name()))));
+        }
+    }
+    Ok(slices)
+}
+
 impl Slice {
     /// Splits arguments into names and slices. A name may contain `=`, a slice cannot.
     fn asked(&self) -> Result<Vec<(&str, &str)>, Complaint> {
-        let mut asked: Vec<(&str, &str)> = Vec::new();
-        for slice in &self.slices {
-            let Some((name, spec)) = slice.rsplit_once('=') else {
-                let sentence = format!("{} has no `=`; use TENSOR= for a whole tensor", quoted(slice));
-                return Err(Complaint::usage(sentence));
-            };
-            if asked.iter().any(|(other, _)| *other == name) {
-                return Err(Complaint::usage(format!("tensor {} is given twice", quoted(name))));
-            }
-            asked.push((name, spec));
-        }
-        Ok(asked)
+        self.slices.iter().map(|slice| split(slice)).collect()
     }
 
     /// Writes the file and returns its length.

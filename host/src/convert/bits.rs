@@ -1,6 +1,7 @@
 //! Integers that hold the bits of dtypes that numpy lacks.
 
 use super::input::{Array, Input};
+use super::names::dtype_named;
 use crate::complaint::Complaint;
 use crate::conform::matches;
 use crate::text::{did_you_mean, quoted};
@@ -31,17 +32,6 @@ impl FromStr for FromBits {
             false => Ok(Self { dtype, glob }),
         }
     }
-}
-
-/// The dtype of this name, in any case.
-///
-/// # Errors
-/// There is none; the sentence lists those that the option takes.
-pub fn dtype_named(name: &str, is_taken: impl Fn(Dtype) -> bool) -> Result<Dtype, String> {
-    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| {
-        let taken = Dtype::ALL.iter().filter(|dtype| is_taken(**dtype)).map(|dtype| dtype.name());
-        format!("unknown dtype; use one of {}", taken.collect::<Vec<_>>().join(", "))
-    })
 }
 
 impl FromBits {

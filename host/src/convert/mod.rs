@@ -5,12 +5,14 @@ mod bits;
 mod change;
 mod input;
 mod kind;
+mod names;
 mod output;
 mod plan;
 
-pub use bits::{FromBits, dtype_named, read_bits};
+pub use bits::{FromBits, read_bits};
 pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;
+pub use names::dtype_named;
 pub use output::{Output, write};
 pub use plan::{Change, Options, Plan, Planned, Reason, Scale};

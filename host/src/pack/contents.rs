@@ -1,5 +1,6 @@
 //! The contents of a new model before anything is written.
 
+use super::write::Line;
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_text};
@@ -67,6 +68,14 @@ impl<'m> Contents<'m> {
     /// The current names of all tensors.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// The tensors with their ranges in the only input, whose order an edit in place keeps.
+    pub fn lines_in_place(&self) -> Vec<Line<'_, 'm>> {
+        let ranges = self.entries.iter().map(|entry| (Some(entry), entry.tensor.begin(), entry.tensor.end()));
+        let mut lines: Vec<_> = ranges.collect();
+        lines.sort_by_key(|(_, begin, end)| (*begin, *end));
+        lines
     }
 
     /// The bytes of all tensors.

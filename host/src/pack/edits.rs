@@ -1,6 +1,7 @@
 //! Selecting and renaming tensors, and editing metadata.
 
 use super::contents::Contents;
+use super::pattern::{fits, renamed};
 use crate::complaint::Complaint;
 use crate::selection::Choice;
 use crate::text::{did_you_mean, quoted};
@@ -17,7 +18,7 @@ pub struct Edits {
     #[arg(long, value_name = "GLOB")]
     pub except: Vec<String>,
 
-    /// Rename the tensor OLD to NEW (repeatable)
+    /// Rename the tensor OLD to NEW (repeatable); with `*` in both, all that match: `h.*.w=layer.*.w`
     #[arg(long, value_name = "OLD=NEW", value_parser = pair)]
     pub rename: Vec<(String, String)>,
 
@@ -65,14 +66,24 @@ impl Edits {
     }
 
     fn rename(&self, contents: &mut Contents<'_>) -> Result<(), String> {
-        let mut renames = self.rename.iter().map(|(old, _)| old);
-        if let Some(old) = renames.find(|old| !contents.names().any(|name| name == *old)) {
-            let hint = did_you_mean(old, contents.names());
-            return Err(format!("no tensor {} to rename{hint}", quoted(old)));
+        for (old, new) in &self.rename {
+            let is_exact = contents.names().any(|name| name == old);
+            if !is_exact && !contents.names().any(|name| fits(old, name)) {
+                let hint = did_you_mean(old, contents.names());
+                return Err(format!("no tensor {} to rename{hint}", quoted(old)));
+            }
+            let stars = |text: &str| text.matches('*').count();
+            if !is_exact && stars(old) != stars(new) {
+                let (old, new, given) = (quoted(old), quoted(new), stars(new));
+                return Err(format!(
+                    "{new} needs as many * as {old} to rename all that match, {given} given"
+                ));
+            }
         }
         let mut prefixes = self.rename_prefix.iter().map(|(old, _)| old);
         if let Some(old) = prefixes.find(|old| !contents.names().any(|name| name.starts_with(*old))) {
-            return Err(format!("no tensor name begins with {}", quoted(old)));
+            let hint = did_you_mean(old, contents.names());
+            return Err(format!("no tensor name begins with {}{hint}", quoted(old)));
         }
         for entry in &mut contents.entries {
             let new = self.new_name(&entry.name);
@@ -95,10 +106,11 @@ impl Edits {
     /// Applies all renames at once: a rename never sees the result of another.
     pub fn new_name(&self, name: &str) -> String {
         let whole = self.rename.iter().find(|(old, _)| old == name).map(|(_, new)| new.clone());
+        let like = || self.rename.iter().find_map(|(old, new)| renamed(old, new, name));
         let mut prefixes = self.rename_prefix.iter();
-        let begun =
-            prefixes.find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old.as_str())?)));
-        whole.or(begun).unwrap_or_else(|| name.to_owned())
+        let mut begun =
+            || prefixes.find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old.as_str())?)));
+        whole.or_else(like).or_else(&mut begun).unwrap_or_else(|| name.to_owned())
     }
 
     fn edit_metadata(&self, contents: &mut Contents<'_>) -> Result<(), String> {

@@ -4,6 +4,7 @@ mod contents;
 mod edits;
 mod fresh;
 mod order;
+mod pattern;
 mod write;
 
 pub use contents::{Contents, Prefer};

@@ -1,0 +1,128 @@
+//! Files of other formats, given as models: one sentence says what they look like and what to do.
+#![cfg(unix)]
+
+use crate::support::{Place, file, sound};
+use serde_json::Value;
+
+/// The first bytes of a zip archive with this entry.
+fn zip(name: &str) -> Vec<u8> {
+    let len = u16::try_from(name.len()).expect("a short name").to_le_bytes();
+    let mut bytes = b"PK\x03\x04\x14\0\0\0\x08\0".to_vec();
+    bytes.resize(26, 0);
+    [bytes, len.to_vec(), vec![0, 0], name.as_bytes().to_vec(), vec![7; 50]].concat()
+}
+
+/// A file, and a part of what is said about it: what it is, and what to do.
+fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
+    let config = b"{\n  \"architectures\": [\"BertModel\"], \"hidden_size\": 384\n}\n";
+    let index = b"{\"metadata\": {\"total_size\": 5}, \"weight_map\": {\"a\": \"m.safetensors\"}}";
+    let pickle = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
+    let short_gzip = [&b"\x1F\x8B\x08\0\0\0\0\0\0\x03"[..], &[7; 100]].concat();
+    let list: [(&[u8], _, _); 29] = [
+        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS", "`git lfs pull`"),
+        (b"<!DOCTYPE html>\n", "an HTML page", "download"),
+        (b"<HTML>\n<head>", "an HTML page", "download"),
+        (b"\n\n<!doctype html><title>Sign in</title>", "an HTML page", "download"),
+        (b"<?xml version='1.0'?><Error><Code>AccessDenied", "an XML text", "download"),
+        (config, "the config of a model in JSON", "beside it"),
+        (b"\xEF\xBB\xBF{ \"model_type\": \"bert\" }", "the config of a model in JSON", "beside it"),
+        (b"{\"peft_type\": \"LORA\", \"r\": 8}", "the config of a model in JSON", "beside it"),
+        (index, "the index of a sharded model", ".safetensors.index.json"),
+        (b"{\"version\": \"1.0\", \"truncation\": null}", "a JSON text", ".safetensors.index.json"),
+        (b"{}", "a JSON text", ".safetensors"),
+        (&zip("archive/data.pkl"), "a model of PyTorch", "safetensors.torch.save_file"),
+        (&zip("a.npy"), "a zip archive of numpy", "`safetensors convert`"),
+        (&zip("config.json"), "a zip archive", ".npz"),
+        (b"PK\x03\x04\x14\0\0\0\x08\0", "a zip archive", ".npz"),
+        (pickle, "a pickle", "safetensors.torch.save_file"),
+        (b"\x80\x03}q\0(X\x01\0\0\0aq", "a pickle", "safetensors.torch.save_file"),
+        (b"\x80\x04\x95\x10\0\0\0\0\0\0\0}\x94.", "a pickle", "safetensors.torch.save_file"),
+        (b"\x80\x05\x95\x10\0\0\0\0\0\0\0}\x94.", "a pickle", "safetensors.torch.save_file"),
+        (b"\x93NUMPY\x01\0v\0{'descr'", "an array of numpy", "`safetensors convert`"),
+        (b"GGUF\x03\0\0\0\0\0", "a GGUF file", "from which it was converted"),
+        (b"\x08\x07\x12\x07pytorch\x1A\x052.1.0", "an ONNX file", "safetensors.numpy.save_file"),
+        (b"\x08\x09:\x87\x01\n\x10\n\x01x", "an ONNX file", "safetensors.numpy.save_file"),
+        (b"\x1C\0\0\0TFL3\x14\0 \0", "a TFLite file", "from which it was converted"),
+        (b"\x1F\x8B\x08\x08\x12\x34\x56\x78\0\x03", "a file compressed with gzip", "`gunzip`"),
+        (&short_gzip, "a file compressed with gzip", "`gunzip`"),
+        (b"\x28\xB5\x2F\xFD\x04\x88\x41\0\0", "a file compressed with Zstandard", "`zstd -d`"),
+        (b"\x89HDF\r\n\x1A\n\0", "an HDF5 file", "h5py"),
+        (b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR", "a PNG image", "give a safetensors file"),
+    ];
+    list.into_iter().map(|(contents, what, advice)| (contents.to_vec(), what, advice)).collect()
+}
+
+#[test]
+fn files_of_other_formats_are_named() {
+    let place = Place::new();
+    for (contents, what, advice) in formats() {
+        let run = place.put("m", &contents).run(["check", "m"]);
+        let hint = run.out.lines().last().unwrap_or("").trim_start();
+        assert!(run.code == Some(1) && run.out.ends_with(&format!("\n    {hint}\n")), "{run:?}");
+        let begins = hint.starts_with(&format!("it looks like {what}"));
+        assert!(begins && hint.contains(": ") && hint.contains(advice), "{hint}");
+        let line: Value = serde_json::from_str(&place.run(["check", "--json", "m"]).out).expect("JSON");
+        assert_eq!(line["hint"], hint);
+        assert_eq!(place.run(["inspect", "m"]).out, run.out);
+    }
+}
+
+/// Only its first 8 bytes have been read then.
+#[test]
+fn pipes_of_other_formats_are_named() {
+    let place = Place::new();
+    for (contents, ..) in formats() {
+        // Text that begins with spaces is not recognised by so little of it.
+        if contents.len() < 8 || contents.starts_with(b"\n") {
+            continue;
+        }
+        let piped = place.run_piped(["check", "-"], &contents);
+        assert!(piped.code == Some(1) && piped.out.contains("\n    it looks like"), "{piped:?}");
+    }
+}
+
+/// `invalid_models_are_reported_as_by_check` compares all other commands.
+#[test]
+fn commands_that_read_models_in_their_own_way_name_them() {
+    let place = Place::new();
+    place.put("m", &zip("archive/data.pkl")).put("sound", &sound());
+    for args in [
+        &["decode", "m"][..],
+        &["hash", "--tensors", "m"],
+        &["join", "m", "-o", "out"],
+        &["pack", "m", "--in-place", "--set", "a=b"],
+        &["check", "--finite", "m"],
+        &["inspect", "--tree", "m"],
+        &["pack", "sound", "m", "-o", "out"],
+    ] {
+        let run = place.run(args);
+        let said = format!("{}{}", run.out, run.err);
+        assert!(
+            run.code == Some(1) && said.contains("it looks like a model of PyTorch"),
+            "{args:?}: {run:?}"
+        );
+    }
+    assert!(!place.path("out").exists());
+}
+
+/// A shard may be of another format, too.
+#[test]
+fn a_shard_of_another_format_is_named() {
+    let place = Place::new();
+    place.put("m.index.json", br#"{"metadata":{},"weight_map":{"a":"m.bin"}}"#);
+    place.put("m.bin", &zip("archive/data.pkl"));
+    let run = place.run(["inspect", "m.index.json"]);
+    assert!(run.code == Some(1) && run.err.contains("it looks like a model of PyTorch"), "{run:?}");
+}
+
+/// The length of a valid header may consist of the first bytes of another format.
+#[test]
+fn nothing_is_said_about_valid_files() {
+    let place = Place::new();
+    for first in [&b"\x80\x02\0\0\0\0\0\0"[..], b"\x1F\x8B\x08\0\0\0\0\0", b"\x08\x07\x12\0\0\0\0\0"] {
+        let len = u64::from_le_bytes(first.try_into().expect("8 bytes"));
+        let header = format!("{{}}{}", " ".repeat(usize::try_from(len).expect("a length") - 2));
+        let run = place.put("m", &file(header, b"")).run(["check", "m"]);
+        assert!(run.code == Some(0) && run.out.lines().count() == 1, "{run:?}");
+    }
+}
