@@ -247,8 +247,9 @@ impl<'a> FileWriter<'a> {
     /// Syncs the file and atomically replaces the file at the path.
     ///
     /// # Errors
-    /// Those of [`check_complete`](Self::check_complete) and of the system. Then the old file is unchanged, unless only the last step failed, the sync of the directory: then the new file is there,
-    /// but a power cut may restore the old one.
+    /// Those of [`check_complete`](Self::check_complete) and of the system. Then the old file is unchanged,
+    /// unless only the last step failed, the sync of the directory: then the new file is there, but a power
+    /// cut may restore the old one.
     pub fn finish(self) -> Result<(), EditError> {
         self.finish_if(|| Ok(()))
     }
