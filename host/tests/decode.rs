@@ -1,6 +1,6 @@
 //! `safetensors decode`, the conformance runner protocol.
 
-use crate::support::{Place, Run, file, tensor};
+use crate::support::{Place, Run, file, sound, tensor};
 use serde_json::{Value, json};
 
 fn decode(contents: &[u8]) -> Run {
@@ -126,4 +126,24 @@ fn a_file_argument_is_read() {
     place.put("m", &file("{}", b""));
     place.run(["decode", "m"]).is(0, "{\"tensors\":{},\"metadata\":null}\n", "");
     place.run(["decode", "gone"]).is(2, "", "gone: cannot be read: no such file or directory\n");
+}
+
+/// `git diff` compares these texts: see the page of `diff`.
+#[test]
+fn the_text_depends_on_the_contents_alone() {
+    let place = Place::new();
+    let text = |name: &str| place.run(["decode", name]).out;
+    let mut changed = sound();
+    place.put("a", &changed).put("b", &changed);
+    assert_eq!(text("a"), text("b"));
+    *changed.last_mut().expect("a byte") += 1;
+    place.put("b", &changed);
+    let (old, new) = (text("a"), text("b"));
+    let lines = |text: &str| text.split("},").map(str::to_owned).collect::<Vec<_>>();
+    let (old, new) = (lines(&old), lines(&new));
+    let differing: Vec<_> = old.iter().zip(&new).filter(|(old, new)| old != new).collect();
+    assert!(old.len() == new.len() && differing.len() == 1, "{old:?} {new:?}");
+    assert!(differing[0].0.starts_with("\"b\":"), "{differing:?}");
+    assert_eq!(place.run(["pack", "b", "--in-place", "--set", "k=v"]).code, Some(0));
+    assert!(text("b").contains(r#""metadata":{"k":"v"}"#), "{}", text("b"));
 }

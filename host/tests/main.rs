@@ -23,6 +23,7 @@ mod hash;
 mod inspect;
 mod join;
 mod lint;
+mod man;
 mod numpy;
 mod pack;
 mod pages;

@@ -17,6 +17,7 @@ mod hash;
 mod inspect;
 mod join;
 mod lint;
+mod man;
 mod pack;
 mod quant;
 mod report;
@@ -61,6 +62,7 @@ pub enum Command {
     #[cfg(not(feature = "chips"))]
     Flash(without_chips::WithoutChips),
     Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Command {
@@ -87,6 +89,7 @@ impl Command {
             Self::Fit(fit) => end(fit),
             Self::Flash(flash) => end(flash),
             Self::Completions(completions) => end(completions),
+            Self::Man(man) => end(man),
         }
     }
 }
