@@ -255,7 +255,7 @@ fn note(is_same_compiler: bool, lower: usize) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "firmware = []\nspeed = []\n\n\
+    const TEXT: &str = "firmware = []\nspeed = []\ncommand = []\n\n\
         # What was counted last: written by `cargo xtask measure --bless`.\n\n\
         [counted.\"heap, s390x\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 5],\n]\n\n\
         [counted.\"heap, x86_64\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 10000],\n    \
