@@ -100,7 +100,9 @@ fn check() -> Outcome<()> {
     // A NaN is not within it.
     let is_close = |(again, committed): (&f32, &f32)| (again - committed).abs() <= TOLERANCE;
     if again.as_slice().len() != here.len() || !again.as_slice().iter().zip(&here).all(is_close) {
-        return Err(format!("trained again, a prediction is not within {TOLERANCE} of the committed one").into());
+        return Err(
+            format!("trained again, a prediction is not within {TOLERANCE} of the committed one").into()
+        );
     }
     println!("ok: aprender, trained again: within {TOLERANCE} of the committed predictions");
     same("the errors", &errors::both()?, &fs::read_to_string(committed("errors.txt"))?)
