@@ -3,7 +3,8 @@
 use crate::error::Failure;
 use embedded_safetensors::{Dtype, ErrorKind};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
 
 /// The dtypes that frameworks have, with their names there. All frameworks use the names of numpy and
 /// ml_dtypes, with those of torch for what only torch has.
@@ -30,11 +31,27 @@ const NAMES: [(&str, Dtype); 20] = [
     ("float4_e2m1fn_x2", Dtype::F4),
 ];
 
+/// The names of objects that are dtypes: numpy takes microseconds to find one.
+static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
 /// Returns the name of a dtype: of a text, or of the object that a framework has for it.
 pub fn name_of(dtype: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(name) = dtype.cast::<PyString>() {
         return Ok(name.to_string_lossy().into_owned());
     }
+    let known = KNOWN.get_or_init(dtype.py(), || PyDict::new(dtype.py()).unbind()).bind(dtype.py());
+    // An object without a hash is not known.
+    if let Ok(Some(name)) = known.get_item(dtype) {
+        return name.extract();
+    }
+    let name = asked_name(dtype)?;
+    if find(&name).is_some() {
+        let _ = known.set_item(dtype, &name);
+    }
+    Ok(name)
+}
+
+fn asked_name(dtype: &Bound<'_, PyAny>) -> PyResult<String> {
     let member = |member| dtype.getattr(member).and_then(|name| name.extract::<String>()).ok();
     let name = member("name").or_else(|| member("__name__"));
     // Paddle's float32 has the name FLOAT32 and the text paddle.float32.

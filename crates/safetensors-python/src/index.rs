@@ -6,7 +6,7 @@ use embedded_safetensors::slice::AxisRange;
 use embedded_safetensors::{Dtype, ErrorKind};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 /// A part of a tensor.
 #[derive(Default)]
@@ -119,10 +119,10 @@ impl Selection {
             return Ok(());
         }
         // A boolean is another kind of index in numpy.
-        if is_boolean(item) {
+        if !item.is_exact_instance_of::<PyInt>() && is_boolean(item) {
             return Err(wrong_type(item));
         }
-        let index = match item.extract::<i128>() {
+        let index = match item.extract::<i64>().map(i128::from).or_else(|_| item.extract::<i128>()) {
             Ok(index) => index,
             Err(error) if error.is_instance_of::<PyOverflowError>(item.py()) => {
                 return Err(outside(item, axis, size));

@@ -124,7 +124,7 @@ def _spec(name: str, array: np.ndarray) -> TensorSpec:
     if not array.flags.c_contiguous or not dtype.isnative or (_IS_BIG and dtype.itemsize > 1):
         array = array.astype(dtype.newbyteorder("<"), order="C")
     try:
-        return TensorSpec(dtype=dtype.name, shape=array.shape, data=array)
+        return TensorSpec(dtype=dtype, shape=array.shape, data=array)
     except SafetensorError as error:
         raise of_tensor(name, error) from None
 
