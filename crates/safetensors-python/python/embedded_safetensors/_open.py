@@ -138,8 +138,13 @@ class Slice:
         return self._model.info(self._name)[0]
 
     def __getitem__(self, index: Any) -> Any:
-        *tensor, rest, flips = self._model.part(self._name, index)
-        return make(self._module, self._name, tensor, self._device, rest, flips)
+        module = self._module
+        memory, offset, dtype, shape, rest, flips = self._model.part(self._name, index)
+        try:
+            tensor = module._view(memory, offset, dtype, shape)[rest]
+            return module._finish(module._flip(tensor, flips) if flips else tensor, self._device)
+        except SafetensorError as error:
+            raise of_tensor(self._name, error) from error.__cause__
 
 
 def _safe_open_handle(file: Any, framework: str, device: Any = "cpu", *, backend: Optional[str] = None) -> safe_open:
@@ -156,13 +161,10 @@ def find_module(framework: str) -> ModuleType:
     return importlib.import_module(f".{module}", __package__)
 
 
-def make(module: ModuleType, name: str, tensor: Any, device: Any, index: Any = None, flips: Any = ()) -> Any:
-    """Returns a tensor of the framework, or a part of it: what `index` selects, with these axes reversed."""
+def make(module: ModuleType, name: str, tensor: Any, device: Any) -> Any:
+    """Returns a tensor of the framework."""
     try:
-        view = module._view(*tensor)
-        if index is not None:
-            view = view[index]
-        return module._finish(module._flip(view, flips) if flips else view, device)
+        return module._finish(module._view(*tensor), device)
     except SafetensorError as error:
         raise of_tensor(name, error) from error.__cause__
 
