@@ -1,6 +1,7 @@
 //! Counts of wide numbers in buckets, each as wide as a share of its values.
 
 use crate::stats::spread::Cell;
+use crate::stats::tallies::{FULL, Tallies};
 use embedded_safetensors::Dtype;
 
 /// The bits of a mantissa that tell buckets apart.
@@ -12,19 +13,13 @@ const PER_EXPONENT: usize = 1 << MANTISSA;
 /// The middle of a bucket is at most this share away from its values.
 pub const ERROR: f64 = 1.0 / 1024.0;
 
-/// Counts that fit before they are moved to the sums.
-const FULL: u64 = 1 << 31;
-
 /// Counters for positive and negative numbers. The first bucket of each sign is zero.
 pub struct Buckets {
     /// The smallest bucket that is not zero, of all that doubles have.
     first: usize,
     /// The number of buckets of each sign.
     half: usize,
-    counts: Vec<u32>,
-    counted: u64,
-    /// Counts that did not fit.
-    sums: Vec<u64>,
+    counts: Tallies,
 }
 
 impl Buckets {
@@ -32,7 +27,7 @@ impl Buckets {
     pub fn new(dtype: Dtype) -> Self {
         let (first, end) = bounds(dtype);
         let half = end - first + 1;
-        Self { first, half, counts: vec![0; 2 * half], counted: 0, sums: Vec::new() }
+        Self { first, half, counts: Tallies::new(2 * half) }
     }
 
     /// The bytes that the counters of so many values of a dtype take at most.
@@ -43,49 +38,27 @@ impl Buckets {
 
     /// Counts finite numbers of the dtype.
     pub fn count(&mut self, values: &[f64]) {
-        if self.counted + values.len() as u64 > FULL {
-            self.carry();
-        }
-        self.counted += values.len() as u64;
+        let counts = self.counts.for_more(values.len() as u64);
         let (before, half) = (self.first - 1, self.half);
         for value in values {
             let bits = value.to_bits();
             let bucket = usize::try_from((bits << 1) >> (SHIFT + 1)).unwrap_or(usize::MAX);
             let bucket = bucket.saturating_sub(before) + if bits >> 63 == 0 { 0 } else { half };
-            if let Some(count) = self.counts.get_mut(bucket) {
+            if let Some(count) = counts.get_mut(bucket) {
                 *count += 1;
             }
         }
     }
 
-    fn carry(&mut self) {
-        self.sums.resize(self.counts.len(), 0);
-        self.sums.iter_mut().zip(&self.counts).for_each(|(sum, count)| *sum += u64::from(*count));
-        self.counts.fill(0);
-        self.counted = 0;
-    }
-
     /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
-        if other.sums.is_empty() && self.counted + other.counted <= FULL {
-            self.counts.iter_mut().zip(&other.counts).for_each(|(count, other)| *count += *other);
-            self.counted += other.counted;
-            return;
-        }
-        self.carry();
-        for (index, sum) in self.sums.iter_mut().enumerate() {
-            *sum += other.at(index);
-        }
-    }
-
-    fn at(&self, index: usize) -> u64 {
-        u64::from(self.counts[index]) + self.sums.get(index).copied().unwrap_or(0)
+        self.counts.merge(&other.counts);
     }
 
     /// All buckets with values, in ascending order.
     pub fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
         let cell = move |index: usize| {
-            let count = self.at(index);
+            let count = self.counts.at(index);
             (count > 0).then(|| {
                 let (is_negative, bucket) = (index >= self.half, index % self.half);
                 let (low, high) = (self.edge(bucket), self.edge(bucket + usize::from(bucket > 0)));
@@ -103,9 +76,7 @@ impl Buckets {
     }
 
     pub fn clear(&mut self) {
-        self.counts.fill(0);
-        self.counted = 0;
-        self.sums.clear();
+        self.counts.clear();
     }
 }
 
@@ -123,7 +94,7 @@ fn bounds(dtype: Dtype) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Buckets, ERROR, FULL};
+    use super::{Buckets, ERROR};
     use embedded_safetensors::Dtype;
 
     #[test]
@@ -166,7 +137,7 @@ mod tests {
     fn counts_of_several_threads_and_of_many_values_are_added() {
         let mut buckets = Buckets::new(Dtype::I64);
         buckets.count(&[5.0; 3]);
-        buckets.counted = FULL;
+        buckets.counts.fill_up();
         buckets.count(&[5.0; 4]);
         let mut other = Buckets::new(Dtype::I64);
         other.count(&[5.0; 2]);

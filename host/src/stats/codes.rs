@@ -3,6 +3,7 @@
 use crate::stats::moments::{Moments, Sum};
 use crate::stats::part::Part;
 use crate::stats::spread::Cell;
+use crate::stats::tallies::Tallies;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Decoder, Number};
 
@@ -30,7 +31,7 @@ impl Codes {
     /// Counters for every pattern.
     pub fn counters(&self) -> Counters {
         // For 16 bits there are two for each, because one counter cannot be raised in every cycle.
-        Counters { bits: self.bits, counts: vec![0; 2 << self.bits.max(8)], counted: 0, sums: Vec::new() }
+        Counters { bits: self.bits, counts: Tallies::new(2 << self.bits.max(8)) }
     }
 
     /// The statistics of the counted elements, and the cells of their values.
@@ -82,87 +83,27 @@ fn four_of_six(group: u32) -> [u8; 3] {
 /// How often each pattern occurs.
 pub struct Counters {
     bits: usize,
-    counts: Vec<u32>,
-    counted: u64,
-    /// Counts that did not fit.
-    sums: Vec<u64>,
+    counts: Tallies,
 }
 
 impl Counters {
     /// Counts whole elements.
     pub fn count(&mut self, bytes: &[u8]) {
-        if self.counted + bytes.len() as u64 > 1 << 31 {
-            self.carry();
-        }
-        self.counted += bytes.len() as u64;
+        let counts = self.counts.for_more(bytes.len() as u64);
         match self.bits {
-            4 | 8 => self.count_bytes(bytes),
-            6 => self.count_sixes(bytes),
-            _ => self.count_words(bytes),
+            4 | 8 => count_bytes(counts, bytes),
+            6 => count_sixes(counts, bytes),
+            _ => count_words(counts, bytes),
         }
-    }
-
-    /// Of elements of four bits, the pairs are counted.
-    fn count_bytes(&mut self, bytes: &[u8]) {
-        let (one, other) = self.counts.split_at_mut(256);
-        let pairs = bytes.chunks_exact(2);
-        for byte in pairs.remainder() {
-            one[usize::from(*byte)] += 1;
-        }
-        for pair in pairs {
-            one[usize::from(pair[0])] += 1;
-            other[usize::from(pair[1])] += 1;
-        }
-    }
-
-    fn count_words(&mut self, bytes: &[u8]) {
-        let (one, other) = self.counts.split_at_mut(1 << 16);
-        let (Some(one), Some(other)) = (one.first_chunk_mut(), other.first_chunk_mut()) else { return };
-        let (one, other): (&mut [u32; 1 << 16], &mut [u32; 1 << 16]) = (one, other);
-        let (pairs, rest) = bytes.as_chunks::<4>();
-        for [a, b, c, d] in pairs {
-            one[usize::from(u16::from_le_bytes([*a, *b]))] += 1;
-            other[usize::from(u16::from_le_bytes([*c, *d]))] += 1;
-        }
-        if let [a, b, ..] = rest {
-            one[usize::from(u16::from_le_bytes([*a, *b]))] += 1;
-        }
-    }
-
-    /// Four elements take three bytes. A tensor of them is whole groups.
-    fn count_sixes(&mut self, bytes: &[u8]) {
-        for [a, b, c] in bytes.as_chunks::<3>().0 {
-            let word = u32::from_le_bytes([*a, *b, *c, 0]);
-            for shift in [0, 6, 12, 18] {
-                self.counts[(word >> shift & 63) as usize] += 1;
-            }
-        }
-    }
-
-    fn carry(&mut self) {
-        self.sums.resize(self.counts.len(), 0);
-        self.sums.iter_mut().zip(&self.counts).for_each(|(sum, count)| *sum += u64::from(*count));
-        self.counts.fill(0);
-        self.counted = 0;
     }
 
     /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
-        if other.counted == 0 && other.sums.is_empty() {
-            return;
-        }
-        self.carry();
-        for (index, sum) in self.sums.iter_mut().enumerate() {
-            *sum += other.at(index);
-        }
-    }
-
-    fn at(&self, index: usize) -> u64 {
-        u64::from(self.counts[index]) + self.sums.get(index).copied().unwrap_or(0)
+        self.counts.merge(&other.counts);
     }
 
     fn of(&self, pattern: usize) -> u64 {
-        let both = |index: usize| self.at(index) + self.at(index + self.counts.len() / 2);
+        let both = |index: usize| self.counts.at(index) + self.counts.at(index + self.counts.len() / 2);
         match self.bits {
             4 => (0..16).map(|other| both(pattern | other << 4) + both(other | pattern << 4)).sum(),
             _ => both(pattern),
@@ -170,9 +111,44 @@ impl Counters {
     }
 
     pub fn clear(&mut self) {
-        self.counts.fill(0);
-        self.counted = 0;
-        self.sums.clear();
+        self.counts.clear();
+    }
+}
+
+/// Of elements of four bits, the pairs are counted.
+fn count_bytes(counts: &mut [u32], bytes: &[u8]) {
+    let (one, other) = counts.split_at_mut(256);
+    let pairs = bytes.chunks_exact(2);
+    for byte in pairs.remainder() {
+        one[usize::from(*byte)] += 1;
+    }
+    for pair in pairs {
+        one[usize::from(pair[0])] += 1;
+        other[usize::from(pair[1])] += 1;
+    }
+}
+
+fn count_words(counts: &mut [u32], bytes: &[u8]) {
+    let (one, other) = counts.split_at_mut(1 << 16);
+    let (Some(one), Some(other)) = (one.first_chunk_mut(), other.first_chunk_mut()) else { return };
+    let (one, other): (&mut [u32; 1 << 16], &mut [u32; 1 << 16]) = (one, other);
+    let (pairs, rest) = bytes.as_chunks::<4>();
+    for [a, b, c, d] in pairs {
+        one[usize::from(u16::from_le_bytes([*a, *b]))] += 1;
+        other[usize::from(u16::from_le_bytes([*c, *d]))] += 1;
+    }
+    if let [a, b, ..] = rest {
+        one[usize::from(u16::from_le_bytes([*a, *b]))] += 1;
+    }
+}
+
+/// Four elements take three bytes. A tensor of them is whole groups.
+fn count_sixes(counts: &mut [u32], bytes: &[u8]) {
+    for [a, b, c] in bytes.as_chunks::<3>().0 {
+        let word = u32::from_le_bytes([*a, *b, *c, 0]);
+        for shift in [0, 6, 12, 18] {
+            counts[(word >> shift & 63) as usize] += 1;
+        }
     }
 }
 
@@ -232,7 +208,7 @@ mod tests {
         let codes = Codes::new(Dtype::BF16);
         let (mut counters, mut other) = (codes.counters(), codes.counters());
         counters.count(&[0x80, 0x3F, 0x80, 0x3F, 0x80, 0x3F]);
-        counters.counted = u64::from(u32::MAX);
+        counters.counts.fill_up();
         counters.count(&[0x80, 0x3F]);
         other.count(&[0x80, 0x3F]);
         other.merge(&counters);

@@ -13,6 +13,7 @@ mod part;
 mod print;
 mod scan;
 mod spread;
+mod tallies;
 mod wide;
 
 pub use finite::{NotFinite, first_not_finite};
