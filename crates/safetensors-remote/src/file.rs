@@ -92,20 +92,9 @@ impl RemoteFile {
         let deadline = Some(Instant::now() + options.header_timeout);
         let journey = Journey::new(options, Route::new(url.clone()), Some(first), None);
         let answer = client.ask(journey.after(0, deadline)).await?;
-        let mut file = Self {
-            client: client.clone(),
-            route: answer.route.clone(),
-            version: answer.reply.version.clone(),
-            has_ranges: answer.reply.has_range,
-            beginning: Arc::default(),
-            piece: Vec::new(),
-            piece_start: 0,
-            reply: None,
-            window: Window::default(),
-            failures: 0,
-            progress: 0,
-            deadline,
-        };
+        let (route, version) = (answer.route.clone(), answer.reply.version.clone());
+        let mut file = Self::at_start(client.clone(), route, version, answer.reply.has_range);
+        file.deadline = deadline;
         file.accept(answer);
         Ok(file)
     }
@@ -244,12 +233,19 @@ impl RemoteFile {
     /// requested, and both share the first bytes.
     #[must_use]
     pub fn another(&self) -> Self {
+        let (client, route, version) = (self.client.clone(), self.route.clone(), self.version.clone());
+        let file = Self::at_start(client, route, version, self.has_ranges);
+        Self { beginning: self.beginning.clone(), ..file }
+    }
+
+    /// Returns a reader that has received nothing.
+    fn at_start(client: Client, route: Route, version: Version, has_ranges: bool) -> Self {
         Self {
-            client: self.client.clone(),
-            route: self.route.clone(),
-            version: self.version.clone(),
-            has_ranges: self.has_ranges,
-            beginning: self.beginning.clone(),
+            client,
+            route,
+            version,
+            has_ranges,
+            beginning: Arc::default(),
             piece: Vec::new(),
             piece_start: 0,
             reply: None,
