@@ -1,6 +1,6 @@
 //! A client: the options and the connections.
 
-use super::{Body, Transport, form, sleep};
+use super::{Body, Transport, form};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::journey::{Journey, Route, Step};
 use crate::exchange::reply::Reply;
@@ -48,10 +48,14 @@ impl Client {
         &self.inner.options
     }
 
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.inner.transport
+    }
+
     /// Sends requests until one has a reply to read, or none will.
     pub(super) async fn ask(&self, mut journey: Journey<'_>) -> Result<Answer, RemoteError> {
         loop {
-            let sent = self.inner.transport.send(&journey.request(), self.options(), journey.limit()).await;
+            let sent = self.transport().send(&journey.request(), self.options(), journey.limit()).await;
             let (step, body) = match sent {
                 Ok((head, body)) => (journey.reply(&head), Some(body)),
                 Err(failure) => (journey.failed(failure), None),
@@ -64,7 +68,10 @@ impl Client {
                 (Step::Done(_) | Step::Send, _) => {}
                 (Step::Wait(delay), body) => {
                     drop(body);
-                    sleep(delay).await;
+                    let waited = self.transport().wait(delay).await;
+                    if let Err(failure) = waited {
+                        return Err(RemoteError::new(&journey.into_route().start, failure.kind));
+                    }
                 }
                 (Step::Fail(error), _) => return Err(error),
             }

@@ -14,17 +14,27 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct RemoteError {
     url: String,
+    /// The shard that has the error.
+    shard: Option<Box<str>>,
     attempts: u32,
     kind: Box<RemoteErrorKind>,
 }
 
 impl RemoteError {
     pub(crate) fn new(url: impl fmt::Display, kind: RemoteErrorKind) -> Self {
-        Self { url: url.to_string(), attempts: 1, kind: Box::new(kind) }
+        Self { url: url.to_string(), shard: None, attempts: 1, kind: Box::new(kind) }
     }
 
     pub(crate) fn after(self, attempts: u32) -> Self {
         Self { attempts, ..self }
+    }
+
+    /// The error of a shard. One that does not exist is an error of the index.
+    pub(crate) fn of_shard(self, shard: String) -> Self {
+        if self.is_missing() {
+            return Self::new(self.url, RemoteErrorKind::MissingShard { shard });
+        }
+        Self { shard: Some(shard.into()), ..self }
     }
 
     /// Returns the reason.
@@ -35,6 +45,17 @@ impl RemoteError {
     /// Returns the URL without its query, or the location as it was given.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the name of the shard that has the error, as in the index. There is none if the error is one of
+    /// the index, or of a model in one file.
+    pub fn shard(&self) -> Option<&str> {
+        self.shard.as_deref()
+    }
+
+    /// Returns whether the server has no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(*self.kind, RemoteErrorKind::Status { status: 404 | 410, .. })
     }
 
     /// Returns how often the request was sent before this was reported.
@@ -63,6 +84,13 @@ pub enum RemoteErrorKind {
     Setup {
         /// Why.
         reason: String,
+    },
+    /// [`Client::stop`](crate::Client::stop) was called.
+    Stopped,
+    /// The memory for the bytes that have arrived is exhausted.
+    Memory {
+        /// How many are needed.
+        bytes: u64,
     },
     /// No connection, or one that was lost.
     Network {
@@ -204,6 +232,8 @@ impl fmt::Display for RemoteErrorKind {
             Self::Offline => f.write_str("not in the local cache, and HF_HUB_OFFLINE forbids to download it"),
             Self::NoModel { tried } => write!(f, "no model here: tried {}", tried.join(", ")),
             Self::Setup { reason } => f.write_str(reason),
+            Self::Stopped => f.write_str("stopped"),
+            Self::Memory { bytes } => write!(f, "no memory for {bytes} bytes"),
             Self::Network { reason } => write!(f, "the connection failed: {reason}"),
             Self::Timeout { waiting_for, limit } => {
                 write!(f, "the server is too slow: waited {limit:?} for {waiting_for}")
@@ -293,6 +323,7 @@ impl From<RemoteError> for io::Error {
             RemoteErrorKind::Location { .. } | RemoteErrorKind::Setup { .. } => io::ErrorKind::InvalidInput,
             RemoteErrorKind::Network { .. } => io::ErrorKind::ConnectionAborted,
             RemoteErrorKind::Timeout { .. } => io::ErrorKind::TimedOut,
+            RemoteErrorKind::Memory { .. } => io::ErrorKind::OutOfMemory,
             RemoteErrorKind::NoRanges { .. } => io::ErrorKind::Unsupported,
             RemoteErrorKind::Offline => io::ErrorKind::NetworkDown,
             RemoteErrorKind::Format(_)

@@ -1,13 +1,9 @@
 //! Files of a model in several files.
 
-use crate::error::{RemoteError, RemoteErrorKind};
+use crate::error::RemoteErrorKind;
 use crate::url::Url;
 use embedded_safetensors::index::OwnedIndex;
-use embedded_safetensors::validate::{Progress, SortSlot, Validator};
 use safetensors_files::shards::ShardIndex;
-
-/// The memory to sort the tensors of a header with.
-pub(crate) const SLOTS: usize = 256;
 
 /// Whether a URL is that of an index.
 pub(crate) fn is_index(url: &Url) -> bool {
@@ -22,28 +18,6 @@ pub(crate) fn name_of(url: &Url) -> String {
 /// The URLs of the shards, and their names. Reading the index has checked that the names are safe.
 pub(crate) fn shards(url: &Url, index: &ShardIndex) -> Vec<(Url, String)> {
     index.shards().map(|name| (url.sibling(name), name.to_owned())).collect()
-}
-
-/// A shard that does not exist is an error of the index.
-pub(crate) fn as_shard(shard: String) -> impl FnOnce(RemoteError) -> RemoteError {
-    move |error| match error.kind() {
-        RemoteErrorKind::Status { status: 404 | 410, .. } => {
-            RemoteError::new(error.url(), RemoteErrorKind::MissingShard { shard })
-        }
-        _ => error,
-    }
-}
-
-/// The length that a file has according to its header, for a server that does not tell it.
-///
-/// # Errors
-/// The header is invalid.
-pub(crate) fn len_of(header: &[u8]) -> Result<u64, RemoteErrorKind> {
-    let mut slots = [SortSlot::EMPTY; SLOTS];
-    let mut validator = Validator::new(None, &mut slots);
-    // `Done` has a summary; otherwise the header is shorter than it says, which has been checked.
-    while validator.push(&mut &*header).map_err(RemoteErrorKind::Format)? == Progress::Rewind {}
-    Ok(validator.summary().map_or(0, |summary| summary.file_len()))
 }
 
 /// Compares the index with the headers of its shards, as

@@ -9,6 +9,40 @@ use std::time::{Duration, Instant};
 
 /// What the longest of all timeouts waits for.
 pub(crate) const HEADER: &str = "the header";
+pub(crate) const INDEX: &str = "the index";
+pub(crate) const CONFIG: &str = "config.json";
+
+/// The shortest and the longest wait that sockets and clocks take.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A limit within what sockets and clocks take.
+pub(crate) fn bounded(limit: Duration) -> Duration {
+    limit.clamp(SHORTEST, LONGEST)
+}
+
+/// The end of the time for something, with all repetitions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    end: Instant,
+    limit: Duration,
+    what: &'static str,
+}
+
+impl Deadline {
+    /// Begins now. There is none that a clock cannot show.
+    pub(crate) fn after(limit: Duration, what: &'static str) -> Option<Self> {
+        Some(Self { end: Instant::now().checked_add(limit)?, limit, what })
+    }
+
+    pub(crate) fn left(self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    pub(crate) fn error(self) -> RemoteErrorKind {
+        RemoteErrorKind::Timeout { waiting_for: self.what, limit: self.limit }
+    }
+}
 
 /// Where a file is: the URL that was given, and the one to which it led.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +78,7 @@ pub(crate) struct Journey<'a> {
     redirects: u32,
     /// The requests that failed in a row, also before this question.
     failures: u32,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 }
 
 impl<'a> Journey<'a> {
@@ -59,7 +93,7 @@ impl<'a> Journey<'a> {
     }
 
     /// Counts these failures, and ends at this time.
-    pub(crate) fn after(self, failures: u32, deadline: Option<Instant>) -> Self {
+    pub(crate) fn after(self, failures: u32, deadline: Option<Deadline>) -> Self {
         Self { failures, deadline, ..self }
     }
 
@@ -89,11 +123,11 @@ impl<'a> Journey<'a> {
     /// How long the head of the next reply may take.
     pub(crate) fn limit(&self) -> Duration {
         let idle = self.options.idle_timeout;
-        self.time_left().map_or(idle, |left| left.clamp(Duration::from_millis(1), idle))
+        bounded(self.time_left().map_or(idle, |left| left.min(idle)))
     }
 
     fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.deadline.map(Deadline::left)
     }
 
     /// The beginning of a reply has come.
@@ -169,12 +203,10 @@ impl<'a> Journey<'a> {
     }
 
     fn fail(&self, kind: RemoteErrorKind) -> Step {
-        let is_over = self.time_left().is_some_and(|left| left.is_zero());
-        let kind = match kind {
-            RemoteErrorKind::Timeout { .. } if is_over => {
-                RemoteErrorKind::Timeout { waiting_for: HEADER, limit: self.options.header_timeout }
-            }
-            kind => kind,
+        let over = self.deadline.filter(|deadline| deadline.left().is_zero());
+        let kind = match (kind, over) {
+            (RemoteErrorKind::Timeout { .. }, Some(deadline)) => deadline.error(),
+            (kind, _) => kind,
         };
         Step::Fail(RemoteError::new(&self.route.start, kind).after(self.failures + 1))
     }

@@ -1,6 +1,6 @@
 //! Decisions that no test with a server can reach: those about https, and about time.
 
-use super::journey::{Journey, Route, Step};
+use super::journey::{Deadline, HEADER, Journey, Route, Step};
 use super::reply::{Judgement, judge};
 use super::{Head, Span, Version};
 use crate::error::RemoteErrorKind;
@@ -8,7 +8,7 @@ use crate::hub::{Hub, Token};
 use crate::options::Options;
 use crate::url::Url;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn head(status: u16, headers: &[(&str, &str)]) -> Head {
     let pair = |(name, value): &(&str, &str)| {
@@ -97,10 +97,22 @@ fn what_a_server_asks_to_wait_is_waited() {
 #[test]
 fn no_wait_is_longer_than_the_time_that_is_left() {
     let options = options();
-    let soon = Instant::now() + Duration::from_millis(400);
-    let mut journey = journey(&options, FILE).after(0, Some(soon));
+    let soon = Deadline::after(Duration::from_millis(400), HEADER);
+    let mut journey = journey(&options, FILE).after(0, soon);
     assert!(journey.limit() <= Duration::from_millis(400));
     assert!(matches!(journey.reply(&head(503, &[])), Step::Fail(_)), "500 ms are too long");
+}
+
+/// No limit makes a clock overflow, or is shorter than what a socket takes.
+#[test]
+fn any_limit_is_a_wait() {
+    for (idle, left) in [(0, 0), (0, 7), (7, 0), (u64::MAX, 7), (u64::MAX, u64::MAX)] {
+        let options = Options { idle_timeout: Duration::from_secs(idle), ..options() };
+        let deadline = Deadline::after(Duration::from_secs(left), HEADER);
+        assert_eq!(deadline.is_none(), left == u64::MAX);
+        let limit = journey(&options, FILE).after(0, deadline).limit();
+        assert!(limit >= Duration::from_millis(1) && limit.as_secs() < 1 << 32, "{idle} {left}: {limit:?}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::cases::{FORMS, look, options};
 use crate::hub::{at, serve};
-use crate::server::{File, Server, part};
+use crate::server::{File, Reply, Server, part};
 use safetensors_remote::{Options, RemoteErrorKind};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -88,12 +88,40 @@ fn an_index_has_a_limit() {
         let file = list.clone();
         let server = Server::new(move |request, wire| match length_is_known {
             true => part(&file, request).send(wire),
-            false => crate::server::Reply::new(&file).chunked().send(wire),
+            false => Reply::new(&file).chunked().send(wire),
         });
         let limited = Options { max_index: list.len - 1, ..options() };
         let error = look(limited, &server.url("/m.safetensors.index.json")).unwrap_err();
         assert!(matches!(error.kind(), RemoteErrorKind::TooLarge { .. }), "{error}");
     }
+}
+
+/// Each repetition begins at the first byte, so it is no progress.
+#[test]
+fn an_index_that_always_breaks_off_is_given_up() {
+    let list = index(&[("s1.safetensors", "a")], 20_000);
+    let server = Server::new(move |_, wire| Reply::new(&list).cut(200_000).send(wire));
+    let url = server.url("/m.safetensors.index.json");
+    let error = crate::blocking::look(options(), &url).unwrap_err().to_string();
+    assert!(error.ends_with("(after 3 attempts)"), "{error}");
+    assert_eq!(server.requests().len(), 3);
+}
+
+/// A byte now and then is no silence, but there is a limit for all of a text.
+#[test]
+fn a_text_that_drips_has_a_limit() {
+    let brief = |options| Options { header_timeout: Duration::from_millis(700), ..options };
+    let list = index(&[("s1.safetensors", "a")], 20);
+    let server = Server::new(move |request, wire| part(&list, request).pace(1, 10).send(wire));
+    let error = look(brief(options()), &server.url("/m.safetensors.index.json")).unwrap_err().to_string();
+    assert!(error.contains("waited 700ms for the index"), "{error}");
+    let (model, config) = (shard("a", 1), File::of(" ".repeat(1000)));
+    let server = Server::new(move |request, wire| match request.path.as_str() {
+        "/m" => part(&model, request).send(wire),
+        _ => part(&config, request).pace(1, 10).send(wire),
+    });
+    let error = look(brief(options()), &server.url("/m")).unwrap_err().to_string();
+    assert!(error.contains("waited 700ms for config.json"), "{error}");
 }
 
 #[test]
@@ -143,15 +171,18 @@ fn headers_are_read_in_parallel_with_a_limit() {
     let mut files: HashMap<String, File> =
         list.iter().map(|(name, prefix)| (url(name), shard(prefix, 2))).collect();
     files.insert(INDEX.into(), index(&list, 2));
+    files.insert(url("config.json"), File::of("{}"));
+    // Six requests wait for each other, so fewer at a time would wait for ever, but for the timeout.
+    let together = std::sync::Barrier::new(6);
     let server = Server::new(move |request, wire| {
-        std::thread::sleep(Duration::from_millis(40));
+        if request.path.contains("/s") {
+            together.wait();
+        }
         part(&files[&request.path], request).send(wire)
     });
     let options = Options { parallel: 6, ..options() };
-    let seen = crate::blocking::look(options, &server.url(INDEX));
-    // There is no configuration: the server breaks off.
-    drop(seen);
-    assert!((2..=6).contains(&server.peak()), "{}", server.peak());
+    let seen = crate::blocking::look(options, &server.url(INDEX)).unwrap();
+    assert_eq!((seen.files.len(), seen.tensors, server.peak()), (24, 48, 6));
     let shards = server.requests().iter().filter(|request| request.path.contains("/s")).count();
     assert_eq!(shards, 24);
 }

@@ -58,6 +58,12 @@ fn good() -> Vec<Row> {
             .file(File::with_header(200, 50_000_000))
             .then(&[Step::Pieces(40_000_000, 40_000_100, 100), Step::Pieces(20_000_000, 20_000_100, 100)])
             .sends(FIRST + 2 * 65_536 + HEADS),
+        Row::new("claims a tensor of 32 TiB", 2, |file, request, wire| {
+            if is_first(request) { normal(file, request, wire) } else { status(404, wire) }
+        })
+        .file(File::with_header(200, 1 << 45))
+        .then(&[all])
+        .fails("404 Not Found"),
         Row::new("an invalid header", 1, |file, request, wire| {
             let broken = File::new(r#"{"a":{"dtype":"U9","shape":[],"data_offsets":[0,0]}}"#, file.len);
             part(&broken, request).send(wire)
@@ -106,6 +112,19 @@ fn without_ranges() -> Vec<Row> {
         })
         .then(&[Step::Tensor("b")])
         .sends(LEN + 120_000 + HEADS),
+        // Each repetition begins at the first byte, so it is no progress.
+        Row::new("ignores ranges and always breaks off at the same byte", 3, |file, _, wire| {
+            Reply::new(file).cut(200_000).send(wire)
+        })
+        .then(&[Step::Tensor("b")])
+        .sends(3 * 200_000 + HEADS)
+        .fails("(after 3 attempts)"),
+        Row::new("ignores ranges, and breaks off later each time", 6, |file, request, wire| {
+            Reply::new(file).cut(70_000 * (request.number as u64 + 1)).send(wire)
+        })
+        .file(File::with_header(200, 400_000))
+        .then(&[Step::Tensor("b")])
+        .sends(2_000_000),
     ]
 }
 
@@ -187,6 +206,11 @@ fn wrong_files() -> Vec<Row> {
         Row::new("a web page", 1, |_, _, wire| {
             let page = File::of("<!DOCTYPE html><html><title>Log in</title></html>");
             Reply::new(&page).set("Content-Type", "text/html").send(wire)
+        })
+        .fails("a web page instead of the file"),
+        Row::new("a web page of unknown length", 1, |_, _, wire| {
+            let page = File::of("<!DOCTYPE html><html><title>Log in</title></html>");
+            Reply::new(&page).chunked().pace(8, 20).send(wire)
         })
         .fails("a web page instead of the file"),
         Row::new("an empty file", 1, |_, request, wire| part(&File::of([]), request).send(wire))
@@ -357,6 +381,16 @@ fn redirects() -> Vec<Row> {
         })
         .then(&[Step::Tensor("b")])
         .check(|server| assert_eq!(server.requests()[3].path, "/m")),
+        Row::new("a remembered redirect expires after it was busy", 5, |file, request, wire| {
+            match request.number {
+                2 => Reply::new(&File::of([])).status(429).set("Retry-After", "0").send(wire),
+                3 => Reply::new(&File::of([])).status(403).send(wire),
+                4 => normal(file, request, wire),
+                _ => moved(302, file, request, wire, "/file"),
+            }
+        })
+        .then(&[Step::Tensor("b")])
+        .check(|server| assert_eq!(server.requests()[4].path, "/m")),
         Row::new("a redirect loop", 11, |f, r, w| moved(302, f, r, w, "/m")).fails("more than 10 redirects"),
         Row::new("a redirect without a location", 1, |_, _, wire| {
             Reply::new(&File::of([])).status(302).send(wire)
@@ -514,6 +548,10 @@ fn forms() -> Vec<Row> {
     let rows = vec![
         Row::new("chunks", 2, |file, request, wire| part(file, request).chunked().pace(777, 0).send(wire))
             .over(1),
+        Row::new("chunks whose end never comes", 2, |file, request, wire| {
+            part(file, request).chunked().cut(u64::MAX - 300_000).send(wire)?;
+            wire.hang()
+        }),
         Row::new("HTTP/1.0", 2, |file, request, wire| part(file, request).protocol("HTTP/1.0").send(wire)),
         Row::new("HTTP/1.0 without a length", 2, |file, request, wire| {
             part(file, request).protocol("HTTP/1.0").without("Content-Length").send(wire)
