@@ -64,6 +64,14 @@ impl Part {
         }
     }
 
+    /// Whether it can be read at any offset, and by threads. Otherwise, if it is long, only in sequence.
+    pub fn has_ranges(&self) -> bool {
+        match self {
+            Self::File(_) => true,
+            Self::Remote(file) => file.file.has_ranges(),
+        }
+    }
+
     /// The tensors in the order of their offsets.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = Tensor<'_>> + DoubleEndedIterator {
         self.index().tensors().map(|tensor| Tensor { part: self, tensor })

@@ -1,7 +1,7 @@
 //! Finds shards by their names and by the indexes beside them.
 
 use crate::complaint::Complaint;
-use crate::model::is_sharded;
+use crate::model::is_index;
 use crate::remote::is_remote;
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::error::Class;
@@ -124,9 +124,10 @@ impl Folders {
 
 /// A file that may be a shard, and its target if it is a link. Empty if it does not exist.
 fn ends_of(path: &Path) -> Vec<PathBuf> {
-    if path.as_os_str() == "-" || is_sharded(path) {
+    if path.as_os_str() == "-" || is_index(path) {
         return Vec::new();
     }
+    // By its name: the name of a model of the Hub is not one of a shard.
     if is_remote(path) {
         return vec![path.to_path_buf()];
     }

@@ -1,6 +1,7 @@
 //! Long work: shows its progress and stops when the user interrupts it.
 
 use crate::complaint::Complaint;
+use crate::remote;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::process::exit;
 use std::sync::OnceLock;
@@ -81,7 +82,7 @@ impl Drop for Work {
     }
 }
 
-/// The first signal asks the work to stop, the second ends the program. If no handler can be set, the first
+/// The first signal asks the work to stop, also where it waits for a server; the second ends the program. If no handler can be set, the first
 /// one ends it.
 pub fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
@@ -90,6 +91,7 @@ pub fn listen() {
             if STOPPED.swap(true, Ordering::Relaxed) {
                 exit(130);
             }
+            remote::stop();
         });
     });
 }

@@ -137,8 +137,11 @@ impl RemoteFile {
         }
     }
 
-    /// Reads a text of at most this many bytes.
-    pub(super) async fn read_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
+    /// Reads all of an index or another text, of at most this many bytes.
+    ///
+    /// # Errors
+    /// [`RemoteErrorKind::TooLarge`]; those of the server and the connection.
+    pub async fn into_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
         if self.version.total.is_some_and(|total| total > limit) {
             return Err(self.error(RemoteErrorKind::TooLarge { limit }));
         }
@@ -213,7 +216,7 @@ impl RemoteFile {
     /// Returns bytes from this offset on, of which so many are wanted: none at the end of the file.
     pub(super) async fn next_bytes(&mut self, offset: u64, wanted: u64) -> Result<&[u8], RemoteError> {
         if offset >= self.beginning.len() as u64 {
-            self.read_short_file().await?;
+            self.read_short_file(offset).await?;
         }
         if offset < self.beginning.len() as u64 {
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -223,10 +226,11 @@ impl RemoteFile {
         Ok(self.in_piece(offset).filter(|_| is_there).unwrap_or(&[]))
     }
 
-    /// Reads a file that is short and whose server does not support ranges entirely.
-    async fn read_short_file(&mut self) -> Result<(), RemoteError> {
+    /// Reads a file that is short and whose server does not support ranges entirely, unless it ends before this
+    /// offset.
+    async fn read_short_file(&mut self, offset: u64) -> Result<(), RemoteError> {
         match self.version.total {
-            Some(total) if !self.has_ranges && total <= self.client.options().max_whole => {
+            Some(total) if !self.has_ranges && offset < total && total <= self.client.options().max_whole => {
                 self.read_beginning(total).await
             }
             _ => Ok(()),

@@ -47,6 +47,23 @@ impl Location {
         matches!(scheme.as_deref(), Some("http" | "https" | "hf"))
     }
 
+    /// Returns a location as it can be shown: without user name, password, query and fragment, whether it is
+    /// valid or not.
+    pub fn shown(text: &str) -> String {
+        let (text, query) = match text.find(['?', '#']) {
+            Some(at) => (text.get(..at).unwrap_or(text), text.get(at..).unwrap_or("")),
+            None => (text, ""),
+        };
+        let query = if query.starts_with('?') { "?…" } else { "" };
+        let shown = match text.split_once("://") {
+            Some((scheme, rest)) if !scheme.eq_ignore_ascii_case("hf") => {
+                format!("{scheme}://{}{query}", without_password(rest))
+            }
+            _ => format!("{text}{query}"),
+        };
+        shown.chars().filter(|letter| !letter.is_control()).collect()
+    }
+
     /// Parses a location.
     ///
     /// # Errors
@@ -56,20 +73,25 @@ impl Location {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("hf") => HubFile::parse(rest).map(Self::Hub),
             _ => Url::parse(text).map(Self::Url),
         };
-        parsed.map_err(|reason| RemoteError::new(without_secrets(text), RemoteErrorKind::Location { reason }))
+        parsed.map_err(|reason| RemoteError::new(Self::shown(text), RemoteErrorKind::Location { reason }))
     }
 }
 
-/// The text of an invalid location, without what could be a password or a signature.
-fn without_secrets(text: &str) -> String {
-    let text = text.split(['?', '#']).next().unwrap_or(text);
-    let shown = match (text.split_once("://"), text.split_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) if !scheme.eq_ignore_ascii_case("hf") => {
-            format!("{scheme}://…@{rest}")
-        }
-        _ => text.to_owned(),
+/// A host and a path. A password with a slash, which a URL cannot have, ends at the last `@`.
+fn without_password(rest: &str) -> String {
+    let authority = rest.split('/').next().unwrap_or(rest);
+    let has_port = authority
+        .rsplit_once(':')
+        .is_none_or(|(host, port)| host.ends_with(']') || port.bytes().all(|digit| digit.is_ascii_digit()));
+    let before = match authority.rfind('@') {
+        Some(at) => Some(at),
+        None if has_port || authority.starts_with('[') => None,
+        None => rest.rfind('@'),
     };
-    shown.chars().filter(|letter| !letter.is_control()).collect()
+    match before.and_then(|at| rest.get(at + 1..)) {
+        Some(rest) => format!("…@{rest}"),
+        None => rest.to_owned(),
+    }
 }
 
 impl FromStr for Location {
@@ -223,8 +245,22 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_in_the_error() {
-        let error = Location::parse("https://user:secret@h/a?key=secret").unwrap_err().to_string();
-        assert!(error.contains("@h/a") && !error.contains("secret"), "{error}");
+    fn secrets_are_not_shown() {
+        for (text, shown) in [
+            ("https://h/a.safetensors", "https://h/a.safetensors"),
+            ("https://user:pass@h/a?key=1#x", "https://…@h/a?…"),
+            ("https://user:p@ss@h/a", "https://…@h/a"),
+            ("https://user:pa/ss@h/a", "https://…@h/a"),
+            ("http://h?key=1", "http://h?…"),
+            ("http://h/a#key=1", "http://h/a"),
+            ("http://h:80/a@b", "http://h:80/a@b"),
+            ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
+            ("hf://o/n@v1/a", "hf://o/n@v1/a"),
+            ("hf://o/n?token=1", "hf://o/n?…"),
+        ] {
+            assert_eq!(Location::shown(text), shown);
+        }
+        let error = Location::parse("https://u:secret@secret@h/a?key=secret").unwrap_err().to_string();
+        assert!(error.starts_with("https://…@h/a?…: ") && !error.contains("secret"), "{error}");
     }
 }

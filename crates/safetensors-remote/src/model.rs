@@ -96,7 +96,7 @@ impl Client {
             Err(error) if error.is_missing() => return Ok(None),
             outcome => outcome?,
         };
-        let text = file.read_text(MAX_CONFIG).await?;
+        let text = file.into_text(MAX_CONFIG).await?;
         let invalid = |error: serde_json::Error| {
             RemoteError::new(&url, RemoteErrorKind::Config { reason: error.to_string() })
         };
@@ -125,7 +125,7 @@ impl RemoteModel {
             let files = vec![ModelFile::of(file, name_of(&url))?];
             return Ok(Self { client, url, index: None, index_text: None, files });
         }
-        let text = file.read_text(client.options().max_index).await?;
+        let text = file.into_text(client.options().max_index).await?;
         let index = ShardIndex::read(&text[..], &crate::LIMITS);
         let index = index.map_err(|error| RemoteError::new(&url, RemoteErrorKind::Index(error)))?;
         let files = open_all(&client, shards(&url, &index)).await?;

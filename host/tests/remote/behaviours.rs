@@ -41,11 +41,11 @@ const ROWS: &[Row] = &[
     ),
     Row("hangs", |_, _, wire| wire.hang(), 2, "too slow: waited 1s", 5),
     Row(
-        "a web page",
-        |_, _, wire| Reply::new(&File::of("<!DOCTYPE html><p>Log in")).send(wire),
+        "without ranges, and always cut",
+        |_, _, wire| Reply::new(&File::of(super::large())).cut(50).send(wire),
         2,
-        "sent a web page",
-        1,
+        "(after 5 attempts)",
+        5,
     ),
     Row(
         "redirects",
