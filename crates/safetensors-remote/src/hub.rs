@@ -108,8 +108,12 @@ impl Hub {
 
     /// Returns the token if this URL may get it: one with the scheme, host and port of the Hub.
     pub(crate) fn token_for(&self, url: &Url) -> Option<&Token> {
-        let endpoint = Url::parse(&self.endpoint).ok()?;
-        self.token.as_ref().filter(|_| endpoint.has_origin_of(url))
+        self.token.as_ref().filter(|_| self.has(url))
+    }
+
+    /// Returns whether a URL has the scheme, host and port of the Hub.
+    pub(crate) fn has(&self, url: &Url) -> bool {
+        Url::parse(&self.endpoint).is_ok_and(|endpoint| endpoint.has_origin_of(url))
     }
 
     /// Returns the path of a file that is in the cache. Without a path in the location, that is the first of

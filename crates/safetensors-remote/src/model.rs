@@ -7,7 +7,7 @@ use crate::exchange::journey::{CONFIG, INDEX};
 use crate::hub::CANDIDATES;
 use crate::location::{HubFile, Location};
 use crate::parameters::{Entry, Parameters, Quantization};
-use crate::shards::{compare, is_index, name_of, shards};
+use crate::shards::{is_index, name_of, shards};
 use crate::url::Url;
 use embedded_safetensors::ReadError;
 use embedded_safetensors::index::OwnedIndex;
@@ -126,12 +126,17 @@ impl RemoteModel {
             return Ok(Self { client, url, index: None, index_text: None, files });
         }
         let text = file.into_text(client.options().max_index).await?;
+        let invalid = |kind| RemoteError::new(&url, RemoteErrorKind::Index(kind));
         let index = ShardIndex::read(&text[..], &crate::LIMITS);
-        let index = index.map_err(|error| RemoteError::new(&url, RemoteErrorKind::Index(error)))?;
-        let files = open_all(&client, shards(&url, &index)).await?;
-        let found: Vec<(&str, &OwnedIndex)> =
-            files.iter().map(|file| (file.name.as_str(), &file.index)).collect();
-        compare(&index, &found).map_err(|kind| RemoteError::new(&url, kind))?;
+        let index = index.map_err(|error| invalid(error.into_kind()))?;
+        let files = open_all(&client, shards(&url, &index)).await;
+        // A shard that does not exist is an error of the index.
+        let files = files.map_err(|error| match error.shard().filter(|_| error.is_missing()) {
+            Some(shard) => invalid(index.missing(shard)),
+            None => error,
+        })?;
+        let headers: Vec<&OwnedIndex> = files.iter().map(|file| &file.index).collect();
+        index.check(&headers).map_err(invalid)?;
         Ok(Self { client, url, index: Some(index), index_text: Some(text), files })
     }
 

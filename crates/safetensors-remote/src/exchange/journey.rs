@@ -157,7 +157,8 @@ impl<'a> Journey<'a> {
 
     fn status(&self, status: u16) -> RemoteErrorKind {
         let with_token = self.options.hub.token_for(&self.route.at).is_some();
-        RemoteErrorKind::Status { status, with_token }
+        let is_on_hub = self.options.hub.has(&self.route.start);
+        RemoteErrorKind::Status { status, with_token, is_on_hub }
     }
 
     fn redirect(&mut self, location: &str) -> Step {

@@ -60,7 +60,10 @@ fn a_model_without_weights_lists_what_was_tried() {
 fn other_errors_end_the_search() {
     let server = Server::new(|_, wire| Reply::new(&File::of("")).status(401).send(wire));
     let error = look(at(&server), "hf://o/n").unwrap_err();
-    assert!(matches!(error.kind(), RemoteErrorKind::Status { status: 401, with_token: false }));
+    assert!(matches!(
+        error.kind(),
+        RemoteErrorKind::Status { status: 401, with_token: false, is_on_hub: true }
+    ));
     assert_eq!(server.requests().len(), FORMS);
 }
 

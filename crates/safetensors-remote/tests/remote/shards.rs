@@ -25,7 +25,7 @@ fn shard(prefix: &str, tensors: usize) -> File {
 
 /// An index of shards and the beginnings of their tensors' names.
 fn index(shards: &[(&str, &str)], tensors: usize) -> File {
-    let mut text = String::from(r#"{"metadata":{"total_size":1},"weight_map":{"#);
+    let mut text = String::from(r#"{"metadata":{},"weight_map":{"#);
     for (number, (name, prefix)) in shards.iter().enumerate() {
         for tensor in 0..tensors {
             let comma = if number + tensor == 0 { "" } else { "," };
@@ -128,13 +128,30 @@ fn a_text_that_drips_has_a_limit() {
 fn what_is_wrong_with_an_index_is_said() {
     let two = [("s1.safetensors", "a"), ("s2.safetensors", "b")];
     for (text, shards, words) in [
-        (index(&two, 2), vec![("s1.safetensors", shard("a", 2))], "\"s2.safetensors\", which does not exist"),
-        (index(&two[..1], 2), vec![("s1.safetensors", shard("a", 1))], "\"a1\" is not in s1.safetensors"),
-        (index(&two[..1], 2), vec![("s1.safetensors", shard("a", 3))], "\"a2\" of s1.safetensors is not in"),
+        (
+            index(&two, 2),
+            vec![("s1.safetensors", shard("a", 2))],
+            "shard \"s2.safetensors\", which has 2 of the tensors, is missing",
+        ),
+        (
+            index(&two[..1], 2),
+            vec![("s1.safetensors", shard("a", 1))],
+            "tensor \"a1\" is not in \"s1.safetensors\", nor in another shard",
+        ),
+        (
+            index(&two[..1], 2),
+            vec![("s1.safetensors", shard("a", 3))],
+            "tensor \"a2\" in \"s1.safetensors\" is not in the index",
+        ),
         (
             index(&two, 1),
             vec![("s1.safetensors", shard("b", 1)), ("s2.safetensors", shard("a", 1))],
-            "\"b0\" is in s1.safetensors, but the index says s2.safetensors",
+            "tensor \"b0\" is in \"s1.safetensors\", not in \"s2.safetensors\" (2 such tensors)",
+        ),
+        (
+            File::of(r#"{"metadata":{"total_size":2},"weight_map":{"a0":"s1.safetensors"}}"#),
+            vec![("s1.safetensors", shard("a", 1))],
+            "total_size is 2, but the tensors have 1 bytes",
         ),
         (File::of("{"), vec![], "the index is invalid"),
         (index(&[("../s.safetensors", "a")], 1), vec![], "it leads out of its directory"),

@@ -359,6 +359,10 @@ fn with_token(options: &mut safetensors_remote::Options, server: &Server) {
     options.hub = Hub { endpoint, token, ..Hub::default() };
 }
 
+fn without_token(options: &mut safetensors_remote::Options, server: &Server) {
+    options.hub = Hub { endpoint: server.url(""), ..Hub::default() };
+}
+
 fn authorized(server: &Server) -> Vec<bool> {
     server.requests().iter().map(|request| request.header("authorization").is_some()).collect()
 }
@@ -435,7 +439,13 @@ fn busy(seconds: &str, request: &Request, file: &File, wire: &mut Wire) -> io::R
 
 fn statuses() -> Vec<Row> {
     vec![
-        Row::new("401 without a token", 1, |_, _, wire| status(401, wire)).fails("needs a token in HF_TOKEN"),
+        Row::new("401", 1, |_, _, wire| status(401, wire)).fails("401 Unauthorized$"),
+        Row::new("401 of the Hub", 1, |_, _, wire| status(401, wire))
+            .with(without_token)
+            .fails("needs a token in HF_TOKEN"),
+        Row::new("403 of the Hub", 1, |_, _, wire| status(403, wire))
+            .with(without_token)
+            .fails("403 Forbidden; a private or gated model needs a token in HF_TOKEN"),
         Row::new("401 with a token", 1, |_, _, wire| status(401, wire))
             .with(with_token)
             .fails("the token has no access"),
