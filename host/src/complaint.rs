@@ -206,8 +206,15 @@ impl From<EditError> for Complaint {
 /// An error of the library about a sharded model.
 impl From<ShardError> for Complaint {
     fn from(error: ShardError) -> Self {
-        let (path, sentence) = (error.path(), error.kind().to_string());
-        match (error.kind(), error.kind().class()) {
+        Self::of_shards(error.path(), error.kind())
+    }
+}
+
+impl Complaint {
+    /// An error of a sharded model.
+    pub fn of_shards(path: &Path, kind: &ShardErrorKind) -> Self {
+        let sentence = kind.to_string();
+        match (kind, kind.class()) {
             (ShardErrorKind::File(error), _) => Self::of_edit(error),
             (ShardErrorKind::NoIndex, _) => Self::about(
                 path,
@@ -219,9 +226,7 @@ impl From<ShardError> for Complaint {
             _ => Self::about(path, sentence),
         }
     }
-}
 
-impl Complaint {
     fn of_edit(error: &EditError) -> Self {
         let (path, said) =
             (error.path(), |kind, sentence| Self::said(Some(error.path()), Exit::Failed, kind, sentence));

@@ -10,7 +10,7 @@ use crate::source::{BUFFER, Data, Source, pieces};
 use crate::text::{counted, did_you_mean, quoted};
 use crate::validation::{SHORT, validate_or_report, validate_source};
 use crate::work::Work;
-use embedded_safetensors::{FileModel, error::Class, header::MAX_HEADER_LEN, integrity::KEY};
+use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
 use safetensors_remote::{RemoteError, RemoteErrorKind, Url};
 use std::collections::BTreeMap;
@@ -279,9 +279,9 @@ fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Complaint> {
     let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
     let index_text = model.index_text().map(<[u8]>::to_vec);
     let parts = model.into_files().into_iter().map(|file| {
-        let path = without_query(file.name(), url);
+        let (path, name) = (without_query(file.name(), url), file.name().to_owned());
         let (file, index) = file.into_parts();
-        Part::Remote(RemotePart::new(path, Arc::new(Remote::new(file)), index))
+        Part::Remote(RemotePart::new(path, name, Arc::new(Remote::new(file)), index))
     });
     Ok(Model { index_text, ..Model::of(path, parts.collect(), Some(index)) })
 }
@@ -295,19 +295,15 @@ fn without_query(name: &str, index: &Url) -> String {
 fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Complaint {
     let Some(shard) = error.shard() else {
         return match error.kind() {
-            RemoteErrorKind::Index(fault) if fault.kind().class() == Some(Class::File) => {
-                Complaint::bad(path, "shards", fault.kind().to_string())
-            }
-            RemoteErrorKind::MissingShard { .. } | RemoteErrorKind::Misplaced { .. } => {
-                Complaint::bad(path, "shards", error.kind().to_string())
-            }
+            RemoteErrorKind::Index(fault) => Complaint::of_shards(path, fault),
             _ => Complaint::not_read(path, error),
         };
     };
-    let is_invalid = matches!(
-        error.kind(),
-        RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage
-    );
+    let is_invalid = match error.kind() {
+        RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage => true,
+        RemoteErrorKind::HeaderTooLarge { len, .. } => *len > MAX_HEADER_LEN,
+        _ => false,
+    };
     let name = without_query(shard, index);
     let again = is_invalid.then(|| remote::open(Path::new(&name), &index.sibling(shard)));
     match again {
@@ -328,7 +324,8 @@ fn open_remote_part(path: &Path, file: Remote) -> Result<Part, Complaint> {
     let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
     let name = path.to_string_lossy();
     let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
-    Ok(Part::Remote(RemotePart::new(name, file, index)))
+    let file_name = name.rsplit('/').next().unwrap_or(name).to_owned();
+    Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
 }
 
 fn open_part(path: &Path) -> Result<Part, Complaint> {

@@ -209,7 +209,7 @@ fn files(model: &Model) -> Table {
         ("bytes", Side::Right),
     ]);
     for (number, part) in model.parts().iter().enumerate() {
-        let (name, len) = (part.path().file_name().unwrap_or_default(), part.index().summary());
+        let (name, len) = (part.file_name(), part.index().summary());
         let name = shown_text(&name.to_string_lossy());
         let bytes = len.file_len().to_string();
         table.push([(number + 1).to_string(), name, part.index().len().to_string(), bytes]);
@@ -267,7 +267,7 @@ fn print_json(
     let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
     let object = object.number("bytes", model.file_lens());
     let shards = model.parts().iter().map(|part| {
-        let (name, len) = (part.path().file_name().unwrap_or_default(), part.index().summary());
+        let (name, len) = (part.file_name(), part.index().summary());
         let object = Object::new().text("file", &name.to_string_lossy()).number("tensors", len.tensors);
         object.number("bytes", len.file_len()).number("data_start", len.data_start).end()
     });

@@ -10,6 +10,7 @@ use embedded_safetensors::{
 };
 use safetensors_files::padding_in;
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::ops::{Deref, Range};
@@ -25,14 +26,15 @@ pub enum Part {
 /// A validated file on a server.
 pub struct RemotePart {
     path: PathBuf,
+    name: String,
     file: Arc<Remote>,
     index: OwnedIndex,
 }
 
 impl RemotePart {
-    /// `path` is its name in messages.
-    pub fn new(path: impl Into<PathBuf>, file: Arc<Remote>, index: OwnedIndex) -> Self {
-        Self { path: path.into(), file, index }
+    /// `path` is shown in messages; `name` is that of the file, as in an index.
+    pub fn new(path: impl Into<PathBuf>, name: String, file: Arc<Remote>, index: OwnedIndex) -> Self {
+        Self { path: path.into(), name, file, index }
     }
 
     pub fn path(&self) -> &Path {
@@ -54,6 +56,14 @@ impl Part {
         match self {
             Self::File(file) => file.path(),
             Self::Remote(file) => &file.path,
+        }
+    }
+
+    /// The name without its directory: of a shard, as in the index.
+    pub fn file_name(&self) -> &OsStr {
+        match self {
+            Self::File(file) => file.path().file_name().unwrap_or_default(),
+            Self::Remote(file) => OsStr::new(&file.name),
         }
     }
 

@@ -76,7 +76,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
             }),
         };
         if !all_given {
-            return Err(Complaint::about(&path, part_of(shard, indexes.first().map(Rc::as_ref))));
+            return Err(Complaint::about(&path, part_of(&path, shard, indexes.first().map(Rc::as_ref))));
         }
     }
     Ok(())
@@ -143,7 +143,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
     if is_remote(path) { Some(path.to_path_buf()) } else { path.canonicalize().ok() }
 }
 
-fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
+fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
     let part = match shard {
         Some(ShardName { number, count, .. }) => format!("is shard {number} of {count}"),
         None => "is one of several shards".to_owned(),
@@ -154,7 +154,9 @@ fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
         }
         (None, Some(ShardName { stem, .. })) => {
             let index = quoted(&format!("{stem}{INDEX_END}"));
-            format!("{part}; give all shards, or the index {index}, which is missing here")
+            // A server does not list its files.
+            let here = if is_remote(path) { "" } else { ", which is missing here" };
+            format!("{part}; give all shards, or the index {index}{here}")
         }
         (None, None) => part,
     }

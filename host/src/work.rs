@@ -6,10 +6,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::process::exit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Shorter work shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the first signal may take after the second.
+const GRACE: Duration = Duration::from_secs(1);
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
@@ -89,6 +93,8 @@ pub fn listen() {
     LISTENING.get_or_init(|| {
         let _ = ctrlc::set_handler(|| {
             if STOPPED.swap(true, Ordering::Relaxed) {
+                // What the first one has begun to remove is gone by then.
+                sleep(GRACE);
                 exit(130);
             }
             remote::stop();

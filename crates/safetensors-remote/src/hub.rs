@@ -103,7 +103,8 @@ impl Hub {
     pub fn url(&self, file: &HubFile, path: &str) -> Result<Url, &'static str> {
         let revision = encode_segment(file.revision());
         let (repository, path) = (encode_path(file.repository()), encode_path(path));
-        Url::parse(&format!("{}/{repository}/resolve/{revision}/{path}", self.endpoint))
+        let url = Url::parse(&format!("{}/{repository}/resolve/{revision}/{path}", self.endpoint));
+        url.map_err(|_| "HF_ENDPOINT is not a URL of http or https")
     }
 
     /// Returns the token if this URL may get it: one with the scheme, host and port of the Hub.

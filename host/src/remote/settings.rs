@@ -1,6 +1,7 @@
 //! What one run of the program knows about servers: options, the client, what was found, and secrets in URLs.
 
 use super::find::Found;
+use crate::commands::size;
 use crate::failure::NotRead;
 use clap::Command;
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -16,8 +17,8 @@ use std::time::Duration;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Remote models")]
 pub struct Settings {
-    /// Longest header that is read from a server [default: 25000000]
-    #[arg(long, global = true, value_name = "BYTES", hide_short_help = true)]
+    /// Longest header that is read from a server, alone or with KB, MB or MiB [default: 25MB]
+    #[arg(long, global = true, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     max_header: Option<u64>,
 
     /// How long a server may send nothing, up to a day [default: 30]

@@ -87,7 +87,7 @@ fn invalid_shards_are_reported() {
     let missing = serve([("/m.safetensors.index.json", index()), ("/s1.safetensors", one.clone())]);
     let url = missing.url("/m.safetensors.index.json");
     let run_missing = run(&place, &["check", &url], &[]);
-    let sentence = format!("{url}: the index names \"s2.safetensors\", which does not exist\n");
+    let sentence = format!("{url}: shard \"s2.safetensors\", which has 1 of the tensors, is missing\n");
     run_missing.is(1, &sentence, "");
     let torn = serve([
         ("/m.safetensors.index.json", index()),
@@ -107,6 +107,93 @@ fn invalid_shards_are_reported() {
     let found = run(&place, &["check", &url], &[]);
     let sentence = format!("{url}: {}: the server answers 403 Forbidden\n", busy.url("/s1.safetensors"));
     found.is(2, "", &sentence);
+}
+
+/// The same verdict on an index and its shards, in the same words.
+#[test]
+fn an_index_has_the_verdict_of_a_local_one() {
+    let [one, other] = shards();
+    let b_twice = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde");
+    let index = |text: &str| text.as_bytes().to_vec();
+    let both = r#"{"a":"s1.safetensors","b":"s2.safetensors"}"#;
+    for (index, shards) in [
+        (index(&format!(r#"{{"metadata":{{"total_size":6}},"weight_map":{both}}}"#)), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"s1.safetensors","c":"s2.safetensors"}}"#), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"s1.safetensors","b":"S2.safetensors"}}"#), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"s2.safetensors","b":"s1.safetensors"}}"#), [&one, &other]),
+        (
+            index(r#"{"weight_map":{"a":"s1.safetensors","b":"s2.safetensors","c":"s2.safetensors"}}"#),
+            [&one, &other],
+        ),
+        (index(&format!(r#"{{"weight_map":{both}}}"#)), [&b_twice, &other]),
+        (
+            index(&format!(r#"{{"weight_map":{both}}}"#)),
+            [&one, &b"GGUF and more, as llama.cpp reads it".to_vec()],
+        ),
+        (index(&format!(r#"{{"weight_map":{both}}}"#)), [&one, &b"<html>".to_vec()]),
+        (index("{"), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"../s1.safetensors"}}"#), [&one, &other]),
+    ] {
+        let names = ["m.safetensors.index.json", "s1.safetensors", "s2.safetensors"];
+        let files = names.into_iter().zip([&index, shards[0], shards[1]]);
+        let (place, paths) = (Place::new(), names.map(|name| format!("/{name}")));
+        for (name, bytes) in files.clone() {
+            place.put(name, bytes);
+        }
+        let server = serve(paths.iter().map(String::as_str).zip(files.map(|(_, bytes)| bytes.clone())));
+        for command in ["check", "inspect", "hash"] {
+            let (local, remote) =
+                (place.run([command, names[0]]), run(&place, &[command, &server.url(&paths[0])], &[]));
+            let named = |text: &str| text.replace(&server.url("/"), "");
+            assert_eq!((local.code, &local.out), (remote.code, &named(&remote.out)), "{command} {local:?}");
+            assert_eq!(local.err, named(&remote.err), "{command}");
+        }
+    }
+}
+
+#[test]
+fn commands_for_one_file_and_for_several() {
+    let [one, other] = shards();
+    let index = br#"{"weight_map":{"a":"s 1.safetensors","b":"s2.safetensors"}}"#.to_vec();
+    let files = [
+        ("/m.safetensors.index.json", index),
+        ("/s%201.safetensors", one),
+        ("/s2.safetensors", other),
+        ("/model-00001-of-00002.safetensors", sound()),
+    ];
+    let (server, place) = (serve(files), Place::new());
+    let url = server.url("/m.safetensors.index.json?signature=x");
+    let made = run(&place, &["checkpoint", "ck", &url], &[]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for name in ["m.safetensors.index.json", "s 1.safetensors", "s2.safetensors", "SHA256SUMS"] {
+        assert!(place.path("ck").join(name).is_file(), "{name}");
+    }
+    let object: serde_json::Value =
+        serde_json::from_str(&run(&place, &["inspect", "--json", &url], &[]).out).expect("JSON");
+    assert_eq!(object["shards"][0]["file"], "s 1.safetensors");
+    let decoded = run(&place, &["decode", &url], &[]);
+    let shown = server.url("/m.safetensors.index.json?…");
+    decoded.is(2, "", &format!("{shown}: has several files; give one of them\n"));
+    let part = server.url("/model-00001-of-00002.safetensors");
+    let sentence = "is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\"";
+    run(&place, &["convert", &part, "x.safetensors"], &[]).is(2, "", &format!("{part}: {sentence}\n"));
+}
+
+#[test]
+fn what_is_no_location_is_said() {
+    let place = Place::new();
+    let form = "write hf://owner/name, hf://owner/name@revision or hf://owner/name/path";
+    for (path, reason) in [
+        ("s3://bucket/m.safetensors", "only http, https and hf are supported"),
+        ("file:///m.safetensors", "only http, https and hf are supported"),
+        ("hf:/o/n", form),
+        ("https://huggingface.co/o/n", "it is a page of the Hub; write hf://owner/name"),
+    ] {
+        let sentence = format!("{path}: not a location of a model: {reason}\n");
+        run(&place, &["check", path], &[]).is(2, "", &sentence);
+    }
+    let wrong = run(&place, &["check", "hf://o/n"], &[("HF_ENDPOINT", "hub")]);
+    assert!(wrong.err.contains("HF_ENDPOINT is not a URL"), "{wrong:?}");
 }
 
 #[test]

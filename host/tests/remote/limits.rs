@@ -106,11 +106,27 @@ fn ctrl_c_ends_a_wait_for_a_server() {
         _ => part(&model, request).cut(1000).send(wire).and_then(|()| wire.hang()),
     });
     let (place, url) = (Place::new(), server.url("/m.safetensors"));
-    for args in [&["hash", &url][..], &["hash", "--tensors", &url], &["convert", &url, "out.safetensors"]] {
+    let cores = std::thread::available_parallelism().expect("a number").get();
+    for args in [
+        &["hash", &url][..],
+        &["hash", "--tensors", &url],
+        &["convert", &url, "out.safetensors"],
+        &["slice", &url, "m=", "-o", "out"],
+        &["split", &url, "-o", "out", "--max-size", "1MB"],
+        &["pack", &url, "-o", "out"],
+        &["checkpoint", "out", &url],
+        &["cat", &url, "m", "-o", "out.npy"],
+        &["emit", &url, "--prefix", "m"],
+        &["stats", &url],
+        &["diff", &url, &url],
+    ] {
         let before = server.requests().len();
         let mut command = place.command(args);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        support::until("it asks for data", || server.requests().len() - before == 2);
+        support::until("it asks for data", || {
+            let requests = server.requests();
+            requests[before..].iter().any(|request| request.range().is_some_and(|(first, _)| first > 0))
+        });
         std::thread::sleep(Duration::from_millis(300));
         let started = Instant::now();
         let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
@@ -119,7 +135,8 @@ fn ctrl_c_ends_a_wait_for_a_server() {
         assert_eq!(output.status.code(), Some(130), "{args:?}: {output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "safetensors: interrupted\n");
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-        assert_eq!(server.requests().len() - before, 2, "nothing is repeated");
+        // Nothing is repeated: one request for each thread, and for each header.
+        assert!(server.requests().len() - before <= 2 + 2 * cores, "{args:?}");
     }
     assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 0);
 }

@@ -137,8 +137,16 @@ fn wrong_ranges() -> Vec<Row> {
     vec![
         Row::new("another first byte", 1, |f, r, w| ranged(f, r, w, "bytes 1-100000/300000"))
             .fails("requested bytes 0-99999"),
-        Row::new("fewer bytes than requested", 1, |f, r, w| ranged(f, r, w, "bytes 0-511/300000"))
-            .fails("requested bytes 0-99999"),
+        Row::new("fewer bytes than sent", 1, |f, r, w| ranged(f, r, w, "bytes 0-511/300000"))
+            .fails("announced 512 bytes and sent 100000"),
+        Row::new("a shorter range than requested", 6, |file, request, wire| {
+            let first = request.range().unwrap().0;
+            let range = format!("bytes {first}-{}/{}", first + 49_999, file.len);
+            let reply = Reply::new(file).status(206).bytes(first, first + 50_000);
+            reply.set("ETag", "\"v1\"").set("Content-Range", &range).send(wire)
+        })
+        .then(&[Step::Tensor("b")])
+        .sends(LEN + 2 * HEADS),
         Row::new("more bytes than requested", 1, |f, r, w| ranged(f, r, w, "bytes 0-299999/300000"))
             .fails("requested bytes 0-99999"),
         Row::new("an unknown total", 1, |f, r, w| ranged(f, r, w, "bytes 0-99999/*"))
