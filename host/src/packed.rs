@@ -22,8 +22,8 @@ pub enum Unpacked {
 }
 
 impl Unpacked {
-    /// The parameters of these tensors, file by file, as the Hub counts them. Only of a model with integers or
-    /// other narrow elements `config.json` is read; a model without it is not packed.
+    /// The parameters of these tensors, file by file, as the Hub counts them. `config.json` is read only of a
+    /// model with integers or other narrow elements; a model without it is not packed.
     pub fn of(path: &Path, files: &[Vec<Entry<'_>>]) -> Self {
         if !files.iter().flatten().any(may_be_packed) {
             return Self::No;

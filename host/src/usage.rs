@@ -7,7 +7,7 @@ use clap::Error;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-/// Prints the error in these words with the usage, or as one JSON object. Help is printed and is not an error.
+/// Prints the error in these words with the usage, or as one JSON object. Help is printed and is no error.
 pub fn end(error: &Error, words: &[OsString]) -> Exit {
     if !error.use_stderr() {
         return error.print().map_or_else(|error| Complaint::from(error).say(false), |()| Exit::Good);

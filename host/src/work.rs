@@ -86,8 +86,8 @@ impl Drop for Work {
     }
 }
 
-/// The first signal asks the work to stop, also where it waits for a server; the second ends the program. If no handler can be set, the first
-/// one ends it.
+/// The first signal asks the work to stop, also where it waits for a server; the second ends the program. If
+/// no handler can be set, the first one ends it.
 pub fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
     LISTENING.get_or_init(|| {

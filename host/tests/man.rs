@@ -17,7 +17,10 @@ fn every_command_has_a_man_page() {
         }
     }
     for page in [&whole.out, &place.run(["man", "check"]).out] {
-        assert!(page.contains("Longest header that is read") && page.contains("How long a server may"), "{page}");
+        assert!(
+            page.contains("Longest header that is read") && page.contains("How long a server may"),
+            "{page}"
+        );
     }
     let convert = place.run(["man", "convert"]).out;
     assert!(

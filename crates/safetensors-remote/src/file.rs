@@ -2,7 +2,7 @@
 
 use super::{Answer, Body, Client, ReadAt, form};
 use crate::error::{RemoteError, RemoteErrorKind};
-use crate::exchange::journey::{Deadline, HEADER, Journey, Route, Step};
+use crate::exchange::fetch::{Deadline, Fetch, HEADER, Route, Step};
 use crate::exchange::{Failure, Version};
 use crate::url::Url;
 use crate::window::{Open, Plan, Window};
@@ -100,8 +100,8 @@ impl RemoteFile {
         let options = client.options();
         let first = crate::exchange::Span::between(0, options.first_request.max(PREFIX));
         let deadline = Deadline::after(options.header_timeout, what);
-        let journey = Journey::new(options, Route::new(url.clone()), Some(first), None);
-        let answer = client.ask(journey.after(0, deadline)).await?;
+        let fetch = Fetch::new(options, Route::new(url.clone()), Some(first), None);
+        let answer = client.ask(fetch.after(0, deadline)).await?;
         let (route, version) = (answer.route.clone(), answer.reply.version.clone());
         let mut file = Self::at_start(client.clone(), route, version, answer.reply.has_range);
         file.deadline = deadline;
@@ -170,10 +170,10 @@ impl RemoteFile {
                 Plan::Continue => self.next_piece().await?,
                 Plan::Ask(span) => {
                     self.end_reply(offset).await?;
-                    let journey =
-                        Journey::new(self.client.options(), self.route.clone(), span, Some(&self.version));
-                    let journey = journey.after(self.failures, self.deadline);
-                    let answer = self.client.ask(journey).await?;
+                    let fetch =
+                        Fetch::new(self.client.options(), self.route.clone(), span, Some(&self.version));
+                    let fetch = fetch.after(self.failures, self.deadline);
+                    let answer = self.client.ask(fetch).await?;
                     self.check_ranges(&answer)?;
                     self.accept(answer);
                 }
@@ -419,11 +419,11 @@ impl RemoteFile {
         self.window.lost = self.reply.take().and_then(rest);
         self.piece.clear();
         let options = self.client.options();
-        let journey = Journey::new(options, self.route.clone(), None, None);
-        let mut journey = journey.after(self.failures, self.deadline);
-        match journey.failed(failure) {
+        let fetch = Fetch::new(options, self.route.clone(), None, None);
+        let mut fetch = fetch.after(self.failures, self.deadline);
+        match fetch.failed(failure) {
             Step::Wait(delay) => {
-                (self.failures, self.progress) = (journey.failures(), 0);
+                (self.failures, self.progress) = (fetch.failures(), 0);
                 Ok(delay)
             }
             Step::Fail(error) => Err(error),

@@ -3,7 +3,7 @@
 use super::file::SLOTS;
 use super::{Client, Model, RemoteFile, form, open_all};
 use crate::error::{RemoteError, RemoteErrorKind};
-use crate::exchange::journey::{CONFIG, INDEX};
+use crate::exchange::fetch::{CONFIG, INDEX};
 use crate::hub::CANDIDATES;
 use crate::location::{HubFile, Location};
 use crate::parameters::{Entry, Parameters, Quantization};

@@ -19,7 +19,7 @@ fn a_length_that_no_one_tells_is_counted() {
     let (short, long) = (whole[..500_000].to_vec(), [&whole[..], b"x"].concat());
     for model in [&whole, &short, &long] {
         let (place, server) = (Place::new(), chunked(model.clone()));
-        place.put("m", &model);
+        place.put("m", model);
         let url = server.url("/m");
         for command in ["check", "inspect"] {
             let (one, other) = (place.run([command, "m"]), run(&place, &[command, &url], &[]));

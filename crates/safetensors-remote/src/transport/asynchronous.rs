@@ -2,7 +2,7 @@
 
 use super::{CONNECTION, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
 use crate::error::RemoteErrorKind;
-use crate::exchange::journey::bounded;
+use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
 use crate::options::Options;
 use crate::url::Url;

@@ -1,6 +1,6 @@
-//! One question: redirects, repetitions, and the token.
+//! One request for bytes: redirects, repetitions, and the token.
 
-use super::reply::{Judgement, Reply, judge};
+use super::reply::{Meaning, Reply, meaning_of};
 use super::{Failure, Head, Request, Span, Version};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::options::Options;
@@ -70,18 +70,18 @@ pub(crate) enum Step {
 }
 
 /// A request for bytes of one file, through redirects and repetitions.
-pub(crate) struct Journey<'a> {
+pub(crate) struct Fetch<'a> {
     options: &'a Options,
     route: Route,
     asked: Option<Span>,
     known: Option<&'a Version>,
     redirects: u32,
-    /// The requests that failed in a row, also before this question.
+    /// The requests that failed in a row, also before this request.
     failures: u32,
     deadline: Option<Deadline>,
 }
 
-impl<'a> Journey<'a> {
+impl<'a> Fetch<'a> {
     /// Begins to ask for these bytes, or for the whole file. `known` is the version of earlier replies.
     pub(crate) fn new(
         options: &'a Options,
@@ -132,17 +132,17 @@ impl<'a> Journey<'a> {
 
     /// The beginning of a reply has come.
     pub(crate) fn reply(&mut self, head: &Head) -> Step {
-        match judge(head, self.asked, self.known) {
-            Judgement::Body(reply) => Step::Done(reply),
-            Judgement::Moved(location) => self.redirect(&location),
-            Judgement::Busy(status, seconds) => self.busy(status, seconds),
+        match meaning_of(head, self.asked, self.known) {
+            Meaning::Body(reply) => Step::Done(reply),
+            Meaning::Moved(location) => self.redirect(&location),
+            Meaning::Busy(status, seconds) => self.busy(status, seconds),
             // The URL to which the file was redirected may have expired.
-            Judgement::Status(401 | 403 | 404 | 410) if self.is_at_remembered_url() => {
+            Meaning::Status(401 | 403 | 404 | 410) if self.is_at_remembered_url() => {
                 self.route.at = self.route.start.clone();
                 Step::Send
             }
-            Judgement::Status(status) => self.fail(self.status(status)),
-            Judgement::Fail(kind) => self.fail(kind),
+            Meaning::Status(status) => self.fail(self.status(status)),
+            Meaning::Fail(kind) => self.fail(kind),
         }
     }
 
