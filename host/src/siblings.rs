@@ -1,7 +1,7 @@
 //! Finds shards by their names and by the indexes beside them.
 
 use crate::complaint::Complaint;
-use crate::model::is_sharded;
+use crate::model::is_index;
 use crate::remote::is_remote;
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::error::Class;
@@ -76,7 +76,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
             }),
         };
         if !all_given {
-            return Err(Complaint::about(&path, part_of(shard, indexes.first().map(Rc::as_ref))));
+            return Err(Complaint::about(&path, part_of(&path, shard, indexes.first().map(Rc::as_ref))));
         }
     }
     Ok(())
@@ -124,9 +124,10 @@ impl Folders {
 
 /// A file that may be a shard, and its target if it is a link. Empty if it does not exist.
 fn ends_of(path: &Path) -> Vec<PathBuf> {
-    if path.as_os_str() == "-" || is_sharded(path) {
+    if path.as_os_str() == "-" || is_index(path) {
         return Vec::new();
     }
+    // By its name: the name of a model of the Hub is not one of a shard.
     if is_remote(path) {
         return vec![path.to_path_buf()];
     }
@@ -142,7 +143,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
     if is_remote(path) { Some(path.to_path_buf()) } else { path.canonicalize().ok() }
 }
 
-fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
+fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
     let part = match shard {
         Some(ShardName { number, count, .. }) => format!("is shard {number} of {count}"),
         None => "is one of several shards".to_owned(),
@@ -153,7 +154,9 @@ fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
         }
         (None, Some(ShardName { stem, .. })) => {
             let index = quoted(&format!("{stem}{INDEX_END}"));
-            format!("{part}; give all shards, or the index {index}, which is missing here")
+            // A server does not list its files.
+            let here = if is_remote(path) { "" } else { ", which is missing here" };
+            format!("{part}; give all shards, or the index {index}{here}")
         }
         (None, None) => part,
     }
