@@ -95,6 +95,14 @@ impl Part {
         }
     }
 
+    /// Whether any bytes can be read at any time. A server without ranges sends a file only in sequence.
+    pub fn has_ranges(&self) -> bool {
+        match self {
+            Self::File(_) => true,
+            Self::Remote(part) => part.file.has_ranges(),
+        }
+    }
+
     /// Checks that a local file is still the one that was validated. Of a file on a server, each reply is
     /// compared with the first one.
     ///
@@ -129,6 +137,11 @@ pub struct Tensor<'m> {
 }
 
 impl<'m> Tensor<'m> {
+    /// Its name, for as long as the model.
+    pub fn name(&self) -> &'m str {
+        self.tensor.name()
+    }
+
     /// The file that contains it.
     pub fn model(&self) -> &'m Part {
         self.part

@@ -68,8 +68,7 @@ impl<'m> Tree<'m> {
     }
 
     fn insert(&mut self, tensor: Tensor<'m>) {
-        let name: &'m str = tensor_name(tensor);
-        let (mut at, mut parts) = (0, name.splitn(DEEPEST, '.').peekable());
+        let (mut at, mut parts) = (0, tensor.name().splitn(DEEPEST, '.').peekable());
         while let Some(text) = parts.next() {
             self.nodes[at].add(&tensor);
             let part = Part { text, is_tensor: parts.peek().is_none() };
@@ -146,12 +145,6 @@ impl Node<'_> {
         self.parameters += tensor.elements();
         self.bytes += tensor.byte_len();
     }
-}
-
-/// With the lifetime of the model.
-fn tensor_name(tensor: Tensor<'_>) -> &str {
-    let indexed: embedded_safetensors::index::IndexedTensor<'_> = *tensor;
-    indexed.name()
 }
 
 #[cfg(test)]

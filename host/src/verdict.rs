@@ -4,7 +4,7 @@ use crate::compare::index_of;
 use crate::complaint::Complaint;
 use crate::exit::Exit;
 use crate::json::{Object, array};
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Tensor, bytes_of};
 use crate::output::complain;
 use crate::stats::{NotFinite, first_not_finite};
 use crate::text::{counted, numbered, quoted, shown_text};
@@ -91,8 +91,7 @@ impl Verdict {
     fn judge_values(path: &Path) -> Result<Self, Complaint> {
         let model = Model::open(path)?;
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
-        let found = first_not_finite(&tensors, &Work::new("reading", bytes))?;
+        let found = first_not_finite(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         Ok(match found {
             Some(found) => Self::NotFinite(Box::new(Odd::of(&model, &found))),

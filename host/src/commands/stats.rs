@@ -4,7 +4,7 @@ use crate::commands::{Files, Run};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::Object;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Tensor, bytes_of};
 use crate::selection::Selection;
 use crate::stats::{Part, Row, json, measure, sum, table, total};
 use crate::verdict::Verdict;
@@ -71,8 +71,7 @@ impl Stats {
         let names = || model.tensors().map(|tensor| tensor.name());
         choice.check(names).map_err(|sentence| Complaint::about(file, sentence))?;
         let tensors: Vec<Tensor<'_>> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
-        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
-        let statistics = measure(&tensors, &Work::new("reading", bytes))?;
+        let statistics = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         let rows = tensors.into_iter().zip(statistics);
         let mut rows: Vec<Row<'_>> = rows.map(|(tensor, statistics)| Row { tensor, statistics }).collect();

@@ -2,8 +2,8 @@
 
 use crate::complaint::Complaint;
 use crate::lint::finding::{Code, Finding};
-use crate::model::Tensor;
-use crate::parallel::{cores, in_order};
+use crate::model::{Tensor, bytes_of, threads_for};
+use crate::parallel::in_order;
 use crate::sums::sum_of_tensor;
 use crate::text::{grouped, human, quoted};
 use crate::work::Work;
@@ -27,12 +27,12 @@ pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
     }
     let mut alike: Vec<usize> = by_form.into_values().filter(|group| group.len() > 1).flatten().collect();
     alike.sort_unstable();
-    let work = Work::new("hashing", alike.iter().map(|&index| tensors[index].byte_len()).sum());
+    let work = Work::new("hashing", bytes_of(&alike.iter().map(|&index| tensors[index]).collect::<Vec<_>>()));
     let mut groups: HashMap<(Dtype, &[u64], String), Vec<usize>> = HashMap::new();
     let mut next = alike.iter();
     in_order(
         &alike,
-        cores(),
+        threads_for(tensors),
         |&index| sum_of_tensor(&tensors[index], &work),
         |sum| {
             if let Some(&index) = next.next() {
@@ -49,7 +49,8 @@ pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
 /// About the second tensor of a group.
 fn finding(tensors: &[Tensor<'_>], group: &[usize]) -> Finding {
     let second = &tensors[group[1]];
-    let (others, wasted) = (group.len() as u64 - 1, second.byte_len() * (group.len() as u64 - 1));
+    let others = group.len() as u64 - 1;
+    let wasted = second.byte_len().saturating_mul(others);
     let names: Vec<String> = group.iter().take(NAMED).map(|&index| quoted(tensors[index].name())).collect();
     let more = group.len().saturating_sub(NAMED) as u64;
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };

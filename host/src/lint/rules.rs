@@ -37,8 +37,7 @@ pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
     let mut found = Vec::new();
     spelled(&spelling, data_start, &mut found);
     let padding = file.padding()?;
-    let by_name: HashMap<&str, Tensor<'_>> =
-        file.tensors().map(|tensor| (tensor_name(&tensor), tensor)).collect();
+    let by_name: HashMap<&str, Tensor<'_>> = file.tensors().map(|tensor| (tensor.name(), tensor)).collect();
     for entry in &spelling.entries {
         if let Some(tensor) = by_name.get(entry.name.as_str()) {
             member(entry, &mut found);
@@ -52,11 +51,6 @@ pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
     order(&spelling, &by_name, &padding, &mut found);
     format(file, &mut found);
     Ok(found)
-}
-
-fn tensor_name<'m>(tensor: &Tensor<'m>) -> &'m str {
-    let indexed: embedded_safetensors::index::IndexedTensor<'m> = **tensor;
-    indexed.name()
 }
 
 fn spelled(spelling: &Spelling, data_start: u64, found: &mut Vec<Finding>) {

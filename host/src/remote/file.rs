@@ -58,6 +58,11 @@ impl Remote {
         self.len
     }
 
+    /// Whether the server sends parts of the file.
+    pub fn has_ranges(&self) -> bool {
+        self.has_ranges
+    }
+
     /// Reads bytes, of which those up to `end` are going to be read in order. Then one request does for all.
     ///
     /// # Errors

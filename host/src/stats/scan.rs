@@ -2,8 +2,8 @@
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
-use crate::model::Tensor;
-use crate::parallel::{cores, in_order};
+use crate::model::{Tensor, in_sequence, threads_for};
+use crate::parallel::{in_order, stream};
 use crate::stats::buckets::Buckets;
 use crate::stats::codes::{Codes, Counters, WIDEST};
 use crate::stats::part::Part;
@@ -12,7 +12,6 @@ use crate::stats::wide::{self, BLOCK};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, ReadAt};
 use safetensors_convert::numbers::{Number, is_float};
-use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::num::NonZero;
 use std::ops::Range;
@@ -36,20 +35,22 @@ pub struct Statistics {
     pub exact: bool,
 }
 
-/// The statistics of each tensor. Reads every byte once.
+/// The statistics of each tensor. Reads every byte once; from a server without ranges, in order.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, Complaint> {
-    let mut by_dtype: BTreeMap<Dtype, Vec<usize>> = BTreeMap::new();
-    for (index, tensor) in tensors.iter().enumerate() {
-        by_dtype.entry(tensor.dtype()).or_default().push(index);
+    let in_sequence = in_sequence(tensors);
+    let mut order: Vec<usize> = (0..tensors.len()).collect();
+    if !in_sequence {
+        order.sort_by_key(|&index| tensors[index].dtype());
     }
     let mut all: Vec<Option<Statistics>> = tensors.iter().map(|_| None).collect();
-    for (dtype, indexes) in by_dtype {
-        let (large, small): (Vec<usize>, Vec<usize>) =
-            indexes.into_iter().partition(|&index| tensors[index].byte_len() > SPAN);
-        let desks = Desks::new(dtype, large.iter().map(|&index| values(&tensors[index])).max());
+    for group in order.chunk_by(|&one, &other| tensors[one].dtype() == tensors[other].dtype()) {
+        let is_small = |index: &usize| !in_sequence && tensors[*index].byte_len() <= SPAN;
+        let (small, rest): (Vec<usize>, Vec<usize>) = group.iter().partition(|index| is_small(index));
+        let most = rest.iter().map(|&index| values(&tensors[index])).max();
+        let desks = Desks::new(tensors[group[0]].dtype(), most, threads_for(tensors));
         let mut done = small.iter();
         in_order(
             &small,
@@ -62,7 +63,7 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
                 Ok::<_, Complaint>(())
             },
         )?;
-        for index in large {
+        for index in rest {
             all[index] = Some(in_spans(&tensors[index], &desks, work)?);
         }
     }
@@ -84,27 +85,31 @@ fn whole(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, 
     Ok(statistics)
 }
 
-/// A large tensor, by several threads.
+/// A tensor of any size, by all threads. Its spans are merged in the order of the data.
 fn in_spans(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
-    let spans = spans(tensor.byte_len());
-    let mut part = Part::default();
-    let read = |span: &Range<u64>| {
-        let mut desk = desks.take();
-        let part = desk.read(tensor, span.clone(), work);
-        desks.put(desk);
-        part
-    };
-    in_order(&spans, desks.threads, read, |span| {
-        part.merge(&span?);
-        Ok::<_, Complaint>(())
-    })?;
+    let (mut spans, mut part) = (spans(tensor.byte_len()), Part::default());
+    stream(
+        desks.threads.get(),
+        || Ok(spans.next()),
+        |span: Range<u64>| {
+            let mut desk = desks.take();
+            let part = desk.read(tensor, span, work);
+            desks.put(desk);
+            part
+        },
+        |span| {
+            part.merge(&span?);
+            Ok::<_, Complaint>(())
+        },
+    )?;
     let mut all = desks.all();
     let mut first = all.pop().unwrap_or_else(|| desks.take());
     for other in &mut all {
         first.counts.merge(&other.counts);
         other.counts.clear();
     }
-    let statistics = first.finish(&part, false, desks.codes.as_ref());
+    let few = values(tensor) <= FEW as u64;
+    let statistics = first.finish(&part, few, desks.codes.as_ref());
     first.counts.clear();
     all.push(first);
     all.into_iter().for_each(|desk| desks.put(desk));
@@ -112,8 +117,8 @@ fn in_spans(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistic
 }
 
 /// The same for any number of threads.
-pub fn spans(len: u64) -> Vec<Range<u64>> {
-    (0..len.div_ceil(SPAN)).map(|number| number * SPAN..((number + 1) * SPAN).min(len)).collect()
+pub fn spans(len: u64) -> impl Iterator<Item = Range<u64>> {
+    (0..len.div_ceil(SPAN)).map(move |number| number * SPAN..((number + 1).saturating_mul(SPAN)).min(len))
 }
 
 /// Reads a range of a tensor's bytes into the front of a buffer.
@@ -156,12 +161,12 @@ struct Desks {
 
 impl Desks {
     /// For tensors of so many values at most.
-    fn new(dtype: Dtype, most: Option<u64>) -> Self {
+    fn new(dtype: Dtype, most: Option<u64>, threads: NonZero<usize>) -> Self {
         let codes = (dtype.bits() <= WIDEST).then(|| Codes::new(dtype));
         let counts = if codes.is_some() { 0 } else { Buckets::memory(dtype, most.unwrap_or(0)) };
         let desk = PIECE + BLOCK * size_of::<f64>() + counts.max(2 << 20);
         let most = NonZero::new(MEMORY / desk).unwrap_or(NonZero::<usize>::MIN);
-        Self { dtype, codes, threads: cores().min(most), free: Mutex::default() }
+        Self { dtype, codes, threads: threads.min(most), free: Mutex::default() }
     }
 
     fn take(&self) -> Desk {
@@ -206,7 +211,7 @@ impl Counts {
         }
     }
 
-    /// Both are of one dtype.
+    /// Adds the counts of another thread, which are of the same dtype.
     fn merge(&mut self, other: &Self) {
         match (self, other) {
             (Self::Codes(counters), Self::Codes(other)) => counters.merge(other),
