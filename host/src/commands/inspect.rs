@@ -5,7 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
-use crate::model::is_sharded;
+use crate::model::{file_of, is_sharded};
 use crate::overview::View;
 use crate::remote::packed;
 use crate::rows::each_row;
@@ -45,10 +45,14 @@ impl Run for Inspect {
 const LISTED: u64 = 16 << 20;
 
 fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
-    if is_sharded(file) || !view.is_plain() {
+    let place = match file_of(file) {
+        Ok(place) => place,
+        Err(complaint) => return Ok(complaint.say(json)),
+    };
+    if is_sharded(&place) || !view.is_plain() {
         return overview::inspect(file, json, view).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
-    let (mut source, (summary, index)) = match open_valid(file, LISTED, Data::Count) {
+    let (mut source, (summary, index)) = match open_valid(&place, LISTED, Data::Count) {
         Ok(sound) => sound,
         Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
