@@ -15,12 +15,12 @@ const LEAST: u64 = 4096;
 /// The most names in a message.
 const NAMED: usize = 4;
 
-/// A finding for each group of equal tensors of the same dtype and shape. Reads those of which there are
-/// several.
+/// A finding about the second tensor of each group of equal ones of the same dtype and shape. Reads those of
+/// which there are several.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
+pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>, Complaint> {
     let mut by_form: HashMap<(Dtype, &[u64]), Vec<usize>> = HashMap::new();
     for (index, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| tensor.byte_len() >= LEAST) {
         by_form.entry((tensor.dtype(), tensor.dims())).or_default().push(index);
@@ -43,7 +43,7 @@ pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
     )?;
     let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
     groups.sort_unstable();
-    Ok(groups.iter().map(|group| finding(tensors, group)).collect())
+    Ok(groups.iter().map(|group| (tensors[group[1]], finding(tensors, group))).collect())
 }
 
 /// About the second tensor of a group.
