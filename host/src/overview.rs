@@ -10,7 +10,7 @@ use crate::json::{self, Object};
 use crate::model::{Model, Tensor};
 use crate::picture::terminal_width;
 use crate::remote::packed;
-use crate::selection::Choice;
+use crate::selection::Selection;
 use crate::stats::share_of;
 use crate::table::{pair, print_parameters};
 use crate::text::{counted, grouped, human, quoted_whole, shown_text};
@@ -25,9 +25,8 @@ use std::path::Path;
 /// What is shown of the tensors.
 #[derive(clap::Args)]
 pub struct View {
-    /// Show only tensors that match this glob, with * and ? (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    filter: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 
     /// Sort the tensors; the largest first
     #[arg(long, value_enum, value_name = "KEY")]
@@ -60,13 +59,13 @@ enum Key {
 impl View {
     /// Whether no option is given.
     pub fn is_plain(&self) -> bool {
-        let Self { filter, sort, top, tree, dtypes } = self;
-        filter.is_empty() && sort.is_none() && top.is_none() && !tree && !dtypes
+        let Self { selection, sort, top, tree, dtypes } = self;
+        selection.is_empty() && sort.is_none() && top.is_none() && !tree && !dtypes
     }
 
     /// The tensors that the patterns choose, by offset.
     fn chosen<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Complaint> {
-        let choice = Choice { only: &self.filter, except: &[] };
+        let choice = self.selection.as_choice();
         let names = || model.tensors().map(|tensor| tensor.name());
         choice.check(names).map_err(|sentence| Complaint::about(model.path(), sentence))?;
         Ok(model.tensors().filter(|tensor| choice.takes(tensor.name())).collect())
@@ -223,7 +222,7 @@ fn dtypes(facts: &Facts) -> Table {
         ("size", Side::Right),
         ("share", Side::Right),
     ]);
-    let all: u64 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
+    let all: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
     let mut list: Vec<_> = facts.by_dtype.iter().collect();
     list.sort_by_key(|dtype| (std::cmp::Reverse(dtype.bytes), dtype.dtype));
     for dtype in list {
@@ -241,7 +240,7 @@ fn dtypes(facts: &Facts) -> Table {
 
 /// Prints the number of tensors, parameters and bytes, also for each dtype.
 pub fn print_total(tensors: u64, facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let bytes: u64 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
+    let bytes: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
     let (tensors, parameters) = (counted(tensors, "tensor"), counted(facts.parameters(), "parameter"));
     let list = facts
         .by_dtype

@@ -242,8 +242,8 @@ fn print_layout(
 }
 
 /// The share of the complete file.
-fn share(bytes: u64, summary: &Summary) -> String {
-    let permille = u128::from(bytes) * 1000 / u128::from(summary.file_len());
+fn share(bytes: u128, summary: &Summary) -> String {
+    let permille = bytes * 1000 / u128::from(summary.file_len());
     format!("{}.{} %", permille / 10, permille % 10)
 }
 

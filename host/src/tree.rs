@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 /// Names with more dots keep their rest together.
 const DEEPEST: usize = 32;
 
-/// A part of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
+/// A segment of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part<'m> {
+struct Segment<'m> {
     text: &'m str,
     is_tensor: bool,
 }
 
-impl Ord for Part<'_> {
+impl Ord for Segment<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.len());
         let by_number = match (number(self.text), number(other.text)) {
@@ -29,7 +29,7 @@ impl Ord for Part<'_> {
     }
 }
 
-impl PartialOrd for Part<'_> {
+impl PartialOrd for Segment<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -37,11 +37,11 @@ impl PartialOrd for Part<'_> {
 
 #[derive(Default)]
 struct Node<'m> {
-    children: BTreeMap<Part<'m>, usize>,
+    children: BTreeMap<Segment<'m>, usize>,
     tensor: Option<Tensor<'m>>,
     tensors: u64,
-    parameters: u64,
-    bytes: u64,
+    parameters: u128,
+    bytes: u128,
 }
 
 /// A row of the tree: a group, or a tensor.
@@ -51,8 +51,8 @@ pub struct Branch<'t, 'm> {
     /// None for a group.
     pub tensor: Option<&'t Tensor<'m>>,
     pub tensors: u64,
-    pub parameters: u64,
-    pub bytes: u64,
+    pub parameters: u128,
+    pub bytes: u128,
 }
 
 /// All names; the first node is the root.
@@ -71,7 +71,7 @@ impl<'m> Tree<'m> {
         let (mut at, mut parts) = (0, tensor.name().splitn(DEEPEST, '.').peekable());
         while let Some(text) = parts.next() {
             self.nodes[at].add(&tensor);
-            let part = Part { text, is_tensor: parts.peek().is_none() };
+            let part = Segment { text, is_tensor: parts.peek().is_none() };
             let new = self.nodes.len();
             let child = *self.nodes[at].children.entry(part).or_insert(new);
             if child == new {
@@ -142,18 +142,18 @@ impl<'m> Tree<'m> {
 impl Node<'_> {
     fn add(&mut self, tensor: &Tensor<'_>) {
         self.tensors += 1;
-        self.parameters += tensor.elements();
-        self.bytes += tensor.byte_len();
+        self.parameters += u128::from(tensor.elements());
+        self.bytes += u128::from(tensor.byte_len());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Part;
+    use super::Segment;
 
     #[test]
     fn numbers_are_sorted_as_numbers() {
-        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Part { text, is_tensor: false });
+        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Segment { text, is_tensor: false });
         parts.sort();
         assert_eq!(parts.map(|part| part.text), ["1", "2", "10", "1b", "a", "bias"]);
     }

@@ -60,6 +60,8 @@ fn tensors_are_sorted_filtered_and_cut() {
         assert_eq!(names(&place, &[model, "--sort", "dtype"])[14..], ["bias", "h.3"]);
         assert_eq!(names(&place, &[model, "--sort", "offset", "--top", "1"]), ["h.0.w"]);
     }
+    // As in the other commands.
+    assert_eq!(names(&place, &["m", "--only", "h.1*", "--except", "h.10*"]), ["h.1.w", "h.11.w"]);
     let total = "  total: 4 tensors, 53 parameters, 54 B: U8 52 in 52 B, F16 1 in 2 B\n";
     let run = place.run(["inspect", "m", "--filter", "h.1*", "--filter", "bias", "--top", "1"]);
     assert!(run.out.ends_with(total), "{}", run.out);

@@ -224,3 +224,27 @@ fn values_are_read_in_order_from_a_server_without_ranges() {
         assert_eq!((remote.code, remote.err.as_str()), (local.code, ""), "{args:?}");
     }
 }
+
+/// Six tensors of elements of 4 bits, which are more together than 64 bits can count.
+#[test]
+fn sums_of_many_elements_are_exact() {
+    let (elements, each) = (4_600_000_000_000_000_000_u64, 2_300_000_000_000_000_000_u64);
+    let entry = |number: u64| {
+        let (begin, end) = (number * each, (number + 1) * each);
+        format!(r#""l.{number}":{{"dtype":"F4","shape":[{elements}],"data_offsets":[{begin},{end}]}}"#)
+    };
+    let header = format!("{{{}}}", (0..6).map(entry).collect::<Vec<_>>().join(","));
+    let model = File::new(&format!("{header}{}", " ".repeat(100_000)), 6 * each);
+    let server = Server::new(move |request, wire| part(&model, request).send(wire));
+    let (place, url) = (Place::new(), server.url("/m"));
+    for (args, sum) in [
+        (&["inspect"][..], "parameters: 27,600,000,000,000,000,000: F4 27,600,000,000,000,000,000\n"),
+        (&["inspect", "--dtypes"], "27,600,000,000,000,000,000 parameters of F4, 13.8 EB\n"),
+        (&["inspect", "--tree"], "  27,600,000,000,000,000,000  13.8 EB\n"),
+        (&["inspect", "--json"], "\"parameters\":27600000000000000000,"),
+        (&["inspect", "--json", "--tree"], "\"parameters\":27600000000000000000,"),
+    ] {
+        let run = run(&place, &[args, &[&url]].concat(), &[]);
+        assert!(run.code == Some(0) && run.out.contains(sum), "{args:?}: {run:?}");
+    }
+}
