@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::{Model, Tensor, bytes_of};
 use crate::selection::Selection;
-use crate::stats::{Part, Row, json, measure, sum, table, total};
+use crate::stats::{Aggregate, Row, json, measure, sum, table, total};
 use crate::verdict::Verdict;
 use crate::work::Work;
 use std::cmp::Ordering;
@@ -102,7 +102,7 @@ impl Stats {
         &self,
         model: &Model,
         rows: &[Row<'_>],
-        all: &Part,
+        all: &Aggregate,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);

@@ -1,9 +1,9 @@
 //! Elements of at most 16 bits: each bit pattern is counted, so that everything about them is exact.
 
+use crate::stats::aggregate::Aggregate;
+use crate::stats::bin_counts::BinCounts;
 use crate::stats::moments::{Moments, Sum};
-use crate::stats::part::Part;
 use crate::stats::spread::Cell;
-use crate::stats::tallies::Tallies;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Decoder, Number};
 
@@ -31,12 +31,12 @@ impl Codes {
     /// Counters for every pattern.
     pub fn counters(&self) -> Counters {
         // For 16 bits there are two for each, because one counter cannot be raised in every cycle.
-        Counters { bits: self.bits, counts: Tallies::new(2 << self.bits.max(8)) }
+        Counters { bits: self.bits, counts: BinCounts::new(2 << self.bits.max(8)) }
     }
 
     /// The statistics of the counted elements, and the cells of their values.
-    pub fn summary(&self, counters: &Counters) -> (Part, Vec<Cell>) {
-        let mut part = Part::default();
+    pub fn summary(&self, counters: &Counters) -> (Aggregate, Vec<Cell>) {
+        let mut part = Aggregate::default();
         for (pattern, value) in self.values.iter().enumerate() {
             let count = counters.of(pattern);
             part.values += count;
@@ -83,11 +83,11 @@ fn four_of_six(group: u32) -> [u8; 3] {
 /// How often each pattern occurs.
 pub struct Counters {
     bits: usize,
-    counts: Tallies,
+    counts: BinCounts,
 }
 
 impl Counters {
-    /// Counts whole elements.
+    /// Counts the elements of these bytes, of which none is cut.
     pub fn count(&mut self, bytes: &[u8]) {
         let counts = self.counts.for_more(bytes.len() as u64);
         match self.bits {

@@ -4,9 +4,9 @@ use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::{Tensor, in_sequence, threads_for};
 use crate::parallel::{in_order, stream};
+use crate::stats::aggregate::Aggregate;
 use crate::stats::buckets::Buckets;
 use crate::stats::codes::{Codes, Counters, WIDEST};
-use crate::stats::part::Part;
 use crate::stats::spread::{Cell, Spread};
 use crate::stats::wide::{self, BLOCK};
 use crate::work::Work;
@@ -28,7 +28,7 @@ const MEMORY: usize = 40 << 20;
 
 /// The statistics of a tensor.
 pub struct Statistics {
-    pub part: Part,
+    pub part: Aggregate,
     /// None if no value is finite.
     pub spread: Option<Spread>,
     /// Whether the quantiles are exact.
@@ -50,12 +50,12 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
         let is_small = |index: &usize| !in_sequence && tensors[*index].byte_len() <= SPAN;
         let (small, rest): (Vec<usize>, Vec<usize>) = group.iter().partition(|index| is_small(index));
         let most = rest.iter().map(|&index| values(&tensors[index])).max();
-        let desks = Desks::new(tensors[group[0]].dtype(), most, threads_for(tensors));
+        let workers = Workers::new(tensors[group[0]].dtype(), most, threads_for(tensors));
         let mut done = small.iter();
         in_order(
             &small,
-            desks.threads,
-            |&index| whole(&tensors[index], &desks, work),
+            workers.threads,
+            |&index| whole(&tensors[index], &workers, work),
             |statistics| {
                 if let Some(&index) = done.next() {
                     all[index] = Some(statistics?);
@@ -64,7 +64,7 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
             },
         )?;
         for index in rest {
-            all[index] = Some(in_spans(&tensors[index], &desks, work)?);
+            all[index] = Some(in_spans(&tensors[index], &workers, work)?);
         }
     }
     Ok(all.into_iter().flatten().collect())
@@ -76,25 +76,25 @@ pub fn values(tensor: &Tensor<'_>) -> u64 {
 }
 
 /// A small tensor, by one thread.
-fn whole(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
-    let mut desk = desks.take();
-    let part = desk.read(tensor, 0..tensor.byte_len(), work)?;
-    let statistics = desk.finish(&part, values(tensor) <= FEW as u64, desks.codes.as_ref());
-    desk.counts.clear();
-    desks.put(desk);
+fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
+    let mut worker = workers.take();
+    let part = worker.read(tensor, 0..tensor.byte_len(), work)?;
+    let statistics = worker.finish(&part, values(tensor) <= FEW as u64, workers.codes.as_ref());
+    worker.counts.clear();
+    workers.put(worker);
     Ok(statistics)
 }
 
 /// A tensor of any size, by all threads. Its spans are merged in the order of the data.
-fn in_spans(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
-    let (mut spans, mut part) = (spans(tensor.byte_len()), Part::default());
+fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
+    let (mut spans, mut part) = (spans(tensor.byte_len()), Aggregate::default());
     stream(
-        desks.threads.get(),
+        workers.threads.get(),
         || Ok(spans.next()),
         |span: Range<u64>| {
-            let mut desk = desks.take();
-            let part = desk.read(tensor, span, work);
-            desks.put(desk);
+            let mut worker = workers.take();
+            let part = worker.read(tensor, span, work);
+            workers.put(worker);
             part
         },
         |span| {
@@ -102,17 +102,17 @@ fn in_spans(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistic
             Ok::<_, Complaint>(())
         },
     )?;
-    let mut all = desks.all();
-    let mut first = all.pop().unwrap_or_else(|| desks.take());
+    let mut all = workers.all();
+    let mut first = all.pop().unwrap_or_else(|| workers.take());
     for other in &mut all {
         first.counts.merge(&other.counts);
         other.counts.clear();
     }
     let few = values(tensor) <= FEW as u64;
-    let statistics = first.finish(&part, few, desks.codes.as_ref());
+    let statistics = first.finish(&part, few, workers.codes.as_ref());
     first.counts.clear();
     all.push(first);
-    all.into_iter().for_each(|desk| desks.put(desk));
+    all.into_iter().for_each(|worker| workers.put(worker));
     Ok(statistics)
 }
 
@@ -152,45 +152,45 @@ fn not_read(tensor: &Tensor<'_>, error: io::Error) -> Complaint {
 }
 
 /// What the threads work with, for one dtype.
-struct Desks {
+struct Workers {
     dtype: Dtype,
     codes: Option<Codes>,
     threads: NonZero<usize>,
-    free: Mutex<Vec<Desk>>,
+    free: Mutex<Vec<Worker>>,
 }
 
-impl Desks {
+impl Workers {
     /// For tensors of so many values at most.
     fn new(dtype: Dtype, most: Option<u64>, threads: NonZero<usize>) -> Self {
         let codes = (dtype.bits() <= WIDEST).then(|| Codes::new(dtype));
         let counts = if codes.is_some() { 0 } else { Buckets::memory(dtype, most.unwrap_or(0)) };
-        let desk = PIECE + BLOCK * size_of::<f64>() + counts.max(2 << 20);
-        let most = NonZero::new(MEMORY / desk).unwrap_or(NonZero::<usize>::MIN);
+        let worker = PIECE + BLOCK * size_of::<f64>() + counts.max(2 << 20);
+        let most = NonZero::new(MEMORY / worker).unwrap_or(NonZero::<usize>::MIN);
         Self { dtype, codes, threads: threads.min(most), free: Mutex::default() }
     }
 
-    fn take(&self) -> Desk {
+    fn take(&self) -> Worker {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         free.unwrap_or_else(|| {
             let counts = match &self.codes {
                 Some(codes) => Counts::Codes(codes.counters()),
                 None => Counts::Buckets(Buckets::new(self.dtype)),
             };
-            Desk { dtype: self.dtype, bytes: vec![0; PIECE], values: Vec::with_capacity(BLOCK), counts }
+            Worker { dtype: self.dtype, bytes: vec![0; PIECE], values: Vec::with_capacity(BLOCK), counts }
         })
     }
 
-    fn put(&self, desk: Desk) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(desk);
+    fn put(&self, worker: Worker) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
-    fn all(&self) -> Vec<Desk> {
+    fn all(&self) -> Vec<Worker> {
         std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// The memory of one thread.
-struct Desk {
+struct Worker {
     dtype: Dtype,
     bytes: Vec<u8>,
     /// The finite values of the last block.
@@ -221,10 +221,10 @@ impl Counts {
     }
 }
 
-impl Desk {
+impl Worker {
     /// Counts the values of a range of a tensor's bytes. What is counted by patterns has no part.
-    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Part, Complaint> {
-        let (mut part, mut at) = (Part::default(), range.start);
+    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Aggregate, Complaint> {
+        let (mut part, mut at) = (Aggregate::default(), range.start);
         self.values.clear();
         while at < range.end {
             let wanted = usize::try_from(range.end - at).unwrap_or(PIECE).min(PIECE);
@@ -245,7 +245,7 @@ impl Desk {
     }
 
     /// The statistics of a tensor of which everything is counted. The values of one with few are still here.
-    fn finish(&mut self, part: &Part, few: bool, codes: Option<&Codes>) -> Statistics {
+    fn finish(&mut self, part: &Aggregate, few: bool, codes: Option<&Codes>) -> Statistics {
         let mut statistics = self.summary(part, few, codes);
         if !is_float(self.dtype) && self.dtype != Dtype::C64 {
             let part = &mut statistics.part;
@@ -254,9 +254,9 @@ impl Desk {
         statistics
     }
 
-    fn summary(&mut self, part: &Part, few: bool, codes: Option<&Codes>) -> Statistics {
+    fn summary(&mut self, part: &Aggregate, few: bool, codes: Option<&Codes>) -> Statistics {
         let edges =
-            |part: &Part| [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
+            |part: &Aggregate| [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
         match (&self.counts, codes) {
             (Counts::Codes(counters), Some(codes)) => {
                 let (part, cells) = codes.summary(counters);

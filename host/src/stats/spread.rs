@@ -62,6 +62,9 @@ fn quantiles(cells: impl Iterator<Item = Cell> + Clone, count: u64) -> [f64; QUA
 /// As numpy computes it, so that its last digit is the same.
 fn between(low: f64, high: f64, share: f64) -> f64 {
     let distance = high - low;
+    if distance.is_infinite() {
+        return low * (1.0 - share) + high * share;
+    }
     if share >= 0.5 { high - distance * (1.0 - share) } else { low + distance * share }
 }
 
@@ -129,6 +132,15 @@ mod tests {
         let spread = Spread::of(twice.into_iter(), 1.0, 2.0).expect("values");
         assert_eq!(spread.quantiles[4..7], [1.0, 1.25, 1.849_999_999_999_999_6]);
         assert_eq!(Spread::of([].into_iter(), 0.0, 0.0), None);
+    }
+
+    #[test]
+    fn quantiles_between_values_that_are_far_apart_are_numbers() {
+        let far = 1.7e308;
+        assert_eq!(of(&[-far, far]).quantiles[4], 0.0);
+        assert_eq!(of(&[-far, -far, far]).quantiles[4], -far);
+        assert_eq!(of(&[-far, far, far]).quantiles[4], far);
+        assert!(of(&[-far, far]).quantiles.is_sorted());
     }
 
     #[test]
