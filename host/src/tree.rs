@@ -3,6 +3,7 @@
 use crate::columns::{Side, Table};
 use crate::json::{Object, array};
 use crate::model::Tensor;
+use crate::table::shape_text;
 use crate::text::{counted, grouped, human, shown_text};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -117,7 +118,7 @@ impl<'m> Tree<'m> {
         ]);
         for row in self.branches() {
             let (dtype, shape) = match row.tensor {
-                Some(tensor) => (tensor.dtype().to_string(), format!("{:?}", tensor.dims())),
+                Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),
                 None => (String::new(), counted(row.tensors, "tensor")),
             };
             let name = format!("{:indent$}{}", "", shown_text(&row.name), indent = 2 * row.depth);

@@ -68,6 +68,20 @@ fn tensors_are_sorted_filtered_and_cut() {
     place.run(["inspect", "m", "--filter", "x*"]).is(2, "", "m: no tensor matches \"x*\"\n");
 }
 
+/// Usage errors say what to do.
+#[test]
+fn sums_are_not_sorted_or_cut() {
+    let place = place();
+    for (view, option) in [("--tree", "--top"), ("--dtypes", "--top"), ("--tree", "--sort")] {
+        let value = if option == "--top" { "3" } else { "size" };
+        let run = place.run(["inspect", "m", view, option, value]);
+        assert!(run.code == Some(2) && run.err.contains("use --only to choose tensors"), "{run:?}");
+    }
+    for command in ["inspect", "stats"] {
+        assert_eq!(place.run([command, "m", "--top", "0"]).code, Some(2));
+    }
+}
+
 #[test]
 fn a_tree_has_sums() {
     let place = place();
@@ -94,7 +108,7 @@ fn dtypes_are_summed() {
             table,
             [
                 "  dtype  tensors  parameters  bytes   size    share",
-                "  U8          14         188    188  188 B  94.94 %",
+                "  U8          14         188    188  188 B  94.95 %",
                 "  F32          1           2      8    8 B   4.04 %",
                 "  F16          1           1      2    2 B   1.01 %",
             ],
