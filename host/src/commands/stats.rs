@@ -11,6 +11,7 @@ use crate::verdict::Verdict;
 use crate::work::Work;
 use std::cmp::Ordering;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
 use std::path::Path;
 
 /// Show minimum, maximum, mean, quantiles, zeros, NaN and a histogram of every tensor
@@ -32,7 +33,7 @@ pub struct Stats {
 
     /// Show the first N tensors; the total has all
     #[arg(long, value_name = "N")]
-    top: Option<usize>,
+    top: Option<NonZero<usize>>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -95,7 +96,7 @@ impl Stats {
         if let Some(key) = self.sort {
             rows.sort_by(|one, other| key.compare(one, other));
         }
-        rows.truncate(self.top.unwrap_or(usize::MAX));
+        rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
     }
 
     fn print_json(

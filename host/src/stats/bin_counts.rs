@@ -60,6 +60,9 @@ impl BinCounts {
     }
 
     pub fn clear(&mut self) {
+        if self.counted == 0 && self.sums.is_empty() {
+            return;
+        }
         self.counts.fill(0);
         self.counted = 0;
         self.sums.clear();

@@ -1,6 +1,6 @@
 //! Prints the statistics of tensors.
 
-use crate::columns::{Side, Table};
+use crate::columns::{Side, Table, wrapped};
 use crate::compare::shown;
 use crate::json::{Object, array};
 use crate::model::Tensor;
@@ -91,7 +91,8 @@ pub fn brief(number: Number) -> String {
 /// A share in percent, which is 0 or 100 only if it is exactly that.
 pub fn share_of(part: impl Into<u128>, all: impl Into<u128>) -> String {
     let (part, all) = (part.into(), all.into());
-    let permyriad = part * 10_000 / all.max(1);
+    // Rounded to the nearest, but never to all.
+    let permyriad = ((part * 20_000 + all) / (2 * all).max(1)).min(9_999);
     match permyriad {
         _ if part == 0 => "0 %".to_owned(),
         _ if part == all => "100 %".to_owned(),
@@ -121,18 +122,19 @@ pub fn sparkline(spread: &Spread, ascii: bool) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn total(rows: &[Row<'_>], count: usize, all: &Aggregate, out: &mut impl Write) -> io::Result<()> {
-    write!(out, "  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"))?;
+    let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
     if let (Some(least), Some(largest)) = (all.least, all.largest) {
         let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation()));
-        write!(out, " from {} to {}, mean {mean}, std {deviation}", brief(least), brief(largest))?;
+        line += &format!(" from {} to {}, mean {mean}, std {deviation}", brief(least), brief(largest));
     }
     let zeros = share_of(all.zeros, all.values);
-    writeln!(out, ", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()))?;
+    line += &format!(", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()));
+    writeln!(out, "{}", wrapped(&line, terminal_width()))?;
     if rows.iter().any(|row| !row.statistics.exact) {
-        writeln!(
-            out,
-            "  ~: a quantile of buckets, at most {ERROR} of it away; all counts and extremes are exact"
-        )?;
+        let line = format!(
+            "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
+        );
+        writeln!(out, "{}", wrapped(&line, terminal_width()))?;
     }
     if rows.iter().any(|row| row.tensor.dtype() == Dtype::C64) {
         writeln!(out, "  C64: the real and the imaginary part of an element are two values")?;
@@ -168,6 +170,7 @@ fn row_json(Row { tensor, statistics }: &Row<'_>) -> String {
                 .fold(Object::new(), |object, (share, value)| object.float(&share.to_string(), value));
             let bars = array(spread.bars.iter().map(u64::to_string));
             let bars = Object::new().float("from", spread.from).float("to", spread.to).raw("counts", &bars);
+            let bars = bars.number("outside", part.finite() - spread.counted());
             let object = object.raw("quantiles", &quantiles.end()).flag("quantiles_exact", *exact);
             object.raw("histogram", &bars.end()).end()
         }
@@ -196,8 +199,9 @@ mod tests {
 
     #[test]
     fn only_nothing_is_no_percent_and_only_all_is_a_hundred() {
-        let shares = [(0_u64, 9_u64), (1, 1_000_000), (1, 8), (999_999, 1_000_000), (7, 7), (0, 0)];
-        let texts = ["0 %", "<0.01 %", "12.50 %", "99.99 %", "100 %", "0 %"];
+        let shares =
+            [(0_u64, 9_u64), (1, 1_000_000), (1, 8), (999_999, 1_000_000), (7, 7), (0, 0), (1, 6), (5, 6)];
+        let texts = ["0 %", "<0.01 %", "12.50 %", "99.99 %", "100 %", "0 %", "16.67 %", "83.33 %"];
         assert_eq!(shares.map(|(part, all)| share_of(part, all)), texts);
     }
 

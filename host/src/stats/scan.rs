@@ -47,8 +47,9 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
     }
     let mut all: Vec<Option<Statistics>> = tensors.iter().map(|_| None).collect();
     for group in order.chunk_by(|&one, &other| tensors[one].dtype() == tensors[other].dtype()) {
-        let is_small = |index: &usize| !in_sequence && tensors[*index].byte_len() <= SPAN;
-        let (small, rest): (Vec<usize>, Vec<usize>) = group.iter().partition(|index| is_small(index));
+        let is_small = |index: &usize| tensors[*index].byte_len() <= SPAN;
+        let side_by_side = |index: &usize| !in_sequence && is_small(index);
+        let (small, rest): (Vec<usize>, Vec<usize>) = group.iter().partition(|index| side_by_side(index));
         let most = rest.iter().map(|&index| values(&tensors[index])).max();
         let workers = Workers::new(tensors[group[0]].dtype(), most, threads_for(tensors));
         let mut done = small.iter();
@@ -64,7 +65,8 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
             },
         )?;
         for index in rest {
-            all[index] = Some(in_spans(&tensors[index], &workers, work)?);
+            let read = if is_small(&index) { whole } else { in_spans };
+            all[index] = Some(read(&tensors[index], &workers, work)?);
         }
     }
     Ok(all.into_iter().flatten().collect())
@@ -78,14 +80,20 @@ pub fn values(tensor: &Tensor<'_>) -> u64 {
 /// A small tensor, by one thread.
 fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
     let mut worker = workers.take();
-    let part = worker.read(tensor, 0..tensor.byte_len(), work)?;
-    let statistics = worker.finish(&part, values(tensor) <= FEW as u64, workers.codes.as_ref());
+    let codes = workers.codes.as_ref();
+    let few = values(tensor) <= FEW as u64 && codes.is_none_or(Codes::are_many);
+    let statistics = if few {
+        worker.read_few(tensor, codes, work)?
+    } else {
+        let part = worker.read(tensor, 0..tensor.byte_len(), work)?;
+        worker.finish(&part, codes)
+    };
     worker.counts.clear();
     workers.put(worker);
     Ok(statistics)
 }
 
-/// A tensor of any size, by all threads. Its spans are merged in the order of the data.
+/// A large tensor, by all threads. Its spans are merged in the order of the data.
 fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
     let (mut spans, mut part) = (spans(tensor.byte_len()), Aggregate::default());
     stream(
@@ -108,8 +116,7 @@ fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Stati
         first.counts.merge(&other.counts);
         other.counts.clear();
     }
-    let few = values(tensor) <= FEW as u64;
-    let statistics = first.finish(&part, few, workers.codes.as_ref());
+    let statistics = first.finish(&part, workers.codes.as_ref());
     first.counts.clear();
     all.push(first);
     all.into_iter().for_each(|worker| workers.put(worker));
@@ -244,38 +251,50 @@ impl Worker {
         Ok(part)
     }
 
-    /// The statistics of a tensor of which everything is counted. The values of one with few are still here.
-    fn finish(&mut self, part: &Aggregate, few: bool, codes: Option<&Codes>) -> Statistics {
-        let mut statistics = self.summary(part, few, codes);
-        if !is_float(self.dtype) && self.dtype != Dtype::C64 {
-            let part = &mut statistics.part;
-            [part.least, part.largest] = [part.least, part.largest].map(|edge| edge.map(integer));
+    /// The statistics of a tensor of a few elements, which are sorted and not counted.
+    fn read_few(
+        &mut self,
+        tensor: &Tensor<'_>,
+        codes: Option<&Codes>,
+        work: &Work,
+    ) -> Result<Statistics, Complaint> {
+        let len = usize::try_from(tensor.byte_len()).unwrap_or(PIECE).min(PIECE);
+        let bytes = read_piece(tensor, 0, len, &mut self.bytes)?;
+        work.advance(len as u64)?;
+        if let Some(counted) = codes.map(|codes| codes.summary_of_few(bytes)) {
+            return Ok(self.exactly(counted));
         }
-        statistics
+        let part = wide::summary(self.dtype, bytes, &mut self.values);
+        self.values.iter_mut().for_each(|value| *value += 0.0);
+        self.values.sort_unstable_by(f64::total_cmp);
+        Ok(self.exactly((part, self.values.iter().map(|value| Cell::exact(*value, 1)).collect())))
     }
 
-    fn summary(&mut self, part: &Aggregate, few: bool, codes: Option<&Codes>) -> Statistics {
-        let edges =
-            |part: &Aggregate| [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
+    /// The statistics of a tensor of which everything is counted.
+    fn finish(&mut self, part: &Aggregate, codes: Option<&Codes>) -> Statistics {
         match (&self.counts, codes) {
-            (Counts::Codes(counters), Some(codes)) => {
-                let (part, cells) = codes.summary(counters);
-                let [least, largest] = edges(&part);
-                Statistics { part, spread: Spread::of(cells.into_iter(), least, largest), exact: true }
-            }
-            (Counts::Buckets(buckets), _) => {
-                let [least, largest] = edges(part);
-                let spread = if few {
-                    self.values.sort_unstable_by(f64::total_cmp);
-                    let cells = self.values.iter().map(|value| Cell::exact(*value + 0.0, 1));
-                    Spread::of(cells, least, largest)
-                } else {
-                    Spread::of(buckets.cells(), least, largest)
-                };
-                Statistics { part: *part, spread, exact: few }
-            }
-            (Counts::Codes(_), None) => Statistics { part: *part, spread: None, exact: true },
+            (Counts::Codes(counters), Some(codes)) => self.exactly(codes.summary(counters)),
+            (Counts::Buckets(buckets), _) => self.statistics(*part, buckets.cells(), false),
+            (Counts::Codes(_), None) => self.exactly((*part, Vec::new())),
         }
+    }
+
+    fn exactly(&self, (part, cells): (Aggregate, Vec<Cell>)) -> Statistics {
+        self.statistics(part, cells.into_iter(), true)
+    }
+
+    fn statistics(
+        &self,
+        part: Aggregate,
+        cells: impl Iterator<Item = Cell> + Clone,
+        exact: bool,
+    ) -> Statistics {
+        let [least, largest] = [part.least, part.largest].map(|edge| edge.map_or(0.0, Number::nearest));
+        let spread = Spread::of(cells, least, largest);
+        let is_integer = !is_float(self.dtype) && self.dtype != Dtype::C64;
+        let exactly = |edge: Option<Number>| if is_integer { edge.map(integer) } else { edge };
+        let part = Aggregate { least: exactly(part.least), largest: exactly(part.largest), ..part };
+        Statistics { part, spread, exact }
     }
 }
 
