@@ -216,11 +216,6 @@ impl Complaint {
         let sentence = kind.to_string();
         match (kind, kind.class()) {
             (ShardErrorKind::File(error), _) => Self::of_edit(error),
-            (ShardErrorKind::NoIndex, _) => Self::about(
-                path,
-                "no *.safetensors.index.json and no model.safetensors in this directory; give the path of \
-                 a file",
-            ),
             (_, Some(Class::File)) => Self::bad(path, "shards", sentence),
             (_, Some(Class::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
             _ => Self::about(path, sentence),

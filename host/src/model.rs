@@ -5,7 +5,7 @@ use crate::failure::NotRead;
 use crate::open::open;
 use crate::part::RemotePart;
 use crate::remote::{self, Place, Reader, Remote};
-use crate::siblings::index_files;
+use crate::siblings::model_in;
 use crate::source::{BUFFER, Data, Source, pieces};
 use crate::text::{counted, did_you_mean, quoted};
 use crate::validation::{SHORT, validate_or_report, validate_source};
@@ -18,9 +18,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The file name of a model that has its directory to itself.
-const WHOLE: &str = "model.safetensors";
 
 /// The header of a file on a server is in memory already, whatever its length.
 const ANY: u64 = MAX_HEADER_LEN + 8;
@@ -41,8 +38,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens and validates a file, standard input for `-`, a URL, or all files of an index, which may be
-    /// given by its directory. Reads the headers of files, and standard input to its end.
+    /// Opens and validates a file, standard input for `-`, a URL, all files of an index, or the model in a
+    /// directory. Reads the headers of files, and standard input to its end.
     ///
     /// # Errors
     /// The model is invalid (reported as `check` does), or cannot be read.
@@ -58,7 +55,12 @@ impl Model {
     }
 
     fn open_local(path: &Path) -> Result<Self, Complaint> {
-        if is_index(path) { open_shards(path) } else { Ok(Self::of(path, vec![open_part(path)?], None)) }
+        let file = file_of(path)?;
+        if is_index(&file) {
+            open_shards(path, &file)
+        } else {
+            Ok(Self::of(path, vec![open_part(&file)?], None))
+        }
     }
 
     fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
@@ -165,7 +167,7 @@ impl Model {
 
     /// The total length of all files, without an index.
     pub fn file_lens(&self) -> u64 {
-        self.parts().iter().map(|part| part.index().summary().file_len()).sum()
+        self.parts().iter().fold(0, |all, part| all.saturating_add(part.index().summary().file_len()))
     }
 
     /// Call when everything has been read: checks that the files are still those that were validated.
@@ -175,6 +177,16 @@ impl Model {
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.parts.iter().try_for_each(Part::check_unchanged)
     }
+}
+
+/// Whether tensors must be read in order, because a server sends a file only in sequence.
+pub fn in_sequence(tensors: &[Tensor<'_>]) -> bool {
+    tensors.iter().any(|tensor| !tensor.model().has_ranges())
+}
+
+/// The bytes of all these tensors, for messages about progress: a server may claim more than a number holds.
+pub fn bytes_of(tensors: &[Tensor<'_>]) -> u64 {
+    tensors.iter().fold(0, |all, tensor| all.saturating_add(tensor.byte_len()))
 }
 
 /// In the order in which other programs list them, independent of the header's order.
@@ -235,13 +247,12 @@ pub fn is_sharded(path: &Path) -> Result<bool, Complaint> {
     }
 }
 
-/// The file `model.safetensors` in a directory without an index.
+/// The file that a path means: of a directory, its model.
 ///
 /// # Errors
-/// The directory cannot be read.
-pub fn file_alone_in(path: &Path) -> io::Result<Option<PathBuf>> {
-    let whole = path.join(WHOLE);
-    Ok((path.is_dir() && whole.is_file() && index_files(path)?.is_empty()).then_some(whole))
+/// A directory has no model, or several, or cannot be read.
+pub fn file_of(path: &Path) -> Result<PathBuf, Complaint> {
+    if !remote::is_remote(path) && path.is_dir() { model_in(path) } else { Ok(path.to_path_buf()) }
 }
 
 fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
@@ -251,8 +262,8 @@ fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
     (!all.is_empty()).then_some(pairs)
 }
 
-fn open_shards(path: &Path) -> Result<Model, Complaint> {
-    let error = match ShardedModel::open(path) {
+fn open_shards(path: &Path, index: &Path) -> Result<Model, Complaint> {
+    let error = match ShardedModel::open(index) {
         Ok(model) => {
             let index = Some(model.path().to_path_buf());
             return Ok(Model::of(path, model.into_shards().into_iter().map(Part::File).collect(), index));
@@ -263,10 +274,6 @@ fn open_shards(path: &Path) -> Result<Model, Complaint> {
         // Reports an invalid shard as `check` does.
         ShardErrorKind::File(shard) if !is_index(shard.path()) => {
             Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
-        }
-        // A single-file model under its common name.
-        ShardErrorKind::NoIndex if path.join(WHOLE).is_file() => {
-            Ok(Model::of(path, vec![open_part(&path.join(WHOLE))?], None))
         }
         _ => Err(error.into()),
     }

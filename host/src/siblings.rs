@@ -1,11 +1,13 @@
-//! Finds shards by their names and by the indexes beside them.
+//! Finds models in directories, and shards by their names and by the indexes beside them.
 
 use crate::complaint::Complaint;
 use crate::model::is_index;
 use crate::remote::is_remote;
-use crate::text::{quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
+use crate::walk::{NO_MODEL, is_model};
 use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
+use safetensors_remote::CANDIDATES;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -170,6 +172,53 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The models in a directory, sorted: only the first of [`CANDIDATES`] that is there, as on the Hub;
+/// otherwise all indexes, and all files that are no shards of one of them. Hidden files are left out.
+///
+/// # Errors
+/// The directory cannot be listed, or an index cannot be read; there is no model.
+pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    // A link to nothing is an error of this model, not a reason to take another one.
+    let first =
+        CANDIDATES.iter().map(|name| directory.join(name)).find(|path| path.symlink_metadata().is_ok());
+    if let Some(first) = first {
+        return Ok(vec![first]);
+    }
+    let paths = files_in(directory).map_err(|error| Complaint::not_read(directory, error))?;
+    let indexes = indexes_in(directory)?;
+    let is_shard = |name: &str| {
+        let of_index = |index: &Index| match ShardName::parse(name) {
+            // An invalid index does not name it.
+            Some(shard) => name_of(&index.path) == format!("{}{INDEX_END}", shard.stem),
+            None => false,
+        };
+        indexes.iter().any(|index| index.shards.contains(name) || of_index(index))
+    };
+    let models =
+        paths.into_iter().filter(|path| is_model(path) && !path.is_dir() && !is_shard(&name_of(path)));
+    let models: Vec<PathBuf> = models.collect();
+    if models.is_empty() { Err(Complaint::about(directory, NO_MODEL)) } else { Ok(models) }
+}
+
+/// The model that a directory means to a command that reads only one.
+///
+/// # Errors
+/// Those of [`models_in`]; there are several. The sentence names the first of them.
+pub fn model_in(directory: &Path) -> Result<PathBuf, Complaint> {
+    const NAMED: usize = 3;
+    let mut models = models_in(directory)?;
+    if models.len() > 1 {
+        let names: Vec<String> = models.iter().take(NAMED).map(|path| quoted(&name_of(path))).collect();
+        let more = if models.len() > NAMED { ", …" } else { "" };
+        let (count, names) = (counted(models.len() as u64, "model"), names.join(", "));
+        return Err(Complaint::about(
+            directory,
+            format!("contains {count}: {names}{more}; give the path of one"),
+        ));
+    }
+    Ok(models.swap_remove(0))
+}
+
 /// An index, and the names of its shards.
 pub struct Index {
     pub path: PathBuf,
@@ -200,10 +249,16 @@ pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
 ///
 /// # Errors
 /// Those of the system.
-pub fn index_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn index_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = files_in(folder)?;
+    paths.retain(|path| name_of(path).ends_with(INDEX_END));
+    Ok(paths)
+}
+
+/// The paths of everything in a directory, sorted.
+fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths: io::Result<Vec<PathBuf>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
     let mut paths = paths?;
-    paths.retain(|path| name_of(path).ends_with(INDEX_END));
     paths.sort();
     Ok(paths)
 }

@@ -7,6 +7,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The sentence about a directory without models.
+pub const NO_MODEL: &str = "contains no *.safetensors and no *.safetensors.index.json file";
+
 /// A path to check, or the reason why it cannot be checked.
 pub type Found = (PathBuf, Result<(), NotRead>);
 
@@ -17,21 +20,22 @@ pub fn expand(path: &Path) -> Vec<Found> {
     }
     let found = Walk::default().through(path);
     if found.is_empty() {
-        let nothing = "contains no *.safetensors and no *.safetensors.index.json file";
-        return vec![(path.to_path_buf(), Err(NotRead::that(nothing)))];
+        return vec![(path.to_path_buf(), Err(NotRead::that(NO_MODEL)))];
     }
     found
 }
 
-fn is_model(name: &OsStr) -> bool {
-    ends_with(name, ".safetensors") || ends_with(name, ".safetensors.index.json")
+/// Whether a file in a directory is a model, by its name. Other programs keep unfinished or private files
+/// under hidden names.
+pub fn is_model(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    !is_hidden(name) && (ends_with(name, ".safetensors") || ends_with(name, ".safetensors.index.json"))
 }
 
 fn ends_with(name: &OsStr, end: &str) -> bool {
     name.as_encoded_bytes().ends_with(end.as_bytes())
 }
 
-/// Other programs keep unfinished or private files there.
 fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
@@ -67,7 +71,7 @@ impl Walk {
             match () {
                 () if is_hidden(&name) => {}
                 () if is_folder(&entry, &path)? => folders.push(path),
-                () if is_model(&name) => self.found.push((path, Ok(()))),
+                () if is_model(&path) => self.found.push((path, Ok(()))),
                 () => {}
             }
         }

@@ -193,7 +193,7 @@ fn a_typo_in_a_name_gets_a_hint() {
         &["pack", m, "-o", "out", "--rename", "fc1.wieght*=w*"],
         &["pack", m, "-o", "out", "--rename-prefix", "fc1.wieght=w"],
         &["pack", m, "-o", "out", "--order", "order"],
-        &["inspect", m, "--filter", "fc1.wieght"],
+        &["inspect", m, "--only", "fc1.wieght"],
         &["stats", m, "--only", "fc1.wieght"],
     ] {
         let run = place.run(args);
@@ -522,4 +522,105 @@ fn a_dash_is_standard_output() {
             assert_eq!(fs::read(place.path("part")).expect("a file"), output.stdout);
         }
     }
+}
+
+/// What a directory contains, and the file that it means.
+const DIRECTORIES: &[(&[&str], &str)] = &[
+    (&["x.safetensors", "config.json"], "x.safetensors"),
+    (&["adapter_model.safetensors", "adapter_config.json"], "adapter_model.safetensors"),
+    (&["adapter_model.safetensors", "a.safetensors", "model.safetensors"], "model.safetensors"),
+    (&["a.safetensors", ".hidden.safetensors"], "a.safetensors"),
+    (&["a.safetensors", "b.safetensors"], ""),
+    (&["config.json"], ""),
+];
+
+/// `check` is about all files below a directory, and `decode` about one file.
+fn of_models() -> Vec<Case> {
+    let apart = [
+        reads("hash", &["MODEL"]),
+        reads("hash", &["MODEL", "--tensors"]),
+        makes("join", &["MODEL", "-o", "out"], "out"),
+    ];
+    cases().into_iter().chain(apart).filter(|case| case.name != "check").collect()
+}
+
+/// A place with the model `sound`, and a directory `d` of these files.
+fn with_directory(files: &[&str]) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("d")).expect("directory");
+    place.put("sound", &sound());
+    for name in files {
+        place.put(Path::new("d").join(name), &sound());
+    }
+    place
+}
+
+#[test]
+fn a_directory_means_the_same_to_every_command() {
+    for (files, meant) in DIRECTORIES.iter().filter(|(_, meant)| !meant.is_empty()) {
+        let file = format!("d/{meant}");
+        for case in of_models() {
+            let [by_file, by_directory] = [file.as_str(), "d"].map(|model| {
+                let place = with_directory(files);
+                let run = case.run(&place, model);
+                let made = case.makes.map(|out| fs::read(place.path(out)).unwrap_or_default());
+                (run.code, [run.out, run.err].map(|text| text.replace(&file, "d").replace(meant, "d")), made)
+            });
+            let name = case.name;
+            assert_eq!(by_file.0, by_directory.0, "{name} {files:?}: {by_directory:?}");
+            // What has the name of the model in it.
+            if !["emit", "report", "checkpoint", "split"].contains(&name) {
+                assert_eq!(by_file, by_directory, "{name} {files:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn several_models_in_a_directory_are_read_in_turn_or_rejected_in_one_sentence() {
+    let sentence = "d: contains 2 models: \"a.safetensors\", \"b.safetensors\"; give the path of one\n";
+    for case in of_models() {
+        let place = with_directory(DIRECTORIES[4].0);
+        let run = case.run(&place, "d");
+        if ["inspect", "stats", "lint", "hash"].contains(&case.name) {
+            let [a, b] = ["d/a.safetensors", "d/b.safetensors"].map(|model| case.run(&place, model));
+            assert_eq!(
+                (run.code, run.out, run.err),
+                (a.code, a.out + &b.out, a.err + &b.err),
+                "{}",
+                case.name
+            );
+        } else {
+            run.is(2, "", sentence);
+        }
+        assert_eq!(names(&place), ["d", "sound"]);
+    }
+}
+
+#[test]
+fn a_directory_without_models_is_one_sentence() {
+    for case in of_models() {
+        let place = with_directory(DIRECTORIES[5].0);
+        let sentence = "d: contains no *.safetensors and no *.safetensors.index.json file\n";
+        case.run(&place, "d").is(2, "", sentence);
+    }
+}
+
+/// Shards belong to their index, also to one that is invalid; an index is a model among others.
+#[test]
+fn shards_are_no_models_of_their_own() {
+    let place = with_directory(&["m-00001-of-00001.safetensors"]);
+    let map = r#"{"weight_map":{"a":"m-00001-of-00001.safetensors","b":"m-00001-of-00001.safetensors"}}"#;
+    place.put("d/m.safetensors.index.json", map.as_bytes());
+    let run = place.run(["inspect", "d"]);
+    assert!(run.out.starts_with("d: ok, 2 tensors in 1 shard"), "{run:?}");
+    place.put("d/m.safetensors.index.json", b"{");
+    let run = place.run(["inspect", "d"]);
+    assert!(run.code == Some(1) && run.err.starts_with("d/m.safetensors.index.json: "), "{run:?}");
+    place.put("d/other.safetensors", &sound()).put("d/m.safetensors.index.json", map.as_bytes());
+    let run = place.run(["inspect", "d", "--dtypes"]);
+    let lines: Vec<&str> = run.out.lines().filter(|line| line.contains(": ok, ")).collect();
+    assert_eq!(lines.len(), 2, "{run:?}");
+    assert!(lines[0].starts_with("d/m.safetensors.index.json: ok, 2 tensors in 1 shard"), "{lines:?}");
+    assert!(lines[1].starts_with("d/other.safetensors: ok, 2 tensors"), "{lines:?}");
 }

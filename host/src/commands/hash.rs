@@ -1,10 +1,10 @@
 //! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
-use crate::commands::{Run, check_stdin_once};
+use crate::commands::{Run, check_stdin_once, each_of};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
-use crate::model::{Model, Part, file_alone_in, is_sharded};
+use crate::model::{Model, Part, file_of, is_sharded};
 use crate::parallel::{cores, in_order};
 use crate::plan::one_part;
 use crate::remote::{check_output, is_remote};
@@ -74,16 +74,17 @@ impl Hash {
     /// Hashes several models at once; with tensors, one model at a time and several tensors at once.
     fn hash(&self) -> Outcome {
         check_stdin_once(&self.models)?;
+        let models = each_of(&self.models);
         let with_tensors = self.with_tensors();
         let times = if with_tensors { 2 } else { 1 };
-        let work = Work::new("hashing", times * self.models.iter().map(|path| size(path)).sum::<u64>());
-        let (at_once, inside) = match with_tensors || self.models.len() == 1 {
+        let work = Work::new("hashing", times * models.iter().map(|path| size(path)).sum::<u64>());
+        let (at_once, inside) = match with_tensors || models.len() == 1 {
             true => (NonZero::<usize>::MIN, cores()),
             false => (cores(), NonZero::<usize>::MIN),
         };
         let mut worst = Exit::Good;
         let text = |path: &PathBuf| self.text(path, inside, &work);
-        in_order(&self.models, at_once, text, |text| {
+        in_order(&models, at_once, text, |text| {
             Work::check()?;
             worst = worst.max(self.print(text)?);
             Ok::<_, Complaint>(())
@@ -95,8 +96,8 @@ impl Hash {
     fn each(&self, treat: impl Fn(&Path) -> Outcome) -> Outcome {
         check_stdin_once(&self.models)?;
         let mut worst = Exit::Good;
-        for path in &self.models {
-            let exit = file_of(path)
+        for path in &each_of(&self.models) {
+            let exit = only_file_of(path)
                 .and_then(|file| treat(&file))
                 .unwrap_or_else(|complaint| complaint.say(self.json));
             worst = worst.max(exit);
@@ -141,10 +142,10 @@ impl Hash {
 
     /// The complete output for one model.
     fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
-        let alone = file_alone_in(path).map_err(|error| Complaint::not_read(path, error))?;
-        match alone.as_deref() {
-            None if is_sharded(path)? => {
-                let model = Model::open(path)?;
+        let file = file_of(path)?;
+        match is_sharded(&file)? {
+            true => {
+                let model = Model::open(&file)?;
                 let mut files = model.parts().iter().map(Part::path).chain(model.index());
                 files.try_for_each(|file| self.must_have_line(file))?;
                 let parts = model.parts().iter().map(Single::of);
@@ -153,10 +154,9 @@ impl Hash {
                 model.check_unchanged()?;
                 Ok(text)
             }
-            file => {
-                let file = file.unwrap_or(path);
-                self.must_have_line(file)?;
-                self.text_of(path, None, iter::once_with(|| Single::open(file)), threads, work)
+            false => {
+                self.must_have_line(&file)?;
+                self.text_of(path, None, iter::once_with(|| Single::open(&file)), threads, work)
             }
         }
     }
@@ -270,7 +270,7 @@ impl Hash {
 ///
 /// # Errors
 /// The path is the index or the directory of several files, or of invalid ones.
-fn file_of(path: &Path) -> Result<PathBuf, Complaint> {
+fn only_file_of(path: &Path) -> Result<PathBuf, Complaint> {
     match is_sharded(path)? {
         true => Ok(one_part(&Model::open(path)?)?.path().to_path_buf()),
         false => Ok(path.to_path_buf()),

@@ -5,7 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
-use crate::model::is_sharded;
+use crate::model::{file_of, is_sharded};
 use crate::overview::View;
 use crate::packed::Unpacked;
 use crate::remote::is_remote;
@@ -38,6 +38,7 @@ impl Run for Inspect {
     }
 
     fn run(self) -> Outcome {
+        self.view.check()?;
         self.files.each(|file, json| inspect(file, json, &self.view))
     }
 }
@@ -48,14 +49,14 @@ fn listed(file: &Path) -> u64 {
 }
 
 fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
-    let is_sharded = match is_sharded(file) {
-        Ok(is_sharded) => is_sharded,
+    let (is_sharded, place) = match file_of(file).and_then(|place| Ok((is_sharded(&place)?, place))) {
+        Ok(place) => place,
         Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
     if is_sharded || !view.is_plain() {
         return overview::inspect(file, json, view).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
-    let (mut source, (summary, index)) = match open_valid(file, listed(file), Data::Count) {
+    let (mut source, (summary, index)) = match open_valid(&place, listed(&place), Data::Count) {
         Ok(sound) => sound,
         Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };

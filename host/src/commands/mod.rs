@@ -31,6 +31,7 @@ pub use split::size;
 
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::siblings::models_in;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -122,7 +123,7 @@ pub struct Files {
     #[arg(long)]
     json: bool,
 
-    /// Files to read; `-` is standard input
+    /// Models: files, shard indexes or directories, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -136,11 +137,21 @@ impl Files {
     fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Outcome {
         check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
-        for file in &self.files {
+        for file in &each_of(&self.files) {
             worst = worst.max(treat(file, self.json)?);
         }
         Ok(worst)
     }
+}
+
+/// The paths that a command reads one after another: a directory of several models means each of them.
+fn each_of(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let each = |path: &PathBuf| match models_in(path) {
+        Ok(models) if models.len() > 1 => models,
+        // Opening it says what is wrong.
+        _ => vec![path.clone()],
+    };
+    paths.iter().flat_map(|path| if path.is_dir() { each(path) } else { vec![path.clone()] }).collect()
 }
 
 /// # Errors
