@@ -138,13 +138,14 @@ fn errors_are_json_numbers() {
     let numbers = [1e308, 1.7e308, 1e308, -1e308_f64];
     let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     place.put("m", &model("F64", "[4]", &data));
-    for options in [&["--to", "F16", "--saturate"][..], &["--to", "I8", "--scale", "per-tensor"]] {
-        let run = convert(&place, &[&["m", "o.safetensors", "--json", "--force"], options].concat());
+    for options in [&["--to", "F16"][..], &["--to", "I8", "--scale", "per-tensor"]] {
+        let common = ["m", "o.safetensors", "--saturate", "--force"];
+        let run = convert(&place, &[&common, options, &["--json"]].concat());
         let said: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
         let [most, mean] =
             ["max_error", "mean_error"].map(|key| said["tensors"][0][key].as_f64().expect(key));
         assert!(most == 1.7e308 && (mean / 1.175e308 - 1.0).abs() < 1e-15, "{most} {mean}");
-        let run = convert(&place, &[&["m", "o.safetensors", "--force"], options].concat());
+        let run = convert(&place, &[&common, options].concat());
         assert!(run.out.contains(" 1.70e308    1.1") && !run.out.contains("inf "), "{run:?}");
     }
 }
@@ -293,6 +294,35 @@ fn scales_follow_their_tensors() {
     let error = "m: nothing to unscale: no selected tensor is I8\n";
     convert(&place, &["m", "o.safetensors", "--to", "F16", "--unscale", "--only", "w.scale"])
         .is(2, "", error);
+}
+
+#[test]
+fn numbers_too_large_for_a_scale_are_errors() {
+    let place = Place::new();
+    let data: Vec<u8> =
+        [1e300, -2e300, 5e299, 1.0, 2.0, 3.0_f64].iter().flat_map(|number| number.to_le_bytes()).collect();
+    place.put("m", &model("F64", "[2,3]", &data));
+    for scope in ["per-row", "per-tensor"] {
+        let options = ["m", "q.safetensors", "--to", "I8", "--scale", scope];
+        let error = "m: tensor \"a\": 2e300 is too large for I8 with an F32 scale, which goes to 4.321586e40; exclude it with --except, or clamp with --saturate\n";
+        convert(&place, &options).is(2, "", error);
+        assert!(!place.path("q.safetensors").exists());
+        let run = convert(&place, &[&options[..], &["--saturate", "--force"]].concat());
+        assert!(run.code == Some(0) && run.out.contains("  3 clamped"), "{run:?}");
+        std::fs::remove_file(place.path("q.safetensors")).expect("a file");
+    }
+}
+
+/// A subnormal scale would clamp the largest number, and the scale 1 is not that of these numbers.
+#[test]
+fn scales_of_tiny_numbers_are_normal() {
+    let place = Place::new();
+    let least = f32::from_bits(1);
+    place.put("m", &model("F32", "[2,2]", &floats(&[least, -190.0 * least, 127.0 * f32::exp2(-100.0), 0.0])));
+    let run = convert(&place, &["m", "q.safetensors", "--to", "I8", "--scale", "per-row"]);
+    assert!(run.code == Some(0) && run.out.ends_with(" 2 of 4  2 became zero\n"), "{run:?}");
+    assert_eq!(text(&place, "q.safetensors", "a"), "[[0, 0],\n [127, 0]]\n");
+    assert_eq!(text(&place, "q.safetensors", "a.scale"), "[1.1754944e-38, 7.888609e-31]\n");
 }
 
 /// A scale per element would make a tensor larger.

@@ -141,7 +141,7 @@ impl<'i> Changer<'i> {
                 largest.add(part);
                 left -= count;
                 if left == 0 {
-                    put_scale(largest, &mut out)?;
+                    self.put_scale(planned, largest, &mut out)?;
                     (largest, left, missing) = (Largest::default(), rows.len, missing - 1);
                 }
             }
@@ -149,9 +149,21 @@ impl<'i> Changer<'i> {
         })?;
         for _ in 0..missing {
             self.work.advance(0)?;
-            put_scale(Largest::default(), &mut out)?;
+            self.put_scale(planned, Largest::default(), &mut out)?;
         }
         out.into_inner().map_err(|error| spool(error.error()))
+    }
+
+    fn put_scale(&self, planned: &Planned, largest: Largest, out: &mut impl Write) -> Result<(), Complaint> {
+        let scale = largest.scale().or(self.saturates.then_some(f32::MAX)).ok_or_else(|| {
+            let (largest, most) = (largest.value(), f64::from(f32::MAX) * 127.0);
+            let sentence = format!(
+                "{largest:e} is too large for I8 with an F32 scale, which goes to {most:.6e}; exclude it with \
+                 --except, or clamp with --saturate"
+            );
+            self.about(&planned.array, &sentence)
+        })?;
+        out.write_all(&scale.to_le_bytes()).map_err(|error| spool(&error))
     }
 
     fn unscale(
@@ -265,10 +277,6 @@ impl RowScales<'_> {
         (scales.first, scales.each, self.left) = (left, self.len, known - elements);
         Ok(())
     }
-}
-
-fn put_scale(largest: Largest, out: &mut impl Write) -> Result<(), Complaint> {
-    out.write_all(&largest.scale().to_le_bytes()).map_err(|error| spool(&error))
 }
 
 fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
