@@ -296,6 +296,74 @@ fn scales_follow_their_tensors() {
         .is(2, "", error);
 }
 
+/// Every conversion of a quantised model would otherwise round the scales, and lose the model.
+#[test]
+fn casts_leave_scales_of_i8_tensors_unchanged() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"#,
+        r#""a.scale":{"dtype":"F32","shape":[],"data_offsets":[2,6]},"#,
+        r#""b":{"dtype":"F32","shape":[1],"data_offsets":[6,10]},"#,
+        r#""b.scale":{"dtype":"F32","shape":[1],"data_offsets":[10,14]}}"#
+    );
+    let tenth = 0.1_f32.to_le_bytes();
+    place.put("m", &file(header, &[&[1, 2], &tenth[..], &tenth, &tenth].concat()));
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let notes = "  not cast: 1 tensor, scales of I8 tensors (--only NAME casts one)\n  \
+                 not cast: 1 tensor, not floating-point (--all casts integers and BOOL)\n";
+    assert!(run.out.ends_with(notes), "{run:?}");
+    let header = place.run(["inspect", "--json", "n.safetensors"]).out;
+    let header: serde_json::Value = serde_json::from_str(&header).expect("JSON");
+    let dtypes = ["a", "a.scale", "b", "b.scale"].map(|name| header["tensors"][name]["dtype"].clone());
+    assert_eq!(dtypes, ["I8", "F32", "F16", "F16"]);
+    let run = convert(&place, &["n.safetensors", "o.safetensors", "--to", "F32", "--unscale"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(text(&place, "o.safetensors", "a"), "[0.1, 0.2]\n");
+    let run = convert(&place, &["m", "p.safetensors", "--to", "BF16", "--only", "a.scale"]);
+    assert!(run.code == Some(0) && run.out.contains("\"a.scale\"  F32   BF16"), "{run:?}");
+    let only = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[],"data_offsets":[2,6]}}"#;
+    place.put("only", &file(only, &[&[1, 2], &tenth[..]].concat()));
+    convert(&place, &["only", "q.safetensors", "--to", "F16"]).is(
+        2,
+        "",
+        "only: nothing to cast: the floating-point tensors are scales of I8 tensors, by which --unscale multiplies\n",
+    );
+}
+
+/// Scales that an older release or another program has cast are read if nothing is rounded.
+#[test]
+fn scales_of_other_floats_are_used_if_exact() {
+    let place = Place::new();
+    for (dtype, scales, expected) in [
+        ("F16", &[0x00, 0x38, 0x00, 0x40][..], Ok("[[0.5, 1.0],\n [6.0, 8.0]]\n")),
+        ("BF16", &[0x00, 0x3F, 0x00, 0x40], Ok("[[0.5, 1.0],\n [6.0, 8.0]]\n")),
+        ("F64", &[0.5_f64.to_le_bytes(), 2_f64.to_le_bytes()].concat(), Ok("[[0.5, 1.0],\n [6.0, 8.0]]\n")),
+        ("F64", &[0.5_f64.to_le_bytes(), 0.1_f64.to_le_bytes()].concat(), Err("0.1")),
+        ("F64", &[1e300_f64.to_le_bytes(), 0.1_f64.to_le_bytes()].concat(), Err("1e300")),
+        (
+            "F64",
+            &[f64::NAN.to_le_bytes(), f64::INFINITY.to_le_bytes()].concat(),
+            Ok("[[nan, nan],\n [inf, inf]]\n"),
+        ),
+    ] {
+        let end = 4 + scales.len();
+        let header = format!(
+            r#"{{"a":{{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]}},"a.scale":{{"dtype":"{dtype}","shape":[2],"data_offsets":[4,{end}]}}}}"#
+        );
+        place.put("m", &file(header, &[&[1, 2, 3, 4], scales].concat()));
+        let run = convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale", "--force"]);
+        match expected {
+            Ok(values) => assert_eq!(text(&place, "o.safetensors", "a"), values, "{run:?}"),
+            Err(scale) => run.is(
+                2,
+                "",
+                &format!("m: tensor \"a.scale\": the scale {scale} is not an F32; first use --to F32 --only \"a.scale\"\n"),
+            ),
+        }
+    }
+}
+
 #[test]
 fn numbers_too_large_for_a_scale_are_errors() {
     let place = Place::new();
@@ -529,7 +597,8 @@ fn mismatched_scales_are_errors() {
     let place = Place::new();
     let header = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
     place.put("m", &file(header, &[0; 14]));
-    let error = "m: tensor \"a\": its scales \"a.scale\" must be one F32, or one F32 per row\n";
+    let error =
+        "m: tensor \"a\": its scales \"a.scale\" must be one F32, or one per row (or F16, BF16 or F64)\n";
     convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale"]).is(2, "", error);
     let error = "m: duplicate tensor name \"a.scale\" in the output\n";
     convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-tensor", "--only", "a"])

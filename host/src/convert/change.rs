@@ -8,7 +8,8 @@ use crate::parallel::{cores, stream};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::{Caster, Largest, Quantizer, Report, Scales};
+use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
+use safetensors_convert::numpy::read_full;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -18,6 +19,9 @@ const SHORT: u64 = 1 << 20;
 
 /// Each thread has up to 9 MiB of chunks, and the bytes are written by one.
 const THREADS: usize = 4;
+
+/// The bytes of scales read at a time: complete elements.
+const SCALES: usize = 1 << 13;
 
 /// Receives the bytes of an output.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
@@ -173,13 +177,38 @@ impl<'i> Changer<'i> {
         (row, scales): (u64, usize),
         take: Take<'_>,
     ) -> Result<Report, Complaint> {
-        let mut scales = BufReader::new(self.input.bytes(scales)?);
-        let mut next = || next_scale(&mut scales).map_err(|error| self.input.complaint(error));
+        let mut next = self.read_scales(scales)?;
         let rows = RowScales { len: row, left: 0, scale: 1.0, next: &mut next };
         let caster = self.caster(planned, to)?;
         let unscale =
             |piece: &mut Piece<Caster>| piece.tool.unscale(&piece.bytes, &piece.scales, &mut piece.out);
         self.report_chunks(planned, &caster, Some(rows), unscale, take)
+    }
+
+    /// Reads the scales of this index, one after another.
+    fn read_scales(&self, index: usize) -> Result<impl FnMut() -> Result<f32, Complaint>, Complaint> {
+        let Some(array) = self.input.arrays.get(index) else { return Err(Complaint::usage("no scales")) };
+        let (mut decoder, mut source) = (Decoder::new(array.dtype), self.input.bytes(index)?);
+        let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
+        let mut next = move || {
+            if at == values.len() {
+                bytes.resize(SCALES, 0);
+                let len = read_full(&mut *source, &mut bytes)?;
+                bytes.truncate(len);
+                decoder.decode_doubles(&bytes, &mut values)?;
+                at = 0;
+            }
+            at += 1;
+            values.get(at - 1).copied().ok_or(io::ErrorKind::UnexpectedEof.into())
+        };
+        Ok(move || {
+            let scale = next().map_err(|error| self.input.complaint(error))?;
+            single(scale).ok_or_else(|| {
+                let name = quoted(&array.name);
+                let sentence = format!("the scale {scale:?} is not an F32; first use --to F32 --only {name}");
+                self.about(array, &sentence)
+            })
+        })
     }
 
     /// Does `work` with all chunks of a tensor, which makes their output, and passes that to `take`.
@@ -277,6 +306,13 @@ impl RowScales<'_> {
         (scales.first, scales.each, self.left) = (left, self.len, known - elements);
         Ok(())
     }
+}
+
+/// The `f32` with this value, if there is one.
+#[allow(clippy::cast_possible_truncation)]
+fn single(value: f64) -> Option<f32> {
+    let single = value as f32;
+    (value.is_nan() || f64::from(single) == value).then_some(single)
 }
 
 fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
