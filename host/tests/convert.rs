@@ -543,6 +543,10 @@ fn bad_usage_is_one_sentence() {
         .put("a.npy", b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx");
     for (arguments, error) in [
         (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy or .npz needed\n"),
+        (
+            &["m", "-"],
+            "safetensors: an output file is needed, whose suffix sets the format; standard output is not supported\n",
+        ),
         (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy or .npz needed\n"),
         (
             &["m", "out.npy"],

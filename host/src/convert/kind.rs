@@ -22,6 +22,11 @@ impl Kind {
     /// # Errors
     /// The suffix is unknown.
     pub fn of_output(path: &Path) -> Result<Self, Complaint> {
+        if path.as_os_str() == "-" {
+            return Err(Complaint::usage(
+                "an output file is needed, whose suffix sets the format; standard output is not supported",
+            ));
+        }
         Self::of(path).ok_or_else(|| {
             let sentence = "unknown suffix: .safetensors, .npy or .npz needed";
             Complaint::about(path, sentence)
