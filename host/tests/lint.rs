@@ -97,11 +97,11 @@ fn names() -> Vec<Case> {
 }
 
 fn contents() -> Vec<Case> {
-    let pair = |fill: [u8; 2]| {
+    // Equal or not, but not constant.
+    let pair = |last: [u8; 2]| {
         let header = format!("{{{FORMAT},{},{}}}", tensor("a", 0, 4096), tensor("b", 4096, 8192));
-        let mut bytes = padded(&header, 0);
-        bytes.extend([[fill[0]; 4096], [fill[1]; 4096]].concat());
-        bytes
+        let tensors = last.map(|last| [vec![1; 4095], vec![last]].concat());
+        [padded(&header, 0), tensors.concat()].concat()
     };
     vec![
         (
@@ -111,7 +111,7 @@ fn contents() -> Vec<Case> {
             of(&entry("a", "F8_E4M3", "[8]", [0, 8]), 8),
         ),
         ("metadata.format", false, padded(&format!("{{{}}}", tensor("a", 0, 8)), 8), named("a")),
-        ("data.duplicate", true, pair([1, 1]), pair([1, 2])),
+        ("data.duplicate", true, pair([2, 2]), pair([2, 3])),
     ]
 }
 
@@ -176,8 +176,7 @@ fn equal_tensors_are_found_in_several_files_and_grouped() {
     let place = Place::new();
     let entries: Vec<String> =
         (0..6).map(|index| tensor(&format!("t{index}"), index * 5000, (index + 1) * 5000)).collect();
-    let mut data = vec![7; 25_000];
-    data.extend([8; 5000]);
+    let data = [[&[6; 4999][..], &[7]].concat().repeat(5), vec![8; 5000]].concat();
     let mut bytes = padded(&format!("{{{FORMAT},{}}}", entries.join(",")), 0);
     bytes.extend(data);
     place.put("m", &bytes);
@@ -188,6 +187,27 @@ fn equal_tensors_are_found_in_several_files_and_grouped() {
     assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "10000"]).code, Some(0));
     let run = place.run(["lint", "parts"]);
     assert!(run.code == Some(1) && run.out.contains(expected), "{run:?}");
+}
+
+/// Biases of 0 and weights of 1, of which a new model has many, should not be tied.
+#[test]
+fn equal_tensors_that_are_constant_are_no_finding() {
+    let place = Place::new();
+    for (dtype, len, element) in
+        [("F32", 1250, &1_f32.to_le_bytes()[..]), ("U8", 5000, &[0]), ("F64", 625, &[1, 2, 3, 4, 5, 6, 7, 8])]
+    {
+        let [one, other] = [("a", 0), ("b", 5000)]
+            .map(|(name, begin)| entry(name, dtype, &format!("[{len}]"), [begin, begin + 5000]));
+        let header = padded(&format!("{{{FORMAT},{one},{other}}}"), 0);
+        let mut data = element.repeat(10_000 / element.len());
+        place.put("constant", &[&header[..], &data].concat());
+        assert_eq!(codes(&place, &["constant"]), (vec![], Some(0)), "{dtype}");
+        for at in [3333, 8333] {
+            data[at] = 99;
+        }
+        place.put("other", &[&header[..], &data].concat());
+        assert_eq!(codes(&place, &["other"]), (vec!["data.duplicate".to_owned()], Some(1)), "{dtype}");
+    }
 }
 
 #[test]
