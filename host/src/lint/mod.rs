@@ -2,6 +2,7 @@
 
 mod equal;
 mod finding;
+mod groups;
 mod rules;
 mod scan;
 
@@ -10,26 +11,34 @@ pub use finding::{Code, Finding, Level};
 use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
 
-/// All findings about a model, but those that are allowed: file by file, warnings first, in the order of the
-/// codes.
+/// All findings about a model, but those that are allowed: warnings first, then in the order of the codes,
+/// and those of a code file by file.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Complaint> {
-    let mut found = Vec::new();
+    let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
+    let (groups, mut found) = (groups::of(&tensors), Vec::new());
     for part in model.parts() {
         let name = part.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = model.index().map(|_| name);
         found.extend(
-            rules::findings(part)?.into_iter().map(|finding| Finding { file: name.clone(), ..finding }),
+            rules::findings(part, &groups)?
+                .into_iter()
+                .map(|finding| Finding { file: name.clone(), ..finding }),
         );
     }
     if !allowed.contains(&Code::Duplicate) {
-        let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
         found.extend(equal::findings(&tensors)?);
     }
     model.check_unchanged()?;
     found.retain(|finding| !allowed.contains(&finding.code));
     found.sort_by_key(|finding| (finding.code.level(), finding.code));
     Ok(found)
+}
+
+/// With the lifetime of the model.
+fn tensor_name(tensor: Tensor<'_>) -> &str {
+    let indexed: embedded_safetensors::index::IndexedTensor<'_> = *tensor;
+    indexed.name()
 }
