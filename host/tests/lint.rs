@@ -262,6 +262,8 @@ fn names_that_no_torch_module_has_are_found() {
         place.put("m", &named(name));
         assert_eq!(codes(&place, &["m"]), (vec![], Some(0)), "{name}");
     }
+    place.put("m", &of(&format!("{},{}", tensor("", 0, 8), tensor(".a", 8, 16)), 16));
+    assert_eq!(codes(&place, &["m"]).0, ["name.empty", "name.empty-part"]);
     // In files of their own.
     place.put("m", &of(&format!("{},{}", tensor("a", 0, 8), tensor("a.b.c", 8, 16)), 16));
     assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "8"]).code, Some(0));

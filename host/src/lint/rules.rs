@@ -125,7 +125,7 @@ fn name(entry: &Entry, groups: &Groups<'_>, found: &mut Vec<Finding>) {
     if !name.is_empty() && name.split('.').any(str::is_empty) {
         say(Code::NamePart, "the name has an empty part, before, between or after dots");
     }
-    if let Some(other) = groups.get(name) {
+    if let Some(other) = groups.get(name).filter(|_| !name.is_empty()) {
         say(Code::NameGroup, &format!("the name is that of a group, too, which has {}", quoted(other)));
     }
 }
