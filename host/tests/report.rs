@@ -128,6 +128,20 @@ fn the_size_of_a_page_is_bounded() {
 }
 
 #[test]
+fn a_page_has_no_suffix_of_another_format() {
+    let place = Place::new();
+    place.put("m", &sound());
+    for name in ["x.safetensors", "x.npy", "x.NPZ", "x.json"] {
+        let error = format!("{name}: wrong suffix for an HTML page; use .html\n");
+        place.run(["report", "m", "-o", name]).is(2, "", &error);
+        assert!(!place.path(name).exists());
+    }
+    for name in ["x.htm", "x", "x.txt"] {
+        assert_eq!(place.run(["report", "m", "-o", name]).code, Some(0), "{name}");
+    }
+}
+
+#[test]
 fn shards_standard_input_and_json() {
     let place = Place::new();
     place.put("m", &sound());

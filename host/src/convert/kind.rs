@@ -51,6 +51,18 @@ impl Kind {
         }
     }
 
+    /// Rejects names of HTML pages whose suffix belongs to another format.
+    ///
+    /// # Errors
+    /// The name ends with .json or the suffix of a model or an array.
+    pub fn must_be_page(path: &Path) -> Result<(), Complaint> {
+        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
+        match is_json || Self::of_output(path).is_ok() {
+            true => Err(Complaint::about(path, "wrong suffix for an HTML page; use .html")),
+            false => Ok(()),
+        }
+    }
+
     fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "safetensors" => Some(Self::Model),
