@@ -127,6 +127,90 @@ fn the_size_of_a_page_is_bounded() {
     assert!(page.len() < 20_000 + 10_000 * 800, "{}", page.len());
 }
 
+/// Each dtype has its own colour, or its own shade of one.
+#[test]
+fn dtypes_have_different_colours() {
+    let place = Place::new();
+    let dtypes = [
+        ("F64", 8),
+        ("I64", 8),
+        ("U64", 8),
+        ("F32", 4),
+        ("I32", 4),
+        ("U32", 4),
+        ("F16", 2),
+        ("BF16", 2),
+        ("I16", 2),
+        ("U16", 2),
+        ("I8", 1),
+        ("U8", 1),
+        ("BOOL", 1),
+        ("F8_E4M3", 1),
+        ("F8_E5M2", 1),
+        ("F8_E8M0", 1),
+        ("F8_E4M3FNUZ", 1),
+        ("F8_E5M2FNUZ", 1),
+        ("C64", 8),
+        ("F4", 1),
+        ("F6_E2M3", 3),
+        ("F6_E3M2", 3),
+    ];
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for (dtype, bytes) in dtypes {
+        let shape = if dtype == "F4" {
+            2
+        } else if bytes == 3 {
+            4
+        } else {
+            1
+        };
+        let end = at + bytes;
+        entries.push(format!(
+            r#""{dtype}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{at},{end}]}}"#
+        ));
+        at = end;
+    }
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &vec![0; at]));
+    let page = page(&place, "m", 0);
+    let (_, legend) = page.split_once("<i class=k></i>header</span>").expect("a legend");
+    let (legend, _) = legend.split_once("</div>").expect("a legend");
+    let mut classes: Vec<&str> =
+        legend.split("<i class=").skip(1).filter_map(|rest| rest.split('>').next()).collect();
+    assert_eq!(classes.len(), dtypes.len(), "{legend}");
+    classes.sort_unstable();
+    classes.dedup();
+    assert_eq!(classes.len(), dtypes.len(), "{classes:?}");
+    for class in classes.iter().flat_map(|class| class.trim_matches('"').split(' ')) {
+        assert!(page.contains(&format!(".{class}{{")), "{class} has no style");
+    }
+}
+
+/// Tensors too narrow to be seen are one column, with the colours of all their dtypes.
+#[test]
+fn the_map_shows_all_dtypes_of_neighbours() {
+    let place = Place::new();
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for index in 0..6000 {
+        let (dtype, bytes) = [("F32", 64), ("BF16", 32), ("F16", 32)][index % 3];
+        let range = [at, at + bytes];
+        entries.push(format!(r#""t{index}":{{"dtype":"{dtype}","shape":[16],"data_offsets":{range:?}}}"#));
+        at += bytes;
+    }
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &vec![0; at]));
+    let page = page(&place, "m", 0);
+    let (_, map) = page.split_once("<svg class=map").expect("a map");
+    let (map, _) = map.split_once("</svg>").expect("a map");
+    let columns = map.matches("<g>").count();
+    assert!((100..=2001).contains(&columns), "{columns}");
+    for class in ["c0", "c1", "c2"] {
+        let share = map.matches(&format!("<rect class={class} ")).count();
+        assert!(share > columns * 9 / 10, "{class}: {share} of {columns}");
+    }
+    // Half of the bytes are F32, which is first everywhere.
+    assert!(map.contains("<rect class=c0 ") && map.contains(" height=28.0 "), "{}", &map[..2000]);
+    assert!(!map.contains("</title><rect class=c1 ") && !map.contains("</title><rect class=c2 "));
+}
+
 #[test]
 fn a_page_has_no_suffix_of_another_format() {
     let place = Place::new();

@@ -22,12 +22,21 @@ const FINDINGS: usize = 10;
 const VALUE: usize = 2000;
 const PAIRS: usize = 200;
 
-/// A colour for each dtype of a model, in order of appearance.
+/// A colour for each dtype of a model, in order of appearance: eight colours in three shades.
 pub struct Palette(Vec<Dtype>);
 
 impl Palette {
+    /// The class attribute's value: the colour, and from the ninth dtype on its shade.
     fn class(&self, dtype: Dtype) -> String {
-        format!("c{}", self.0.iter().position(|known| *known == dtype).unwrap_or(0) % 8)
+        let place = self.place(dtype);
+        match place / 8 {
+            0 => format!("c{place}"),
+            shade => format!("\"c{} s{shade}\"", place % 8),
+        }
+    }
+
+    fn place(&self, dtype: Dtype) -> usize {
+        self.0.iter().position(|known| *known == dtype).unwrap_or(0)
     }
 
     fn entries(&self) -> impl Iterator<Item = (Dtype, String)> {

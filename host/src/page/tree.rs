@@ -89,7 +89,5 @@ fn bars(spread: &Spread, palette: &Palette, row: &Row<'_>) -> String {
         last = next;
     }
     let class = palette.class(row.tensor.dtype());
-    format!(
-        "<svg class={class}f viewBox=\"0 0 24 22\" preserveAspectRatio=none><path d=\"{path}V22\"/></svg>"
-    )
+    format!("<svg class={class} viewBox=\"0 0 24 22\" preserveAspectRatio=none><path d=\"{path}V22\"/></svg>")
 }
