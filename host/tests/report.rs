@@ -59,7 +59,7 @@ fn a_page_has_all_parts() {
         "<b>350,810</b><span>parameters</span>",
         "<svg class=map",
         "<title>fc2.weight, F16 [400, 400], bytes 53,608 to 373,608, 320.0 KB</title>",
-        "<code>safetensors pack --set format=pt</code>",
+        "<code>safetensors pack <span class=w>--set</span> format=pt</code>",
         "<td class=n>script<td><pre>firmware/app/training/train.py</pre>",
         "<summary><span class=n>fc4</span>",
         "F16 · 10 × 400",
@@ -209,6 +209,28 @@ fn the_map_shows_all_dtypes_of_neighbours() {
     // Half of the bytes are F32, which is first everywhere.
     assert!(map.contains("<rect class=c0 ") && map.contains(" height=28.0 "), "{}", &map[..2000]);
     assert!(!map.contains("</title><rect class=c1 ") && !map.contains("</title><rect class=c2 "));
+}
+
+#[test]
+fn names_that_are_empty_or_long_can_be_read() {
+    let place = Place::new();
+    let long = "n".repeat(4000);
+    let names = ["", ".x", "..", "a.b", "a.c", &long];
+    let entries: Vec<String> =
+        names.iter().zip(0..).map(|(name, index)| tensor(name, 8 * index, 8 * index + 8)).collect();
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &[1; 48]));
+    let page = page(&place, "m", 0);
+    assert!(page.contains("<code>&quot;&quot;</code>: the name is empty"), "{page}");
+    for name in ["&quot;&quot;", ".x", "..", "b", "c"] {
+        assert!(page.contains(&format!("<div class=n>{name}</div>")), "{name}: {page}");
+    }
+    // Whole only where it is asked for, under the pointer.
+    let shown = page.replace(&format!("title=\"{long}\""), "").replace(&format!("<title>{long}, "), "");
+    assert!(!shown.contains(&"n".repeat(200)), "{page}");
+    let tree = place.run(["inspect", "--tree", "m"]).out;
+    for line in ["  \"\" ", "  .. ", "  .x ", "  a "] {
+        assert!(tree.lines().any(|row| row.starts_with(line)), "{line}: {tree}");
+    }
 }
 
 #[test]
