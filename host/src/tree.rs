@@ -8,7 +8,8 @@ use crate::text::{counted, grouped, human, shown_text};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Names with more dots keep their rest together.
+/// Names with more dots keep their rest together. Those with an empty part, such as `..`, are no path: they
+/// stay whole.
 const DEEPEST: usize = 32;
 
 /// A segment of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
@@ -69,7 +70,9 @@ impl<'m> Tree<'m> {
     }
 
     fn insert(&mut self, tensor: Tensor<'m>) {
-        let (mut at, mut parts) = (0, tensor.name().splitn(DEEPEST, '.').peekable());
+        let name: &'m str = tensor.name();
+        let is_whole = name.split('.').any(str::is_empty);
+        let (mut at, mut parts) = (0, name.splitn(if is_whole { 1 } else { DEEPEST }, '.').peekable());
         while let Some(text) = parts.next() {
             self.nodes[at].add(&tensor);
             let part = Segment { text, is_tensor: parts.peek().is_none() };
@@ -121,7 +124,8 @@ impl<'m> Tree<'m> {
                 Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),
                 None => (String::new(), counted(row.tensors, "tensor")),
             };
-            let name = format!("{:indent$}{}", "", shown_text(&row.name), indent = 2 * row.depth);
+            let name = if row.name.is_empty() { "\"\"".into() } else { shown_text(&row.name) };
+            let name = format!("{:indent$}{name}", "", indent = 2 * row.depth);
             table.push([name, dtype, shape, grouped(row.parameters), human(row.bytes)]);
         }
         table

@@ -76,7 +76,7 @@ fn casts_report_their_errors() {
     let object: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
     let tensor = &object["tensors"][0];
     for (key, number) in
-        [("values", 5), ("inexact", 2), ("overflowed", 1), ("clamped", 0), ("zeroed", 1), ("nan", 1)]
+        [("values", 5), ("inexact", 3), ("overflowed", 1), ("clamped", 0), ("zeroed", 1), ("nan", 1)]
     {
         assert_eq!(tensor[key], number, "{key}: {run:?}");
     }
@@ -138,13 +138,14 @@ fn errors_are_json_numbers() {
     let numbers = [1e308, 1.7e308, 1e308, -1e308_f64];
     let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     place.put("m", &model("F64", "[4]", &data));
-    for options in [&["--to", "F16", "--saturate"][..], &["--to", "I8", "--scale", "per-tensor"]] {
-        let run = convert(&place, &[&["m", "o.safetensors", "--json", "--force"], options].concat());
+    for options in [&["--to", "F16"][..], &["--to", "I8", "--scale", "per-tensor"]] {
+        let common = ["m", "o.safetensors", "--saturate", "--force"];
+        let run = convert(&place, &[&common, options, &["--json"]].concat());
         let said: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
         let [most, mean] =
             ["max_error", "mean_error"].map(|key| said["tensors"][0][key].as_f64().expect(key));
         assert!(most == 1.7e308 && (mean / 1.175e308 - 1.0).abs() < 1e-15, "{most} {mean}");
-        let run = convert(&place, &[&["m", "o.safetensors", "--force"], options].concat());
+        let run = convert(&place, &[&common, options].concat());
         assert!(run.out.contains(" 1.70e308    1.1") && !run.out.contains("inf "), "{run:?}");
     }
 }
@@ -295,6 +296,129 @@ fn scales_follow_their_tensors() {
         .is(2, "", error);
 }
 
+/// A table of thousands of lines hides those that matter.
+#[test]
+fn the_worst_of_many_casts_are_shown() {
+    let place = Place::new();
+    let mut entries = Vec::new();
+    let mut data = Vec::new();
+    for index in 0..200_u16 {
+        let name = format!("t{index:03}");
+        let range = [4 * index, 4 * index + 4];
+        entries.push(format!(r#""{name}":{{"dtype":"F32","shape":[1],"data_offsets":{range:?}}}"#));
+        let number = if index == 7 { f32::INFINITY } else { 1.0 + f32::from(index) / 1e6 };
+        data.extend(if index == 150 { 1e9 } else { number }.to_le_bytes());
+    }
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &data));
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16"]);
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert!(run.code == Some(0) && lines.len() == 2 + 50 + 1, "{run:?}");
+    for shown in ["\"t150\"", "\"t199\"", "1 became infinite"] {
+        assert!(run.out.contains(shown), "{shown}: {run:?}");
+    }
+    assert!(!run.out.contains("\"t100\"") && !run.out.contains("\"t007\""), "{run:?}");
+    assert!(lines[52].starts_with("  150 others ") && lines[52].ends_with(" 148 of 150"), "{run:?}");
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16", "--force", "--json"]);
+    assert_eq!(run.out.matches("\"max_error\"").count(), 200);
+}
+
+/// Every conversion of a quantised model would otherwise round the scales, and lose the model.
+#[test]
+fn casts_leave_scales_of_i8_tensors_unchanged() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"#,
+        r#""a.scale":{"dtype":"F32","shape":[],"data_offsets":[2,6]},"#,
+        r#""b":{"dtype":"F32","shape":[1],"data_offsets":[6,10]},"#,
+        r#""b.scale":{"dtype":"F32","shape":[1],"data_offsets":[10,14]}}"#
+    );
+    let tenth = 0.1_f32.to_le_bytes();
+    place.put("m", &file(header, &[&[1, 2], &tenth[..], &tenth, &tenth].concat()));
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let notes = "  not cast: 1 tensor, scales of I8 tensors (--only NAME casts one)\n  \
+                 not cast: 1 tensor, not floating-point (--all casts integers and BOOL)\n";
+    assert!(run.out.ends_with(notes), "{run:?}");
+    let header = place.run(["inspect", "--json", "n.safetensors"]).out;
+    let header: serde_json::Value = serde_json::from_str(&header).expect("JSON");
+    let dtypes = ["a", "a.scale", "b", "b.scale"].map(|name| header["tensors"][name]["dtype"].clone());
+    assert_eq!(dtypes, ["I8", "F32", "F16", "F16"]);
+    let run = convert(&place, &["n.safetensors", "o.safetensors", "--to", "F32", "--unscale"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(text(&place, "o.safetensors", "a"), "[0.1, 0.2]\n");
+    let run = convert(&place, &["m", "p.safetensors", "--to", "BF16", "--only", "a.scale"]);
+    assert!(run.code == Some(0) && run.out.contains("\"a.scale\"  F32   BF16"), "{run:?}");
+    let only = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[],"data_offsets":[2,6]}}"#;
+    place.put("only", &file(only, &[&[1, 2], &tenth[..]].concat()));
+    convert(&place, &["only", "q.safetensors", "--to", "F16"]).is(
+        2,
+        "",
+        "only: nothing to cast: the floating-point tensors are scales of I8 tensors, by which --unscale multiplies\n",
+    );
+}
+
+/// Scales that an older release or another program has cast are read if nothing is rounded.
+#[test]
+fn scales_of_other_floats_are_used_if_exact() {
+    let place = Place::new();
+    for (dtype, scales, expected) in [
+        ("F16", &[0x00, 0x38, 0x00, 0x40][..], Ok("[[0.5, 1.0],\n [6.0, 8.0]]\n")),
+        ("BF16", &[0x00, 0x3F, 0x00, 0x40], Ok("[[0.5, 1.0],\n [6.0, 8.0]]\n")),
+        ("F64", &[0.5_f64.to_le_bytes(), 2_f64.to_le_bytes()].concat(), Ok("[[0.5, 1.0],\n [6.0, 8.0]]\n")),
+        ("F64", &[0.5_f64.to_le_bytes(), 0.1_f64.to_le_bytes()].concat(), Err("0.1")),
+        ("F64", &[1e300_f64.to_le_bytes(), 0.1_f64.to_le_bytes()].concat(), Err("1e300")),
+        (
+            "F64",
+            &[f64::NAN.to_le_bytes(), f64::INFINITY.to_le_bytes()].concat(),
+            Ok("[[nan, nan],\n [inf, inf]]\n"),
+        ),
+    ] {
+        let end = 4 + scales.len();
+        let header = format!(
+            r#"{{"a":{{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]}},"a.scale":{{"dtype":"{dtype}","shape":[2],"data_offsets":[4,{end}]}}}}"#
+        );
+        place.put("m", &file(header, &[&[1, 2, 3, 4], scales].concat()));
+        let run = convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale", "--force"]);
+        match expected {
+            Ok(values) => assert_eq!(text(&place, "o.safetensors", "a"), values, "{run:?}"),
+            Err(scale) => run.is(
+                2,
+                "",
+                &format!("m: tensor \"a.scale\": the scale {scale} is not an F32; first use --to F32 --only \"a.scale\"\n"),
+            ),
+        }
+    }
+}
+
+#[test]
+fn numbers_too_large_for_a_scale_are_errors() {
+    let place = Place::new();
+    let data: Vec<u8> =
+        [1e300, -2e300, 5e299, 1.0, 2.0, 3.0_f64].iter().flat_map(|number| number.to_le_bytes()).collect();
+    place.put("m", &model("F64", "[2,3]", &data));
+    for scope in ["per-row", "per-tensor"] {
+        let options = ["m", "q.safetensors", "--to", "I8", "--scale", scope];
+        let error = "m: tensor \"a\": 2e300 is too large for I8 with an F32 scale, which goes to 4.321586e40; exclude it with --except, or clamp with --saturate\n";
+        convert(&place, &options).is(2, "", error);
+        assert!(!place.path("q.safetensors").exists());
+        let run = convert(&place, &[&options[..], &["--saturate", "--force"]].concat());
+        assert!(run.code == Some(0) && run.out.contains("  3 clamped"), "{run:?}");
+        std::fs::remove_file(place.path("q.safetensors")).expect("a file");
+    }
+}
+
+/// A subnormal scale would clamp the largest number, and the scale 1 is not that of these numbers.
+#[test]
+fn scales_of_tiny_numbers_are_normal() {
+    let place = Place::new();
+    let least = f32::from_bits(1);
+    place.put("m", &model("F32", "[2,2]", &floats(&[least, -190.0 * least, 127.0 * f32::exp2(-100.0), 0.0])));
+    let run = convert(&place, &["m", "q.safetensors", "--to", "I8", "--scale", "per-row"]);
+    assert!(run.code == Some(0) && run.out.ends_with(" 2 of 4  2 became zero\n"), "{run:?}");
+    assert_eq!(text(&place, "q.safetensors", "a"), "[[0, 0],\n [127, 0]]\n");
+    assert_eq!(text(&place, "q.safetensors", "a.scale"), "[1.1754944e-38, 7.888609e-31]\n");
+}
+
 /// A scale per element would make a tensor larger.
 #[test]
 fn only_rows_of_several_numbers_have_scales() {
@@ -419,6 +543,10 @@ fn bad_usage_is_one_sentence() {
         .put("a.npy", b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx");
     for (arguments, error) in [
         (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy or .npz needed\n"),
+        (
+            &["m", "-"],
+            "safetensors: an output file is needed, whose suffix sets the format; standard output is not supported\n",
+        ),
         (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy or .npz needed\n"),
         (
             &["m", "out.npy"],
@@ -499,7 +627,8 @@ fn mismatched_scales_are_errors() {
     let place = Place::new();
     let header = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
     place.put("m", &file(header, &[0; 14]));
-    let error = "m: tensor \"a\": its scales \"a.scale\" must be one F32, or one F32 per row\n";
+    let error =
+        "m: tensor \"a\": its scales \"a.scale\" must be one F32, or one per row (or F16, BF16 or F64)\n";
     convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale"]).is(2, "", error);
     let error = "m: duplicate tensor name \"a.scale\" in the output\n";
     convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-tensor", "--only", "a"])

@@ -85,6 +85,7 @@ fn layout() -> Vec<Case> {
 
 fn names() -> Vec<Case> {
     let long = |len: usize| named(&"n".repeat(len));
+    let pair = |one: &str, other: &str| of(&format!("{},{}", tensor(one, 0, 8), tensor(other, 8, 16)), 16);
     vec![
         ("name.empty", true, named(""), named("a")),
         ("name.slash", false, named("a/b"), named("a.b")),
@@ -92,16 +93,20 @@ fn names() -> Vec<Case> {
         ("name.control", true, named("a\u{200b}b"), named("é")),
         ("name.not-nfc", true, named("e\u{301}a"), named("\u{e9}a")),
         ("name.long", true, long(256), long(255)),
-        ("name.reserved", true, named("__meta__"), named("__padding__.1")),
+        ("name.empty-part", true, named("a..b"), named("a.b")),
+        ("name.group", false, pair("a", "a.b"), pair("a", "ab.c")),
     ]
 }
 
 fn contents() -> Vec<Case> {
-    let pair = |fill: [u8; 2]| {
+    // Equal or not, but not constant.
+    let pair = |last: [u8; 2]| {
         let header = format!("{{{FORMAT},{},{}}}", tensor("a", 0, 4096), tensor("b", 4096, 8192));
-        let mut bytes = padded(&header, 0);
-        bytes.extend([[fill[0]; 4096], [fill[1]; 4096]].concat());
-        bytes
+        let tensors = last.map(|last| [vec![1; 4095], vec![last]].concat());
+        [padded(&header, 0), tensors.concat()].concat()
+    };
+    let format = |value: &str| {
+        padded(&format!(r#"{{"__metadata__":{{"format":"{value}"}},{}}}"#, tensor("a", 0, 8)), 8)
     };
     vec![
         (
@@ -111,7 +116,8 @@ fn contents() -> Vec<Case> {
             of(&entry("a", "F8_E4M3", "[8]", [0, 8]), 8),
         ),
         ("metadata.format", false, padded(&format!("{{{}}}", tensor("a", 0, 8)), 8), named("a")),
-        ("data.duplicate", true, pair([1, 1]), pair([1, 2])),
+        ("metadata.format-value", true, format("np"), format("mlx")),
+        ("data.duplicate", true, pair([2, 2]), pair([2, 3])),
     ]
 }
 
@@ -176,8 +182,7 @@ fn equal_tensors_are_found_in_several_files_and_grouped() {
     let place = Place::new();
     let entries: Vec<String> =
         (0..6).map(|index| tensor(&format!("t{index}"), index * 5000, (index + 1) * 5000)).collect();
-    let mut data = vec![7; 25_000];
-    data.extend([8; 5000]);
+    let data = [[&[6; 4999][..], &[7]].concat().repeat(5), vec![8; 5000]].concat();
     let mut bytes = padded(&format!("{{{FORMAT},{}}}", entries.join(",")), 0);
     bytes.extend(data);
     place.put("m", &bytes);
@@ -212,6 +217,94 @@ fn findings_of_several_files_are_sorted_by_their_codes() {
         findings.map(|finding| text(&finding["code"]) + " " + &text(&finding["file"])).collect();
     let expected = ["name.space 1", "name.space 2", "name.slash 1", "name.slash 2"];
     assert_eq!(found, expected.map(|finding| format!("{finding}.safetensors")));
+}
+
+/// Biases of 0 and weights of 1, of which a new model has many, should not be tied.
+#[test]
+fn equal_tensors_that_are_constant_are_no_finding() {
+    let place = Place::new();
+    for (dtype, len, element) in
+        [("F32", 1250, &1_f32.to_le_bytes()[..]), ("U8", 5000, &[0]), ("F64", 625, &[1, 2, 3, 4, 5, 6, 7, 8])]
+    {
+        let [one, other] = [("a", 0), ("b", 5000)]
+            .map(|(name, begin)| entry(name, dtype, &format!("[{len}]"), [begin, begin + 5000]));
+        let header = padded(&format!("{{{FORMAT},{one},{other}}}"), 0);
+        let mut data = element.repeat(10_000 / element.len());
+        place.put("constant", &[&header[..], &data].concat());
+        assert_eq!(codes(&place, &["constant"]), (vec![], Some(0)), "{dtype}");
+        for at in [3333, 8333] {
+            data[at] = 99;
+        }
+        place.put("other", &[&header[..], &data].concat());
+        assert_eq!(codes(&place, &["other"]), (vec!["data.duplicate".to_owned()], Some(1)), "{dtype}");
+    }
+}
+
+/// transformers, by the sources of its releases: 4.26 to 4.38 accept pt, tf and flax, 4.39 to 4.57 also mlx.
+/// Up to 4.47 there must be metadata. 5.0 and later do not read it.
+#[test]
+fn formats_that_transformers_rejects_are_found() {
+    let place = Place::new();
+    for (metadata, expected) in [
+        (
+            "",
+            "note[metadata.format] at byte 8: there is no metadata with the key \"format\": transformers 4.26 to 4.47 rejects the file",
+        ),
+        (
+            r#""__metadata__":{"by":"x"},"#,
+            "note[metadata.format] at byte 8: the metadata has no key \"format\": transformers 4.26 to 4.57 rejects the file",
+        ),
+        (
+            r#""__metadata__":{"format":""},"#,
+            "warning[metadata.format-value] at byte 8: the metadata has the format \"\", but transformers 4.26 to 4.57 accepts only pt, tf, flax and mlx",
+        ),
+        (
+            r#""__metadata__":{"format":"PT"},"#,
+            "warning[metadata.format-value] at byte 8: the metadata has the format \"PT\", but transformers 4.26 to 4.57 accepts only pt, tf, flax and mlx",
+        ),
+    ] {
+        place.put("m", &padded(&format!("{{{metadata}{}}}", tensor("a", 0, 8)), 8));
+        let run = place.run(["lint", "m"]);
+        assert!(run.out.starts_with(&format!("m: {expected}\n")), "{run:?}");
+    }
+    for value in ["pt", "tf", "flax", "mlx"] {
+        let header = format!(r#"{{"__metadata__":{{"format":"{value}"}},{}}}"#, tensor("a", 0, 8));
+        place.put("m", &padded(&header, 8));
+        assert_eq!(codes(&place, &["m"]), (vec![], Some(0)), "{value}");
+    }
+}
+
+/// The names for which `torch.nn.Module.register_parameter` and `add_module` raise `KeyError`.
+#[test]
+fn names_that_no_torch_module_has_are_found() {
+    let place = Place::new();
+    for name in ["a..b", ".a", "a.", ".", ".."] {
+        place.put("m", &named(name));
+        assert_eq!(codes(&place, &["m"]), (vec!["name.empty-part".to_owned()], Some(1)), "{name}");
+    }
+    for name in ["metadata", "__meta__", "__METADATA__", "a.b.c", "a_.-b"] {
+        place.put("m", &named(name));
+        assert_eq!(codes(&place, &["m"]), (vec![], Some(0)), "{name}");
+    }
+    place.put("m", &of(&format!("{},{}", tensor("", 0, 8), tensor(".a", 8, 16)), 16));
+    assert_eq!(codes(&place, &["m"]).0, ["name.empty", "name.empty-part"]);
+    // In files of their own.
+    place.put("m", &of(&format!("{},{}", tensor("a", 0, 8), tensor("a.b.c", 8, 16)), 16));
+    assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "8"]).code, Some(0));
+    for model in ["m", "parts"] {
+        let run = place.run(["lint", model]);
+        let expected = "note[name.group] at byte 40: tensor \"a\": the name is that of a group, too, which has \"a.b.c\"\n";
+        assert!(run.code == Some(0) && run.out.contains(expected), "{run:?}");
+    }
+}
+
+/// As the text groups them.
+#[test]
+fn findings_are_sorted_by_level_and_code_then_by_file() {
+    let place = Place::new();
+    place.put("m", &of(&format!("{},{}", tensor("a/ ", 0, 8), tensor("b/ ", 8, 16)), 16));
+    assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "8"]).code, Some(0));
+    assert_eq!(codes(&place, &["parts"]).0, ["name.space", "name.space", "name.slash", "name.slash"]);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_page_has_all_parts() {
         "<b>350,810</b><span>parameters</span>",
         "<svg class=map",
         "<title>fc2.weight, F16 [400, 400], bytes 53,608 to 373,608, 320.0 KB</title>",
-        "<code>safetensors pack --set format=pt</code>",
+        "<code>safetensors pack <span class=w>--set</span> format=pt</code>",
         "<td class=n>script<td><pre>firmware/app/training/train.py</pre>",
         "<summary><span class=n>fc4</span>",
         "F16 · 10 × 400",
@@ -125,6 +125,126 @@ fn the_size_of_a_page_is_bounded() {
     assert_eq!(page.matches("<div class=t title=").count(), 10_000);
     assert!(page.matches("<rect").count() <= 2001, "{}", page.matches("<rect").count());
     assert!(page.len() < 20_000 + 10_000 * 800, "{}", page.len());
+}
+
+/// Each dtype has its own colour, or its own shade of one.
+#[test]
+fn dtypes_have_different_colours() {
+    let place = Place::new();
+    let dtypes = [
+        ("F64", 8),
+        ("I64", 8),
+        ("U64", 8),
+        ("F32", 4),
+        ("I32", 4),
+        ("U32", 4),
+        ("F16", 2),
+        ("BF16", 2),
+        ("I16", 2),
+        ("U16", 2),
+        ("I8", 1),
+        ("U8", 1),
+        ("BOOL", 1),
+        ("F8_E4M3", 1),
+        ("F8_E5M2", 1),
+        ("F8_E8M0", 1),
+        ("F8_E4M3FNUZ", 1),
+        ("F8_E5M2FNUZ", 1),
+        ("C64", 8),
+        ("F4", 1),
+        ("F6_E2M3", 3),
+        ("F6_E3M2", 3),
+    ];
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for (dtype, bytes) in dtypes {
+        let shape = if dtype == "F4" {
+            2
+        } else if bytes == 3 {
+            4
+        } else {
+            1
+        };
+        let end = at + bytes;
+        entries.push(format!(
+            r#""{dtype}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{at},{end}]}}"#
+        ));
+        at = end;
+    }
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &vec![0; at]));
+    let page = page(&place, "m", 0);
+    let (_, legend) = page.split_once("<i class=k></i>header</span>").expect("a legend");
+    let (legend, _) = legend.split_once("</div>").expect("a legend");
+    let mut classes: Vec<&str> =
+        legend.split("<i class=").skip(1).filter_map(|rest| rest.split('>').next()).collect();
+    assert_eq!(classes.len(), dtypes.len(), "{legend}");
+    classes.sort_unstable();
+    classes.dedup();
+    assert_eq!(classes.len(), dtypes.len(), "{classes:?}");
+    for class in classes.iter().flat_map(|class| class.trim_matches('"').split(' ')) {
+        assert!(page.contains(&format!(".{class}{{")), "{class} has no style");
+    }
+}
+
+/// Tensors too narrow to be seen are one column, with the colours of all their dtypes.
+#[test]
+fn the_map_shows_all_dtypes_of_neighbours() {
+    let place = Place::new();
+    let (mut entries, mut at) = (Vec::new(), 0);
+    for index in 0..6000 {
+        let (dtype, bytes) = [("F32", 64), ("BF16", 32), ("F16", 32)][index % 3];
+        let range = [at, at + bytes];
+        entries.push(format!(r#""t{index}":{{"dtype":"{dtype}","shape":[16],"data_offsets":{range:?}}}"#));
+        at += bytes;
+    }
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &vec![0; at]));
+    let page = page(&place, "m", 0);
+    let (_, map) = page.split_once("<svg class=map").expect("a map");
+    let (map, _) = map.split_once("</svg>").expect("a map");
+    let columns = map.matches("<g>").count();
+    assert!((100..=2001).contains(&columns), "{columns}");
+    for class in ["c0", "c1", "c2"] {
+        let share = map.matches(&format!("<rect class={class} ")).count();
+        assert!(share > columns * 9 / 10, "{class}: {share} of {columns}");
+    }
+    // Half of the bytes are F32, which is first everywhere.
+    assert!(map.contains("<rect class=c0 ") && map.contains(" height=28.0 "), "{}", &map[..2000]);
+    assert!(!map.contains("</title><rect class=c1 ") && !map.contains("</title><rect class=c2 "));
+}
+
+#[test]
+fn names_that_are_empty_or_long_can_be_read() {
+    let place = Place::new();
+    let long = "n".repeat(4000);
+    let names = ["", ".x", "..", "a.b", "a.c", &long];
+    let entries: Vec<String> =
+        names.iter().zip(0..).map(|(name, index)| tensor(name, 8 * index, 8 * index + 8)).collect();
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &[1; 48]));
+    let page = page(&place, "m", 0);
+    assert!(page.contains("<code>&quot;&quot;</code>: the name is empty"), "{page}");
+    for name in ["&quot;&quot;", ".x", "..", "b", "c"] {
+        assert!(page.contains(&format!("<div class=n>{name}</div>")), "{name}: {page}");
+    }
+    // Whole only where it is asked for, under the pointer.
+    let shown = page.replace(&format!("title=\"{long}\""), "").replace(&format!("<title>{long}, "), "");
+    assert!(!shown.contains(&"n".repeat(200)), "{page}");
+    let tree = place.run(["inspect", "--tree", "m"]).out;
+    for line in ["  \"\" ", "  .. ", "  .x ", "  a "] {
+        assert!(tree.lines().any(|row| row.starts_with(line)), "{line}: {tree}");
+    }
+}
+
+#[test]
+fn a_page_has_no_suffix_of_another_format() {
+    let place = Place::new();
+    place.put("m", &sound());
+    for name in ["x.safetensors", "x.npy", "x.NPZ", "x.json"] {
+        let error = format!("{name}: wrong suffix for an HTML page; use .html\n");
+        place.run(["report", "m", "-o", name]).is(2, "", &error);
+        assert!(!place.path(name).exists());
+    }
+    for name in ["x.htm", "x", "x.txt"] {
+        assert_eq!(place.run(["report", "m", "-o", name]).code, Some(0), "{name}");
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Change, Changer, FromBits, Input, Kind, Options, Output, Plan, Planned, Reason, Scale, dtype_named,
-    read_bits, write,
+    Change, Changer, FromBits, Input, Kind, Losses, Options, Output, Plan, Planned, Reason, Scale,
+    dtype_named, read_bits, write,
 };
 use crate::exit::Exit;
 use crate::json::{self, Object};
@@ -225,7 +225,7 @@ impl Done<'_> {
         dtypes
     }
 
-    /// The table of all cast tensors.
+    /// The table of the cast tensors with the largest losses.
     fn table(&self) -> Table {
         let mut table = Table::new([
             ("tensor", Side::Left),
@@ -236,16 +236,19 @@ impl Done<'_> {
             ("inexact", Side::Right),
             ("", Side::Left),
         ]);
-        for (planned, report) in self.tensors() {
-            let Some(report) = report else { continue };
-            let [most, mean] = [report.max_error, report.mean_error()].map(|error| format!("{error:.2e}"));
+        let losses = Losses::of(&self.reports.iter().map(Option::as_ref).collect::<Vec<_>>());
+        for ((planned, report), is_shown) in self.tensors().zip(losses.shown) {
+            let Some(report) = report.as_ref().filter(|_| is_shown) else { continue };
             let to = match planned.change {
                 Change::Cast(to) | Change::Unscale { to, .. } => to,
                 _ => planned.array.dtype,
             };
-            let (name, to) = (quoted(&planned.array.name), to.to_string());
-            let inexact = format!("{} of {}", report.inexact, report.values);
-            table.push([name, self.from(planned).to_owned(), to, most, mean, inexact, notes(report)]);
+            let names = [quoted(&planned.array.name), self.from(planned).to_owned(), to.to_string()];
+            table.push(names.into_iter().chain(cells(report)));
+        }
+        if let Some((count, report)) = &losses.others {
+            let names = [counted(*count, "other"), String::new(), String::new()];
+            table.push(names.into_iter().chain(cells(report)));
         }
         table
     }
@@ -279,6 +282,12 @@ fn listed(names: &[String]) -> String {
         0 => names.join(", "),
         others => format!("{} and {others} more", names[..SHOWN].join(", ")),
     }
+}
+
+/// The losses of a row.
+fn cells(report: &Report) -> [String; 4] {
+    let [most, mean] = [report.max_error, report.mean_error()].map(|error| format!("{error:.2e}"));
+    [most, mean, format!("{} of {}", report.inexact, report.values), notes(report)]
 }
 
 /// The counts that deserve attention.

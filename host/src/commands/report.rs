@@ -2,6 +2,7 @@
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
+use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::lint::lint;
@@ -47,6 +48,7 @@ impl Run for Report {
     fn run(self) -> Outcome {
         check_stdout_use(self.json, Some(&self.output))?;
         if self.output.as_os_str() != "-" {
+            Kind::must_be_page(&self.output)?;
             check_output_path(&self.output, self.force)?;
         }
         match Model::open(&self.model) {

@@ -8,7 +8,8 @@ use crate::parallel::{cores, stream};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::{Caster, Largest, Quantizer, Report, Scales};
+use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
+use safetensors_convert::numpy::read_full;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -18,6 +19,9 @@ const SHORT: u64 = 1 << 20;
 
 /// More would not be faster, because one thread writes the output, and each takes up to 9 MiB for its chunks.
 const THREADS: usize = 4;
+
+/// The bytes of scales read at a time: complete elements.
+const SCALES: usize = 1 << 13;
 
 /// Receives the bytes of an output.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
@@ -141,7 +145,7 @@ impl<'i> Changer<'i> {
                 largest.add(part);
                 left -= count;
                 if left == 0 {
-                    put_scale(largest, &mut out)?;
+                    self.put_scale(planned, largest, &mut out)?;
                     (largest, left, missing) = (Largest::default(), rows.len, missing - 1);
                 }
             }
@@ -149,9 +153,21 @@ impl<'i> Changer<'i> {
         })?;
         for _ in 0..missing {
             self.work.advance(0)?;
-            put_scale(Largest::default(), &mut out)?;
+            self.put_scale(planned, Largest::default(), &mut out)?;
         }
         out.into_inner().map_err(|error| spool(error.error()))
+    }
+
+    fn put_scale(&self, planned: &Planned, largest: Largest, out: &mut impl Write) -> Result<(), Complaint> {
+        let scale = largest.scale().or(self.saturates.then_some(f32::MAX)).ok_or_else(|| {
+            let (largest, most) = (largest.value(), f64::from(f32::MAX) * 127.0);
+            let sentence = format!(
+                "{largest:e} is too large for I8 with an F32 scale, which goes to {most:.6e}; exclude it with \
+                 --except, or clamp with --saturate"
+            );
+            self.about(&planned.array, &sentence)
+        })?;
+        out.write_all(&scale.to_le_bytes()).map_err(|error| spool(&error))
     }
 
     fn unscale(
@@ -161,13 +177,38 @@ impl<'i> Changer<'i> {
         (row, scales): (u64, usize),
         take: Take<'_>,
     ) -> Result<Report, Complaint> {
-        let mut scales = BufReader::new(self.input.bytes(scales)?);
-        let mut next = || next_scale(&mut scales).map_err(|error| self.input.complaint(error));
+        let mut next = self.read_scales(scales)?;
         let rows = RowScales { len: row, left: 0, scale: 1.0, next: &mut next };
         let caster = self.caster(planned, to)?;
         let unscale =
             |piece: &mut Piece<Caster>| piece.tool.unscale(&piece.bytes, &piece.scales, &mut piece.out);
         self.report_chunks(planned, &caster, Some(rows), unscale, take)
+    }
+
+    /// Reads the scales of this index, one after another.
+    fn read_scales(&self, index: usize) -> Result<impl FnMut() -> Result<f32, Complaint>, Complaint> {
+        let Some(array) = self.input.arrays.get(index) else { return Err(Complaint::usage("no scales")) };
+        let (mut decoder, mut source) = (Decoder::new(array.dtype), self.input.bytes(index)?);
+        let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
+        let mut next = move || {
+            if at == values.len() {
+                bytes.resize(SCALES, 0);
+                let len = read_full(&mut *source, &mut bytes)?;
+                bytes.truncate(len);
+                decoder.decode_doubles(&bytes, &mut values)?;
+                at = 0;
+            }
+            at += 1;
+            values.get(at - 1).copied().ok_or(io::ErrorKind::UnexpectedEof.into())
+        };
+        Ok(move || {
+            let scale = next().map_err(|error| self.input.complaint(error))?;
+            single(scale).ok_or_else(|| {
+                let name = quoted(&array.name);
+                let sentence = format!("the scale {scale:?} is not an F32; first use --to F32 --only {name}");
+                self.about(array, &sentence)
+            })
+        })
     }
 
     /// Does `work` with all chunks of a tensor, which makes their output, and passes that to `take`.
@@ -267,8 +308,11 @@ impl RowScales<'_> {
     }
 }
 
-fn put_scale(largest: Largest, out: &mut impl Write) -> Result<(), Complaint> {
-    out.write_all(&largest.scale().to_le_bytes()).map_err(|error| spool(&error))
+/// The `f32` with this value, if there is one.
+#[allow(clippy::cast_possible_truncation)]
+fn single(value: f64) -> Option<f32> {
+    let single = value as f32;
+    (value.is_nan() || f64::from(single) == value).then_some(single)
 }
 
 fn next_scale(scales: &mut impl Read) -> io::Result<f32> {

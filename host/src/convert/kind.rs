@@ -22,6 +22,11 @@ impl Kind {
     /// # Errors
     /// The suffix is unknown.
     pub fn of_output(path: &Path) -> Result<Self, Complaint> {
+        if path.as_os_str() == "-" {
+            return Err(Complaint::usage(
+                "an output file is needed, whose suffix sets the format; standard output is not supported",
+            ));
+        }
         Self::of(path).ok_or_else(|| {
             let sentence = "unknown suffix: .safetensors, .npy or .npz needed";
             Complaint::about(path, sentence)
@@ -43,6 +48,18 @@ impl Kind {
                 Err(Complaint::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Rejects names of HTML pages whose suffix belongs to another format.
+    ///
+    /// # Errors
+    /// The name ends with .json or the suffix of a model or an array.
+    pub fn must_be_page(path: &Path) -> Result<(), Complaint> {
+        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
+        match is_json || Self::of_output(path).is_ok() {
+            true => Err(Complaint::about(path, "wrong suffix for an HTML page; use .html")),
+            false => Ok(()),
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Plan {
 /// The reason why a selected tensor is not cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
+    /// It is the scale of an I8 tensor, which would no longer be what the tensor was divided by.
+    Scale,
     /// No row has several numbers that could share a scale.
     NoRows,
     NotFloat,
@@ -85,11 +87,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Self; 4] = [Self::NoRows, Self::NotFloat, Self::Complex, Self::NotI8];
+    pub const ALL: [Self; 5] = [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::NotI8];
 
     /// Describes such tensors.
     pub fn text(self) -> &'static str {
         match self {
+            Self::Scale => "scales of I8 tensors (--only NAME casts one)",
             Self::NoRows => "without rows of several numbers",
             Self::NotFloat => "not floating-point (--all casts integers and BOOL)",
             Self::Complex => "complex",
@@ -100,6 +103,10 @@ impl Reason {
     /// The error if nothing is cast for this reason.
     fn nothing(self) -> &'static str {
         match self {
+            Self::Scale => {
+                "nothing to cast: the floating-point tensors are scales of I8 tensors, by which \
+                            --unscale multiplies"
+            }
             Self::NoRows => "nothing to cast: no selected tensor has rows of several numbers",
             Self::NotFloat => {
                 "nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL"
@@ -216,9 +223,7 @@ impl Options<'_> {
 
     /// Whether this is the scale of a tensor that is multiplied by it.
     fn is_used_scale(&self, input: &Input, name: &str) -> bool {
-        let owner = name.strip_suffix(".scale").filter(|owner| self.chooses(owner));
-        let owner = owner.and_then(|owner| input.arrays.get(input.find(owner)?));
-        self.unscale && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
+        self.unscale && owner(input, name).is_some_and(|owner| self.chooses(&owner.name))
     }
 
     /// Whether a tensor is cast.
@@ -236,6 +241,11 @@ impl Options<'_> {
             _ if self.unscale => Ok(Decision::Left(Reason::NotI8)),
             Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
             Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
+            _ if !is_named
+                && owner(input, &array.name).is_some_and(|owner| row_of(owner, array).is_some()) =>
+            {
+                Ok(Decision::Left(Reason::Scale))
+            }
             dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => {
                 Ok(Decision::Left(Reason::NotFloat))
             }
@@ -265,8 +275,9 @@ fn unscaled(input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Pl
     let name = format!("{}.scale", array.name);
     let scales = input.find(&name).ok_or_else(|| format!("its scales {} are missing", quoted(&name)))?;
     let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
-    let row =
-        row.ok_or_else(|| format!("its scales {} must be one F32, or one F32 per row", quoted(&name)))?;
+    let row = row.ok_or_else(|| {
+        format!("its scales {} must be one F32, or one per row (or F16, BF16 or F64)", quoted(&name))
+    })?;
     let array = Array { dtype: to, ..array.clone() };
     Ok(Planned { array, source, change: Change::Unscale { to, row, scales } })
 }
@@ -282,11 +293,20 @@ enum Decision {
     Scales,
 }
 
-/// The number of elements per scale.
+/// The I8 tensor that is divided by the scales of this name, if there is one.
+fn owner<'i>(input: &'i Input, scales: &str) -> Option<&'i Array> {
+    let owner = input.arrays.get(input.find(scales.strip_suffix(".scale")?)?);
+    owner.filter(|owner| owner.dtype == Dtype::I8)
+}
+
+/// The number of elements per scale. The scales are of a dtype that other casts may have made of F32.
 fn row_of(array: &Array, scales: &Array) -> Option<u64> {
-    match (scales.dtype, &scales.dims[..]) {
-        (Dtype::F32, [] | [1]) => Some(array.elements().max(1)),
-        (Dtype::F32, [rows]) if array.dims.first() == Some(rows) => Some(row_len(array)),
+    if !matches!(scales.dtype, Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
+        return None;
+    }
+    match scales.dims[..] {
+        [] | [1] => Some(array.elements().max(1)),
+        [rows] if array.dims.first() == Some(&rows) => Some(row_len(array)),
         _ => None,
     }
 }

@@ -1,9 +1,11 @@
 //! Tensors with the same contents.
 
 use crate::complaint::Complaint;
+use crate::failure::NotRead;
 use crate::lint::finding::{Code, Finding};
 use crate::model::{Tensor, bytes_of};
 use crate::parallel::{in_order, readers};
+use crate::source::pieces;
 use crate::sums::sum_of_tensor;
 use crate::text::{grouped, human, quoted};
 use crate::work::Work;
@@ -14,9 +16,12 @@ use std::collections::HashMap;
 const LEAST: u64 = 4096;
 /// The most names in a message.
 const NAMED: usize = 4;
+/// Bytes read at a time.
+const BUFFER: usize = 32 << 10;
 
-/// A finding about the second tensor of each group of equal ones of the same dtype and shape. Reads those of
-/// which there are several.
+/// A finding about the second tensor of each group of equal ones of the same dtype and shape, but constant
+/// ones, which are equal by chance: those of a new model's biases, for example. Reads those of which there
+/// are several.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
@@ -43,7 +48,51 @@ pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>
     )?;
     let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
     groups.sort_unstable();
-    Ok(groups.iter().map(|group| (tensors[group[1]], finding(tensors, group))).collect())
+    let mut found = Vec::new();
+    for group in groups {
+        if !is_constant(&tensors[group[0]], &work)? {
+            found.push((tensors[group[1]], finding(tensors, &group)));
+        }
+    }
+    Ok(found)
+}
+
+/// Why a tensor is not read to its end.
+enum Stop {
+    Differs,
+    Read(NotRead),
+    Interrupted(Complaint),
+}
+
+impl From<NotRead> for Stop {
+    fn from(reason: NotRead) -> Self {
+        Self::Read(reason)
+    }
+}
+
+/// Whether all elements are equal. Reads up to the first that is not.
+fn is_constant(tensor: &Tensor<'_>, work: &Work) -> Result<bool, Complaint> {
+    let (part, start) = (tensor.model(), tensor.model().index().summary().data_start);
+    let (from, to) = (start + tensor.begin(), start + tensor.end());
+    // Four elements of F6 fill three bytes.
+    let unit = if tensor.dtype().bits() == 6 { 3 } else { usize::from(tensor.dtype().bits()).div_ceil(8) };
+    let mut seen = Vec::new();
+    let read = pieces(part.reader().until(to), from..to, &mut [0; BUFFER], |piece| {
+        work.advance(0).map_err(Stop::Interrupted)?;
+        seen.extend_from_slice(piece);
+        let before = seen.len().saturating_sub(unit);
+        if seen.get(unit..).is_some_and(|after| after != &seen[..before]) {
+            return Err(Stop::Differs);
+        }
+        seen.drain(..before);
+        Ok(())
+    });
+    match read {
+        Ok(()) => Ok(true),
+        Err(Stop::Differs) => Ok(false),
+        Err(Stop::Read(reason)) => Err(Complaint::not_read(part.path(), reason)),
+        Err(Stop::Interrupted(complaint)) => Err(complaint),
+    }
 }
 
 /// About the second tensor of a group.

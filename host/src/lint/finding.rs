@@ -75,9 +75,11 @@ codes! {
     NameControl, "name.control", Warning, "rename it with `safetensors pack --rename`";
     NameNormal, "name.not-nfc", Warning, "names are compared byte for byte: rename it to the form NFC";
     NameLong, "name.long", Warning, "rename it with `safetensors pack --rename`";
-    NameReserved, "name.reserved", Warning, "readers may skip it like `__metadata__`: rename it";
+    NamePart, "name.empty-part", Warning, "no torch module has such a name: rename it with `safetensors pack --rename`";
+    NameGroup, "name.group", Note, "no torch module has both; see `safetensors pack --rename`";
     DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert --to`";
-    MetadataFormat, "metadata.format", Note, "transformers rejects models without it; `safetensors pack --set format=pt` adds it";
+    MetadataFormat, "metadata.format", Note, "`safetensors pack --set format=pt` adds it";
+    MetadataValue, "metadata.format-value", Warning, "set it with `safetensors pack --set format=pt`";
     Duplicate, "data.duplicate", Warning, "store one of them, and tie the others to it in the program";
 }
 

@@ -2,6 +2,7 @@
 
 mod equal;
 mod finding;
+mod groups;
 mod rules;
 mod scan;
 
@@ -16,15 +17,17 @@ use crate::model::{Model, Part, Tensor};
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Complaint> {
-    let mut found = Vec::new();
+    let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
+    let (groups, mut found) = (groups::of(&tensors), Vec::new());
     for part in model.parts() {
         let file = file_of(model, part);
         found.extend(
-            rules::findings(part)?.into_iter().map(|finding| Finding { file: file.clone(), ..finding }),
+            rules::findings(part, &groups)?
+                .into_iter()
+                .map(|finding| Finding { file: file.clone(), ..finding }),
         );
     }
     if !allowed.contains(&Code::Duplicate) {
-        let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
         for (tensor, finding) in equal::findings(&tensors)? {
             found.push(Finding { file: file_of(model, tensor.model()), ..finding });
         }

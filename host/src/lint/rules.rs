@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use crate::facts::{alignment, element_width};
 use crate::lint::finding::{Code, Finding};
+use crate::lint::groups::Groups;
 use crate::lint::scan::{Entry, HeaderText, TEXT};
 use crate::model::{Part, Tensor};
 use crate::source::pieces;
@@ -20,11 +21,14 @@ const LONG: usize = 255;
 /// Bytes read at a time.
 const BUFFER: usize = 64 << 10;
 
-/// All findings about a file, but equal tensors.
+/// The formats that transformers accepts: `mlx` since 4.39.
+const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
+
+/// All findings about a file, but equal tensors. The groups are those of the model.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
+pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Complaint> {
     let data_start = file.index().summary().data_start;
     let (mut text, mut buffer) = (Vec::new(), vec![0; BUFFER]);
     let read = pieces::<crate::failure::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
@@ -42,7 +46,7 @@ pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
         if let Some(tensor) = by_name.get(entry.name.as_str()) {
             member(entry, &mut found);
             if !padding.contains(&entry.name) {
-                name(entry, &mut found);
+                name(entry, groups, &mut found);
                 dtype(entry, tensor.dtype(), &mut found);
             }
             align(entry, tensor, data_start, &mut found);
@@ -94,7 +98,7 @@ fn member(entry: &Entry, found: &mut Vec<Finding>) {
     }
 }
 
-fn name(entry: &Entry, found: &mut Vec<Finding>) {
+fn name(entry: &Entry, groups: &Groups<'_>, found: &mut Vec<Finding>) {
     let name = entry.name.as_str();
     let mut say = |code, message: &str| found.push(Finding::of(code, entry.at, name, message));
     if name.is_empty() {
@@ -116,10 +120,11 @@ fn name(entry: &Entry, found: &mut Vec<Finding>) {
     if name.len() > LONG {
         say(Code::NameLong, &format!("the name has {} bytes, more than {LONG}", grouped(name.len() as u64)));
     }
-    if name.starts_with("__") && name.ends_with("__")
-        || name.trim_matches('_').eq_ignore_ascii_case("metadata")
-    {
-        say(Code::NameReserved, "the name looks like `__metadata__`");
+    if !name.is_empty() && name.split('.').any(str::is_empty) {
+        say(Code::NamePart, "the name has an empty part, before, between or after dots");
+    }
+    if let Some(other) = groups.get(name).filter(|_| !name.is_empty()) {
+        say(Code::NameGroup, &format!("the name is that of a group, too, which has {}", quoted(other)));
     }
 }
 
@@ -183,7 +188,22 @@ fn order(
 }
 
 fn format(file: &Part, found: &mut Vec<Finding>) {
-    if file.metadata().is_none_or(|pairs| !pairs.contains_key("format")) {
-        found.push(Finding::new(Code::MetadataFormat, TEXT, "the metadata has no key \"format\""));
+    let mut say = |code, message: &str| found.push(Finding::new(code, TEXT, message));
+    let missing = "transformers 4.26 to 4.47 rejects the file";
+    match file.metadata().map(|pairs| pairs.get("format")) {
+        None => {
+            say(Code::MetadataFormat, &format!("there is no metadata with the key \"format\": {missing}"))
+        }
+        Some(None) => {
+            say(
+                Code::MetadataFormat,
+                "the metadata has no key \"format\": transformers 4.26 to 4.57 rejects the file",
+            );
+        }
+        Some(Some(value)) if FORMATS.contains(&value.as_str()) => {}
+        Some(Some(value)) => {
+            let known = "transformers 4.26 to 4.57 accepts only pt, tf, flax and mlx";
+            say(Code::MetadataValue, &format!("the metadata has the format {}, but {known}", quoted(value)));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Text in HTML.
 
-use crate::text::shown_text;
+use crate::text::{fitted, shown_text};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
@@ -19,6 +19,17 @@ pub fn escaped(text: &str) -> String {
         }
     }
     html
+}
+
+/// The widest name that is shown whole, in columns.
+const NAME: usize = 200;
+
+/// A name, in quotes if there is nothing else to see of it, and without its middle if it is long.
+pub fn label(name: &str) -> String {
+    match name {
+        "" => "&quot;&quot;".to_owned(),
+        _ => escaped(&fitted(&shown_text(name), NAME)),
+    }
 }
 
 /// The beginning of a long text, and how much is left out.
@@ -58,7 +69,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{base64, beginning, escaped};
+    use super::{base64, beginning, escaped, label};
 
     #[test]
     fn nothing_from_a_file_is_markup() {
@@ -70,6 +81,14 @@ mod tests {
     fn long_texts_say_how_long_they_are() {
         assert_eq!(beginning("<a>", 3), "&lt;a&gt;");
         assert_eq!(beginning("<aé>", 2), "&lt;a<span class=dim>… 5 bytes in all</span>");
+    }
+
+    #[test]
+    fn names_are_seen_and_short() {
+        assert_eq!([label(""), label("<a>")], ["&quot;&quot;", "&lt;a&gt;"]);
+        let long = label(&"n".repeat(4000));
+        assert_eq!(long.chars().count(), 200);
+        assert!(long.starts_with("nnn") && long.contains("n…n") && long.ends_with("nnn"));
     }
 
     #[test]

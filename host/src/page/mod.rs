@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::stats::{Row, share_of};
 use crate::text::{counted, grouped, human};
 use embedded_safetensors::{Dtype, validate::Summary};
-use escape::{beginning, escaped, script_hash};
+use escape::{beginning, escaped, label, script_hash};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -22,12 +22,21 @@ const FINDINGS: usize = 10;
 const VALUE: usize = 2000;
 const PAIRS: usize = 200;
 
-/// A colour for each dtype of a model, in order of appearance.
+/// A colour for each dtype of a model, in order of appearance: eight colours in three shades.
 pub struct Palette(Vec<Dtype>);
 
 impl Palette {
+    /// The class attribute's value: the colour, and from the ninth dtype on its shade.
     fn class(&self, dtype: Dtype) -> String {
-        format!("c{}", self.0.iter().position(|known| *known == dtype).unwrap_or(0) % 8)
+        let place = self.place(dtype);
+        match place / 8 {
+            0 => format!("c{place}"),
+            shade => format!("\"c{} s{shade}\"", place % 8),
+        }
+    }
+
+    fn place(&self, dtype: Dtype) -> usize {
+        self.0.iter().position(|known| *known == dtype).unwrap_or(0)
     }
 
     fn entries(&self) -> impl Iterator<Item = (Dtype, String)> {
@@ -114,7 +123,7 @@ fn lint(findings: &[Finding]) -> String {
             let tensor = finding
                 .tensor
                 .as_deref()
-                .map_or(String::new(), |name| format!("<code>{}</code>: ", beginning(name, VALUE)));
+                .map_or(String::new(), |name| format!("<code>{}</code>: ", label(name)));
             let (message, at) = (escaped(&finding.message), grouped(finding.at));
             let _ = write!(html, "<div>{tensor}{message} <span class=dim>at byte {at}{file}</span></div>");
         }
@@ -130,11 +139,19 @@ fn lint(findings: &[Finding]) -> String {
     html + "</tbody></table>"
 }
 
+/// A word of a command. Browsers would break an option after a hyphen.
+fn word(word: &str) -> String {
+    match word.starts_with('-') {
+        true => format!("<span class=w>{}</span>", escaped(word)),
+        false => escaped(word),
+    }
+}
+
 /// A sentence with commands between backticks.
 fn commands(text: &str) -> String {
     let mark = |(index, part): (usize, &str)| match index % 2 {
         0 => escaped(part),
-        _ => format!("<code>{}</code>", escaped(part)),
+        _ => format!("<code>{}</code>", part.split(' ').map(word).collect::<Vec<_>>().join(" ")),
     };
     text.split('`').enumerate().map(mark).collect()
 }

@@ -1,7 +1,7 @@
 //! The tensors as a tree that can be unfolded, with their statistics.
 
 use crate::page::Palette;
-use crate::page::escape::escaped;
+use crate::page::escape::{escaped, label};
 use crate::stats::{Row, Spread, brief, share_of};
 use crate::text::{counted, grouped, human, short};
 use crate::tree::{Branch, Tree};
@@ -27,7 +27,7 @@ pub fn tree(rows: &[Row<'_>], palette: &Palette) -> String {
             Some(row) => leaf(&mut html, &branch, row, palette),
             None => {
                 let unfolded = if rows.len() <= FEW || branch.depth == 0 { " open" } else { "" };
-                let (name, tensors) = (escaped(&branch.name), counted(branch.tensors, "tensor"));
+                let (name, tensors) = (label(&branch.name), counted(branch.tensors, "tensor"));
                 let (parameters, size) = (counted(branch.parameters, "parameter"), human(branch.bytes));
                 let _ = write!(
                     html,
@@ -43,7 +43,7 @@ pub fn tree(rows: &[Row<'_>], palette: &Palette) -> String {
 
 fn leaf(html: &mut String, branch: &Branch<'_, '_>, row: &Row<'_>, palette: &Palette) {
     let (tensor, part) = (&row.tensor, &row.statistics.part);
-    let (title, name, dtype) = (escaped(tensor.name()), escaped(&branch.name), tensor.dtype());
+    let (title, name, dtype) = (escaped(tensor.name()), label(&branch.name), tensor.dtype());
     let shape: Vec<String> = tensor.dims().iter().take(DIMS).map(|dim| grouped(*dim)).collect();
     let more = if tensor.dims().len() > DIMS { " × …" } else { "" };
     let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join(" × ") + more };
@@ -89,7 +89,5 @@ fn bars(spread: &Spread, palette: &Palette, row: &Row<'_>) -> String {
         last = next;
     }
     let class = palette.class(row.tensor.dtype());
-    format!(
-        "<svg class={class}f viewBox=\"0 0 24 22\" preserveAspectRatio=none><path d=\"{path}V22\"/></svg>"
-    )
+    format!("<svg class={class} viewBox=\"0 0 24 22\" preserveAspectRatio=none><path d=\"{path}V22\"/></svg>")
 }

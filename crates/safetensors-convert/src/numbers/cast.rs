@@ -1,6 +1,7 @@
 //! Casts numbers to elements of another dtype, and counts the losses.
 
 use super::block::Errors;
+use super::chunk::EXACT;
 use super::format::{Exact, Format, Rounded};
 use super::{Mean, Number};
 use embedded_safetensors::Dtype;
@@ -11,7 +12,7 @@ use std::fmt;
 pub struct Report {
     /// The number of values.
     pub values: u64,
-    /// The number of values that changed.
+    /// The number of values that changed, those that were clamped or became infinite included.
     pub inexact: u64,
     /// The largest error of all finite values that stayed finite.
     pub max_error: f64,
@@ -63,13 +64,10 @@ impl Report {
         self.nans += other.nans;
     }
 
-    fn see_clamped(&mut self, error: f64) {
-        self.see(error, false);
-        self.clamped += 1;
-    }
-
-    fn see_special(&mut self) {
+    /// Counts a value without an error: it is not finite, or does not stay so.
+    fn see_special(&mut self, is_changed: bool) {
         self.values += 1;
+        self.inexact += u64::from(is_changed);
     }
 }
 
@@ -161,16 +159,16 @@ impl Cast {
                 Ok(bits)
             }
             Rounded::Nan(bits) => {
-                self.report.see_special();
+                self.report.see_special(false);
                 self.report.nans += 1;
                 Ok(bits)
             }
             Rounded::Infinite { is_negative } if format.has_infinities() => {
-                self.report.see_special();
+                self.report.see_special(false);
                 Ok(format.infinity_bits(is_negative))
             }
             Rounded::Over { is_negative } if format.has_infinities() && !self.saturates => {
-                self.report.see_special();
+                self.report.see_special(true);
                 self.report.overflowed += 1;
                 Ok(format.infinity_bits(is_negative))
             }
@@ -182,11 +180,11 @@ impl Cast {
     }
 
     fn clamp(&mut self, number: Number, largest: f64, is_negative: bool) -> Result<(), CastError> {
-        let (least, value) = (-largest, number.nearest());
+        let least = -largest;
         if !self.saturates {
             return Err(self.over(number, &format!("{least:?}"), &format!("{largest:?}")));
         }
-        self.see_clamped(value, if is_negative { least } else { largest });
+        self.see_clamped(distance(number, if is_negative { least } else { largest }));
         Ok(())
     }
 
@@ -195,14 +193,12 @@ impl Cast {
     }
 
     /// Counts a clamped value. Infinities have no error.
-    fn see_clamped(&mut self, value: f64, became: f64) {
-        match (value - became).abs() {
-            error if error.is_finite() => self.report.see_clamped(error),
-            _ => {
-                self.report.see_special();
-                self.report.clamped += 1;
-            }
+    fn see_clamped(&mut self, error: f64) {
+        match error.is_finite() {
+            true => self.report.see(error, false),
+            false => self.report.see_special(true),
         }
+        self.report.clamped += 1;
     }
 
     fn integer(&mut self, least: i128, largest: i128, number: Number) -> Result<[u8; 8], CastError> {
@@ -215,13 +211,10 @@ impl Cast {
         };
         let clamped = nearest.clamp(least, largest);
         if clamped == nearest {
-            let error = match number {
-                Number::Float(float) => (float - clamped as f64).abs(),
-                Number::Signed(_) | Number::Unsigned(_) => 0.0,
-            };
+            let error = distance_to_integer(number, clamped);
             self.report.see(error, clamped == 0 && error > 0.0);
         } else if self.saturates {
-            self.see_clamped(number.nearest(), clamped as f64);
+            self.see_clamped(distance_to_integer(number, clamped));
         } else {
             return Err(self.over(number, &least.to_string(), &largest.to_string()));
         }
@@ -232,7 +225,7 @@ impl Cast {
         if !self.saturates {
             return Err(CastError::Nan { to: self.to });
         }
-        self.report.see_special();
+        self.report.see_special(true);
         self.report.nans += 1;
         Ok([0; 8])
     }
@@ -247,20 +240,25 @@ fn low_bytes(integer: i128) -> [u8; 8] {
 /// Returns the distance between a number and its rounded value. Integers are compared as integers, because
 /// doubles cannot distinguish large ones.
 fn distance(number: Number, rounded: f64) -> f64 {
-    let integer = match number {
-        Number::Float(float) => return (float - rounded).abs(),
-        Number::Signed(integer) => i128::from(integer),
-        Number::Unsigned(integer) => i128::from(integer),
-    };
-    match Exact::of(Number::Float(rounded)).to_integer() {
-        Some(other) => (integer - other).unsigned_abs() as f64,
-        None => (integer as f64 - rounded).abs(),
+    match (number, Exact::of(Number::Float(rounded)).to_integer()) {
+        (Number::Signed(_) | Number::Unsigned(_), Some(rounded)) => distance_to_integer(number, rounded),
+        _ => (number.nearest() - rounded).abs(),
+    }
+}
+
+/// Returns the distance between a number and an integer.
+fn distance_to_integer(number: Number, rounded: i128) -> f64 {
+    match (number, Exact::of(number).to_integer()) {
+        // It may have a fraction.
+        (Number::Float(float), _) if float.abs() < EXACT => (float - rounded as f64).abs(),
+        (_, Some(integer)) => integer.abs_diff(rounded) as f64,
+        _ => (number.nearest() - rounded as f64).abs(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cast, CastError, Number};
+    use super::{Cast, CastError, Number, Report};
     use embedded_safetensors::Dtype;
 
     fn cast(to: Dtype, saturates: bool, numbers: &[Number]) -> Result<(Vec<u8>, Cast), CastError> {
@@ -312,5 +310,26 @@ mod tests {
     fn errors_of_large_integers_are_exact() {
         let (_, done) = cast(Dtype::F64, false, &[Number::Signed((1 << 53) + 1)]).expect("fits");
         assert_eq!((done.report.max_error, done.report.inexact), (1.0, 1));
+        for (to, number) in [(Dtype::U64, f64::exp2(64.0)), (Dtype::I64, f64::exp2(63.0))] {
+            let (_, done) = cast(to, true, &[Number::Float(number)]).expect("clamped");
+            let Report { max_error, inexact, clamped, .. } = done.report;
+            assert_eq!((max_error, inexact, clamped), (1.0, 1, 1), "{to}");
+        }
+    }
+
+    #[test]
+    fn whatever_changes_is_inexact() {
+        let odd = [f64::NAN, f64::INFINITY, -1e300, 1e6, 2.0].map(Number::Float);
+        for (to, saturates, inexact) in [
+            (Dtype::F16, false, 2),
+            (Dtype::F16, true, 2),
+            (Dtype::F8_E4M3, true, 3),
+            (Dtype::F64, false, 0),
+            (Dtype::U8, true, 4),
+            (Dtype::I64, true, 3),
+        ] {
+            let (_, done) = cast(to, saturates, &odd).expect("all can be cast");
+            assert_eq!((done.report.inexact, done.report.values), (inexact, 5), "{to}, {saturates}");
+        }
     }
 }

@@ -41,7 +41,7 @@ impl Scales {
 }
 
 /// From here on an `f64` does not represent every integer.
-const EXACT: f64 = f64::from_bits((1023 + 53) << 52);
+pub(super) const EXACT: f64 = f64::from_bits((1023 + 53) << 52);
 
 impl Caster {
     /// Creates a cast; `None` if [`can_be_target`](super::can_be_target) returns false.

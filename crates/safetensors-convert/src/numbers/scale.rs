@@ -31,7 +31,7 @@ impl Largest {
 
     /// Whether all numbers are finite; others cannot be quantised.
     pub fn is_finite(self) -> bool {
-        f64::from_bits(self.bits).is_finite()
+        self.value().is_finite()
     }
 
     fn of(numbers: &[f64]) -> Self {
@@ -39,15 +39,22 @@ impl Largest {
         Self { bits: wide::run(|| magnitudes.fold(0, u64::max)) }
     }
 
-    /// Returns the scale that maps the largest number to 127, rounded to F32; 1 if all numbers are 0.
-    pub fn scale(self) -> f32 {
-        let number = Number::Float(f64::from_bits(self.bits) / STEPS);
+    /// Returns the number; an infinity or a NaN if there is one.
+    pub fn value(self) -> f64 {
+        f64::from_bits(self.bits)
+    }
+
+    /// Returns the scale that maps the largest number to 127, rounded to F32; 1 if all numbers are 0. It is
+    /// never subnormal: smaller ones have fewer bits, with which the largest number may exceed 127, and
+    /// many processors take them for 0. `None` if it is larger than the largest F32.
+    pub fn scale(self) -> Option<f32> {
+        let number = Number::Float(self.value() / STEPS);
         match Format::of(Dtype::F32).map(|format| format.round(number)) {
-            Some(Rounded::Finite(bits, value)) if value > 0.0 => {
-                f32::from_bits(u32::try_from(bits).unwrap_or_default())
+            _ if self.bits == 0 => Some(1.0),
+            Some(Rounded::Finite(bits, _)) => {
+                Some(f32::from_bits(u32::try_from(bits).unwrap_or_default()).max(f32::MIN_POSITIVE))
             }
-            Some(Rounded::Over { .. }) => f32::MAX,
-            _ => 1.0,
+            _ => None,
         }
     }
 }
@@ -134,9 +141,9 @@ mod tests {
         let numbers = [0.0, 1.0, -2.54, 0.009, 1.27];
         assert!(largest(&numbers).is_finite());
         let scale = largest(&numbers).scale();
-        assert_eq!(scale, 0.02);
+        assert_eq!(scale, Some(0.02));
         let (mut quantizer, mut out) = (Quantizer::new(Dtype::F64), Vec::new());
-        let scales = Scales { first: 5, each: 5, scales: vec![scale] };
+        let scales = Scales { first: 5, each: 5, scales: vec![0.02] };
         let report = quantizer.quantize(&bytes(&numbers), &scales, &mut out).expect("whole elements");
         assert_eq!(out, [0, 50, 129, 0, 64]);
         assert_eq!((report.zeroed, report.clamped), (1, 0));
@@ -144,11 +151,37 @@ mod tests {
     }
 
     #[test]
-    fn scale_of_zeros_and_huge_numbers() {
-        assert_eq!(Largest::default().scale(), 1.0);
-        assert_eq!(largest(&[-1e300, 1.0]).scale(), f32::MAX);
+    fn scales_are_normal() {
+        let most = f64::from(f32::MAX) * 127.0;
+        let least = f64::from(f32::MIN_POSITIVE);
+        for (number, scale) in [
+            (0.0, Some(1.0)),
+            (-1e300, None),
+            (most, Some(f32::MAX)),
+            (most * 1.000_001, None),
+            (least * 254.0, Some(2.0 * f32::MIN_POSITIVE)),
+            (least, Some(f32::MIN_POSITIVE)),
+            (-5e-324, Some(f32::MIN_POSITIVE)),
+        ] {
+            assert_eq!(largest(&[number, 0.0]).scale(), scale, "{number}");
+        }
         for number in [f64::NAN, -f64::INFINITY] {
             assert!(!largest(&[0.0, number, 1.0]).is_finite());
+        }
+    }
+
+    /// 190 units of a subnormal F32, of which 127ths are 1.5 units.
+    #[test]
+    fn tiny_numbers_are_not_clamped() {
+        let unit = f64::from(f32::from_bits(1));
+        let numbers: Vec<f64> = [1.0, 190.0, -1e5, 2e9].map(|units: f64| units * unit).to_vec();
+        for numbers in numbers.iter().map(|&number| [number, number / -2.0]) {
+            let scale = largest(&numbers).scale().expect("a scale");
+            let (mut quantizer, mut out) = (Quantizer::new(Dtype::F64), Vec::new());
+            let scales = Scales { first: 2, each: 2, scales: vec![scale] };
+            let report = quantizer.quantize(&bytes(&numbers), &scales, &mut out).expect("whole elements");
+            assert_eq!(report.clamped, 0, "{numbers:?}");
+            assert!(report.max_error <= f64::from(scale) / 2.0, "{numbers:?}: {report:?}");
         }
     }
 }
