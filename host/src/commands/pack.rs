@@ -6,7 +6,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::model::{Model, Padding, is_sharded};
+use crate::model::{Model, Padding, file_of, is_sharded};
 use crate::open::is_interrupted;
 use crate::output::complain;
 use crate::overwrite::{check_not_in_model, check_not_input};
@@ -86,13 +86,15 @@ impl Run for Pack {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(mut self) -> Outcome {
         check_stdin_once(&self.inputs)?;
-        if self.in_place && self.inputs.len() > 1 {
-            return Err(Complaint::usage(format!(
-                "--in-place needs exactly one input, {} given",
-                self.inputs.len()
-            )));
+        match &mut self.inputs[..] {
+            _ if !self.in_place => {}
+            [only] => *only = file_of(only)?,
+            inputs => {
+                let sentence = format!("--in-place needs exactly one input, {} given", inputs.len());
+                return Err(Complaint::usage(sentence));
+            }
         }
         check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;
         let layout = self.layout()?;
