@@ -366,7 +366,7 @@ fn many_tensors_are_renamed_by_a_pattern() {
     assert_eq!(renamed(&edits).code, Some(0));
     assert_eq!(names(&place, "new"), ["a.1", "zero"]);
     renamed(&["--rename", "x.*=y.*"]).is(2, "", "other: no tensor \"x.*\" to rename\n");
-    let sentence = "other: \"y\" needs as many * as \"w.*\" to rename all that match, 0 given\n";
+    let sentence = "other: \"y\" needs 1 *, one for each wildcard of \"w.*\", 0 given\n";
     renamed(&["--rename", "w.*=y"]).is(2, "", sentence);
     assert!(renamed(&["--rename", "*.*=x*x*", "--rename", "w.1=xwx0"]).err.contains("duplicate tensor name"));
     place.put("m", &other());
