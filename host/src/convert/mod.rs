@@ -13,6 +13,6 @@ pub use bits::{FromBits, read_bits};
 pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;
-pub use names::dtype_named;
+pub use names::NameOf;
 pub use output::{Output, write};
 pub use plan::{Change, Options, Plan, Planned, Reason, Scale};
