@@ -661,3 +661,22 @@ fn directories_with_models_in_directories_name_these() {
         case.run(&place, "d").is(2, "", sentence);
     }
 }
+
+/// The members that all commands have in common. `emit` writes its object into the file.
+#[test]
+fn json_objects_have_the_same_members() {
+    let place = place();
+    for case in cases().into_iter().filter(|case| (case.name, case.makes) != ("emit", Some("out"))) {
+        let (name, run) = (case.name, case.in_json(&place, "sound"));
+        let object: serde_json::Value = serde_json::from_str(&run.out).expect(name);
+        assert_eq!(object["ok"], run.code == Some(0), "{name}: {run:?}");
+        match name {
+            "pack" => assert_eq!(object["inputs"], serde_json::json!(["sound"]), "{run:?}"),
+            "diff" | "checkpoint" => assert!(object["file"].is_null(), "{name}"),
+            _ => assert_eq!(object["file"], "sound", "{name}: {run:?}"),
+        }
+        let Some(out) = case.makes.filter(|_| object["ok"] == true) else { continue };
+        assert_eq!(object["output"], out, "{name}: {run:?}");
+        remove(&place.path(out));
+    }
+}

@@ -22,7 +22,7 @@ fn join_reverses_split() {
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!(
         line,
-        json!({"ok": true, "output": "other", "tensors": 2, "shards": 2, "padding_left_out": 0, "bytes": 125})
+        json!({"file": INDEX, "ok": true, "output": "other", "tensors": 2, "shards": 2, "padding_left_out": 0, "bytes": 125})
     );
     let read = |name| fs::read(place.path(name)).expect("a file");
     assert_eq!((read("new"), read("other")), (read("new"), read("new")));

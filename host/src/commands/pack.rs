@@ -327,7 +327,8 @@ impl Done<'_> {
     }
 
     fn print_json(&self) -> Result<(), Complaint> {
-        let object = Object::new().flag("ok", true);
+        let inputs = self.command.inputs.iter().map(|input| json::quoted(&input.to_string_lossy()));
+        let object = Object::new().flag("ok", true).raw("inputs", &json::array(inputs));
         let output = json::quoted(&self.command.target().to_string_lossy());
         let is_none = self.command.output.is_none() && !self.command.in_place;
         let object = object.raw("output", if is_none { "null" } else { &output });
