@@ -11,8 +11,9 @@ use crate::work::Work;
 use embedded_safetensors::ReadAt;
 use safetensors_files::checkpoint::write_checkpoint;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -33,10 +34,12 @@ impl Contents {
         }
         reject_partial_models(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
-        let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
-        let others = indexes.chain(others.iter().cloned()).map(|path| {
-            let (file, len) = open_file(&path).map_err(|reason| Complaint::not_read(&path, reason))?;
-            Ok((path, file, len))
+        let indexes = models.iter().filter_map(|model| Some((model.index()?, model.index_text())));
+        let others = others.iter().map(|path| (path.as_path(), None));
+        let others = indexes.chain(others).map(|(path, text)| {
+            let opened = text.map_or_else(|| open_file(path), unnamed);
+            let (file, len) = opened.map_err(|reason| Complaint::not_read(path, reason))?;
+            Ok((path.to_path_buf(), file, len))
         });
         let others: Vec<(PathBuf, File, u64)> = others.collect::<Result<_, Complaint>>()?;
         let mut folders = Folders::default();
@@ -62,7 +65,8 @@ impl Contents {
         let mut sources: BTreeMap<String, Source<'_>> = BTreeMap::new();
         for source in parts.chain(others) {
             let path = source.path();
-            let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let name = source.name().to_str().map(|name| name.trim_end_matches("?…").to_owned());
+            let name = name.filter(|name| !name.is_empty());
             let name =
                 name.ok_or_else(|| Complaint::about(path, "has a name that a list of sums cannot hold"))?;
             if let Some(other) = sources.insert(name, source) {
@@ -98,6 +102,13 @@ impl Contents {
             }
         }
     }
+}
+
+/// An unnamed file with this text.
+fn unnamed(text: &[u8]) -> Result<(File, u64), NotRead> {
+    let written = tempfile::tempfile().and_then(|mut file| file.write_all(text).map(|()| file));
+    let file = written.map_err(|error| NotRead::not_buffered(&error, None))?;
+    Ok((file, text.len() as u64))
 }
 
 /// The contents of an existing directory are deleted, so it must be a checkpoint, as the library checks, and
@@ -141,6 +152,13 @@ impl<'c> Source<'c> {
         match self {
             Self::Part(part) => part.path(),
             Self::Other(path, ..) => path,
+        }
+    }
+
+    fn name(&self) -> &'c OsStr {
+        match self {
+            Self::Part(part) => part.file_name(),
+            Self::Other(path, ..) => path.file_name().unwrap_or_default(),
         }
     }
 

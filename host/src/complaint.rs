@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, NotRead, sentence};
 use crate::json::Object;
 use crate::output::{cannot_write, complain};
-use crate::remote::sentence_of;
+use crate::remote::of_server;
 use crate::report::Report;
 use crate::source::Source;
 use crate::text::shown_text;
@@ -16,6 +16,7 @@ use safetensors_files::{
     EditError, EditErrorKind,
     shards::{ShardError, ShardErrorKind},
 };
+use safetensors_remote::RemoteErrorKind;
 use std::io;
 use std::path::Path;
 
@@ -49,13 +50,19 @@ impl Complaint {
             Failure::Invalid(error) => Report::new(source, error),
             Failure::NotRead(reason) => Err(reason),
         };
-        let what = report.map_or_else(What::NotRead, |report| What::Invalid(Box::new(report)));
-        Self { file: Some(name(file)), what }
+        match report {
+            Ok(report) => Self { file: Some(name(file)), what: What::Invalid(Box::new(report)) },
+            Err(reason) => Self::not_read(file, reason),
+        }
     }
 
     /// The file could not be read.
     pub fn not_read(file: &Path, reason: impl Into<NotRead>) -> Self {
-        Self { file: Some(name(file)), what: What::NotRead(reason.into()) }
+        let reason = reason.into();
+        match reason.is_interruption() {
+            true => Self::interrupted(),
+            false => Self { file: Some(name(file)), what: What::NotRead(reason) },
+        }
     }
 
     /// The arguments make no sense.
@@ -170,6 +177,10 @@ impl Complaint {
     }
 }
 
+fn is_stop(error: &io::Error) -> bool {
+    of_server(error).is_some_and(|error| matches!(error.kind(), RemoteErrorKind::Stopped))
+}
+
 fn name(file: &Path) -> String {
     file.to_string_lossy().into_owned()
 }
@@ -204,23 +215,29 @@ impl From<EditError> for Complaint {
 /// An error of the library about a sharded model.
 impl From<ShardError> for Complaint {
     fn from(error: ShardError) -> Self {
-        let (path, sentence) = (error.path(), error.kind().to_string());
-        match (error.kind(), error.kind().class()) {
+        Self::of_shards(error.path(), error.kind())
+    }
+}
+
+impl Complaint {
+    /// An error of a sharded model.
+    pub fn of_shards(path: &Path, kind: &ShardErrorKind) -> Self {
+        let sentence = kind.to_string();
+        match (kind, kind.class()) {
             (ShardErrorKind::File(error), _) => Self::of_edit(error),
             (_, Some(Class::File)) => Self::bad(path, "shards", sentence),
             (_, Some(Class::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
             _ => Self::about(path, sentence),
         }
     }
-}
 
-impl Complaint {
     fn of_edit(error: &EditError) -> Self {
         let (path, said) =
             (error.path(), |kind, sentence| Self::said(Some(error.path()), Exit::Failed, kind, sentence));
         match error.kind() {
             EditErrorKind::File(fault) => Self::of_file(path, fault),
             EditErrorKind::Stopped => Self::interrupted(),
+            EditErrorKind::Input(error) if is_stop(error) => Self::interrupted(),
             EditErrorKind::Input(error) => said("io", format!("cannot read its input: {}", sentence(error))),
             fault => said("usage", fault.to_string()),
         }
@@ -231,12 +248,10 @@ impl Complaint {
         let said = |kind, sentence| Self::said(Some(path), Exit::Failed, kind, sentence);
         match fault {
             FileErrorKind::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
-            FileErrorKind::System { error, .. } if sentence_of(error).is_some() => {
-                said("io", sentence_of(error).unwrap_or_default())
-            }
-            FileErrorKind::System { action, error } => {
-                said("io", format!("cannot {action} it: {}", sentence(error)))
-            }
+            FileErrorKind::System { action, error } => match of_server(error) {
+                Some(error) => Self::not_read(path, error),
+                None => said("io", format!("cannot {action} it: {}", sentence(error))),
+            },
             FileErrorKind::Changed => Self::not_read(path, NotRead::changed()),
             FileErrorKind::Format(fault) | FileErrorKind::Duplicate { error: fault, .. } => {
                 Self::of_format(path, fault)

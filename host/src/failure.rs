@@ -1,8 +1,9 @@
 //! The reasons why a file has no positive verdict.
 
-use crate::remote::sentence_of;
+use crate::remote::of_server;
 use crate::text::shown_text;
 use embedded_safetensors::{Error, ReadError, error::Class};
+use safetensors_remote::{RemoteError, RemoteErrorKind};
 use std::fmt;
 use std::io;
 
@@ -20,16 +21,36 @@ pub struct NotRead {
     reason: String,
     /// What precedes the reason in a line about the file.
     intro: &'static str,
+    /// The user has interrupted the work.
+    is_interruption: bool,
 }
 
 impl NotRead {
     pub fn because(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), intro: "cannot be read: " }
+        Self { reason: reason.into(), intro: "cannot be read: ", is_interruption: false }
     }
 
     /// A complete predicate of the file, which could be read but not used.
     pub fn that(predicate: impl Into<String>) -> Self {
-        Self { reason: predicate.into(), intro: "" }
+        Self { intro: "", ..Self::because(predicate) }
+    }
+
+    /// An error of a server, with this predicate.
+    pub fn of_server(error: &RemoteError, predicate: String) -> Self {
+        match error.kind() {
+            RemoteErrorKind::Stopped => Self::interrupted(),
+            _ => Self::that(predicate),
+        }
+    }
+
+    /// The user has interrupted the work.
+    pub fn interrupted() -> Self {
+        Self { is_interruption: true, ..Self::that("interrupted") }
+    }
+
+    /// Whether nothing is wrong with the file: the user has interrupted the work.
+    pub fn is_interruption(&self) -> bool {
+        self.is_interruption
     }
 
     /// The file is a stream that cannot be copied, of which this much was.
@@ -57,8 +78,8 @@ impl fmt::Display for NotRead {
 
 impl From<io::Error> for NotRead {
     fn from(error: io::Error) -> Self {
-        match sentence_of(&error) {
-            Some(sentence) => Self::that(sentence),
+        match of_server(&error) {
+            Some(error) => error.into(),
             None => Self::because(sentence(&error)),
         }
     }

@@ -35,6 +35,7 @@ mod output;
 mod overview;
 mod overwrite;
 mod pack;
+mod packed;
 mod page;
 mod parallel;
 mod part;
@@ -63,7 +64,7 @@ mod verdict;
 mod walk;
 mod work;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 
 /// Validate, inspect, compare, convert and create safetensors files
@@ -79,13 +80,15 @@ struct CommandLine {
 
 /// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let words = remote::begin(words);
-    let exit = match CommandLine::try_parse_from(&words) {
+    remote::begin();
+    let words: Vec<OsString> = words.into_iter().collect();
+    let found = remote::hide_in_paths(CommandLine::command()).try_get_matches_from(&words);
+    let exit = match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
         Ok(line) => {
             line.remote.apply();
             line.command.run()
         }
-        Err(error) => usage::end(&error, words.iter().any(|word| word == "--json")),
+        Err(error) => usage::end(&error, &words),
     };
     exit.code()
 }

@@ -6,13 +6,13 @@ use crate::open::open;
 use crate::part::RemotePart;
 use crate::remote::{self, Place, Reader, Remote};
 use crate::siblings::model_in;
-use crate::source::{BUFFER, Data, pieces};
+use crate::source::{BUFFER, Data, Source, pieces};
 use crate::text::{counted, did_you_mean, quoted};
 use crate::validation::{SHORT, validate_or_report, validate_source};
 use crate::work::Work;
-use embedded_safetensors::{FileModel, error::Class, integrity::KEY};
+use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
-use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteModel, Url};
+use safetensors_remote::{RemoteError, RemoteErrorKind, Url};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The header of a file on a server is in memory already, whatever its length.
-const ANY: u64 = 1 << 40;
+const ANY: u64 = MAX_HEADER_LEN + 8;
 
 pub use crate::part::{Part, Tensor};
 
@@ -31,6 +31,8 @@ pub struct Model {
     parts: Vec<Part>,
     /// The index of a model in several files.
     index: Option<PathBuf>,
+    /// The text of an index on a server.
+    index_text: Option<Vec<u8>>,
     /// The metadata of several files together.
     metadata: Option<BTreeMap<String, String>>,
 }
@@ -47,14 +49,14 @@ impl Model {
         }
         match remote::place(path).map_err(|reason| Complaint::not_read(path, reason))? {
             Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(&file)? }),
-            Place::Url(url) if remote::is_sharded(path) => open_remote_shards(path, &url),
+            Place::Url(url) if is_sharded(path)? => open_remote_shards(path, &url),
             Place::Url(_) => Ok(Self::of(path, vec![open_part(path)?], None)),
         }
     }
 
     fn open_local(path: &Path) -> Result<Self, Complaint> {
         let file = file_of(path)?;
-        if is_sharded(&file) {
+        if is_index(&file) {
             open_shards(path, &file)
         } else {
             Ok(Self::of(path, vec![open_part(&file)?], None))
@@ -63,7 +65,7 @@ impl Model {
 
     fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
         let metadata = if parts.len() > 1 { metadata_of(&parts) } else { None };
-        Self { path: path.to_path_buf(), parts, index, metadata }
+        Self { path: path.to_path_buf(), parts, index, index_text: None, metadata }
     }
 
     /// Opens a model in one file for a library that reads only files: one on a server becomes an unnamed
@@ -100,6 +102,11 @@ impl Model {
     /// The index file, if there is one.
     pub fn index(&self) -> Option<&Path> {
         self.index.as_deref()
+    }
+
+    /// The text of an index on a server, as it was read.
+    pub fn index_text(&self) -> Option<&[u8]> {
+        self.index_text.as_deref()
     }
 
     /// All tensors, file by file, by offset. Empty tensors at the same offset are sorted by name.
@@ -214,12 +221,20 @@ impl Padding {
     }
 }
 
-/// By name: a file with such a name is opened as an index.
-pub fn is_sharded(path: &Path) -> bool {
-    if remote::is_remote(path) {
-        return remote::is_sharded(path);
-    }
+/// Whether a path is opened as an index: by its name, or because it is a directory.
+pub fn is_index(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(".index.json")
+}
+
+/// Finds out whether a model has an index; of one on the Hub from the server.
+///
+/// # Errors
+/// There is no such model; those of the server.
+pub fn is_sharded(path: &Path) -> Result<bool, Complaint> {
+    match remote::is_remote(path) {
+        true => remote::is_sharded(path).map_err(|reason| Complaint::not_read(path, reason)),
+        false => Ok(is_index(path)),
+    }
 }
 
 /// The file that a path means: of a directory, its model.
@@ -247,7 +262,7 @@ fn open_shards(path: &Path, index: &Path) -> Result<Model, Complaint> {
     };
     match error.kind() {
         // Reports an invalid shard as `check` does.
-        ShardErrorKind::File(shard) if !is_sharded(shard.path()) => {
+        ShardErrorKind::File(shard) if !is_index(shard.path()) => {
             Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
         }
         _ => Err(error.into()),
@@ -255,17 +270,17 @@ fn open_shards(path: &Path, index: &Path) -> Result<Model, Complaint> {
 }
 
 fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Complaint> {
-    let client = remote::client().map_err(|reason| Complaint::not_read(path, reason))?;
-    let model = RemoteModel::open(&client, &Location::Url(url.clone()))
-        .map_err(|error| remote_complaint(path, error))?;
+    let opened = remote::open_shards(path, url).map_err(|reason| Complaint::not_read(path, reason))?;
+    let model = opened.map_err(|error| remote_complaint(path, url, &error))?;
     // One with a query is found again by the path as given.
     let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
+    let index_text = model.index_text().map(<[u8]>::to_vec);
     let parts = model.into_files().into_iter().map(|file| {
-        let path = without_query(file.name(), url);
+        let (path, name) = (without_query(file.name(), url), file.name().to_owned());
         let (file, index) = file.into_parts();
-        Part::Remote(RemotePart::new(path, Arc::new(Remote::new(file)), index))
+        Part::Remote(RemotePart::new(path, name, Arc::new(Remote::new(file)), index))
     });
-    Ok(Model::of(path, parts.collect(), Some(index)))
+    Ok(Model { index_text, ..Model::of(path, parts.collect(), Some(index)) })
 }
 
 /// The URL of a shard in messages.
@@ -274,40 +289,50 @@ fn without_query(name: &str, index: &Url) -> String {
 }
 
 /// An invalid shard is reported as `check` does; an index that names other shards is invalid.
-fn remote_complaint(path: &Path, error: RemoteError) -> Complaint {
-    let url = error.url().to_owned();
-    let place = Path::new(&url);
-    match error.kind() {
-        RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. }
-            if !error.url().ends_with("?…") && !error.url().ends_with(".index.json") =>
-        {
-            open_part(place).err().unwrap_or_else(|| Complaint::not_read(place, error))
+fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Complaint {
+    let Some(shard) = error.shard() else {
+        return match error.kind() {
+            RemoteErrorKind::Index(fault) => Complaint::of_shards(path, fault),
+            _ => Complaint::not_read(path, error),
+        };
+    };
+    let is_invalid = match error.kind() {
+        RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage => true,
+        RemoteErrorKind::HeaderTooLarge { len, .. } => *len > MAX_HEADER_LEN,
+        _ => false,
+    };
+    let name = without_query(shard, index);
+    let again = is_invalid.then(|| remote::open(Path::new(&name), &index.sibling(shard)));
+    match again {
+        Some(Ok(file)) => {
+            open_remote_part(Path::new(&name), file).err().unwrap_or_else(|| Complaint::not_read(path, error))
         }
-        RemoteErrorKind::Format(fault) => Complaint::of_format(place, fault),
-        RemoteErrorKind::Index(fault) if fault.kind().class() == Some(Class::File) => {
-            Complaint::bad(path, "shards", fault.kind().to_string())
-        }
-        RemoteErrorKind::MissingShard { .. } | RemoteErrorKind::Misplaced { .. } => {
-            Complaint::bad(path, "shards", error.kind().to_string())
-        }
-        // The file of a model that has the error, if it is not the index.
-        _ if !path.to_string_lossy().starts_with(error.url().trim_end_matches("?…")) => {
-            Complaint::not_read(path, NotRead::that(format!("{url}: {}", NotRead::from(error))))
-        }
-        _ => Complaint::not_read(path, error),
+        _ => Complaint::not_read(path, remote::of_file(error)),
     }
+}
+
+/// Validates a file on a server, whose header is in memory.
+fn open_remote_part(path: &Path, file: Remote) -> Result<Part, Complaint> {
+    let not_read = |reason| Complaint::not_read(path, reason);
+    let file = Arc::new(file);
+    let mut source = Source::of_remote(file.clone()).map_err(not_read)?;
+    source.trust_header();
+    let (_, index) = validate_or_report(&mut source, path, ANY, Data::Count)?;
+    let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
+    let name = path.to_string_lossy();
+    let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
+    let file_name = name.rsplit('/').next().unwrap_or(name).to_owned();
+    Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
 }
 
 fn open_part(path: &Path) -> Result<Part, Complaint> {
     let not_read = |reason| Complaint::not_read(path, reason);
-    let mut source = open(path).map_err(not_read)?;
-    if let Some(remote) = source.remote() {
-        let (_, index) = validate_or_report(&mut source, path, ANY, Data::Count)?;
-        let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
-        let name = path.to_string_lossy();
-        let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
-        return Ok(Part::Remote(RemotePart::new(name, remote, index)));
+    if remote::is_remote(path)
+        && let Place::Url(url) = remote::place(path).map_err(not_read)?
+    {
+        return open_remote_part(path, remote::open(path, &url).map_err(not_read)?);
     }
+    let mut source = open(path).map_err(not_read)?;
     if source.is_stream() {
         // The data is kept while it is validated.
         validate_or_report(&mut source, path, SHORT, Data::Keep)?;
@@ -324,11 +349,12 @@ fn open_part(path: &Path) -> Result<Part, Complaint> {
 /// An unnamed file with the same bytes.
 fn copy_of(remote: &Arc<Remote>) -> Result<File, NotRead> {
     let mut copy = tempfile::tempfile().map_err(|error| NotRead::not_buffered(&error, None))?;
-    let work = Work::new("reading", remote.len());
-    let reader = Reader::of_remote(remote).until(remote.len());
-    pieces(reader, 0..remote.len(), &mut vec![0; BUFFER], |piece| {
+    let len = remote.len_by_header();
+    let work = Work::new("reading", len);
+    let reader = Reader::of_remote(remote).until(len);
+    pieces(reader, 0..len, &mut vec![0; BUFFER], |piece| {
         copy.write_all(piece).map_err(|error| NotRead::not_buffered(&error, None))?;
-        work.advance(piece.len() as u64).map_err(|_| NotRead::that("interrupted"))
+        work.advance(piece.len() as u64).map_err(|_| NotRead::interrupted())
     })?;
     Ok(copy)
 }

@@ -8,8 +8,8 @@ use crate::exit::Exit;
 use crate::facts::{Facts, alignment};
 use crate::json::{self, Object};
 use crate::model::{Model, Tensor};
+use crate::packed::Unpacked;
 use crate::picture::terminal_width;
-use crate::remote::packed;
 use crate::selection::Choice;
 use crate::stats::share_of;
 use crate::table::{pair, print_parameters};
@@ -17,7 +17,7 @@ use crate::text::{counted, grouped, human, quoted_whole, shown_text};
 use crate::tree::Tree;
 use crate::verdict::Verdict;
 use embedded_safetensors::validate::Summary;
-use safetensors_remote::parameters::{Entry, Parameters};
+use safetensors_remote::parameters::Entry;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -97,13 +97,15 @@ pub fn inspect(path: &Path, json: bool, view: &View) -> Outcome {
     for tensor in &chosen {
         facts.count(tensor.dtype(), tensor.elements(), tensor.byte_len());
     }
+    let unpacked = unpacked(&model, &chosen);
     let mut shown = chosen.clone();
     view.arrange(&mut shown);
     let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
     if json {
-        print_json(&model, view, &shown, &facts, &mut out)?;
+        print_json(&model, view, (&shown, &facts, &unpacked), &mut out)?;
     } else {
-        let page = Page { model: &model, view, chosen: &chosen, shown: &shown, facts: &facts };
+        let page =
+            Page { model: &model, view, chosen: &chosen, shown: &shown, facts: &facts, unpacked: &unpacked };
         page.print(&mut out)?;
     }
     out.flush()?;
@@ -111,9 +113,12 @@ pub fn inspect(path: &Path, json: bool, view: &View) -> Outcome {
     Ok(Exit::Good)
 }
 
-fn unpacked(model: &Model) -> Option<Parameters> {
-    let files = model.parts().iter().map(|part| part.index().tensors().map(Entry::of).collect());
-    packed::packed(model.path(), &files.collect::<Vec<_>>())
+fn unpacked(model: &Model, chosen: &[Tensor<'_>]) -> Unpacked {
+    let mut files: Vec<Vec<Entry<'_>>> = model.parts().iter().map(|_| Vec::new()).collect();
+    for tensor in chosen {
+        files[model.part_of(tensor)].push(Entry::of(**tensor));
+    }
+    Unpacked::of(model.path(), &files)
 }
 
 fn place(tensor: &Tensor<'_>) -> u64 {
@@ -131,6 +136,7 @@ struct Page<'m> {
     chosen: &'m [Tensor<'m>],
     shown: &'m [Tensor<'m>],
     facts: &'m Facts,
+    unpacked: &'m Unpacked,
 }
 
 impl Page<'_> {
@@ -149,12 +155,10 @@ impl Page<'_> {
         writeln!(out)?;
         if view.is_plain() && terminal_width().is_none() {
             print_parameters(self.facts, out)?;
-            if let Some(parameters) = unpacked(model) {
-                packed::print(&parameters, out)?;
-            }
         } else {
             print_total(self.chosen.len() as u64, self.facts, out)?;
         }
+        self.unpacked.print(model.path(), out)?;
         if view.is_plain() {
             let pairs = model.metadata().into_iter().flatten();
             pairs.map(|(key, value)| pair(key, value)).try_for_each(|line| writeln!(out, "{line}"))?;
@@ -205,7 +209,7 @@ fn files(model: &Model) -> Table {
         ("bytes", Side::Right),
     ]);
     for (number, part) in model.parts().iter().enumerate() {
-        let (name, len) = (part.path().file_name().unwrap_or_default(), part.index().summary());
+        let (name, len) = (part.file_name(), part.index().summary());
         let name = shown_text(&name.to_string_lossy());
         let bytes = len.file_len().to_string();
         table.push([(number + 1).to_string(), name, part.index().len().to_string(), bytes]);
@@ -257,14 +261,13 @@ pub fn print_total(tensors: u64, facts: &Facts, out: &mut impl Write) -> io::Res
 fn print_json(
     model: &Model,
     view: &View,
-    shown: &[Tensor<'_>],
-    facts: &Facts,
+    (shown, facts, unpacked): (&[Tensor<'_>], &Facts, &Unpacked),
     out: &mut impl Write,
 ) -> Result<(), Complaint> {
     let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
     let object = object.number("bytes", model.file_lens());
     let shards = model.parts().iter().map(|part| {
-        let (name, len) = (part.path().file_name().unwrap_or_default(), part.index().summary());
+        let (name, len) = (part.file_name(), part.index().summary());
         let object = Object::new().text("file", &name.to_string_lossy()).number("tensors", len.tensors);
         object.number("bytes", len.file_len()).number("data_start", len.data_start).end()
     });
@@ -290,10 +293,8 @@ fn print_json(
     let metadata = model.metadata().map_or("null".into(), pairs);
     let object = object.raw("tensors", &format!("{{{}}}", tensors.join(","))).raw("metadata", &metadata);
     let object = object.number("parameters", facts.parameters()).raw("dtypes", &by_dtype(facts));
-    let object = match unpacked(model) {
-        Some(parameters) => object.raw("unpacked", &packed::json(&parameters)),
-        None => object,
-    };
+    let members = unpacked.members();
+    let object = members.iter().fold(object, |object, (name, value)| object.raw(name, value));
     let object = if view.tree { object.raw("tree", &Tree::of(shown).json()) } else { object };
     writeln!(out, "{}", object.end())?;
     Ok(())

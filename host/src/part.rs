@@ -10,6 +10,7 @@ use embedded_safetensors::{
 };
 use safetensors_files::padding_in;
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::ops::{Deref, Range};
@@ -25,14 +26,15 @@ pub enum Part {
 /// A validated file on a server.
 pub struct RemotePart {
     path: PathBuf,
+    name: String,
     file: Arc<Remote>,
     index: OwnedIndex,
 }
 
 impl RemotePart {
-    /// `path` is its name in messages.
-    pub fn new(path: impl Into<PathBuf>, file: Arc<Remote>, index: OwnedIndex) -> Self {
-        Self { path: path.into(), file, index }
+    /// `path` is shown in messages; `name` is that of the file, as in an index.
+    pub fn new(path: impl Into<PathBuf>, name: String, file: Arc<Remote>, index: OwnedIndex) -> Self {
+        Self { path: path.into(), name, file, index }
     }
 
     pub fn path(&self) -> &Path {
@@ -57,10 +59,26 @@ impl Part {
         }
     }
 
+    /// The name without its directory: of a shard, as in the index.
+    pub fn file_name(&self) -> &OsStr {
+        match self {
+            Self::File(file) => file.path().file_name().unwrap_or_default(),
+            Self::Remote(file) => OsStr::new(&file.name),
+        }
+    }
+
     pub fn index(&self) -> &OwnedIndex {
         match self {
             Self::File(file) => file.index(),
             Self::Remote(file) => &file.index,
+        }
+    }
+
+    /// Whether it can be read at any offset, and by threads. Otherwise, if it is long, only in sequence.
+    pub fn has_ranges(&self) -> bool {
+        match self {
+            Self::File(_) => true,
+            Self::Remote(file) => file.file.has_ranges(),
         }
     }
 

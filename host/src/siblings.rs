@@ -2,7 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::convert::Kind;
-use crate::model::{file_of, is_sharded};
+use crate::model::{file_of, is_index};
 use crate::remote::is_remote;
 use crate::text::{counted, quoted, shown_text};
 use crate::walk::{NO_MODEL, is_model};
@@ -88,7 +88,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
             }),
         };
         if !all_given {
-            return Err(Complaint::about(&path, part_of(shard, indexes.first().map(Rc::as_ref))));
+            return Err(Complaint::about(&path, part_of(&path, shard, indexes.first().map(Rc::as_ref))));
         }
     }
     Ok(())
@@ -137,10 +137,11 @@ impl Folders {
 /// A file that may be a shard, and its target if it is a link. Empty if it does not exist.
 fn ends_of(path: &Path) -> Vec<PathBuf> {
     let path = match file_of(path) {
-        Ok(path) if path.as_os_str() != "-" && !is_sharded(&path) => path,
+        Ok(path) if path.as_os_str() != "-" && !is_index(&path) => path,
         // What is wrong with a directory is reported when it is opened.
         _ => return Vec::new(),
     };
+    // By its name: the name of a model of the Hub is not one of a shard.
     if is_remote(&path) {
         return vec![path];
     }
@@ -156,7 +157,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
     if is_remote(path) { Some(path.to_path_buf()) } else { path.canonicalize().ok() }
 }
 
-fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
+fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
     let part = match shard {
         Some(ShardName { number, count, .. }) => format!("is shard {number} of {count}"),
         None => "is one of several shards".to_owned(),
@@ -167,7 +168,9 @@ fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
         }
         (None, Some(shard)) => {
             let index = quoted(&shard.index_name());
-            format!("{part}; give all shards, or the index {index}, which is missing here")
+            // A server does not list its files.
+            let here = if is_remote(path) { "" } else { ", which is missing here" };
+            format!("{part}; give all shards, or the index {index}{here}")
         }
         (None, None) => part,
     }

@@ -72,7 +72,7 @@ impl Source {
 
     /// A file on a server.
     pub fn of_remote(file: Arc<Remote>) -> Result<Self, NotRead> {
-        let len = Some(file.len());
+        let len = file.len();
         let store = Store::Remote(file);
         Self { store, cursor: 0, len, header_end: 8, is_shared: false }.with_header()
     }
@@ -178,14 +178,6 @@ impl Source {
         matches!(self.store, Store::Stream { .. })
     }
 
-    /// The file on a server, if it is one.
-    pub fn remote(&self) -> Option<Arc<Remote>> {
-        match &self.store {
-            Store::Remote(file) => Some(file.clone()),
-            _ => None,
-        }
-    }
-
     /// The source, and a second handle for positioned reads that threads can share. A stream becomes an
     /// unnamed file.
     pub fn share(self) -> Result<(Self, Handle), NotRead> {
@@ -205,6 +197,13 @@ impl Source {
         let file = self.into_file()?;
         let (handle, metadata) = (file.try_clone()?, file.metadata()?);
         Ok((Self { is_shared: true, ..Self::file(file, &metadata)? }, handle))
+    }
+
+    /// Takes the length from the header if the server does not tell it, and its data is going to be read.
+    pub fn trust_header(&mut self) {
+        if let Store::Remote(file) = &self.store {
+            self.len = Some(file.len_by_header());
+        }
     }
 
     /// The file, or the kept part of a stream as an unnamed file.
@@ -227,11 +226,17 @@ impl Source {
         self.len
     }
 
-    /// Reads the data after the header of a stream, whose length is known afterwards. Stops one byte after
-    /// `expected`, which shows that the data is too long.
+    /// Reads the data after the header of a stream, or of a file on a server that does not tell its length,
+    /// which is known afterwards. Stops one byte after `expected`, which shows that the data is too long.
     pub fn read_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
         self.cursor = self.seek(data_start)?;
-        let taken = self.fill_store(expected.saturating_add(1), data)?;
+        let limit = expected.saturating_add(1);
+        let taken = match (&self.store, data) {
+            (Store::Remote(file), Data::Count) => file.count(data_start, limit)?,
+            // It is going to be read, which is possible only once.
+            (Store::Remote(_), Data::Keep) => expected,
+            _ => self.fill_store(limit, data)?,
+        };
         let len = data_start.saturating_add(taken);
         self.len = Some(len);
         Ok(len)

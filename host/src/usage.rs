@@ -2,17 +2,23 @@
 
 use crate::complaint::Complaint;
 use crate::exit::Exit;
+use crate::remote::hide_in_text;
 use clap::Error;
+use std::ffi::OsString;
+use std::io::{self, Write};
 
-/// Prints the error with the usage, or as one JSON object. Help is printed and is not an error.
-pub fn end(error: &Error, json: bool) -> Exit {
-    if error.use_stderr() && json {
-        return Complaint::usage(sentence(&error.to_string())).say(true);
+/// Prints the error in these words with the usage, or as one JSON object. Help is printed and is no error.
+pub fn end(error: &Error, words: &[OsString]) -> Exit {
+    if !error.use_stderr() {
+        return error.print().map_or_else(|error| Complaint::from(error).say(false), |()| Exit::Good);
     }
-    match (error.print(), error.use_stderr()) {
-        (Err(error), _) => Complaint::from(error).say(false),
-        (Ok(()), true) => Exit::Failed,
-        (Ok(()), false) => Exit::Good,
+    let text = hide_in_text(words, error.to_string());
+    if words.iter().any(|word| word == "--json") {
+        return Complaint::usage(sentence(&text)).say(true);
+    }
+    match io::stderr().write_all(text.as_bytes()) {
+        Err(error) => Complaint::from(error).say(false),
+        Ok(()) => Exit::Failed,
     }
 }
 

@@ -42,10 +42,9 @@ impl Odd {
     const CODE: &'static str = "values.not-finite";
 
     fn of(model: &Model, found: &NotFinite<'_>) -> Self {
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self {
             tensor: found.tensor.name().to_owned(),
-            file: model.index().map(|_| name(found.tensor.model().path())),
+            file: model.index().map(|_| found.tensor.model().file_name().to_string_lossy().into_owned()),
             index: index_of(found.index, &found.tensor),
             byte: found.byte,
             what: found.what,

@@ -1,14 +1,19 @@
 //! Long work: shows its progress and stops when the user interrupts it.
 
 use crate::complaint::Complaint;
+use crate::remote;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::process::exit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Shorter work shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the first signal may take after the second.
+const GRACE: Duration = Duration::from_secs(1);
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
@@ -81,15 +86,18 @@ impl Drop for Work {
     }
 }
 
-/// The first signal asks the work to stop, the second ends the program. If no handler can be set, the first
-/// one ends it.
+/// The first signal asks the work to stop, also where it waits for a server; the second ends the program. If
+/// no handler can be set, the first one ends it.
 pub fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
     LISTENING.get_or_init(|| {
         let _ = ctrlc::set_handler(|| {
             if STOPPED.swap(true, Ordering::Relaxed) {
+                // What the first one has begun to remove is gone by then.
+                sleep(GRACE);
                 exit(130);
             }
+            remote::stop();
         });
     });
 }

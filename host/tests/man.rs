@@ -16,6 +16,12 @@ fn every_command_has_a_man_page() {
             assert!(run.out.contains(part), "{name}: {part}");
         }
     }
+    for page in [&whole.out, &place.run(["man", "check"]).out] {
+        assert!(
+            page.contains("Longest header that is read") && page.contains("How long a server may"),
+            "{page}"
+        );
+    }
     let convert = place.run(["man", "convert"]).out;
     assert!(
         convert.contains("\\-\\-saturate") && convert.contains("\\fBsafetensors convert\\fR"),

@@ -22,9 +22,8 @@ mod file;
 #[path = "model.rs"]
 mod model;
 
-use crate::error::RemoteError;
-use crate::shards::as_shard;
-use crate::transport::asynchronous::{Body, Transport, sleep};
+use crate::error::{RemoteError, RemoteErrorKind};
+use crate::transport::asynchronous::{Body, Transport};
 use crate::url::Url;
 use client::Answer;
 use embedded_safetensors::asynch::{Model, ReadAt};
@@ -46,14 +45,15 @@ async fn open_all(client: &Client, files: Vec<(Url, String)>) -> Result<Vec<Mode
             let client = client.clone();
             running.spawn(async move {
                 let outcome = ModelFile::open(client, url, name.clone()).await;
-                outcome.map(|file| (number, file)).map_err(as_shard(name))
+                outcome.map(|file| (number, file)).map_err(|error| error.of_shard(name))
             });
         }
         match running.join_next().await {
             None => break,
             Some(Ok(outcome)) => opened.push(outcome?),
             Some(Err(panic)) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
-            Some(Err(_)) => {}
+            // The runtime ends.
+            Some(Err(_)) => return Err(RemoteError::new("the client", RemoteErrorKind::Stopped)),
         }
     }
     opened.sort_by_key(|(number, _)| *number);

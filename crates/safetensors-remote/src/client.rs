@@ -1,8 +1,8 @@
 //! A client: the options and the connections.
 
-use super::{Body, Transport, form, sleep};
+use super::{Body, Transport, form};
 use crate::error::{RemoteError, RemoteErrorKind};
-use crate::exchange::journey::{Journey, Route, Step};
+use crate::exchange::fetch::{Fetch, Route, Step};
 use crate::exchange::reply::Reply;
 use crate::options::Options;
 use std::fmt;
@@ -48,23 +48,30 @@ impl Client {
         &self.inner.options
     }
 
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.inner.transport
+    }
+
     /// Sends requests until one has a reply to read, or none will.
-    pub(super) async fn ask(&self, mut journey: Journey<'_>) -> Result<Answer, RemoteError> {
+    pub(super) async fn ask(&self, mut fetch: Fetch<'_>) -> Result<Answer, RemoteError> {
         loop {
-            let sent = self.inner.transport.send(&journey.request(), self.options(), journey.limit()).await;
+            let sent = self.transport().send(&fetch.request(), self.options(), fetch.limit()).await;
             let (step, body) = match sent {
-                Ok((head, body)) => (journey.reply(&head), Some(body)),
-                Err(failure) => (journey.failed(failure), None),
+                Ok((head, body)) => (fetch.reply(&head), Some(body)),
+                Err(failure) => (fetch.failed(failure), None),
             };
             match (step, body) {
                 (Step::Done(reply), Some(body)) => {
-                    let failures = journey.failures();
-                    return Ok(Answer { reply, body, route: journey.into_route(), failures });
+                    let failures = fetch.failures();
+                    return Ok(Answer { reply, body, route: fetch.into_route(), failures });
                 }
                 (Step::Done(_) | Step::Send, _) => {}
                 (Step::Wait(delay), body) => {
                     drop(body);
-                    sleep(delay).await;
+                    let waited = self.transport().wait(delay).await;
+                    if let Err(failure) = waited {
+                        return Err(RemoteError::new(&fetch.into_route().start, failure.kind));
+                    }
                 }
                 (Step::Fail(error), _) => return Err(error),
             }

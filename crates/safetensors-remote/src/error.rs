@@ -1,6 +1,6 @@
 //! Errors: one sentence, with the URL.
 
-use safetensors_files::shards::ShardError;
+use safetensors_files::shards::ShardErrorKind;
 use std::fmt;
 use std::io;
 use std::time::Duration;
@@ -14,17 +14,24 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct RemoteError {
     url: String,
+    /// The shard that has the error.
+    shard: Option<Box<str>>,
     attempts: u32,
     kind: Box<RemoteErrorKind>,
 }
 
 impl RemoteError {
     pub(crate) fn new(url: impl fmt::Display, kind: RemoteErrorKind) -> Self {
-        Self { url: url.to_string(), attempts: 1, kind: Box::new(kind) }
+        Self { url: url.to_string(), shard: None, attempts: 1, kind: Box::new(kind) }
     }
 
     pub(crate) fn after(self, attempts: u32) -> Self {
         Self { attempts, ..self }
+    }
+
+    /// The error of a shard.
+    pub(crate) fn of_shard(self, shard: String) -> Self {
+        Self { shard: Some(shard.into()), ..self }
     }
 
     /// Returns the reason.
@@ -35,6 +42,17 @@ impl RemoteError {
     /// Returns the URL without its query, or the location as it was given.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the name of the shard that has the error, as in the index. There is none if the error is one of
+    /// the index, or of a model in one file.
+    pub fn shard(&self) -> Option<&str> {
+        self.shard.as_deref()
+    }
+
+    /// Returns whether the server has no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(*self.kind, RemoteErrorKind::Status { status: 404 | 410, .. })
     }
 
     /// Returns how often the request was sent before this was reported.
@@ -64,6 +82,13 @@ pub enum RemoteErrorKind {
         /// Why.
         reason: String,
     },
+    /// [`Client::stop`](crate::Client::stop) was called.
+    Stopped,
+    /// The memory for the bytes that have arrived is exhausted.
+    Memory {
+        /// How many are needed.
+        bytes: u64,
+    },
     /// No connection, or one that was lost.
     Network {
         /// What failed.
@@ -82,6 +107,8 @@ pub enum RemoteErrorKind {
         status: u16,
         /// Whether a token was sent.
         with_token: bool,
+        /// Whether the file is one of the Hub.
+        is_on_hub: bool,
     },
     /// The server asks to wait for longer than the limit.
     Wait {
@@ -169,23 +196,11 @@ pub enum RemoteErrorKind {
     },
     /// The header is invalid.
     Format(embedded_safetensors::Error),
-    /// The index is invalid.
-    Index(ShardError),
+    /// The index is invalid, or does not match its shards.
+    Index(ShardErrorKind),
     /// `config.json` is not valid JSON.
     Config {
         /// Why.
-        reason: String,
-    },
-    /// A shard that the index names does not exist.
-    MissingShard {
-        /// Its name.
-        shard: String,
-    },
-    /// A tensor is in another shard than the index says, or in none.
-    Misplaced {
-        /// The tensor.
-        tensor: String,
-        /// What is wrong.
         reason: String,
     },
 }
@@ -204,11 +219,15 @@ impl fmt::Display for RemoteErrorKind {
             Self::Offline => f.write_str("not in the local cache, and HF_HUB_OFFLINE forbids to download it"),
             Self::NoModel { tried } => write!(f, "no model here: tried {}", tried.join(", ")),
             Self::Setup { reason } => f.write_str(reason),
+            Self::Stopped => f.write_str("stopped"),
+            Self::Memory { bytes } => write!(f, "no memory for {bytes} bytes"),
             Self::Network { reason } => write!(f, "the connection failed: {reason}"),
             Self::Timeout { waiting_for, limit } => {
                 write!(f, "the server is too slow: waited {limit:?} for {waiting_for}")
             }
-            Self::Status { status, with_token } => write_status(f, *status, *with_token),
+            Self::Status { status, with_token, is_on_hub } => {
+                write_status(f, *status, *with_token, *is_on_hub)
+            }
             Self::Wait { status, seconds, limit } => {
                 write!(f, "the server answers {status} and asks to wait {seconds} s, the limit is {limit:?}")
             }
@@ -253,21 +272,21 @@ impl RemoteErrorKind {
             Self::Format(error) => write!(f, "{error}"),
             Self::Index(error) => write!(f, "the index is invalid: {error}"),
             Self::Config { reason } => write!(f, "config.json is invalid: {reason}"),
-            Self::MissingShard { shard } => write!(f, "the index names {shard:?}, which does not exist"),
-            Self::Misplaced { tensor, reason } => write!(f, "the tensor {tensor:?} {reason}"),
             _ => Ok(()),
         }
     }
 }
 
-fn write_status(f: &mut fmt::Formatter<'_>, status: u16, with_token: bool) -> fmt::Result {
+fn write_status(f: &mut fmt::Formatter<'_>, status: u16, with_token: bool, is_on_hub: bool) -> fmt::Result {
     let name = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     write!(f, "the server answers {status}")?;
     if let Some(name) = name {
         write!(f, " {name}")?;
     }
     match (status, with_token) {
-        (401, false) => f.write_str("; a private or gated model needs a token in HF_TOKEN"),
+        (401 | 403, false) if is_on_hub => {
+            f.write_str("; a private or gated model needs a token in HF_TOKEN")
+        }
         (401 | 403, true) => f.write_str("; the token has no access to it"),
         _ => Ok(()),
     }
@@ -277,7 +296,6 @@ impl std::error::Error for RemoteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.kind {
             RemoteErrorKind::Format(error) => Some(error),
-            RemoteErrorKind::Index(error) => Some(error),
             _ => None,
         }
     }
@@ -288,17 +306,17 @@ impl From<RemoteError> for io::Error {
         let kind = match &*error.kind {
             RemoteErrorKind::Status { status: 404 | 410, .. }
             | RemoteErrorKind::NoModel { .. }
-            | RemoteErrorKind::MissingShard { .. } => io::ErrorKind::NotFound,
+            | RemoteErrorKind::Index(ShardErrorKind::MissingShard { .. }) => io::ErrorKind::NotFound,
             RemoteErrorKind::Status { status: 401 | 403, .. } => io::ErrorKind::PermissionDenied,
             RemoteErrorKind::Location { .. } | RemoteErrorKind::Setup { .. } => io::ErrorKind::InvalidInput,
             RemoteErrorKind::Network { .. } => io::ErrorKind::ConnectionAborted,
             RemoteErrorKind::Timeout { .. } => io::ErrorKind::TimedOut,
+            RemoteErrorKind::Memory { .. } => io::ErrorKind::OutOfMemory,
             RemoteErrorKind::NoRanges { .. } => io::ErrorKind::Unsupported,
             RemoteErrorKind::Offline => io::ErrorKind::NetworkDown,
             RemoteErrorKind::Format(_)
             | RemoteErrorKind::Index(_)
             | RemoteErrorKind::ShortHeader { .. }
-            | RemoteErrorKind::Misplaced { .. }
             | RemoteErrorKind::Config { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };

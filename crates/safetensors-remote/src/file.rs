@@ -1,23 +1,30 @@
 //! A file on a server.
 
-use super::{Answer, Body, Client, ReadAt, form, sleep};
+use super::{Answer, Body, Client, ReadAt, form};
 use crate::error::{RemoteError, RemoteErrorKind};
-use crate::exchange::journey::{HEADER, Journey, Route, Step};
+use crate::exchange::fetch::{Deadline, Fetch, HEADER, Route, Step};
 use crate::exchange::{Failure, Version};
 use crate::url::Url;
 use crate::window::{Open, Plan, Window};
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use embedded_safetensors::io::FileLen;
+use embedded_safetensors::validate::{Progress, SortSlot, Validator};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 /// The bytes after which a connection counts as working again.
 const PROGRESS: u64 = 1 << 16;
 
 /// The bytes of the length of a header.
 const PREFIX: u64 = 8;
+
+/// How long the end of a reply may come after its last byte.
+const TAIL: Duration = Duration::from_secs(1);
+
+/// The memory to sort the tensors of a header with.
+pub(super) const SLOTS: usize = 256;
 
 /// A safetensors file on a server, of which only the requested bytes are read.
 ///
@@ -46,10 +53,12 @@ pub struct RemoteFile {
     piece_start: u64,
     reply: Option<OpenReply>,
     window: Window,
-    /// Requests that failed in a row, and the bytes that have come since the last one.
+    /// The end of the last byte that has come, ever.
+    frontier: u64,
+    /// Requests that failed in a row, and the new bytes that have come since the last one.
     failures: u32,
     progress: u64,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 }
 
 struct OpenReply {
@@ -65,19 +74,19 @@ impl RemoteFile {
     /// Those of the server and the connection, [`RemoteErrorKind::HeaderTooLarge`],
     /// [`RemoteErrorKind::ShortHeader`], [`RemoteErrorKind::WebPage`].
     pub async fn open(client: &Client, url: &Url) -> Result<Self, RemoteError> {
-        let mut file = Self::connect(client, url).await?;
-        file.read_header().await?;
-        file.deadline = None;
+        let file = Self::open_unchecked(client, url).await?;
+        file.check_header()?;
         Ok(file)
     }
 
     /// Opens a file as [`open`](Self::open) does, for a validator that reads the header itself: a file that
-    /// ends before its header does, or whose header is longer than the format allows, is no error.
+    /// ends before its header does, whose header is longer than the format allows, or that is a web page, is
+    /// no error.
     ///
     /// # Errors
     /// The others of [`open`](Self::open).
     pub async fn open_unchecked(client: &Client, url: &Url) -> Result<Self, RemoteError> {
-        let mut file = Self::connect(client, url).await?;
+        let mut file = Self::connect(client, url, HEADER).await?;
         match file.read_header().await {
             Err(error) if !is_for_a_validator(error.kind()) => return Err(error),
             _ => file.deadline = None,
@@ -85,13 +94,14 @@ impl RemoteFile {
         Ok(file)
     }
 
-    /// Opens any file, and reads its first bytes.
-    pub(super) async fn connect(client: &Client, url: &Url) -> Result<Self, RemoteError> {
+    /// Opens any file, and waits for its first bytes. There is a limit for all that is read to its beginning,
+    /// which is `what`.
+    pub(super) async fn connect(client: &Client, url: &Url, what: &'static str) -> Result<Self, RemoteError> {
         let options = client.options();
         let first = crate::exchange::Span::between(0, options.first_request.max(PREFIX));
-        let deadline = Some(Instant::now() + options.header_timeout);
-        let journey = Journey::new(options, Route::new(url.clone()), Some(first), None);
-        let answer = client.ask(journey.after(0, deadline)).await?;
+        let deadline = Deadline::after(options.header_timeout, what);
+        let fetch = Fetch::new(options, Route::new(url.clone()), Some(first), None);
+        let answer = client.ask(fetch.after(0, deadline)).await?;
         let (route, version) = (answer.route.clone(), answer.reply.version.clone());
         let mut file = Self::at_start(client.clone(), route, version, answer.reply.has_range);
         file.deadline = deadline;
@@ -105,25 +115,10 @@ impl RemoteFile {
         let is_short = self.version.total.is_some_and(|total| total <= first);
         let requested = if self.has_ranges || is_short { first } else { PREFIX };
         self.read_beginning(requested.max(PREFIX)).await?;
-        let Some(prefix) = self.beginning.first_chunk() else {
-            let len = self.beginning.len() as u64;
-            return Err(self.error(RemoteErrorKind::ShortHeader { needed: PREFIX, len }));
-        };
-        let (len, limit) = (u64::from_le_bytes(*prefix), self.client.options().max_header);
-        if is_web_page(&self.beginning) {
-            return Err(self.error(RemoteErrorKind::WebPage));
-        }
-        if len > limit {
-            return Err(self.error(RemoteErrorKind::HeaderTooLarge { len, limit }));
-        }
-        let needed = PREFIX.saturating_add(len);
-        let short = |len| RemoteErrorKind::ShortHeader { needed, len };
-        if let Some(total) = self.version.total.filter(|&total| total < needed) {
-            return Err(self.error(short(total)));
-        }
-        self.read_beginning(needed).await?;
-        let len = self.beginning.len() as u64;
-        if len < needed { Err(self.error(short(len))) } else { self.end_reply(len).await }
+        let end = self.header_end().map_err(|kind| self.error(kind))?;
+        self.read_beginning(end).await?;
+        self.check_header()?;
+        self.end_reply(self.beginning.len() as u64).await
     }
 
     /// Appends to the beginning until it has this many bytes, or the file ends.
@@ -142,9 +137,11 @@ impl RemoteFile {
         }
     }
 
-    /// Reads a text of at most this many bytes.
-    pub(super) async fn read_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
-        self.deadline = None;
+    /// Reads all of an index or another text, of at most this many bytes.
+    ///
+    /// # Errors
+    /// [`RemoteErrorKind::TooLarge`]; those of the server and the connection.
+    pub async fn into_text(mut self, limit: u64) -> Result<Vec<u8>, RemoteError> {
         if self.version.total.is_some_and(|total| total > limit) {
             return Err(self.error(RemoteErrorKind::TooLarge { limit }));
         }
@@ -173,10 +170,10 @@ impl RemoteFile {
                 Plan::Continue => self.next_piece().await?,
                 Plan::Ask(span) => {
                     self.end_reply(offset).await?;
-                    let journey =
-                        Journey::new(self.client.options(), self.route.clone(), span, Some(&self.version));
-                    let journey = journey.after(self.failures, self.deadline);
-                    let answer = self.client.ask(journey).await?;
+                    let fetch =
+                        Fetch::new(self.client.options(), self.route.clone(), span, Some(&self.version));
+                    let fetch = fetch.after(self.failures, self.deadline);
+                    let answer = self.client.ask(fetch).await?;
                     self.check_ranges(&answer)?;
                     self.accept(answer);
                 }
@@ -195,32 +192,45 @@ impl RemoteFile {
         };
         self.check_deadline()?;
         if let Some(delay) = delay {
-            sleep(delay).await;
+            let waited = self.client.transport().wait(delay).await;
+            waited.map_err(|failure| self.error(failure.kind))?;
         }
         Ok(())
     }
 
-    /// Before the bytes at this offset are read: drops a reply that cannot have them. One that has ended is
-    /// read to its end, so that its connection can be used again, and nothing may follow.
+    /// Before the bytes at this offset are read: drops a reply that cannot have them. After the last byte of
+    /// a reply nothing may follow; once its end has come, too, its connection can be used again.
     async fn end_reply(&mut self, offset: u64) -> Result<(), RemoteError> {
-        let Some(reply) = &mut self.reply else { return Ok(()) };
+        let is_needed = |open: Open| open.end != Some(open.position) && open.position == offset;
+        let Some(reply) = self.reply.take_if(|reply| !is_needed(reply.open)) else { return Ok(()) };
         let Open { position, end } = reply.open;
         let mut more = 0;
         if end == Some(position) {
-            // Whether the connection is closed properly does not matter any more.
-            more = reply.body.next(&mut Vec::new()).await.unwrap_or(0) as u64;
-        } else if position == offset {
-            return Ok(());
+            let limit = TAIL.min(self.client.options().idle_timeout);
+            more = reply.body.surplus(limit).await as u64;
         }
-        self.reply = None;
         let (announced, found) = (position, position.saturating_add(more));
         if more == 0 { Ok(()) } else { Err(self.error(RemoteErrorKind::WrongLength { announced, found })) }
     }
 
-    /// Reads a file that is short and whose server does not support ranges entirely.
-    async fn read_short_file(&mut self) -> Result<(), RemoteError> {
+    /// Returns bytes from this offset on, of which so many are wanted: none at the end of the file.
+    pub(super) async fn next_bytes(&mut self, offset: u64, wanted: u64) -> Result<&[u8], RemoteError> {
+        if offset >= self.beginning.len() as u64 {
+            self.read_short_file(offset).await?;
+        }
+        if offset < self.beginning.len() as u64 {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX);
+            return Ok(self.beginning.get(start..).unwrap_or(&[]));
+        }
+        let is_there = self.fill(offset, wanted).await?;
+        Ok(self.in_piece(offset).filter(|_| is_there).unwrap_or(&[]))
+    }
+
+    /// Reads a file that is short and whose server does not support ranges entirely, unless it ends before this
+    /// offset.
+    async fn read_short_file(&mut self, offset: u64) -> Result<(), RemoteError> {
         match self.version.total {
-            Some(total) if !self.has_ranges && total <= self.client.options().max_whole => {
+            Some(total) if !self.has_ranges && offset < total && total <= self.client.options().max_whole => {
                 self.read_beginning(total).await
             }
             _ => Ok(()),
@@ -250,10 +260,23 @@ impl RemoteFile {
             piece_start: 0,
             reply: None,
             window: Window::default(),
+            frontier: 0,
             failures: 0,
             progress: 0,
             deadline: None,
         }
+    }
+
+    /// Returns the length that the file has according to its header, for a server that does not tell it.
+    ///
+    /// # Errors
+    /// [`RemoteErrorKind::Format`]: the header is invalid.
+    pub fn len_by_header(&self) -> Result<u64, RemoteErrorKind> {
+        let mut slots = [SortSlot::EMPTY; SLOTS];
+        let mut validator = Validator::new(None, &mut slots);
+        let header = self.header();
+        while validator.push(&mut &*header).map_err(RemoteErrorKind::Format)? == Progress::Rewind {}
+        Ok(validator.summary().map_or(header.len() as u64, |summary| summary.file_len()))
     }
 
     /// Returns the URL that was given.
@@ -293,6 +316,36 @@ impl RemoteFile {
     /// and for no more. It stays until the next call.
     pub fn expect(&mut self, range: Range<u64>) {
         self.window.expected = Some(range);
+    }
+
+    /// The end of the header, by its length.
+    fn header_end(&self) -> Result<u64, RemoteErrorKind> {
+        let Some(prefix) = self.beginning.first_chunk() else {
+            let len = self.beginning.len() as u64;
+            return Err(RemoteErrorKind::ShortHeader { needed: PREFIX, len });
+        };
+        let (len, limit) = (u64::from_le_bytes(*prefix), self.client.options().max_header);
+        if is_web_page(&self.beginning) {
+            return Err(RemoteErrorKind::WebPage);
+        }
+        if len > limit {
+            return Err(RemoteErrorKind::HeaderTooLarge { len, limit });
+        }
+        let needed = PREFIX.saturating_add(len);
+        match self.version.total {
+            Some(len) if len < needed => Err(RemoteErrorKind::ShortHeader { needed, len }),
+            _ => Ok(needed),
+        }
+    }
+
+    /// Checks that the file has a header, and that it has been read.
+    pub(super) fn check_header(&self) -> Result<(), RemoteError> {
+        let (end, len) = (self.header_end(), self.beginning.len() as u64);
+        let checked = end.and_then(|needed| match len < needed {
+            true => Err(RemoteErrorKind::ShortHeader { needed, len }),
+            false => Ok(()),
+        });
+        checked.map_err(|kind| self.error(kind))
     }
 
     fn error(&self, kind: RemoteErrorKind) -> RemoteError {
@@ -343,7 +396,10 @@ impl RemoteFile {
         reply.open.position = position.saturating_add(len);
         let found = reply.open.position;
         self.piece_start = position;
-        self.progress = self.progress.saturating_add(len);
+        // Without ranges, a repetition begins at the first byte: what has come before is no progress.
+        let new = if self.has_ranges { len } else { found.saturating_sub(self.frontier) };
+        self.frontier = self.frontier.max(found);
+        self.progress = self.progress.saturating_add(new);
         if self.progress >= PROGRESS {
             self.failures = 0;
         }
@@ -359,17 +415,15 @@ impl RemoteFile {
 
     /// The connection was lost. Returns how long to wait before the rest is requested.
     fn lost(&mut self, failure: Failure) -> Result<std::time::Duration, RemoteError> {
-        let end = self.reply.take().and_then(|reply| reply.open.end.map(|end| reply.open.position..end));
+        let rest = |reply: OpenReply| Some(reply.open.position..reply.open.end?);
+        self.window.lost = self.reply.take().and_then(rest);
         self.piece.clear();
-        if self.has_ranges {
-            self.window.expected = end.or_else(|| self.window.expected.take());
-        }
         let options = self.client.options();
-        let journey = Journey::new(options, self.route.clone(), None, None);
-        let mut journey = journey.after(self.failures, self.deadline);
-        match journey.failed(failure) {
+        let fetch = Fetch::new(options, self.route.clone(), None, None);
+        let mut fetch = fetch.after(self.failures, self.deadline);
+        match fetch.failed(failure) {
             Step::Wait(delay) => {
-                (self.failures, self.progress) = (journey.failures(), 0);
+                (self.failures, self.progress) = (fetch.failures(), 0);
                 Ok(delay)
             }
             Step::Fail(error) => Err(error),
@@ -379,10 +433,7 @@ impl RemoteFile {
 
     fn check_deadline(&self) -> Result<(), RemoteError> {
         match self.deadline {
-            Some(deadline) if deadline <= Instant::now() => {
-                let limit = self.client.options().header_timeout;
-                Err(self.error(RemoteErrorKind::Timeout { waiting_for: HEADER, limit }))
-            }
+            Some(deadline) if deadline.left().is_zero() => Err(self.error(deadline.error())),
             _ => Ok(()),
         }
     }
@@ -396,18 +447,8 @@ impl ReadAt for RemoteFile {
         if buffer.is_empty() {
             return Ok(0);
         }
-        if offset >= self.beginning.len() as u64 {
-            self.read_short_file().await?;
-        }
-        let start = usize::try_from(offset).ok();
-        let beginning = start.and_then(|start| self.beginning.get(start..)).unwrap_or(&[]);
-        if !beginning.is_empty() {
-            return Ok(copy(buffer, beginning));
-        }
-        if !self.fill(offset, buffer.len() as u64).await? {
-            return Ok(0);
-        }
-        Ok(copy(buffer, self.in_piece(offset).unwrap_or(&[])))
+        let found = self.next_bytes(offset, buffer.len() as u64).await?;
+        Ok(copy(buffer, found))
     }
 
     async fn file_len(&mut self) -> Result<FileLen, RemoteError> {
@@ -437,7 +478,7 @@ fn copy(buffer: &mut [u8], bytes: &[u8]) -> usize {
 /// Whether the header is invalid, and the rest of the file can be read.
 fn is_for_a_validator(kind: &RemoteErrorKind) -> bool {
     match kind {
-        RemoteErrorKind::ShortHeader { .. } => true,
+        RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage => true,
         RemoteErrorKind::HeaderTooLarge { len, .. } => *len > MAX_HEADER_LEN,
         _ => false,
     }
@@ -447,5 +488,6 @@ fn is_for_a_validator(kind: &RemoteErrorKind) -> bool {
 fn is_web_page(beginning: &[u8]) -> bool {
     let start = beginning.trim_ascii_start();
     let begins = |tag: &[u8]| start.get(..tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag));
-    begins(b"<!doctype") || begins(b"<html") || begins(b"<?xml")
+    // Of a long reply only 8 bytes may have been read.
+    begins(b"<!doctyp") || begins(b"<html") || begins(b"<?xml")
 }

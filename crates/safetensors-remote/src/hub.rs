@@ -59,8 +59,8 @@ impl Default for Hub {
 
 impl Hub {
     /// Reads the same variables as the Python package `huggingface_hub`: `HF_ENDPOINT`; `HF_TOKEN` or the
-    /// file of the token in `HF_TOKEN_PATH` or `HF_HOME`; `HF_HUB_CACHE`, `HF_HOME` or `XDG_CACHE_HOME`;
-    /// `HF_HUB_OFFLINE`.
+    /// file of the token in `HF_TOKEN_PATH` or `HF_HOME`, unless `HF_HUB_DISABLE_IMPLICIT_TOKEN` is set;
+    /// `HF_HUB_CACHE`, `HF_HOME` or `XDG_CACHE_HOME`; `HF_HUB_OFFLINE`.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var(name).ok())
     }
@@ -82,13 +82,17 @@ impl Hub {
             .map(|path| expand(path, home()))
             .or_else(|| hub_home.map(|directory| directory.join("token")));
         let in_file = || token_file.and_then(|path| fs::read_to_string(path).ok());
-        let token = get("HF_TOKEN").or_else(|| get("HUGGING_FACE_HUB_TOKEN")).or_else(in_file);
+        let is_set = |name| get(name).is_some_and(|value| is_true(&value));
+        let token = match is_set("HF_HUB_DISABLE_IMPLICIT_TOKEN") {
+            true => None,
+            false => get("HF_TOKEN").or_else(|| get("HUGGING_FACE_HUB_TOKEN")).or_else(in_file),
+        };
         let endpoint = get("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.into());
         Self {
             endpoint: endpoint.trim_end_matches('/').to_owned(),
             token: token.as_deref().and_then(Token::new),
             cache,
-            offline: get("HF_HUB_OFFLINE").is_some_and(|value| is_true(&value)),
+            offline: is_set("HF_HUB_OFFLINE"),
         }
     }
 
@@ -99,13 +103,18 @@ impl Hub {
     pub fn url(&self, file: &HubFile, path: &str) -> Result<Url, &'static str> {
         let revision = encode_segment(file.revision());
         let (repository, path) = (encode_path(file.repository()), encode_path(path));
-        Url::parse(&format!("{}/{repository}/resolve/{revision}/{path}", self.endpoint))
+        let url = Url::parse(&format!("{}/{repository}/resolve/{revision}/{path}", self.endpoint));
+        url.map_err(|_| "HF_ENDPOINT is not a URL of http or https")
     }
 
     /// Returns the token if this URL may get it: one with the scheme, host and port of the Hub.
     pub(crate) fn token_for(&self, url: &Url) -> Option<&Token> {
-        let endpoint = Url::parse(&self.endpoint).ok()?;
-        self.token.as_ref().filter(|_| endpoint.has_origin_of(url))
+        self.token.as_ref().filter(|_| self.has(url))
+    }
+
+    /// Returns whether a URL has the scheme, host and port of the Hub.
+    pub(crate) fn has(&self, url: &Url) -> bool {
+        Url::parse(&self.endpoint).is_ok_and(|endpoint| endpoint.has_origin_of(url))
     }
 
     /// Returns the path of a file that is in the cache. Without a path in the location, that is the first of

@@ -24,11 +24,12 @@
 //!
 //! - **Requests**: one of 100,000 bytes for a header, a second one if the header is longer, and one for data
 //!   that is [announced](RemoteFile::expect). Data that is read in sequence comes from one open reply.
-//! - **Servers** are not trusted: every length has a limit in [`Options`], every wait a timeout, and a reply
+//! - **Servers** are not trusted: every text has a limit in [`Options`], every wait a timeout, and a reply
 //!   with other bytes than the requested ones is an error. So is a file that changes between two requests.
+//!   No memory is allocated for bytes that have not arrived.
 //! - **Repetitions**: after 429, 500, 502, 503, 504, a timeout or a lost connection the request is repeated,
 //!   with delays that double, and with `Retry-After` if the server sends it. A reply that breaks off is
-//!   continued at the next byte.
+//!   continued at the next byte. [`Client::stop`] ends all of it.
 //! - **Redirects** are followed, but not from `https` to `http`.
 //! - **Tokens** are sent only to the scheme, host and port of the Hub, and no message contains one.
 //! - **A server without ranges**: the header is read, and the rest of the connection is dropped. Of a file of
@@ -57,6 +58,7 @@ mod parallel;
 pub mod parameters;
 mod proxy;
 mod shards;
+mod stop;
 mod transport;
 mod url;
 mod window;
@@ -67,14 +69,14 @@ use embedded_safetensors::{Model, ReadAt};
 use embedded_safetensors_macros::blocking as form;
 use parallel::open_all;
 use safetensors_files::shards::ShardLimits;
-use transport::blocking::{Body, Transport, sleep};
+use transport::blocking::{Body, Transport};
 
 pub use client::Client;
 pub use error::{RemoteError, RemoteErrorKind};
 pub use file::RemoteFile;
 pub use hub::{CANDIDATES, ENDPOINT, Hub, Token};
 pub use location::{HubFile, Location};
-pub use model::{ModelFile, RemoteModel};
+pub use model::{MAX_CONFIG, ModelFile, RemoteModel};
 pub use options::Options;
 pub use proxy::Proxies;
 pub use url::Url;

@@ -1,6 +1,7 @@
 //! Where a model is.
 
 use crate::error::{RemoteError, RemoteErrorKind};
+use crate::hub::ENDPOINT;
 use crate::url::Url;
 use std::fmt;
 use std::str::FromStr;
@@ -39,12 +40,42 @@ pub struct HubFile {
 }
 
 const MAIN: &str = "main";
+const FORMS: &str = "write hf://owner/name, hf://owner/name@revision or hf://owner/name/path";
+
+/// Whether a URL is that of a page about a model, or about a file of it.
+fn is_page_of_hub(url: &Url) -> bool {
+    let is_on_hub = Url::parse(ENDPOINT).is_ok_and(|hub| hub.has_origin_of(url));
+    let parts: Vec<&str> = url.path().split('/').filter(|part| !part.is_empty()).collect();
+    is_on_hub && (parts.len() <= 2 || matches!(parts.get(2), Some(&("blob" | "tree"))))
+}
 
 impl Location {
-    /// Returns whether a text has the form of a location: whether it begins with one of the three schemes.
+    /// Returns whether a text has the form of a location: whether it begins with a scheme, of which only three
+    /// can be [parsed](Self::parse), or with `hf:`. A single letter is the name of a disk.
     pub fn is_remote(text: &str) -> bool {
-        let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-        matches!(scheme.as_deref(), Some("http" | "https" | "hf"))
+        let is_scheme = |scheme: &str| {
+            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+            scheme.len() > 1 && scheme.bytes().all(is_part)
+        };
+        let starts_with_hf = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("hf:"));
+        starts_with_hf || text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
+    }
+
+    /// Returns a location as it can be shown: without user name, password, query and fragment, whether it is
+    /// valid or not.
+    pub fn shown(text: &str) -> String {
+        let (text, query) = match text.find(['?', '#']) {
+            Some(at) => (text.get(..at).unwrap_or(text), text.get(at..).unwrap_or("")),
+            None => (text, ""),
+        };
+        let query = if query.starts_with('?') { "?…" } else { "" };
+        let shown = match text.split_once("://") {
+            Some((scheme, rest)) if !scheme.eq_ignore_ascii_case("hf") => {
+                format!("{scheme}://{}{query}", without_password(rest))
+            }
+            _ => format!("{text}{query}"),
+        };
+        shown.chars().filter(|letter| !letter.is_control()).collect()
     }
 
     /// Parses a location.
@@ -54,22 +85,31 @@ impl Location {
     pub fn parse(text: &str) -> Result<Self, RemoteError> {
         let parsed = match text.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("hf") => HubFile::parse(rest).map(Self::Hub),
-            _ => Url::parse(text).map(Self::Url),
+            None if Self::is_remote(text) => Err(FORMS),
+            _ => Url::parse(text).and_then(|url| match is_page_of_hub(&url) {
+                true => Err("it is a page of the Hub; write hf://owner/name"),
+                false => Ok(Self::Url(url)),
+            }),
         };
-        parsed.map_err(|reason| RemoteError::new(without_secrets(text), RemoteErrorKind::Location { reason }))
+        parsed.map_err(|reason| RemoteError::new(Self::shown(text), RemoteErrorKind::Location { reason }))
     }
 }
 
-/// The text of an invalid location, without what could be a password or a signature.
-fn without_secrets(text: &str) -> String {
-    let text = text.split(['?', '#']).next().unwrap_or(text);
-    let shown = match (text.split_once("://"), text.split_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) if !scheme.eq_ignore_ascii_case("hf") => {
-            format!("{scheme}://…@{rest}")
-        }
-        _ => text.to_owned(),
+/// A host and a path. A password with a slash, which a URL cannot have, ends at the last `@`.
+fn without_password(rest: &str) -> String {
+    let authority = rest.split('/').next().unwrap_or(rest);
+    let has_port = authority
+        .rsplit_once(':')
+        .is_none_or(|(host, port)| host.ends_with(']') || port.bytes().all(|digit| digit.is_ascii_digit()));
+    let before = match authority.rfind('@') {
+        Some(at) => Some(at),
+        None if has_port || authority.starts_with('[') => None,
+        None => rest.rfind('@'),
     };
-    shown.chars().filter(|letter| !letter.is_control()).collect()
+    match before.and_then(|at| rest.get(at + 1..)) {
+        Some(rest) => format!("…@{rest}"),
+        None => rest.to_owned(),
+    }
 }
 
 impl FromStr for Location {
@@ -103,7 +143,7 @@ impl HubFile {
         }
         let repository = second.map_or_else(|| first.to_owned(), |name| format!("{first}/{name}"));
         if !repository.split('/').all(is_name) {
-            return Err("write hf://owner/name, hf://owner/name@revision or hf://owner/name/path");
+            return Err(FORMS);
         }
         let (revision, path) = match (rest, path) {
             (None, path) => (MAIN, path),
@@ -204,7 +244,10 @@ mod tests {
             ("hf://o/n/a@b", "after the name"),
             ("hf://datasets/o/n", "only models"),
             ("hf://o/a?b", "write hf://owner/name"),
-            ("ftp://h/a", "only http and https"),
+            ("ftp://h/a", "only http, https and hf"),
+            ("hf:/o/n", "write hf://owner/name"),
+            ("https://huggingface.co/o/n", "write hf://owner/name"),
+            ("https://huggingface.co/o/n/blob/main/m.safetensors", "write hf://owner/name"),
             ("model.safetensors", "absolute URL"),
         ] {
             let error = Location::parse(text).unwrap_err().to_string();
@@ -213,18 +256,32 @@ mod tests {
     }
 
     #[test]
-    fn only_three_schemes_are_remote() {
-        for text in ["http://h", "HTTPS://h", "hf://o/n"] {
+    fn texts_with_a_scheme_are_remote() {
+        for text in ["http://h", "HTTPS://h", "hf://o/n", "s3://b/a", "file:///a", "hf:/o"] {
             assert!(Location::is_remote(text), "{text}");
         }
-        for text in ["model.safetensors", "C:\\a", "file:///a", "hf:/o", "-", "ahf://o"] {
+        for text in ["model.safetensors", "C:\\a", "c://a", "-", "a b://o", "://", "a/b://c"] {
             assert!(!Location::is_remote(text), "{text}");
         }
     }
 
     #[test]
-    fn a_password_is_not_in_the_error() {
-        let error = Location::parse("https://user:secret@h/a?key=secret").unwrap_err().to_string();
-        assert!(error.contains("@h/a") && !error.contains("secret"), "{error}");
+    fn secrets_are_not_shown() {
+        for (text, shown) in [
+            ("https://h/a.safetensors", "https://h/a.safetensors"),
+            ("https://user:pass@h/a?key=1#x", "https://…@h/a?…"),
+            ("https://user:p@ss@h/a", "https://…@h/a"),
+            ("https://user:pa/ss@h/a", "https://…@h/a"),
+            ("http://h?key=1", "http://h?…"),
+            ("http://h/a#key=1", "http://h/a"),
+            ("http://h:80/a@b", "http://h:80/a@b"),
+            ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
+            ("hf://o/n@v1/a", "hf://o/n@v1/a"),
+            ("hf://o/n?token=1", "hf://o/n?…"),
+        ] {
+            assert_eq!(Location::shown(text), shown);
+        }
+        let error = Location::parse("https://u:secret@secret@h/a?key=secret").unwrap_err().to_string();
+        assert!(error.starts_with("https://…@h/a?…: ") && !error.contains("secret"), "{error}");
     }
 }

@@ -1,11 +1,13 @@
 //! A model on a server, in one file or several.
 
-use super::{Client, Model, ReadAt, RemoteFile, form, open_all};
+use super::file::SLOTS;
+use super::{Client, Model, RemoteFile, form, open_all};
 use crate::error::{RemoteError, RemoteErrorKind};
+use crate::exchange::fetch::{CONFIG, INDEX};
 use crate::hub::CANDIDATES;
-use crate::location::Location;
+use crate::location::{HubFile, Location};
 use crate::parameters::{Entry, Parameters, Quantization};
-use crate::shards::{SLOTS, compare, is_index, len_of, name_of, shards};
+use crate::shards::{is_index, name_of, shards};
 use crate::url::Url;
 use embedded_safetensors::ReadError;
 use embedded_safetensors::index::OwnedIndex;
@@ -15,7 +17,7 @@ use std::fmt;
 use std::ops::Range;
 
 /// The longest `config.json` in bytes, as in huggingface.js.
-const MAX_CONFIG: u64 = 10_000_000;
+pub const MAX_CONFIG: u64 = 10_000_000;
 
 /// The memory through which a header passes.
 const WINDOW: usize = 4096;
@@ -23,12 +25,13 @@ const WINDOW: usize = 4096;
 /// A model on a server: one file, or several files with an index. The headers of all files are read and
 /// validated; data is read on request.
 ///
-/// *Memory*: for each file a [`RemoteFile`] and an [`OwnedIndex`], and the index of a model in several files.
+/// *Memory*: for each file a [`RemoteFile`] and an [`OwnedIndex`], and the index of a model in several files,
+/// also as text.
 pub struct RemoteModel {
     client: Client,
     url: Url,
-    config_url: Url,
     index: Option<ShardIndex>,
+    index_text: Option<Vec<u8>>,
     files: Vec<ModelFile>,
 }
 
@@ -40,84 +43,123 @@ pub struct ModelFile {
 }
 
 #[form]
-impl RemoteModel {
-    /// Opens a model at a location. The cache of the Hub is not looked into: see
+impl Client {
+    /// Opens the file of a location: of a model of the Hub without a path the first of
+    /// [`CANDIDATES`](crate::CANDIDATES) that exists. It may be an index, and its header may be invalid, as
+    /// with [`RemoteFile::open_unchecked`]. The cache of the Hub is not looked into: see
     /// [`Hub::cached`](crate::Hub::cached).
     ///
     /// # Errors
-    /// [`RemoteErrorKind::Offline`], [`RemoteErrorKind::NoModel`]; errors of the header or the index; those
-    /// of the server and the connection.
-    pub async fn open(client: &Client, location: &Location) -> Result<Self, RemoteError> {
-        let hub = &client.options().hub;
+    /// [`RemoteErrorKind::Offline`], [`RemoteErrorKind::NoModel`]; those of the server and the connection.
+    pub async fn find(&self, location: &Location) -> Result<RemoteFile, RemoteError> {
         let file = match location {
-            Location::Url(url) => {
-                return Self::open_at(client, url.clone(), url.sibling("config.json")).await;
-            }
+            Location::Url(url) => return self.open(url).await,
             Location::Hub(file) => file,
         };
         let error = |kind| RemoteError::new(location, kind);
-        if hub.offline {
+        if self.options().hub.offline {
             return Err(error(RemoteErrorKind::Offline));
         }
-        let url =
-            |path: &str| hub.url(file, path).map_err(|reason| error(RemoteErrorKind::Location { reason }));
-        let config = url("config.json")?;
         if let Some(path) = file.path() {
-            return Self::open_at(client, url(path)?, config).await;
+            return self.open(&self.on_hub(file, path)?).await;
         }
         for name in CANDIDATES {
-            match Self::open_at(client, url(name)?, config.clone()).await {
-                Err(missing) if is_missing(&missing) => {}
+            match self.open(&self.on_hub(file, name)?).await {
+                Err(missing) if missing.is_missing() => {}
                 outcome => return outcome,
             }
         }
         Err(error(RemoteErrorKind::NoModel { tried: CANDIDATES.to_vec() }))
     }
 
-    async fn open_at(client: &Client, url: Url, config_url: Url) -> Result<Self, RemoteError> {
-        let (index, files) = match is_index(&url) {
-            false => {
-                let name = name_of(&url);
-                (None, vec![ModelFile::open(client.clone(), url.clone(), name).await?])
-            }
-            true => {
-                let index = read_index(client, &url).await?;
-                let files = open_all(client, shards(&url, &index)).await?;
-                let found: Vec<(&str, &OwnedIndex)> =
-                    files.iter().map(|file| (file.name.as_str(), &file.index)).collect();
-                compare(&index, &found).map_err(|kind| RemoteError::new(&url, kind))?;
-                (Some(index), files)
-            }
-        };
-        Ok(Self { client: client.clone(), url, config_url, index, files })
+    async fn open(&self, url: &Url) -> Result<RemoteFile, RemoteError> {
+        match is_index(url) {
+            true => RemoteFile::connect(self, url, INDEX).await,
+            false => RemoteFile::open_unchecked(self, url).await,
+        }
     }
 
-    /// Reads `config.json`, which is in the directory of the model. Returns `None` if there is none.
+    fn on_hub(&self, file: &HubFile, path: &str) -> Result<Url, RemoteError> {
+        let url = self.options().hub.url(file, path);
+        url.map_err(|reason| {
+            RemoteError::new(Location::Hub(file.clone()), RemoteErrorKind::Location { reason })
+        })
+    }
+
+    /// Reads `config.json` of the directory of this file. Returns `None` if there is none.
     ///
     /// # Errors
     /// [`RemoteErrorKind::Config`], [`RemoteErrorKind::TooLarge`]; those of the server and the connection.
-    pub async fn config(&self) -> Result<Option<serde_json::Value>, RemoteError> {
-        let url = &self.config_url;
-        let file = match RemoteFile::connect(&self.client, url).await {
-            Err(error) if is_missing(&error) => return Ok(None),
+    pub async fn config(&self, file: &Url) -> Result<Option<serde_json::Value>, RemoteError> {
+        let url = file.sibling("config.json");
+        let file = match RemoteFile::connect(self, &url, CONFIG).await {
+            Err(error) if error.is_missing() => return Ok(None),
             outcome => outcome?,
         };
-        let text = file.read_text(MAX_CONFIG).await?;
+        let text = file.into_text(MAX_CONFIG).await?;
         let invalid = |error: serde_json::Error| {
-            RemoteError::new(url, RemoteErrorKind::Config { reason: error.to_string() })
+            RemoteError::new(&url, RemoteErrorKind::Config { reason: error.to_string() })
         };
         serde_json::from_slice(&text).map(Some).map_err(invalid)
     }
 }
 
 #[form]
+impl RemoteModel {
+    /// Opens a model at a location. The cache of the Hub is not looked into: see
+    /// [`Hub::cached`](crate::Hub::cached).
+    ///
+    /// # Errors
+    /// Those of [`Client::find`] and [`of`](Self::of).
+    pub async fn open(client: &Client, location: &Location) -> Result<Self, RemoteError> {
+        Self::of(client, client.find(location).await?).await
+    }
+
+    /// Opens the model of a file that [`Client::find`] has opened: reads an index, and opens its files.
+    ///
+    /// # Errors
+    /// Errors of the header or the index; those of the server and the connection.
+    pub async fn of(client: &Client, file: RemoteFile) -> Result<Self, RemoteError> {
+        let (client, url) = (client.clone(), file.url().clone());
+        if !is_index(&url) {
+            let files = vec![ModelFile::of(file, name_of(&url))?];
+            return Ok(Self { client, url, index: None, index_text: None, files });
+        }
+        let text = file.into_text(client.options().max_index).await?;
+        let invalid = |kind| RemoteError::new(&url, RemoteErrorKind::Index(kind));
+        let index = ShardIndex::read(&text[..], &crate::LIMITS);
+        let index = index.map_err(|error| invalid(error.into_kind()))?;
+        let files = open_all(&client, shards(&url, &index)).await;
+        // A shard that does not exist is an error of the index.
+        let files = files.map_err(|error| match error.shard().filter(|_| error.is_missing()) {
+            Some(shard) => invalid(index.missing(shard)),
+            None => error,
+        })?;
+        let headers: Vec<&OwnedIndex> = files.iter().map(|file| &file.index).collect();
+        index.check(&headers).map_err(invalid)?;
+        Ok(Self { client, url, index: Some(index), index_text: Some(text), files })
+    }
+
+    /// Reads `config.json`, which is in the directory of the model. Returns `None` if there is none.
+    ///
+    /// # Errors
+    /// Those of [`Client::config`].
+    pub async fn config(&self) -> Result<Option<serde_json::Value>, RemoteError> {
+        self.client.config(&self.url).await
+    }
+}
+
+#[form]
 impl ModelFile {
     pub(super) async fn open(client: Client, url: Url, name: String) -> Result<Self, RemoteError> {
-        let file = RemoteFile::open(&client, &url).await?;
-        // Without a length from the server, the header says where the file ends.
-        let len = file.len().map_or_else(|| len_of(file.header()), Ok);
+        Self::of(RemoteFile::open_unchecked(&client, &url).await?, name)
+    }
+
+    fn of(file: RemoteFile, name: String) -> Result<Self, RemoteError> {
+        file.check_header()?;
+        let len = file.len().map_or_else(|| file.len_by_header(), Ok);
         let index = len.and_then(|len| OwnedIndex::of(file.header(), len).map_err(RemoteErrorKind::Format));
-        let index = index.map_err(|kind| RemoteError::new(&url, kind))?;
+        let index = index.map_err(|kind| RemoteError::new(file.url(), kind))?;
         Ok(Self { name, file, index })
     }
 
@@ -125,25 +167,31 @@ impl ModelFile {
     /// Returns `None` if there is no tensor of this name.
     ///
     /// # Errors
-    /// Those of the server and the connection.
+    /// [`RemoteErrorKind::Memory`]; those of the server and the connection.
     ///
-    /// *Memory*: the tensor, on the heap.
+    /// *Memory*: the tensor, on the heap. Nothing is allocated for bytes that have not arrived.
     pub async fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
         let Some(range) = self.range_of(name) else { return Ok(None) };
-        let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(usize::MAX)];
         self.file.expect(range.clone());
-        let (mut offset, mut rest) = (range.start, &mut bytes[..]);
-        while !rest.is_empty() {
-            let len = self.file.read_at(offset, rest).await?;
-            if len == 0 {
-                let needed = range.end;
-                let kind = RemoteErrorKind::WrongLength { announced: needed, found: offset };
-                return Err(RemoteError::new(self.file.url(), kind));
+        let mut bytes = Vec::new();
+        loop {
+            let offset = range.start + bytes.len() as u64;
+            let left = range.end - offset;
+            if left == 0 {
+                return Ok(Some(bytes));
             }
-            offset += len as u64;
-            rest = rest.get_mut(len..).unwrap_or_default();
+            let found = self.file.next_bytes(offset, left).await?;
+            let found = found.get(..usize::try_from(left).unwrap_or(usize::MAX)).unwrap_or(found);
+            let kind = if found.is_empty() {
+                RemoteErrorKind::WrongLength { announced: range.end, found: offset }
+            } else if bytes.try_reserve(found.len()).is_err() {
+                RemoteErrorKind::Memory { bytes: range.end - range.start }
+            } else {
+                bytes.extend_from_slice(found);
+                continue;
+            };
+            return Err(RemoteError::new(self.file.url(), kind));
         }
-        Ok(Some(bytes))
     }
 
     /// Returns the file as a [`Model`], for values, rows and slices. The header is in memory, so this needs
@@ -211,6 +259,11 @@ impl RemoteModel {
         self.index.as_ref()
     }
 
+    /// Returns the text of that index.
+    pub fn index_text(&self) -> Option<&[u8]> {
+        self.index_text.as_deref()
+    }
+
     /// Returns the files, in the order of the index.
     pub fn files(&self) -> &[ModelFile] {
         &self.files
@@ -259,16 +312,4 @@ impl fmt::Debug for ModelFile {
             .field("tensors", &tensors)
             .finish_non_exhaustive()
     }
-}
-
-fn is_missing(error: &RemoteError) -> bool {
-    matches!(error.kind(), RemoteErrorKind::Status { status: 404 | 410, .. })
-}
-
-#[form]
-async fn read_index(client: &Client, url: &Url) -> Result<ShardIndex, RemoteError> {
-    let file = RemoteFile::connect(client, url).await?;
-    let text = file.read_text(client.options().max_index).await?;
-    let limits = crate::LIMITS;
-    ShardIndex::read(&text[..], &limits).map_err(|error| RemoteError::new(url, RemoteErrorKind::Index(error)))
 }

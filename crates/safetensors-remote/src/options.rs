@@ -39,7 +39,7 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// The longest time without a byte: 30 s.
     pub idle_timeout: Duration,
-    /// The limit for a header, with all repetitions: 120 s.
+    /// The limit for a header, an index or `config.json`, with all repetitions: 120 s.
     pub header_timeout: Duration,
     /// The most redirects in a row: 10.
     pub max_redirects: u32,

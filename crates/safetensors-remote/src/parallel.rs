@@ -3,7 +3,6 @@
 use crate::client::Client;
 use crate::error::RemoteError;
 use crate::model::ModelFile;
-use crate::shards::as_shard;
 use crate::url::Url;
 use std::sync::Mutex;
 use std::thread;
@@ -33,7 +32,8 @@ fn work(
     loop {
         let next = queue.lock().ok().and_then(|mut queue| queue.next());
         let Some((number, (url, name))) = next else { return };
-        let outcome = ModelFile::open(client.clone(), url, name.clone()).map_err(as_shard(name));
+        let outcome =
+            ModelFile::open(client.clone(), url, name.clone()).map_err(|error| error.of_shard(name));
         let has_failed = outcome.is_err();
         if let Ok(mut opened) = opened.lock() {
             opened.push((number, outcome));

@@ -1,13 +1,7 @@
 //! Files of a model in several files.
 
-use crate::error::{RemoteError, RemoteErrorKind};
 use crate::url::Url;
-use embedded_safetensors::index::OwnedIndex;
-use embedded_safetensors::validate::{Progress, SortSlot, Validator};
 use safetensors_files::shards::ShardIndex;
-
-/// The memory to sort the tensors of a header with.
-pub(crate) const SLOTS: usize = 256;
 
 /// Whether a URL is that of an index.
 pub(crate) fn is_index(url: &Url) -> bool {
@@ -22,55 +16,4 @@ pub(crate) fn name_of(url: &Url) -> String {
 /// The URLs of the shards, and their names. Reading the index has checked that the names are safe.
 pub(crate) fn shards(url: &Url, index: &ShardIndex) -> Vec<(Url, String)> {
     index.shards().map(|name| (url.sibling(name), name.to_owned())).collect()
-}
-
-/// A shard that does not exist is an error of the index.
-pub(crate) fn as_shard(shard: String) -> impl FnOnce(RemoteError) -> RemoteError {
-    move |error| match error.kind() {
-        RemoteErrorKind::Status { status: 404 | 410, .. } => {
-            RemoteError::new(error.url(), RemoteErrorKind::MissingShard { shard })
-        }
-        _ => error,
-    }
-}
-
-/// The length that a file has according to its header, for a server that does not tell it.
-///
-/// # Errors
-/// The header is invalid.
-pub(crate) fn len_of(header: &[u8]) -> Result<u64, RemoteErrorKind> {
-    let mut slots = [SortSlot::EMPTY; SLOTS];
-    let mut validator = Validator::new(None, &mut slots);
-    // `Done` has a summary; otherwise the header is shorter than it says, which has been checked.
-    while validator.push(&mut &*header).map_err(RemoteErrorKind::Format)? == Progress::Rewind {}
-    Ok(validator.summary().map_or(0, |summary| summary.file_len()))
-}
-
-/// Compares the index with the headers of its shards, as
-/// [`ShardedModel`](safetensors_files::shards::ShardedModel) does, but for the total size: models on the Hub
-/// exist whose index has a wrong one.
-pub(crate) fn compare(index: &ShardIndex, shards: &[(&str, &OwnedIndex)]) -> Result<(), RemoteErrorKind> {
-    let misplaced =
-        |tensor: &str, reason: String| Err(RemoteErrorKind::Misplaced { tensor: tensor.to_owned(), reason });
-    let mut found = 0;
-    for &(name, shard) in shards {
-        for tensor in shard.tensors() {
-            match index.shard_of(tensor.name()) {
-                Some(named) if named == name => found += 1,
-                Some(named) => {
-                    return misplaced(tensor.name(), format!("is in {name}, but the index says {named}"));
-                }
-                None => return misplaced(tensor.name(), format!("of {name} is not in the index")),
-            }
-        }
-    }
-    if found == index.len() {
-        return Ok(());
-    }
-    let shard = |name: &str| shards.iter().find(|(known, _)| *known == name).map(|(_, shard)| *shard);
-    let is_there = |tensor, name| shard(name).is_some_and(|shard| matches!(shard.find(tensor), Ok(Some(_))));
-    match index.tensors().find(|&(tensor, name)| !is_there(tensor, name)) {
-        Some((tensor, name)) => misplaced(tensor, format!("is not in {name}, as the index says")),
-        None => Ok(()),
-    }
 }

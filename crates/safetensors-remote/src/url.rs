@@ -37,7 +37,7 @@ impl Url {
         let is_https = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
             "https" => true,
-            _ => return Err("only http and https are supported"),
+            _ => return Err("only http, https and hf are supported"),
         };
         let rest = rest.split('#').next().unwrap_or(rest);
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -253,7 +253,7 @@ mod tests {
     fn invalid_urls_have_a_reason() {
         for (text, reason) in [
             ("/a", "absolute"),
-            ("ftp://h/a", "only http and https"),
+            ("ftp://h/a", "only http, https and hf"),
             ("http:///a", "no host"),
             ("http://user:secret@h/a", "password"),
             ("http://h:x/", "not a number"),

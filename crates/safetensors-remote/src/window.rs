@@ -14,6 +14,8 @@ pub(crate) struct Window {
     end: u64,
     /// Bytes that are going to be read.
     pub(crate) expected: Option<Range<u64>>,
+    /// What is missing of a reply that was lost.
+    pub(crate) lost: Option<Range<u64>>,
 }
 
 /// The open reply.
@@ -70,7 +72,8 @@ impl Window {
     /// The bytes to ask for: those that are expected or wanted, or a window that doubles while the file is
     /// read in sequence.
     fn span(&mut self, offset: u64, wanted: u64, total: Option<u64>, options: &Options) -> Span {
-        let expected = self.expected.clone().filter(|expected| expected.contains(&offset));
+        let lost = self.lost.take().filter(|lost| lost.contains(&offset));
+        let expected = lost.or_else(|| self.expected.clone().filter(|expected| expected.contains(&offset)));
         let end = match expected {
             Some(expected) => expected.end,
             None => {
@@ -128,6 +131,13 @@ mod tests {
         assert_eq!(asked(&plan(&mut window, 200, 1, None)), (200, 1 << 29));
         assert_eq!(asked(&plan(&mut window, 50, 1, None)), (50, 50 + (1 << 16)));
         assert_eq!(asked(&plan(&mut window, TOTAL - 1, 9, None)), (TOTAL - 1, TOTAL));
+    }
+
+    #[test]
+    fn what_was_announced_stays_after_a_lost_reply() {
+        let mut window = Window { expected: Some(100..1 << 29), lost: Some(500..1000), ..Window::default() };
+        assert_eq!(asked(&plan(&mut window, 500, 1, None)), (500, 1000));
+        assert_eq!(asked(&plan(&mut window, 1000, 1, None)), (1000, 1 << 29));
     }
 
     #[test]

@@ -96,11 +96,14 @@ impl Tally {
 fn check_file((file, found): &Found, finite: bool) -> (&Path, Verdict) {
     let verdict = match found {
         Ok(()) if finite => Verdict::of_values(file),
-        Ok(()) if is_sharded(file) => Verdict::of_index(file),
-        Ok(()) => {
-            let sound = open_valid(file, SHORT, Data::Count);
-            sound.map_or_else(Verdict::Other, |(_, (summary, _))| Verdict::Valid(summary))
-        }
+        Ok(()) => match is_sharded(file) {
+            Ok(true) => Verdict::of_index(file),
+            Ok(false) => {
+                let sound = open_valid(file, SHORT, Data::Count);
+                sound.map_or_else(Verdict::Other, |(_, (summary, _))| Verdict::Valid(summary))
+            }
+            Err(complaint) => Verdict::Other(complaint),
+        },
         Err(reason) => Verdict::Other(Complaint::not_read(file, reason.clone())),
     };
     (file, verdict)

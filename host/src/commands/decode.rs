@@ -5,6 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Trouble, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::model::is_sharded;
 use crate::open::open;
 use crate::output::complain;
 use crate::report::Report;
@@ -32,6 +33,9 @@ impl Run for Decode {
 
 fn decode(file: &Path) -> Outcome {
     let not_read = |reason| Complaint::not_read(file, reason);
+    if !file.is_dir() && is_sharded(file)? {
+        return Err(Complaint::about(file, "has several files; give one of them"));
+    }
     let mut source = open(file).map_err(not_read)?;
     match validate_source(&mut source, SHORT, Data::Keep) {
         Ok((summary, _)) => {

@@ -9,8 +9,8 @@ use crate::parallel::{cores, in_order};
 use crate::plan::one_part;
 use crate::remote::{check_output, is_remote};
 use crate::sums::{
-    Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, verify,
-    write_text,
+    Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, sum_of_text,
+    verify, write_text,
 };
 use crate::text::shown_text;
 use crate::work::Work;
@@ -157,13 +157,14 @@ impl Hash {
     /// The complete output for one model.
     fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
         let file = file_of(path)?;
-        match is_sharded(&file) {
+        match is_sharded(&file)? {
             true => {
                 let model = Model::open(&file)?;
                 let mut files = model.parts().iter().map(Part::path).chain(model.index());
                 files.try_for_each(|file| self.must_have_line(file))?;
                 let parts = model.parts().iter().map(Single::of);
-                let text = self.text_of(path, model.index(), parts, threads, work)?;
+                let index = Self::sum_of_index(&model, work)?;
+                let text = self.text_of(path, index, parts, threads, work)?;
                 model.check_unchanged()?;
                 Ok(text)
             }
@@ -174,11 +175,21 @@ impl Hash {
         }
     }
 
+    /// The length and the sum of an index.
+    fn sum_of_index<'m>(model: &'m Model, work: &Work) -> Result<Option<(&'m Path, u64, String)>, Complaint> {
+        let Some(index) = model.index() else { return Ok(None) };
+        let (len, sum) = match model.index_text() {
+            Some(text) => sum_of_text(text),
+            None => sum_at(index, work).map_err(|trouble| trouble.about(index))?,
+        };
+        Ok(Some((index, len, sum)))
+    }
+
     /// The output for a model that was requested by this path and has these files.
     fn text_of<'p>(
         &self,
         path: &Path,
-        index: Option<&Path>,
+        index: Option<(&Path, u64, String)>,
         parts: impl Iterator<Item = Result<Single<'p>, Complaint>>,
         threads: NonZero<usize>,
         work: &Work,
@@ -187,8 +198,7 @@ impl Hash {
         if self.json {
             put(&mut text, format!(r#"{{"file":{},"ok":true,"files":["#, in_json(path)).as_bytes())?;
         }
-        if let Some(index) = index {
-            let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
+        if let Some((index, len, sum)) = index {
             self.put_sum(&mut text, index, len, &sum)?;
             put(&mut text, if self.json { b"}," } else { b"" })?;
         }
@@ -209,7 +219,7 @@ impl Hash {
     ) -> Result<(), Complaint> {
         if is_remote(part.path()) {
             // Its length is known only now.
-            work.expect(part.len() * if self.with_tensors() { 2 } else { 1 });
+            work.expect(part.len());
         }
         let mut sums = part.sums(self.with_tensors(), threads, work)?;
         self.put_sum(text, part.path(), part.len(), &sums.file)?;
@@ -275,7 +285,7 @@ impl Hash {
 /// # Errors
 /// The path is the index or the directory of several files, or of invalid ones.
 fn only_file_of(path: &Path) -> Result<PathBuf, Complaint> {
-    match is_sharded(path) {
+    match is_sharded(path)? {
         true => Ok(one_part(&Model::open(path)?)?.path().to_path_buf()),
         false => Ok(path.to_path_buf()),
     }

@@ -7,14 +7,15 @@ use crate::exit::Exit;
 use crate::facts::Facts;
 use crate::model::{file_of, is_sharded};
 use crate::overview::View;
-use crate::remote::packed;
+use crate::packed::Unpacked;
+use crate::remote::is_remote;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::validation::open_valid;
 use crate::verdict::Verdict;
 use crate::{dump, json, overview, structure, table};
-use embedded_safetensors::{index::IndexedTensor, validate::Summary};
-use safetensors_remote::parameters::{Entry, Parameters};
+use embedded_safetensors::{header::MAX_HEADER_LEN, index::IndexedTensor, validate::Summary};
+use safetensors_remote::parameters::Entry;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -41,18 +42,21 @@ impl Run for Inspect {
     }
 }
 
-/// Headers up to this length are listed in memory, which is faster.
-const LISTED: u64 = 16 << 20;
+/// Headers up to this length are listed in memory, which is faster. One of a server is in memory anyway.
+fn listed(file: &Path) -> u64 {
+    if is_remote(file) { MAX_HEADER_LEN + 8 } else { 16 << 20 }
+}
 
 fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
-    let place = match file_of(file) {
-        Ok(place) => place,
-        Err(complaint) => return Ok(complaint.say(json)),
+    let found = file_of(file).and_then(|place| Ok((is_sharded(&place)?, place)));
+    let (is_sharded, place) = match found {
+        Ok(found) => found,
+        Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
-    if is_sharded(&place) || !view.is_plain() {
+    if is_sharded || !view.is_plain() {
         return overview::inspect(file, json, view).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
-    let (mut source, (summary, index)) = match open_valid(&place, LISTED, Data::Count) {
+    let (mut source, (summary, index)) = match open_valid(&place, listed(&place), Data::Count) {
         Ok(sound) => sound,
         Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
@@ -61,14 +65,14 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     }
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());
+    let entries = listing.iter().map(|listing| listing.iter().map(|&tensor| Entry::of(tensor)).collect());
+    let unpacked = Unpacked::of(file, &entries.collect::<Vec<_>>());
     let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
     let printed = if json {
-        print_json(&mut source, &summary, listing.as_deref(), file, &mut out)
+        print_json(&mut source, &summary, (listing.as_deref(), &unpacked), file, &mut out)
     } else {
         let printed = table::print(&mut source, &summary, listing.as_deref(), &mut out);
-        if let Some(parameters) = unpacked(file, listing.as_deref()) {
-            packed::print(&parameters, &mut out)?;
-        }
+        unpacked.print(file, &mut out)?;
         printed
     };
     out.flush()?;
@@ -80,10 +84,6 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     }
 }
 
-fn unpacked(file: &Path, listing: Option<&[IndexedTensor<'_>]>) -> Option<Parameters> {
-    packed::packed(file, &[listing?.iter().map(|&tensor| Entry::of(tensor)).collect()])
-}
-
 fn say(verdict: &Verdict, file: &Path, json: bool) -> io::Result<Exit> {
     if json { verdict.print_json(file) } else { verdict.print(file) }?;
     Ok(verdict.exit())
@@ -92,11 +92,11 @@ fn say(verdict: &Verdict, file: &Path, json: bool) -> io::Result<Exit> {
 fn print_json(
     source: &mut Source,
     summary: &Summary,
-    listing: Option<&[IndexedTensor<'_>]>,
+    shown: (Option<&[IndexedTensor<'_>]>, &Unpacked),
     file: &Path,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
-    let printed = print_object(source, summary, listing, file, out);
+    let printed = print_object(source, summary, shown, file, out);
     // After an error too: the error object goes on its own line.
     writeln!(out)?;
     printed
@@ -106,12 +106,13 @@ fn print_json(
 fn print_object(
     source: &mut Source,
     summary: &Summary,
-    listing: Option<&[IndexedTensor<'_>]>,
+    (listing, unpacked): (Option<&[IndexedTensor<'_>]>, &Unpacked),
     file: &Path,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     let Summary { data_start, data_len, .. } = *summary;
-    let unpacked = unpacked(file, listing).map(|counted| format!(",\"unpacked\":{}", packed::json(&counted)));
+    let unpacked = unpacked.members().into_iter().map(|(name, value)| format!(",\"{name}\":{value}"));
+    let unpacked: String = unpacked.collect();
     let file = json::quoted(&file.to_string_lossy());
     let bytes = data_start + data_len;
     write!(out, "{{\"file\":{file},\"ok\":true,\"bytes\":{bytes},\"data_start\":{data_start},")?;
@@ -139,6 +140,6 @@ fn print_object(
         ",\"header\":{{\"bytes\":{},\"room\":{room}}},{}{}}}",
         data_start - 8,
         dump::facts(&facts),
-        unpacked.unwrap_or_default()
+        unpacked
     )?)
 }

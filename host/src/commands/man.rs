@@ -29,7 +29,8 @@ impl Run for Man {
 
 /// What the page describes.
 fn page(command: Option<&str>) -> Result<Command, Complaint> {
-    let mut program = CommandLine::command();
+    // A page has the text of the rare options, too.
+    let mut program = CommandLine::command().mut_args(|arg| arg.hide_short_help(false));
     // Gives the pages of commands their titles, such as `safetensors-check`.
     program.build();
     let Some(name) = command else { return Ok(program) };

@@ -27,6 +27,8 @@ mod stats;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
+pub use split::size;
+
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::model::file_of;

@@ -6,7 +6,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::model::{Model, Padding, file_of, is_sharded};
+use crate::model::{Model, Padding, file_of, is_index};
 use crate::open::is_interrupted;
 use crate::output::complain;
 use crate::overwrite::{check_not_in_model, check_not_input};
@@ -187,7 +187,7 @@ impl Pack {
 
     /// The only input with all edits, which are not saved yet.
     fn editor(&self, path: &Path) -> Result<ModelEditor, Complaint> {
-        if is_sharded(path) || !path.is_file() {
+        if is_index(path) || !path.is_file() {
             return Err(Complaint::usage(
                 "--in-place needs a single file, not a sharded model or standard input",
             ));

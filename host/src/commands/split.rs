@@ -53,7 +53,7 @@ pub struct Split {
 }
 
 /// Binary units are an extension; all others follow `huggingface_hub`.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let units = [("KIB", 10), ("MIB", 20), ("GIB", 30), ("TIB", 40)];
     let upper = text.trim().to_ascii_uppercase();
     let binary = units.iter().find_map(|(unit, log)| Some((upper.strip_suffix(unit)?.trim(), 1_u64 << log)));

@@ -4,7 +4,7 @@ use crate::compare::distance::Tolerance;
 use crate::compare::pair::Likeness;
 use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
-use crate::parallel::{cores, in_order};
+use crate::parallel::{in_order, readers};
 use crate::sums::sum_of_tensor;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -119,7 +119,8 @@ fn compare_pairs<'m>(
         likeness.map(|likeness| Pair { a: *in_a, b: *in_b, likeness })
     };
     let mut pairs = Vec::new();
-    in_order(both, cores(), liken, |pair| {
+    let threads = readers(both.iter().flat_map(|(in_a, in_b)| [*in_a, *in_b]));
+    in_order(both, threads, liken, |pair| {
         pairs.push(pair?);
         Ok::<_, Complaint>(())
     })?;
@@ -160,7 +161,7 @@ where
         sum.map(|sum| ((tensor.dtype(), tensor.dims(), sum), tensor.name()))
     };
     let mut marks: HashMap<Mark<'m>, Vec<&'m str>> = HashMap::new();
-    in_order(&tensors, cores(), sum, |mark| {
+    in_order(&tensors, readers(tensors.iter().copied()), sum, |mark| {
         let (mark, name) = mark?;
         marks.entry(mark).or_default().push(name);
         Ok::<_, Complaint>(())

@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::lint::finding::{Code, Finding};
 use crate::model::Tensor;
-use crate::parallel::{cores, in_order};
+use crate::parallel::{in_order, readers};
 use crate::sums::sum_of_tensor;
 use crate::text::{grouped, human, quoted};
 use crate::work::Work;
@@ -32,7 +32,7 @@ pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
     let mut next = alike.iter();
     in_order(
         &alike,
-        cores(),
+        readers(tensors.iter().copied()),
         |&index| sum_of_tensor(&tensors[index], &work),
         |sum| {
             if let Some(&index) = next.next() {

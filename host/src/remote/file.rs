@@ -2,15 +2,12 @@
 
 use embedded_safetensors::ReadAt;
 use embedded_safetensors::io::FileLen;
-use embedded_safetensors::validate::{Progress, SortSlot, Validator};
 use safetensors_remote::RemoteFile;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The memory to sort the tensors of a header with.
-const SLOTS: usize = 256;
 /// How many open replies wait for their next read.
 const LANES: usize = 32;
 
@@ -22,7 +19,9 @@ pub struct Remote {
     known: u64,
     /// Without ranges there is only one reader, which reads in sequence.
     has_ranges: bool,
-    len: u64,
+    /// The length, if the server tells it.
+    len: Option<u64>,
+    len_by_header: u64,
     lanes: Mutex<Vec<Lane>>,
 }
 
@@ -34,8 +33,8 @@ struct Lane {
 }
 
 impl Lane {
-    /// How far a reader has to skip: nothing is better than a little, and that is better than a new request.
-    /// Bytes that were announced to another thread are not skipped.
+    /// How many bytes a reader has to skip, if it can serve this offset without a request. It may skip a few,
+    /// but none that were announced to another thread.
     fn distance(&self, offset: u64, end: u64) -> Option<u64> {
         let is_ahead = (self.next..self.end).contains(&offset);
         let skipped = is_ahead.then(|| offset - self.next)?;
@@ -48,14 +47,39 @@ pub const GAP: u64 = 64 << 10;
 
 impl Remote {
     pub fn new(file: RemoteFile) -> Self {
-        let len = file.len().unwrap_or_else(|| len_by_header(file.header()));
-        let (known, has_ranges) = (file.beginning().len() as u64, file.has_ranges());
-        Self { first: Mutex::new(file), known, has_ranges, len, lanes: Mutex::default() }
+        let (known, has_ranges, len) = (file.beginning().len() as u64, file.has_ranges(), file.len());
+        let len_by_header = len.or_else(|| file.len_by_header().ok()).unwrap_or(known);
+        Self { first: Mutex::new(file), known, has_ranges, len, len_by_header, lanes: Mutex::default() }
+    }
+
+    /// The length of the file, if the server tells it.
+    pub fn len(&self) -> Option<u64> {
+        self.len
     }
 
     /// The length of the file; by its header, if the server does not tell it.
-    pub fn len(&self) -> u64 {
-        self.len
+    pub fn len_by_header(&self) -> u64 {
+        self.len_by_header
+    }
+
+    /// Whether the file can be read at any offset. Otherwise, if it is long, only in sequence and once.
+    pub fn has_ranges(&self) -> bool {
+        self.has_ranges
+    }
+
+    /// Reads from this offset on, at most so many bytes, and returns how many there are.
+    ///
+    /// # Errors
+    /// Those of the server.
+    pub fn count(&self, from: u64, most: u64) -> io::Result<u64> {
+        let (mut file, mut buffer, mut counted) = (lock(&self.first), vec![0; 1 << 16], 0);
+        while counted < most {
+            match file.read_at(from + counted, &mut buffer)? {
+                0 => break,
+                read => counted += read as u64,
+            }
+        }
+        Ok(counted.min(most))
     }
 
     /// Reads bytes, of which those up to `end` are going to be read in order. Then one request does for all.
@@ -63,12 +87,13 @@ impl Remote {
     /// # Errors
     /// Those of the server.
     pub fn read(&self, offset: u64, buffer: &mut [u8], end: Option<u64>) -> io::Result<usize> {
-        let wanted = buffer.len().min(usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX));
+        let left = self.len.map_or(u64::MAX, |len| len.saturating_sub(offset));
+        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let buffer = buffer.get_mut(..wanted).unwrap_or_default();
         if offset < self.known || !self.has_ranges || buffer.is_empty() {
             return Ok(lock(&self.first).read_at(offset, buffer)?);
         }
-        let end = end.filter(|&end| end > offset).map_or(u64::MAX, |end| end.min(self.len));
+        let end = end.filter(|&end| end > offset).map_or(u64::MAX, |end| end.min(self.len_by_header));
         let mut lane = self.lane(offset, end);
         if lane.distance(offset, end).is_none() {
             lane.end = end;
@@ -101,14 +126,6 @@ impl Remote {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The length that a file has according to its header. Of an invalid one, that of the header.
-fn len_by_header(header: &[u8]) -> u64 {
-    let mut slots = [SortSlot::EMPTY; SLOTS];
-    let mut validator = Validator::new(None, &mut slots);
-    while let Ok(Progress::Rewind) = validator.push(&mut &*header) {}
-    validator.summary().map_or(header.len() as u64, |summary| summary.file_len())
 }
 
 /// A file that threads share, on a disk or on a server.
@@ -194,7 +211,13 @@ impl ReadAt for Reader<'_> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self.from {
             Storage::File(mut file, _) => ReadAt::read_at(&mut file, offset, buffer),
-            Storage::Remote(remote) => remote.read(offset, buffer, self.ahead.end(offset)),
+            Storage::Remote(remote) => match remote.read(offset, buffer, self.ahead.end(offset))? {
+                0 if !buffer.is_empty() && offset < remote.len_by_header => Err(io::Error::other(format!(
+                    "it ends at byte {offset}, but has {} bytes by its header",
+                    remote.len_by_header
+                ))),
+                read => Ok(read),
+            },
         }
     }
 
@@ -202,7 +225,7 @@ impl ReadAt for Reader<'_> {
         Ok(match self.from {
             Storage::File(_, u64::MAX) => FileLen::Unknown,
             Storage::File(_, len) => FileLen::Exactly(len),
-            Storage::Remote(remote) => FileLen::Exactly(remote.len()),
+            Storage::Remote(remote) => FileLen::Exactly(remote.len_by_header),
         })
     }
 }

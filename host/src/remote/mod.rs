@@ -2,12 +2,11 @@
 
 mod file;
 mod find;
-pub mod packed;
 mod settings;
 
 pub use file::{GAP, Handle, Reader, Remote};
-pub use find::{Place, is_sharded, open, open_file, place};
-pub use settings::{Settings, begin, client, is_remote};
+pub use find::{Place, index_text, is_sharded, of_file, open, open_shards, place};
+pub use settings::{Settings, begin, client, hide_in_paths, hide_in_text, is_remote, stop};
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
@@ -25,9 +24,15 @@ pub fn check_output(path: &Path) -> Result<(), Complaint> {
 }
 
 /// The sentence of an error, without its URL, which messages begin with.
+impl From<&RemoteError> for NotRead {
+    fn from(error: &RemoteError) -> Self {
+        Self::of_server(error, sentence(error))
+    }
+}
+
 impl From<RemoteError> for NotRead {
     fn from(error: RemoteError) -> Self {
-        Self::that(sentence(&error))
+        (&error).into()
     }
 }
 
@@ -43,12 +48,7 @@ fn sentence(error: &RemoteError) -> String {
     }
 }
 
-/// The sentence of an error of a read, if it is one of a server.
-pub fn sentence_of(error: &io::Error) -> Option<String> {
-    error.get_ref()?.downcast_ref::<RemoteError>().map(sentence)
-}
-
-/// Whether there is no such file.
-fn is_missing(error: &RemoteError) -> bool {
-    matches!(error.kind(), RemoteErrorKind::Status { status: 404 | 410, .. })
+/// The error of a server in an error of a read.
+pub fn of_server(error: &io::Error) -> Option<&RemoteError> {
+    error.get_ref()?.downcast_ref()
 }

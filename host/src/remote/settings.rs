@@ -1,88 +1,102 @@
-//! What one run of the program knows about servers: options, the client, and secrets in URLs.
+//! What one run of the program knows about servers: options, the client, what was found, and secrets in URLs.
 
+use super::find::Found;
+use crate::commands::size;
 use crate::failure::NotRead;
+use clap::Command;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use safetensors_remote::{Client, Location, Options};
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::num::NonZero;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Options of all commands that read from servers.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Remote models")]
 pub struct Settings {
-    /// Longest header that is read from a server [default: 25000000]
-    #[arg(long, global = true, value_name = "BYTES", hide_short_help = true)]
+    /// Longest header that is read from a server, alone or with KB, MB or MiB [default: 25MB]
+    #[arg(long, global = true, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     max_header: Option<u64>,
 
-    /// How long a server may send nothing [default: 30]
+    /// How long a server may send nothing, up to a day [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", hide_short_help = true)]
-    server_timeout: Option<NonZero<u64>>,
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    server_timeout: Option<u64>,
 }
 
 #[derive(Default)]
-struct Run {
+pub struct Run {
     settings: Settings,
+    options: Option<Options>,
     client: Option<Client>,
-    /// URLs by the text that is shown instead of them.
-    secrets: HashMap<String, String>,
+    /// URLs by the path that is shown instead of them.
+    secrets: HashMap<PathBuf, String>,
+    /// What was found for a path.
+    pub found: HashMap<PathBuf, Found>,
 }
 
-static RUN: Mutex<Option<Run>> = Mutex::new(None);
+static RUN: LazyLock<Mutex<Run>> = LazyLock::new(Mutex::default);
 
-fn run() -> MutexGuard<'static, Option<Run>> {
+pub fn run() -> MutexGuard<'static, Run> {
     RUN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Forgets an earlier run, and replaces URLs with a password or a query by text that can be shown.
-pub fn begin(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut begun = Run::default();
-    let words = words.into_iter().map(|word| begun.hide(word)).collect();
-    *run() = Some(begun);
-    super::find::forget();
-    words
+/// Forgets an earlier run.
+pub fn begin() {
+    *run() = Run::default();
+}
+
+/// Ends all requests of this run.
+pub fn stop() {
+    let client = run().client.clone();
+    client.iter().for_each(Client::stop);
 }
 
 impl Settings {
     /// Uses these options from now on.
     pub fn apply(&self) {
-        if let Some(run) = run().as_mut() {
-            run.settings = self.clone();
+        run().settings = self.clone();
+    }
+}
+
+/// Replaces each URL with a secret among the paths of a command line by one that can be shown.
+pub fn hide_in_paths(command: Command) -> Command {
+    let is_path = |arg: &clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+    let parser = || PathBufValueParser::new().map(|path| run().hide(path));
+    let command = command.mut_args(|arg| if is_path(&arg) { arg.value_parser(parser()) } else { arg });
+    command.mut_subcommands(hide_in_paths)
+}
+
+/// Replaces the URLs of these words in a text.
+pub fn hide_in_text(words: &[OsString], mut text: String) -> String {
+    for word in words.iter().filter_map(|word| word.to_str()) {
+        let Some(end) = word.find("://") else { continue };
+        let start = word[..end].rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        let url = &word[start..];
+        if Location::is_remote(url) {
+            text = text.replace(url, &Location::shown(url));
         }
     }
+    text
 }
 
 impl Run {
-    fn hide(&mut self, word: OsString) -> OsString {
-        let Some(url) = word.to_str().filter(|text| Location::is_remote(text)) else { return word };
-        let shown = without_secrets(url);
+    fn hide(&mut self, path: PathBuf) -> PathBuf {
+        let Some(url) = path.to_str().filter(|text| Location::is_remote(text)) else { return path };
+        let shown = Location::shown(url);
         if shown == url {
-            return word;
+            return path;
         }
         // Two URLs that differ only in what is hidden.
         let numbered = (2..).map(|number| format!("{shown}#{number}"));
-        let mut names = std::iter::once(shown.clone()).chain(numbered);
-        let is_free = |name: &String| self.secrets.get(name).is_none_or(|known| known == url);
-        let name = names.find(is_free).unwrap_or(shown);
+        let mut names = std::iter::once(shown.clone()).chain(numbered).map(PathBuf::from);
+        let is_free = |name: &PathBuf| self.secrets.get(name).is_none_or(|known| known == url);
+        let name = names.find(is_free).unwrap_or_default();
         self.secrets.insert(name.clone(), url.to_owned());
-        name.into()
-    }
-}
-
-/// A URL without its user name, password, query and fragment.
-fn without_secrets(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) if !scheme.eq_ignore_ascii_case("hf") => {
-            let rest = rest.split('#').next().unwrap_or(rest);
-            let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-            let host =
-                authority.rsplit_once('@').map_or(authority.to_owned(), |(_, host)| format!("…@{host}"));
-            let target = target.split_once('?').map_or(target.to_owned(), |(path, _)| format!("{path}?…"));
-            format!("{scheme}://{host}{target}")
-        }
-        _ => url.to_owned(),
+        name
     }
 }
 
@@ -96,25 +110,31 @@ pub fn is_remote(path: &Path) -> bool {
 /// # Errors
 /// It is not one.
 pub fn location(path: &Path) -> Result<Location, NotRead> {
-    let shown = path.to_string_lossy();
-    let url = run().as_ref().and_then(|run| run.secrets.get(&*shown).cloned());
-    Ok(Location::parse(&url.unwrap_or_else(|| shown.into_owned()))?)
+    let url = run().secrets.get(path).cloned();
+    Ok(Location::parse(&url.unwrap_or_else(|| path.to_string_lossy().into_owned()))?)
 }
 
 /// The options: those of the environment, and those that were given.
 pub fn options() -> Options {
-    let settings = run().as_ref().map(|run| run.settings.clone()).unwrap_or_default();
-    let mut options = Options::from_env();
-    if let Some(most) = settings.max_header {
-        options.max_header = most;
+    let mut run = run();
+    let settings = run.settings.clone();
+    run.options.get_or_insert_with(|| settings.options()).clone()
+}
+
+impl Settings {
+    fn options(&self) -> Options {
+        let mut options = Options::from_env();
+        if let Some(most) = self.max_header {
+            options.max_header = most;
+        }
+        if let Some(seconds) = self.server_timeout {
+            let limit = Duration::from_secs(seconds);
+            options.idle_timeout = limit;
+            options.connect_timeout = limit;
+            options.header_timeout = options.header_timeout.max(limit);
+        }
+        options
     }
-    if let Some(seconds) = settings.server_timeout {
-        let limit = Duration::from_secs(seconds.get());
-        options.idle_timeout = limit;
-        options.connect_timeout = limit;
-        options.header_timeout = options.header_timeout.max(limit);
-    }
-    options
 }
 
 /// The client, which is the same in a run.
@@ -122,40 +142,32 @@ pub fn options() -> Options {
 /// # Errors
 /// The certificates or the proxy in the environment cannot be used.
 pub fn client() -> Result<Client, NotRead> {
-    if let Some(client) = run().as_ref().and_then(|run| run.client.clone()) {
-        return Ok(client);
+    let options = options();
+    let mut run = run();
+    if let Some(client) = &run.client {
+        return Ok(client.clone());
     }
-    let client = Client::new(options())?;
-    if let Some(run) = run().as_mut() {
-        return Ok(run.client.get_or_insert(client).clone());
-    }
-    Ok(client)
+    Ok(run.client.insert(Client::new(options)?).clone())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Run, without_secrets};
-
-    #[test]
-    fn secrets_are_not_shown() {
-        for (url, shown) in [
-            ("https://h/a.safetensors", "https://h/a.safetensors"),
-            ("https://user:pass@h/a?key=1#x", "https://…@h/a?…"),
-            ("http://h?key=1", "http://h?…"),
-            ("http://h/a@b", "http://h/a@b"),
-            ("hf://o/n@v1/a", "hf://o/n@v1/a"),
-        ] {
-            assert_eq!(without_secrets(url), shown);
-        }
-    }
+    use super::{Run, hide_in_text};
 
     #[test]
     fn urls_that_differ_in_a_secret_have_different_names() {
         let mut run = Run::default();
-        let mut name = |url: &str| run.hide(url.into()).into_string().unwrap_or_default();
+        let mut name = |url: &str| run.hide(url.into()).to_string_lossy().into_owned();
         assert_eq!(name("http://h/a?1"), "http://h/a?…");
         assert_eq!(name("http://h/a?2"), "http://h/a?…#2");
         assert_eq!(name("http://h/a?1"), "http://h/a?…");
         assert_eq!(name("model.safetensors"), "model.safetensors");
+    }
+
+    #[test]
+    fn a_text_about_words_has_no_secrets() {
+        let words = ["check", "--output=https://h/x?key=secret", "http://a:secret@h/"].map(Into::into);
+        let text = "--output=https://h/x?key=secret, 'http://a:secret@h/'".to_owned();
+        assert_eq!(hide_in_text(&words, text), "--output=https://h/x?…, 'http://…@h/'");
     }
 }

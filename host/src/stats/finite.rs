@@ -2,7 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::model::Tensor;
-use crate::parallel::{cores, in_order};
+use crate::parallel::{in_order, readers};
 use crate::stats::scan::{PIECE, read_piece, spans};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -34,7 +34,7 @@ pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Optio
     let mut found = None;
     let outcome = in_order(
         &parts,
-        cores(),
+        readers(tensors.iter().copied()),
         |part| search(part, work),
         |part| match part {
             Err(complaint) => Err(Some(complaint)),

@@ -4,7 +4,7 @@ use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
 use crate::model::Tensor;
 use crate::number::digits;
-use crate::remote;
+use crate::remote::{self, Place};
 use crate::source::pieces;
 use crate::work::Work;
 use embedded_safetensors::{ReadAt, ReadError};
@@ -19,13 +19,24 @@ const BUFFER: u64 = 32 * 1024;
 
 /// The length and the sum of any regular file.
 pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
-    if let Some(file) = remote::is_remote(path).then(|| remote::open_file(path)) {
-        let file = file?;
-        let reader = remote::Reader::of_remote(&file).until(file.len());
-        return Ok((file.len(), sum_of(reader, 0..file.len(), work)?));
+    if remote::is_remote(path) && remote::is_sharded(path)? {
+        return Ok(sum_of_text(&remote::index_text(path)?));
+    }
+    if remote::is_remote(path)
+        && let Place::Url(url) = remote::place(path)?
+    {
+        let file = remote::open(path, &url)?;
+        let len = file.len_by_header();
+        let reader = remote::Reader::of_remote(&file).until(len);
+        return Ok((len, sum_of(reader, 0..len, work)?));
     }
     let (file, len) = open_file(path).map_err(Trouble::Read)?;
     Ok((len, sum_of(&file, 0..len, work)?))
+}
+
+/// The length and the sum of a text.
+pub fn sum_of_text(text: &[u8]) -> (u64, String) {
+    (text.len() as u64, digits(&Sha256::digest(text)))
 }
 
 /// Opens a regular file and returns its length. Other kinds of files could be endless or block.

@@ -15,6 +15,7 @@ use crate::text::quoted;
 use crate::validation::{SHORT, open_valid};
 use crate::work::Work;
 use embedded_safetensors::{header::Event, validate::Summary};
+use sha2::{Digest, Sha256};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
@@ -81,7 +82,11 @@ impl<'p> Single<'p> {
     pub fn sums(&mut self, tensors: bool, threads: NonZero<usize>, work: &Work) -> Result<Sums, Complaint> {
         let (len, start) = (self.len(), self.summary.data_start);
         let source = tensors.then_some(&mut self.source);
-        let taken = take_sums(source, &self.file, len, start, threads, work);
+        let taken = match (&self.file, source) {
+            // A server sends it once.
+            (Handle::Remote(_), Some(source)) => sums_in_one_pass(source, &self.file, len, start, work),
+            (file, source) => take_sums(source, file, len, start, threads, work),
+        };
         taken.map_err(|trouble| trouble.about(self.path))
     }
 
@@ -200,6 +205,60 @@ fn take_sums(
     Ok(Sums { file: whole.unwrap_or_default(), tensors: BufReader::new(sums) })
 }
 
+/// The sum of the complete file and those of its tensors, of which no two have a byte in common.
+fn sums_in_one_pass(
+    source: &mut Source,
+    file: &Handle,
+    len: u64,
+    data_start: u64,
+    work: &Work,
+) -> Result<Sums, Trouble> {
+    let ranges = ranges(source, data_start)?;
+    let mut order: Vec<usize> = (0..ranges.len()).collect();
+    order.sort_by_key(|&tensor| (ranges[tensor].start, ranges[tensor].end));
+    let mut sums = vec![<[u8; 32]>::from(Sha256::new().finalize()); ranges.len()];
+    let (mut whole, mut part) = (Sha256::new(), Sha256::new());
+    let mut next = order.into_iter().filter(|&tensor| !ranges[tensor].is_empty()).peekable();
+    let mut at = 0;
+    let taken = pieces(file.reader(&(0..len)), 0..len, &mut vec![0; BUFFER], |piece| {
+        whole.update(piece);
+        let end = at + piece.len() as u64;
+        while let Some(&tensor) = next.peek()
+            && ranges[tensor].start < end
+        {
+            let range = &ranges[tensor];
+            let within = |offset: u64| usize::try_from(offset.clamp(at, end) - at).unwrap_or(0);
+            part.update(&piece[within(range.start)..within(range.end)]);
+            if range.end > end {
+                break;
+            }
+            sums[tensor] = part.finalize_reset().into();
+            next.next();
+        }
+        at = end;
+        work.advance(piece.len() as u64).map_err(Trouble::Other)
+    });
+    taken?;
+    let mut stored = SpooledTempFile::new(HELD);
+    let written = stored.write_all(sums.as_flattened()).and_then(|()| stored.seek(SeekFrom::Start(0)));
+    written.map_err(|error| Trouble::Other(no_room(&error)))?;
+    Ok(Sums { file: digits(&whole.finalize()), tensors: BufReader::new(stored) })
+}
+
+/// The ranges of all tensors in the file, in header order.
+fn ranges(source: &mut Source, data_start: u64) -> Result<Vec<Range<u64>>, Trouble> {
+    let (mut ranges, mut begin) = (Vec::new(), 0);
+    visit(source, |event, _, _| {
+        match event {
+            Event::Begin(at) => begin = *at,
+            Event::End(at) => ranges.push(in_file(data_start, begin..*at).map_err(Trouble::Read)?),
+            _ => {}
+        }
+        Ok::<_, Trouble>(ControlFlow::Continue(()))
+    })?;
+    Ok(ranges)
+}
+
 /// Text that is printed only once it is complete and correct.
 pub struct Text(BufWriter<SpooledTempFile>);
 
@@ -236,12 +295,11 @@ pub fn no_room(error: &io::Error) -> Complaint {
 
 #[cfg(test)]
 mod tests {
-    use super::Single;
+    use super::{Digest, Sha256, Single};
     use crate::model::Part;
     use crate::number::digits;
     use crate::work::Work;
     use embedded_safetensors::FileModel;
-    use sha2::{Digest, Sha256};
     use std::fs;
     use std::num::NonZero;
 

@@ -12,7 +12,7 @@ struct Row(&'static str, Serve, i32, &'static str, usize);
 
 const ROWS: &[Row] = &[
     Row("404", |file, _, wire| Reply::new(file).status(404).send(wire), 2, "404 Not Found", 1),
-    Row("401", |file, _, wire| Reply::new(file).status(401).send(wire), 2, "token in HF_TOKEN", 1),
+    Row("401", |file, _, wire| Reply::new(file).status(401).send(wire), 2, "401 Unauthorized", 1),
     Row("403", |file, _, wire| Reply::new(file).status(403).send(wire), 2, "403 Forbidden", 1),
     Row(
         "429, then a part",
@@ -41,11 +41,11 @@ const ROWS: &[Row] = &[
     ),
     Row("hangs", |_, _, wire| wire.hang(), 2, "too slow: waited 1s", 5),
     Row(
-        "a web page",
-        |_, _, wire| Reply::new(&File::of("<!DOCTYPE html><p>Log in")).send(wire),
+        "without ranges, and always cut",
+        |_, _, wire| Reply::new(&File::of(super::large())).cut(50).send(wire),
         2,
-        "sent a web page",
-        1,
+        "(after 5 attempts)",
+        5,
     ),
     Row(
         "redirects",
@@ -123,6 +123,34 @@ fn every_command_reports_a_missing_file_in_one_sentence() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
+/// All commands print the same sentence about what a server does wrong.
+#[test]
+fn every_command_reports_a_bad_server_in_one_sentence() {
+    let bad: [(Serve, &str); 4] = [
+        (|file, _, wire| Reply::new(file).status(403).send(wire), "the server answers 403 Forbidden"),
+        (|file, _, wire| Reply::new(file).status(501).send(wire), "the server answers 501 Not Implemented"),
+        (
+            |file, request, wire| part(file, request).set("Content-Encoding", "gzip").send(wire),
+            "the server sent the file compressed (\"gzip\"), which was not requested",
+        ),
+        (
+            |file, request, wire| part(file, request).without("Content-Range").send(wire),
+            "the reply of the server is invalid: 206 without Content-Range",
+        ),
+    ];
+    for (serve, sentence) in bad {
+        let model = File::of(sound());
+        let (server, place) = (Server::new(move |request, wire| serve(&model, request, wire)), Place::new());
+        place.put("sound", &sound());
+        let url = server.url("/m");
+        for (args, _) in super::COMMANDS.iter().filter(|(args, _)| !args.contains(&"--json")) {
+            let args: Vec<&str> = args.iter().map(|arg| if *arg == "MODEL" { &url } else { *arg }).collect();
+            run(&place, &args, &[]).is(2, "", &format!("{url}: {sentence}\n"));
+        }
+        assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1);
+    }
+}
+
 /// The header arrives, and the connection is lost in the middle of the data.
 #[test]
 fn a_dropped_connection_leaves_nothing() {
@@ -170,7 +198,7 @@ fn the_limit_of_a_header_can_be_changed() {
     let spaces = " ".repeat(200_000);
     let server = serve([("/m", file(format!("{{{}}}{spaces}", tensor("a", 0, 2)), b"ab"))]);
     let (place, url) = (Place::new(), server.url("/m"));
-    let refused = run(&place, &["check", &url, "--max-header", "100000"], &[]);
+    let refused = run(&place, &["check", &url, "--max-header", "100KB"], &[]);
     assert_eq!(refused.code, Some(2));
     assert!(refused.err.contains("the limit is 100000; --max-header"), "{refused:?}");
     let before = server.requests().len();

@@ -1,6 +1,6 @@
 //! Models of the Hub and its cache, models in several files, and secrets.
 
-use super::{Place, file, ranges, run, serve, sound, tensor};
+use super::{Place, file, run, serve, sound, tensor};
 use std::fs;
 
 const MODEL: &str = "/o/n/resolve/main/model.safetensors";
@@ -28,8 +28,10 @@ fn a_model_of_the_hub_is_found_by_its_name() {
     let tried = "model.safetensors, model.safetensors.index.json, adapter_model.safetensors";
     let missing = run(&place, &["check", "hf://o/x"], &hub);
     missing.is(2, "", &format!("hf://o/x: no model here: tried {tried}\n"));
-    let wrong = run(&place, &["check", "hf://o"], &[]);
-    assert!(wrong.code == Some(2), "{wrong:?}");
+    let without_owner = run(&place, &["check", "hf://o"], &hub);
+    without_owner.is(2, "", &format!("hf://o: no model here: tried {tried}\n"));
+    let wrong = run(&place, &["check", "hf://o/../x"], &hub);
+    assert!(wrong.code == Some(2) && wrong.err.contains("write hf://owner/name"), "{wrong:?}");
 }
 
 #[test]
@@ -85,19 +87,113 @@ fn invalid_shards_are_reported() {
     let missing = serve([("/m.safetensors.index.json", index()), ("/s1.safetensors", one.clone())]);
     let url = missing.url("/m.safetensors.index.json");
     let run_missing = run(&place, &["check", &url], &[]);
-    let sentence = "error[shards]: the index names \"s2.safetensors\", which does not exist";
-    assert_eq!(run_missing.code, Some(1), "{run_missing:?}");
-    assert!(
-        run_missing.out.contains(sentence) || run_missing.out.contains("does not exist"),
-        "{run_missing:?}"
-    );
+    let sentence = format!("{url}: shard \"s2.safetensors\", which has 1 of the tensors, is missing\n");
+    run_missing.is(1, &sentence, "");
     let torn = serve([
         ("/m.safetensors.index.json", index()),
         ("/s1.safetensors", one),
         ("/s2.safetensors", other[..other.len() - 1].to_vec()),
     ]);
-    let found = run(&place, &["check", &torn.url("/m.safetensors.index.json")], &[]);
-    assert!(found.code == Some(1) && found.out.contains("/s2.safetensors: error["), "{found:?}");
+    for path in ["/m.safetensors.index.json", "/m.safetensors.index.json?signature=secret"] {
+        let found = run(&place, &["check", &torn.url(path)], &[]);
+        let begins = format!("{}: error[data.short]", torn.url("/s2.safetensors"));
+        assert!(found.code == Some(1) && found.out.starts_with(&begins), "{found:?}");
+    }
+    let busy = super::Server::new(move |request, wire| match request.path.as_str() {
+        "/m.safetensors.index.json" => super::part(&super::File::of(index()), request).send(wire),
+        _ => super::Reply::new(&super::File::of("")).status(403).send(wire),
+    });
+    let url = busy.url("/m.safetensors.index.json");
+    let found = run(&place, &["check", &url], &[]);
+    let sentence = format!("{url}: {}: the server answers 403 Forbidden\n", busy.url("/s1.safetensors"));
+    found.is(2, "", &sentence);
+}
+
+/// The same verdict on an index and its shards, in the same words.
+#[test]
+fn an_index_has_the_verdict_of_a_local_one() {
+    let [one, other] = shards();
+    let b_twice = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde");
+    let index = |text: &str| text.as_bytes().to_vec();
+    let both = r#"{"a":"s1.safetensors","b":"s2.safetensors"}"#;
+    for (index, shards) in [
+        (index(&format!(r#"{{"metadata":{{"total_size":6}},"weight_map":{both}}}"#)), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"s1.safetensors","c":"s2.safetensors"}}"#), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"s1.safetensors","b":"S2.safetensors"}}"#), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"s2.safetensors","b":"s1.safetensors"}}"#), [&one, &other]),
+        (
+            index(r#"{"weight_map":{"a":"s1.safetensors","b":"s2.safetensors","c":"s2.safetensors"}}"#),
+            [&one, &other],
+        ),
+        (index(&format!(r#"{{"weight_map":{both}}}"#)), [&b_twice, &other]),
+        (
+            index(&format!(r#"{{"weight_map":{both}}}"#)),
+            [&one, &b"GGUF and more, as llama.cpp reads it".to_vec()],
+        ),
+        (index(&format!(r#"{{"weight_map":{both}}}"#)), [&one, &b"<html>".to_vec()]),
+        (index("{"), [&one, &other]),
+        (index(r#"{"weight_map":{"a":"../s1.safetensors"}}"#), [&one, &other]),
+    ] {
+        let names = ["m.safetensors.index.json", "s1.safetensors", "s2.safetensors"];
+        let files = names.into_iter().zip([&index, shards[0], shards[1]]);
+        let (place, paths) = (Place::new(), names.map(|name| format!("/{name}")));
+        for (name, bytes) in files.clone() {
+            place.put(name, bytes);
+        }
+        let server = serve(paths.iter().map(String::as_str).zip(files.map(|(_, bytes)| bytes.clone())));
+        for command in ["check", "inspect", "hash"] {
+            let (local, remote) =
+                (place.run([command, names[0]]), run(&place, &[command, &server.url(&paths[0])], &[]));
+            let named = |text: &str| text.replace(&server.url("/"), "");
+            assert_eq!((local.code, &local.out), (remote.code, &named(&remote.out)), "{command} {local:?}");
+            assert_eq!(local.err, named(&remote.err), "{command}");
+        }
+    }
+}
+
+#[test]
+fn commands_for_one_file_and_for_several() {
+    let [one, other] = shards();
+    let index = br#"{"weight_map":{"a":"s 1.safetensors","b":"s2.safetensors"}}"#.to_vec();
+    let files = [
+        ("/m.safetensors.index.json", index),
+        ("/s%201.safetensors", one),
+        ("/s2.safetensors", other),
+        ("/model-00001-of-00002.safetensors", sound()),
+    ];
+    let (server, place) = (serve(files), Place::new());
+    let url = server.url("/m.safetensors.index.json?signature=x");
+    let made = run(&place, &["checkpoint", "ck", &url], &[]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for name in ["m.safetensors.index.json", "s 1.safetensors", "s2.safetensors", "SHA256SUMS"] {
+        assert!(place.path("ck").join(name).is_file(), "{name}");
+    }
+    let object: serde_json::Value =
+        serde_json::from_str(&run(&place, &["inspect", "--json", &url], &[]).out).expect("JSON");
+    assert_eq!(object["shards"][0]["file"], "s 1.safetensors");
+    let decoded = run(&place, &["decode", &url], &[]);
+    let shown = server.url("/m.safetensors.index.json?…");
+    decoded.is(2, "", &format!("{shown}: has several files; give one of them\n"));
+    let part = server.url("/model-00001-of-00002.safetensors");
+    let sentence = "is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\"";
+    run(&place, &["convert", &part, "x.safetensors"], &[]).is(2, "", &format!("{part}: {sentence}\n"));
+}
+
+#[test]
+fn what_is_no_location_is_said() {
+    let place = Place::new();
+    let form = "write hf://owner/name, hf://owner/name@revision or hf://owner/name/path";
+    for (path, reason) in [
+        ("s3://bucket/m.safetensors", "only http, https and hf are supported"),
+        ("file:///m.safetensors", "only http, https and hf are supported"),
+        ("hf:/o/n", form),
+        ("https://huggingface.co/o/n", "it is a page of the Hub; write hf://owner/name"),
+    ] {
+        let sentence = format!("{path}: not a location of a model: {reason}\n");
+        run(&place, &["check", path], &[]).is(2, "", &sentence);
+    }
+    let wrong = run(&place, &["check", "hf://o/n"], &[("HF_ENDPOINT", "hub")]);
+    assert!(wrong.err.contains("HF_ENDPOINT is not a URL"), "{wrong:?}");
 }
 
 #[test]
@@ -118,28 +214,36 @@ fn secrets_are_sent_only_to_the_hub_and_never_printed() {
     assert_eq!((last.path.as_str(), last.header("authorization")), ("/m?signature=secret", None));
     texts.push(run(&place, &["check", "http://user:secret@localhost/m"], &[]));
     texts.push(run(&place, &["check", &server.url("/none?signature=secret")], &[]));
+    // Also where it is not a path, or not alone.
+    let output = format!("--output={signed}");
+    texts.push(run(&place, &["slice", &server.url("/m"), "a=", &output], &[]));
+    texts.push(run(&place, &["check", "--no-such-option", &signed], &[]));
+    texts.push(run(&place, &["check", "--json", &output, &signed], &[]));
+    texts.push(run(&place, &["check", &signed, "--max-header", &signed], &[]));
+    texts.push(run(&place, &["check", "https://u:secret@secret@localhost/m"], &[]));
     for text in texts {
         assert!(!format!("{text:?}").contains("secret"), "{text:?}");
     }
-    assert!(!ranges(&server).is_empty());
+    // What is not a path is what was written.
+    let name = run(&place, &["cat", &server.url("/m"), "http://h/a?b"], &[]);
+    assert!(name.err.contains("no tensor \"http://h/a?b\""), "{name:?}");
 }
 
 #[test]
-fn packed_parameters_are_counted_as_the_configuration_says() {
-    let header = concat!(
-        r#"{"l.qweight":{"dtype":"I32","shape":[2,50],"data_offsets":[0,400]},"#,
-        r#""l.scales":{"dtype":"F16","shape":[1,50],"data_offsets":[400,500]}}"#
-    );
-    let config = br#"{"quantization_config":{"quant_method":"gptq","bits":4}}"#.to_vec();
-    let server = serve([("/m", file(header, &[0; 500])), ("/config.json", config)]);
-    let (place, url) = (Place::new(), server.url("/m"));
-    let text = run(&place, &["inspect", &url], &[]).out;
-    assert!(text.contains("  parameters: 150: I32 100, F16 50\n"), "{text}");
-    assert!(text.contains("  unpacked parameters: 800: I32 800\n"), "{text}");
-    assert_eq!(server.requests().len(), 2);
-    let json = run(&place, &["inspect", "--json", &url], &[]).out;
-    let object: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(object["unpacked"], serde_json::json!({"parameters": 800, "dtypes": {"I32": 800}}));
-    let view = run(&place, &["inspect", "--json", "--sort", "name", &url], &[]).out;
-    assert!(view.contains(r#""unpacked":{"parameters":800"#), "{view}");
+fn the_index_of_a_model_is_read_once() {
+    let [one, other] = shards();
+    let paths = ["/o/n/resolve/main/s1.safetensors", "/o/n/resolve/main/s2.safetensors"];
+    let server = serve([(INDEX, index()), (paths[0], one.clone()), (paths[1], other.clone())]);
+    let (place, endpoint) = (Place::new(), server.url(""));
+    let hub = [("HF_ENDPOINT", endpoint.as_str())];
+    place.put("m.safetensors.index.json", &index()).put("s1.safetensors", &one).put("s2.safetensors", &other);
+    let local = place.run(["hash", "m.safetensors.index.json"]).out;
+    let sum = |out: &str| out.lines().map(|line| line[..64].to_owned()).collect::<Vec<_>>();
+    for (model, requests) in [("hf://o/n", 4), (&server.url(INDEX), 3)] {
+        let before = server.requests().len();
+        let run = run(&place, &["hash", model], &hub);
+        assert_eq!((run.code, sum(&run.out)), (Some(0), sum(&local)), "{run:?}");
+        // The Hub has no model in one file.
+        assert_eq!(server.requests().len() - before, requests, "{model}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::error::ShardErrorKind;
 use super::index::ShardIndex;
-use embedded_safetensors::FileModel;
+use embedded_safetensors::index::OwnedIndex;
 use std::collections::HashMap;
 
 /// Compares the index with its shards, which are in its order.
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 /// # Errors
 /// The first mismatch: a tensor in two shards, then extra or misplaced tensors, then missing tensors, then
 /// the size.
-pub(super) fn compare(index: &ShardIndex, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
+pub(super) fn compare(index: &ShardIndex, shards: &[&OwnedIndex]) -> Result<(), ShardErrorKind> {
     let comparison = Comparison { names: index.shards().collect(), index, found: find(index, shards)? };
     comparison.check_found_tensors(shards)?;
     comparison.check_missing_tensors()?;
-    let found = shards.iter().map(|shard| shard.index().summary().data_len).fold(0, u64::saturating_add);
+    let found = shards.iter().map(|shard| shard.summary().data_len).fold(0, u64::saturating_add);
     match index.total_size() {
         Some(said) if said != found => Err(ShardErrorKind::TotalSize { said, found }),
         _ => Ok(()),
@@ -32,7 +32,10 @@ struct Comparison<'i> {
 ///
 /// # Errors
 /// [`ShardErrorKind::TensorTwice`].
-fn find<'i>(index: &ShardIndex, shards: &'i [FileModel]) -> Result<HashMap<&'i str, usize>, ShardErrorKind> {
+fn find<'i>(
+    index: &ShardIndex,
+    shards: &[&'i OwnedIndex],
+) -> Result<HashMap<&'i str, usize>, ShardErrorKind> {
     let mut found = HashMap::with_capacity(index.len());
     for (number, shard) in shards.iter().enumerate() {
         for tensor in shard.tensors() {
@@ -59,7 +62,7 @@ impl Comparison<'_> {
     ///
     /// # Errors
     /// [`ShardErrorKind::ExtraTensor`], [`ShardErrorKind::WrongShard`].
-    fn check_found_tensors(&self, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
+    fn check_found_tensors(&self, shards: &[&OwnedIndex]) -> Result<(), ShardErrorKind> {
         let tensors = shards.iter().enumerate();
         let tensors: Vec<(usize, &str)> = tensors
             .flat_map(|(number, shard)| shard.tensors().map(move |tensor| (number, tensor.name())))

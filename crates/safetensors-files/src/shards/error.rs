@@ -154,7 +154,8 @@ impl ShardError {
         &self.kind
     }
 
-    pub(super) fn into_kind(self) -> ShardErrorKind {
+    /// Returns the reason without the path.
+    pub fn into_kind(self) -> ShardErrorKind {
         self.kind
     }
 }

@@ -1,5 +1,6 @@
 //! The index of a model in several files.
 
+use super::compare::compare;
 use super::error::{ShardError, ShardErrorKind};
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::Exceeded;
@@ -9,6 +10,7 @@ use crate::disk::Disk;
 use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use core::fmt;
+use embedded_safetensors::index::OwnedIndex;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -89,6 +91,23 @@ impl ShardIndex {
     pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = Path::new("index");
         read::read(reader, path, limits).map_err(|kind| kind.of(path))
+    }
+
+    /// Checks that the index matches its shards, which are in its order, and that `total_size`, if present, is
+    /// the length of the tensors.
+    ///
+    /// # Errors
+    /// The first mismatch: [`ShardErrorKind::TensorTwice`], then [`ShardErrorKind::ExtraTensor`] and
+    /// [`ShardErrorKind::WrongShard`], then [`ShardErrorKind::MissingTensor`], then
+    /// [`ShardErrorKind::TotalSize`].
+    pub fn check(&self, shards: &[&OwnedIndex]) -> Result<(), ShardErrorKind> {
+        compare(self, shards)
+    }
+
+    /// Returns the error of a shard that does not exist.
+    pub fn missing(&self, shard: &str) -> ShardErrorKind {
+        let tensors = self.tensors().filter(|(_, found)| *found == shard).count();
+        ShardErrorKind::MissingShard { shard: shard.into(), tensors }
     }
 
     /// Adds a tensor that is in this shard.

@@ -1,6 +1,5 @@
 //! Reads a model in several files as one.
 
-use super::compare::compare;
 use super::error::{ShardError, ShardErrorKind};
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
@@ -8,6 +7,7 @@ use crate::error::EditErrorKind;
 use core::fmt;
 use embedded_safetensors::Error;
 use embedded_safetensors::file::{FileError, FileErrorKind, FileModel, FileTensor};
+use embedded_safetensors::index::OwnedIndex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -74,7 +74,8 @@ impl ShardedModel {
         let path = find_index(given).map_err(|kind| kind.of(given))?;
         let index = ShardIndex::open(&path, limits)?;
         let shards = open_shards(&index, &path).map_err(|kind| kind.of(&path))?;
-        compare(&index, &shards).map_err(|kind| kind.of(&path))?;
+        let headers: Vec<&OwnedIndex> = shards.iter().map(FileModel::index).collect();
+        index.check(&headers).map_err(|kind| kind.of(&path))?;
         let metadata = metadata_of(&shards);
         Ok(Self { path, index, shards, metadata })
     }
@@ -198,10 +199,7 @@ fn is_open_file_limit(kind: &EditErrorKind) -> bool {
 
 fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardErrorKind> {
     FileModel::open(path).map_err(|error| match error.kind() {
-        FileErrorKind::System { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-            let tensors = index.tensors().filter(|(_, shard)| *shard == name).count();
-            ShardErrorKind::MissingShard { shard: name.into(), tensors }
-        }
+        FileErrorKind::System { error, .. } if error.kind() == io::ErrorKind::NotFound => index.missing(name),
         _ => ShardErrorKind::File(error.into()),
     })
 }

@@ -1,10 +1,10 @@
 //! What to ask, what a reply means, and what to do next: without any I/O, for both transports.
 //!
-//! A [`Journey`](journey::Journey) is one question. The transport sends its request, tells it the head of the
-//! reply or that none came, and does what the [`Step`](journey::Step) says: read the body, send the next
+//! A [`Fetch`](fetch::Fetch) is one question. The transport sends its request, tells it the head of the
+//! reply or that none came, and does what the [`Step`](fetch::Step) says: read the body, send the next
 //! request, wait, or fail.
 
-pub(crate) mod journey;
+pub(crate) mod fetch;
 pub(crate) mod reply;
 #[cfg(test)]
 mod tests;

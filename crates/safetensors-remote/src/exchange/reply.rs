@@ -15,9 +15,9 @@ pub(crate) struct Reply {
     pub(crate) has_range: bool,
 }
 
-/// How a reply is judged.
+/// What a reply means.
 #[derive(Debug)]
-pub(crate) enum Judgement {
+pub(crate) enum Meaning {
     Body(Reply),
     /// The file is elsewhere.
     Moved(String),
@@ -28,31 +28,32 @@ pub(crate) enum Judgement {
     Fail(RemoteErrorKind),
 }
 
-/// Judges a reply to a request for these bytes, or for all. `known` is the version of earlier replies.
-pub(crate) fn judge(head: &Head, asked: Option<Span>, known: Option<&Version>) -> Judgement {
+/// Returns what a reply to a request for these bytes, or for all, means. `known` is the version of earlier
+/// replies.
+pub(crate) fn meaning_of(head: &Head, asked: Option<Span>, known: Option<&Version>) -> Meaning {
     let outcome = match (head.status, asked) {
         (301 | 302 | 303 | 307 | 308, _) => return moved(head),
-        (429 | 500 | 502 | 503 | 504, _) => return Judgement::Busy(head.status, retry_after(head)),
+        (429 | 500 | 502 | 503 | 504, _) => return Meaning::Busy(head.status, retry_after(head)),
         (200, _) => whole(head),
         (206, Some(span)) => part(head, span),
         (206, None) => Err(invalid("206 to a request without a range")),
         (416, Some(span)) => match empty(head, span) {
             Some(reply) => Ok(reply),
-            None => return Judgement::Status(416),
+            None => return Meaning::Status(416),
         },
-        (status, _) => return Judgement::Status(status),
+        (status, _) => return Meaning::Status(status),
     };
     let checked = outcome.and_then(|reply| match known {
         Some(known) => known.check(&reply.version).map(|()| reply),
         None => Ok(reply),
     });
-    checked.map_or_else(Judgement::Fail, Judgement::Body)
+    checked.map_or_else(Meaning::Fail, Meaning::Body)
 }
 
-fn moved(head: &Head) -> Judgement {
+fn moved(head: &Head) -> Meaning {
     match head.get("location") {
-        Some(location) if !location.is_empty() => Judgement::Moved(location.to_owned()),
-        _ => Judgement::Fail(RemoteErrorKind::Redirect { reason: "it has no Location" }),
+        Some(location) if !location.is_empty() => Meaning::Moved(location.to_owned()),
+        _ => Meaning::Fail(RemoteErrorKind::Redirect { reason: "it has no Location" }),
     }
 }
 
@@ -78,8 +79,9 @@ fn part(head: &Head, span: Span) -> Result<Reply, RemoteErrorKind> {
     let wrong = || RemoteErrorKind::WrongRange { requested: (span.first, span.last), found: text.to_owned() };
     let (found, total) = parse_content_range(text).ok_or_else(wrong)?;
     let total = total.ok_or(RemoteErrorKind::NoLength)?;
+    // A server may send fewer bytes; the rest is requested then.
     let last = span.last.min(total.saturating_sub(1));
-    if found != (Span { first: span.first, last }) || last < span.first {
+    if found.first != span.first || found.last > last {
         return Err(wrong());
     }
     let len = found.end() - found.first;

@@ -1,14 +1,14 @@
 //! Decisions that no test with a server can reach: those about https, and about time.
 
-use super::journey::{Journey, Route, Step};
-use super::reply::{Judgement, judge};
+use super::fetch::{Deadline, Fetch, HEADER, Route, Step};
+use super::reply::{Meaning, meaning_of};
 use super::{Head, Span, Version};
 use crate::error::RemoteErrorKind;
 use crate::hub::{Hub, Token};
 use crate::options::Options;
 use crate::url::Url;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn head(status: u16, headers: &[(&str, &str)]) -> Head {
     let pair = |(name, value): &(&str, &str)| {
@@ -22,12 +22,12 @@ fn options() -> Options {
     Options { hub, ..Options::new() }
 }
 
-fn journey<'a>(options: &'a Options, url: &str) -> Journey<'a> {
-    Journey::new(options, Route::new(Url::parse(url).unwrap()), Some(Span::between(0, 100)), None)
+fn fetch<'a>(options: &'a Options, url: &str) -> Fetch<'a> {
+    Fetch::new(options, Route::new(Url::parse(url).unwrap()), Some(Span::between(0, 100)), None)
 }
 
-fn has_token(journey: &Journey<'_>) -> bool {
-    journey.request().headers.iter().any(|(name, _)| *name == "authorization")
+fn has_token(fetch: &Fetch<'_>) -> bool {
+    fetch.request().headers.iter().any(|(name, _)| *name == "authorization")
 }
 
 const FILE: &str = "https://huggingface.co/o/n/resolve/main/model.safetensors";
@@ -36,8 +36,8 @@ const FILE: &str = "https://huggingface.co/o/n/resolve/main/model.safetensors";
 fn a_redirect_from_https_to_http_is_not_followed() {
     let options = options();
     for to in ["http://huggingface.co/a", "http://cdn.example/a"] {
-        let mut journey = journey(&options, FILE);
-        match journey.reply(&head(302, &[("location", to)])) {
+        let mut fetch = fetch(&options, FILE);
+        match fetch.reply(&head(302, &[("location", to)])) {
             Step::Fail(error) => {
                 assert_eq!(
                     error.to_string(),
@@ -60,47 +60,59 @@ fn the_token_stays_with_scheme_host_and_port() {
         ("https://cdn.huggingface.co/file", false),
         ("https://huggingface.co.example/file", false),
     ] {
-        let mut journey = journey(&options, FILE);
-        assert!(has_token(&journey));
-        assert!(matches!(journey.reply(&head(302, &[("location", to)])), Step::Send), "{to}");
-        assert_eq!(has_token(&journey), expected, "{to}");
+        let mut fetch = fetch(&options, FILE);
+        assert!(has_token(&fetch));
+        assert!(matches!(fetch.reply(&head(302, &[("location", to)])), Step::Send), "{to}");
+        assert_eq!(has_token(&fetch), expected, "{to}");
     }
-    assert!(!has_token(&journey(&options, "http://huggingface.co/file")), "without TLS");
+    assert!(!has_token(&fetch(&options, "http://huggingface.co/file")), "without TLS");
 }
 
 #[test]
 fn delays_double_up_to_a_limit() {
     let options = Options { retries: 9, ..options() };
-    let mut journey = journey(&options, FILE);
-    let mut delay = || match journey.reply(&head(503, &[])) {
+    let mut fetch = fetch(&options, FILE);
+    let mut delay = || match fetch.reply(&head(503, &[])) {
         Step::Wait(delay) => delay.as_millis(),
         step => panic!("{step:?}"),
     };
     let delays: Vec<_> = std::iter::repeat_with(&mut delay).take(9).collect();
     assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
-    assert!(matches!(journey.reply(&head(503, &[])), Step::Fail(_)));
+    assert!(matches!(fetch.reply(&head(503, &[])), Step::Fail(_)));
 }
 
 #[test]
 fn what_a_server_asks_to_wait_is_waited() {
     let options = options();
     for (value, expected) in [("7", 7000), ("0", 0), ("30", 30_000), ("soon", 500), ("-1", 500)] {
-        match journey(&options, FILE).reply(&head(429, &[("retry-after", value)])) {
+        match fetch(&options, FILE).reply(&head(429, &[("retry-after", value)])) {
             Step::Wait(delay) => assert_eq!(delay.as_millis(), expected, "{value}"),
             step => panic!("{step:?}"),
         }
     }
-    let step = journey(&options, FILE).reply(&head(429, &[("retry-after", "31")]));
+    let step = fetch(&options, FILE).reply(&head(429, &[("retry-after", "31")]));
     assert!(matches!(step, Step::Fail(_)));
 }
 
 #[test]
 fn no_wait_is_longer_than_the_time_that_is_left() {
     let options = options();
-    let soon = Instant::now() + Duration::from_millis(400);
-    let mut journey = journey(&options, FILE).after(0, Some(soon));
-    assert!(journey.limit() <= Duration::from_millis(400));
-    assert!(matches!(journey.reply(&head(503, &[])), Step::Fail(_)), "500 ms are too long");
+    let soon = Deadline::after(Duration::from_millis(400), HEADER);
+    let mut fetch = fetch(&options, FILE).after(0, soon);
+    assert!(fetch.limit() <= Duration::from_millis(400));
+    assert!(matches!(fetch.reply(&head(503, &[])), Step::Fail(_)), "500 ms are too long");
+}
+
+/// No limit makes a clock overflow, or is shorter than what a socket takes.
+#[test]
+fn any_limit_is_a_wait() {
+    for (idle, left) in [(0, 0), (0, 7), (7, 0), (u64::MAX, 7), (u64::MAX, u64::MAX)] {
+        let options = Options { idle_timeout: Duration::from_secs(idle), ..options() };
+        let deadline = Deadline::after(Duration::from_secs(left), HEADER);
+        assert_eq!(deadline.is_none(), left == u64::MAX);
+        let limit = fetch(&options, FILE).after(0, deadline).limit();
+        assert!(limit >= Duration::from_millis(1) && limit.as_secs() < 1 << 32, "{idle} {left}: {limit:?}");
+    }
 }
 
 #[test]
@@ -120,30 +132,33 @@ fn only_strong_validators_are_conditions() {
 #[test]
 fn content_ranges_are_strict() {
     let asked = Some(Span::between(10, 20));
-    let judged = |range: &str| judge(&head(206, &[("content-range", range)]), asked, None);
-    for right in ["bytes 10-19/100", "Bytes 10-19/20", "bytes  10-19/100", "bytes 10 - 19 / 100"] {
-        assert!(matches!(judged(right), Judgement::Body(_)), "{right}");
+    let meaning = |range: &str| meaning_of(&head(206, &[("content-range", range)]), asked, None);
+    for right in
+        ["bytes 10-19/100", "Bytes 10-19/20", "bytes 10-18/100", "bytes  10-19/100", "bytes 10 - 19 / 100"]
+    {
+        assert!(matches!(meaning(right), Meaning::Body(_)), "{right}");
     }
     for wrong in [
         "bytes=10-19/100",
         "bytes 10-19",
         "bytes 10-19/",
         "bytes 10-19/19",
-        "bytes 10-18/100",
+        "bytes 10-20/100",
+        "bytes 9-19/100",
         "bytes +10-19/100",
         "bytes 19-10/100",
         "bytes 10-18446744073709551616/100",
         "bytes */100",
         "",
     ] {
-        let is_wrong = matches!(judged(wrong), Judgement::Fail(RemoteErrorKind::WrongRange { .. }));
+        let is_wrong = matches!(meaning(wrong), Meaning::Fail(RemoteErrorKind::WrongRange { .. }));
         assert!(is_wrong, "{wrong}");
     }
 }
 
 /// Nothing that a server can send makes the decisions panic.
 #[test]
-fn random_heads_are_judged() {
+fn random_heads_have_a_meaning() {
     let values =
         ["", "bytes 0-99/100", "bytes 0-18446744073709551615/*", "18446744073709551615", "gzip", "\u{a0}"];
     let names = ["content-range", "content-length", "content-encoding", "content-type", "etag", "location"];
@@ -152,8 +167,8 @@ fn random_heads_are_judged() {
         for first in 0..values.len() * names.len() {
             for second in 0..values.len() * names.len() {
                 let pair = |at: usize| (names[at % names.len()], values[at / names.len()]);
-                let mut journey = journey(&options, FILE);
-                let step = journey.reply(&head(status, &[pair(first), pair(second)]));
+                let mut fetch = fetch(&options, FILE);
+                let step = fetch.reply(&head(status, &[pair(first), pair(second)]));
                 assert!(!format!("{step:?}").contains("hf_secret"));
             }
         }

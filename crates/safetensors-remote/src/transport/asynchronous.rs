@@ -2,12 +2,12 @@
 
 use super::{CONNECTION, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
 use crate::error::RemoteErrorKind;
+use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
 use crate::options::Options;
 use crate::url::Url;
 use reqwest::{Certificate, Client, Proxy, Response, redirect};
 use std::error::Error;
-use std::io;
 use std::time::Duration;
 
 pub(crate) struct Transport {
@@ -38,8 +38,8 @@ impl Transport {
             .no_proxy()
             .proxy(Proxy::custom(proxy_for))
             .http1_only()
-            .connect_timeout(options.connect_timeout)
-            .read_timeout(options.idle_timeout)
+            .connect_timeout(bounded(options.connect_timeout))
+            .read_timeout(bounded(options.idle_timeout))
             .pool_max_idle_per_host(options.parallel.max(1));
         if let Some(pem) = ca_file(options)? {
             let roots = Certificate::from_pem_bundle(&pem).map_err(|_| bad_certificates(options))?;
@@ -66,9 +66,15 @@ impl Transport {
         let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
         let sent = tokio::time::timeout(limit, get.send()).await;
         let sent = sent.map_err(|_| timeout(REPLY, options.idle_timeout))?;
-        let response = sent.map_err(|error| limits.failure(&error))?;
+        let response = sent.map_err(|error| limits.failure(error))?;
         let head = Head { status: response.status().as_u16(), headers: response.headers().clone() };
         Ok((head, Body { response, limits }))
+    }
+
+    /// Waits between two requests.
+    pub(crate) async fn wait(&self, delay: Duration) -> Result<(), Failure> {
+        tokio::time::sleep(delay).await;
+        Ok(())
     }
 }
 
@@ -78,7 +84,7 @@ impl Body {
     pub(crate) async fn next(&mut self, piece: &mut Vec<u8>) -> Result<usize, Failure> {
         loop {
             let chunk = self.response.chunk().await;
-            match chunk.map_err(|error| self.limits.failure(&error))? {
+            match chunk.map_err(|error| self.limits.failure(error))? {
                 Some(chunk) if chunk.is_empty() => {}
                 chunk => {
                     piece.clear();
@@ -88,46 +94,38 @@ impl Body {
             }
         }
     }
-}
 
-pub(crate) async fn sleep(delay: Duration) {
-    tokio::time::sleep(delay).await;
+    /// Returns how many bytes follow where none should: at least, and as far as they come in time.
+    pub(crate) async fn surplus(mut self, limit: Duration) -> usize {
+        let mut piece = Vec::new();
+        let next = tokio::time::timeout(limit, self.next(&mut piece));
+        next.await.map_or(0, |outcome| outcome.unwrap_or(0))
+    }
 }
 
 impl Limits {
-    fn failure(self, error: &reqwest::Error) -> Failure {
+    fn failure(self, error: reqwest::Error) -> Failure {
+        // The URL may have a secret.
+        let error = error.without_url();
         if error.is_timeout() {
             let is_connect = error.is_connect();
             return if is_connect { timeout(CONNECTION, self.connect) } else { timeout(REPLY, self.idle) };
         }
-        let reason = innermost(error);
-        if error.is_connect() {
-            return network(reason, false);
-        }
-        match hyper_fault(error) {
-            Some(Fault::Parse) => unreadable(reason),
-            _ => network(reason, true),
+        let reason = innermost(&error);
+        match () {
+            () if error.is_connect() => network(reason, false),
+            () if is_no_http(&error) => unreadable(reason),
+            () => network(reason, true),
         }
     }
 }
 
-/// What `hyper` says of its error. It has no public type for the fault of a head that cannot be parsed, but
-/// its messages name it.
-enum Fault {
-    Parse,
-}
-
-fn hyper_fault(error: &reqwest::Error) -> Option<Fault> {
-    let is_of_system = |error: &(dyn Error + 'static)| error.is::<io::Error>();
-    let mut source = error.source();
-    let mut is_parse = false;
-    while let Some(error) = source {
-        let text = error.to_string();
-        is_parse |= text.contains("invalid HTTP") || text.contains("message head is too large");
-        is_parse &= !is_of_system(error);
-        source = error.source();
+/// Whether the head of the reply cannot be parsed.
+fn is_no_http(error: &(dyn Error + 'static)) -> bool {
+    match error.downcast_ref::<hyper::Error>() {
+        Some(error) => error.is_parse(),
+        None => error.source().is_some_and(is_no_http),
     }
-    is_parse.then_some(Fault::Parse)
 }
 
 /// The message of the first cause.

@@ -2,22 +2,34 @@
 
 use super::{CONNECTION, PIECE, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
 use crate::error::RemoteErrorKind;
+use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
 use crate::options::Options;
 use std::io::{self, Read};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body as UreqBody, BodyReader, Error, Proxy, Timeout};
 
 pub(crate) struct Transport {
     agent: Agent,
+    stop: Arc<Stop>,
+}
+
+/// Whether the client has been stopped.
+#[derive(Default)]
+struct Stop {
+    is_set: Mutex<bool>,
+    changed: Condvar,
 }
 
 /// The body of a reply.
 pub(crate) struct Body {
     reader: BodyReader<'static>,
     limits: Limits,
+    stop: Arc<Stop>,
+    /// Whether only the server tells where it ends.
+    is_open: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -47,14 +59,14 @@ impl Transport {
             .max_redirects_will_error(false)
             .proxy(None)
             .tls_config(tls.build())
-            .timeout_connect(Some(options.connect_timeout))
-            .timeout_per_read(Some(options.idle_timeout))
-            .timeout_per_write(Some(options.idle_timeout))
+            .timeout_connect(Some(bounded(options.connect_timeout)))
+            .timeout_per_read(Some(bounded(options.idle_timeout)))
+            .timeout_per_write(Some(bounded(options.idle_timeout)))
             // Not more than the longest head: after an interim reply, what follows it counts as its head.
             .input_buffer_size(PIECE)
             .max_idle_connections_per_host(options.parallel.max(1))
             .build();
-        Ok(Self { agent: config.new_agent() })
+        Ok(Self { agent: config.new_agent(), stop: Arc::default() })
     }
 
     /// Sends a request, and waits for the head of the reply for at most this long.
@@ -64,6 +76,7 @@ impl Transport {
         options: &Options,
         limit: Duration,
     ) -> Result<(Head, Body), Failure> {
+        self.stop.check()?;
         let limits = Limits { connect: options.connect_timeout, idle: options.idle_timeout };
         let proxy = match options.proxies.proxy_for(&request.url).map(Proxy::new) {
             None => None,
@@ -73,10 +86,37 @@ impl Transport {
         let get = self.agent.get(request.url.as_text());
         let get = request.headers.iter().fold(get, |get, (name, value)| get.header(*name, value));
         let get = get.config().proxy(proxy).timeout_recv_response(Some(limit)).build();
-        let response = get.call().map_err(|error| limits.failure(error))?;
-        let (parts, body) = response.into_parts();
+        let response = get.call();
+        self.stop.check()?;
+        let (parts, body) = response.map_err(|error| limits.failure(error))?.into_parts();
+        let (reader, stop) = (UreqBody::into_reader(body), self.stop.clone());
+        let has = |name| parts.headers.contains_key(name);
+        let is_open = has("transfer-encoding") || !has("content-length");
         let head = Head { status: parts.status.as_u16(), headers: parts.headers };
-        Ok((head, Body { reader: UreqBody::into_reader(body), limits }))
+        Ok((head, Body { reader, limits, stop, is_open }))
+    }
+
+    /// Waits between two requests.
+    pub(crate) fn wait(&self, delay: Duration) -> Result<(), Failure> {
+        let is_set = self.stop.is_set.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.stop.changed.wait_timeout_while(is_set, delay, |is_set| !*is_set));
+        self.stop.check()
+    }
+
+    /// Ends all that is being sent, received or waited for, and rejects all that follows.
+    pub(crate) fn stop(&self) {
+        *self.stop.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        self.agent.clone().shutdown();
+    }
+}
+
+impl Stop {
+    fn check(&self) -> Result<(), Failure> {
+        match *self.is_set.lock().unwrap_or_else(PoisonError::into_inner) {
+            true => Err(Failure { kind: RemoteErrorKind::Stopped, is_transient: false }),
+            false => Ok(()),
+        }
     }
 }
 
@@ -91,12 +131,24 @@ impl Body {
             }
         };
         piece.truncate(*outcome.as_ref().unwrap_or(&0));
+        // What the client has closed itself may look like the end.
+        self.stop.check()?;
         outcome.map_err(|error| self.limits.failure(error.into()))
     }
-}
 
-pub(crate) fn sleep(delay: Duration) {
-    std::thread::sleep(delay);
+    /// Returns how many bytes follow where none should: at least, and as far as they come in time.
+    pub(crate) fn surplus(mut self, limit: Duration) -> usize {
+        if !self.is_open {
+            return self.next(&mut Vec::new()).unwrap_or(0);
+        }
+        // Another thread waits for the end longer than this one does: then the connection can be used again.
+        let (found, surplus) = std::sync::mpsc::channel();
+        let read = move || drop(found.send(self.next(&mut Vec::new())));
+        match std::thread::Builder::new().spawn(read) {
+            Ok(_) => surplus.recv_timeout(limit).map_or(0, |outcome| outcome.unwrap_or(0)),
+            Err(_) => 0,
+        }
+    }
 }
 
 fn bad_proxy() -> Failure {

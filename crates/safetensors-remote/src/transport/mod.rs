@@ -20,6 +20,8 @@ fn timeout(waiting_for: &'static str, limit: Duration) -> Failure {
 }
 
 fn network(reason: String, is_transient: bool) -> Failure {
+    // Without the number of the system.
+    let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
     Failure { kind: RemoteErrorKind::Network { reason }, is_transient }
 }
 

@@ -60,7 +60,10 @@ fn a_model_without_weights_lists_what_was_tried() {
 fn other_errors_end_the_search() {
     let server = Server::new(|_, wire| Reply::new(&File::of("")).status(401).send(wire));
     let error = look(at(&server), "hf://o/n").unwrap_err();
-    assert!(matches!(error.kind(), RemoteErrorKind::Status { status: 401, with_token: false }));
+    assert!(matches!(
+        error.kind(),
+        RemoteErrorKind::Status { status: 401, with_token: false, is_on_hub: true }
+    ));
     assert_eq!(server.requests().len(), FORMS);
 }
 
@@ -169,6 +172,8 @@ fn variables_are_those_of_the_python_package() {
     assert_eq!(hub(&[("HF_TOKEN_PATH", "HOME/token"), ("HF_HOME", "/h")]).token, token("hf_of_file"));
     assert_eq!(hub(&[("HF_HOME", "HOME"), ("HF_TOKEN", "hf_x")]).token, token("hf_x"));
     assert_eq!(hub(&[("HF_TOKEN", "with\nnewline x")]).token, None);
+    let implicit = |value| hub(&[("HF_TOKEN", "hf_x"), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", value)]).token;
+    assert_eq!((implicit("1"), implicit("0")), (None, token("hf_x")));
     assert!(!format!("{:?}", hub(&[("HF_TOKEN", "hf_secret")])).contains("secret"));
     for (value, expected) in [("1", true), ("true", true), ("ON", true), ("0", false), ("no", false)] {
         assert_eq!(hub(&[("HF_HUB_OFFLINE", value)]).offline, expected);

@@ -12,3 +12,4 @@ mod lengths;
 mod readers;
 mod server;
 mod shards;
+mod stop;

@@ -35,7 +35,8 @@ fn another_reader_needs_no_request_for_the_header() {
 
 #[test]
 fn invalid_headers_are_for_the_validator() {
-    for bytes in [&b"abc"[..], b"\x40\0\0\0\0\0\0\0{}", b"\x89PNG\r\n\x1a\n and more"] {
+    let page = b"<!doctype html><title>Log in</title>";
+    for bytes in [&b"abc"[..], b"\x40\0\0\0\0\0\0\0{}", b"\x89PNG\r\n\x1a\n and more", page] {
         let file = File::of(bytes);
         let server = Server::new(move |request, wire| part(&file, request).send(wire));
         let client = Client::new(options()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::cases::{FORMS, look, options};
 use crate::hub::{at, serve};
-use crate::server::{File, Server, part};
+use crate::server::{File, Reply, Server, part};
 use safetensors_remote::{Options, RemoteErrorKind};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ fn shard(prefix: &str, tensors: usize) -> File {
 
 /// An index of shards and the beginnings of their tensors' names.
 fn index(shards: &[(&str, &str)], tensors: usize) -> File {
-    let mut text = String::from(r#"{"metadata":{"total_size":1},"weight_map":{"#);
+    let mut text = String::from(r#"{"metadata":{},"weight_map":{"#);
     for (number, (name, prefix)) in shards.iter().enumerate() {
         for tensor in 0..tensors {
             let comma = if number + tensor == 0 { "" } else { "," };
@@ -88,7 +88,7 @@ fn an_index_has_a_limit() {
         let file = list.clone();
         let server = Server::new(move |request, wire| match length_is_known {
             true => part(&file, request).send(wire),
-            false => crate::server::Reply::new(&file).chunked().send(wire),
+            false => Reply::new(&file).chunked().send(wire),
         });
         let limited = Options { max_index: list.len - 1, ..options() };
         let error = look(limited, &server.url("/m.safetensors.index.json")).unwrap_err();
@@ -96,17 +96,62 @@ fn an_index_has_a_limit() {
     }
 }
 
+/// Each repetition begins at the first byte, so it is no progress.
+#[test]
+fn an_index_that_always_breaks_off_is_given_up() {
+    let list = index(&[("s1.safetensors", "a")], 20_000);
+    let server = Server::new(move |_, wire| Reply::new(&list).cut(200_000).send(wire));
+    let url = server.url("/m.safetensors.index.json");
+    let error = crate::blocking::look(options(), &url).unwrap_err().to_string();
+    assert!(error.ends_with("(after 3 attempts)"), "{error}");
+    assert_eq!(server.requests().len(), 3);
+}
+
+/// A byte now and then is no silence, but there is a limit for all of a text.
+#[test]
+fn a_text_that_drips_has_a_limit() {
+    let brief = |options| Options { header_timeout: Duration::from_millis(700), ..options };
+    let list = index(&[("s1.safetensors", "a")], 20);
+    let server = Server::new(move |request, wire| part(&list, request).pace(1, 10).send(wire));
+    let error = look(brief(options()), &server.url("/m.safetensors.index.json")).unwrap_err().to_string();
+    assert!(error.contains("waited 700ms for the index"), "{error}");
+    let (model, config) = (shard("a", 1), File::of(" ".repeat(1000)));
+    let server = Server::new(move |request, wire| match request.path.as_str() {
+        "/m" => part(&model, request).send(wire),
+        _ => part(&config, request).pace(1, 10).send(wire),
+    });
+    let error = look(brief(options()), &server.url("/m")).unwrap_err().to_string();
+    assert!(error.contains("waited 700ms for config.json"), "{error}");
+}
+
 #[test]
 fn what_is_wrong_with_an_index_is_said() {
     let two = [("s1.safetensors", "a"), ("s2.safetensors", "b")];
     for (text, shards, words) in [
-        (index(&two, 2), vec![("s1.safetensors", shard("a", 2))], "\"s2.safetensors\", which does not exist"),
-        (index(&two[..1], 2), vec![("s1.safetensors", shard("a", 1))], "\"a1\" is not in s1.safetensors"),
-        (index(&two[..1], 2), vec![("s1.safetensors", shard("a", 3))], "\"a2\" of s1.safetensors is not in"),
+        (
+            index(&two, 2),
+            vec![("s1.safetensors", shard("a", 2))],
+            "shard \"s2.safetensors\", which has 2 of the tensors, is missing",
+        ),
+        (
+            index(&two[..1], 2),
+            vec![("s1.safetensors", shard("a", 1))],
+            "tensor \"a1\" is not in \"s1.safetensors\", nor in another shard",
+        ),
+        (
+            index(&two[..1], 2),
+            vec![("s1.safetensors", shard("a", 3))],
+            "tensor \"a2\" in \"s1.safetensors\" is not in the index",
+        ),
         (
             index(&two, 1),
             vec![("s1.safetensors", shard("b", 1)), ("s2.safetensors", shard("a", 1))],
-            "\"b0\" is in s1.safetensors, but the index says s2.safetensors",
+            "tensor \"b0\" is in \"s1.safetensors\", not in \"s2.safetensors\" (2 such tensors)",
+        ),
+        (
+            File::of(r#"{"metadata":{"total_size":2},"weight_map":{"a0":"s1.safetensors"}}"#),
+            vec![("s1.safetensors", shard("a", 1))],
+            "total_size is 2, but the tensors have 1 bytes",
         ),
         (File::of("{"), vec![], "the index is invalid"),
         (index(&[("../s.safetensors", "a")], 1), vec![], "it leads out of its directory"),
@@ -143,15 +188,18 @@ fn headers_are_read_in_parallel_with_a_limit() {
     let mut files: HashMap<String, File> =
         list.iter().map(|(name, prefix)| (url(name), shard(prefix, 2))).collect();
     files.insert(INDEX.into(), index(&list, 2));
+    files.insert(url("config.json"), File::of("{}"));
+    // Six requests wait for each other, so fewer at a time would wait for ever, but for the timeout.
+    let together = std::sync::Barrier::new(6);
     let server = Server::new(move |request, wire| {
-        std::thread::sleep(Duration::from_millis(40));
+        if request.path.contains("/s") {
+            together.wait();
+        }
         part(&files[&request.path], request).send(wire)
     });
     let options = Options { parallel: 6, ..options() };
-    let seen = crate::blocking::look(options, &server.url(INDEX));
-    // There is no configuration: the server breaks off.
-    drop(seen);
-    assert!((2..=6).contains(&server.peak()), "{}", server.peak());
+    let seen = crate::blocking::look(options, &server.url(INDEX)).unwrap();
+    assert_eq!((seen.files.len(), seen.tensors, server.peak()), (24, 48, 6));
     let shards = server.requests().iter().filter(|request| request.path.contains("/s")).count();
     assert_eq!(shards, 24);
 }

@@ -58,6 +58,12 @@ fn good() -> Vec<Row> {
             .file(File::with_header(200, 50_000_000))
             .then(&[Step::Pieces(40_000_000, 40_000_100, 100), Step::Pieces(20_000_000, 20_000_100, 100)])
             .sends(FIRST + 2 * 65_536 + HEADS),
+        Row::new("claims a tensor of 32 TiB", 2, |file, request, wire| {
+            if is_first(request) { normal(file, request, wire) } else { status(404, wire) }
+        })
+        .file(File::with_header(200, 1 << 45))
+        .then(&[all])
+        .fails("404 Not Found"),
         Row::new("an invalid header", 1, |file, request, wire| {
             let broken = File::new(r#"{"a":{"dtype":"U9","shape":[],"data_offsets":[0,0]}}"#, file.len);
             part(&broken, request).send(wire)
@@ -106,6 +112,19 @@ fn without_ranges() -> Vec<Row> {
         })
         .then(&[Step::Tensor("b")])
         .sends(LEN + 120_000 + HEADS),
+        // Each repetition begins at the first byte, so it is no progress.
+        Row::new("ignores ranges and always breaks off at the same byte", 3, |file, _, wire| {
+            Reply::new(file).cut(200_000).send(wire)
+        })
+        .then(&[Step::Tensor("b")])
+        .sends(3 * 200_000 + HEADS)
+        .fails("(after 3 attempts)"),
+        Row::new("ignores ranges, and breaks off later each time", 6, |file, request, wire| {
+            Reply::new(file).cut(70_000 * (request.number as u64 + 1)).send(wire)
+        })
+        .file(File::with_header(200, 400_000))
+        .then(&[Step::Tensor("b")])
+        .sends(2_000_000),
     ]
 }
 
@@ -118,8 +137,16 @@ fn wrong_ranges() -> Vec<Row> {
     vec![
         Row::new("another first byte", 1, |f, r, w| ranged(f, r, w, "bytes 1-100000/300000"))
             .fails("requested bytes 0-99999"),
-        Row::new("fewer bytes than requested", 1, |f, r, w| ranged(f, r, w, "bytes 0-511/300000"))
-            .fails("requested bytes 0-99999"),
+        Row::new("fewer bytes than sent", 1, |f, r, w| ranged(f, r, w, "bytes 0-511/300000"))
+            .fails("announced 512 bytes and sent 100000"),
+        Row::new("a shorter range than requested", 6, |file, request, wire| {
+            let first = request.range().unwrap().0;
+            let range = format!("bytes {first}-{}/{}", first + 49_999, file.len);
+            let reply = Reply::new(file).status(206).bytes(first, first + 50_000);
+            reply.set("ETag", "\"v1\"").set("Content-Range", &range).send(wire)
+        })
+        .then(&[Step::Tensor("b")])
+        .sends(LEN + 2 * HEADS),
         Row::new("more bytes than requested", 1, |f, r, w| ranged(f, r, w, "bytes 0-299999/300000"))
             .fails("requested bytes 0-99999"),
         Row::new("an unknown total", 1, |f, r, w| ranged(f, r, w, "bytes 0-99999/*"))
@@ -187,6 +214,11 @@ fn wrong_files() -> Vec<Row> {
         Row::new("a web page", 1, |_, _, wire| {
             let page = File::of("<!DOCTYPE html><html><title>Log in</title></html>");
             Reply::new(&page).set("Content-Type", "text/html").send(wire)
+        })
+        .fails("a web page instead of the file"),
+        Row::new("a web page of unknown length", 1, |_, _, wire| {
+            let page = File::of("<!DOCTYPE html><html><title>Log in</title></html>");
+            Reply::new(&page).chunked().pace(8, 20).send(wire)
         })
         .fails("a web page instead of the file"),
         Row::new("an empty file", 1, |_, request, wire| part(&File::of([]), request).send(wire))
@@ -335,6 +367,10 @@ fn with_token(options: &mut safetensors_remote::Options, server: &Server) {
     options.hub = Hub { endpoint, token, ..Hub::default() };
 }
 
+fn without_token(options: &mut safetensors_remote::Options, server: &Server) {
+    options.hub = Hub { endpoint: server.url(""), ..Hub::default() };
+}
+
 fn authorized(server: &Server) -> Vec<bool> {
     server.requests().iter().map(|request| request.header("authorization").is_some()).collect()
 }
@@ -357,6 +393,16 @@ fn redirects() -> Vec<Row> {
         })
         .then(&[Step::Tensor("b")])
         .check(|server| assert_eq!(server.requests()[3].path, "/m")),
+        Row::new("a remembered redirect expires after it was busy", 5, |file, request, wire| {
+            match request.number {
+                2 => Reply::new(&File::of([])).status(429).set("Retry-After", "0").send(wire),
+                3 => Reply::new(&File::of([])).status(403).send(wire),
+                4 => normal(file, request, wire),
+                _ => moved(302, file, request, wire, "/file"),
+            }
+        })
+        .then(&[Step::Tensor("b")])
+        .check(|server| assert_eq!(server.requests()[4].path, "/m")),
         Row::new("a redirect loop", 11, |f, r, w| moved(302, f, r, w, "/m")).fails("more than 10 redirects"),
         Row::new("a redirect without a location", 1, |_, _, wire| {
             Reply::new(&File::of([])).status(302).send(wire)
@@ -401,7 +447,13 @@ fn busy(seconds: &str, request: &Request, file: &File, wire: &mut Wire) -> io::R
 
 fn statuses() -> Vec<Row> {
     vec![
-        Row::new("401 without a token", 1, |_, _, wire| status(401, wire)).fails("needs a token in HF_TOKEN"),
+        Row::new("401", 1, |_, _, wire| status(401, wire)).fails("401 Unauthorized$"),
+        Row::new("401 of the Hub", 1, |_, _, wire| status(401, wire))
+            .with(without_token)
+            .fails("needs a token in HF_TOKEN"),
+        Row::new("403 of the Hub", 1, |_, _, wire| status(403, wire))
+            .with(without_token)
+            .fails("403 Forbidden; a private or gated model needs a token in HF_TOKEN"),
         Row::new("401 with a token", 1, |_, _, wire| status(401, wire))
             .with(with_token)
             .fails("the token has no access"),
@@ -514,6 +566,10 @@ fn forms() -> Vec<Row> {
     let rows = vec![
         Row::new("chunks", 2, |file, request, wire| part(file, request).chunked().pace(777, 0).send(wire))
             .over(1),
+        Row::new("chunks whose end never comes", 2, |file, request, wire| {
+            part(file, request).chunked().cut(u64::MAX - 300_000).send(wire)?;
+            wire.hang()
+        }),
         Row::new("HTTP/1.0", 2, |file, request, wire| part(file, request).protocol("HTTP/1.0").send(wire)),
         Row::new("HTTP/1.0 without a length", 2, |file, request, wire| {
             part(file, request).protocol("HTTP/1.0").without("Content-Length").send(wire)

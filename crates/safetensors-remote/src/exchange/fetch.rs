@@ -1,6 +1,6 @@
-//! One question: redirects, repetitions, and the token.
+//! One request for bytes: redirects, repetitions, and the token.
 
-use super::reply::{Judgement, Reply, judge};
+use super::reply::{Meaning, Reply, meaning_of};
 use super::{Failure, Head, Request, Span, Version};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::options::Options;
@@ -9,6 +9,40 @@ use std::time::{Duration, Instant};
 
 /// What the longest of all timeouts waits for.
 pub(crate) const HEADER: &str = "the header";
+pub(crate) const INDEX: &str = "the index";
+pub(crate) const CONFIG: &str = "config.json";
+
+/// The shortest and the longest wait that sockets and clocks take.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A limit within what sockets and clocks take.
+pub(crate) fn bounded(limit: Duration) -> Duration {
+    limit.clamp(SHORTEST, LONGEST)
+}
+
+/// The end of the time for something, with all repetitions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    end: Instant,
+    limit: Duration,
+    what: &'static str,
+}
+
+impl Deadline {
+    /// Begins now. There is none that a clock cannot show.
+    pub(crate) fn after(limit: Duration, what: &'static str) -> Option<Self> {
+        Some(Self { end: Instant::now().checked_add(limit)?, limit, what })
+    }
+
+    pub(crate) fn left(self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    pub(crate) fn error(self) -> RemoteErrorKind {
+        RemoteErrorKind::Timeout { waiting_for: self.what, limit: self.limit }
+    }
+}
 
 /// Where a file is: the URL that was given, and the one to which it led.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,18 +70,18 @@ pub(crate) enum Step {
 }
 
 /// A request for bytes of one file, through redirects and repetitions.
-pub(crate) struct Journey<'a> {
+pub(crate) struct Fetch<'a> {
     options: &'a Options,
     route: Route,
     asked: Option<Span>,
     known: Option<&'a Version>,
     redirects: u32,
-    /// The requests that failed in a row, also before this question.
+    /// The requests that failed in a row, also before this request.
     failures: u32,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 }
 
-impl<'a> Journey<'a> {
+impl<'a> Fetch<'a> {
     /// Begins to ask for these bytes, or for the whole file. `known` is the version of earlier replies.
     pub(crate) fn new(
         options: &'a Options,
@@ -59,7 +93,7 @@ impl<'a> Journey<'a> {
     }
 
     /// Counts these failures, and ends at this time.
-    pub(crate) fn after(self, failures: u32, deadline: Option<Instant>) -> Self {
+    pub(crate) fn after(self, failures: u32, deadline: Option<Deadline>) -> Self {
         Self { failures, deadline, ..self }
     }
 
@@ -89,26 +123,26 @@ impl<'a> Journey<'a> {
     /// How long the head of the next reply may take.
     pub(crate) fn limit(&self) -> Duration {
         let idle = self.options.idle_timeout;
-        self.time_left().map_or(idle, |left| left.clamp(Duration::from_millis(1), idle))
+        bounded(self.time_left().map_or(idle, |left| left.min(idle)))
     }
 
     fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.deadline.map(Deadline::left)
     }
 
     /// The beginning of a reply has come.
     pub(crate) fn reply(&mut self, head: &Head) -> Step {
-        match judge(head, self.asked, self.known) {
-            Judgement::Body(reply) => Step::Done(reply),
-            Judgement::Moved(location) => self.redirect(&location),
-            Judgement::Busy(status, seconds) => self.busy(status, seconds),
+        match meaning_of(head, self.asked, self.known) {
+            Meaning::Body(reply) => Step::Done(reply),
+            Meaning::Moved(location) => self.redirect(&location),
+            Meaning::Busy(status, seconds) => self.busy(status, seconds),
             // The URL to which the file was redirected may have expired.
-            Judgement::Status(401 | 403 | 404 | 410) if self.is_at_remembered_url() => {
+            Meaning::Status(401 | 403 | 404 | 410) if self.is_at_remembered_url() => {
                 self.route.at = self.route.start.clone();
                 Step::Send
             }
-            Judgement::Status(status) => self.fail(self.status(status)),
-            Judgement::Fail(kind) => self.fail(kind),
+            Meaning::Status(status) => self.fail(self.status(status)),
+            Meaning::Fail(kind) => self.fail(kind),
         }
     }
 
@@ -123,7 +157,8 @@ impl<'a> Journey<'a> {
 
     fn status(&self, status: u16) -> RemoteErrorKind {
         let with_token = self.options.hub.token_for(&self.route.at).is_some();
-        RemoteErrorKind::Status { status, with_token }
+        let is_on_hub = self.options.hub.has(&self.route.start);
+        RemoteErrorKind::Status { status, with_token, is_on_hub }
     }
 
     fn redirect(&mut self, location: &str) -> Step {
@@ -169,12 +204,10 @@ impl<'a> Journey<'a> {
     }
 
     fn fail(&self, kind: RemoteErrorKind) -> Step {
-        let is_over = self.time_left().is_some_and(|left| left.is_zero());
-        let kind = match kind {
-            RemoteErrorKind::Timeout { .. } if is_over => {
-                RemoteErrorKind::Timeout { waiting_for: HEADER, limit: self.options.header_timeout }
-            }
-            kind => kind,
+        let over = self.deadline.filter(|deadline| deadline.left().is_zero());
+        let kind = match (kind, over) {
+            (RemoteErrorKind::Timeout { .. }, Some(deadline)) => deadline.error(),
+            (kind, _) => kind,
         };
         Step::Fail(RemoteError::new(&self.route.start, kind).after(self.failures + 1))
     }
