@@ -40,20 +40,32 @@ impl Table {
     }
 
     /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
-    /// names of a usual length do not fit; then shortens the texts of the first column in the middle.
+    /// names of a usual length do not fit; then shortens texts in the middle: in the widest column of them,
+    /// such as shapes, and in the first one. At last it does without the last columns.
     pub fn fit(&mut self, width: usize, optional: &[&str]) {
         const USUAL: usize = 24;
-        const LEAST: usize = 16;
+        const LEAST: usize = 12;
         let longest = self.rows.iter().map(|row| columns(&row[0])).max().unwrap_or(0);
         for title in optional {
             if self.others() + longest.min(USUAL) + 2 > width {
                 self.remove(title);
             }
         }
-        let room = width.saturating_sub(self.others() + 2).max(LEAST);
-        for row in &mut self.rows {
-            row[0] = fitted(&row[0], room);
+        let widths = self.widths();
+        let texts = (1..widths.len()).filter(|column| self.sides[*column] == Side::Left);
+        if let Some(column) = texts.max_by_key(|column| widths[*column]) {
+            let over = (self.others() + longest.min(USUAL) + 2).saturating_sub(width);
+            self.shorten(column, widths[column].saturating_sub(over).max(LEAST));
         }
+        while self.others() + longest.min(LEAST) + 2 > width && self.sides.len() > 2 {
+            self.sides.pop();
+            self.rows.iter_mut().for_each(|row| drop(row.pop()));
+        }
+        self.shorten(0, width.saturating_sub(self.others() + 2).max(1));
+    }
+
+    fn shorten(&mut self, column: usize, width: usize) {
+        self.rows.iter_mut().for_each(|row| row[column] = fitted(&row[column], width));
     }
 
     /// The width of all columns but the first.
@@ -92,9 +104,51 @@ fn fit(cell: &str, width: usize, side: Side) -> String {
     }
 }
 
+/// A line that is broken after commas where it does not fit a terminal, if there is one.
+pub fn wrapped(line: &str, terminal: Option<usize>) -> String {
+    let Some(width) = terminal else { return line.to_owned() };
+    let (mut text, mut used) = (String::new(), 0);
+    for part in line.split_inclusive(", ") {
+        if used > 0 && used + columns(part.trim_end()) > width {
+            text.truncate(text.trim_end().len());
+            text.push_str("\n    ");
+            used = 4;
+        }
+        text.push_str(part);
+        used += columns(part);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Side, Table};
+    use super::{Side, Table, wrapped};
+
+    #[test]
+    fn lines_are_broken_after_commas() {
+        let line = "  total: 3 tensors, 4 values, 5 zeros";
+        assert_eq!(wrapped(line, None), line);
+        assert_eq!(wrapped(line, Some(80)), line);
+        assert_eq!(wrapped(line, Some(24)), "  total: 3 tensors,\n    4 values, 5 zeros");
+        assert_eq!(wrapped(line, Some(10)), "  total: 3 tensors,\n    4 values,\n    5 zeros");
+    }
+
+    #[test]
+    fn shapes_are_cut_and_the_last_columns_left_out() {
+        let table = |width| {
+            let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
+            table.push(["weight".into(), format!("{:?}", [1; 20]), "12".into()]);
+            table.fit(width, &[]);
+            let mut out = Vec::new();
+            table.print(&mut out).expect("writing to a Vec");
+            String::from_utf8(out).expect("UTF-8")
+        };
+        assert_eq!(
+            table(40),
+            "  name    shape                    bytes\n  weight  [1, 1, 1, 1…1, 1, 1, 1]     12\n"
+        );
+        assert_eq!(table(24), "  name    shape\n  weight  [1, 1,…1, 1]\n");
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_text() {

@@ -14,8 +14,9 @@ const NAMED: usize = 3;
 pub struct OfDtype {
     pub dtype: Dtype,
     pub tensors: u64,
-    pub elements: u64,
-    pub bytes: u64,
+    /// Of several tensors, there may be more than 64 bits can count.
+    pub elements: u128,
+    pub bytes: u128,
 }
 
 /// Collected row by row.
@@ -65,8 +66,8 @@ impl Facts {
         });
         let all = &mut self.by_dtype[place];
         all.tensors += 1;
-        all.elements += elements;
-        all.bytes += bytes;
+        all.elements += u128::from(elements);
+        all.bytes += u128::from(bytes);
         place
     }
 
@@ -80,7 +81,7 @@ impl Facts {
     }
 
     /// The number of elements of all tensors.
-    pub fn parameters(&self) -> u64 {
+    pub fn parameters(&self) -> u128 {
         self.by_dtype.iter().map(|dtype| dtype.elements).sum()
     }
 

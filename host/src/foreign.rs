@@ -10,12 +10,18 @@ const LOOKED_AT: u64 = 64 * 1024;
 type Format = (&'static str, &'static str);
 
 /// Formats with these first bytes.
-const BINARY: [(&[u8], Format); 7] = [
+const BINARY: [(&[u8], Format); 16] = [
     (b"version ", ("a pointer of Git LFS instead of the file", "fetch the file with `git lfs pull`")),
     (
         b"GGUF",
         ("a GGUF file, as llama.cpp reads it", "use the safetensors files from which it was converted"),
     ),
+    (b"lmgg", GGML),
+    (b"fmgg", GGML),
+    (b"tjgg", GGML),
+    (b"(dp", PICKLE),
+    (b"(lp", PICKLE),
+    (b"ccollect", PICKLE),
     (b"\x93NUMPY", ("an array of numpy", "give it a name with .npy, and use `safetensors convert`")),
     (
         b"\x89HDF\r\n\x1A\n",
@@ -26,9 +32,17 @@ const BINARY: [(&[u8], Format); 7] = [
     ),
     (b"\x89PNG", ("a PNG image", "give a safetensors file")),
     (b"\x1F\x8B\x08", ("a file compressed with gzip", "decompress it with `gunzip`")),
+    (b"\xFD7zXZ\0", ("a file compressed with xz", "decompress it with `unxz`")),
+    (b"BZh", ("a file compressed with bzip2", "decompress it with `bunzip2`")),
+    (b"7z\xBC\xAF\x27\x1C", ("a 7z archive", "extract it with `7z x`")),
     (b"\x28\xB5\x2F\xFD", ("a file compressed with Zstandard", "decompress it with `zstd -d`")),
 ];
 
+const GGML: Format = (
+    "a GGML file, as old releases of llama.cpp read it",
+    "use the safetensors files from which it was converted",
+);
+const TAR: Format = ("a tar archive", "extract it with `tar xf`");
 const PYTORCH: &str = "load it with torch.load, and save its tensors with safetensors.torch.save_file";
 const PICKLE: Format = ("a pickle, as old .pt and .bin files of PyTorch are", PYTORCH);
 const CHECKPOINT: Format = ("a model of PyTorch in a zip archive, as .pt and .bin files are", PYTORCH);
@@ -75,6 +89,7 @@ fn format_of(first: &[u8]) -> Option<Format> {
         // The version of the format, and one of the fields that follow it.
         [8, 1..=31, 0x12 | 0x1A | 0x22 | 0x28 | 0x32 | 0x3A | 0x42, ..] if !is_length => Some(ONNX),
         [_, _, _, _, b'T', b'F', b'L', b'3', ..] => Some(TFLITE),
+        _ if first.get(257..262) == Some(b"ustar") => Some(TAR),
         _ => text_format(first),
     })
 }
@@ -104,7 +119,15 @@ fn text_format(first: &[u8]) -> Option<Format> {
                 _ => Some(JSON),
             }
         }
-        _ if begins(b"<!doctyp") || begins(b"<html") => Some(PAGE),
+        Some((b'[', rest))
+            if matches!(
+                rest.trim_ascii_start(),
+                [] | [b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9', ..]
+            ) =>
+        {
+            Some(JSON)
+        }
+        _ if [&b"<!doctyp"[..], b"<html", b"<head", b"<!--"].into_iter().any(begins) => Some(PAGE),
         _ if begins(b"<?xml") => Some(XML),
         _ => None,
     }

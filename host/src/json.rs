@@ -54,7 +54,7 @@ impl Object {
         self.raw(key, &quoted(value))
     }
 
-    pub fn number(self, key: &str, value: impl Into<u64>) -> Self {
+    pub fn number(self, key: &str, value: impl Into<u128>) -> Self {
         self.raw(key, &value.into().to_string())
     }
 

@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::open::open;
+use crate::parallel::cores;
 use crate::part::RemotePart;
 use crate::remote::{self, Place, Reader, Remote};
 use crate::siblings::model_in;
@@ -16,6 +17,7 @@ use safetensors_remote::{RemoteError, RemoteErrorKind, Url};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -167,7 +169,7 @@ impl Model {
 
     /// The total length of all files, without an index.
     pub fn file_lens(&self) -> u64 {
-        self.parts().iter().map(|part| part.index().summary().file_len()).sum()
+        self.parts().iter().fold(0, |all, part| all.saturating_add(part.index().summary().file_len()))
     }
 
     /// Call when everything has been read: checks that the files are still those that were validated.
@@ -177,6 +179,21 @@ impl Model {
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.parts.iter().try_for_each(Part::check_unchanged)
     }
+}
+
+/// Whether tensors must be read in order, because a server sends a file only in sequence.
+pub fn in_sequence(tensors: &[Tensor<'_>]) -> bool {
+    tensors.iter().any(|tensor| !tensor.model().has_ranges())
+}
+
+/// How many threads read these tensors.
+pub fn threads_for(tensors: &[Tensor<'_>]) -> NonZero<usize> {
+    if in_sequence(tensors) { NonZero::<usize>::MIN } else { cores() }
+}
+
+/// The bytes of all these tensors, for messages about progress: a server may claim more than a number holds.
+pub fn bytes_of(tensors: &[Tensor<'_>]) -> u64 {
+    tensors.iter().fold(0, |all, tensor| all.saturating_add(tensor.byte_len()))
 }
 
 /// In the order in which other programs list them, independent of the header's order.

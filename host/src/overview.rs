@@ -1,7 +1,7 @@
 //! What `inspect` shows of a model whose headers are in memory: of a sharded one always, otherwise with an
 //! option that chooses, sorts or sums.
 
-use crate::columns::{Side, Table};
+use crate::columns::{Side, Table, wrapped};
 use crate::complaint::{Complaint, Outcome};
 use crate::dump::by_dtype;
 use crate::exit::Exit;
@@ -10,9 +10,9 @@ use crate::json::{self, Object};
 use crate::model::{Model, Tensor};
 use crate::packed::Unpacked;
 use crate::picture::terminal_width;
-use crate::selection::Choice;
+use crate::selection::Selection;
 use crate::stats::share_of;
-use crate::table::{pair, print_parameters};
+use crate::table::{pair, print_parameters, shape_text};
 use crate::text::{counted, grouped, human, quoted_whole, shown_text};
 use crate::tree::Tree;
 use crate::verdict::Verdict;
@@ -20,14 +20,14 @@ use embedded_safetensors::validate::Summary;
 use safetensors_remote::parameters::Entry;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
 use std::path::Path;
 
 /// What is shown of the tensors.
 #[derive(clap::Args)]
 pub struct View {
-    /// Show only tensors that match this glob, with * and ? (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    filter: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 
     /// Sort the tensors; the largest first
     #[arg(long, value_enum, value_name = "KEY")]
@@ -35,14 +35,14 @@ pub struct View {
 
     /// Show the first N tensors; the total has all
     #[arg(long, value_name = "N")]
-    top: Option<usize>,
+    top: Option<NonZero<usize>>,
 
     /// Show the names as a tree, by their dots, with sums
-    #[arg(long, conflicts_with_all = ["sort", "top", "dtypes"])]
+    #[arg(long, conflicts_with = "dtypes")]
     tree: bool,
 
     /// Show a table of the dtypes instead of the tensors
-    #[arg(long, conflicts_with_all = ["sort", "top"])]
+    #[arg(long)]
     dtypes: bool,
 }
 
@@ -60,13 +60,26 @@ enum Key {
 impl View {
     /// Whether no option is given.
     pub fn is_plain(&self) -> bool {
-        let Self { filter, sort, top, tree, dtypes } = self;
-        filter.is_empty() && sort.is_none() && top.is_none() && !tree && !dtypes
+        let Self { selection, sort, top, tree, dtypes } = self;
+        selection.is_empty() && sort.is_none() && top.is_none() && !tree && !dtypes
+    }
+
+    /// # Errors
+    /// Tensors are to be sorted or cut where none are listed.
+    pub fn check(&self) -> Result<(), Complaint> {
+        let view = if self.tree { "--tree" } else { "--dtypes" };
+        let option = if self.sort.is_some() { "--sort" } else { "--top" };
+        match (self.tree || self.dtypes) && (self.sort.is_some() || self.top.is_some()) {
+            true => Err(Complaint::usage(format!(
+                "{view} sums up all tensors, and {option} is about a list of them; use --only to choose tensors"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// The tensors that the patterns choose, by offset.
     fn chosen<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Complaint> {
-        let choice = Choice { only: &self.filter, except: &[] };
+        let choice = self.selection.as_choice();
         let names = || model.tensors().map(|tensor| tensor.name());
         choice.check(names).map_err(|sentence| Complaint::about(model.path(), sentence))?;
         Ok(model.tensors().filter(|tensor| choice.takes(tensor.name())).collect())
@@ -81,7 +94,7 @@ impl View {
                 tensors.sort_by_key(|tensor| (tensor.dtype(), std::cmp::Reverse(tensor.byte_len())));
             }
         }
-        tensors.truncate(self.top.unwrap_or(usize::MAX));
+        tensors.truncate(self.top.map_or(usize::MAX, NonZero::get));
     }
 }
 
@@ -180,7 +193,7 @@ impl Page<'_> {
         let bytes: fn(u64) -> String =
             if terminal_width().is_some() { human } else { |bytes| bytes.to_string() };
         for tensor in self.shown {
-            let shape = format!("{:?}", tensor.dims());
+            let shape = shape_text(tensor.dims());
             let texts = [quoted_whole(tensor.name()), tensor.dtype().to_string(), shape];
             let range = [tensor.begin().to_string(), tensor.end().to_string(), bytes(tensor.byte_len())];
             let numbers = [place(tensor), shard(self.model, tensor)].map(|number| number.to_string());
@@ -227,7 +240,7 @@ fn dtypes(facts: &Facts) -> Table {
         ("size", Side::Right),
         ("share", Side::Right),
     ]);
-    let all: u64 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
+    let all: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
     let mut list: Vec<_> = facts.by_dtype.iter().collect();
     list.sort_by_key(|dtype| (std::cmp::Reverse(dtype.bytes), dtype.dtype));
     for dtype in list {
@@ -245,7 +258,7 @@ fn dtypes(facts: &Facts) -> Table {
 
 /// Prints the number of tensors, parameters and bytes, also for each dtype.
 pub fn print_total(tensors: u64, facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let bytes: u64 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
+    let bytes: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
     let (tensors, parameters) = (counted(tensors, "tensor"), counted(facts.parameters(), "parameter"));
     let list = facts
         .by_dtype
@@ -255,7 +268,8 @@ pub fn print_total(tensors: u64, facts: &Facts, out: &mut impl Write) -> io::Res
     let list = if list.len() > 1 { format!(": {}", list.join(", ")) } else { String::new() };
     let only = facts.by_dtype.first().filter(|_| facts.by_dtype.len() == 1);
     let of = only.map_or(String::new(), |dtype| format!(" of {}", dtype.dtype));
-    writeln!(out, "  total: {tensors}, {parameters}{of}, {}{list}", human(bytes))
+    let line = format!("  total: {tensors}, {parameters}{of}, {}{list}", human(bytes));
+    writeln!(out, "{}", wrapped(&line, terminal_width()))
 }
 
 fn print_json(

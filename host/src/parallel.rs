@@ -1,6 +1,5 @@
 //! Runs work on several threads and delivers the results in order.
 
-use crate::model::Tensor;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +9,6 @@ use std::thread::{Builder, Scope, available_parallelism, scope};
 /// The number of available cores.
 pub fn cores() -> NonZero<usize> {
     available_parallelism().unwrap_or(NonZero::<usize>::MIN)
-}
-
-/// The number of threads that may read these tensors: one if a file can only be read in sequence.
-pub fn readers<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) -> NonZero<usize> {
-    match tensors.into_iter().all(|tensor| tensor.model().has_ranges()) {
-        true => cores(),
-        false => NonZero::<usize>::MIN,
-    }
 }
 
 /// Does `work` with every item on this many threads, and passes each result to `take` in order. If `take`
@@ -46,7 +37,8 @@ pub fn in_order<'i, T: Sync, R: Send, E>(
 }
 
 /// Does `work` with the items of `next` on this many threads, and passes each result to `take` in order. This
-/// thread runs `next` and `take`; at most two items for each of the others are in memory.
+/// thread runs `next` and `take`, and with fewer than two threads all of the work, one item after another;
+/// at most two items for each of the others are in memory.
 pub fn stream<T: Send, R: Send, E>(
     threads: usize,
     mut next: impl FnMut() -> Result<Option<T>, E>,
@@ -54,8 +46,9 @@ pub fn stream<T: Send, R: Send, E>(
     mut take: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
     scope(|scope| {
-        let lanes: Vec<Lane<T, R>> = (0..threads).filter_map(|_| Lane::begin(scope, &work)).collect();
-        // If the system has no threads, this one does the work.
+        let others = if threads > 1 { threads } else { 0 };
+        let lanes: Vec<Lane<T, R>> = (0..others).filter_map(|_| Lane::begin(scope, &work)).collect();
+        // Also if the system has no threads, this one does the work.
         if lanes.is_empty() {
             while let Some(item) = next()? {
                 take(work(item))?;

@@ -147,6 +147,11 @@ pub struct Tensor<'m> {
 }
 
 impl<'m> Tensor<'m> {
+    /// Its name, for as long as the model.
+    pub fn name(&self) -> &'m str {
+        self.tensor.name()
+    }
+
     /// The file that contains it.
     pub fn model(&self) -> &'m Part {
         self.part

@@ -68,10 +68,12 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}] at byte {}: {}", self.code(), self.at(), self.message())?;
-        if let Some(excerpt) = &self.excerpt {
-            write!(f, "\n{excerpt}")?;
+        let (code, at) = (self.code(), self.at());
+        // What is wrong with a header that is none is no help.
+        if let Some(hint) = &self.hint {
+            return write!(f, "error[{code}] at byte {at}: {hint}");
         }
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n    {hint}"))
+        write!(f, "error[{code}] at byte {at}: {}", self.message())?;
+        self.excerpt.as_ref().map_or(Ok(()), |excerpt| write!(f, "\n{excerpt}"))
     }
 }

@@ -7,7 +7,7 @@ use crate::text::{did_you_mean, quoted};
 #[derive(clap::Args)]
 pub struct Selection {
     /// Only tensors that match this glob, with * and ? (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, alias = "filter", value_name = "GLOB")]
     pub only: Vec<String>,
 
     /// Except tensors that match this glob (repeatable)
@@ -16,6 +16,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether all tensors are chosen.
+    pub fn is_empty(&self) -> bool {
+        self.only.is_empty() && self.except.is_empty()
+    }
+
     pub fn as_choice(&self) -> Choice<'_> {
         Choice { only: &self.only, except: &self.except }
     }

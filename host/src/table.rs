@@ -7,6 +7,7 @@ use crate::overview::print_total;
 use crate::picture::{block, is_ascii, terminal_width, width};
 use crate::rows::{Row, each_row};
 use crate::source::Source;
+use crate::stats::share_of;
 use crate::structure;
 use crate::text::{Beginning, columns, counted, fitted, grouped, human, is_simple, quoted, quoted_whole};
 use embedded_safestructures::SCHEMA;
@@ -23,7 +24,6 @@ const DIMS: usize = 16;
 /// Longer names do not move the columns of other rows.
 const WIDEST: usize = 82;
 
-type Cells<'c> = [&'c str; TITLES.len()];
 type Widths = [usize; TITLES.len()];
 
 /// Prints the table of a validated file, and some lines below it.
@@ -34,7 +34,12 @@ pub fn print(
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     let terminal = terminal_width();
-    let mut form = Form { start: summary.data_start, widths: TITLES.map(columns), human: terminal.is_some() };
+    let mut form = Form {
+        start: summary.data_start,
+        widths: TITLES.map(columns),
+        shown: TITLES.map(|_| true),
+        human: terminal.is_some(),
+    };
     let mut line = Vec::new();
     let mut facts = Facts::new(summary, width() - 4);
     each(source, listing, |row| {
@@ -44,7 +49,7 @@ pub fn print(
     })?;
     if facts.sizes.tensors > 0 {
         form.fit(terminal);
-        push_line(&mut line, &form.widths, &TITLES);
+        form.push_titles(&mut line);
         out.write_all(&line)?;
         each(source, listing, |row| {
             line.clear();
@@ -79,6 +84,8 @@ struct Form {
     /// The offset of the data.
     start: u64,
     widths: Widths,
+    /// The columns that fit.
+    shown: [bool; TITLES.len()],
     /// Whether it is for a terminal: names are shortened, and sizes have units.
     human: bool,
 }
@@ -99,33 +106,80 @@ impl Form {
         if self.human || width <= WIDEST { width } else { 0 }
     }
 
-    /// Leaves as much of the terminal to the names as the other columns do not need.
+    /// Makes the table as narrow as a terminal: without the offsets if names of a usual length do not fit
+    /// beside them, and with shorter shapes and names.
     fn fit(&mut self, terminal: Option<usize>) {
-        const LEAST: usize = 16;
-        let others: usize = self.widths.iter().skip(1).map(|width| width + 2).sum();
-        if let Some(columns) = terminal {
-            self.widths[0] = self.widths[0].min(columns.saturating_sub(others + 2).max(LEAST));
+        const USUAL: usize = 24;
+        const LEAST: usize = 12;
+        const SHAPE: usize = 2;
+        // In this order: align, end, begin; then dtype and bytes.
+        const OPTIONAL: [(usize, usize); 5] = [(6, USUAL), (4, USUAL), (3, USUAL), (1, LEAST), (5, LEAST)];
+        let Some(columns) = terminal else { return };
+        for (column, name) in OPTIONAL {
+            let shape = self.widths[SHAPE] - self.widths[SHAPE].min(LEAST);
+            if self.others() - shape + self.widths[0].min(name) + 2 > columns {
+                self.shown[column] = false;
+            }
         }
+        let over = (self.others() + self.widths[0].min(USUAL) + 2).saturating_sub(columns);
+        self.widths[SHAPE] = self.widths[SHAPE].saturating_sub(over).max(self.widths[SHAPE].min(LEAST));
+        self.widths[0] = self.widths[0].min(columns.saturating_sub(self.others() + 2).max(1));
+    }
+
+    /// The width of all columns that are shown, but the first.
+    fn others(&self) -> usize {
+        let shown = self.widths.iter().zip(self.shown).skip(1).filter(|(_, shown)| *shown);
+        shown.map(|(width, _)| width + 2).sum()
+    }
+
+    fn push_titles(&self, line: &mut Vec<u8>) {
+        let from = line.len();
+        line.extend_from_slice(b"  ");
+        for (column, (title, width)) in TITLES.iter().zip(self.widths).enumerate() {
+            // With the names, titles are cut.
+            let title = if column == 0 { fitted(title, width) } else { (*title).to_owned() };
+            let room = width - title.chars().count();
+            let (left, right) = if column < NUMBERS { (0, room) } else { (room, 0) };
+            if self.shown[column] {
+                push_padding(line, left);
+                line.extend_from_slice(title.as_bytes());
+                push_padding(line, right + 2);
+            }
+        }
+        end_line(line, from);
     }
 
     fn push_row(&self, line: &mut Vec<u8>, row: &Row<'_>) {
         let (from, widths) = (line.len(), &self.widths);
         line.extend_from_slice(b"  ");
         self.push_name(line, row);
-        push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
-        push_shape(line, row, widths[2]);
-        for (number, width) in [row.begin, row.end].into_iter().zip(&widths[NUMBERS..]) {
-            push_right(line, number, *width);
+        if self.shown[1] {
+            push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
         }
-        if self.human {
-            let size = human(row.bytes());
-            push_padding(line, widths[5] - size.len());
-            push_left(line, &size, size.len(), size.len());
-        } else {
-            push_right(line, row.bytes(), widths[5]);
+        self.push_shape(line, row);
+        let numbers = [row.begin, row.end, row.bytes(), alignment(self.start, row.begin)];
+        for (column, number) in (NUMBERS..).zip(numbers).filter(|(column, _)| self.shown[*column]) {
+            if self.human && column == 5 {
+                let size = human(number);
+                push_padding(line, widths[column] - size.len());
+                push_left(line, &size, size.len(), size.len());
+            } else {
+                push_right(line, number, widths[column]);
+            }
         }
-        push_right(line, alignment(self.start, row.begin), widths[6]);
         end_line(line, from);
+    }
+
+    fn push_shape(&self, line: &mut Vec<u8>, row: &Row<'_>) {
+        let (width, needed) = (self.widths[2], shape_columns(row));
+        if needed <= width {
+            push_shape(line, row.dims, row.rank);
+            return push_padding(line, width + 2 - needed);
+        }
+        let mut shape = Vec::new();
+        push_shape(&mut shape, row.dims, row.rank);
+        let shape = fitted(&String::from_utf8_lossy(&shape), width);
+        push_left(line, &shape, columns(&shape), width);
     }
 
     fn push_name(&self, line: &mut Vec<u8>, row: &Row<'_>) {
@@ -183,17 +237,23 @@ fn push_left(line: &mut Vec<u8>, text: &str, columns: usize, width: usize) {
     push_padding(line, (width + 2).saturating_sub(columns).max(2));
 }
 
-fn push_shape(line: &mut Vec<u8>, row: &Row<'_>, width: usize) {
+/// A shape, of which at most 16 dimensions are shown.
+pub fn shape_text(dims: &[u64]) -> String {
+    let mut text = Vec::new();
+    push_shape(&mut text, dims, dims.len() as u64);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn push_shape(line: &mut Vec<u8>, dims: &[u64], rank: u64) {
     line.push(b'[');
-    for (index, dim) in row.dims.iter().take(DIMS).enumerate() {
+    for (index, dim) in dims.iter().take(DIMS).enumerate() {
         line.extend_from_slice(if index == 0 { b"" } else { b", " });
         push_number(line, *dim);
     }
-    if row.rank > DIMS as u64 {
-        line.extend_from_slice(format!(", … {} in all", row.rank).as_bytes());
+    if rank > DIMS as u64 {
+        line.extend_from_slice(format!(", … {rank} in all").as_bytes());
     }
     line.push(b']');
-    push_padding(line, width + 2 - shape_columns(row));
 }
 
 fn push_padding(line: &mut Vec<u8>, columns: usize) {
@@ -202,18 +262,6 @@ fn push_padding(line: &mut Vec<u8>, columns: usize) {
 
 pub fn push_number(line: &mut Vec<u8>, number: u64) {
     line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-fn push_line(line: &mut Vec<u8>, widths: &Widths, cells: &Cells<'_>) {
-    let from = line.len();
-    line.extend_from_slice(b"  ");
-    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let (left, right) = if column < NUMBERS { (0, width - cell.len()) } else { (width - cell.len(), 0) };
-        push_padding(line, left);
-        line.extend_from_slice(cell.as_bytes());
-        push_padding(line, right + 2);
-    }
-    end_line(line, from);
 }
 
 fn print_layout(
@@ -227,7 +275,7 @@ fn print_layout(
     writeln!(out, "  {}", facts.picture.line(ascii))?;
     write!(out, "  {} header", block(0, ascii))?;
     for (kind, of) in facts.by_dtype.iter().enumerate() {
-        write!(out, "  {} {} {}", block(kind + 1, ascii), of.dtype, share(of.bytes, summary))?;
+        write!(out, "  {} {} {}", block(kind + 1, ascii), of.dtype, share_of(of.bytes, summary.file_len()))?;
     }
     writeln!(out, "\n")?;
     write!(out, "  header: {} bytes", grouped(header))?;
@@ -239,12 +287,6 @@ fn print_layout(
         Some(_) => print_total(facts.sizes.tensors, facts, out),
         None => print_parameters(facts, out),
     }?)
-}
-
-/// The share of the complete file.
-fn share(bytes: u64, summary: &Summary) -> String {
-    let permille = u128::from(bytes) * 1000 / u128::from(summary.file_len());
-    format!("{}.{} %", permille / 10, permille % 10)
 }
 
 pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {

@@ -53,21 +53,30 @@ pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) ->
 }
 
 /// A number with separators: `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    indicatif::HumanCount(number).to_string()
+pub fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// A count with separators: `1 tensor`, `1,234 tensors`.
-pub fn counted(number: u64, what: &str) -> String {
+pub fn counted(number: impl Into<u128>, what: &str) -> String {
+    let number = number.into();
     format!("{} {}", grouped(number), plural(number, what))
 }
 
 /// A count without separators: `1234 tensors`.
 pub fn numbered(number: u64, what: &str) -> String {
-    format!("{number} {}", plural(number, what))
+    format!("{number} {}", plural(number.into(), what))
 }
 
-fn plural(number: u64, what: &str) -> String {
+fn plural(number: u128, what: &str) -> String {
     format!("{what}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -104,18 +113,20 @@ fn beginning(text: impl Iterator<Item = char>, width: usize) -> String {
 }
 
 /// A number of bytes for people: `702.4 KB`, with the units of 1000.
-pub fn human(bytes: u64) -> String {
+pub fn human(bytes: impl Into<u128>) -> String {
+    let bytes = bytes.into();
     if bytes < 1000 {
         return format!("{bytes} B");
     }
     let units = ["KB", "MB", "GB", "TB", "PB", "EB"];
-    let mut tenths = u128::from(bytes) * 10 / 1000;
-    let mut unit = 0;
-    while tenths >= 10_000 {
-        tenths /= 1000;
+    let (mut unit, mut size) = (0, 1000);
+    // What would be rounded to 1000 has the next unit.
+    while (bytes * 10 + size / 2) / size >= 10_000 && unit + 1 < units.len() {
+        size *= 1000;
         unit += 1;
     }
-    format!("{}.{} {}", tenths / 10, tenths % 10, units.get(unit).copied().unwrap_or("EB"))
+    let tenths = (bytes * 10 + size / 2) / size;
+    format!("{}.{} {}", grouped(tenths / 10), tenths % 10, units[unit])
 }
 
 #[cfg(test)]
@@ -132,9 +143,20 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_longer_than_numbers_of_64_bits() {
+        let sum = 6 * u128::from(u64::MAX / 4);
+        assert_eq!(grouped(sum), "27,670,116,110,564,327,418");
+        assert_eq!(human(sum), "27.7 EB");
+    }
+
+    #[test]
     fn sizes_have_a_unit_and_one_digit_after_the_point() {
-        let sizes = [0, 999, 1000, 702_428, 999_999, 1_000_000, 15_500_000_000, u64::MAX].map(human);
-        let texts = ["0 B", "999 B", "1.0 KB", "702.4 KB", "999.9 KB", "1.0 MB", "15.5 GB", "18.4 EB"];
+        let sizes =
+            [0, 999, 1000, 1049, 1050, 702_428, 999_949, 999_950, 15_500_000_000, u64::MAX].map(human);
+        let texts = [
+            "0 B", "999 B", "1.0 KB", "1.0 KB", "1.1 KB", "702.4 KB", "999.9 KB", "1.0 MB", "15.5 GB",
+            "18.4 EB",
+        ];
         assert_eq!(sizes, texts);
     }
 

@@ -3,6 +3,7 @@
 use crate::columns::{Side, Table};
 use crate::json::{Object, array};
 use crate::model::Tensor;
+use crate::table::shape_text;
 use crate::text::{counted, grouped, human, shown_text};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,14 +11,14 @@ use std::collections::BTreeMap;
 /// Names with more dots keep their rest together.
 const DEEPEST: usize = 32;
 
-/// A part of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
+/// A segment of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part<'m> {
+struct Segment<'m> {
     text: &'m str,
     is_tensor: bool,
 }
 
-impl Ord for Part<'_> {
+impl Ord for Segment<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.len());
         let by_number = match (number(self.text), number(other.text)) {
@@ -29,7 +30,7 @@ impl Ord for Part<'_> {
     }
 }
 
-impl PartialOrd for Part<'_> {
+impl PartialOrd for Segment<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -37,11 +38,11 @@ impl PartialOrd for Part<'_> {
 
 #[derive(Default)]
 struct Node<'m> {
-    children: BTreeMap<Part<'m>, usize>,
+    children: BTreeMap<Segment<'m>, usize>,
     tensor: Option<Tensor<'m>>,
     tensors: u64,
-    parameters: u64,
-    bytes: u64,
+    parameters: u128,
+    bytes: u128,
 }
 
 /// A row of the tree: a group, or a tensor.
@@ -51,8 +52,8 @@ pub struct Branch<'t, 'm> {
     /// None for a group.
     pub tensor: Option<&'t Tensor<'m>>,
     pub tensors: u64,
-    pub parameters: u64,
-    pub bytes: u64,
+    pub parameters: u128,
+    pub bytes: u128,
 }
 
 /// All names; the first node is the root.
@@ -68,11 +69,10 @@ impl<'m> Tree<'m> {
     }
 
     fn insert(&mut self, tensor: Tensor<'m>) {
-        let name: &'m str = tensor_name(tensor);
-        let (mut at, mut parts) = (0, name.splitn(DEEPEST, '.').peekable());
+        let (mut at, mut parts) = (0, tensor.name().splitn(DEEPEST, '.').peekable());
         while let Some(text) = parts.next() {
             self.nodes[at].add(&tensor);
-            let part = Part { text, is_tensor: parts.peek().is_none() };
+            let part = Segment { text, is_tensor: parts.peek().is_none() };
             let new = self.nodes.len();
             let child = *self.nodes[at].children.entry(part).or_insert(new);
             if child == new {
@@ -118,7 +118,7 @@ impl<'m> Tree<'m> {
         ]);
         for row in self.branches() {
             let (dtype, shape) = match row.tensor {
-                Some(tensor) => (tensor.dtype().to_string(), format!("{:?}", tensor.dims())),
+                Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),
                 None => (String::new(), counted(row.tensors, "tensor")),
             };
             let name = format!("{:indent$}{}", "", shown_text(&row.name), indent = 2 * row.depth);
@@ -143,24 +143,18 @@ impl<'m> Tree<'m> {
 impl Node<'_> {
     fn add(&mut self, tensor: &Tensor<'_>) {
         self.tensors += 1;
-        self.parameters += tensor.elements();
-        self.bytes += tensor.byte_len();
+        self.parameters += u128::from(tensor.elements());
+        self.bytes += u128::from(tensor.byte_len());
     }
-}
-
-/// With the lifetime of the model.
-fn tensor_name(tensor: Tensor<'_>) -> &str {
-    let indexed: embedded_safetensors::index::IndexedTensor<'_> = *tensor;
-    indexed.name()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Part;
+    use super::Segment;
 
     #[test]
     fn numbers_are_sorted_as_numbers() {
-        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Part { text, is_tensor: false });
+        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Segment { text, is_tensor: false });
         parts.sort();
         assert_eq!(parts.map(|part| part.text), ["1", "2", "10", "1b", "a", "bias"]);
     }

@@ -4,7 +4,7 @@ use crate::compare::index_of;
 use crate::complaint::Complaint;
 use crate::exit::Exit;
 use crate::json::{Object, array};
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Tensor, bytes_of};
 use crate::output::complain;
 use crate::stats::{NotFinite, first_not_finite};
 use crate::text::{counted, numbered, quoted, shown_text};
@@ -22,13 +22,13 @@ pub enum Verdict {
         bytes: u64,
     },
     /// The file is valid, but one of its values is NaN or infinite.
-    NotFinite(Box<Odd>),
+    NotFinite(Box<NotFiniteAt>),
     /// The reason why it is invalid or was not validated.
     Other(Complaint),
 }
 
 /// A value that is not finite.
-pub struct Odd {
+pub struct NotFiniteAt {
     tensor: String,
     /// The file of the model that has it, if there are several.
     file: Option<String>,
@@ -37,7 +37,7 @@ pub struct Odd {
     what: &'static str,
 }
 
-impl Odd {
+impl NotFiniteAt {
     /// Its stable code.
     const CODE: &'static str = "values.not-finite";
 
@@ -90,11 +90,10 @@ impl Verdict {
     fn judge_values(path: &Path) -> Result<Self, Complaint> {
         let model = Model::open(path)?;
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
-        let found = first_not_finite(&tensors, &Work::new("reading", bytes))?;
+        let found = first_not_finite(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         Ok(match found {
-            Some(found) => Self::NotFinite(Box::new(Odd::of(&model, &found))),
+            Some(found) => Self::NotFinite(Box::new(NotFiniteAt::of(&model, &found))),
             None => Self::of(&model),
         })
     }
@@ -125,8 +124,14 @@ impl Verdict {
                 let (tensors, shards) = (count(*tensors, "tensor"), count(*shards, "shard"));
                 writeln!(out, "{file}: ok, {tensors} in {shards}, {}", count(*bytes, "byte"))
             }
-            Self::NotFinite(odd) => {
-                writeln!(out, "{file}: error[{}] at byte {}: {}", Odd::CODE, odd.byte, odd.message())
+            Self::NotFinite(value) => {
+                writeln!(
+                    out,
+                    "{file}: error[{}] at byte {}: {}",
+                    NotFiniteAt::CODE,
+                    value.byte,
+                    value.message()
+                )
             }
             Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
             Self::Other(complaint) => {
@@ -151,11 +156,11 @@ impl Verdict {
                 let object = object.number("tensors", *tensors);
                 object.number("shards", *shards).number("bytes", *bytes).end()
             }
-            Self::NotFinite(odd) => {
+            Self::NotFinite(value) => {
                 let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", false);
-                let object = object.text("code", Odd::CODE).number("at", odd.byte);
-                let object = object.text("message", &odd.message()).text("tensor", &odd.tensor);
-                object.raw("index", &array(odd.index.iter().map(u64::to_string))).end()
+                let object = object.text("code", NotFiniteAt::CODE).number("at", value.byte);
+                let object = object.text("message", &value.message()).text("tensor", &value.tensor);
+                object.raw("index", &array(value.index.iter().map(u64::to_string))).end()
             }
             Self::Other(complaint) => complaint.json(),
         }

@@ -193,7 +193,7 @@ fn a_typo_in_a_name_gets_a_hint() {
         &["pack", m, "-o", "out", "--rename", "fc1.wieght*=w*"],
         &["pack", m, "-o", "out", "--rename-prefix", "fc1.wieght=w"],
         &["pack", m, "-o", "out", "--order", "order"],
-        &["inspect", m, "--filter", "fc1.wieght"],
+        &["inspect", m, "--only", "fc1.wieght"],
         &["stats", m, "--only", "fc1.wieght"],
     ] {
         let run = place.run(args);

@@ -29,20 +29,20 @@ fn named(name: &str) -> Vec<u8> {
 type Case = (&'static str, bool, Vec<u8>, Vec<u8>);
 
 fn cases() -> Vec<Case> {
-    [spelling(), layout(), names(), contents()].concat()
+    [header_text(), layout(), names(), contents()].concat()
 }
 
-fn spelling() -> Vec<Case> {
+fn header_text() -> Vec<Case> {
     let sound = named("a");
     let member = tensor("a", 0, 8);
     let with = |old: &str, new: &str| of(&member.replace(old, new), 8);
     let header = format!("{{{FORMAT},{member}}}");
     vec![
         ("header.first-byte", true, padded(&format!(" {header}"), 8), sound.clone()),
-        ("spelling.whitespace", true, with("\"shape\":", "\"shape\": "), with("\"a\"", "\"a b\"")),
-        ("spelling.escape", true, named("\\u0061"), named("a\\\"b")),
+        ("canonical.whitespace", true, with("\"shape\":", "\"shape\": "), with("\"a\"", "\"a b\"")),
+        ("canonical.escape", true, named("\\u0061"), named("a\\\"b")),
         (
-            "spelling.member-order",
+            "canonical.member-order",
             false,
             with(r#""dtype":"U8","shape":[8]"#, r#""shape":[8],"dtype":"U8""#),
             sound.clone(),
@@ -188,6 +188,30 @@ fn equal_tensors_are_found_in_several_files_and_grouped() {
     assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "10000"]).code, Some(0));
     let run = place.run(["lint", "parts"]);
     assert!(run.code == Some(1) && run.out.contains(expected), "{run:?}");
+    // The byte is one of the file that has the second tensor.
+    let finding = "parts/model-00001-of-00003.safetensors: warning[data.duplicate] at byte ";
+    assert!(run.out.starts_with(finding), "{run:?}");
+}
+
+/// One code after another, and of each file by file.
+#[test]
+fn findings_of_several_files_are_sorted_by_their_codes() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("m")).expect("directory");
+    for (name, tensors) in [("1", ["a ", "b/"]), ("2", ["c ", "d/"])] {
+        let [first, second] = [tensor(tensors[0], 0, 8), tensor(tensors[1], 8, 16)];
+        place.put(format!("m/{name}.safetensors"), &of(&format!("{first},{second}"), 16));
+    }
+    let map = r#"{"weight_map":{"a ":"1.safetensors","b/":"1.safetensors","c ":"2.safetensors","d/":"2.safetensors"}}"#;
+    place.put("m/model.safetensors.index.json", map.as_bytes());
+    let run = place.run(["lint", "--json", "m"]);
+    let object: Value = serde_json::from_str(&run.out).expect("JSON");
+    let findings = object["findings"].as_array().expect("a list").iter();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let found: Vec<String> =
+        findings.map(|finding| text(&finding["code"]) + " " + &text(&finding["file"])).collect();
+    let expected = ["name.space 1", "name.space 2", "name.slash 1", "name.slash 2"];
+    assert_eq!(found, expected.map(|finding| format!("{finding}.safetensors")));
 }
 
 #[test]

@@ -124,3 +124,45 @@ fn tables_fit_the_terminal() {
         "{piped}"
     );
 }
+
+/// Shapes of many dimensions, large integers and narrow terminals.
+#[test]
+fn no_line_of_a_table_is_wider_than_the_terminal() {
+    let place = Place::new();
+    let entry = |name: &str, dtype: &str, shape: String, begin: u64, end: u64| {
+        format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[{begin},{end}]}}"#)
+    };
+    let entries = [
+        entry("model.layers.0.attention", "U8", format!("{:?}", [1; 20]), 0, 1),
+        entry("i", "I64", "[2]".into(), 8, 24),
+        entry("pad", "U8", "[7]".into(), 1, 8),
+        entry("u", "U64", "[2]".into(), 24, 40),
+    ];
+    let integers = [&i64::MIN.to_le_bytes()[..], &i64::MAX.to_le_bytes(), &[0; 8], &[255; 8]].concat();
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &[vec![7; 8], integers].concat()));
+    assert!(place.run(["split", "m", "-o", "parts", "--max-size", "20"]).code == Some(0));
+    for command in [
+        "inspect m",
+        "inspect parts",
+        "inspect m --only '*'",
+        "inspect m --tree",
+        "stats m",
+        "inspect m --dtypes",
+    ] {
+        for columns in [24, 40, 60, 80, 120] {
+            let shown = on_columns(&place, columns, command);
+            let table = shown.lines().skip(1).filter(|line| !line.contains(": ") && !line.contains('░'));
+            let too_wide: Vec<&str> = table.filter(|line| line.chars().count() > columns).collect();
+            assert!(too_wide.is_empty(), "{command} {columns}: {too_wide:?}");
+            assert!(shown.contains("\n  ") && !shown.contains("panicked"), "{command}: {shown}");
+        }
+        let total = |shown: &str| shown.lines().skip_while(|line| !line.contains("total: ")).count();
+        if command == "stats m" {
+            assert!(total(&on_columns(&place, 60, command)) > total(&on_columns(&place, 400, command)));
+        }
+        // A pipe gets whole names, and shapes of up to 16 dimensions.
+        let shown = place.run(command.replace("'*'", "*").split(' '));
+        let is_of_shapes = !command.contains("stats") && !command.contains("dtypes");
+        assert!(!is_of_shapes || shown.out.contains("1, … 20 in all]"), "{command}: {shown:?}");
+    }
+}

@@ -60,10 +60,26 @@ fn tensors_are_sorted_filtered_and_cut() {
         assert_eq!(names(&place, &[model, "--sort", "dtype"])[14..], ["bias", "h.3"]);
         assert_eq!(names(&place, &[model, "--sort", "offset", "--top", "1"]), ["h.0.w"]);
     }
+    // As in the other commands.
+    assert_eq!(names(&place, &["m", "--only", "h.1*", "--except", "h.10*"]), ["h.1.w", "h.11.w"]);
     let total = "  total: 4 tensors, 53 parameters, 54 B: U8 52 in 52 B, F16 1 in 2 B\n";
     let run = place.run(["inspect", "m", "--filter", "h.1*", "--filter", "bias", "--top", "1"]);
     assert!(run.out.ends_with(total), "{}", run.out);
     place.run(["inspect", "m", "--filter", "x*"]).is(2, "", "m: no tensor matches \"x*\"\n");
+}
+
+/// Usage errors say what to do.
+#[test]
+fn sums_are_not_sorted_or_cut() {
+    let place = place();
+    for (view, option) in [("--tree", "--top"), ("--dtypes", "--top"), ("--tree", "--sort")] {
+        let value = if option == "--top" { "3" } else { "size" };
+        let run = place.run(["inspect", "m", view, option, value]);
+        assert!(run.code == Some(2) && run.err.contains("use --only to choose tensors"), "{run:?}");
+    }
+    for command in ["inspect", "stats"] {
+        assert_eq!(place.run([command, "m", "--top", "0"]).code, Some(2));
+    }
 }
 
 #[test]
@@ -92,7 +108,7 @@ fn dtypes_are_summed() {
             table,
             [
                 "  dtype  tensors  parameters  bytes   size    share",
-                "  U8          14         188    188  188 B  94.94 %",
+                "  U8          14         188    188  188 B  94.95 %",
                 "  F32          1           2      8    8 B   4.04 %",
                 "  F16          1           1      2    2 B   1.01 %",
             ],

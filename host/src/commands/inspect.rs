@@ -38,6 +38,7 @@ impl Run for Inspect {
     }
 
     fn run(self) -> Outcome {
+        self.view.check()?;
         self.files.each(|file, json| inspect(file, json, &self.view))
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Find what is valid, but makes trouble for devices, frameworks or people
 ///
-/// Alignment, names, order, spelling of the header, equal tensors. Exit code: 2 if at least one file cannot
+/// Alignment, names, order, text of the header, equal tensors. Exit code: 2 if at least one file cannot
 /// be read, otherwise 1 if at least one has a warning or is invalid, otherwise 0. A note is no warning.
 #[derive(clap::Args)]
 pub struct Lint {

@@ -5,7 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::lint::lint;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Tensor, bytes_of};
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::page;
 use crate::product::{Product, check_output_path, check_stdout_use};
@@ -69,8 +69,7 @@ impl Run for Report {
 impl Report {
     fn page(&self, model: &Model) -> Result<String, Complaint> {
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
-        let statistics = measure(&tensors, &Work::new("reading", bytes))?;
+        let statistics = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         let rows: Vec<Row<'_>> = tensors
             .into_iter()
             .zip(statistics)

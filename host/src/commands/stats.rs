@@ -4,13 +4,14 @@ use crate::commands::{Files, Run};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::Object;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Tensor, bytes_of};
 use crate::selection::Selection;
-use crate::stats::{Part, Row, json, measure, sum, table, total};
+use crate::stats::{Aggregate, Row, json, measure, sum, table, total};
 use crate::verdict::Verdict;
 use crate::work::Work;
 use std::cmp::Ordering;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
 use std::path::Path;
 
 /// Show minimum, maximum, mean, quantiles, zeros, NaN and a histogram of every tensor
@@ -32,7 +33,7 @@ pub struct Stats {
 
     /// Show the first N tensors; the total has all
     #[arg(long, value_name = "N")]
-    top: Option<usize>,
+    top: Option<NonZero<usize>>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -71,8 +72,7 @@ impl Stats {
         let names = || model.tensors().map(|tensor| tensor.name());
         choice.check(names).map_err(|sentence| Complaint::about(file, sentence))?;
         let tensors: Vec<Tensor<'_>> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
-        let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
-        let statistics = measure(&tensors, &Work::new("reading", bytes))?;
+        let statistics = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         let rows = tensors.into_iter().zip(statistics);
         let mut rows: Vec<Row<'_>> = rows.map(|(tensor, statistics)| Row { tensor, statistics }).collect();
@@ -96,14 +96,14 @@ impl Stats {
         if let Some(key) = self.sort {
             rows.sort_by(|one, other| key.compare(one, other));
         }
-        rows.truncate(self.top.unwrap_or(usize::MAX));
+        rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
     }
 
     fn print_json(
         &self,
         model: &Model,
         rows: &[Row<'_>],
-        all: &Part,
+        all: &Aggregate,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);

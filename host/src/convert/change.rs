@@ -16,7 +16,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 /// Threads are not worth it for a tensor of up to this many bytes.
 const SHORT: u64 = 1 << 20;
 
-/// Each thread has up to 9 MiB of chunks, and the bytes are written by one.
+/// More would not be faster, because one thread writes the output, and each takes up to 9 MiB for its chunks.
 const THREADS: usize = 4;
 
 /// Receives the bytes of an output.

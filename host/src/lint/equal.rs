@@ -2,8 +2,8 @@
 
 use crate::complaint::Complaint;
 use crate::lint::finding::{Code, Finding};
-use crate::model::Tensor;
-use crate::parallel::{in_order, readers};
+use crate::model::{Tensor, bytes_of, threads_for};
+use crate::parallel::in_order;
 use crate::sums::sum_of_tensor;
 use crate::text::{grouped, human, quoted};
 use crate::work::Work;
@@ -15,24 +15,24 @@ const LEAST: u64 = 4096;
 /// The most names in a message.
 const NAMED: usize = 4;
 
-/// A finding for each group of equal tensors of the same dtype and shape. Reads those of which there are
-/// several.
+/// A finding about the second tensor of each group of equal ones of the same dtype and shape. Reads those of
+/// which there are several.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
+pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>, Complaint> {
     let mut by_form: HashMap<(Dtype, &[u64]), Vec<usize>> = HashMap::new();
     for (index, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| tensor.byte_len() >= LEAST) {
         by_form.entry((tensor.dtype(), tensor.dims())).or_default().push(index);
     }
     let mut alike: Vec<usize> = by_form.into_values().filter(|group| group.len() > 1).flatten().collect();
     alike.sort_unstable();
-    let work = Work::new("hashing", alike.iter().map(|&index| tensors[index].byte_len()).sum());
+    let work = Work::new("hashing", bytes_of(&alike.iter().map(|&index| tensors[index]).collect::<Vec<_>>()));
     let mut groups: HashMap<(Dtype, &[u64], String), Vec<usize>> = HashMap::new();
     let mut next = alike.iter();
     in_order(
         &alike,
-        readers(tensors.iter().copied()),
+        threads_for(tensors),
         |&index| sum_of_tensor(&tensors[index], &work),
         |sum| {
             if let Some(&index) = next.next() {
@@ -43,13 +43,14 @@ pub fn findings(tensors: &[Tensor<'_>]) -> Result<Vec<Finding>, Complaint> {
     )?;
     let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
     groups.sort_unstable();
-    Ok(groups.iter().map(|group| finding(tensors, group)).collect())
+    Ok(groups.iter().map(|group| (tensors[group[1]], finding(tensors, group))).collect())
 }
 
 /// About the second tensor of a group.
 fn finding(tensors: &[Tensor<'_>], group: &[usize]) -> Finding {
     let second = &tensors[group[1]];
-    let (others, wasted) = (group.len() as u64 - 1, second.byte_len() * (group.len() as u64 - 1));
+    let others = group.len() as u64 - 1;
+    let wasted = second.byte_len().saturating_mul(others);
     let names: Vec<String> = group.iter().take(NAMED).map(|&index| quoted(tensors[index].name())).collect();
     let more = group.len().saturating_sub(NAMED) as u64;
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };

@@ -58,9 +58,9 @@ macro_rules! codes {
 
 codes! {
     FirstByte, "header.first-byte", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
-    Whitespace, "spelling.whitespace", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
-    Escape, "spelling.escape", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
-    MemberOrder, "spelling.member-order", Note, "rewrite the file with `safetensors pack FILE -o NEW`";
+    Whitespace, "canonical.whitespace", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
+    Escape, "canonical.escape", Warning, "rewrite the file with `safetensors pack FILE -o NEW`";
+    MemberOrder, "canonical.member-order", Note, "rewrite the file with `safetensors pack FILE -o NEW`";
     UnknownMember, "entry.unknown-member", Warning, "move it to the metadata: no reader shows it";
     PaddingOther, "padding.not-spaces", Warning, "pad the header with spaces: `safetensors pack FILE -o NEW`";
     PaddingLarge, "padding.large", Warning, "remove them with `safetensors pack FILE -o NEW`";

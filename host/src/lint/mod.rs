@@ -8,28 +8,35 @@ mod scan;
 pub use finding::{Code, Finding, Level};
 
 use crate::complaint::Complaint;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Part, Tensor};
 
-/// All findings about a model, but those that are allowed: file by file, warnings first, in the order of the
-/// codes.
+/// All findings about a model, but those that are allowed: warnings first, in the order of the codes, and of
+/// each code file by file.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Complaint> {
     let mut found = Vec::new();
     for part in model.parts() {
-        let name = part.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = model.index().map(|_| name);
+        let file = file_of(model, part);
         found.extend(
-            rules::findings(part)?.into_iter().map(|finding| Finding { file: name.clone(), ..finding }),
+            rules::findings(part)?.into_iter().map(|finding| Finding { file: file.clone(), ..finding }),
         );
     }
     if !allowed.contains(&Code::Duplicate) {
         let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
-        found.extend(equal::findings(&tensors)?);
+        for (tensor, finding) in equal::findings(&tensors)? {
+            found.push(Finding { file: file_of(model, tensor.model()), ..finding });
+        }
     }
     model.check_unchanged()?;
     found.retain(|finding| !allowed.contains(&finding.code));
     found.sort_by_key(|finding| (finding.code.level(), finding.code));
     Ok(found)
+}
+
+/// The name of a file, if the model has several.
+fn file_of(model: &Model, part: &Part) -> Option<String> {
+    model.index()?;
+    Some(part.path().file_name().unwrap_or_default().to_string_lossy().into_owned())
 }

@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::facts::{alignment, element_width};
 use crate::lint::finding::{Code, Finding};
-use crate::lint::scan::{Entry, Spelling, TEXT};
+use crate::lint::scan::{Entry, HeaderText, TEXT};
 use crate::model::{Part, Tensor};
 use crate::source::pieces;
 use crate::text::{counted, grouped, is_plain, quoted};
@@ -32,14 +32,13 @@ pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
         Ok(())
     });
     read.map_err(|reason| Complaint::not_read(file.path(), reason))?;
-    let spelling = Spelling::of(&text);
+    let header = HeaderText::of(&text);
     drop(text);
     let mut found = Vec::new();
-    spelled(&spelling, data_start, &mut found);
+    header_text(&header, data_start, &mut found);
     let padding = file.padding()?;
-    let by_name: HashMap<&str, Tensor<'_>> =
-        file.tensors().map(|tensor| (tensor_name(&tensor), tensor)).collect();
-    for entry in &spelling.entries {
+    let by_name: HashMap<&str, Tensor<'_>> = file.tensors().map(|tensor| (tensor.name(), tensor)).collect();
+    for entry in &header.entries {
         if let Some(tensor) = by_name.get(entry.name.as_str()) {
             member(entry, &mut found);
             if !padding.contains(&entry.name) {
@@ -49,38 +48,33 @@ pub fn findings(file: &Part) -> Result<Vec<Finding>, Complaint> {
             align(entry, tensor, data_start, &mut found);
         }
     }
-    order(&spelling, &by_name, &padding, &mut found);
+    order(&header, &by_name, &padding, &mut found);
     format(file, &mut found);
     Ok(found)
 }
 
-fn tensor_name<'m>(tensor: &Tensor<'m>) -> &'m str {
-    let indexed: embedded_safetensors::index::IndexedTensor<'m> = **tensor;
-    indexed.name()
-}
-
-fn spelled(spelling: &Spelling, data_start: u64, found: &mut Vec<Finding>) {
+fn header_text(header: &HeaderText, data_start: u64, found: &mut Vec<Finding>) {
     let mut say = |code, at, message: String| found.push(Finding::new(code, at, message));
-    if spelling.before > 0 {
-        let bytes = counted(spelling.before, "byte");
+    if header.before > 0 {
+        let bytes = counted(header.before, "byte");
         let rule = "the header begins with whitespace, but the format says that its first byte is `{`";
         say(Code::FirstByte, TEXT, format!("{rule} ({bytes})"));
     }
-    if let Some((at, count)) = spelling.whitespace {
+    if let Some((at, count)) = header.whitespace {
         let bytes = counted(count, "byte");
         say(Code::Whitespace, at, format!("{bytes} of whitespace between the tokens of the header"));
     }
-    if let Some((at, count)) = spelling.escapes {
+    if let Some((at, count)) = header.escapes {
         let strings = counted(count, "string");
         say(Code::Escape, at, format!("{strings} with escapes that the reference does not write"));
     }
-    let end = data_start - spelling.room;
-    if let Some(at) = spelling.other_padding {
+    let end = data_start - header.room;
+    if let Some(at) = header.other_padding {
         say(Code::PaddingOther, at, "the header is padded with something other than spaces".to_owned());
-    } else if spelling.room > MUCH {
-        say(Code::PaddingLarge, end, format!("the header ends with {} spaces", grouped(spelling.room)));
-    } else if spelling.room >= UNIT {
-        say(Code::PaddingRoom, end, format!("the header ends with {} spaces", grouped(spelling.room)));
+    } else if header.room > MUCH {
+        say(Code::PaddingLarge, end, format!("the header ends with {} spaces", grouped(header.room)));
+    } else if header.room >= UNIT {
+        say(Code::PaddingRoom, end, format!("the header ends with {} spaces", grouped(header.room)));
     }
     if !data_start.is_multiple_of(UNIT) {
         let message =
@@ -158,12 +152,12 @@ fn align(entry: &Entry, tensor: &Tensor<'_>, data_start: u64, found: &mut Vec<Fi
 /// The first tensor that is not where the reference writes it. Not sorted by offset is worse than sorted in
 /// another order.
 fn order(
-    spelling: &Spelling,
+    header: &HeaderText,
     by_name: &HashMap<&str, Tensor<'_>>,
     padding: &HashSet<String>,
     found: &mut Vec<Finding>,
 ) {
-    let listed = spelling.entries.iter().filter(|entry| !padding.contains(&entry.name));
+    let listed = header.entries.iter().filter(|entry| !padding.contains(&entry.name));
     let tensors: Vec<_> =
         listed.filter_map(|entry| Some((entry, by_name.get(entry.name.as_str())?))).collect();
     let mut pairs = tensors.windows(2);

@@ -1,13 +1,13 @@
-//! The spelling of a valid header: what a parser skips.
+//! The text of a valid header: what a parser skips.
 
 use std::ops::Range;
 
 /// The offset of the header's text in the file.
 pub const TEXT: u64 = 8;
 
-/// What is known about the spelling of a header.
+/// What is known about the text of a header.
 #[derive(Debug, Default, PartialEq)]
-pub struct Spelling {
+pub struct HeaderText {
     /// The bytes before the opening brace.
     pub before: u64,
     /// Whitespace between tokens: its first byte, and their number.
@@ -33,13 +33,13 @@ pub struct Entry {
     pub is_ordered: bool,
 }
 
-impl Spelling {
+impl HeaderText {
     /// Reads a valid header.
     pub fn of(text: &[u8]) -> Self {
         let mut scan =
-            Scan { text, at: 0, depth: 0, wants_key: false, members: Vec::new(), spelling: Self::default() };
+            Scan { text, at: 0, depth: 0, wants_key: false, members: Vec::new(), header: Self::default() };
         scan.run();
-        scan.spelling
+        scan.header
     }
 }
 
@@ -52,7 +52,7 @@ struct Scan<'t> {
     wants_key: bool,
     /// The known members of the open entry.
     members: Vec<usize>,
-    spelling: Spelling,
+    header: HeaderText,
 }
 
 const MEMBERS: [&str; 3] = ["dtype", "shape", "data_offsets"];
@@ -61,7 +61,7 @@ impl Scan<'_> {
     fn run(&mut self) {
         let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         self.at = self.text.iter().take_while(is_space).count();
-        self.spelling.before = self.at as u64;
+        self.header.before = self.at as u64;
         while let Some(byte) = self.text.get(self.at) {
             match byte {
                 b'"' => self.string(),
@@ -102,7 +102,7 @@ impl Scan<'_> {
     }
 
     fn space(&mut self) {
-        count(&mut self.spelling.whitespace, TEXT + self.at as u64);
+        count(&mut self.header.whitespace, TEXT + self.at as u64);
         self.at += 1;
     }
 
@@ -111,7 +111,7 @@ impl Scan<'_> {
         let (at, is_key) = (TEXT + range.start as u64, std::mem::take(&mut self.wants_key));
         let token = self.text.get(range.clone()).unwrap_or_default();
         if token.contains(&b'\\') && !is_canonical(token) {
-            count(&mut self.spelling.escapes, at);
+            count(&mut self.header.escapes, at);
         }
         self.at = range.end;
         if is_key {
@@ -134,10 +134,10 @@ impl Scan<'_> {
     fn key(&mut self, at: u64, range: Range<usize>) {
         let name = decoded(&self.text[range]);
         if self.depth == 1 {
-            self.spelling.entries.push(Entry { at, name, unknown: None, is_ordered: true });
+            self.header.entries.push(Entry { at, name, unknown: None, is_ordered: true });
             self.members.clear();
         } else if let Some(entry) =
-            self.spelling.entries.last_mut().filter(|entry| entry.name != "__metadata__")
+            self.header.entries.last_mut().filter(|entry| entry.name != "__metadata__")
         {
             match MEMBERS.iter().position(|member| *member == name) {
                 Some(member) => self.members.push(member),
@@ -147,7 +147,7 @@ impl Scan<'_> {
     }
 
     fn end_entry(&mut self) {
-        if let Some(entry) = self.spelling.entries.last_mut() {
+        if let Some(entry) = self.header.entries.last_mut() {
             entry.is_ordered = self.members.is_sorted();
         }
     }
@@ -155,8 +155,8 @@ impl Scan<'_> {
     fn padding(&mut self) {
         let padding = &self.text[self.at..];
         let other = padding.iter().position(|byte| *byte != b' ');
-        self.spelling.other_padding = other.map(|index| TEXT + (self.at + index) as u64);
-        self.spelling.room = padding.len() as u64;
+        self.header.other_padding = other.map(|index| TEXT + (self.at + index) as u64);
+        self.header.room = padding.len() as u64;
     }
 }
 
@@ -168,14 +168,14 @@ fn decoded(token: &[u8]) -> String {
     serde_json::from_slice(token).unwrap_or_default()
 }
 
-/// Whether a string is spelled as the reference spells it.
+/// Whether a string is written as the reference writes it.
 fn is_canonical(token: &[u8]) -> bool {
-    serde_json::to_vec(&decoded(token)).is_ok_and(|spelled| spelled == token)
+    serde_json::to_vec(&decoded(token)).is_ok_and(|written| written == token)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, Spelling};
+    use super::{Entry, HeaderText};
 
     #[test]
     fn what_parsers_skip_is_found() {
@@ -183,23 +183,23 @@ mod tests {
             " \n{\"a\\u0062\": {\"shape\":[],\"dtype\":\"U8\",\"x\":{\"dtype\":[{\"y\":1}, \"{\"]},\"data_offsets\":[0,1]},",
             "\"__metadata__\":{\"k\\n\":\"\\/\"}}  \t"
         );
-        let spelling = Spelling::of(text.as_bytes());
+        let header = HeaderText::of(text.as_bytes());
         let at = |part: &str| 8 + text.find(part).expect("a part") as u64;
-        assert_eq!(spelling.before, 2);
-        assert_eq!(spelling.whitespace, Some((at(" {\"shape"), 2)));
-        assert_eq!(spelling.escapes, Some((at("\"a\\u0062"), 2)));
-        assert_eq!((spelling.other_padding, spelling.room), (Some(at("\t")), 3));
+        assert_eq!(header.before, 2);
+        assert_eq!(header.whitespace, Some((at(" {\"shape"), 2)));
+        assert_eq!(header.escapes, Some((at("\"a\\u0062"), 2)));
+        assert_eq!((header.other_padding, header.room), (Some(at("\t")), 3));
         let unknown = Some((at("\"x\""), "x".to_owned()));
         let first = Entry { at: at("\"a"), name: "ab".into(), unknown, is_ordered: false };
         let metadata =
             Entry { at: at("\"__m"), name: "__metadata__".into(), unknown: None, is_ordered: true };
-        assert_eq!(spelling.entries, [first, metadata]);
+        assert_eq!(header.entries, [first, metadata]);
     }
 
     #[test]
-    fn the_canonical_spelling_has_nothing_to_find() {
+    fn a_canonical_header_has_nothing_to_find() {
         let text = br#"{"a\n\u001f":{"dtype":"U8","shape":[1,2],"data_offsets":[0,2]}}"#;
         let entry = Entry { at: 9, name: "a\n\u{1f}".into(), unknown: None, is_ordered: true };
-        assert_eq!(Spelling::of(text), Spelling { entries: vec![entry], ..Spelling::default() });
+        assert_eq!(HeaderText::of(text), HeaderText { entries: vec![entry], ..HeaderText::default() });
     }
 }

@@ -140,7 +140,7 @@ fn commands(text: &str) -> String {
 }
 
 fn dtypes(facts: &Facts, palette: &Palette) -> String {
-    let all: u64 = facts.by_dtype.iter().map(|of| of.bytes).sum();
+    let all: u128 = facts.by_dtype.iter().map(|of| of.bytes).sum();
     let mut html = String::from(
         "<table><tr><th>dtype<th class=r>tensors<th class=r>parameters<th class=r>size<th class=\"r wide\">share</tr>",
     );

@@ -1,7 +1,7 @@
 //! Counts of wide numbers in buckets, each as wide as a share of its values.
 
+use crate::stats::bin_counts::{BinCounts, FULL};
 use crate::stats::spread::Cell;
-use crate::stats::tallies::{FULL, Tallies};
 use embedded_safetensors::Dtype;
 
 /// The bits of a mantissa that tell buckets apart.
@@ -19,7 +19,7 @@ pub struct Buckets {
     first: usize,
     /// The number of buckets of each sign.
     half: usize,
-    counts: Tallies,
+    counts: BinCounts,
 }
 
 impl Buckets {
@@ -27,7 +27,7 @@ impl Buckets {
     pub fn new(dtype: Dtype) -> Self {
         let (first, end) = bounds(dtype);
         let half = end - first + 1;
-        Self { first, half, counts: Tallies::new(2 * half) }
+        Self { first, half, counts: BinCounts::new(2 * half) }
     }
 
     /// The bytes that the counters of so many values of a dtype take at most.

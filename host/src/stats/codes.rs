@@ -1,9 +1,9 @@
 //! Elements of at most 16 bits: each bit pattern is counted, so that everything about them is exact.
 
+use crate::stats::aggregate::Aggregate;
+use crate::stats::bin_counts::BinCounts;
 use crate::stats::moments::{Moments, Sum};
-use crate::stats::part::Part;
 use crate::stats::spread::Cell;
-use crate::stats::tallies::Tallies;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Decoder, Number};
 
@@ -31,31 +31,59 @@ impl Codes {
     /// Counters for every pattern.
     pub fn counters(&self) -> Counters {
         // For 16 bits there are two for each, because one counter cannot be raised in every cycle.
-        Counters { bits: self.bits, counts: Tallies::new(2 << self.bits.max(8)) }
+        Counters { bits: self.bits, counts: BinCounts::new(2 << self.bits.max(8)) }
+    }
+
+    /// Whether there are so many patterns that sorting a few elements is faster than counting them.
+    pub fn are_many(&self) -> bool {
+        self.bits == 16
     }
 
     /// The statistics of the counted elements, and the cells of their values.
-    pub fn summary(&self, counters: &Counters) -> (Part, Vec<Cell>) {
-        let mut part = Part::default();
+    pub fn summary(&self, counters: &Counters) -> (Aggregate, Vec<Cell>) {
+        let mut all = Aggregate::default();
         for (pattern, value) in self.values.iter().enumerate() {
-            let count = counters.of(pattern);
-            part.values += count;
-            match *value {
-                value if value.is_finite() => {}
-                value if value.is_nan() => part.nan += count,
-                value if value > 0.0 => part.positive += count,
-                _ => part.negative += count,
-            }
+            count_value(&mut all, *value, counters.of(pattern));
         }
         let cells = self.order.iter().map(|pattern| usize::from(*pattern));
         let cells = cells.map(|pattern| Cell::exact(self.values[pattern] + 0.0, counters.of(pattern)));
-        let cells: Vec<Cell> = cells.filter(|cell| cell.count > 0).collect();
-        part.zeros = cells.iter().filter(|cell| cell.low == 0.0).map(|cell| cell.count).sum();
-        part.moments = moments(&cells);
-        part.least = cells.first().map(|cell| Number::Float(cell.low));
-        part.largest = cells.last().map(|cell| Number::Float(cell.low));
-        (part, cells)
+        of_cells(all, cells.filter(|cell| cell.count > 0).collect())
     }
+
+    /// The same of a few elements of 16 bits.
+    pub fn summary_of_few(&self, bytes: &[u8]) -> (Aggregate, Vec<Cell>) {
+        let mut all = Aggregate::default();
+        let patterns = bytes.as_chunks::<2>().0.iter();
+        let mut values: Vec<f64> =
+            patterns.map(|bytes| self.values[usize::from(u16::from_le_bytes(*bytes))] + 0.0).collect();
+        values.iter().for_each(|value| count_value(&mut all, *value, 1));
+        values.retain(|value| value.is_finite());
+        values.sort_unstable_by(f64::total_cmp);
+        let equal = values.chunk_by(|one, other| one == other);
+        of_cells(all, equal.map(|equal| Cell::exact(equal[0], equal.len() as u64)).collect())
+    }
+}
+
+fn count_value(all: &mut Aggregate, value: f64, count: u64) {
+    all.values += count;
+    match value {
+        value if value.is_finite() => {}
+        value if value.is_nan() => all.nan += count,
+        value if value > 0.0 => all.positive += count,
+        _ => all.negative += count,
+    }
+}
+
+/// Adds what is known from the cells of all finite values.
+fn of_cells(all: Aggregate, cells: Vec<Cell>) -> (Aggregate, Vec<Cell>) {
+    let all = Aggregate {
+        zeros: cells.iter().filter(|cell| cell.low == 0.0).map(|cell| cell.count).sum(),
+        moments: moments(&cells),
+        least: cells.first().map(|cell| Number::Float(cell.low)),
+        largest: cells.last().map(|cell| Number::Float(cell.low)),
+        ..all
+    };
+    (all, cells)
 }
 
 /// Narrow integers are doubles here, too.
@@ -83,11 +111,11 @@ fn four_of_six(group: u32) -> [u8; 3] {
 /// How often each pattern occurs.
 pub struct Counters {
     bits: usize,
-    counts: Tallies,
+    counts: BinCounts,
 }
 
 impl Counters {
-    /// Counts whole elements.
+    /// Counts the elements of these bytes, of which none is cut.
     pub fn count(&mut self, bytes: &[u8]) {
         let counts = self.counts.for_more(bytes.len() as u64);
         match self.bits {
@@ -168,6 +196,7 @@ fn moments(cells: &[Cell]) -> Moments {
 #[cfg(test)]
 mod tests {
     use super::{Codes, WIDEST};
+    use crate::stats::spread::Cell;
     use embedded_safetensors::Dtype;
     use safetensors_convert::numbers::Decoder;
 
@@ -200,6 +229,27 @@ mod tests {
                 .iter()
                 .flat_map(|cell| std::iter::repeat_n(cell.low, usize::try_from(cell.count).unwrap_or(0)));
             assert!(listed.eq(finite.iter().copied()), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn few_elements_have_the_statistics_of_counted_ones() {
+        for dtype in [Dtype::F16, Dtype::BF16, Dtype::I16, Dtype::U16] {
+            let codes = Codes::new(dtype);
+            let bytes: Vec<u8> =
+                (0..6000_u32).map(|index| (index * index * 7 % 251).to_le_bytes()[0]).collect();
+            for bytes in [&bytes[..], &bytes[..2], &[0, 0x7C, 0, 0, 0, 0x80, 0xFF, 0xFF, 0x80, 0x7F]] {
+                let mut counters = codes.counters();
+                counters.count(bytes);
+                let ((counted, cells), (sorted, sorted_cells)) =
+                    (codes.summary(&counters), codes.summary_of_few(bytes));
+                assert_eq!(counted, sorted, "{dtype}");
+                let listed = |cells: Vec<Cell>| -> Vec<f64> {
+                    let repeat = |cell: Cell| std::iter::repeat_n(cell.low, cell.count as usize);
+                    cells.into_iter().flat_map(repeat).collect()
+                };
+                assert_eq!(listed(cells), listed(sorted_cells), "{dtype}");
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! Finds the first value of a model that is not a number or infinite.
 
 use crate::complaint::Complaint;
-use crate::model::Tensor;
-use crate::parallel::{in_order, readers};
+use crate::model::{Tensor, threads_for};
+use crate::parallel::stream;
 use crate::stats::scan::{PIECE, read_piece, spans};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -19,23 +19,20 @@ pub struct NotFinite<'m> {
     pub what: &'static str,
 }
 
-/// The first one in the order of the tensors; None if there is none.
+/// The first one in the order of the tensors; None if there is none. Reads from a server without ranges in
+/// order.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Option<NotFinite<'m>>, Complaint> {
-    let parts: Vec<(Tensor<'m>, Pattern, Range<u64>)> = tensors
-        .iter()
-        .filter_map(|tensor| Some((*tensor, Pattern::of(tensor.dtype())?)))
-        .flat_map(|(tensor, pattern)| {
-            spans(tensor.byte_len()).into_iter().map(move |span| (tensor, pattern, span))
-        })
-        .collect();
+    let floats = tensors.iter().filter_map(|tensor| Some((*tensor, Pattern::of(tensor.dtype())?)));
+    let mut parts = floats
+        .flat_map(|(tensor, pattern)| spans(tensor.byte_len()).map(move |span| (tensor, pattern, span)));
     let mut found = None;
-    let outcome = in_order(
-        &parts,
-        readers(tensors.iter().copied()),
-        |part| search(part, work),
+    let outcome = stream(
+        threads_for(tensors).get(),
+        || Ok(parts.next()),
+        |(tensor, pattern, span)| search(tensor, pattern, span, work),
         |part| match part {
             Err(complaint) => Err(Some(complaint)),
             Ok(None) => Ok(()),
@@ -52,18 +49,20 @@ pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Optio
 }
 
 fn search<'m>(
-    (tensor, pattern, span): &(Tensor<'m>, Pattern, Range<u64>),
+    tensor: Tensor<'m>,
+    pattern: Pattern,
+    span: Range<u64>,
     work: &Work,
 ) -> Result<Option<NotFinite<'m>>, Complaint> {
     let mut buffer = vec![0; PIECE.min(usize::try_from(span.end - span.start).unwrap_or(PIECE))];
     let mut at = span.start;
     while at < span.end {
         let wanted = usize::try_from(span.end - at).unwrap_or(PIECE).min(PIECE);
-        let bytes = read_piece(tensor, at, wanted, &mut buffer)?;
+        let bytes = read_piece(&tensor, at, wanted, &mut buffer)?;
         if let Some((index, what)) = pattern.find(bytes) {
             let offset = at + (index * pattern.width) as u64;
             let byte = tensor.model().index().summary().data_start + tensor.begin() + offset;
-            return Ok(Some(NotFinite { tensor: *tensor, index: offset / pattern.width as u64, byte, what }));
+            return Ok(Some(NotFinite { tensor, index: offset / pattern.width as u64, byte, what }));
         }
         at += wanted as u64;
         work.advance(wanted as u64)?;

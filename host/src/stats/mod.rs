@@ -5,19 +5,19 @@
 //! does not depend on the number of threads. Their quantiles come from buckets whose middle is near all of
 //! their values.
 
+mod aggregate;
+mod bin_counts;
 mod buckets;
 mod codes;
 mod finite;
 mod moments;
-mod part;
 mod print;
 mod scan;
 mod spread;
-mod tallies;
 mod wide;
 
+pub use aggregate::Aggregate;
 pub use finite::{NotFinite, first_not_finite};
-pub use part::Part;
 pub use print::{Row, brief, json, share_of, sum, table, total};
 pub use scan::measure;
 pub use spread::Spread;

@@ -1,12 +1,12 @@
 //! Prints the statistics of tensors.
 
-use crate::columns::{Side, Table};
+use crate::columns::{Side, Table, wrapped};
 use crate::compare::shown;
 use crate::json::{Object, array};
 use crate::model::Tensor;
 use crate::picture::{is_ascii, terminal_width};
+use crate::stats::aggregate::Aggregate;
 use crate::stats::buckets::ERROR;
-use crate::stats::part::Part;
 use crate::stats::scan::Statistics;
 use crate::stats::spread::{QUANTILES, Spread};
 use crate::text::{counted, grouped, quoted_whole, short};
@@ -89,8 +89,10 @@ pub fn brief(number: Number) -> String {
 }
 
 /// A share in percent, which is 0 or 100 only if it is exactly that.
-pub fn share_of(part: u64, all: u64) -> String {
-    let permyriad = u128::from(part) * 10_000 / u128::from(all.max(1));
+pub fn share_of(part: impl Into<u128>, all: impl Into<u128>) -> String {
+    let (part, all) = (part.into(), all.into());
+    // Rounded to the nearest, but never to all.
+    let permyriad = ((part * 20_000 + all) / (2 * all).max(1)).min(9_999);
     match permyriad {
         _ if part == 0 => "0 %".to_owned(),
         _ if part == all => "100 %".to_owned(),
@@ -119,19 +121,20 @@ pub fn sparkline(spread: &Spread, ascii: bool) -> String {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
-    write!(out, "  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"))?;
+pub fn total(rows: &[Row<'_>], count: usize, all: &Aggregate, out: &mut impl Write) -> io::Result<()> {
+    let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
     if let (Some(least), Some(largest)) = (all.least, all.largest) {
         let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation()));
-        write!(out, " from {} to {}, mean {mean}, std {deviation}", brief(least), brief(largest))?;
+        line += &format!(" from {} to {}, mean {mean}, std {deviation}", brief(least), brief(largest));
     }
     let zeros = share_of(all.zeros, all.values);
-    writeln!(out, ", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()))?;
+    line += &format!(", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()));
+    writeln!(out, "{}", wrapped(&line, terminal_width()))?;
     if rows.iter().any(|row| !row.statistics.exact) {
-        writeln!(
-            out,
-            "  ~: a quantile of buckets, at most {ERROR} of it away; all counts and extremes are exact"
-        )?;
+        let line = format!(
+            "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
+        );
+        writeln!(out, "{}", wrapped(&line, terminal_width()))?;
     }
     if rows.iter().any(|row| row.tensor.dtype() == Dtype::C64) {
         writeln!(out, "  C64: the real and the imaginary part of an element are two values")?;
@@ -140,14 +143,14 @@ pub fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -
 }
 
 /// All parts, in the order of the rows.
-pub fn sum(rows: &[Row<'_>]) -> Part {
-    let mut all = Part::default();
+pub fn sum(rows: &[Row<'_>]) -> Aggregate {
+    let mut all = Aggregate::default();
     rows.iter().for_each(|row| all.merge(&row.statistics.part));
     all
 }
 
 /// The statistics as an object; `total` is that of all tensors, also of those that are left out.
-pub fn json(object: Object, rows: &[Row<'_>], total: &Part) -> String {
+pub fn json(object: Object, rows: &[Row<'_>], total: &Aggregate) -> String {
     let tensors = array(rows.iter().map(row_json));
     let total = part_json(Object::new(), total).end();
     let object = object.raw("tensors", &tensors).raw("total", &total);
@@ -167,13 +170,14 @@ fn row_json(Row { tensor, statistics }: &Row<'_>) -> String {
                 .fold(Object::new(), |object, (share, value)| object.float(&share.to_string(), value));
             let bars = array(spread.bars.iter().map(u64::to_string));
             let bars = Object::new().float("from", spread.from).float("to", spread.to).raw("counts", &bars);
+            let bars = bars.number("outside", part.finite() - spread.counted());
             let object = object.raw("quantiles", &quantiles.end()).flag("quantiles_exact", *exact);
             object.raw("histogram", &bars.end()).end()
         }
     }
 }
 
-fn part_json(object: Object, part: &Part) -> Object {
+fn part_json(object: Object, part: &Aggregate) -> Object {
     let object = object.number("values", part.values).number("zeros", part.zeros).number("nan", part.nan);
     let object = object.number("inf", part.positive).number("negative_inf", part.negative);
     let edge = |object: Object, key: &str, number: Option<Number>| match number {
@@ -195,8 +199,9 @@ mod tests {
 
     #[test]
     fn only_nothing_is_no_percent_and_only_all_is_a_hundred() {
-        let shares = [(0, 9), (1, 1_000_000), (1, 8), (999_999, 1_000_000), (7, 7), (0, 0)];
-        let texts = ["0 %", "<0.01 %", "12.50 %", "99.99 %", "100 %", "0 %"];
+        let shares =
+            [(0_u64, 9_u64), (1, 1_000_000), (1, 8), (999_999, 1_000_000), (7, 7), (0, 0), (1, 6), (5, 6)];
+        let texts = ["0 %", "<0.01 %", "12.50 %", "99.99 %", "100 %", "0 %", "16.67 %", "83.33 %"];
         assert_eq!(shares.map(|(part, all)| share_of(part, all)), texts);
     }
 

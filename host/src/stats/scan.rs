@@ -2,17 +2,16 @@
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
-use crate::model::Tensor;
-use crate::parallel::{cores, in_order};
+use crate::model::{Tensor, in_sequence, threads_for};
+use crate::parallel::{in_order, stream};
+use crate::stats::aggregate::Aggregate;
 use crate::stats::buckets::Buckets;
 use crate::stats::codes::{Codes, Counters, WIDEST};
-use crate::stats::part::Part;
 use crate::stats::spread::{Cell, Spread};
 use crate::stats::wide::{self, BLOCK};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, ReadAt};
 use safetensors_convert::numbers::{Number, is_float};
-use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::num::NonZero;
 use std::ops::Range;
@@ -29,32 +28,35 @@ const MEMORY: usize = 40 << 20;
 
 /// The statistics of a tensor.
 pub struct Statistics {
-    pub part: Part,
+    pub part: Aggregate,
     /// None if no value is finite.
     pub spread: Option<Spread>,
     /// Whether the quantiles are exact.
     pub exact: bool,
 }
 
-/// The statistics of each tensor. Reads every byte once.
+/// The statistics of each tensor. Reads every byte once; from a server without ranges, in order.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, Complaint> {
-    let mut by_dtype: BTreeMap<Dtype, Vec<usize>> = BTreeMap::new();
-    for (index, tensor) in tensors.iter().enumerate() {
-        by_dtype.entry(tensor.dtype()).or_default().push(index);
+    let in_sequence = in_sequence(tensors);
+    let mut order: Vec<usize> = (0..tensors.len()).collect();
+    if !in_sequence {
+        order.sort_by_key(|&index| tensors[index].dtype());
     }
     let mut all: Vec<Option<Statistics>> = tensors.iter().map(|_| None).collect();
-    for (dtype, indexes) in by_dtype {
-        let (large, small): (Vec<usize>, Vec<usize>) =
-            indexes.into_iter().partition(|&index| tensors[index].byte_len() > SPAN);
-        let desks = Desks::new(dtype, large.iter().map(|&index| values(&tensors[index])).max());
+    for group in order.chunk_by(|&one, &other| tensors[one].dtype() == tensors[other].dtype()) {
+        let is_small = |index: &usize| tensors[*index].byte_len() <= SPAN;
+        let side_by_side = |index: &usize| !in_sequence && is_small(index);
+        let (small, rest): (Vec<usize>, Vec<usize>) = group.iter().partition(|index| side_by_side(index));
+        let most = rest.iter().map(|&index| values(&tensors[index])).max();
+        let workers = Workers::new(tensors[group[0]].dtype(), most, threads_for(tensors));
         let mut done = small.iter();
         in_order(
             &small,
-            desks.threads,
-            |&index| whole(&tensors[index], &desks, work),
+            workers.threads,
+            |&index| whole(&tensors[index], &workers, work),
             |statistics| {
                 if let Some(&index) = done.next() {
                     all[index] = Some(statistics?);
@@ -62,8 +64,9 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
                 Ok::<_, Complaint>(())
             },
         )?;
-        for index in large {
-            all[index] = Some(in_spans(&tensors[index], &desks, work)?);
+        for index in rest {
+            let read = if is_small(&index) { whole } else { in_spans };
+            all[index] = Some(read(&tensors[index], &workers, work)?);
         }
     }
     Ok(all.into_iter().flatten().collect())
@@ -75,45 +78,54 @@ pub fn values(tensor: &Tensor<'_>) -> u64 {
 }
 
 /// A small tensor, by one thread.
-fn whole(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
-    let mut desk = desks.take();
-    let part = desk.read(tensor, 0..tensor.byte_len(), work)?;
-    let statistics = desk.finish(&part, values(tensor) <= FEW as u64, desks.codes.as_ref());
-    desk.counts.clear();
-    desks.put(desk);
+fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
+    let mut worker = workers.take();
+    let codes = workers.codes.as_ref();
+    let few = values(tensor) <= FEW as u64 && codes.is_none_or(Codes::are_many);
+    let statistics = if few {
+        worker.read_few(tensor, codes, work)?
+    } else {
+        let part = worker.read(tensor, 0..tensor.byte_len(), work)?;
+        worker.finish(&part, codes)
+    };
+    worker.counts.clear();
+    workers.put(worker);
     Ok(statistics)
 }
 
-/// A large tensor, by several threads.
-fn in_spans(tensor: &Tensor<'_>, desks: &Desks, work: &Work) -> Result<Statistics, Complaint> {
-    let spans = spans(tensor.byte_len());
-    let mut part = Part::default();
-    let read = |span: &Range<u64>| {
-        let mut desk = desks.take();
-        let part = desk.read(tensor, span.clone(), work);
-        desks.put(desk);
-        part
-    };
-    in_order(&spans, desks.threads, read, |span| {
-        part.merge(&span?);
-        Ok::<_, Complaint>(())
-    })?;
-    let mut all = desks.all();
-    let mut first = all.pop().unwrap_or_else(|| desks.take());
+/// A large tensor, by all threads. Its spans are merged in the order of the data.
+fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
+    let (mut spans, mut part) = (spans(tensor.byte_len()), Aggregate::default());
+    stream(
+        workers.threads.get(),
+        || Ok(spans.next()),
+        |span: Range<u64>| {
+            let mut worker = workers.take();
+            let part = worker.read(tensor, span, work);
+            workers.put(worker);
+            part
+        },
+        |span| {
+            part.merge(&span?);
+            Ok::<_, Complaint>(())
+        },
+    )?;
+    let mut all = workers.all();
+    let mut first = all.pop().unwrap_or_else(|| workers.take());
     for other in &mut all {
         first.counts.merge(&other.counts);
         other.counts.clear();
     }
-    let statistics = first.finish(&part, false, desks.codes.as_ref());
+    let statistics = first.finish(&part, workers.codes.as_ref());
     first.counts.clear();
     all.push(first);
-    all.into_iter().for_each(|desk| desks.put(desk));
+    all.into_iter().for_each(|worker| workers.put(worker));
     Ok(statistics)
 }
 
 /// The same for any number of threads.
-pub fn spans(len: u64) -> Vec<Range<u64>> {
-    (0..len.div_ceil(SPAN)).map(|number| number * SPAN..((number + 1) * SPAN).min(len)).collect()
+pub fn spans(len: u64) -> impl Iterator<Item = Range<u64>> {
+    (0..len.div_ceil(SPAN)).map(move |number| number * SPAN..((number + 1).saturating_mul(SPAN)).min(len))
 }
 
 /// Reads a range of a tensor's bytes into the front of a buffer.
@@ -147,45 +159,45 @@ fn not_read(tensor: &Tensor<'_>, error: io::Error) -> Complaint {
 }
 
 /// What the threads work with, for one dtype.
-struct Desks {
+struct Workers {
     dtype: Dtype,
     codes: Option<Codes>,
     threads: NonZero<usize>,
-    free: Mutex<Vec<Desk>>,
+    free: Mutex<Vec<Worker>>,
 }
 
-impl Desks {
+impl Workers {
     /// For tensors of so many values at most.
-    fn new(dtype: Dtype, most: Option<u64>) -> Self {
+    fn new(dtype: Dtype, most: Option<u64>, threads: NonZero<usize>) -> Self {
         let codes = (dtype.bits() <= WIDEST).then(|| Codes::new(dtype));
         let counts = if codes.is_some() { 0 } else { Buckets::memory(dtype, most.unwrap_or(0)) };
-        let desk = PIECE + BLOCK * size_of::<f64>() + counts.max(2 << 20);
-        let most = NonZero::new(MEMORY / desk).unwrap_or(NonZero::<usize>::MIN);
-        Self { dtype, codes, threads: cores().min(most), free: Mutex::default() }
+        let worker = PIECE + BLOCK * size_of::<f64>() + counts.max(2 << 20);
+        let most = NonZero::new(MEMORY / worker).unwrap_or(NonZero::<usize>::MIN);
+        Self { dtype, codes, threads: threads.min(most), free: Mutex::default() }
     }
 
-    fn take(&self) -> Desk {
+    fn take(&self) -> Worker {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         free.unwrap_or_else(|| {
             let counts = match &self.codes {
                 Some(codes) => Counts::Codes(codes.counters()),
                 None => Counts::Buckets(Buckets::new(self.dtype)),
             };
-            Desk { dtype: self.dtype, bytes: vec![0; PIECE], values: Vec::with_capacity(BLOCK), counts }
+            Worker { dtype: self.dtype, bytes: vec![0; PIECE], values: Vec::with_capacity(BLOCK), counts }
         })
     }
 
-    fn put(&self, desk: Desk) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(desk);
+    fn put(&self, worker: Worker) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
-    fn all(&self) -> Vec<Desk> {
+    fn all(&self) -> Vec<Worker> {
         std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// The memory of one thread.
-struct Desk {
+struct Worker {
     dtype: Dtype,
     bytes: Vec<u8>,
     /// The finite values of the last block.
@@ -206,7 +218,7 @@ impl Counts {
         }
     }
 
-    /// Both are of one dtype.
+    /// Adds the counts of another thread, which are of the same dtype.
     fn merge(&mut self, other: &Self) {
         match (self, other) {
             (Self::Codes(counters), Self::Codes(other)) => counters.merge(other),
@@ -216,10 +228,10 @@ impl Counts {
     }
 }
 
-impl Desk {
+impl Worker {
     /// Counts the values of a range of a tensor's bytes. What is counted by patterns has no part.
-    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Part, Complaint> {
-        let (mut part, mut at) = (Part::default(), range.start);
+    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Aggregate, Complaint> {
+        let (mut part, mut at) = (Aggregate::default(), range.start);
         self.values.clear();
         while at < range.end {
             let wanted = usize::try_from(range.end - at).unwrap_or(PIECE).min(PIECE);
@@ -239,38 +251,50 @@ impl Desk {
         Ok(part)
     }
 
-    /// The statistics of a tensor of which everything is counted. The values of one with few are still here.
-    fn finish(&mut self, part: &Part, few: bool, codes: Option<&Codes>) -> Statistics {
-        let mut statistics = self.summary(part, few, codes);
-        if !is_float(self.dtype) && self.dtype != Dtype::C64 {
-            let part = &mut statistics.part;
-            [part.least, part.largest] = [part.least, part.largest].map(|edge| edge.map(integer));
+    /// The statistics of a tensor of a few elements, which are sorted and not counted.
+    fn read_few(
+        &mut self,
+        tensor: &Tensor<'_>,
+        codes: Option<&Codes>,
+        work: &Work,
+    ) -> Result<Statistics, Complaint> {
+        let len = usize::try_from(tensor.byte_len()).unwrap_or(PIECE).min(PIECE);
+        let bytes = read_piece(tensor, 0, len, &mut self.bytes)?;
+        work.advance(len as u64)?;
+        if let Some(counted) = codes.map(|codes| codes.summary_of_few(bytes)) {
+            return Ok(self.exactly(counted));
         }
-        statistics
+        let part = wide::summary(self.dtype, bytes, &mut self.values);
+        self.values.iter_mut().for_each(|value| *value += 0.0);
+        self.values.sort_unstable_by(f64::total_cmp);
+        Ok(self.exactly((part, self.values.iter().map(|value| Cell::exact(*value, 1)).collect())))
     }
 
-    fn summary(&mut self, part: &Part, few: bool, codes: Option<&Codes>) -> Statistics {
-        let edges =
-            |part: &Part| [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
+    /// The statistics of a tensor of which everything is counted.
+    fn finish(&mut self, part: &Aggregate, codes: Option<&Codes>) -> Statistics {
         match (&self.counts, codes) {
-            (Counts::Codes(counters), Some(codes)) => {
-                let (part, cells) = codes.summary(counters);
-                let [least, largest] = edges(&part);
-                Statistics { part, spread: Spread::of(cells.into_iter(), least, largest), exact: true }
-            }
-            (Counts::Buckets(buckets), _) => {
-                let [least, largest] = edges(part);
-                let spread = if few {
-                    self.values.sort_unstable_by(f64::total_cmp);
-                    let cells = self.values.iter().map(|value| Cell::exact(*value + 0.0, 1));
-                    Spread::of(cells, least, largest)
-                } else {
-                    Spread::of(buckets.cells(), least, largest)
-                };
-                Statistics { part: *part, spread, exact: few }
-            }
-            (Counts::Codes(_), None) => Statistics { part: *part, spread: None, exact: true },
+            (Counts::Codes(counters), Some(codes)) => self.exactly(codes.summary(counters)),
+            (Counts::Buckets(buckets), _) => self.statistics(*part, buckets.cells(), false),
+            (Counts::Codes(_), None) => self.exactly((*part, Vec::new())),
         }
+    }
+
+    fn exactly(&self, (part, cells): (Aggregate, Vec<Cell>)) -> Statistics {
+        self.statistics(part, cells.into_iter(), true)
+    }
+
+    fn statistics(
+        &self,
+        part: Aggregate,
+        cells: impl Iterator<Item = Cell> + Clone,
+        exact: bool,
+    ) -> Statistics {
+        let [least, largest] = [part.least, part.largest].map(|edge| edge.map_or(0.0, Number::nearest));
+        let spread = Spread::of(cells, least, largest);
+        let is_integer = !is_float(self.dtype) && self.dtype != Dtype::C64;
+        let exactly = |edge: Option<Number>| if is_integer { edge.map(integer) } else { edge };
+        let part = Aggregate { least: exactly(part.least), largest: exactly(part.largest), ..part };
+        Statistics { part, spread, exact }
     }
 }
 

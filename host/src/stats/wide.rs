@@ -1,7 +1,7 @@
 //! Elements of 32 and 64 bits, one block at a time.
 
+use crate::stats::aggregate::Aggregate;
 use crate::stats::moments::Moments;
-use crate::stats::part::Part;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Number;
 
@@ -9,9 +9,9 @@ use safetensors_convert::numbers::Number;
 pub const BLOCK: usize = 8 * 1024;
 
 /// Summarises a block of elements, and leaves its finite values in `values`.
-pub fn summary(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) -> Part {
+pub fn summary(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) -> Aggregate {
     decode(dtype, bytes, values);
-    let mut part = Part { values: values.len() as u64, ..Part::default() };
+    let mut part = Aggregate { values: values.len() as u64, ..Aggregate::default() };
     if !values.iter().fold(true, |finite, value| finite & value.is_finite()) {
         values.retain(|value| keep(*value, &mut part));
     }
@@ -22,7 +22,7 @@ pub fn summary(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) -> Part {
 }
 
 /// Whether the value is finite; otherwise it is counted.
-fn keep(value: f64, part: &mut Part) -> bool {
+fn keep(value: f64, part: &mut Aggregate) -> bool {
     match value {
         value if value.is_finite() => return true,
         value if value.is_nan() => part.nan += 1,

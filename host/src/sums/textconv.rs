@@ -3,8 +3,8 @@
 use super::digest::{Trouble, sum_at, sum_of_tensor};
 use crate::complaint::Complaint;
 use crate::exit::Exit;
-use crate::model::Model;
-use crate::parallel::{cores, in_order};
+use crate::model::{Model, bytes_of, threads_for};
+use crate::parallel::in_order;
 use crate::text::quoted_whole;
 use crate::work::Work;
 use std::io::Write;
@@ -26,9 +26,9 @@ pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Complaint> {
     }
     let (mut tensors, _) = model.without_padding()?;
     tensors.sort_by(|one, other| one.name().cmp(other.name()));
-    let work = Work::new("hashing", tensors.iter().map(|tensor| tensor.byte_len()).sum());
+    let work = Work::new("hashing", bytes_of(&tensors));
     let sum = |tensor| sum_of_tensor(tensor, &work).map(|sum| (tensor, sum));
-    in_order(&tensors, cores(), sum, |outcome| {
+    in_order(&tensors, threads_for(&tensors), sum, |outcome| {
         let (tensor, sum) = outcome?;
         writeln!(out, "{} {} {:?} {sum}", quoted_whole(tensor.name()), tensor.dtype(), tensor.dims())?;
         Ok::<_, Complaint>(())

@@ -205,3 +205,74 @@ fn the_limit_of_a_header_can_be_changed() {
     assert_eq!(run(&place, &["--max-header", "300000", "check", &url], &[]).code, Some(0));
     assert_eq!(server.requests().len() - before, 2);
 }
+
+/// The server claims a tensor that no memory could hold a list of the pieces of.
+#[test]
+fn a_claimed_size_takes_no_memory() {
+    let len = 1_u64 << 58;
+    for dtype in ["F16", "F64"] {
+        let elements = len / if dtype == "F16" { 2 } else { 8 };
+        let header =
+            format!(r#"{{"a":{{"dtype":"{dtype}","shape":[{elements}],"data_offsets":[0,{len}]}}}}"#);
+        let model = File::new(&header, len);
+        let server = Server::new(move |request, wire| match request.range() {
+            Some((0, _)) => part(&model, request).send(wire),
+            _ => Reply::new(&File::of("not found")).status(404).send(wire),
+        });
+        let (place, url) = (Place::new(), server.url("/m"));
+        let sentence = format!("{url}: the server answers 404 Not Found\n");
+        for args in [&["stats"][..], &["check", "--finite"], &["report", "-o", "page.html"]] {
+            run(&place, &[args, &[&url]].concat(), &[]).is(2, "", &sentence);
+        }
+    }
+}
+
+/// More than a client keeps of what it has skipped, in tensors of dtypes that alternate.
+#[test]
+fn values_are_read_in_order_from_a_server_without_ranges() {
+    let (mut header, mut begin) = (r#"{"__metadata__":{"format":"pt"}"#.to_owned(), 0);
+    for (number, len) in [9_000_000, 4000, 7_000_000, 4000, 9_000_000, 4000, 4_000_000].iter().enumerate() {
+        let (dtype, width) = if number % 2 == 0 { ("F32", 4) } else { ("BF16", 2) };
+        let (shape, end) = (len / width, begin + len);
+        header += &format!(
+            r#","t{number}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}}"#
+        );
+        begin = end;
+    }
+    let data: Vec<u8> = (0..begin).map(|at: u32| (at * 31 % 61).to_le_bytes()[0]).collect();
+    let model = file(header + "}", &data);
+    let place = Place::new();
+    place.put("m", &model);
+    let model = File::of(model);
+    let server = Server::new(move |_, wire| Reply::new(&model).send(wire));
+    let url = server.url("/m");
+    for args in [&["stats"][..], &["stats", "--json"], &["check", "--finite"], &["lint"]] {
+        let [local, remote] = ["m", &url].map(|model| run(&place, &[args, &[model]].concat(), &[]));
+        assert_eq!(local.out, remote.out.replace(&url, "m"), "{args:?}");
+        assert_eq!((remote.code, remote.err.as_str()), (local.code, ""), "{args:?}");
+    }
+}
+
+/// Six tensors of elements of 4 bits, which are more together than 64 bits can count.
+#[test]
+fn sums_of_many_elements_are_exact() {
+    let (elements, each) = (4_600_000_000_000_000_000_u64, 2_300_000_000_000_000_000_u64);
+    let entry = |number: u64| {
+        let (begin, end) = (number * each, (number + 1) * each);
+        format!(r#""l.{number}":{{"dtype":"F4","shape":[{elements}],"data_offsets":[{begin},{end}]}}"#)
+    };
+    let header = format!("{{{}}}", (0..6).map(entry).collect::<Vec<_>>().join(","));
+    let model = File::new(&format!("{header}{}", " ".repeat(100_000)), 6 * each);
+    let server = Server::new(move |request, wire| part(&model, request).send(wire));
+    let (place, url) = (Place::new(), server.url("/m"));
+    for (args, sum) in [
+        (&["inspect"][..], "parameters: 27,600,000,000,000,000,000: F4 27,600,000,000,000,000,000\n"),
+        (&["inspect", "--dtypes"], "27,600,000,000,000,000,000 parameters of F4, 13.8 EB\n"),
+        (&["inspect", "--tree"], "  27,600,000,000,000,000,000  13.8 EB\n"),
+        (&["inspect", "--json"], "\"parameters\":27600000000000000000,"),
+        (&["inspect", "--json", "--tree"], "\"parameters\":27600000000000000000,"),
+    ] {
+        let run = run(&place, &[args, &[&url]].concat(), &[]);
+        assert!(run.code == Some(0) && run.out.contains(sum), "{args:?}: {run:?}");
+    }
+}

@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// The tests above are as much about the shorter way as about the longer one only if both are taken.
+    /// The tests above cover both paths only if some dtypes take the shorter one.
     #[test]
     fn only_wide_elements_need_f64() {
         let wide: Vec<Dtype> = sources().filter(|dtype| needs_f64(*dtype)).collect();

@@ -4,14 +4,14 @@
 pub const FULL: u64 = 1 << 31;
 
 /// How often each of several things was seen.
-pub struct Tallies {
+pub struct BinCounts {
     counts: Vec<u32>,
     counted: u64,
     /// Counts that did not fit.
     sums: Vec<u64>,
 }
 
-impl Tallies {
+impl BinCounts {
     pub fn new(len: usize) -> Self {
         Self { counts: vec![0; len], counted: 0, sums: Vec::new() }
     }
@@ -60,6 +60,9 @@ impl Tallies {
     }
 
     pub fn clear(&mut self) {
+        if self.counted == 0 && self.sums.is_empty() {
+            return;
+        }
         self.counts.fill(0);
         self.counted = 0;
         self.sums.clear();

@@ -5,7 +5,7 @@ use safetensors_convert::numbers::Number;
 
 /// Counts, extremes and moments. All but the first four are of finite values only.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct Aggregate {
     /// All values: two for an element of C64.
     pub values: u64,
     pub nan: u64,
@@ -18,7 +18,7 @@ pub struct Part {
     pub moments: Moments,
 }
 
-impl Part {
+impl Aggregate {
     /// Adds the part that follows.
     pub fn merge(&mut self, other: &Self) {
         self.values += other.values;
