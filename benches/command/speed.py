@@ -3,9 +3,9 @@
 python3 speed.py PROGRAM WRITER [--quick]
 
 WRITER is the program `written` of the verification package. Prints a line of JSON for each case: `ours` and `other` in
-seconds, and their `ratio`; or the peak `memory` in KiB. The files are in memory where the system has /dev/shm, so that no
+seconds, and their `ratio`; or one `value` in its `unit`. The files are in memory where the system has /dev/shm, so that no
 disk counts; all programs sync what they write. A case on one core compares the time of the processor, the others the time
-that passes. Each time is the least of several.
+that passes. Each time is the least of several. Needs `strip`.
 """
 
 import json
@@ -36,6 +36,61 @@ with open(source, "rb") as file, open(target, "wb") as out:
         array.astype(dtype(new)).tofile(out)
     out.flush()
     os.fsync(out.fileno())
+"""
+
+#: Scales each row of a model of F32 to I8, as `convert --to I8 --scale per-row` does, writes and syncs it.
+QUANTIZE = """
+import json, os, struct, sys, numpy
+source, target = sys.argv[1:]
+with open(source, "rb") as file, open(target, "wb") as out:
+    length = file.read(8)
+    header = file.read(struct.unpack("<Q", length)[0])
+    out.write(length + header)
+    for entry in json.loads(header).values():
+        rows = numpy.fromfile(file, numpy.float32, numpy.prod(entry["shape"])).reshape(entry["shape"])
+        scale = numpy.abs(rows).max(1, keepdims=True) / numpy.float32(127)
+        numpy.rint(rows / scale).astype(numpy.int8).tofile(out)
+        scale.tofile(out)
+    out.flush()
+    os.fsync(out.fileno())
+"""
+
+#: The reverse, as `convert --to F32 --unscale` does.
+RESTORE = """
+import json, os, struct, sys, numpy
+source, target = sys.argv[1:]
+with open(source, "rb") as file, open(target, "wb") as out:
+    length = file.read(8)
+    header = file.read(struct.unpack("<Q", length)[0])
+    out.write(length + header)
+    entries = json.loads(header)
+    def read(entry, dtype):
+        file.seek(8 + len(header) + entry["data_offsets"][0])
+        return numpy.fromfile(file, dtype, numpy.prod(entry["shape"], dtype=int)).reshape(entry["shape"])
+    for name, entry in entries.items():
+        if entry["dtype"] == "I8":
+            scale = read(entries[name + ".scale"], numpy.float32).reshape(-1, 1)
+            (read(entry, numpy.int8).astype(numpy.float32) * scale).tofile(out)
+    out.flush()
+    os.fsync(out.fileno())
+"""
+
+#: Splits a model as `save_torch_state_dict` of huggingface_hub does, with its own plan, but with arrays of numpy.
+SPLIT = """
+import json, os, sys, huggingface_hub, safetensors.numpy
+source, target, limit = sys.argv[1:]
+arrays = safetensors.numpy.load_file(source)
+plan = huggingface_hub.split_state_dict_into_shards_factory(
+    arrays, get_storage_size=lambda array: array.nbytes, max_shard_size=int(limit),
+    filename_pattern="model{suffix}.safetensors")
+os.mkdir(target)
+for name, tensors in plan.filename_to_tensors.items():
+    safetensors.numpy.save_file({tensor: arrays[tensor] for tensor in tensors}, os.path.join(target, name))
+with open(os.path.join(target, "model.safetensors.index.json"), "w") as file:
+    json.dump({"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}, file)
+for name in os.listdir(target):
+    with open(os.path.join(target, name), "rb") as file:
+        os.fsync(file.fileno())
 """
 
 #: The reference reads and writes whole models.
@@ -82,6 +137,10 @@ def peak(command):
     return most
 
 
+def show(name, value, unit):
+    print(json.dumps({"name": name, "value": value, "unit": unit}), flush=True)
+
+
 def compare(name, ours, other, outputs, core=None, runs=RUNS):
     """Runs both in turns; each may be several commands, whose times are added."""
     least = [float("inf")] * 2
@@ -110,11 +169,15 @@ def measure(directory, program, writer, runs):
     header = write_model(singles, "F32", numpy.tile(normal, 16).data.cast("B"))
     for path, dtype in [(halves, "F16"), (bits, "BF16")]:
         run([program, "convert", singles, path, "--to", dtype], None)
-    out, copy, many, few = (directory / name for name in ["o.safetensors", "copy", "many", "few"])
-    core = min(os.sched_getaffinity(0))
+    out, copy, many, few, shards = (directory / name for name in ["o.safetensors", "copy", "many", "few", "shards"])
+    cores = sorted(os.sched_getaffinity(0))
+    core = cores[0]
 
     def case(name, ours, other, core=None):
-        compare(name, ours, other, [out, copy, few], core, runs)
+        compare(name, ours, other, [out, copy, few, shards], core, runs)
+
+    def on(cores, command):
+        return ["taskset", "-c", ",".join(map(str, cores)), *command]
 
     def convert(source, *options):
         return [[program, "convert", source, out, *options]]
@@ -123,6 +186,10 @@ def measure(directory, program, writer, runs):
         script = CAST.format(tensors=TENSORS, bytes=length)
         return [[sys.executable, "-B", "-c", script, source, copy, old, new, header]]
 
+    show("`safetensors --version`, time", 1000 * min(run([program, "--version"], None) for _ in range(20)), "ms")
+    stripped = directory / "stripped"
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    show("the program without `chips`, stripped", stripped.stat().st_size, "B")
     copied = [["cp", singles, copy], ["sync", copy]]
     for source, old, new in [
         (singles, "F32", "BF16"), (singles, "F32", "F16"), (halves, "F16", "F32"), (bits, "BF16", "F32"),
@@ -137,28 +204,35 @@ def measure(directory, program, writer, runs):
     for source, old, new, types in [
         (singles, "F32", "F16", ("float32", "float16")), (halves, "F16", "F32", ("float16", "float32")),
         (singles, "F32", "BF16", ("float32", "bfloat16")), (bits, "BF16", "F32", ("bfloat16", "float32")),
-        (singles, "F32", "F8_E4M3", ("float32", "float8_e4m3fn")),
+        (singles, "F32", "F8_E4M3", ("float32", "float8_e4m3fn")), (singles, "F32", "F8_E5M2", ("float32", "float8_e5m2")),
     ]:
         length = size if source == singles else size // 2
         case(f"`convert --to {new}` of {old}, beside numpy", convert(source, "--to", new), numpy_cast(source, *types, length), core)
+    python = [sys.executable, "-B", "-c"]
+    quantized, restored = ([[*python, script, source, copy]] for script, source in [(QUANTIZE, singles), (RESTORE, scaled)])
+    case("`convert --to I8 --scale per-row` of F32, beside numpy", convert(singles, *scale), quantized, core)
+    case("`convert --to F32 --unscale` of I8, beside numpy", convert(scaled, "--to", "F32", "--unscale"), restored, core)
     written = [[writer, out, MEGABYTES]]
     case("`write_file`, beside a write and a sync", written, [[writer, copy, MEGABYTES, "plain"]], core)
     memory = max(peak(convert(source, "--to", new, "--force")[0]) for source, new in [(singles, "F16"), (halves, "F64")])
-    print(json.dumps({"name": "`convert --to`, peak memory", "memory": memory}), flush=True)
-    if len(os.sched_getaffinity(0)) > 1:
-        pinned = [["taskset", "-c", core, *convert(singles, "--to", "BF16")[0]]]
-        case("`convert --to BF16` of F32 on all cores, beside one", convert(singles, "--to", "BF16"), pinned)
+    show("`convert --to`, peak memory", memory, "KiB")
+    for options in [["--to", "BF16"], ["--to", "F16"], ["--to", "F8_E4M3"], scale]:
+        command = convert(singles, *options)
+        case(f"`convert {' '.join(options)}` of F32 on all cores, beside one", command, [on([core], command[0])])
     hashed = [[program, "hash", singles]]
     case("`hash`, beside `openssl`", hashed, [["openssl", "dgst", "-sha256", singles]], core)
     case("`hash`, beside `sha256sum`", hashed, [["sha256sum", singles]], core)
-    case("`hash --tensors`, beside `hash`", [[program, "hash", "--tensors", singles]], hashed)
+    tensors = [program, "hash", "--tensors", singles]
+    case("`hash --tensors` on two cores, beside `hash`", [on(cores[:2], tensors)], [on(cores[:2], hashed[0])])
     case("`checkpoint`, beside `cp` and `hash`", [[program, "checkpoint", few, singles]], copied + hashed, core)
     limit = f"{MEGABYTES // TENSORS}MiB"
     run([program, "split", singles, "-o", many, "--max-size", limit], None)
     case("`split`, beside `cp`", [[program, "split", singles, "-o", few, "--max-size", limit]], copied, core)
+    hub = [[*python, SPLIT, singles, shards, (MEGABYTES // TENSORS) << 20]]
+    case("`split`, beside huggingface_hub", [[program, "split", singles, "-o", few, "--max-size", limit]], hub, core)
     case("`join`, beside `cp`", [[program, "join", many, "-o", out]], copied, core)
     case("`pack`, beside `cp`", [[program, "pack", singles, "-o", out]], copied, core)
-    reference = [[sys.executable, "-B", "-c", REFERENCE, singles, copy], ["sync", copy]]
+    reference = [[*python, REFERENCE, singles, copy], ["sync", copy]]
     case("`pack`, beside the reference's `load_file` and `save_file`", [[program, "pack", singles, "-o", out]], reference, core)
 
 

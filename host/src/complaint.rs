@@ -142,11 +142,20 @@ impl Complaint {
 
     /// The error as text.
     pub fn line(&self) -> String {
-        let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
         match &self.what {
-            What::Invalid(report) => format!("{about}: {report}"),
-            What::NotRead(reason) => format!("{about}: {}", reason.predicate()),
-            What::Message { sentence, .. } => format!("{about}: {sentence}"),
+            What::Output(_) => self.sentence(),
+            _ => {
+                format!("{}: {}", shown_text(self.file.as_deref().unwrap_or("safetensors")), self.sentence())
+            }
+        }
+    }
+
+    /// The error as text, without the file.
+    pub fn sentence(&self) -> String {
+        match &self.what {
+            What::Invalid(report) => report.to_string(),
+            What::NotRead(reason) => reason.predicate(),
+            What::Message { sentence, .. } => sentence.clone(),
             What::Output(error) => sentence(error),
         }
     }

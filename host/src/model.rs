@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::open::open;
+use crate::parallel::cores;
 use crate::part::RemotePart;
 use crate::remote::{self, Place, Reader, Remote};
 use crate::siblings::model_in;
@@ -16,6 +17,7 @@ use safetensors_remote::{RemoteError, RemoteErrorKind, Url};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -182,6 +184,11 @@ impl Model {
 /// Whether tensors must be read in order, because a server sends a file only in sequence.
 pub fn in_sequence(tensors: &[Tensor<'_>]) -> bool {
     tensors.iter().any(|tensor| !tensor.model().has_ranges())
+}
+
+/// How many threads read these tensors.
+pub fn threads_for(tensors: &[Tensor<'_>]) -> NonZero<usize> {
+    if in_sequence(tensors) { NonZero::<usize>::MIN } else { cores() }
 }
 
 /// The bytes of all these tensors, for messages about progress: a server may claim more than a number holds.

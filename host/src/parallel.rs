@@ -1,6 +1,5 @@
 //! Runs work on several threads and delivers the results in order.
 
-use crate::model::Tensor;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +9,6 @@ use std::thread::{Builder, Scope, available_parallelism, scope};
 /// The number of available cores.
 pub fn cores() -> NonZero<usize> {
     available_parallelism().unwrap_or(NonZero::<usize>::MIN)
-}
-
-/// The number of threads that may read these tensors: one if a file can only be read in sequence.
-pub fn readers<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) -> NonZero<usize> {
-    match tensors.into_iter().all(|tensor| tensor.model().has_ranges()) {
-        true => cores(),
-        false => NonZero::<usize>::MIN,
-    }
 }
 
 /// Does `work` with every item on this many threads, and passes each result to `take` in order. If `take`

@@ -1,7 +1,8 @@
 //! Finds models in directories, and shards by their names and by the indexes beside them.
 
 use crate::complaint::Complaint;
-use crate::model::is_index;
+use crate::convert::Kind;
+use crate::model::{file_of, is_index};
 use crate::remote::is_remote;
 use crate::text::{counted, quoted, shown_text};
 use crate::walk::{NO_MODEL, is_model};
@@ -33,6 +34,11 @@ impl<'n> ShardName<'n> {
         Some(Self { stem, number: number_of(number)?, count: number_of(count)? })
     }
 
+    /// The name of the index that lists it.
+    fn index_name(self) -> String {
+        format!("{}{INDEX_END}", self.stem)
+    }
+
     fn siblings(self) -> impl Iterator<Item = String> {
         let Self { stem, count, .. } = self;
         (1..=count).map(move |number| format!("{stem}-{number:05}-of-{count:05}.safetensors"))
@@ -47,12 +53,16 @@ fn number_of(digits: &str) -> Option<u64> {
 
 /// Checks that the inputs are complete models: the result of a partial one would look complete. Shards are
 /// allowed if all shards of their model are inputs. One shard is also allowed if the output has the name of
-/// the same shard.
+/// the same shard, or is a numpy file.
 ///
 /// # Errors
 /// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the
 /// index. Or an index cannot be read.
 pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
+    let kind = output.and_then(|output| Kind::of_output(output).ok());
+    if matches!(kind, Some(Kind::Array | Kind::Archive)) {
+        return Ok(());
+    }
     let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| identity(path)).collect();
     let (mut folders, mut whole) = (Folders::default(), HashSet::new());
     for path in inputs.iter().flat_map(|path| ends_of(path)) {
@@ -126,16 +136,18 @@ impl Folders {
 
 /// A file that may be a shard, and its target if it is a link. Empty if it does not exist.
 fn ends_of(path: &Path) -> Vec<PathBuf> {
-    if path.as_os_str() == "-" || is_index(path) {
-        return Vec::new();
-    }
+    let path = match file_of(path) {
+        Ok(path) if path.as_os_str() != "-" && !is_index(&path) => path,
+        // What is wrong with a directory is reported when it is opened.
+        _ => return Vec::new(),
+    };
     // By its name: the name of a model of the Hub is not one of a shard.
-    if is_remote(path) {
-        return vec![path.to_path_buf()];
+    if is_remote(&path) {
+        return vec![path];
     }
     match path.canonicalize() {
-        Ok(place) if path.is_symlink() => vec![path.to_path_buf(), place],
-        Ok(_) => vec![path.to_path_buf()],
+        Ok(place) if path.is_symlink() => vec![path, place],
+        Ok(_) => vec![path],
         Err(_) => Vec::new(),
     }
 }
@@ -154,8 +166,8 @@ fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> 
         (Some(Index { path, .. }), _) => {
             format!("{part} of {}; give the index, or all shards", shown_text(&path.to_string_lossy()))
         }
-        (None, Some(ShardName { stem, .. })) => {
-            let index = quoted(&format!("{stem}{INDEX_END}"));
+        (None, Some(shard)) => {
+            let index = quoted(&shard.index_name());
             // A server does not list its files.
             let here = if is_remote(path) { "" } else { ", which is missing here" };
             format!("{part}; give all shards, or the index {index}{here}")
@@ -176,12 +188,12 @@ fn folder_of(path: &Path) -> &Path {
 /// otherwise all indexes, and all files that are no shards of one of them. Hidden files are left out.
 ///
 /// # Errors
-/// The directory cannot be listed, or an index cannot be read; there is no model.
+/// The directory cannot be listed, or an index cannot be read; there is no model. The sentence names the
+/// directories in it that have one.
 pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    let mut candidates = CANDIDATES.iter().map(|name| directory.join(name));
     // A link to nothing is an error of this model, not a reason to take another one.
-    let first =
-        CANDIDATES.iter().map(|name| directory.join(name)).find(|path| path.symlink_metadata().is_ok());
-    if let Some(first) = first {
+    if let Some(first) = candidates.find(|path| path.symlink_metadata().is_ok() && !path.is_dir()) {
         return Ok(vec![first]);
     }
     let paths = files_in(directory).map_err(|error| Complaint::not_read(directory, error))?;
@@ -189,34 +201,54 @@ pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
     let is_shard = |name: &str| {
         let of_index = |index: &Index| match ShardName::parse(name) {
             // An invalid index does not name it.
-            Some(shard) => name_of(&index.path) == format!("{}{INDEX_END}", shard.stem),
+            Some(shard) => name_of(&index.path) == shard.index_name(),
             None => false,
         };
         indexes.iter().any(|index| index.shards.contains(name) || of_index(index))
     };
-    let models =
-        paths.into_iter().filter(|path| is_model(path) && !path.is_dir() && !is_shard(&name_of(path)));
-    let models: Vec<PathBuf> = models.collect();
-    if models.is_empty() { Err(Complaint::about(directory, NO_MODEL)) } else { Ok(models) }
+    let is_model = |path: &&PathBuf| is_model(path) && !path.is_dir() && !is_shard(&name_of(path));
+    let models: Vec<PathBuf> = paths.iter().filter(is_model).cloned().collect();
+    if models.is_empty() { Err(Complaint::about(directory, without_model(&paths))) } else { Ok(models) }
 }
 
 /// The model that a directory means to a command that reads only one.
 ///
 /// # Errors
-/// Those of [`models_in`]; there are several. The sentence names the first of them.
+/// Those of [`models_in`]; there are several, or shards without their index. The sentence names them.
 pub fn model_in(directory: &Path) -> Result<PathBuf, Complaint> {
-    const NAMED: usize = 3;
     let mut models = models_in(directory)?;
-    if models.len() > 1 {
-        let names: Vec<String> = models.iter().take(NAMED).map(|path| quoted(&name_of(path))).collect();
-        let more = if models.len() > NAMED { ", …" } else { "" };
-        let (count, names) = (counted(models.len() as u64, "model"), names.join(", "));
-        return Err(Complaint::about(
-            directory,
-            format!("contains {count}: {names}{more}; give the path of one"),
-        ));
+    let names: Vec<String> = models.iter().map(|path| name_of(path)).collect();
+    let shard = |name| ShardName::parse(name).filter(|shard| shard.count > 1);
+    let shards: Vec<ShardName<'_>> = names.iter().filter_map(|name| shard(name)).collect();
+    let sentence = match &shards[..] {
+        [first, ..] if shards.len() == names.len() && shards.iter().all(|shard| shard.stem == first.stem) => {
+            let (all, index) = (counted(shards.len() as u64, "shard"), quoted(&first.index_name()));
+            format!("contains {all} of {}, but not the index {index}", first.count)
+        }
+        _ if names.len() > 1 => {
+            let all = counted(names.len() as u64, "model");
+            format!("contains {all}: {}; give the path of one", listed(&names))
+        }
+        _ => return Ok(models.swap_remove(0)),
+    };
+    Err(Complaint::about(directory, sentence))
+}
+
+/// The sentence about a directory without models that contains these paths.
+fn without_model(paths: &[PathBuf]) -> String {
+    let has_model = |path: &Path| files_in(path).is_ok_and(|paths| paths.iter().any(|path| is_model(path)));
+    let names: Vec<String> = paths.iter().filter(|path| has_model(path)).map(|path| name_of(path)).collect();
+    match &names[..] {
+        [] => NO_MODEL.to_owned(),
+        names => format!("{NO_MODEL}, but its directories do: {}; give the path of one", listed(names)),
     }
-    Ok(models.swap_remove(0))
+}
+
+/// The first names.
+fn listed(names: &[String]) -> String {
+    const NAMED: usize = 8;
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();
+    format!("{}{}", shown.join(", "), if names.len() > NAMED { ", …" } else { "" })
 }
 
 /// An index, and the names of its shards.

@@ -41,7 +41,12 @@ impl Beginning {
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     let alike = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));
     let nearest = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    match nearest.filter(|(likeness, _)| *likeness > 0.7) {
+    // Short words have many letters in common by chance.
+    let is_similar = |other: &str| {
+        let longest = name.chars().count().max(other.chars().count());
+        other.starts_with(name) || 2 * strsim::damerau_levenshtein(name, other) <= longest
+    };
+    match nearest.filter(|(likeness, other)| *likeness > 0.7 && is_similar(other)) {
         Some((_, other)) => format!("; did you mean {}?", quoted(other)),
         None => String::new(),
     }

@@ -42,7 +42,7 @@ fn files_are_copied_with_their_sums() {
     let run = place.run(["checkpoint", "d", "model.safetensors", "--json"]);
     let said: Value = serde_json::from_str(&run.out).expect("JSON");
     let files = json!([{"file": "model.safetensors", "bytes": 118}]);
-    assert_eq!(said, json!({"file": "d", "ok": true, "files": files}));
+    assert_eq!(said, json!({"ok": true, "output": "d", "files": files}));
 }
 
 #[test]

@@ -37,6 +37,17 @@ fn bash_completes() {
 }
 
 #[test]
+fn bash_completes_dtypes() {
+    let place = Place::new();
+    place.put("script", place.run(["completions", "bash"]).out.as_bytes()).put("Bad", b"");
+    let script = "source ./script; COMP_WORDS=(safetensors convert --to B); COMP_CWORD=3; \
+        _safetensors safetensors B --to; echo \"${COMPREPLY[*]}\"";
+    let run =
+        finish(Command::new("bash").args(["-c", script]).current_dir(place.path(".")).stdin(Stdio::null()));
+    run.is(0, "BF16\n", "");
+}
+
+#[test]
 fn an_unknown_shell_is_bad_usage() {
     let run = Place::new().run(["completions", "cmd.exe"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");

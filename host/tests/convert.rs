@@ -696,6 +696,19 @@ fn an_input_shard_is_never_overwritten() {
 }
 
 #[test]
+fn a_single_shard_can_become_a_numpy_file() {
+    let place = Place::new();
+    let shard = "m-00001-of-00002.safetensors";
+    place.put(shard, &model("U8", "[2]", b"ab"));
+    place.put("other-00002-of-00002.safetensors", &model("U8", "[2]", b"ab"));
+    for output in ["out.npy", "out.npz"] {
+        assert_eq!(convert(&place, &[shard, output]).code, Some(0), "{output}");
+    }
+    let run = convert(&place, &[shard, "out.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("is shard 1 of 2"), "{run:?}");
+}
+
+#[test]
 fn dtypes_have_the_names_of_frameworks() {
     let place = Place::new();
     place.put("m", &model("F32", "[1]", &1.5_f32.to_le_bytes()));

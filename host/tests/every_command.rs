@@ -530,8 +530,7 @@ const DIRECTORIES: &[(&[&str], &str)] = &[
     (&["adapter_model.safetensors", "adapter_config.json"], "adapter_model.safetensors"),
     (&["adapter_model.safetensors", "a.safetensors", "model.safetensors"], "model.safetensors"),
     (&["a.safetensors", ".hidden.safetensors"], "a.safetensors"),
-    (&["a.safetensors", "b.safetensors"], ""),
-    (&["config.json"], ""),
+    (&["model.safetensors", "model.safetensors.index.json"], "model.safetensors"),
 ];
 
 /// `check` is about all files below a directory, and `decode` about one file.
@@ -557,7 +556,7 @@ fn with_directory(files: &[&str]) -> Place {
 
 #[test]
 fn a_directory_means_the_same_to_every_command() {
-    for (files, meant) in DIRECTORIES.iter().filter(|(_, meant)| !meant.is_empty()) {
+    for (files, meant) in DIRECTORIES {
         let file = format!("d/{meant}");
         for case in of_models() {
             let [by_file, by_directory] = [file.as_str(), "d"].map(|model| {
@@ -580,7 +579,7 @@ fn a_directory_means_the_same_to_every_command() {
 fn several_models_in_a_directory_are_read_in_turn_or_rejected_in_one_sentence() {
     let sentence = "d: contains 2 models: \"a.safetensors\", \"b.safetensors\"; give the path of one\n";
     for case in of_models() {
-        let place = with_directory(DIRECTORIES[4].0);
+        let place = with_directory(&["a.safetensors", "b.safetensors"]);
         let run = case.run(&place, "d");
         if ["inspect", "stats", "lint", "hash"].contains(&case.name) {
             let [a, b] = ["d/a.safetensors", "d/b.safetensors"].map(|model| case.run(&place, model));
@@ -600,7 +599,7 @@ fn several_models_in_a_directory_are_read_in_turn_or_rejected_in_one_sentence() 
 #[test]
 fn a_directory_without_models_is_one_sentence() {
     for case in of_models() {
-        let place = with_directory(DIRECTORIES[5].0);
+        let place = with_directory(&["config.json"]);
         let sentence = "d: contains no *.safetensors and no *.safetensors.index.json file\n";
         case.run(&place, "d").is(2, "", sentence);
     }
@@ -623,4 +622,61 @@ fn shards_are_no_models_of_their_own() {
     assert_eq!(lines.len(), 2, "{run:?}");
     assert!(lines[0].starts_with("d/m.safetensors.index.json: ok, 2 tensors in 1 shard"), "{lines:?}");
     assert!(lines[1].starts_with("d/other.safetensors: ok, 2 tensors"), "{lines:?}");
+}
+
+#[test]
+fn shards_without_their_index_are_read_in_turn_or_rejected_in_one_sentence() {
+    for numbers in [&["00001", "00002"][..], &["00002"]] {
+        let names: Vec<String> =
+            numbers.iter().map(|number| format!("m-{number}-of-00002.safetensors")).collect();
+        let files: Vec<&str> = names.iter().map(String::as_str).collect();
+        let shards = if numbers.len() == 1 { "1 shard" } else { "2 shards" };
+        let sentence = format!("d: contains {shards} of 2, but not the index \"m.safetensors.index.json\"\n");
+        for case in of_models() {
+            let place = with_directory(&files);
+            let run = case.run(&place, "d");
+            if ["inspect", "stats", "lint", "hash"].contains(&case.name) {
+                let each = files.iter().map(|name| case.run(&place, &format!("d/{name}")));
+                let all: String = each.map(|run| run.out + &run.err).collect();
+                assert_eq!(run.out + &run.err, all, "{}", case.name);
+            } else {
+                run.is(2, "", &sentence);
+            }
+        }
+    }
+}
+
+/// As `diffusers` writes them.
+#[test]
+fn directories_with_models_in_directories_name_these() {
+    let sentence = "d: contains no *.safetensors and no *.safetensors.index.json file, but its directories do: \
+        \"unet\", \"vae\"; give the path of one\n";
+    for case in of_models() {
+        let place = with_directory(&["model_index.json"]);
+        for name in ["unet", "vae", "tokenizer"] {
+            fs::create_dir(place.path("d").join(name)).expect("directory");
+        }
+        place.put("d/unet/diffusion_pytorch_model.safetensors", &sound());
+        place.put("d/vae/diffusion_pytorch_model.safetensors", &sound()).put("d/tokenizer/vocab.json", b"{}");
+        case.run(&place, "d").is(2, "", sentence);
+    }
+}
+
+/// The members that all commands have in common. `emit` writes its object into the file.
+#[test]
+fn json_objects_have_the_same_members() {
+    let place = place();
+    for case in cases().into_iter().filter(|case| (case.name, case.makes) != ("emit", Some("out"))) {
+        let (name, run) = (case.name, case.in_json(&place, "sound"));
+        let object: serde_json::Value = serde_json::from_str(&run.out).expect(name);
+        assert_eq!(object["ok"], run.code == Some(0), "{name}: {run:?}");
+        match name {
+            "pack" => assert_eq!(object["inputs"], serde_json::json!(["sound"]), "{run:?}"),
+            "diff" | "checkpoint" => assert!(object["file"].is_null(), "{name}"),
+            _ => assert_eq!(object["file"], "sound", "{name}: {run:?}"),
+        }
+        let Some(out) = case.makes.filter(|_| object["ok"] == true) else { continue };
+        assert_eq!(object["output"], out, "{name}: {run:?}");
+        remove(&place.path(out));
+    }
 }

@@ -475,6 +475,7 @@ fn sum_is_embedded_and_checked() {
     place.put("m", &sound());
     let check = || place.run(["hash", "--check-embedded", "m"]);
     check().is(1, "", "m: contains no sum; `safetensors hash --embed` embeds one\n");
+    assert!(place.run(["hash", "--check-embedded", "--json", "m"]).out.contains("\"error\":\"no-sum\""));
     let run = place.run(["hash", "--embed", "m"]);
     let model = fs::read(place.path("m")).expect("written");
     let (computed, stored) = embedded_sum(&model);
@@ -567,4 +568,41 @@ fn new_files_have_no_sum_of_an_old_one() {
         let file = fs::read(place.path(name)).expect("written");
         assert!(!String::from_utf8_lossy(&file).contains(key), "{args:?}");
     }
+}
+
+/// Only what changes in a model changes in its text.
+#[test]
+fn the_text_for_git_does_not_depend_on_the_layout() {
+    let place = Place::new();
+    let metadata = r#""__metadata__":{"format":"pt"}"#;
+    let one = file(format!("{{{metadata},{},{}}}", tensor("b", 0, 2), tensor("a", 2, 5)), b"bbaaa");
+    let other = file(format!("{{{},{},{metadata}}}  ", tensor("a", 0, 3), tensor("b", 3, 5)), b"aaabb");
+    let changed = file(format!("{{{metadata},{},{}}}", tensor("b", 0, 4), tensor("a", 4, 7)), b"bbbbaaa");
+    place.put("one", &one).put("other", &other).put("changed", &changed);
+    let text = |name: &str| {
+        let run = place.run(["hash", "--textconv", name]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+        run.out
+    };
+    let sum = "9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0";
+    let lines = text("one");
+    assert_eq!(
+        lines.lines().take(2).collect::<Vec<_>>(),
+        ["metadata \"format\": \"pt\"", &format!("\"a\" U8 [3] {sum}")]
+    );
+    assert_eq!((lines.lines().count(), &lines), (3, &text("other")));
+    place.run(["pack", "one", "-o", "padded", "--order", "file", "--align", "64", "--align-all"]);
+    assert_eq!(text("padded"), lines);
+    let new = text("changed");
+    let differing = lines.lines().zip(new.lines()).filter(|(one, other)| one != other).count();
+    assert_eq!((differing, new.lines().count()), (1, 3));
+    // An invalid file is its error, without the path.
+    place.put("bad", &one[..20]).put("worse", &[&one[..19], b"!"].concat());
+    let bad = text("bad");
+    assert!(
+        bad.starts_with("invalid: error[") && bad.contains("\n20 bytes, ") && !bad.contains("bad:"),
+        "{bad}"
+    );
+    assert_ne!(bad, text("worse"));
+    assert_eq!(place.run(["hash", "--textconv", "missing"]).code, Some(2));
 }

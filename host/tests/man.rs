@@ -33,6 +33,8 @@ fn every_command_has_a_man_page() {
 fn an_unknown_command_is_bad_usage() {
     let error = "safetensors: no command \"chekc\"; did you mean \"check\"?\n";
     Place::new().run(["man", "chekc"]).is(2, "", error);
+    // No command is similar.
+    Place::new().run(["man", "nope"]).is(2, "", "safetensors: no command \"nope\"\n");
 }
 
 #[cfg(target_os = "linux")]

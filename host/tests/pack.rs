@@ -312,6 +312,19 @@ fn a_header_with_space_is_edited_in_place() {
 }
 
 #[test]
+fn the_model_of_a_directory_is_edited_in_place() {
+    let place = place();
+    std::fs::create_dir(place.path("d")).expect("a directory");
+    place.run(["pack", "other", "-o", "d/x.safetensors", "--header-room", "64"]);
+    let run = place.run(["pack", "--in-place", "d", "--set", "n=1"]);
+    assert!(run.out.starts_with("d/x.safetensors: 2 tensors, ") && run.code == Some(0), "{run:?}");
+    assert_eq!(metadata(&place, "d/x.safetensors")["n"], "1");
+    place.put("d/y.safetensors", &sound());
+    let run = place.run(["pack", "--in-place", "d", "--set", "n=2"]);
+    run.is(2, "", "d: contains 2 models: \"x.safetensors\", \"y.safetensors\"; give the path of one\n");
+}
+
+#[test]
 fn a_dry_run_says_whether_the_header_has_space() {
     let place = place();
     assert_eq!(place.run(["pack", "other", "-o", "m", "--header-room", "64"]).code, Some(0));
@@ -353,7 +366,7 @@ fn many_tensors_are_renamed_by_a_pattern() {
     assert_eq!(renamed(&edits).code, Some(0));
     assert_eq!(names(&place, "new"), ["a.1", "zero"]);
     renamed(&["--rename", "x.*=y.*"]).is(2, "", "other: no tensor \"x.*\" to rename\n");
-    let sentence = "other: \"y\" needs as many * as \"w.*\" to rename all that match, 0 given\n";
+    let sentence = "other: \"y\" needs 1 *, one for each wildcard of \"w.*\", 0 given\n";
     renamed(&["--rename", "w.*=y"]).is(2, "", sentence);
     assert!(renamed(&["--rename", "*.*=x*x*", "--rename", "w.1=xwx0"]).err.contains("duplicate tensor name"));
     place.put("m", &other());

@@ -98,7 +98,7 @@ fn one_shard_needs_no_index() {
     let run = place.run(["split", "m", "-o", "s", "--name", "big", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     let shards = json!([{"file": "big.safetensors", "tensors": 6, "bytes": 600}]);
-    let expected = json!({"ok": true, "output": "s", "index": null, "tensors": 6, "padding_left_out": 0,
+    let expected = json!({"file": "m", "ok": true, "output": "s", "index": null, "tensors": 6, "padding_left_out": 0,
         "total_size": 600, "shards": shards});
     assert_eq!((run.code, line), (Some(0), expected));
     assert_eq!(files(&place, "s"), ["big.safetensors"]);

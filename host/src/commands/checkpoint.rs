@@ -58,7 +58,7 @@ impl Run for Checkpoint {
             let file =
                 |(name, bytes): (String, u64)| Object::new().text("file", &name).number("bytes", bytes).end();
             let files = array(written.into_iter().map(file));
-            Object::new().text("file", &folder).flag("ok", true).raw("files", &files).end()
+            Object::new().flag("ok", true).text("output", &folder).raw("files", &files).end()
         } else {
             let bytes: u64 = written.iter().map(|(_, bytes)| bytes).sum();
             let (files, bytes) = (counted(written.len() as u64, "file"), counted(bytes, "byte"));

@@ -4,8 +4,8 @@ use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Change, Changer, FromBits, Input, Kind, Losses, Options, Output, Plan, Planned, Reason, Scale,
-    dtype_named, read_bits, write,
+    Change, Changer, FromBits, Input, Kind, Losses, NameOf, Options, Output, Plan, Planned, Reason, Scale,
+    read_bits, write,
 };
 use crate::exit::Exit;
 use crate::json::{self, Object};
@@ -39,7 +39,7 @@ pub struct Convert {
 
     /// Cast floating-point tensors to F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer dtype such as U8;
     /// names such as float16, half and torch.bfloat16 are known, too
-    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    #[arg(long, value_name = "DTYPE", value_parser = NameOf(can_be_target), hide_possible_values = true)]
     to: Option<Dtype>,
 
     /// Cast integers and BOOL too
@@ -90,10 +90,6 @@ pub struct Convert {
     /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
-}
-
-fn dtype(name: &str) -> Result<Dtype, String> {
-    dtype_named(name, can_be_target)
 }
 
 impl Run for Convert {

@@ -10,7 +10,7 @@ use crate::plan::one_part;
 use crate::remote::{check_output, is_remote};
 use crate::sums::{
     Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, sum_of_text,
-    verify,
+    verify, write_text,
 };
 use crate::text::shown_text;
 use crate::work::Work;
@@ -50,6 +50,11 @@ pub struct Hash {
     #[arg(long, conflicts_with_all = ["tensors", "verify"])]
     check_embedded: bool,
 
+    /// Print a text of each model for `git diff`: a line for each metadata key and each tensor, sorted by
+    /// name; of an invalid file the text is its error, and the exit code is 0
+    #[arg(long, conflicts_with_all = ["tensors", "verify", "embed", "check_embedded", "json"])]
+    textconv: bool,
+
     /// Print one JSON object per model with the sums of its tensors, or one object for the list
     #[arg(long)]
     json: bool,
@@ -63,6 +68,7 @@ impl Run for Hash {
     fn run(self) -> Outcome {
         match &self.verify {
             Some(list) => self.print_found(list, &verify(list)?),
+            None if self.textconv => self.each_text(),
             None if self.embed => self.each(|path| self.embed_in(path)),
             None if self.check_embedded => self.each(|path| self.check_in(path)),
             None => self.hash(),
@@ -104,6 +110,14 @@ impl Hash {
             Work::check()?;
         }
         Ok(worst)
+    }
+
+    fn each_text(&self) -> Outcome {
+        check_stdin_once(&self.models)?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        self.models.iter().try_for_each(|path| write_text(path, &mut out))?;
+        out.flush()?;
+        Ok(Exit::Good)
     }
 
     fn check_in(&self, path: &Path) -> Outcome {

@@ -49,8 +49,9 @@ fn listed(file: &Path) -> u64 {
 }
 
 fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
-    let (is_sharded, place) = match file_of(file).and_then(|place| Ok((is_sharded(&place)?, place))) {
-        Ok(place) => place,
+    let found = file_of(file).and_then(|place| Ok((is_sharded(&place)?, place)));
+    let (is_sharded, place) = match found {
+        Ok(found) => found,
         Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
     if is_sharded || !view.is_plain() {

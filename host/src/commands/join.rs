@@ -64,7 +64,8 @@ impl Join {
         let (tensors, shards) = (contents.entries.len() as u64, shards as u64);
         let output = self.new.output.to_string_lossy();
         if self.new.json {
-            let object = Object::new().flag("ok", true).text("output", &output);
+            let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+            let object = object.text("output", &output);
             let object = object.number("tensors", tensors).number("shards", shards);
             let object = object.number("padding_left_out", contents.padding.tensors);
             return writeln!(io::stdout(), "{}", object.number("bytes", bytes).end());

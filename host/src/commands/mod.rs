@@ -31,6 +31,7 @@ pub use split::size;
 
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::model::file_of;
 use crate::siblings::models_in;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -144,14 +145,14 @@ impl Files {
     }
 }
 
-/// The paths that a command reads one after another: a directory of several models means each of them.
+/// The paths that a command reads one after another: a directory that is not one model means each in it.
 fn each_of(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let each = |path: &PathBuf| match models_in(path) {
-        Ok(models) if models.len() > 1 => models,
+    let each = |path: &PathBuf| match file_of(path) {
+        Ok(_) => vec![path.clone()],
         // Opening it says what is wrong.
-        _ => vec![path.clone()],
+        Err(_) => models_in(path).unwrap_or_else(|_| vec![path.clone()]),
     };
-    paths.iter().flat_map(|path| if path.is_dir() { each(path) } else { vec![path.clone()] }).collect()
+    paths.iter().flat_map(each).collect()
 }
 
 /// # Errors

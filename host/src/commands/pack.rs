@@ -6,7 +6,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::model::{Model, Padding, is_index};
+use crate::model::{Model, Padding, file_of, is_index};
 use crate::open::is_interrupted;
 use crate::output::complain;
 use crate::overwrite::{check_not_in_model, check_not_input};
@@ -86,13 +86,15 @@ impl Run for Pack {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(mut self) -> Outcome {
         check_stdin_once(&self.inputs)?;
-        if self.in_place && self.inputs.len() > 1 {
-            return Err(Complaint::usage(format!(
-                "--in-place needs exactly one input, {} given",
-                self.inputs.len()
-            )));
+        match &mut self.inputs[..] {
+            _ if !self.in_place => {}
+            [only] => *only = file_of(only)?,
+            inputs => {
+                let sentence = format!("--in-place needs exactly one input, {} given", inputs.len());
+                return Err(Complaint::usage(sentence));
+            }
         }
         check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;
         let layout = self.layout()?;
@@ -325,7 +327,8 @@ impl Done<'_> {
     }
 
     fn print_json(&self) -> Result<(), Complaint> {
-        let object = Object::new().flag("ok", true);
+        let inputs = self.command.inputs.iter().map(|input| json::quoted(&input.to_string_lossy()));
+        let object = Object::new().flag("ok", true).raw("inputs", &json::array(inputs));
         let output = json::quoted(&self.command.target().to_string_lossy());
         let is_none = self.command.output.is_none() && !self.command.in_place;
         let object = object.raw("output", if is_none { "null" } else { &output });

@@ -166,7 +166,8 @@ impl Split {
                 object.number("tensors", shard.tensors().len() as u64).number("bytes", shard.byte_len()).end()
             });
             let index = if plan.is_sharded() { json::quoted(&plan.index_name()) } else { "null".into() };
-            let object = Object::new().flag("ok", true).text("output", &folder).raw("index", &index);
+            let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+            let object = object.text("output", &folder).raw("index", &index);
             let object = object.number("tensors", contents.entries.len() as u64);
             let object = object.number("padding_left_out", contents.padding.tensors);
             let object = object.number("total_size", plan.total_size());

@@ -3,8 +3,8 @@
 use crate::compare::distance::Tolerance;
 use crate::compare::pair::Likeness;
 use crate::complaint::Complaint;
-use crate::model::{Model, Tensor};
-use crate::parallel::{in_order, readers};
+use crate::model::{Model, Tensor, threads_for};
+use crate::parallel::in_order;
 use crate::sums::sum_of_tensor;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -119,7 +119,8 @@ fn compare_pairs<'m>(
         likeness.map(|likeness| Pair { a: *in_a, b: *in_b, likeness })
     };
     let mut pairs = Vec::new();
-    let threads = readers(both.iter().flat_map(|(in_a, in_b)| [*in_a, *in_b]));
+    let read: Vec<Tensor<'_>> = both.iter().flat_map(|(in_a, in_b)| [*in_a, *in_b]).collect();
+    let threads = threads_for(&read);
     in_order(both, threads, liken, |pair| {
         pairs.push(pair?);
         Ok::<_, Complaint>(())
@@ -161,7 +162,7 @@ where
         sum.map(|sum| ((tensor.dtype(), tensor.dims(), sum), tensor.name()))
     };
     let mut marks: HashMap<Mark<'m>, Vec<&'m str>> = HashMap::new();
-    in_order(&tensors, readers(tensors.iter().copied()), sum, |mark| {
+    in_order(&tensors, threads_for(&tensors), sum, |mark| {
         let (mark, name) = mark?;
         marks.entry(mark).or_default().push(name);
         Ok::<_, Complaint>(())

@@ -9,6 +9,8 @@ mod store;
 mod summary;
 
 pub use ask::{Break, Job, run_all};
+#[cfg(test)]
+pub use glob::PATTERNS;
 pub use glob::matches;
 pub use page::page;
 pub use store::Store;

@@ -45,7 +45,11 @@ mod tests {
 
     #[test]
     fn the_worst_are_shown_and_the_others_summed() {
-        let report = |max_error, nans| Report { values: 2, inexact: 1, max_error, nans, ..Report::default() };
+        let report = |max_error, nans| {
+            let mut report = Report::default();
+            (report.values, report.inexact, report.max_error, report.nans) = (2, 1, max_error, nans);
+            report
+        };
         let mut reports: Vec<Report> = (0..SHOWN).map(|_| report(1.0, 0)).collect();
         let few: Vec<Option<&Report>> = reports.iter().map(Some).chain([None]).collect();
         let losses = Losses::of(&few);

@@ -15,6 +15,6 @@ pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;
 pub use losses::Losses;
-pub use names::dtype_named;
+pub use names::NameOf;
 pub use output::{Output, write};
 pub use plan::{Change, Options, Plan, Planned, Reason, Scale};

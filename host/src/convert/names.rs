@@ -1,7 +1,9 @@
 //! Names of dtypes as people and frameworks write them.
 
 use crate::text::did_you_mean;
+use clap::builder::{PossibleValue, TypedValueParser};
 use embedded_safetensors::Dtype;
+use std::ffi::OsStr;
 
 /// Other names than those of the format, in lowercase and without separators.
 const NAMES: [(Dtype, &[&str]); 22] = [
@@ -39,6 +41,29 @@ const AMBIGUOUS: [(&str, &[Dtype]); 7] = [
     ("int", &[Dtype::I32, Dtype::I64]),
     ("uint", &[Dtype::U32, Dtype::U64]),
 ];
+
+/// Reads the name of a dtype that an option takes, which shells complete.
+#[derive(Clone, Copy)]
+pub struct NameOf(pub fn(Dtype) -> bool);
+
+impl TypedValueParser for NameOf {
+    type Value = Dtype;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Dtype, clap::Error> {
+        let Self(is_taken) = *self;
+        (move |name: &str| dtype_named(name, is_taken)).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let taken = Dtype::ALL.iter().filter(|dtype| (self.0)(**dtype));
+        Some(Box::new(taken.map(|dtype| PossibleValue::new(dtype.name()))))
+    }
+}
 
 /// The dtype of this name, in any case, with or without separators and the name of a module.
 ///

@@ -3,8 +3,8 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::lint::finding::{Code, Finding};
-use crate::model::{Tensor, bytes_of};
-use crate::parallel::{in_order, readers};
+use crate::model::{Tensor, bytes_of, threads_for};
+use crate::parallel::in_order;
 use crate::source::pieces;
 use crate::sums::sum_of_tensor;
 use crate::text::{grouped, human, quoted};
@@ -37,7 +37,7 @@ pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>
     let mut next = alike.iter();
     in_order(
         &alike,
-        readers(tensors.iter().copied()),
+        threads_for(tensors),
         |&index| sum_of_tensor(&tensors[index], &work),
         |sum| {
             if let Some(&index) = next.next() {

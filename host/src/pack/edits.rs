@@ -1,7 +1,7 @@
 //! Selecting and renaming tensors, and editing metadata.
 
 use super::contents::Contents;
-use super::pattern::{fits, renamed};
+use super::pattern::{check_stars, fits, renamed};
 use crate::complaint::Complaint;
 use crate::selection::Choice;
 use crate::text::{did_you_mean, quoted};
@@ -18,7 +18,8 @@ pub struct Edits {
     #[arg(long, value_name = "GLOB")]
     pub except: Vec<String>,
 
-    /// Rename the tensor OLD to NEW (repeatable); with `*` in both, all that match: `h.*.w=layer.*.w`
+    /// Rename the tensor OLD to NEW (repeatable); OLD may be a glob, and each * of NEW is what its
+    /// wildcard stands for: `h.*.w=layer.*.w`
     #[arg(long, value_name = "OLD=NEW", value_parser = pair)]
     pub rename: Vec<(String, String)>,
 
@@ -72,12 +73,8 @@ impl Edits {
                 let hint = did_you_mean(old, contents.names());
                 return Err(format!("no tensor {} to rename{hint}", quoted(old)));
             }
-            let stars = |text: &str| text.matches('*').count();
-            if !is_exact && stars(old) != stars(new) {
-                let (old, new, given) = (quoted(old), quoted(new), stars(new));
-                return Err(format!(
-                    "{new} needs as many * as {old} to rename all that match, {given} given"
-                ));
+            if !is_exact {
+                check_stars(old, new)?;
             }
         }
         let mut prefixes = self.rename_prefix.iter().map(|(old, _)| old);

@@ -1,8 +1,8 @@
 //! Finds the first value of a model that is not a number or infinite.
 
 use crate::complaint::Complaint;
-use crate::model::Tensor;
-use crate::parallel::{readers, stream};
+use crate::model::{Tensor, threads_for};
+use crate::parallel::stream;
 use crate::stats::scan::{PIECE, read_piece, spans};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -30,7 +30,7 @@ pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Optio
         .flat_map(|(tensor, pattern)| spans(tensor.byte_len()).map(move |span| (tensor, pattern, span)));
     let mut found = None;
     let outcome = stream(
-        readers(tensors.iter().copied()).get(),
+        threads_for(tensors).get(),
         || Ok(parts.next()),
         |(tensor, pattern, span)| search(tensor, pattern, span, work),
         |part| match part {

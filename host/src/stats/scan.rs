@@ -2,8 +2,8 @@
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
-use crate::model::{Tensor, in_sequence};
-use crate::parallel::{in_order, readers, stream};
+use crate::model::{Tensor, in_sequence, threads_for};
+use crate::parallel::{in_order, stream};
 use crate::stats::aggregate::Aggregate;
 use crate::stats::buckets::Buckets;
 use crate::stats::codes::{Codes, Counters, WIDEST};
@@ -51,7 +51,7 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
         let side_by_side = |index: &usize| !in_sequence && is_small(index);
         let (small, rest): (Vec<usize>, Vec<usize>) = group.iter().partition(|index| side_by_side(index));
         let most = rest.iter().map(|&index| values(&tensors[index])).max();
-        let workers = Workers::new(tensors[group[0]].dtype(), most, readers(tensors.iter().copied()));
+        let workers = Workers::new(tensors[group[0]].dtype(), most, threads_for(tensors));
         let mut done = small.iter();
         in_order(
             &small,

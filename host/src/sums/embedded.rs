@@ -39,7 +39,7 @@ fn embedded_sum(path: &Path) -> Result<EmbeddedSum, Complaint> {
     single.check_unchanged()?;
     verifier.finish().map_err(|error| match error.kind {
         ErrorKind::SumMissing => {
-            Complaint::bad(path, error.kind.code(), "contains no sum; `safetensors hash --embed` embeds one")
+            Complaint::bad(path, "no-sum", "contains no sum; `safetensors hash --embed` embeds one")
         }
         _ => Complaint::of_format(path, &error),
     })

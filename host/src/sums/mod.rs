@@ -6,6 +6,7 @@ mod finding;
 mod lines;
 mod list;
 mod single;
+mod textconv;
 mod verify;
 
 pub use digest::{Trouble, open_file, sha256_of, sum_at, sum_of_tensor, sum_of_text};
@@ -13,4 +14,5 @@ pub use embedded::{Embedded, check_embedded, embed};
 pub use finding::Found;
 pub use lines::{has_control, line};
 pub use single::{Single, Text, no_room};
+pub use textconv::write_text;
 pub use verify::{first_unlisted, verify};

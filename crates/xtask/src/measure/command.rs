@@ -1,5 +1,5 @@
 //! Times of the command on files of 512 MB, beside other programs in the same run, as measured by a script;
-//! and its memory.
+//! and its memory, its time to start and its size.
 
 use super::limits::{Limits, Most};
 use super::row::{Limit, table};
@@ -38,13 +38,13 @@ pub fn measure(_: &Options) -> Result<Measured, String> {
     })
 }
 
-/// Returns the ratio of the times, or the memory.
+/// Returns the ratio of the times, or the figure itself.
 fn row(figure: &Value, limits: &[Most]) -> Row {
     let what = figure["name"].as_str().unwrap_or("?").to_owned();
     let limit = limits.iter().find(|limit| limit.what == what).map(|limit| Limit::AtMost(limit.at_most));
-    let (ours, unit) = match figure["memory"].as_f64() {
-        Some(memory) => (memory, "KiB"),
-        None => ((figure["ratio"].as_f64().unwrap_or(f64::NAN) * 100.0).round() / 100.0, "x"),
+    let (ours, unit) = match (figure["value"].as_f64(), figure["unit"].as_str()) {
+        (Some(value), Some(unit)) => (value, unit),
+        _ => ((figure["ratio"].as_f64().unwrap_or(f64::NAN) * 100.0).round() / 100.0, "x"),
     };
     Row { what, limit, ours, unit: unit.to_owned(), ..Row::default() }
 }
@@ -54,12 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_a_ratio_or_memory() {
+    fn a_row_is_a_ratio_or_has_its_own_unit() {
         let limits = [Most { what: "`pack`".to_owned(), at_most: 1.15 }];
         let ratio = row(&json!({ "name": "`pack`", "ours": 2.0, "other": 1.0, "ratio": 2.004 }), &limits);
         assert_eq!(ratio.sentence(), "`pack`: 2x, ≤ 1.15x");
         assert!(!ratio.is_kept());
-        let memory = row(&json!({ "name": "memory", "memory": 9000 }), &limits);
+        let memory = row(&json!({ "name": "memory", "value": 9000, "unit": "KiB" }), &limits);
         assert_eq!(memory.sentence(), "memory: 9,000 KiB");
     }
 }
