@@ -162,8 +162,8 @@ impl<'i> Changer<'i> {
         let scale = largest.scale().or(self.saturates.then_some(f32::MAX)).ok_or_else(|| {
             let (largest, most) = (largest.value(), f64::from(f32::MAX) * 127.0);
             let sentence = format!(
-                "{largest:e} is too large for I8 with an F32 scale, which goes to {most:.6e}; exclude it with \
-                 --except, or clamp with --saturate"
+                "{largest:e} is too large for I8 with an F32 scale, which goes to {most:.6e}; exclude it \
+                 with --except, or clamp with --saturate"
             );
             self.about(&planned.array, &sentence)
         })?;

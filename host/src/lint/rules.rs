@@ -192,7 +192,7 @@ fn format(file: &Part, found: &mut Vec<Finding>) {
     let missing = "transformers 4.26 to 4.47 rejects the file";
     match file.metadata().map(|pairs| pairs.get("format")) {
         None => {
-            say(Code::MetadataFormat, &format!("there is no metadata with the key \"format\": {missing}"))
+            say(Code::MetadataFormat, &format!("there is no metadata with the key \"format\": {missing}"));
         }
         Some(None) => {
             say(

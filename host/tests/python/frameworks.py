@@ -30,19 +30,19 @@ def rejects(source: str, metadata: dict[str, str] | None) -> bool:
         return True
 
 
-def source_of(release: str, folder: Path) -> str:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+def source_of(release: str, directory: Path) -> str:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(directory)]
     subprocess.run([*pip, f"transformers=={release}"], check=True)
-    with zipfile.ZipFile(folder / f"transformers-{release}-py3-none-any.whl") as wheel:
+    with zipfile.ZipFile(directory / f"transformers-{release}-py3-none-any.whl") as wheel:
         return wheel.read("transformers/modeling_utils.py").decode()
 
 
-def finding(folder: Path, metadata: dict[str, str] | None) -> str:
+def finding(directory: Path, metadata: dict[str, str] | None) -> str:
     """The message of `lint` about the metadata; empty if there is none."""
     header = {} if metadata is None else {"__metadata__": metadata}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    path = folder / "model.safetensors"
+    path = directory / "model.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text)
     run = subprocess.run([COMMAND, "lint", "--json", str(path)], capture_output=True, text=True, check=False)
     findings = json.loads(run.stdout)["findings"]
@@ -62,10 +62,10 @@ def is_said(message: str, release: str) -> bool:
 def main() -> None:
     wrong = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        messages = [finding(folder, metadata) for metadata in METADATA]
+        directory = Path(name)
+        messages = [finding(directory, metadata) for metadata in METADATA]
         for release in RELEASES:
-            source = source_of(release, folder)
+            source = source_of(release, directory)
             is_old = tuple(map(int, release.split("."))) < (4, 39)
             for metadata, message in zip(METADATA, messages, strict=True):
                 rejected, said = rejects(source, metadata), is_said(message, release)
