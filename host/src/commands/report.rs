@@ -9,7 +9,7 @@ use crate::model::{Model, Tensor, bytes_of};
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::page;
 use crate::product::{Product, check_output_path, check_stdout_use};
-use crate::stats::{Row, measure};
+use crate::stats::measure;
 use crate::text::{grouped, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};
@@ -69,12 +69,7 @@ impl Run for Report {
 impl Report {
     fn page(&self, model: &Model) -> Result<String, Complaint> {
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let statistics = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
-        let rows: Vec<Row<'_>> = tensors
-            .into_iter()
-            .zip(statistics)
-            .map(|(tensor, statistics)| Row { tensor, statistics })
-            .collect();
+        let rows = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         let findings = lint(model, &[])?;
         Ok(page::valid(&self.name(), model, &rows, &findings))
     }

@@ -72,10 +72,8 @@ impl Stats {
         let names = || model.tensors().map(|tensor| tensor.name());
         choice.check(names).map_err(|sentence| Complaint::about(file, sentence))?;
         let tensors: Vec<Tensor<'_>> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
-        let statistics = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
+        let mut rows = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
-        let rows = tensors.into_iter().zip(statistics);
-        let mut rows: Vec<Row<'_>> = rows.map(|(tensor, statistics)| Row { tensor, statistics }).collect();
         let (count, all) = (rows.len(), sum(&rows));
         self.arrange(&mut rows);
         let mut out = BufWriter::new(io::stdout().lock());

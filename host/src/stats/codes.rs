@@ -245,7 +245,8 @@ mod tests {
                     (codes.summary(&counters), codes.summary_of_few(bytes));
                 assert_eq!(counted, sorted, "{dtype}");
                 let listed = |cells: Vec<Cell>| -> Vec<f64> {
-                    let repeat = |cell: Cell| std::iter::repeat_n(cell.low, cell.count as usize);
+                    let repeat =
+                        |cell: Cell| std::iter::repeat_n(cell.low, usize::try_from(cell.count).unwrap_or(0));
                     cells.into_iter().flat_map(repeat).collect()
                 };
                 assert_eq!(listed(cells), listed(sorted_cells), "{dtype}");

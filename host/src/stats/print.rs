@@ -3,11 +3,10 @@
 use crate::columns::{Side, Table, wrapped};
 use crate::compare::shown;
 use crate::json::{Object, array};
-use crate::model::Tensor;
 use crate::picture::{is_ascii, terminal_width};
 use crate::stats::aggregate::Aggregate;
 use crate::stats::buckets::ERROR;
-use crate::stats::scan::Statistics;
+use crate::stats::scan::{Row, Statistics};
 use crate::stats::spread::{QUANTILES, Spread};
 use crate::text::{counted, grouped, quoted_whole, short};
 use embedded_safetensors::Dtype;
@@ -32,12 +31,6 @@ const TITLES: [(&str, Side); 14] = [
 ];
 /// What a narrow terminal does without, in this order.
 const OPTIONAL: [&str; 9] = ["1 %", "99 %", "values", "median", "dtype", "mean", "histogram", "zeros", "inf"];
-
-/// A tensor and its statistics.
-pub struct Row<'m> {
-    pub tensor: Tensor<'m>,
-    pub statistics: Statistics,
-}
 
 /// Prints the table, which fits the terminal if there is one.
 ///

@@ -26,7 +26,14 @@ const FEW: usize = 4096;
 /// The memory of all threads together.
 const MEMORY: usize = 40 << 20;
 
+/// A tensor and its statistics.
+pub struct Row<'m> {
+    pub tensor: Tensor<'m>,
+    pub statistics: Statistics,
+}
+
 /// The statistics of a tensor.
+#[derive(Default)]
 pub struct Statistics {
     pub part: Aggregate,
     /// None if no value is finite.
@@ -39,13 +46,14 @@ pub struct Statistics {
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, Complaint> {
+pub fn measure<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Vec<Row<'m>>, Complaint> {
     let in_sequence = in_sequence(tensors);
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     if !in_sequence {
         order.sort_by_key(|&index| tensors[index].dtype());
     }
-    let mut all: Vec<Option<Statistics>> = tensors.iter().map(|_| None).collect();
+    let empty = |tensor: &Tensor<'m>| Row { tensor: *tensor, statistics: Statistics::default() };
+    let mut all: Vec<Row<'m>> = tensors.iter().map(empty).collect();
     for group in order.chunk_by(|&one, &other| tensors[one].dtype() == tensors[other].dtype()) {
         let is_small = |index: &usize| tensors[*index].byte_len() <= SPAN;
         let side_by_side = |index: &usize| !in_sequence && is_small(index);
@@ -59,17 +67,17 @@ pub fn measure(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Statistics>, C
             |&index| whole(&tensors[index], &workers, work),
             |statistics| {
                 if let Some(&index) = done.next() {
-                    all[index] = Some(statistics?);
+                    all[index].statistics = statistics?;
                 }
                 Ok::<_, Complaint>(())
             },
         )?;
         for index in rest {
             let read = if is_small(&index) { whole } else { in_spans };
-            all[index] = Some(read(&tensors[index], &workers, work)?);
+            all[index].statistics = read(&tensors[index], &workers, work)?;
         }
     }
-    Ok(all.into_iter().flatten().collect())
+    Ok(all)
 }
 
 /// A C64 is two values.
