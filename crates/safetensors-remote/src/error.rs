@@ -44,8 +44,8 @@ impl RemoteError {
         &self.url
     }
 
-    /// Returns the name of the shard that has the error, as in the index. There is none if the error is one of
-    /// the index, or of a model in one file.
+    /// Returns the name of the shard that has the error, as in the index. There is none if the error is one
+    /// of the index, or of a model in one file.
     pub fn shard(&self) -> Option<&str> {
         self.shard.as_deref()
     }

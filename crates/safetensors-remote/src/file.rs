@@ -226,8 +226,8 @@ impl RemoteFile {
         Ok(self.in_piece(offset).filter(|_| is_there).unwrap_or(&[]))
     }
 
-    /// Reads a file that is short and whose server does not support ranges entirely, unless it ends before this
-    /// offset.
+    /// Reads a file that is short and whose server does not support ranges entirely, unless it ends before
+    /// this offset.
     async fn read_short_file(&mut self, offset: u64) -> Result<(), RemoteError> {
         match self.version.total {
             Some(total) if !self.has_ranges && offset < total && total <= self.client.options().max_whole => {

@@ -50,8 +50,8 @@ fn is_page_of_hub(url: &Url) -> bool {
 }
 
 impl Location {
-    /// Returns whether a text has the form of a location: whether it begins with a scheme, of which only three
-    /// can be [parsed](Self::parse), or with `hf:`. A single letter is the name of a disk.
+    /// Returns whether a text has the form of a location: whether it begins with a scheme, of which only
+    /// three can be [parsed](Self::parse), or with `hf:`. A single letter is the name of a disk.
     pub fn is_remote(text: &str) -> bool {
         let is_scheme = |scheme: &str| {
             let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);

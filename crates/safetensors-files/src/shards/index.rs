@@ -93,8 +93,8 @@ impl ShardIndex {
         read::read(reader, path, limits).map_err(|kind| kind.of(path))
     }
 
-    /// Checks that the index matches its shards, which are in its order, and that `total_size`, if present, is
-    /// the length of the tensors.
+    /// Checks that the index matches its shards, which are in its order, and that `total_size`, if present,
+    /// is the length of the tensors.
     ///
     /// # Errors
     /// The first mismatch: [`ShardErrorKind::TensorTwice`], then [`ShardErrorKind::ExtraTensor`] and
