@@ -7,7 +7,7 @@ use crate::output::{cannot_write, complain};
 use crate::remote::of_server;
 use crate::report::Report;
 use crate::source::Source;
-use crate::text::shown_text;
+use crate::text::{counted, shown_text};
 use embedded_safetensors::{
     error::Class,
     file::{FileError, FileErrorKind},
@@ -91,7 +91,10 @@ impl Complaint {
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
         );
-        let needed = len.filter(|_| is_full).map(|len| format!(", {len} bytes needed")).unwrap_or_default();
+        let needed = len
+            .filter(|_| is_full)
+            .map(|len| format!(", {} needed", counted(len, "byte")))
+            .unwrap_or_default();
         let sentence = format!("cannot be written: {}{needed}", sentence(error));
         Self::said(Some(file), Exit::Failed, "io", sentence)
     }

@@ -155,7 +155,7 @@ struct Page<'m> {
 impl Page<'_> {
     fn print(&self, out: &mut impl Write) -> Result<(), Complaint> {
         let Self { model, view, .. } = self;
-        Verdict::of(model).write_grouped(model.path(), out)?;
+        Verdict::of(model).write(model.path(), out)?;
         if model.index().is_some() && view.is_plain() {
             print_fitted(files(model), out)?;
             writeln!(out)?;

@@ -71,11 +71,6 @@ pub fn counted(number: impl Into<u128>, what: &str) -> String {
     format!("{} {}", grouped(number), plural(number, what))
 }
 
-/// A count without separators: `1234 tensors`.
-pub fn numbered(number: u64, what: &str) -> String {
-    format!("{number} {}", plural(number.into(), what))
-}
-
 fn plural(number: u128, what: &str) -> String {
     format!("{what}{}", if number == 1 { "" } else { "s" })
 }

@@ -7,7 +7,7 @@ use crate::json::{Object, array};
 use crate::model::{Model, Tensor, bytes_of};
 use crate::output::complain;
 use crate::stats::{NotFinite, first_not_finite};
-use crate::text::{counted, numbered, quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::validate::Summary;
 use std::io::{self, Write};
@@ -100,29 +100,21 @@ impl Verdict {
 
     /// Prints one line, and the excerpt of the header if there is an error.
     pub fn print(&self, file: &Path) -> io::Result<()> {
-        self.write(file, numbered, &mut io::stdout().lock())
+        self.write(file, &mut io::stdout().lock())
     }
 
-    /// Prints the same with separators in the numbers, as `inspect` prints all other sizes.
-    pub fn print_grouped(&self, file: &Path) -> io::Result<()> {
-        self.write_grouped(file, &mut io::stdout().lock())
-    }
-
-    /// Writes the same with separators in the numbers.
-    pub fn write_grouped(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
-        self.write(file, counted, out)
-    }
-
-    fn write(&self, file: &Path, count: fn(u64, &str) -> String, out: &mut impl Write) -> io::Result<()> {
+    /// Writes the same.
+    pub fn write(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
         let file = shown_text(&file.to_string_lossy());
         match self {
             Self::Valid(summary) => {
-                let (tensors, bytes) = (count(summary.tensors, "tensor"), count(summary.file_len(), "byte"));
+                let (tensors, bytes) =
+                    (counted(summary.tensors, "tensor"), counted(summary.file_len(), "byte"));
                 writeln!(out, "{file}: ok, {tensors}, {bytes}")
             }
             Self::Shards { shards, tensors, bytes } => {
-                let (tensors, shards) = (count(*tensors, "tensor"), count(*shards, "shard"));
-                writeln!(out, "{file}: ok, {tensors} in {shards}, {}", count(*bytes, "byte"))
+                let (tensors, shards) = (counted(*tensors, "tensor"), counted(*shards, "shard"));
+                writeln!(out, "{file}: ok, {tensors} in {shards}, {}", counted(*bytes, "byte"))
             }
             Self::NotFinite(value) => {
                 writeln!(

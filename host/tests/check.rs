@@ -229,7 +229,7 @@ fn files_with_many_names_wait_for_each_other() {
     place.put("m", &file(header, b""));
     let run = place.run(["check", "--jobs", "16", "m", "m", "m", "m", "m", "m", "m", "m"]);
     assert_eq!(
-        (run.code, run.out.lines().filter(|line| line.contains("200000 tensors")).count()),
+        (run.code, run.out.lines().filter(|line| line.contains("200,000 tensors")).count()),
         (Some(0), 8)
     );
 }

@@ -12,7 +12,7 @@ use crate::json::{self, Object};
 use crate::overwrite::check_not_input;
 use crate::product::check_output_path;
 use crate::siblings::reject_partial_models;
-use crate::text::{counted, numbered, quoted, shown_text};
+use crate::text::{counted, grouped, quoted, short, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Report, can_be_target};
 use std::io::{self, BufWriter, Write};
@@ -180,15 +180,15 @@ impl Done<'_> {
     fn print(&self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
         let output = self.command.target().to_string_lossy();
-        let tensors = numbered(self.plan.tensors.len() as u64, "tensor");
-        writeln!(out, "{}: {tensors}, {} bytes", shown_text(&output), self.bytes()?)?;
+        let tensors = counted(self.plan.tensors.len() as u64, "tensor");
+        writeln!(out, "{}: {tensors}, {}", shown_text(&output), counted(self.bytes()?, "byte"))?;
         if self.reports.iter().any(Option::is_some) {
             self.table().print(&mut out)?;
         }
         self.print_left(&mut out)?;
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
-            let keys = numbered(self.lost as u64, "key");
+            let keys = counted(self.lost as u64, "key");
             writeln!(out, "  left out: {keys} of metadata, which numpy cannot store")?;
         }
         Ok(out.flush()?)
@@ -282,8 +282,8 @@ fn listed(names: &[String]) -> String {
 
 /// The losses of a row.
 fn cells(report: &Report) -> [String; 4] {
-    let [most, mean] = [report.max_error, report.mean_error()].map(|error| format!("{error:.2e}"));
-    [most, mean, format!("{} of {}", report.inexact, report.values), notes(report)]
+    let [most, mean] = [report.max_error, report.mean_error()].map(short);
+    [most, mean, format!("{} of {}", grouped(report.inexact), grouped(report.values)), notes(report)]
 }
 
 /// The counts that deserve attention.
@@ -294,7 +294,10 @@ fn notes(report: &Report) -> String {
         (report.zeroed, "became zero"),
         (report.nans, "NaN"),
     ];
-    let noted = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let noted = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)));
     noted.collect::<Vec<_>>().join(", ")
 }
 

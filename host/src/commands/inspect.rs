@@ -62,7 +62,7 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
         Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
     if !json {
-        Verdict::Valid(summary).print_grouped(file)?;
+        Verdict::Valid(summary).print(file)?;
     }
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());

@@ -9,7 +9,7 @@ use crate::new_model::NewModel;
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::siblings::reject_partial_models;
-use crate::text::{numbered, shown_text};
+use crate::text::{counted, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -70,9 +70,9 @@ impl Join {
             let object = object.number("padding_left_out", contents.padding.tensors);
             return writeln!(io::stdout(), "{}", object.number("bytes", bytes).end());
         }
-        let (tensors, files) = (numbered(tensors, "tensor"), numbered(shards, "file"));
+        let (tensors, files) = (counted(tensors, "tensor"), counted(shards, "file"));
         let mut out = io::stdout().lock();
-        writeln!(out, "{}: {tensors} of {files}, {bytes} bytes", shown_text(&output))?;
+        writeln!(out, "{}: {tensors} of {files}, {}", shown_text(&output), counted(bytes, "byte"))?;
         contents.padding.print(&mut out)
     }
 }

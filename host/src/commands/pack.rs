@@ -14,7 +14,7 @@ use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, check_output_path, check_stdout_use};
 use crate::remote::check_output;
 use crate::siblings::{Folders, reject_partial_models};
-use crate::text::{numbered, quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{integrity::KEY, write::Placement};
 use safetensors_files::{ModelEditor, SaveMethod};
@@ -268,7 +268,7 @@ impl Done<'_> {
     fn print(&self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
         let Pack { dry_run, in_place, .. } = *self.command;
-        let tensors = numbered(self.lines.len() as u64, "tensor");
+        let tensors = counted(self.lines.len() as u64, "tensor");
         let how = match (dry_run, self.saved) {
             (false, Some(SaveMethod::InPlace)) => ", edited in place",
             (false, _) if in_place => ", rewritten: no space in the header",
@@ -285,7 +285,7 @@ impl Done<'_> {
             None if !in_place => String::new(),
             _ => format!("{}: ", shown_text(&self.command.target().to_string_lossy())),
         };
-        writeln!(out, "{target}{tensors}, {} bytes{how}", self.file_len())?;
+        writeln!(out, "{target}{tensors}, {}{how}", counted(self.file_len(), "byte"))?;
         if dry_run {
             self.table().print(&mut out)?;
         }

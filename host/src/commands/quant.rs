@@ -12,7 +12,7 @@ use crate::overwrite::check_not_in_model;
 use crate::quant::{Layer, Packing, Part};
 use crate::siblings::reject_partial_models;
 use crate::sliced::Sliced;
-use crate::text::{numbered, quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
@@ -142,8 +142,13 @@ impl Quant {
     fn print(&self, written: Written<'_>) -> Result<(), Complaint> {
         let Written { layers, tensors, bytes, padding } = written;
         let mut out = BufWriter::new(io::stdout().lock());
-        let count = numbered(tensors, "tensor");
-        writeln!(out, "{}: {count}, {bytes} bytes", shown_text(&self.new.output.to_string_lossy()))?;
+        let count = counted(tensors, "tensor");
+        writeln!(
+            out,
+            "{}: {count}, {}",
+            shown_text(&self.new.output.to_string_lossy()),
+            counted(bytes, "byte")
+        )?;
         let mut table = Table::new([
             ("rewritten", Side::Left),
             ("rows", Side::Right),

@@ -10,7 +10,7 @@ use crate::new_model::NewModel;
 use crate::overwrite::check_not_in_model;
 use crate::selection::Choice;
 use crate::sliced::Sliced;
-use crate::text::{numbered, quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::TensorSpec;
 use std::collections::HashSet;
@@ -118,8 +118,13 @@ impl Slice {
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let tensors = numbered(slices.len() as u64, "tensor");
-        writeln!(out, "{}: {tensors}, {bytes} bytes", shown_text(&self.new.output.to_string_lossy()))?;
+        let tensors = counted(slices.len() as u64, "tensor");
+        writeln!(
+            out,
+            "{}: {tensors}, {}",
+            shown_text(&self.new.output.to_string_lossy()),
+            counted(bytes, "byte")
+        )?;
         let mut table = Table::new([("tensor", Side::Left), ("dtype", Side::Left), ("shape", Side::Left)]);
         for slice in slices {
             let shape = format!("{:?}", slice.dims());

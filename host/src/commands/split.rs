@@ -11,7 +11,7 @@ use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Closed, Product, check_output_path};
 use crate::remote::check_output;
 use crate::siblings::reject_partial_models;
-use crate::text::{numbered, quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
 use std::collections::HashMap;
@@ -175,9 +175,9 @@ impl Split {
         }
         let mut out = io::stdout().lock();
         for shard in plan.shards() {
-            let (path, tensors) = (self.path(shard), numbered(shard.tensors().len() as u64, "tensor"));
+            let (path, tensors) = (self.path(shard), counted(shard.tensors().len() as u64, "tensor"));
             let path = shown_text(&path.to_string_lossy());
-            writeln!(out, "{path}: {tensors}, {} bytes of data", shard.byte_len())?;
+            writeln!(out, "{path}: {tensors}, {} of data", counted(shard.byte_len(), "byte"))?;
         }
         if plan.is_sharded() {
             let path = self.output.join(plan.index_name());

@@ -80,7 +80,7 @@ impl Stats {
         if json {
             self.print_json(&model, &rows, &all, &mut out)?;
         } else {
-            Verdict::of(&model).write_grouped(file, &mut out)?;
+            Verdict::of(&model).write(file, &mut out)?;
             if count > 0 {
                 table(&rows, &mut out)?;
                 total(&rows, count, &all, &mut out)?;

@@ -5,7 +5,7 @@ use crate::complaint::Complaint;
 use crate::exit::Exit;
 use crate::model::{Model, bytes_of, threads_for};
 use crate::parallel::in_order;
-use crate::text::quoted_whole;
+use crate::text::{counted, quoted_whole};
 use crate::work::Work;
 use std::io::Write;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn write_invalid(path: &Path, complaint: &Complaint, out: &mut impl Write) -> Re
     if path.is_file() {
         let sum = sum_at(path, &Work::new("hashing", 0));
         let (len, sum) = sum.map_err(|trouble: Trouble| trouble.about(path))?;
-        writeln!(out, "{len} bytes, {sum}")?;
+        writeln!(out, "{}, {sum}", counted(len, "byte"))?;
     }
     Ok(())
 }
