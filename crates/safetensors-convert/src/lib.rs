@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+pub mod error;
 pub mod numbers;
 pub mod numpy;
 mod parallel;
 pub mod text;
+pub mod zip;

@@ -6,9 +6,9 @@ use crate::failure::NotRead;
 use crate::source::Stamp;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
-use safetensors_convert::numpy::{
-    Entry, Header, Order, Part, Swapped, entries, open_entry, transposed, unsound,
-};
+use safetensors_convert::error::unsound;
+use safetensors_convert::numpy::{Header, Order, Swapped, transposed};
+use safetensors_convert::zip::{Entry, Part, entries, open_entry};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,8 @@ use crate::pack::Fresh;
 use crate::product::Product;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::numbers::Report;
-use safetensors_convert::numpy::{Archive, Header};
+use safetensors_convert::numpy::Header;
+use safetensors_convert::zip::Archive;
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -7,7 +7,8 @@ use crate::selection::Choice;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
-use safetensors_convert::numpy::{Header, is_unsafe};
+use safetensors_convert::numpy::Header;
+use safetensors_convert::zip::is_unsafe;
 use std::collections::HashSet;
 use std::path::Path;
 

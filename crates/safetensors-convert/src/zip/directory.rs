@@ -5,7 +5,7 @@
 //! archive's length.
 
 use super::part::{Part, read_full};
-use super::unsound;
+use crate::error::unsound;
 use crate::text::quoted;
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,

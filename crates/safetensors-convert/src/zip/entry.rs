@@ -2,7 +2,7 @@
 
 use super::directory::Entry;
 use super::part::Part;
-use super::unsound;
+use crate::error::unsound;
 use crate::text::quoted;
 use flate2::CrcReader;
 use flate2::bufread::DeflateDecoder;
