@@ -5,5 +5,8 @@ pub mod error;
 pub mod numbers;
 pub mod numpy;
 mod parallel;
+mod source;
 pub mod text;
 pub mod zip;
+
+pub use source::{Tensor, TensorSource};
