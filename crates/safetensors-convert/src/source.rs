@@ -14,6 +14,15 @@ pub struct Tensor {
     pub dims: Vec<u64>,
 }
 
+impl Tensor {
+    /// Returns the length of the elements in bytes. Readers reject tensors whose length does not fit.
+    pub fn byte_len(&self) -> u64 {
+        let elements = self.dims.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim));
+        let bits = elements.and_then(|elements| elements.checked_mul(u64::from(self.dtype.bits())));
+        bits.map_or(u64::MAX, |bits| bits / 8)
+    }
+}
+
 /// An open file of another format, converted while it is read.
 ///
 /// Opening a file reads its structure, validates it, and rejects what safetensors cannot hold; it neither
@@ -28,6 +37,12 @@ pub trait TensorSource {
 
     /// Returns the keys and values for `__metadata__`, without duplicates.
     fn metadata(&self) -> &[(String, String)];
+
+    /// Returns whether the elements of a tensor are bits of a dtype that the file does not name, as numpy
+    /// stores dtypes of other packages. The tensor's dtype is the integer of that width then.
+    fn is_raw(&self, _index: usize) -> bool {
+        false
+    }
 
     /// Opens the elements of a tensor as safetensors stores them: little-endian, last axis fastest, without
     /// gaps. Several tensors can be open at a time.

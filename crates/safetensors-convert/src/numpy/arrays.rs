@@ -1,184 +1,231 @@
-//! Reads numpy files as inputs, with their bytes in safetensors order.
+//! Files of numpy as sources of tensors, with their bytes in the order of safetensors.
 
-use crate::complaint::Complaint;
-use crate::convert::input::Array;
-use crate::failure::NotRead;
-use crate::source::Stamp;
+use super::{Header, Order, Swapped, transposed};
+use crate::error::unsound;
 use crate::text::quoted;
+use crate::zip::{Entry, Part, entries, open_entry};
+use crate::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
-use safetensors_convert::error::unsound;
-use safetensors_convert::numpy::{Header, Order, Swapped, transposed};
-use safetensors_convert::zip::{Entry, Part, entries, open_entry};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
-/// A `.npy` or a `.npz`.
+/// The suffix of an array in an archive.
+const SUFFIX: &str = ".npy";
+
+/// An open `.npy` or `.npz`.
+#[derive(Debug)]
 pub struct Arrays {
-    file: NumpyFile,
-    arrays: Vec<Stored>,
-}
-
-/// An array in its file.
-struct Stored {
-    array: Array,
-    header: Header,
-    /// The length of the array's header.
-    data_at: u64,
-    /// The entry of an archive.
-    entry: Option<Entry>,
-}
-
-struct NumpyFile {
-    path: PathBuf,
     file: File,
-    stamp: Stamp,
+    tensors: Vec<Tensor>,
+    layouts: Vec<Layout>,
+    /// The entries of an archive, whose names have become those of the tensors; otherwise empty.
+    entries: Vec<Entry>,
 }
 
-impl NumpyFile {
-    fn open(path: &Path) -> Result<Self, Complaint> {
-        let not_read = |error: io::Error| Complaint::not_read(path, error);
-        // Opening a pipe without a writer would block.
-        let metadata = std::fs::metadata(path).map_err(not_read)?;
-        if metadata.is_dir() {
-            return Err(not_read(io::ErrorKind::IsADirectory.into()));
-        }
-        if !metadata.is_file() {
-            return Err(Complaint::about(path, "not a regular file; .npy and .npz need random access"));
-        }
-        let file = File::open(path).map_err(not_read)?;
-        let stamp = Stamp::of(&file.metadata().map_err(not_read)?);
-        Ok(Self { path: path.to_path_buf(), file, stamp })
-    }
-
-    /// Invalid contents are not an error of reading.
-    fn complaint(&self, error: io::Error) -> Complaint {
-        match error.kind() {
-            io::ErrorKind::InvalidData => Complaint::bad(&self.path, "numpy", error.to_string()),
-            _ => Complaint::not_read(&self.path, error),
-        }
-    }
+/// What an array's header says besides its dtype and its shape.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// The length of the header, which is at most a mebibyte.
+    data_at: u32,
+    order: Order,
+    is_fortran: bool,
 }
 
 impl Arrays {
     /// Opens a `.npy`; its array gets this name.
     ///
     /// # Errors
-    /// The file cannot be read, is invalid, or has contents that safetensors cannot hold.
-    pub fn open_one(path: &Path, name: &str) -> Result<Self, Complaint> {
-        let file = NumpyFile::open(path)?;
-        let stored =
-            Stored::alone(&file.file, name, file.stamp.len).map_err(|error| file.complaint(error))?;
-        Ok(Self { file, arrays: vec![stored] })
+    /// [`io::ErrorKind::InvalidData`] if the file is invalid, or if safetensors cannot hold its contents.
+    pub fn open_one(file: File, name: &str) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let (header, data_at) = Header::read(&mut Part::new(&file, 0, len))?;
+        check_len(&header, len.saturating_sub(data_at))?;
+        let (tensor, layout) = described(name.to_owned(), header, data_at)?;
+        Ok(Self { file, tensors: vec![tensor], layouts: vec![layout], entries: Vec::new() })
     }
 
     /// Opens a `.npz`.
     ///
     /// # Errors
     /// As [`open_one`](Self::open_one).
-    pub fn open_many(path: &Path) -> Result<Self, Complaint> {
-        let file = NumpyFile::open(path)?;
-        let entries = entries(&file.file).map_err(|error| file.complaint(error))?.into_iter();
-        let arrays: io::Result<_> = entries.map(|entry| Stored::packed(&file.file, entry)).collect();
-        let arrays = arrays.map_err(|error| file.complaint(error))?;
-        Ok(Self { file, arrays })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.file.path
-    }
-
-    pub fn arrays(&self) -> impl Iterator<Item = &Array> {
-        self.arrays.iter().map(|stored| &stored.array)
-    }
-
-    /// The bytes of an array in little-endian and C order.
-    ///
-    /// # Errors
-    /// As [`open_one`](Self::open_one).
-    pub fn read(&self, index: usize) -> Result<Box<dyn Read + '_>, Complaint> {
-        match self.arrays.get(index) {
-            Some(stored) => stored.read(&self.file.file).map_err(|error| self.complaint(error)),
-            None => Ok(Box::new(io::empty())),
+    pub fn open_many(file: File) -> io::Result<Self> {
+        let mut entries = entries(&file)?;
+        entries.shrink_to_fit();
+        let mut tensors = Vec::with_capacity(entries.len());
+        let mut layouts = Vec::with_capacity(entries.len());
+        for entry in &mut entries {
+            let (tensor, layout) = described_in(&file, entry)?;
+            tensors.push(tensor);
+            layouts.push(layout);
         }
+        Ok(Self { file, tensors, layouts, entries })
     }
 
-    /// The error for a failed read.
-    pub fn complaint(&self, error: io::Error) -> Complaint {
-        self.file.complaint(error)
+    /// Returns the elements of the only array.
+    fn in_file(&self, tensor: &Tensor, layout: Layout) -> io::Result<Box<dyn Read + '_>> {
+        if is_transposed(tensor, layout) {
+            return Ok(transposed_as(tensor, layout, self.file.try_clone()?));
+        }
+        let data = Part::new(&self.file, u64::from(layout.data_at), tensor.byte_len());
+        Ok(in_order(tensor, layout, data))
     }
 
-    /// # Errors
-    /// The file is no longer the one that was opened.
-    pub fn check_unchanged(&self) -> Result<(), Complaint> {
-        let now = self.file.file.metadata().map_err(|error| self.complaint(error))?;
-        match Stamp::of(&now) == self.file.stamp {
-            true => Ok(()),
-            false => Err(Complaint::not_read(&self.file.path, NotRead::changed())),
+    /// Returns the elements of an array in an archive.
+    fn in_entry(&self, tensor: &Tensor, layout: Layout, entry: &Entry) -> io::Result<Box<dyn Read + '_>> {
+        let mut packed = open_entry(&self.file, &entry.named(format!("{}{SUFFIX}", tensor.name)));
+        if is_transposed(tensor, layout) {
+            let mut spool = tempfile::tempfile()?;
+            io::copy(&mut packed, &mut spool)?;
+            return Ok(transposed_as(tensor, layout, spool));
+        }
+        io::copy(&mut (&mut packed).take(u64::from(layout.data_at)), &mut io::sink())?;
+        Ok(in_order(tensor, layout, packed))
+    }
+}
+
+impl TensorSource for Arrays {
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    fn metadata(&self) -> &[(String, String)] {
+        &[]
+    }
+
+    fn is_raw(&self, index: usize) -> bool {
+        self.layouts.get(index).is_some_and(|layout| layout.order == Order::Raw)
+    }
+
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+        match (self.tensors.get(index), self.layouts.get(index), self.entries.get(index)) {
+            (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, entry),
+            (Some(tensor), Some(layout), None) => self.in_file(tensor, *layout),
+            _ => Ok(Box::new(io::empty())),
         }
     }
 }
 
-impl Stored {
-    fn alone(file: &File, name: &str, len: u64) -> io::Result<Self> {
-        let (header, data_at) = Header::read(&mut Part::new(file, 0, len))?;
-        let (expected, found) = (header.byte_len()?, len - data_at);
-        if found != expected {
-            return Err(unsound(format!("the array has {found} bytes after its header, {expected} needed")));
-        }
-        Ok(Self { array: Array::new(name, &header), header, data_at, entry: None })
+fn check_len(header: &Header, found: u64) -> io::Result<()> {
+    match header.byte_len()? {
+        expected if expected == found => Ok(()),
+        expected => Err(unsound(format!("the array has {found} bytes after its header, {expected} needed"))),
+    }
+}
+
+fn described(name: String, header: Header, data_at: u64) -> io::Result<(Tensor, Layout)> {
+    let Header { dtype, dims, is_fortran, order } = header;
+    let data_at = u32::try_from(data_at).map_err(|_| unsound("the header of the array is too long"))?;
+    Ok((Tensor { name, dtype, dims }, Layout { data_at, order, is_fortran }))
+}
+
+/// Reads the header of an array, and takes the name of its entry.
+fn described_in(file: &File, entry: &mut Entry) -> io::Result<(Tensor, Layout)> {
+    if !entry.name.ends_with(SUFFIX) {
+        let name = quoted(&entry.name);
+        return Err(unsound(format!("entry {name} is not an array: its name does not end with {SUFFIX}")));
+    }
+    let of_entry = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData => unsound(format!("entry {}: {error}", quoted(&entry.name))),
+        _ => error,
+    };
+    let (mut header, data_at) = Header::read(&mut open_entry(file, entry)).map_err(of_entry)?;
+    check_len(&header, entry.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
+    header.dims.shrink_to_fit();
+    let mut name = std::mem::take(&mut entry.name);
+    name.truncate(name.len() - SUFFIX.len());
+    described(name, header, data_at)
+}
+
+fn is_transposed(tensor: &Tensor, layout: Layout) -> bool {
+    layout.is_fortran && tensor.dims.iter().filter(|dim| **dim > 1).count() > 1
+}
+
+fn transposed_as<'f>(tensor: &Tensor, layout: Layout, source: File) -> Box<dyn Read + 'f> {
+    let width = usize::from(tensor.dtype.bits() >> 3);
+    in_order(tensor, layout, transposed(source, u64::from(layout.data_at), width, &tensor.dims))
+}
+
+fn in_order<'f>(tensor: &Tensor, layout: Layout, source: impl Read + 'f) -> Box<dyn Read + 'f> {
+    // The two parts of a complex number are swapped separately.
+    let bits = if tensor.dtype == Dtype::C64 { 32 } else { tensor.dtype.bits() };
+    match layout.order == Order::Big && bits > 8 {
+        true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
+        false => Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arrays;
+    use crate::TensorSource;
+    use crate::numpy::Header;
+    use crate::zip::Archive;
+    use embedded_safetensors::Dtype;
+    use std::fs::File;
+    use std::io::{self, Read, Seek, SeekFrom, Write};
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes).expect("written");
+        file.seek(SeekFrom::Start(0)).expect("rewound");
+        file
     }
 
-    fn packed(file: &File, entry: Entry) -> io::Result<Self> {
-        let Some(name) = entry.name.strip_suffix(".npy") else {
-            return Err(unsound(format!(
-                "entry {} is not an array: its name does not end with .npy",
-                quoted(&entry.name)
-            )));
+    fn array(data: &[u8]) -> Vec<u8> {
+        let dims = [u64::try_from(data.len()).expect("a length")];
+        [Header::spelled(Dtype::U8, &dims).expect("a dtype of numpy"), data.to_vec()].concat()
+    }
+
+    fn archive(arrays: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = Archive::new(Vec::new(), false);
+        for (name, data) in arrays {
+            archive.add::<io::Error>(name, |out| out.write_all(&array(data))).expect("written");
+        }
+        archive.finish().expect("written")
+    }
+
+    fn contents(source: &dyn TensorSource) -> Vec<(String, Vec<u8>)> {
+        let read = |index: usize| {
+            let mut bytes = Vec::new();
+            source.read(index).expect("opened").read_to_end(&mut bytes).expect("read");
+            (source.tensors()[index].name.clone(), bytes)
         };
-        let of_entry = |error: io::Error| match error.kind() {
-            io::ErrorKind::InvalidData => unsound(format!("entry {}: {error}", quoted(&entry.name))),
-            _ => error,
-        };
-        let (header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
-        let (expected, found) = (header.byte_len()?, entry.unpacked.saturating_sub(data_at));
-        if found != expected {
-            let sentence = format!("the array has {found} bytes after its header, {expected} needed");
-            return Err(of_entry(unsound(sentence)));
-        }
-        Ok(Self { array: Array::new(name, &header), header, data_at, entry: Some(entry) })
+        (0..source.tensors().len()).map(read).collect()
     }
 
-    fn read<'f>(&self, file: &'f File) -> io::Result<Box<dyn Read + 'f>> {
-        let is_transposed =
-            self.header.is_fortran && self.header.dims.iter().filter(|dim| **dim > 1).count() > 1;
-        let Some(entry) = &self.entry else {
-            return Ok(match is_transposed {
-                true => self.transposed(file.try_clone()?, self.data_at),
-                false => self.in_order(Part::new(file, self.data_at, self.array.byte_len())),
-            });
-        };
-        let mut packed = open_entry(file, entry);
-        if is_transposed {
-            let mut spool = tempfile::tempfile()?;
-            io::copy(&mut packed, &mut spool)?;
-            return Ok(self.transposed(spool, self.data_at));
-        }
-        io::copy(&mut (&mut packed).take(self.data_at), &mut io::sink())?;
-        Ok(self.in_order(packed))
+    #[test]
+    fn an_array_has_the_given_name_and_those_of_an_archive_their_own() {
+        let one = Arrays::open_one(file(&array(b"abc")), "x").expect("an array");
+        assert_eq!(contents(&one), [("x".to_owned(), b"abc".to_vec())]);
+        let many = archive(&[("a.npy", b"ab"), ("b/c.npy", b"")]);
+        let many = Arrays::open_many(file(&many)).expect("an archive");
+        assert_eq!(contents(&many), [("a".to_owned(), b"ab".to_vec()), ("b/c".to_owned(), Vec::new())]);
+        assert!(many.metadata().is_empty() && many.read(7).expect("nothing").bytes().next().is_none());
+        let header = b"{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }\n";
+        let raw = [b"\x93NUMPY\x01\0", &[header.len() as u8, 0][..], header, b"ab"].concat();
+        let raw = Arrays::open_one(file(&raw), "x").expect("an array");
+        assert!(raw.is_raw(0) && !one.is_raw(0) && !many.is_raw(1));
     }
 
-    fn transposed<'f>(&self, source: File, at: u64) -> Box<dyn Read + 'f> {
-        let width = usize::from(self.header.dtype.bits() >> 3);
-        self.in_order(transposed(source, at, width, &self.header.dims))
-    }
-
-    fn in_order<'f>(&self, source: impl Read + 'f) -> Box<dyn Read + 'f> {
-        // The two parts of a complex number are swapped separately.
-        let bits = if self.header.dtype == Dtype::C64 { 32 } else { self.header.dtype.bits() };
-        match self.header.order == Order::Big && bits > 8 {
-            true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
-            false => Box::new(source),
-        }
+    /// Errors name the entry, also those of data that is read later.
+    #[test]
+    fn damaged_arrays_are_rejected_with_their_place() {
+        let said = |error: io::Error| (error.kind(), error.to_string());
+        let mut long = array(b"abc");
+        long.push(0);
+        let sentence = "the array has 4 bytes after its header, 3 needed".to_owned();
+        let error = Arrays::open_one(file(&long), "x").map(drop).expect_err("too long");
+        assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
+        let error = Arrays::open_many(file(&archive(&[("a.txt", b"")]))).map(drop).expect_err("no array");
+        let sentence = "entry \"a.txt\" is not an array: its name does not end with .npy".to_owned();
+        assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
+        let mut damaged = archive(&[("a.npy", b"abc")]);
+        let at = damaged.windows(3).position(|bytes| bytes == b"abc").expect("the data");
+        damaged[at] ^= 1;
+        let damaged = Arrays::open_many(file(&damaged)).expect("an archive");
+        let error =
+            damaged.read(0).and_then(|mut data| data.read_to_end(&mut Vec::new())).expect_err("damaged");
+        let sentence = "the checksum of entry \"a.npy\" is not the one in the archive".to_owned();
+        assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
     }
 }

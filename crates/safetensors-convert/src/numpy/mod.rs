@@ -6,11 +6,13 @@
 //! axis fastest.
 
 mod ahead;
+mod arrays;
 mod dict;
 mod header;
 mod swapped;
 mod transpose;
 
+pub use arrays::Arrays;
 pub use header::{Header, Order};
 pub use swapped::Swapped;
 pub use transpose::transposed;

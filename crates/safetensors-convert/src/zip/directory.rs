@@ -45,6 +45,13 @@ pub struct Entry {
     header_at: u64,
 }
 
+impl Entry {
+    /// Returns the same entry with this name, for a list whose names are kept elsewhere.
+    pub(crate) fn named(&self, name: String) -> Self {
+        Self { name, ..*self }
+    }
+}
+
 /// Reads the list of an archive, and the header of every entry.
 ///
 /// # Errors
