@@ -17,6 +17,7 @@ mod excerpt;
 mod exit;
 mod facts;
 mod failure;
+mod folder;
 mod foreign;
 
 mod header;
