@@ -73,6 +73,11 @@ impl Complaint {
         Self::said(Some(file), Exit::Bad, kind, sentence.into())
     }
 
+    /// The file exceeds a limit.
+    pub fn limit(file: &Path, sentence: impl Into<String>) -> Self {
+        Self::said(Some(file), Exit::Failed, "limit", sentence.into())
+    }
+
     /// The file could not be written and is unchanged.
     pub fn cannot_write(file: &Path, error: &io::Error) -> Self {
         Self::cannot_write_all(file, error, None)

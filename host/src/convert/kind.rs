@@ -14,15 +14,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The format of an input: a model, unless it is a numpy file.
-    pub fn of_input(path: &Path) -> Self {
-        Self::of(path).unwrap_or(Self::Model)
-    }
-
     /// # Errors
     /// The suffix is unknown.
     pub fn of_output(path: &Path) -> Result<Self, Complaint> {
-        Self::of(path).ok_or_else(|| {
+        Self::of_name(path).ok_or_else(|| {
             let sentence = "unknown suffix: .safetensors, .npy or .npz needed";
             Complaint::about(path, sentence)
         })
@@ -34,7 +29,7 @@ impl Kind {
     /// The name ends with .npy, .npz or .json, which indexes have.
     pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
         let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
-        match Self::of(path) {
+        match Self::of_name(path) {
             Some(Self::Array | Self::Archive) => Err(Complaint::about(
                 path,
                 "wrong suffix for a safetensors file; use `safetensors convert` to make .npy and .npz",
@@ -46,7 +41,8 @@ impl Kind {
         }
     }
 
-    fn of(path: &Path) -> Option<Self> {
+    /// The format of this suffix, if there is one.
+    pub fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "safetensors" => Some(Self::Model),
             "npy" => Some(Self::Array),

@@ -1,10 +1,11 @@
 //! Outputs of a conversion: a model, an array or an archive.
 
 use super::change::Changer;
+use super::input::Input;
 use super::kind::Kind;
 use super::plan::{Plan, Planned};
 use crate::complaint::Complaint;
-use crate::pack::Fresh;
+use crate::pack::{Fresh, planned_len};
 use crate::product::Product;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::numbers::Report;
@@ -21,6 +22,41 @@ pub struct Output<'o> {
     pub metadata: Option<Vec<(&'o str, &'o str)>>,
 }
 
+/// The changes in the numbers of each tensor, if there are any.
+pub type Reports = Vec<Option<Box<Report>>>;
+
+/// Called after the last read and before the file is put in place.
+type Check<'c> = &'c mut dyn FnMut() -> Result<(), Complaint>;
+
+impl Output<'_> {
+    /// The length of the file that would be written, if it is known before.
+    ///
+    /// # Errors
+    /// The file is impossible.
+    pub fn len(&self, input: &Input, plan: &Plan) -> Result<Option<u64>, Complaint> {
+        match (Kind::of_output(self.path)?, &plan.tensors[..]) {
+            (Kind::Model, tensors) => {
+                let specs = specs(input, tensors);
+                planned_len(self.spec(&specs), self.path).map(Some)
+            }
+            (Kind::Array, [only]) => {
+                Ok(Some(header(input, only).len() as u64 + only.array(input).byte_len()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn spec<'s>(&'s self, tensors: &'s [TensorSpec<'s>]) -> FileSpec<'s> {
+        let spec = FileSpec::new(tensors);
+        self.metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs))
+    }
+}
+
+fn specs<'p>(input: &'p Input, tensors: &'p [Planned]) -> Vec<TensorSpec<'p>> {
+    let arrays = tensors.iter().map(|planned| planned.array(input));
+    arrays.map(|array| TensorSpec::new(array.name, array.dtype, array.dims)).collect()
+}
+
 /// Produces all tensors of the plan, and puts the file in place if `check` succeeds after the last read.
 /// Returns the changes in the numbers of each tensor.
 ///
@@ -30,8 +66,8 @@ pub fn write(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     match Kind::of_output(output.path)? {
         Kind::Model => write_model(output, plan, changer, check),
         Kind::Array => write_array(output, plan, changer, check),
@@ -43,23 +79,18 @@ fn write_model(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
-    let specs = plan
-        .tensors
-        .iter()
-        .map(|Planned { array, .. }| TensorSpec::new(&array.name, array.dtype, &array.dims));
-    let specs: Vec<_> = specs.collect();
-    let spec = FileSpec::new(&specs);
-    let spec = output.metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     let mut product = Product::create(output.path, output.force)?;
-    let mut file = Fresh::begin(spec, (&mut product, output.path))?;
-    let mut reports = Vec::new();
-    let mut places = file.places();
+    let specs = specs(changer.input(), &plan.tensors);
+    let mut file = Fresh::begin(output.spec(&specs), (&mut product, output.path))?;
+    drop(specs);
+    let mut reports = Vec::with_capacity(plan.tensors.len());
+    let mut places = file.take_places();
     places.sort_unstable_by_key(|(index, _)| *index);
     // In plan order, so that the scales of a tensor follow it.
     for (planned, (_, place)) in plan.tensors.iter().zip(places) {
-        reports.push(file.tensor(&place, |take| changer.make(planned, take))?);
+        reports.push(file.tensor(&place, |take| changer.make(planned, take))?.map(Box::new));
     }
     check()?;
     product.finish()?;
@@ -70,13 +101,13 @@ fn write_array(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     let mut product = Product::create(output.path, output.force)?;
     let mut reports = Vec::new();
     for planned in &plan.tensors {
-        product.put(&header(planned))?;
-        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?);
+        product.put(&header(changer.input(), planned))?;
+        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?.map(Box::new));
     }
     check()?;
     product.finish()?;
@@ -99,8 +130,8 @@ fn write_archive(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     let said = |trouble| match trouble {
         Trouble::Said(complaint) => complaint,
         Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
@@ -108,12 +139,11 @@ fn write_archive(
     let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
     let mut reports = Vec::new();
     for planned in &plan.tensors {
-        let name = format!("{}.npy", planned.array.name);
+        let name = format!("{}.npy", planned.array(changer.input()).name);
         let fill = |out: &mut dyn Write| {
-            out.write_all(&header(planned))?;
-            reports.push(
-                changer.make(planned, &mut |bytes| put(out, bytes, output.path)).map_err(Trouble::Said)?,
-            );
+            out.write_all(&header(changer.input(), planned))?;
+            let made = changer.make(planned, &mut |bytes| put(out, bytes, output.path));
+            reports.push(made.map_err(Trouble::Said)?.map(Box::new));
             Ok(())
         };
         archive.add(&name, fill).map_err(said)?;
@@ -128,6 +158,7 @@ fn put(out: &mut dyn Write, bytes: &[u8], path: &Path) -> Result<(), Complaint> 
 }
 
 /// The plan has only dtypes that numpy has.
-fn header(planned: &Planned) -> Vec<u8> {
-    Header::spelled(planned.array.dtype, &planned.array.dims).unwrap_or_default()
+fn header(input: &Input, planned: &Planned) -> Vec<u8> {
+    let array = planned.array(input);
+    Header::spelled(array.dtype, array.dims).unwrap_or_default()
 }

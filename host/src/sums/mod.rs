@@ -8,7 +8,7 @@ mod list;
 mod single;
 mod verify;
 
-pub use digest::{Trouble, open_file, sha256_of, sum_at, sum_of_tensor};
+pub use digest::{Trouble, hex_of_file, hex_of_part, open_file, sha256_of, sum_at, sum_of_tensor};
 pub use embedded::{Embedded, check_embedded, embed};
 pub use finding::Found;
 pub use lines::{has_control, line};
