@@ -5,6 +5,7 @@ pub mod error;
 pub mod numbers;
 pub mod numpy;
 mod parallel;
+pub mod pickle;
 mod source;
 pub mod text;
 pub mod zip;
