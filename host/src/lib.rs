@@ -46,6 +46,7 @@ mod quant;
 mod remote;
 mod report;
 mod rows;
+mod scan;
 mod selection;
 
 mod siblings;

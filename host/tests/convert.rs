@@ -60,8 +60,7 @@ fn metadata_is_kept_where_possible() {
     let run = convert(&place, &["m.safetensors", "n.npz"]);
     assert!(run.out.ends_with("  left out: 1 key of metadata, which numpy cannot store\n"), "{run:?}");
     let run = convert(&place, &["m.safetensors", "n.npz", "--force", "--json"]);
-    let tensors =
-        r#"[{"name":"a","from":"U8","to":"U8","shape":[1],"file":"m.safetensors","was":"a"}]"#;
+    let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1],"file":"m.safetensors","was":"a"}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
     let line = format!(
         "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"written\":true,\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"tensors\":{tensors}}}\n"

@@ -66,7 +66,7 @@ impl Foreign {
             Readable::Array => Arrays::open_one(file, name).map(boxed),
             Readable::Archive => Arrays::open_many(file).map(boxed),
         };
-        let source = source.map_err(|error| complaint(path, format, error))?;
+        let source = source.map_err(|error| Complaint::of_contents(path, format.code(), error))?;
         Ok(Self { path: path.to_path_buf(), format, files: vec![opened], source })
     }
 
@@ -76,7 +76,7 @@ impl Foreign {
 
     /// The error for a failed read.
     pub fn complaint(&self, error: io::Error) -> Complaint {
-        complaint(&self.path, self.format, error)
+        Complaint::of_contents(&self.path, self.format.code(), error)
     }
 
     /// # Errors
@@ -107,14 +107,4 @@ impl Foreign {
 
 fn boxed<S: TensorSource + 'static>(source: S) -> Box<dyn TensorSource> {
     Box::new(source)
-}
-
-/// An error of a reader. Those of the system have a number; all others are about the contents.
-fn complaint(path: &Path, format: Readable, error: io::Error) -> Complaint {
-    match error.kind() {
-        _ if error.raw_os_error().is_some() => Complaint::not_read(path, error),
-        io::ErrorKind::InvalidData => Complaint::bad(path, format.code(), error.to_string()),
-        io::ErrorKind::QuotaExceeded => Complaint::limit(path, error.to_string()),
-        _ => Complaint::not_read(path, error),
-    }
 }
