@@ -8,6 +8,7 @@ mod parallel;
 pub mod pickle;
 mod source;
 pub mod text;
+pub mod torch;
 pub mod zip;
 
 pub use source::{Tensor, TensorSource};

@@ -14,7 +14,9 @@ pub enum Listed {
     Dict,
     /// `collections.defaultdict`.
     DefaultDict,
-    /// `list`, `set` and other built-in classes, which are left out.
+    /// `set` or `frozenset`.
+    Set,
+    /// `list` and other built-in classes, which only name a type.
     Builtin,
     /// `bytes`.
     Bytes,
@@ -152,8 +154,8 @@ const MOVED: &[Moved] = &[
             ("dict", Listed::Dict),
             ("list", Listed::Builtin),
             ("tuple", Listed::Builtin),
-            ("set", Listed::Builtin),
-            ("frozenset", Listed::Builtin),
+            ("set", Listed::Set),
+            ("frozenset", Listed::Set),
             ("int", Listed::Builtin),
             ("float", Listed::Builtin),
             ("str", Listed::Builtin),

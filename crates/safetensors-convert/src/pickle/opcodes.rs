@@ -80,8 +80,13 @@ impl<R: Read> Opcodes<R> {
         Self { source: BufReader::with_capacity(AHEAD, source), at: 0, state: State::Open }
     }
 
+    /// Creates a decoder of a source that begins at this offset.
+    pub fn starting_at(source: R, at: u64) -> Self {
+        Self { at, ..Self::new(source) }
+    }
+
     /// Returns the offset after all that was decoded.
-    pub fn position(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.at
     }
 
@@ -489,7 +494,7 @@ mod tests {
         assert_eq!(opcodes.by_ref().count(), 2);
         assert!(opcodes.resume().expect("read"));
         let at: Vec<u64> = opcodes.by_ref().map(|op| op.expect("an opcode").at).collect();
-        assert_eq!((at, opcodes.position()), (vec![2, 4], 5));
+        assert_eq!((at, opcodes.offset()), (vec![2, 4], 5));
         assert!(!opcodes.resume().expect("read") && opcodes.next().is_none());
     }
 }

@@ -113,13 +113,13 @@ impl Scan {
 pub fn scan(source: impl Read) -> io::Result<Scan> {
     let (mut opcodes, mut scanner) = (Opcodes::new(source), Scanner::default());
     loop {
-        let pickle_at = opcodes.position();
+        let pickle_at = opcodes.offset();
         if let Err(error) = scanner.pickle(&mut opcodes) {
             let is_limit = error.kind() == io::ErrorKind::QuotaExceeded;
             if !is_limit && error.kind() != io::ErrorKind::InvalidData {
                 return Err(error);
             }
-            let (at, sentence) = (opcodes.position(), error.to_string());
+            let (at, sentence) = (opcodes.offset(), error.to_string());
             scanner.scan.problem = Some(Problem { pickle_at, at, is_limit, sentence });
             return Ok(scanner.scan);
         }

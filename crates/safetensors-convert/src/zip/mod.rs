@@ -5,7 +5,7 @@ mod entry;
 mod pack;
 mod part;
 
-pub use directory::{Entry, entries, is_unsafe};
-pub use entry::open_entry;
+pub use directory::{Entry, entries, entries_of, is_unsafe};
+pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
 pub use part::{Part, read_full};
