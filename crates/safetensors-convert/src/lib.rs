@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub mod error;
+pub mod gguf;
 pub mod numbers;
 pub mod numpy;
 mod parallel;

@@ -9,7 +9,7 @@ mod mean;
 mod print;
 mod scale;
 #[allow(unsafe_code)]
-mod wide;
+pub(crate) mod wide;
 
 pub use cast::{Report, can_be_target};
 pub use chunk::{Caster, Scales};
