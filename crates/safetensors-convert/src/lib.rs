@@ -6,6 +6,7 @@ pub mod numbers;
 pub mod numpy;
 mod parallel;
 mod source;
+pub mod tensorflow;
 pub mod text;
 pub mod zip;
 
