@@ -8,6 +8,7 @@ pub mod numpy;
 mod parallel;
 pub mod pickle;
 mod source;
+pub mod tensorflow;
 pub mod text;
 pub mod torch;
 pub mod zip;
