@@ -17,16 +17,25 @@ pub enum Readable {
     Array,
     /// `.npz`
     Archive,
+    PyTorch,
+    Gguf,
+    /// A checkpoint or a SavedModel, by its index.
+    TensorFlow,
 }
 
 impl Readable {
     /// The suffixes of files in a directory that are of such a format.
-    const SUFFIXES: [&str; 2] = ["npy", "npz"];
+    const SUFFIXES: [&str; 8] = ["npy", "npz", "pt", "pth", "bin", "ckpt", "gguf", "index"];
+    /// What files of PyTorch are usually called.
+    const OF_PYTORCH: [&str; 4] = ["pt", "pth", "bin", "ckpt"];
 
     /// The name for people; formats of the same name can be in one directory.
     pub fn name(self) -> &'static str {
         match self {
             Self::Array | Self::Archive => "numpy",
+            Self::PyTorch => "PyTorch",
+            Self::Gguf => "GGUF",
+            Self::TensorFlow => "TensorFlow",
         }
     }
 
@@ -34,14 +43,35 @@ impl Readable {
     pub fn code(self) -> &'static str {
         match self {
             Self::Array | Self::Archive => "numpy",
+            Self::PyTorch => "pytorch",
+            Self::Gguf => "gguf",
+            Self::TensorFlow => "tensorflow",
         }
     }
 
     /// Whether a file has the suffix of such a format.
     pub fn has_suffix(path: &Path) -> bool {
-        let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
-        suffix.is_some_and(|suffix| Self::SUFFIXES.contains(&&*suffix))
+        suffix_of(path).is_some_and(|suffix| Self::SUFFIXES.contains(&&*suffix))
     }
+
+    /// The format by the name of a file, for contents that show none.
+    pub fn by_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy();
+        // Its reader says which file to give instead.
+        if name == "saved_model.pb" || name.contains(".data-0") {
+            return Some(Self::TensorFlow);
+        }
+        match &*suffix_of(path)? {
+            "npy" => Some(Self::Array),
+            "npz" => Some(Self::Archive),
+            "gguf" => Some(Self::Gguf),
+            suffix => Self::OF_PYTORCH.contains(&suffix).then_some(Self::PyTorch),
+        }
+    }
+}
+
+fn suffix_of(path: &Path) -> Option<String> {
+    path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase())
 }
 
 /// A format: what a file looks like, and what to do with it.
@@ -63,10 +93,7 @@ const fn readable(what: &'static str, format: Readable) -> Format {
 /// Formats with these first bytes.
 const BINARY: [(&[u8], Format); 7] = [
     (b"version ", format("a pointer of Git LFS instead of the file", "fetch the file with `git lfs pull`")),
-    (
-        b"GGUF",
-        format("a GGUF file, as llama.cpp reads it", "use the safetensors files from which it was converted"),
-    ),
+    (b"GGUF", readable("a GGUF file, as llama.cpp reads it", Readable::Gguf)),
     (b"\x93NUMPY", readable("an array of numpy", Readable::Array)),
     (
         b"\x89HDF\r\n\x1A\n",
@@ -80,13 +107,13 @@ const BINARY: [(&[u8], Format); 7] = [
     (b"\x28\xB5\x2F\xFD", format("a file compressed with Zstandard", "decompress it with `zstd -d`")),
 ];
 
-const PYTORCH: &str = "load it with torch.load, and save its tensors with safetensors.torch.save_file";
-const PICKLE: Format = format("a pickle, as old .pt and .bin files of PyTorch are", PYTORCH);
-const CHECKPOINT: Format = format("a model of PyTorch in a zip archive, as .pt and .bin files are", PYTORCH);
+const PICKLE: Format = readable("a pickle, as old .pt and .bin files of PyTorch are", Readable::PyTorch);
+const CHECKPOINT: Format =
+    readable("a model of PyTorch in a zip archive, as .pt and .bin files are", Readable::PyTorch);
 const ARRAYS: Format = readable("a zip archive of numpy", Readable::Archive);
 const ZIP: Format = format(
     "a zip archive, as .pt and .npz files are",
-    "`safetensors convert` reads a .npz; a .pt needs PyTorch, and safetensors.torch.save_file",
+    "`safetensors convert` reads those of PyTorch and of numpy",
 );
 const ONNX: Format = format(
     "an ONNX file",
@@ -112,19 +139,41 @@ pub fn hint(source: &mut Source) -> Option<String> {
     Some(format!("it looks like {what}: {advice}"))
 }
 
-/// The format of this file, if `convert` reads it. A zip archive whose first entry is neither an array nor a
-/// pickle is searched for one.
+/// The format of a file with this name, if `convert` reads it. The name counts only if the contents show
+/// nothing. A zip archive whose first entry is neither an array nor a pickle is searched for one.
 ///
 /// # Errors
 /// Those of reading.
-pub fn readable_format(file: &File) -> io::Result<Option<Readable>> {
+pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>> {
     let mut first = Vec::new();
     Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
-    let found = format_of(&first);
-    match found.and_then(|format| format.readable) {
-        None if first.starts_with(b"PK\x03\x04") => Ok(listed_format(file)),
-        readable => Ok(readable),
+    let found = match format_of(&first) {
+        Some(format) => format.readable,
+        None if ends_like_table(file)? => Some(Readable::TensorFlow),
+        None => None,
+    };
+    if found.is_none() && first.starts_with(b"PK\x03\x04") {
+        return Ok(listed_format(file).or_else(|| Readable::by_name(path)));
     }
+    let by_name = || Readable::by_name(path).filter(|named| is_numpy(*named) || says_nothing(&first));
+    Ok(found.or_else(by_name))
+}
+
+/// Whether the contents are neither those of another format nor of a model.
+fn says_nothing(first: &[u8]) -> bool {
+    format_of(first).is_none() && !is_model(first)
+}
+
+fn is_numpy(format: Readable) -> bool {
+    matches!(format, Readable::Array | Readable::Archive)
+}
+
+/// Whether a file has the end of a table of LevelDB, as the index of a checkpoint of TensorFlow.
+fn ends_like_table(file: &File) -> io::Result<bool> {
+    let mut end = Vec::new();
+    let len = file.metadata()?.len();
+    Part::new(file, len.saturating_sub(8), 8).read_to_end(&mut end)?;
+    Ok(end == 0xDB47_7524_8B80_FB57_u64.to_le_bytes())
 }
 
 /// The format of a zip archive by the names of all entries. A damaged archive has none.
@@ -134,10 +183,9 @@ fn listed_format(file: &File) -> Option<Readable> {
 }
 
 fn format_of(first: &[u8]) -> Option<Format> {
-    let Some((length, rest)) = first.split_first_chunk() else { return text_format(first) };
+    let Some((length, _)) = first.split_first_chunk() else { return text_format(first) };
     let is_length = u64::from_le_bytes(*length) <= MAX_HEADER_LEN;
-    // The length of a header, of which nothing or JSON follows.
-    if is_length && matches!(rest, [] | [b'{' | b' ' | b'\t' | b'\r' | b'\n', ..]) {
+    if is_model(first) {
         return None;
     }
     let known = BINARY.iter().find(|(prefix, _)| first.starts_with(prefix)).map(|(_, format)| *format);
@@ -149,6 +197,14 @@ fn format_of(first: &[u8]) -> Option<Format> {
         [8, 1..=31, 0x12 | 0x1A | 0x22 | 0x28 | 0x32 | 0x3A | 0x42, ..] if !is_length => Some(ONNX),
         [_, _, _, _, b'T', b'F', b'L', b'3', ..] => Some(TFLITE),
         _ => text_format(first),
+    })
+}
+
+/// Whether a file begins with the length of a header, of which nothing or JSON follows.
+pub fn is_model(first: &[u8]) -> bool {
+    first.split_first_chunk().is_some_and(|(length, rest)| {
+        let is_json = matches!(rest, [] | [b'{' | b' ' | b'\t' | b'\r' | b'\n', ..]);
+        is_json && u64::from_le_bytes(*length) <= MAX_HEADER_LEN
     })
 }
 

@@ -3,8 +3,8 @@
 use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Changer, Done, FromBits, Input, Kind, Made, Manifest, Naming, Options, Output, Plan, Scale, Sums,
-    dtype_named, read_bits, stem_of, write,
+    Changer, Done, FromBits, Input, Kind, Made, Manifest, Opening, Options, Output, Plan, Reading, Scale,
+    Sums, dtype_named, read_bits, stem_of, write,
 };
 use crate::exit::Exit;
 use crate::folder::Folder;
@@ -15,6 +15,7 @@ use crate::text::shown_text;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::can_be_target;
+use safetensors_convert::torch::Ties;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -26,13 +27,13 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(override_usage = "safetensors convert [OPTIONS] <IN>... <OUT>")]
 pub struct Convert {
-    /// Inputs, whose contents show their format: .npy, .npz, or safetensors; files, shard indexes,
-    /// directories, or `-` for a model on standard input. The last one is the output, unless it is given
-    /// with -o
+    /// Inputs, whose contents show their format: safetensors, PyTorch, GGUF, TensorFlow, .npy or .npz;
+    /// files, shard indexes, directories, or `-` for a model in safetensors on standard input. The last one
+    /// is the output, unless it is given with -o
     #[arg(value_name = "IN", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Output file; the suffix sets the format: .safetensors, .npy or .npz
+    /// Output file; the suffix sets the format: .safetensors, .npy, .npz or .gguf
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -89,6 +90,18 @@ pub struct Convert {
     #[command(flatten)]
     renames: Renames,
 
+    /// PyTorch: what becomes of tensors that share all their memory
+    #[arg(long, value_name = "WHAT", default_value = "note")]
+    ties: Tied,
+
+    /// GGUF: keep the blocks of quantised tensors as U8, instead of their numbers as F32
+    #[arg(long, conflicts_with_all = ["file_prefix", "rename", "rename_prefix"])]
+    keep_blocks: bool,
+
+    /// Leave out the metadata of all inputs
+    #[arg(long)]
+    no_metadata: bool,
+
     /// Compress the .npz output
     #[arg(long)]
     compress: bool,
@@ -108,6 +121,27 @@ pub struct Convert {
     /// Print a summary as one JSON object, with --each one for each input
     #[arg(long)]
     json: bool,
+}
+
+/// What becomes of tied tensors.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Tied {
+    /// Keep one, and note the names of the others in the metadata
+    Note,
+    /// Keep each
+    Copy,
+    /// Reject the file
+    Reject,
+}
+
+impl From<Tied> for Ties {
+    fn from(tied: Tied) -> Self {
+        match tied {
+            Tied::Note => Self::Note,
+            Tied::Copy => Self::Copy,
+            Tied::Reject => Self::Reject,
+        }
+    }
 }
 
 fn dtype(name: &str) -> Result<Dtype, String> {
@@ -211,18 +245,16 @@ impl Convert {
 
     fn convert(&self, job: &Job<'_>, manifest: Option<&mut Manifest>) -> Result<(), Complaint> {
         let path = job.output.as_path();
-        let naming = Naming { name: self.name.as_deref(), by_file: self.file_prefix };
-        let mut input = Input::open(job.inputs, naming, path)?;
+        let mut input = Input::open(job.inputs, self.opening(), path)?;
         input.must_not_be(path)?;
         if let Some(manifest) = &self.manifest {
             input.must_not_be(manifest)?;
         }
         read_bits(&mut input, &self.from_bits)?;
         let plan = Plan::new(&input, &self.options(), path)?;
-        let metadata = input.metadata()?;
-        let lost =
-            metadata.as_ref().filter(|_| Kind::of_output(path).ok() != Some(Kind::Model)).map_or(0, Vec::len);
+        let metadata = if self.no_metadata { None } else { input.metadata(&self.renames)? };
         let output = Output { path, force: self.force, is_compressed: self.compress, metadata };
+        let lost = output.lost()?;
         let (paths, plan_of) = (job.inputs, &plan);
         let mut done =
             Done { paths, output: path, input: &input, plan: plan_of, reports: None, bytes: None, lost };
@@ -247,6 +279,12 @@ impl Convert {
                 Some(std::fs::metadata(path).map_err(|error| Complaint::not_read(path, error))?.len());
         }
         if self.json { done.print_json() } else { done.print() }
+    }
+
+    fn opening(&self) -> Opening<'_> {
+        let (ties, keeps_blocks, without_metadata) = (self.ties.into(), self.keep_blocks, self.no_metadata);
+        let reading = Reading { name: "", ties, keeps_blocks, without_metadata };
+        Opening { name: self.name.as_deref(), by_file: self.file_prefix, reading }
     }
 
     fn options(&self) -> Options<'_> {

@@ -1,6 +1,7 @@
 //! Prints what a conversion has done, or would do.
 
 use super::input::Input;
+use super::kind::Kind;
 use super::output::Reports;
 use super::plan::{Change, Plan, Planned, Reason};
 use crate::columns::{Side, Table};
@@ -62,7 +63,18 @@ impl Done<'_> {
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
             let keys = numbered(self.lost as u64, "key");
-            writeln!(out, "  left out: {keys} of metadata, which numpy cannot store")?;
+            let format = Kind::of_output(self.output)?.name();
+            writeln!(out, "  left out: {keys} of metadata, which {format} cannot store")?;
+        }
+        for (file, left) in self.input.left_out() {
+            let of = if self.input.files().len() > 1 {
+                format!(" of {}", shown_text(&file.path().to_string_lossy()))
+            } else {
+                String::new()
+            };
+            let names = left.values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
+            let (values, names) = (counted(left.count, "value"), listed(names, left.count));
+            writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
         Ok(out.flush()?)
     }
@@ -72,8 +84,9 @@ impl Done<'_> {
         for wish in self.kinds_of_bits() {
             let read = self.input.names().zip(self.input.read_as_bits());
             let read = read.filter(|(_, of)| **of == Some(wish));
-            let names: Vec<String> = read.map(|(name, _)| quoted(name)).collect();
-            writeln!(out, "  read as {wish}: {}", listed(&names))?;
+            let names = read.map(|(name, _)| quoted(name));
+            let count = names.clone().count() as u64;
+            writeln!(out, "  read as {wish}: {}", listed(names, count))?;
         }
         for reason in Reason::ALL {
             let count = self.plan.left.iter().filter(|left| **left == reason).count();
@@ -173,7 +186,16 @@ impl Done<'_> {
         let object = object.number("padding_left_out", self.input.padding.tensors);
         let read_as_bits = self.input.read_as_bits().iter().flatten().count();
         let object = object.number("read_from_bits", read_as_bits as u64);
-        object.number("not_cast", self.plan.left.len() as u64).end()
+        let object = object.number("not_cast", self.plan.left.len() as u64);
+        let count: u64 = self.input.left_out().map(|(_, left)| left.count).sum();
+        let values = self.input.left_out().flat_map(|(file, left)| {
+            let file = file.path().to_string_lossy();
+            let value = move |(path, kind): &(String, &str)| {
+                Object::new().text("file", &file).text("path", path).text("kind", kind).end()
+            };
+            left.values.iter().map(value)
+        });
+        object.number("left_out", count).raw("values_left_out", &json::array(values)).end()
     }
 
     fn tensor(&self, planned: &Planned, report: Option<&Report>) -> String {
@@ -190,11 +212,12 @@ impl Done<'_> {
 }
 
 /// The first names, and the number of others.
-fn listed(names: &[String]) -> String {
+fn listed(names: impl Iterator<Item = String>, count: u64) -> String {
     const SHOWN: usize = 8;
-    match names.len().saturating_sub(SHOWN) {
+    let names: Vec<String> = names.take(SHOWN).collect();
+    match count.saturating_sub(names.len() as u64) {
         0 => names.join(", "),
-        others => format!("{} and {others} more", names[..SHOWN].join(", ")),
+        others => format!("{} and {others} more", names.join(", ")),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Finds the files that an input consists of, and their formats.
 
-use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::foreign::{Readable, readable_format};
 use crate::model::is_sharded;
 use crate::remote::is_remote;
 use crate::siblings::{INDEX_END, index_files};
 use crate::text::quoted;
+use safetensors_convert::tensorflow::index_of;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
 use std::fs::{self, File};
 use std::io;
@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 const ANY_INDEX: &str = ".index.json";
 /// The names of models that have their directory to themselves.
 const MODEL: &str = "model.safetensors";
+const OF_PYTORCH: &str = "pytorch_model.bin";
+const SAVED_MODEL: &str = "saved_model.pb";
 
 /// A file to open.
 pub struct Found {
@@ -59,18 +61,18 @@ pub fn find(path: &Path) -> Result<Group, Complaint> {
     Ok(Group::of(vec![found(path)]))
 }
 
-/// A file of the format that its contents show; if they show none, of the format of its suffix. Only regular
-/// files are looked into.
+/// A file of the format that it shows. Only regular files are looked into. A path without a file can be the
+/// prefix of a checkpoint of TensorFlow.
 fn found(path: &Path) -> Found {
-    let is_file = !is_remote(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let opened = is_file.then(|| File::open(path).ok()).flatten();
-    let shown = opened.and_then(|file| readable_format(&file).ok().flatten());
-    let by_suffix = || match Kind::of_name(path) {
-        Some(Kind::Array) => Some(Readable::Array),
-        Some(Kind::Archive) => Some(Readable::Archive),
-        _ => None,
+    let format = match fs::metadata(path) {
+        _ if is_remote(path) => Readable::by_name(path),
+        Ok(metadata) if metadata.is_file() => {
+            File::open(path).ok().and_then(|file| readable_format(&file, path).ok().flatten())
+        }
+        Err(_) if index_of(path).is_ok() => Some(Readable::TensorFlow),
+        _ => Readable::by_name(path),
     };
-    Found { path: path.into(), format: shown.or_else(by_suffix) }
+    Found { path: path.into(), format }
 }
 
 /// The shards of an index, unless all are in safetensors: those are one model.
@@ -86,6 +88,9 @@ fn indexed(path: &Path) -> Result<Group, Complaint> {
 
 fn in_directory(path: &Path) -> Result<Group, Complaint> {
     let not_read = |error| Complaint::not_read(path, error);
+    if path.join(SAVED_MODEL).is_file() {
+        return Ok(Group::of(vec![Found { path: path.into(), format: Some(Readable::TensorFlow) }]));
+    }
     if path.join(MODEL).is_file() || !index_files(path).map_err(not_read)?.is_empty() {
         return Ok(Group::model(path));
     }
@@ -102,8 +107,22 @@ fn in_directory(path: &Path) -> Result<Group, Complaint> {
         }
         (None, _) => {}
     }
+    let whole = path.join(OF_PYTORCH);
+    if whole.is_file() {
+        return Ok(Group::of(vec![found(&whole)]));
+    }
     let candidates = paths.into_iter().filter(|path| is_candidate(path));
-    let files: Vec<Found> = candidates.map(|path| found(&path)).collect();
+    one_format(path, candidates.map(|path| found(&path)).collect())
+}
+
+/// # Errors
+/// The files of a directory have several formats, or are several checkpoints.
+fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
+    if let [Found { format: Some(Readable::TensorFlow), path: one }, other, ..] = &files[..] {
+        let (one, other) = (named(one), named(&other.path));
+        let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
+        return Err(Complaint::about(path, sentence));
+    }
     let Some(first) = files.first() else { return Ok(Group::model(path)) };
     match files.iter().find(|file| name_of(file) != name_of(first)) {
         Some(other) => Err(Complaint::about(

@@ -8,7 +8,10 @@ use crate::source::Stamp;
 use crate::sums::{Trouble, hex_of_file};
 use crate::work::Work;
 use safetensors_convert::TensorSource;
+use safetensors_convert::gguf::{self, Quantised};
 use safetensors_convert::numpy::Arrays;
+use safetensors_convert::tensorflow;
+use safetensors_convert::torch::{self, Ties};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,7 @@ pub struct Foreign {
     /// All files that are read.
     files: Vec<Opened>,
     source: Box<dyn TensorSource>,
+    left_out: LeftOut,
 }
 
 /// A file as it was when it was opened.
@@ -30,18 +34,17 @@ struct Opened {
 }
 
 impl Opened {
-    fn open(path: &Path) -> Result<Self, Complaint> {
-        let not_read = |error: io::Error| Complaint::not_read(path, error);
+    fn open(path: &Path) -> io::Result<Self> {
         // Opening a pipe without a writer would block.
-        let metadata = std::fs::metadata(path).map_err(not_read)?;
+        let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
-            return Err(not_read(io::ErrorKind::IsADirectory.into()));
+            return Err(io::ErrorKind::IsADirectory.into());
         }
         if !metadata.is_file() {
-            return Err(Complaint::about(path, "not a regular file; this format needs random access"));
+            return Err(io::Error::other("not a regular file; this format needs random access"));
         }
-        let file = File::open(path).map_err(not_read)?;
-        let stamp = Stamp::of(&file.metadata().map_err(not_read)?);
+        let file = File::open(path)?;
+        let stamp = Stamp::of(&file.metadata()?);
         Ok(Self { path: path.to_path_buf(), file, stamp })
     }
 
@@ -54,20 +57,68 @@ impl Opened {
     }
 }
 
+/// How files of other formats are read.
+#[derive(Clone, Copy, Default)]
+pub struct Reading<'r> {
+    /// The name of the array of a `.npy`.
+    pub name: &'r str,
+    /// What becomes of tied tensors of PyTorch.
+    pub ties: Ties,
+    /// Whether quantised tensors of GGUF stay as they are.
+    pub keeps_blocks: bool,
+    /// Whether metadata is left out.
+    pub without_metadata: bool,
+}
+
+/// Values of an input that safetensors cannot hold.
+#[derive(Default)]
+pub struct LeftOut {
+    /// All, or the first of them: the keys on the way, and the type.
+    pub values: Vec<(String, &'static str)>,
+    pub count: u64,
+}
+
+impl LeftOut {
+    fn of_pytorch(checkpoint: &torch::Checkpoint) -> Self {
+        let values = checkpoint.left_out().iter().map(|value| (value.path.clone(), value.kind));
+        Self { values: values.collect(), count: checkpoint.left_out_count() }
+    }
+
+    fn of_tensorflow(checkpoint: &tensorflow::Checkpoint) -> Self {
+        let names = checkpoint.strings();
+        let values = names.iter().map(|name| (name.clone(), "string")).collect();
+        Self { values, count: names.len() as u64 }
+    }
+}
+
 impl Foreign {
-    /// Opens an input of this format. The array of a `.npy` gets `name`.
+    /// Opens an input of this format.
     ///
     /// # Errors
     /// The input cannot be read, is invalid or not allowed, or has contents that safetensors cannot hold.
-    pub fn open(path: &Path, format: Readable, name: &str) -> Result<Self, Complaint> {
-        let opened = Opened::open(path)?;
-        let file = opened.file.try_clone().map_err(|error| Complaint::not_read(path, error))?;
-        let source: io::Result<Box<dyn TensorSource>> = match format {
-            Readable::Array => Arrays::open_one(file, name).map(boxed),
-            Readable::Archive => Arrays::open_many(file).map(boxed),
+    pub fn open(path: &Path, format: Readable, reading: Reading<'_>) -> Result<Self, Complaint> {
+        let mut files = Vec::new();
+        let mut open = |path: &Path| {
+            let opened = Opened::open(path)?;
+            let file = opened.file.try_clone();
+            files.push(opened);
+            file
         };
-        let source = source.map_err(|error| Complaint::of_contents(path, format.code(), error))?;
-        Ok(Self { path: path.to_path_buf(), format, files: vec![opened], source })
+        let (source, left_out) = match open_source(path, format, reading, &mut open) {
+            Ok(source) => source,
+            Err(error) => return Err(Complaint::of_contents(path, format.code(), error)),
+        };
+        Ok(Self { path: path.to_path_buf(), format, files, source, left_out })
+    }
+
+    /// The values that are left out.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// Whether keys and values of the metadata are names of tensors, as those of tied ones are.
+    pub fn has_names_in_metadata(&self) -> bool {
+        self.format == Readable::PyTorch
     }
 
     pub fn source(&self) -> &dyn TensorSource {
@@ -105,6 +156,32 @@ impl Foreign {
     }
 }
 
-fn boxed<S: TensorSource + 'static>(source: S) -> Box<dyn TensorSource> {
-    Box::new(source)
+/// Opens an input; `open` opens its files.
+fn open_source(
+    path: &Path,
+    format: Readable,
+    reading: Reading<'_>,
+    open: &mut dyn FnMut(&Path) -> io::Result<File>,
+) -> io::Result<(Box<dyn TensorSource>, LeftOut)> {
+    let mut left_out = LeftOut::default();
+    let source: Box<dyn TensorSource> = match format {
+        Readable::Array => Box::new(Arrays::open_one(open(path)?, reading.name)?),
+        Readable::Archive => Box::new(Arrays::open_many(open(path)?)?),
+        Readable::PyTorch => {
+            let checkpoint = torch::Checkpoint::open_with(open(path)?, reading.ties)?;
+            left_out = LeftOut::of_pytorch(&checkpoint);
+            Box::new(checkpoint)
+        }
+        Readable::Gguf => {
+            let quantised = if reading.keeps_blocks { Quantised::Raw } else { Quantised::F32 };
+            let options = gguf::Options { quantised, without_metadata: reading.without_metadata };
+            Box::new(gguf::Gguf::open(open(path)?, &options)?)
+        }
+        Readable::TensorFlow => {
+            let checkpoint = tensorflow::Checkpoint::open(path, tensorflow::Names::default(), open)?;
+            left_out = LeftOut::of_tensorflow(&checkpoint);
+            Box::new(checkpoint)
+        }
+    };
+    Ok((source, left_out))
 }

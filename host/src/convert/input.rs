@@ -1,11 +1,12 @@
 //! The inputs of a conversion: models in safetensors, and files of other formats.
 
 use super::find::{Found, find};
-use super::foreign::Foreign;
+use super::foreign::{Foreign, LeftOut, Reading};
 use crate::complaint::Complaint;
 use crate::foreign::Readable;
 use crate::model::{Model, Padding};
 use crate::overwrite::check_not_in_model;
+use crate::pack::Renames;
 use crate::remote::Reader;
 use crate::siblings::reject_partial_models;
 use crate::sums::{hex_of_part, sum_at};
@@ -15,7 +16,7 @@ use embedded_safetensors::{Dtype, TensorReader};
 use safetensors_convert::{Tensor, zip::read_full};
 use safetensors_files::shards::ShardIndex;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, btree_map};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -43,13 +44,15 @@ impl Array<'_> {
     }
 }
 
-/// How the tensors of inputs are named.
+/// How inputs are opened.
 #[derive(Clone, Copy, Default)]
-pub struct Naming<'n> {
+pub struct Opening<'o> {
     /// The name of the array of the only input, a `.npy`.
-    pub name: Option<&'n str>,
+    pub name: Option<&'o str>,
     /// Whether names begin with the name of their input.
     pub by_file: bool,
+    /// How other formats are read; the name is set for each.
+    pub reading: Reading<'o>,
 }
 
 /// The open inputs and their tensors, one after another.
@@ -71,6 +74,8 @@ pub struct InputFile {
     path: PathBuf,
     /// The index of its first tensor.
     first: usize,
+    /// What precedes the names.
+    prefix: String,
     /// Names other than those in the file.
     names: Option<Vec<String>>,
     source: Source,
@@ -87,23 +92,23 @@ impl Input {
     ///
     /// # Errors
     /// An input cannot be read, is invalid, or is a part of a model.
-    pub fn open(paths: &[PathBuf], naming: Naming<'_>, output: &Path) -> Result<Self, Complaint> {
+    pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Complaint> {
         let mut input = Self::empty(paths);
         let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
         let files = || groups.iter().flat_map(|group| &group.files);
         let models = files().filter(|file| file.format.is_none()).map(|file| file.path.clone());
         reject_partial_models(&models.collect::<Vec<_>>(), Some(output))?;
-        if let (Some(_), Some(file)) = (naming.name, files().find(|file| !is_array(file))) {
+        if let (Some(_), Some(file)) = (opening.name, files().find(|file| !is_array(file))) {
             let sentence = "--name works with .npy only: all other inputs have tensor names";
             return Err(Complaint::about(&file.path, sentence));
         }
-        if naming.name.is_some() && files().count() > 1 {
+        if opening.name.is_some() && files().count() > 1 {
             return Err(Complaint::usage("--name works with one input only; use --rename"));
         }
         for (path, group) in paths.iter().zip(&groups) {
             let begin = input.files.len();
             for file in &group.files {
-                input.push(file, naming, &prefix(path, naming))?;
+                input.push(file, opening, &prefix(path, opening))?;
             }
             if let Some((path, index)) = &group.index {
                 check_index(path, index, &input.files[begin..])?;
@@ -118,12 +123,13 @@ impl Input {
         Self { files, path, len: 0, bits, padding, by_name: OnceCell::new() }
     }
 
-    fn push(&mut self, found: &Found, naming: Naming<'_>, prefix: &str) -> Result<(), Complaint> {
+    fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Complaint> {
         let path = &found.path;
         let source = match found.format {
             Some(format) => {
                 let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-                Source::Foreign(Foreign::open(path, format, naming.name.unwrap_or(&stem))?)
+                let reading = Reading { name: opening.name.unwrap_or(&stem), ..opening.reading };
+                Source::Foreign(Foreign::open(path, format, reading)?)
             }
             None => {
                 let model = Model::open(path)?;
@@ -145,7 +151,7 @@ impl Input {
         if u32::try_from(self.len).is_err() {
             return Err(Complaint::limit(path, "the inputs have more than 4294967295 tensors"));
         }
-        self.files.push(InputFile { path: path.clone(), first, names, source });
+        self.files.push(InputFile { path: path.clone(), first, prefix: prefix.to_owned(), names, source });
         Ok(())
     }
 
@@ -260,33 +266,40 @@ impl Input {
         })
     }
 
-    /// The contents of `__metadata__` of all inputs together, if any has some.
+    /// The contents of `__metadata__` of all inputs together, if any has some. Names of tensors in it are
+    /// renamed.
     ///
     /// # Errors
     /// Two inputs have different values for a key.
-    pub fn metadata(&self) -> Result<Option<Vec<(&str, &str)>>, Complaint> {
-        if let [InputFile { source: Source::Model(model, _), .. }] = &self.files[..] {
-            return Ok(model.pairs());
-        }
-        let mut all = BTreeMap::new();
-        let mut has_any = false;
+    pub fn metadata(&self, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Complaint> {
+        let (mut all, mut has_any) = (BTreeMap::new(), false);
         for file in &self.files {
-            let Some(pairs) = file.source.metadata() else { continue };
+            let Some(pairs) = file.metadata(renames) else { continue };
             has_any = true;
             for (key, value) in pairs {
-                if let Some(old) = all.insert(key, value).filter(|old| *old != value) {
-                    let sentence = format!(
-                        "has the value {} for metadata key {}, and an earlier input {}; convert them one by \
-                         one, and merge them with `safetensors pack --prefer`",
-                        quoted(value),
-                        quoted(key),
-                        quoted(old)
-                    );
-                    return Err(Complaint::about(&file.path, sentence));
+                match all.entry(key) {
+                    btree_map::Entry::Vacant(free) => drop(free.insert(value)),
+                    btree_map::Entry::Occupied(old) if *old.get() == value => {}
+                    btree_map::Entry::Occupied(old) => {
+                        let (key, old, value) = (quoted(old.key()), quoted(old.get()), quoted(&value));
+                        let sentence = format!(
+                            "has the value {value} for metadata key {key}, and an earlier input {old}; \
+                             convert them one by one, and merge them with `safetensors pack --prefer`"
+                        );
+                        return Err(Complaint::about(&file.path, sentence));
+                    }
                 }
             }
         }
         Ok(has_any.then(|| all.into_iter().collect()))
+    }
+
+    /// The values that are left out, for each input that has some.
+    pub fn left_out(&self) -> impl Iterator<Item = (&InputFile, &LeftOut)> {
+        self.files.iter().filter_map(|file| match &file.source {
+            Source::Foreign(foreign) => Some((file, foreign.left_out())).filter(|(_, left)| left.count > 0),
+            Source::Model(..) => None,
+        })
     }
 
     /// # Errors
@@ -327,6 +340,24 @@ impl Input {
 impl InputFile {
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The metadata, if there is some, with the new names of tensors.
+    fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
+        let foreign = match &self.source {
+            Source::Model(model, _) => {
+                let pairs = model.pairs()?.into_iter();
+                return Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+            }
+            Source::Foreign(foreign) => foreign,
+        };
+        let new = |text: &String| match foreign.has_names_in_metadata() {
+            true => renames.new_name(&format!("{}{text}", self.prefix)),
+            false => text.clone(),
+        };
+        let pairs = foreign.source().metadata();
+        let pairs: Vec<_> = pairs.iter().map(|(key, value)| (new(key), new(value))).collect();
+        (!pairs.is_empty()).then_some(pairs)
     }
 
     /// The error for a failed read.
@@ -373,17 +404,6 @@ impl Source {
             Self::Foreign(foreign) => foreign.source().is_raw(index),
         }
     }
-
-    fn metadata(&self) -> Option<Vec<(&str, &str)>> {
-        match self {
-            Self::Model(model, _) => model.pairs(),
-            Self::Foreign(foreign) => {
-                let pairs = foreign.source().metadata();
-                let pairs: Vec<_> = pairs.iter().map(|(key, value)| (&**key, &**value)).collect();
-                (!pairs.is_empty()).then_some(pairs)
-            }
-        }
-    }
 }
 
 fn is_array(file: &Found) -> bool {
@@ -391,8 +411,8 @@ fn is_array(file: &Found) -> bool {
 }
 
 /// What precedes the names of an input.
-fn prefix(path: &Path, naming: Naming<'_>) -> String {
-    if naming.by_file { format!("{}.", stem_of(path)) } else { String::new() }
+fn prefix(path: &Path, opening: Opening<'_>) -> String {
+    if opening.by_file { format!("{}.", stem_of(path)) } else { String::new() }
 }
 
 /// The name of an input without its suffix.

@@ -1,13 +1,15 @@
-//! Outputs of a conversion: a model, an array or an archive.
+//! Outputs of a conversion: a model, an array, an archive or a GGUF.
 
 use super::change::Changer;
-use super::input::Input;
+use super::input::{Array, Input};
 use super::kind::Kind;
 use super::plan::{Plan, Planned};
 use crate::complaint::Complaint;
 use crate::pack::{Fresh, planned_len};
 use crate::product::Product;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
+use safetensors_convert::Tensor;
+use safetensors_convert::gguf;
 use safetensors_convert::numbers::Report;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::Archive;
@@ -19,7 +21,7 @@ pub struct Output<'o> {
     pub path: &'o Path,
     pub force: bool,
     pub is_compressed: bool,
-    pub metadata: Option<Vec<(&'o str, &'o str)>>,
+    pub metadata: Option<Vec<(String, String)>>,
 }
 
 /// The changes in the numbers of each tensor, if there are any.
@@ -36,20 +38,63 @@ impl Output<'_> {
     pub fn len(&self, input: &Input, plan: &Plan) -> Result<Option<u64>, Complaint> {
         match (Kind::of_output(self.path)?, &plan.tensors[..]) {
             (Kind::Model, tensors) => {
-                let specs = specs(input, tensors);
-                planned_len(self.spec(&specs), self.path).map(Some)
+                let (specs, pairs) = (specs(input, tensors), self.pairs());
+                planned_len(spec(&specs, pairs.as_deref()), self.path).map(Some)
             }
             (Kind::Array, [only]) => {
                 Ok(Some(header(input, only).len() as u64 + only.array(input).byte_len()))
+            }
+            (Kind::Gguf, _) => {
+                let tensors = owned(input, plan);
+                Ok(Some(self.gguf(&tensors)?.file_len()))
             }
             _ => Ok(None),
         }
     }
 
-    fn spec<'s>(&'s self, tensors: &'s [TensorSpec<'s>]) -> FileSpec<'s> {
-        let spec = FileSpec::new(tensors);
-        self.metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs))
+    /// The number of keys of metadata that the output cannot hold.
+    ///
+    /// # Errors
+    /// The suffix is unknown.
+    pub fn lost(&self) -> Result<usize, Complaint> {
+        let pairs = self.metadata.as_deref().unwrap_or_default();
+        Ok(match Kind::of_output(self.path)? {
+            Kind::Model => 0,
+            Kind::Gguf => left_out_by_gguf(pairs),
+            Kind::Array | Kind::Archive => pairs.len(),
+        })
     }
+
+    fn pairs(&self) -> Option<Vec<(&str, &str)>> {
+        let pairs = self.metadata.as_ref()?;
+        Some(pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
+    }
+
+    fn gguf<'t>(&'t self, tensors: &'t [Tensor]) -> Result<gguf::Plan<'t>, Complaint> {
+        let pairs = self.metadata.as_deref().unwrap_or_default();
+        gguf::Plan::new(tensors, pairs).map_err(|error| Complaint::about(self.path, error.to_string()))
+    }
+}
+
+fn spec<'s>(tensors: &'s [TensorSpec<'s>], pairs: Option<&'s [(&'s str, &'s str)]>) -> FileSpec<'s> {
+    let spec = FileSpec::new(tensors);
+    pairs.map_or(spec, |pairs| spec.with_metadata(pairs))
+}
+
+fn left_out_by_gguf(pairs: &[(String, String)]) -> usize {
+    // A plan without tensors knows no raw types.
+    let typed = pairs
+        .iter()
+        .filter(|(key, _)| key.starts_with("gguf.") || [gguf::TYPES, gguf::KEYS].contains(&&**key));
+    pairs.len() - typed.count()
+}
+
+/// The tensors of the output, as its writer needs them.
+fn owned(input: &Input, plan: &Plan) -> Vec<Tensor> {
+    let arrays = plan.tensors.iter().map(|planned| planned.array(input));
+    arrays
+        .map(|Array { name, dtype, dims, .. }| Tensor { name: name.into(), dtype, dims: dims.into() })
+        .collect()
 }
 
 fn specs<'p>(input: &'p Input, tensors: &'p [Planned]) -> Vec<TensorSpec<'p>> {
@@ -72,6 +117,7 @@ pub fn write(
         Kind::Model => write_model(output, plan, changer, check),
         Kind::Array => write_array(output, plan, changer, check),
         Kind::Archive => write_archive(output, plan, changer, check),
+        Kind::Gguf => write_gguf(output, plan, changer, check),
     }
 }
 
@@ -82,8 +128,8 @@ fn write_model(
     check: Check<'_>,
 ) -> Result<Reports, Complaint> {
     let mut product = Product::create(output.path, output.force)?;
-    let specs = specs(changer.input(), &plan.tensors);
-    let mut file = Fresh::begin(output.spec(&specs), (&mut product, output.path))?;
+    let (specs, pairs) = (specs(changer.input(), &plan.tensors), output.pairs());
+    let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, output.path))?;
     drop(specs);
     let mut reports = Vec::with_capacity(plan.tensors.len());
     let mut places = file.take_places();
@@ -150,6 +196,35 @@ fn write_archive(
     }
     check()?;
     archive.finish().map_err(|error| said(error.into()))?.finish()?;
+    Ok(reports)
+}
+
+fn write_gguf(
+    output: &Output<'_>,
+    plan: &Plan,
+    changer: &mut Changer<'_>,
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
+    let said = |trouble| match trouble {
+        Trouble::Said(complaint) => complaint,
+        Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
+    };
+    let tensors = owned(changer.input(), plan);
+    let layout = output.gguf(&tensors)?;
+    let mut product = Product::create(output.path, output.force)?;
+    product.expect(layout.file_len());
+    let mut writer = layout.begin(product).map_err(|error| said(error.into()))?;
+    let mut reports = Vec::with_capacity(plan.tensors.len());
+    for planned in &plan.tensors {
+        let fill = |out: &mut dyn Write| {
+            let made = changer.make(planned, &mut |bytes| put(out, bytes, output.path));
+            reports.push(made.map_err(Trouble::Said)?.map(Box::new));
+            Ok(())
+        };
+        writer.write_with(fill).map_err(said)?;
+    }
+    check()?;
+    writer.finish().map_err(|error| said(error.into()))?.finish()?;
     Ok(reports)
 }
 

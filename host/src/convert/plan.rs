@@ -229,7 +229,8 @@ impl Plan {
 
     fn check_output(&self, input: &Input, kind: Kind) -> Result<(), Complaint> {
         match (kind, self.tensors.len()) {
-            (Kind::Model, _) => return Ok(()),
+            // Its writer checks dtypes and names.
+            (Kind::Model | Kind::Gguf, _) => return Ok(()),
             (Kind::Array, count) if count != 1 => {
                 return Err(input.about(format!(
                     "a .npy holds one array, {count} given; write a .npz, or one of them with `cat TENSOR -o`"

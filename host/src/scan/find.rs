@@ -1,9 +1,10 @@
 //! Finds the pickles of a file: the file itself, entries of archives, and arrays of objects.
 
+use crate::foreign::is_model;
 use safetensors_convert::error::beyond_limit;
 use safetensors_convert::pickle::{Scan, Use, scan};
 use safetensors_convert::text::quoted;
-use safetensors_convert::zip::{Entry, Part, entries, open_entry, read_full};
+use safetensors_convert::zip::{Entry, Part, entries_of, open_entry, read_full};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
@@ -68,7 +69,7 @@ fn scan_one(
         }
     }
     if is_archive {
-        for one in entries(file)? {
+        for one in entries_of(file, "a zip archive")? {
             scan_entry(entry, file, &one, found, archives)?;
         }
     }
@@ -158,10 +159,7 @@ fn objects_of_numpy(first: &[u8]) -> Option<u64> {
 /// Whether a file of this beginning is of a format that has no pickles: safetensors, GGUF, or numbers of
 /// numpy.
 fn is_without_pickles(first: &[u8]) -> bool {
-    let is_model = first.split_first_chunk().is_some_and(|(length, rest)| {
-        u64::from_le_bytes(*length) <= 100_000_000 && matches!(rest, [b'{' | b' ', ..])
-    });
-    is_model || first.starts_with(b"GGUF") || first.starts_with(b"\x93NUMPY")
+    is_model(first) || first.starts_with(b"GGUF") || first.starts_with(b"\x93NUMPY")
 }
 
 /// Whether a pickle would import or call something, even if its end is damaged.

@@ -3,7 +3,7 @@
 use super::{Header, Order, Swapped, transposed};
 use crate::error::unsound;
 use crate::text::quoted;
-use crate::zip::{Entry, Part, entries, open_entry};
+use crate::zip::{Contents, Entry, Part, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
 use std::fs::File;
@@ -18,8 +18,8 @@ pub struct Arrays {
     file: File,
     tensors: Vec<Tensor>,
     layouts: Vec<Layout>,
-    /// The entries of an archive, whose names have become those of the tensors; otherwise empty.
-    entries: Vec<Entry>,
+    /// The entries of an archive, whose names are those of the tensors; otherwise empty.
+    entries: Vec<Contents>,
 }
 
 /// What an array's header says besides its dtype and its shape.
@@ -49,11 +49,11 @@ impl Arrays {
     /// # Errors
     /// As [`open_one`](Self::open_one).
     pub fn open_many(file: File) -> io::Result<Self> {
-        let mut entries = entries(&file)?;
-        entries.shrink_to_fit();
-        let mut tensors = Vec::with_capacity(entries.len());
-        let mut layouts = Vec::with_capacity(entries.len());
-        for entry in &mut entries {
+        let listed = entries(&file)?;
+        let (mut tensors, mut layouts) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
+        let mut entries = Vec::with_capacity(listed.len());
+        for entry in listed {
+            entries.push(entry.contents());
             let (tensor, layout) = described_in(&file, entry)?;
             tensors.push(tensor);
             layouts.push(layout);
@@ -71,8 +71,13 @@ impl Arrays {
     }
 
     /// Returns the elements of an array in an archive.
-    fn in_entry(&self, tensor: &Tensor, layout: Layout, entry: &Entry) -> io::Result<Box<dyn Read + '_>> {
-        let mut packed = open_entry(&self.file, &entry.named(format!("{}{SUFFIX}", tensor.name)));
+    fn in_entry(
+        &self,
+        tensor: &Tensor,
+        layout: Layout,
+        contents: Contents,
+    ) -> io::Result<Box<dyn Read + '_>> {
+        let mut packed = open_contents(&self.file, format!("{}{SUFFIX}", tensor.name), contents);
         if is_transposed(tensor, layout) {
             let mut spool = tempfile::tempfile()?;
             io::copy(&mut packed, &mut spool)?;
@@ -98,7 +103,7 @@ impl TensorSource for Arrays {
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         match (self.tensors.get(index), self.layouts.get(index), self.entries.get(index)) {
-            (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, entry),
+            (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, *entry),
             (Some(tensor), Some(layout), None) => self.in_file(tensor, *layout),
             _ => Ok(Box::new(io::empty())),
         }
@@ -119,7 +124,7 @@ fn described(name: String, header: Header, data_at: u64) -> io::Result<(Tensor, 
 }
 
 /// Reads the header of an array, and takes the name of its entry.
-fn described_in(file: &File, entry: &mut Entry) -> io::Result<(Tensor, Layout)> {
+fn described_in(file: &File, mut entry: Entry) -> io::Result<(Tensor, Layout)> {
     if !entry.name.ends_with(SUFFIX) {
         let name = quoted(&entry.name);
         return Err(unsound(format!("entry {name} is not an array: its name does not end with {SUFFIX}")));
@@ -128,7 +133,7 @@ fn described_in(file: &File, entry: &mut Entry) -> io::Result<(Tensor, Layout)> 
         io::ErrorKind::InvalidData => unsound(format!("entry {}: {error}", quoted(&entry.name))),
         _ => error,
     };
-    let (mut header, data_at) = Header::read(&mut open_entry(file, entry)).map_err(of_entry)?;
+    let (mut header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
     check_len(&header, entry.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
     header.dims.shrink_to_fit();
     let mut name = std::mem::take(&mut entry.name);

@@ -4,6 +4,7 @@
 //! entries that share bytes (by which a small archive unpacks to a huge one), and more entries than fit the
 //! archive's length.
 
+use super::entry::Contents;
 use super::part::{Part, read_full};
 use crate::error::unsound;
 use crate::text::quoted;
@@ -46,9 +47,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the same entry with this name, for a list whose names are kept elsewhere.
-    pub(crate) fn named(&self, name: String) -> Self {
-        Self { name, ..*self }
+    /// Returns where its bytes are, and what they must be.
+    pub fn contents(&self) -> Contents {
+        let Self { is_deflated, crc, packed, unpacked, at, .. } = *self;
+        Contents { is_deflated, crc, packed, unpacked, at }
     }
 }
 

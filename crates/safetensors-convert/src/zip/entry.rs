@@ -26,8 +26,7 @@ pub struct Contents {
 
 /// Opens an entry. Its last byte is returned only if all bytes match the archive's length and checksum.
 pub fn open_entry<'f>(file: &'f File, entry: &Entry) -> impl Read + use<'f> {
-    let Entry { is_deflated, crc, packed, unpacked, at, .. } = *entry;
-    open_contents(file, entry.name.clone(), Contents { is_deflated, crc, packed, unpacked, at })
+    open_contents(file, entry.name.clone(), entry.contents())
 }
 
 /// Opens the contents of an entry with this name, as [`open_entry`] does.
