@@ -22,7 +22,7 @@ pub enum Names {
     /// As `tf.train.list_variables` lists them.
     ///
     /// This is the default: `tf.train.load_variable` takes these names, none can become another's, and
-    /// whoever converts back needs them.
+    /// a conversion back needs them.
     #[default]
     AsListed,
     /// Without `/.ATTRIBUTES/VARIABLE_VALUE` at their end, which object-based checkpoints have.

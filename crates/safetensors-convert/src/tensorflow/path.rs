@@ -21,14 +21,7 @@ const OF_SAVED_MODEL: &str = "variables/variables.index";
 pub fn index_of(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.is_dir() {
-        let index = path.join(OF_SAVED_MODEL);
-        return match index.is_file() {
-            true => Ok(index),
-            false => Err(unsound(format!(
-                "this directory is not a SavedModel with variables: it has no {OF_SAVED_MODEL}; of a checkpoint, \
-                 give NAME.index"
-            ))),
-        };
+        return in_directory(path);
     }
     if name.ends_with(SUFFIX) {
         return Ok(path.to_path_buf());
@@ -59,6 +52,17 @@ pub fn index_of(path: &Path) -> io::Result<PathBuf> {
         ),
         false => "this is not a checkpoint of TensorFlow, which has an index NAME.index".to_owned(),
     }))
+}
+
+fn in_directory(path: &Path) -> io::Result<PathBuf> {
+    // A prefix may have the name of a directory.
+    let indexes = [path.join(OF_SAVED_MODEL), with_suffix(path, SUFFIX)];
+    indexes.into_iter().find(|index| index.is_file()).ok_or_else(|| {
+        unsound(format!(
+            "this directory is not a SavedModel with variables: it has no {OF_SAVED_MODEL}; of a checkpoint, give \
+             NAME.index"
+        ))
+    })
 }
 
 /// Returns `path` with something after it.
@@ -97,6 +101,8 @@ mod tests {
         assert_eq!(found("a.index"), at("a.index"));
         assert_eq!(found("a"), at("a.index"));
         assert_eq!(found("model"), at("model/variables/variables.index"));
+        fs::write(at("model/variables.index"), b"").expect("written");
+        assert_eq!(found("model/variables"), at("model/variables.index"));
         for (name, part) in [
             ("a.data-00000-of-00001", "give its index, \"a.index\""),
             ("saved_model.pb", "give the directory"),

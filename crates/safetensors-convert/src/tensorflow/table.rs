@@ -18,7 +18,7 @@ const MAGIC: [u8; 8] = 0xdb47_7524_8b80_fb57_u64.to_le_bytes();
 /// The length of what follows a block: its compression and its checksum.
 const TRAILER: usize = 5;
 /// The largest block, also when it is decompressed. TensorFlow begins a new one after 256 KiB.
-const LARGEST: u64 = 16 << 20;
+const LARGEST: u64 = 4 << 20;
 
 /// Returns the checksum of some bytes as tables and checkpoints store it. They do not store the CRC itself,
 /// because a CRC over bytes that contain their CRC is always the same.

@@ -484,6 +484,21 @@ fn slices_that_alternate_are_limited_in_number() {
     );
 }
 
+#[test]
+fn number_of_tensors_is_limited() {
+    let made = |count: u32| {
+        let mut made = Made::new(1);
+        for number in 0..count {
+            made.tensor(format!("{number:05}"), 4, &[0], &[]);
+        }
+        made
+    };
+    assert_eq!(open_made(&made(5000)).expect("sound").tensors().len(), 5000);
+    let error = open_made(&made(5001)).err().expect("beyond the limit");
+    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+    assert_eq!(error.to_string(), "the index has more than 5000 tensors and slices");
+}
+
 /// The keys of a table, or why it is rejected.
 fn keys(table: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let mut keys = Vec::new();
@@ -638,10 +653,10 @@ fn compressed_blocks_are_decompressed() {
     assert_eq!(keys(&table_of(&compressed[..5], 1)), wrong);
     assert_eq!(keys(&table_of(b"", 1)), wrong);
     // It claims more than all blocks may have.
-    let claim = varint((16 << 20) + 1);
+    let claim = varint((4 << 20) + 1);
     assert_eq!(
         keys(&table_of(&claim, 1)),
-        Err("block at byte 0: it has 16777217 bytes, at most 16777216 are supported".to_owned())
+        Err("block at byte 0: it has 4194305 bytes, at most 4194304 are supported".to_owned())
     );
     assert_eq!(
         keys(&table_of(&contents, 2)),
@@ -652,8 +667,8 @@ fn compressed_blocks_are_decompressed() {
 #[test]
 fn blocks_are_limited_in_size() {
     let mut table = Table::default();
-    table.data(&vec![0; (16 << 20) + 1], b"z");
+    table.data(&vec![0; (4 << 20) + 1], b"z");
     let error = table::for_each(&file(&table.end()), |_, _| Ok(())).expect_err("beyond the limit");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-    assert_eq!(error.to_string(), "block at byte 0: it has 16777217 bytes, at most 16777216 are supported");
+    assert_eq!(error.to_string(), "block at byte 0: it has 4194305 bytes, at most 4194304 are supported");
 }
