@@ -63,7 +63,7 @@ fn metadata_is_kept_where_possible() {
     let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1],"file":"m.safetensors","was":"a"}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
     let line = format!(
-        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"written\":true,\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"tensors\":{tensors}}}\n"
+        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"written\":true,\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"left_out\":0,\"values_left_out\":[],\"tensors\":{tensors}}}\n"
     );
     run.is(0, &line, "");
 }
@@ -422,8 +422,8 @@ fn bad_usage_is_one_sentence() {
         .put("i8", &model("I8", "[1]", &[0]))
         .put("a.npy", b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx");
     for (arguments, error) in [
-        (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy or .npz needed\n"),
-        (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy or .npz needed\n"),
+        (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy, .npz or .gguf needed\n"),
+        (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy, .npz or .gguf needed\n"),
         (
             &["m", "out.npy"],
             "m: a .npy holds one array, 2 given; write a .npz, or one of them with `cat TENSOR -o`\n",

@@ -19,6 +19,7 @@ mod faults;
 mod fit;
 mod flash;
 mod foreign;
+mod formats;
 mod hash;
 mod inputs;
 mod inspect;

@@ -85,8 +85,7 @@ impl TensorSource for Source {
 
 fn write(from: &str, to: &str) -> Result<(), Box<dyn Error>> {
     let model = FileModel::open(from)?;
-    let tensor =
-        |name: &str, dtype: Dtype, dims: &[u64]| Tensor { name: name.to_owned(), dtype, dims: dims.to_vec() };
+    let tensor = |name: &str, dtype: Dtype, dims: &[u64]| Tensor { name: name.to_owned(), dtype, dims: dims.to_vec() };
     let tensors = model.index().tensors().map(|one| tensor(one.name(), one.dtype(), one.dims())).collect();
     let metadata = model.metadata().into_iter().flatten();
     let metadata = metadata.map(|(key, text)| (key.clone(), text.clone())).collect();
