@@ -1,7 +1,7 @@
 //! Converts between GGUF and safetensors, for the tests with gguf-py.
 //!
 //! `gguf read f32|f16|bf16|raw|plain IN.gguf OUT.safetensors` (`plain` leaves the metadata out), `gguf write
-//! IN.safetensors OUT.gguf`, `gguf time f32|f16|bf16|raw IN.gguf` prints the seconds of reading all elements.
+//! IN.safetensors OUT.gguf`, `gguf time f32|f16|bf16|raw IN.gguf ROUNDS` reads all elements as often.
 
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use embedded_safetensors::{Dtype, FileModel};
@@ -12,7 +12,6 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::process::ExitCode;
-use std::time::Instant;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -20,8 +19,8 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["read", form, from, to] => read(form, from, to),
         ["write", from, to] => write(from, to),
-        ["time", form, from] => time(form, from),
-        _ => Err("usage: gguf read FORM IN OUT, gguf write IN OUT, gguf time FORM IN".into()),
+        ["time", form, from, rounds] => time(form, from, rounds),
+        _ => Err("usage: gguf read FORM IN OUT, gguf write IN OUT, gguf time FORM IN ROUNDS".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,7 +84,8 @@ impl TensorSource for Source {
 
 fn write(from: &str, to: &str) -> Result<(), Box<dyn Error>> {
     let model = FileModel::open(from)?;
-    let tensor = |name: &str, dtype: Dtype, dims: &[u64]| Tensor { name: name.to_owned(), dtype, dims: dims.to_vec() };
+    let tensor =
+        |name: &str, dtype: Dtype, dims: &[u64]| Tensor { name: name.to_owned(), dtype, dims: dims.to_vec() };
     let tensors = model.index().tensors().map(|one| tensor(one.name(), one.dtype(), one.dims())).collect();
     let metadata = model.metadata().into_iter().flatten();
     let metadata = metadata.map(|(key, text)| (key.clone(), text.clone())).collect();
@@ -100,16 +100,14 @@ fn write(from: &str, to: &str) -> Result<(), Box<dyn Error>> {
     if written == len { Ok(()) } else { Err(format!("{written} bytes written, {len} planned").into()) }
 }
 
-fn time(form: &str, from: &str) -> Result<(), Box<dyn Error>> {
+fn time(form: &str, from: &str, rounds: &str) -> Result<(), Box<dyn Error>> {
     let source = open(form, from)?;
     let mut buffer = vec![0; 1 << 18];
-    for (index, tensor) in source.tensors().iter().enumerate() {
-        let begin = Instant::now();
-        let (mut reader, mut count) = (source.read(index)?, 0);
-        while let len @ 1.. = reader.read(&mut buffer)? {
-            count += len;
+    for _ in 0..rounds.parse::<u32>()? {
+        for index in 0..source.tensors().len() {
+            let mut reader = source.read(index)?;
+            while reader.read(&mut buffer)? > 0 {}
         }
-        println!("{} {count} {}", tensor.name, begin.elapsed().as_secs_f64());
     }
     Ok(())
 }

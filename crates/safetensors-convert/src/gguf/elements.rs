@@ -3,14 +3,14 @@
 use super::input::Place;
 use super::quants::dequantise;
 use super::{Kind, Quantised};
-use crate::numbers::Caster;
+use crate::numbers::narrow;
 use crate::zip::{Part, read_full};
 use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Elements that are quantised are converted as many at a time: complete blocks of all types.
-const BATCH: u64 = 1 << 14;
+/// The most bytes of blocks that are read at a time.
+const BATCH: usize = 1 << 15;
 
 /// A tensor in a file.
 #[derive(Clone, Copy, Debug)]
@@ -52,88 +52,73 @@ pub struct Blocks<'f> {
     kind: Kind,
     /// The offsets of numbers in each block whose byte order is reversed.
     reversed: &'static [usize],
-    form: Form,
-    /// The bytes of a batch.
+    quantised: Quantised,
+    /// The number of bytes of a block, and the number of bytes that it becomes.
+    from: usize,
+    to: usize,
+    /// The bytes of a batch, and the F32 that they become if those are not what is returned.
     raw: Vec<u8>,
-    floats: Vec<f32>,
     singles: Vec<u8>,
-    /// What the batch became, and how many bytes of it the caller has.
-    ready: Vec<u8>,
+    /// What a block became that did not fit the caller's buffer, and how much of it has been returned.
+    rest: Vec<u8>,
     given: usize,
-}
-
-enum Form {
-    Raw,
-    Singles,
-    /// Floats of 16 bits.
-    Cast(Box<Caster>),
 }
 
 impl<'f> Blocks<'f> {
     /// Creates a reader; its numbers are reversed if the file is big-endian.
-    ///
-    /// # Errors
-    /// The cast is not supported.
-    pub fn new(source: Exact<'f>, kind: Kind, is_big: bool, quantised: Quantised) -> io::Result<Self> {
+    pub fn new(source: Exact<'f>, kind: Kind, is_big: bool, quantised: Quantised) -> Self {
         let reversed = if is_big { kind.scales().unwrap_or_default() } else { &[] };
-        let form = match quantised {
-            Quantised::Raw => Form::Raw,
-            Quantised::F32 => Form::Singles,
-            Quantised::F16 | Quantised::BF16 => {
-                let caster = Caster::new(Dtype::F32, quantised.dtype(), false);
-                Form::Cast(Box::new(caster.ok_or_else(|| io::Error::other("this cast is not supported"))?))
-            }
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let (from, elements) = (size(kind.block_bytes()), size(kind.block_elements()));
+        let to = match quantised {
+            Quantised::Raw => from,
+            Quantised::F32 => elements * 4,
+            Quantised::F16 | Quantised::BF16 => elements * 2,
         };
-        let (raw, floats, singles, ready) = Default::default();
-        Ok(Self { source, kind, reversed, form, raw, floats, singles, ready, given: 0 })
+        let (raw, singles, rest) = Default::default();
+        Self { source, kind, reversed, quantised, from, to, raw, singles, rest, given: 0 }
     }
 
-    /// Converts the next batch; nothing is ready at the end of the tensor.
-    fn convert(&mut self) -> io::Result<()> {
-        let blocks = BATCH / self.kind.block_elements();
-        let bytes = (blocks * self.kind.block_bytes()).min(self.source.left);
-        self.raw.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0);
+    /// Converts the next blocks, at most as many as the buffer has room for, and returns the bytes that they
+    /// become: 0 at the end of the tensor.
+    fn convert(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let most = (out.len() / self.to).min(BATCH / self.from) * self.from;
+        self.raw.resize(usize::try_from(self.source.left).unwrap_or(usize::MAX).min(most), 0);
         read_full(&mut self.source, &mut self.raw)?;
-        let [elements, block] = [self.kind.block_elements(), self.kind.block_bytes()]
-            .map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-        for block in self.raw.chunks_exact_mut(block) {
-            self.reversed.iter().for_each(|&at| block[at..at + 2].reverse());
-        }
-        self.given = 0;
-        if let Form::Raw = self.form {
-            std::mem::swap(&mut self.raw, &mut self.ready);
-            return Ok(());
-        }
-        self.floats.resize(self.raw.len() / block * elements, 0.0);
-        dequantise(self.kind, &self.raw, &mut self.floats);
-        match &mut self.form {
-            Form::Raw => Ok(()),
-            Form::Singles => {
-                copy(&self.floats, &mut self.ready);
-                Ok(())
-            }
-            Form::Cast(caster) => {
-                copy(&self.floats, &mut self.singles);
-                caster.cast(&self.singles, &mut self.ready).map(drop)
+        if !self.reversed.is_empty() {
+            for block in self.raw.chunks_exact_mut(self.from) {
+                self.reversed.iter().for_each(|&at| block[at..at + 2].reverse());
             }
         }
+        let out = &mut out[..self.raw.len() / self.from * self.to];
+        match self.quantised.dtype() {
+            Dtype::F32 => dequantise(self.kind, &self.raw, out),
+            Dtype::U8 => out.copy_from_slice(&self.raw),
+            narrower => {
+                self.singles.resize(out.len() * 2, 0);
+                dequantise(self.kind, &self.raw, &mut self.singles);
+                narrow(narrower, &self.singles, out);
+            }
+        }
+        Ok(out.len())
     }
-}
-
-/// Makes `bytes` those of the floats.
-fn copy(floats: &[f32], bytes: &mut Vec<u8>) {
-    bytes.resize(floats.len() * 4, 0);
-    bytes.as_chunks_mut().0.iter_mut().zip(floats).for_each(|(bytes, float)| *bytes = float.to_le_bytes());
 }
 
 impl Read for Blocks<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.ready.len() {
-            self.convert()?;
+        if self.given == self.rest.len() && buffer.len() >= self.to {
+            return self.convert(buffer);
         }
-        let ready = self.ready.get(self.given..).unwrap_or_default();
-        let len = ready.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&ready[..len]);
+        if self.given == self.rest.len() && !buffer.is_empty() {
+            let mut rest = std::mem::take(&mut self.rest);
+            rest.resize(self.to, 0);
+            let len = self.convert(&mut rest)?;
+            rest.truncate(len);
+            (self.rest, self.given) = (rest, 0);
+        }
+        let rest = self.rest.get(self.given..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
         self.given += len;
         Ok(len)
     }

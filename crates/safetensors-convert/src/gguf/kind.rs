@@ -182,7 +182,10 @@ mod tests {
             let dtype = kind.dtype().map(|dtype| (u64::from(dtype.bits()) / 8, 1));
             assert_eq!(kind.block_elements() == 1, dtype == Some((kind.block_bytes(), 1)), "{kind}");
         }
-        assert_eq!(Kind::of_number(31), Err("type 31, Q4_0_4_4, has been removed from the format".to_owned()));
+        assert_eq!(
+            Kind::of_number(31),
+            Err("type 31, Q4_0_4_4, has been removed from the format".to_owned())
+        );
         assert_eq!(Kind::of_number(42), Err("type 42 is unknown".to_owned()));
     }
 

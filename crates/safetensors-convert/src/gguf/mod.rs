@@ -49,6 +49,8 @@ mod kind;
 mod parse;
 mod quants;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod value;
 mod write;
 

@@ -169,11 +169,10 @@ fn number(kind: Type, text: &str, out: &mut Vec<u8>) -> Result<(), String> {
         (Type::Int64, _) => parsed!(i64),
         (Type::Float32, None) => parsed!(f32),
         (Type::Float64, None) => parsed!(f64),
-        (Type::Bool | Type::String | Type::Array, _) => match text {
-            "false" => Some(out.push(0)),
-            "true" => Some(out.push(1)),
-            _ => None,
-        },
+        (Type::Bool | Type::String | Type::Array, _) => {
+            let flag = text.parse::<bool>().ok();
+            flag.map(|flag| out.push(u8::from(flag)))
+        }
     };
     done.ok_or_else(|| format!("{} is not a value of type {}", crate::text::quoted(text), kind.name()))
 }

@@ -4,7 +4,9 @@ use super::check::check_tensors;
 use super::elements::{Blocks, Exact, Stored};
 use super::input::{Input, Place};
 use super::value::{self, Text, Type};
-use super::{ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned};
+use super::{
+    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
+};
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
 use crate::source::{Tensor, TensorSource};
@@ -116,7 +118,7 @@ impl TensorSource for Gguf {
             (Some(dtype), true) => Box::new(Swapped::new(source, usize::from(dtype.bits() / 8))),
             (Some(_), false) => Box::new(source),
             (None, false) if self.quantised == Quantised::Raw => Box::new(source),
-            (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.quantised)?),
+            (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.quantised)),
         })
     }
 }
@@ -133,7 +135,9 @@ fn read_header(input: &mut Input<'_>) -> io::Result<[u64; 2]> {
         (_, 3) => true,
         (_, 1 | 2) => return Err(input.place.unsound(format!("version {big} has no big-endian files"))),
         _ => {
-            return Err(input.place.unsound(format!("version {little} is not supported; versions 2 and 3 are")));
+            return Err(input
+                .place
+                .unsound(format!("version {little} is not supported; versions 2 and 3 are")));
         }
     };
     let (tensors, pairs) = (input.u64()?, input.u64()?);
@@ -306,7 +310,9 @@ impl List {
             return Err(input.place.unsound(reason));
         }
         if input.is_big && kind.scales().is_none() {
-            return Err(input.place.unsound(format!("the byte order of type {kind} in big-endian files is unknown")));
+            return Err(input
+                .place
+                .unsound(format!("the byte order of type {kind} in big-endian files is unknown")));
         }
         Ok(self.quantised.dtype())
     }

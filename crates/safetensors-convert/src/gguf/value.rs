@@ -263,7 +263,9 @@ fn read_number(input: &mut Input<'_>, kind: Type, text: &mut Text) -> io::Result
         Type::Bool | Type::String | Type::Array => match input.bytes()? {
             [0] => text.write_str("false"),
             [1] => text.write_str("true"),
-            [other] => return Err(input.place.unsound(format!("a boolean is 0 or 1, but this one is {other}"))),
+            [other] => {
+                return Err(input.place.unsound(format!("a boolean is 0 or 1, but this one is {other}")));
+            }
         },
     };
     done.map_err(|_| too_long(&input.place))

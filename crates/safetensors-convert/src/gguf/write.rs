@@ -1,7 +1,10 @@
 //! Writes files of version 3, little-endian, as gguf-py lays them out.
 
 use super::value::Type;
-use super::{ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned, parse};
+use super::{
+    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES,
+    aligned, parse,
+};
 use crate::error::{beyond_limit, unsound};
 use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
@@ -43,7 +46,8 @@ impl<'a> Plan<'a> {
     /// be written; [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a limit of this module is exceeded.
     pub fn new(tensors: &'a [Tensor], metadata: &'a [(String, String)]) -> io::Result<Self> {
         let types = metadata.iter().find(|(key, _)| key == TYPES).map_or("{}", |(_, value)| value);
-        let mut types = raw_types(types).map_err(|reason| unsound(format!("metadata value \"{TYPES}\": {reason}")))?;
+        let mut types =
+            raw_types(types).map_err(|reason| unsound(format!("metadata value \"{TYPES}\": {reason}")))?;
         let stored = tensors.iter().map(|tensor| stored(tensor, types.remove(&tensor.name)));
         let stored = stored.collect::<io::Result<Vec<_>>>()?;
         if let Some(name) = types.keys().next() {
@@ -57,7 +61,7 @@ impl<'a> Plan<'a> {
         let mut counted = Counted { sink: io::sink(), count: 0 };
         plan.write_header(&mut counted)?;
         plan.header_len = counted.count;
-        plan.data_len = plan.offsets().last().unwrap_or_else(|| Ok(0))?;
+        plan.data_len = plan.offsets().last().unwrap_or(Ok(0))?;
         Ok(plan)
     }
 
@@ -139,10 +143,13 @@ fn stored(tensor: &Tensor, raw: Option<Kind>) -> io::Result<(Kind, u64)> {
     let reject = |reason: String| unsound(format!("tensor {}: {reason}", quoted(&tensor.name)));
     let kind = match raw {
         Some(kind) if tensor.dtype == Dtype::U8 => Some(kind),
-        Some(kind) => return Err(reject(format!("its dtype is {}, but blocks of {kind} are U8", tensor.dtype))),
+        Some(kind) => {
+            return Err(reject(format!("its dtype is {}, but blocks of {kind} are U8", tensor.dtype)));
+        }
         None => Kind::of_dtype(tensor.dtype),
     };
-    let kind = kind.ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {}", tensor.dtype)))?;
+    let kind =
+        kind.ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {}", tensor.dtype)))?;
     if tensor.dims.len() > MOST_DIMS as usize {
         let rank = tensor.dims.len();
         let name = quoted(&tensor.name);
@@ -202,7 +209,9 @@ fn ordered(metadata: &[(String, String)]) -> io::Result<Vec<(&str, &str)>> {
     pairs.sort_by_key(|(key, _)| ranks.get(*key).copied().unwrap_or(usize::MAX));
     if let Some((key, _)) = pairs.iter().find(|(key, _)| key.len() as u64 > LONGEST_NAME) {
         let (key, len) = (quoted(key), key.len());
-        return Err(beyond_limit(format!("metadata key {key} has {len} bytes, at most {LONGEST_NAME} are allowed")));
+        return Err(beyond_limit(format!(
+            "metadata key {key} has {len} bytes, at most {LONGEST_NAME} are allowed"
+        )));
     }
     Ok(pairs)
 }
@@ -230,7 +239,10 @@ fn check_names(tensors: &[Tensor]) -> io::Result<()> {
     let long = tensors.iter().find(|tensor| tensor.name.len() as u64 > LONGEST_NAME);
     long.map_or(Ok(()), |tensor| {
         let (name, len) = (quoted(&tensor.name), tensor.name.len());
-        Err(beyond_limit(format!("tensor {name}: its name has {len} bytes, at most {} are allowed", LONGEST_NAME)))
+        Err(beyond_limit(format!(
+            "tensor {name}: its name has {len} bytes, at most {} are allowed",
+            LONGEST_NAME
+        )))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Blocks of 256 elements whose groups of 8 or 4 select points of a grid.
 
-use super::{half, half_of};
+use super::{Single, half, half_of};
 
 /// The points of each grid: for 8 elements 2 bits each, for 4 elements 4 bits each.
 struct Grid<const BYTES: usize>([u8; BYTES]);
@@ -57,18 +57,19 @@ fn with_sign(float: f32, signs: u8, index: usize) -> f32 {
 }
 
 #[inline(always)]
-fn eight(floats: &mut [f32; 8], scale: f32, point: u16, signs: u8) {
-    for (index, float) in floats.iter_mut().enumerate() {
-        *float = with_sign(scale * OF_IQ2[usize::from(point >> (2 * index) & 3)], signs, index);
+fn eight(out: &mut [Single; 8], scale: f32, point: u16, signs: u8) {
+    for (index, single) in out.iter_mut().enumerate() {
+        *single =
+            with_sign(scale * OF_IQ2[usize::from(point >> (2 * index) & 3)], signs, index).to_le_bytes();
     }
 }
 
 /// Makes 8 elements of two points.
 #[inline(always)]
-fn two_fours(floats: &mut [f32; 8], scale: f32, numbers: &[f32; 8], points: [u16; 2], signs: u8) {
-    for (index, float) in floats.iter_mut().enumerate() {
+fn two_fours(out: &mut [Single; 8], scale: f32, numbers: &[f32; 8], points: [u16; 2], signs: u8) {
+    for (index, single) in out.iter_mut().enumerate() {
         let bits = points[index / 4] >> (index % 4 * 4);
-        *float = with_sign(scale * numbers[usize::from(bits & 7)], signs, index);
+        *single = with_sign(scale * numbers[usize::from(bits & 7)], signs, index).to_le_bytes();
     }
 }
 
@@ -78,92 +79,92 @@ fn nibble(bytes: &[u8], index: usize) -> u8 {
 }
 
 #[inline(always)]
-pub fn iq2_xxs(block: &[u8; 66], floats: &mut [f32; 256]) {
+pub fn iq2_xxs(block: &[u8; 66], out: &mut [Single; 256]) {
     let scale = half(block, 0);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let (at, in_sub) = (2 + group / 4 * 8, group % 4);
         let bits = u32_at(block, at + 4);
         let scale = scale * (0.5 + f32::from(low(bits >> 28))) * 0.25;
         let point = IQ2_XXS.point(u16::from(block[at + in_sub]));
-        eight(floats, scale, point, even(low(bits >> (7 * in_sub) & 0x7F)));
+        eight(out, scale, point, even(low(bits >> (7 * in_sub) & 0x7F)));
     }
 }
 
 #[inline(always)]
-pub fn iq2_xs(block: &[u8; 74], floats: &mut [f32; 256]) {
+pub fn iq2_xs(block: &[u8; 74], out: &mut [Single; 256]) {
     let scale = half(block, 0);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let bits = u16_at(block, 2 + group * 2);
         let scale = scale * (0.5 + f32::from(nibble(&block[66..], group / 2))) * 0.25;
-        eight(floats, scale, IQ2_XS.point(bits & 511), even(low(u32::from(bits >> 9))));
+        eight(out, scale, IQ2_XS.point(bits & 511), even(low(u32::from(bits >> 9))));
     }
 }
 
 #[inline(always)]
-pub fn iq2_s(block: &[u8; 82], floats: &mut [f32; 256]) {
+pub fn iq2_s(block: &[u8; 82], out: &mut [Single; 256]) {
     let scale = half(block, 0);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let high = u16::from(block[66 + group / 4] >> (group % 4 * 2) & 3) << 8;
         let scale = scale * (0.5 + f32::from(nibble(&block[74..], group / 2))) * 0.25;
-        eight(floats, scale, IQ2_S.point(u16::from(block[2 + group]) | high), block[34 + group]);
+        eight(out, scale, IQ2_S.point(u16::from(block[2 + group]) | high), block[34 + group]);
     }
 }
 
 #[inline(always)]
-pub fn iq3_xxs(block: &[u8; 98], floats: &mut [f32; 256]) {
+pub fn iq3_xxs(block: &[u8; 98], out: &mut [Single; 256]) {
     let scale = half(block, 0);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let bits = u32_at(block, 66 + group / 4 * 4);
         let scale = scale * (0.5 + f32::from(low(bits >> 28))) * 0.5;
         let points = [0, 1].map(|half| IQ3_XXS.point(u16::from(block[2 + group * 2 + half])));
         let signs = even(low(bits >> (group % 4 * 7) & 0x7F));
-        two_fours(floats, scale, &OF_IQ3_XXS, points, signs);
+        two_fours(out, scale, &OF_IQ3_XXS, points, signs);
     }
 }
 
 #[inline(always)]
-pub fn iq3_s(block: &[u8; 110], floats: &mut [f32; 256]) {
+pub fn iq3_s(block: &[u8; 110], out: &mut [Single; 256]) {
     let scale = half(block, 0);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let scale = scale * f32::from(1 + 2 * nibble(&block[106..], group / 4));
         let points = [0, 1].map(|half| {
             let index = group * 2 + half;
             let high = u16::from(block[66 + index / 8] >> (index % 8) & 1) << 8;
             IQ3_S.point(u16::from(block[2 + index]) | high)
         });
-        two_fours(floats, scale, &OF_IQ3_S, points, block[74 + group]);
+        two_fours(out, scale, &OF_IQ3_S, points, block[74 + group]);
     }
 }
 
 #[inline(always)]
-fn shifted(floats: &mut [f32; 8], scale: f32, index: u16, is_minus: bool) {
+fn shifted(out: &mut [Single; 8], scale: f32, index: u16, is_minus: bool) {
     let (point, shift) = (IQ1_S.point(index), if is_minus { -0.125 } else { 0.125 });
-    for (index, float) in floats.iter_mut().enumerate() {
-        *float = scale * (OF_IQ1[usize::from(point >> (2 * index) & 3)] + shift);
+    for (index, single) in out.iter_mut().enumerate() {
+        *single = (scale * (OF_IQ1[usize::from(point >> (2 * index) & 3)] + shift)).to_le_bytes();
     }
 }
 
 #[inline(always)]
-pub fn iq1_s(block: &[u8; 50], floats: &mut [f32; 256]) {
+pub fn iq1_s(block: &[u8; 50], out: &mut [Single; 256]) {
     let scale = half(block, 0);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let bits = u16_at(block, 34 + group / 4 * 2);
         let scale = scale * f32::from(2 * (bits >> 12 & 7) + 1);
         let index = u16::from(block[2 + group]) | (bits >> (group % 4 * 3) & 7) << 8;
-        shifted(floats, scale, index, bits & 0x8000 != 0);
+        shifted(out, scale, index, bits & 0x8000 != 0);
     }
 }
 
 #[inline(always)]
-pub fn iq1_m(block: &[u8; 56], floats: &mut [f32; 256]) {
+pub fn iq1_m(block: &[u8; 56], out: &mut [Single; 256]) {
     let scales = [48, 50, 52, 54].map(|at| u16_at(block, at));
     // Each of the four has 4 bits of the scale of the block, and the 3 bits of four scales.
     let bits = scales.iter().rev().fold(0, |bits, scales| bits << 4 | scales >> 12);
     let scale = half_of(bits);
-    for (group, floats) in floats.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let sub = group / 2;
         let scale = scale * f32::from(2 * (scales[sub / 4] >> (sub % 4 * 3) & 7) + 1);
         let bits = nibble(&block[32..48], group);
-        shifted(floats, scale, u16::from(block[group]) | u16::from(bits & 7) << 8, bits & 8 != 0);
+        shifted(out, scale, u16::from(block[group]) | u16::from(bits & 7) << 8, bits & 8 != 0);
     }
 }
