@@ -92,7 +92,7 @@ fn block(pairs: &BTreeMap<&[u8], &[u8]>) -> Vec<u8> {
     let mut block = Vec::new();
     for (key, value) in pairs {
         block.push(0);
-        [key.len(), value.len()].map(|len| varint(&mut block, len));
+        [key.len(), value.len()].iter().for_each(|len| varint(&mut block, *len));
         block.extend([*key, value].concat());
     }
     block.extend([0, 0, 0, 0, 1, 0, 0, 0]);
@@ -116,7 +116,7 @@ fn table(contents: &[u8]) -> Vec<u8> {
 /// Adds a block with its checksum, and returns its place.
 fn stored(table: &mut Vec<u8>, contents: &[u8]) -> Vec<u8> {
     let mut place = Vec::new();
-    [table.len(), contents.len()].map(|number| varint(&mut place, number));
+    [table.len(), contents.len()].iter().for_each(|number| varint(&mut place, *number));
     table.extend_from_slice(contents);
     table.push(0);
     let crc = crc32c::crc32c(&[contents, &[0]].concat());

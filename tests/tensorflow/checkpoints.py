@@ -44,6 +44,13 @@ DTYPES = {
 FOREIGN = ["complex128", "float8_e4m3b11fnuz", "int4", "uint4", "qint8", "quint8", "qint16", "quint16", "qint32"]
 SHAPES = [[], [3], [2, 3], [0], [3, 0, 2], [2, 1, 3], [1, 2, 1, 2], [2] * 5, [1, 2] * 3, [2] * 7, [1, 2] * 4]
 
+# Prints the peak memory of a program in KiB. A child of this process would count as large as this one is.
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
 program = sys.argv[sys.argv.index("--") + 1]
 random = numpy.random.default_rng(27)
 count = 0
@@ -158,11 +165,9 @@ def memory(place):
     prefixes = [str(place / f"part{part}") for part in range(parts)]
     tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=prefixes, destination_prefix=str(place / "large"))
     length = max(map(len, names))
-    with open(place / "lines", "w") as lines:
-        child = subprocess.Popen([program, place / "large", place / "bytes"], stdout=lines)
-        _, status, usage = os.wait4(child.pid, 0)
-    assert status == 0 and os.path.getsize(place / "bytes") == 2 * parts * each
-    kibibytes = usage.ru_maxrss
+    measured = [sys.executable, "-S", "-c", PEAK, program, place / "large", place / "bytes"]
+    kibibytes = int(subprocess.run(measured, capture_output=True, text=True, check=True).stdout)
+    assert os.path.getsize(place / "bytes") == 2 * parts * each
     most = (64 << 20) + parts * each * (256 + length)
     assert kibibytes << 10 <= most, (kibibytes, most)
     print(f"{parts * each} tensors: {kibibytes} KiB of {most >> 10} KiB")

@@ -1,6 +1,6 @@
 //! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
 
-use super::proto::{Fields, Reason, Value, set};
+use super::proto::{Fields, Reason, Value, set, varint};
 use embedded_safetensors::Dtype;
 
 /// The version of the format, of which a checkpoint states which versions of readers it needs.
@@ -56,7 +56,13 @@ fn check_version(message: &[u8]) -> Result<(), Reason> {
             }
             // Alone, or all in one field.
             (3, Value::Varint(VERSION)) => return Err(is_bad()),
-            (3, Value::Bytes(versions)) if versions.contains(&1) => return Err(is_bad()),
+            (3, Value::Bytes(mut versions)) => {
+                while !versions.is_empty() {
+                    if varint(&mut versions)? == VERSION {
+                        return Err(is_bad());
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -190,8 +196,19 @@ impl<'b> Entry<'b> {
         })
     }
 
-    /// Checks that the size is that of the shape.
-    pub fn check_size(&self, dtype: Dtype) -> Result<(), Reason> {
+    /// Checks that its file exists, and that its size is that of its shape.
+    pub fn check(&self, shards: u32) -> Result<(), Reason> {
+        let shard = self.shard;
+        if shard >= shards {
+            return Err(format!("it is in data file {shard}, but there are only {shards}"));
+        }
+        match self.kind {
+            Kind::Known(dtype) if !self.is_sliced => self.check_size(dtype),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_size(&self, dtype: Dtype) -> Result<(), Reason> {
         let width = u64::from(dtype.bits() >> 3);
         let needed = self.dims.iter().try_fold(width, |size, dim| size.checked_mul(*dim));
         let (size, shape, name) = (self.size, &self.dims, dtype.name());

@@ -97,28 +97,21 @@ impl Scan {
             return Err(beyond_limit(format!("the index has more than {MOST} tensors and slices")));
         }
         let in_tensor = |reason: Reason| unsound(format!("tensor {}: {reason}", shown()));
-        let name = str::from_utf8(key).map(str::to_owned);
         let entry = Entry::read(value).map_err(in_tensor)?;
-        if entry.shard >= shards {
-            let shard = entry.shard;
-            return Err(in_tensor(format!("it is in data file {shard}, but there are only {shards}")));
+        let (is_slice, rank) = (key.first() == Some(&MARK), entry.dims.len());
+        // Of texts, the shapes of slices are kept.
+        let is_kept = is_slice || entry.kind != Kind::String;
+        if is_kept && rank > MAX_RANK {
+            let name = shown();
+            return Err(beyond_limit(format!(
+                "tensor {name}: its rank is {rank}, at most {MAX_RANK} is supported"
+            )));
         }
-        if let Kind::Known(dtype) = entry.kind {
-            if entry.dims.len() > MAX_RANK {
-                let rank = entry.dims.len();
-                return Err(beyond_limit(format!(
-                    "tensor {}: its rank is {rank}, at most {MAX_RANK} is supported",
-                    shown()
-                )));
-            }
-            if !entry.is_sliced {
-                entry.check_size(dtype).map_err(in_tensor)?;
-            }
-        }
-        if key.first() == Some(&MARK) {
+        entry.check(shards).map_err(in_tensor)?;
+        if is_slice {
             return self.add_slice(key, entry).map_err(in_tensor);
         }
-        let name = name.map_err(|_| in_tensor("its name is not UTF-8".into()))?;
+        let name = str::from_utf8(key).map_err(|_| in_tensor("its name is not UTF-8".into()))?.to_owned();
         let data = match entry.is_sliced {
             true => self.join(key, &entry).map_err(in_tensor)?,
             false => Data::Whole(self.place(&entry)),

@@ -163,7 +163,7 @@ fn headers_are_validated() {
         assert_rejected(&made, &format!("the header of the index: {reason}"));
     }
     let mut made = Made::new(1);
-    made.pairs[0].1 = with_version(&[number(2, 1), number(3, 2), message(3, &[0, 2])].concat());
+    made.pairs[0].1 = with_version(&[number(2, 1), number(3, 2), message(3, &[0, 0x80, 1])].concat());
     assert!(open_made(&made).is_ok());
     made.pairs[0].0 = b"a".to_vec();
     assert_rejected(&made, "the index has no header");
@@ -208,6 +208,9 @@ fn entries_are_validated() {
     );
     let error = open_made(Made::new(1).tensor("t", 4, &[1; 9], &[0])).err().expect("too large");
     assert_eq!(error.to_string(), "tensor \"t\": its rank is 9, at most 8 is supported");
+    assert!(open_made(Made::new(1).tensor("t", 7, &[1; 9], &[0])).is_ok());
+    let error = open_made(Made::new(1).tensor(b"\0t", 7, &[1; 9], &[0])).err().expect("too large");
+    assert!(error.to_string().ends_with("its rank is 9, at most 8 is supported"), "{error}");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
 }
 
