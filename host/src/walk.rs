@@ -90,7 +90,7 @@ impl Walk {
                 () if is_hidden(&name) => {}
                 () if is_folder(&entry, &path)? => folders.push(path),
                 () if self.wanted.ends.iter().any(|end| ends_with(&name, end)) => {
-                    self.found.push((path, Ok(())))
+                    self.found.push((path, Ok(())));
                 }
                 () => {}
             }

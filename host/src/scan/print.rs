@@ -87,6 +87,9 @@ fn verdict(all: &[Pickles]) -> String {
     if all.is_empty() {
         return "ok, no pickle".to_owned();
     }
+    if all.iter().all(|pickles| pickles.scan.pickles == 0 && pickles.scan.findings.is_empty()) {
+        return "not a pickle that can be read, nor an archive or a model".to_owned();
+    }
     let count = findings(all).count() as u64;
     let unlisted = findings(all).filter(|(_, finding)| !finding.is_listed).count() as u64;
     // The end of a pickle that was not read completely is not counted.
