@@ -212,6 +212,18 @@ fn shards_of_pytorch_are_one_model() {
         assert_eq!(run.code, Some(0), "{run:?}");
         assert_eq!(text(&place, "o.safetensors", "b"), "[2.0]\n");
     }
+    // Every tensor is where the index says, also one that is tied to another, and no other is there.
+    place.put("m/pytorch_model-00002-of-00002.bin", &pytorch(&[&[2.0]], &[("b", 0), ("c", 0)], &[]));
+    let run = convert(&place, &["m", "p.safetensors"]);
+    let error = "m/pytorch_model.bin.index.json: \"pytorch_model-00002-of-00002.bin\" has tensor \"c\", which \
+        the index does not list there\n";
+    run.is(1, "", error);
+    let tied = std::str::from_utf8(index)
+        .expect("text")
+        .replace("\"b\":", "\"c\":\"pytorch_model-00002-of-00002.bin\",\"b\":");
+    place.put("m/pytorch_model.bin.index.json", tied.as_bytes());
+    assert_eq!(convert(&place, &["m", "p.safetensors"]).code, Some(0));
+    fs::remove_file(place.path("p.safetensors")).expect("removed");
     fs::remove_file(place.path("m/pytorch_model-00002-of-00002.bin")).expect("removed");
     let run = convert(&place, &["m", "p.safetensors"]);
     assert!(run.code == Some(2) && run.err.contains("00002-of-00002.bin: cannot be read"), "{run:?}");

@@ -342,6 +342,16 @@ impl InputFile {
         &self.path
     }
 
+    /// The names of all tensors, also of those that are left out because they are tied to others.
+    fn listed_names(&self) -> impl Iterator<Item = &str> {
+        let tied = match &self.source {
+            Source::Foreign(foreign) if foreign.has_names_in_metadata() => foreign.source().metadata(),
+            _ => &[],
+        };
+        let names = self.source.tensors().iter().map(|tensor| &*tensor.name);
+        names.chain(tied.iter().map(|(name, _)| &**name))
+    }
+
     /// The metadata, if there is some, with the new names of tensors.
     fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
         let foreign = match &self.source {
@@ -424,14 +434,19 @@ pub fn stem_of(path: &Path) -> String {
 }
 
 /// # Errors
-/// A tensor is not in the file where the index has it.
+/// A file does not have exactly the tensors that the index says are in it.
 fn check_index(path: &Path, index: &ShardIndex, files: &[InputFile]) -> Result<(), Complaint> {
+    let bad = |sentence: String| Err(Complaint::bad(path, "shards", sentence));
     for (shard, file) in index.shards().zip(files) {
-        let names: HashSet<&str> = file.source.tensors().iter().map(|tensor| &*tensor.name).collect();
-        let mut listed = index.tensors().filter(|(_, of)| *of == shard);
-        if let Some((missing, _)) = listed.find(|(name, _)| !names.contains(name)) {
-            let (name, shard) = (quoted(missing), quoted(shard));
-            return Err(Complaint::bad(path, "shards", format!("tensor {name} is not in {shard}")));
+        let listed = index.tensors().filter(|(_, of)| *of == shard);
+        let listed: HashSet<&str> = listed.map(|(name, _)| name).collect();
+        let names: HashSet<&str> = file.listed_names().collect();
+        let shard = quoted(shard);
+        if let Some(missing) = listed.iter().filter(|name| !names.contains(*name)).min() {
+            return bad(format!("tensor {} is not in {shard}", quoted(missing)));
+        }
+        if let Some(more) = names.iter().filter(|name| !listed.contains(*name)).min() {
+            return bad(format!("{shard} has tensor {}, which the index does not list there", quoted(more)));
         }
     }
     Ok(())

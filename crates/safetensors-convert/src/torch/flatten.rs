@@ -11,7 +11,7 @@ const DEEPEST: usize = 200;
 /// The longest name, in bytes.
 const LONGEST: usize = 1 << 16;
 /// The largest number of values that are looked at, however often they are reached.
-const VISITS: usize = 1 << 24;
+const VISITS: usize = 1 << 23;
 /// The name of a tensor that is not in a dictionary or list.
 const ALONE: &str = "tensor";
 /// The largest number of values whose paths are kept, and of bytes of these paths.

@@ -16,10 +16,14 @@ mod machine;
 mod read;
 mod reasons;
 mod rebuild;
+mod sharded;
 mod store;
 mod strided;
 mod ties;
 mod values;
+
+#[cfg(test)]
+mod tests;
 
 use crate::error::{beyond_limit, unsound};
 use crate::pickle::Opcodes;
@@ -32,9 +36,12 @@ use machine::{Machine, View};
 use read::Bytes;
 use std::fs::File;
 use std::io::{self, Read};
+use std::mem::take;
 use std::sync::Mutex;
 use store::Store;
 use ties::Kept;
+
+pub use sharded::{Sharded, is_safe_name};
 
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
@@ -67,7 +74,8 @@ pub struct LeftOut {
 pub struct Checkpoint {
     bytes: Bytes,
     tensors: Vec<Tensor>,
-    /// The views of the tensors, without dimensions.
+    /// The number of the view of each tensor. Dimensions were moved from the views to the tensors.
+    numbers: Vec<u32>,
     views: Vec<View>,
     metadata: Vec<(String, String)>,
     left_out: Vec<LeftOut>,
@@ -104,22 +112,33 @@ impl Checkpoint {
         Self::new(bytes, flat, views, ties, len)
     }
 
-    fn new(bytes: Bytes, flat: Flat, views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
+    fn new(bytes: Bytes, flat: Flat, mut views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
         let Flat { tensors: mut named, left_out, count, .. } = flat;
         check_names(&named)?;
         let Kept { is_kept, notes: metadata } = ties::tied(&named, &views, ties)?;
         let mut is_kept = is_kept.into_iter();
         named.retain(|_| is_kept.next().unwrap_or(true));
         check_expansion(&named, &views, &bytes.store, len)?;
-        let (mut tensors, mut of_tensors) =
-            (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
+        let (mut tensors, mut numbers) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
         for (name, number) in named {
-            let view = usize::try_from(number).ok().and_then(|index| views.get(index));
+            let view = usize::try_from(number).ok().and_then(|index| views.get_mut(index));
             let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
-            tensors.push(Tensor { name, dtype: rebuild::dtype(view.element), dims: view.dims.to_vec() });
-            of_tensors.push(View { dims: [].into(), ..view.clone() });
+            // Several tensors may have one view if they are copied, or have no elements.
+            let is_shared = ties == Ties::Copy || view.dims.contains(&0);
+            let dims = if is_shared { view.dims.to_vec() } else { take(&mut view.dims).into_vec() };
+            tensors.push(Tensor { name, dtype: rebuild::dtype(view.element), dims });
+            numbers.push(number);
         }
-        Ok(Self { bytes, tensors, views: of_tensors, metadata, left_out, count })
+        Ok(Self { bytes, tensors, numbers, views, metadata, left_out, count })
+    }
+
+    /// Opens the elements of a tensor, which may have been moved elsewhere.
+    fn read_tensor(&self, index: usize, tensor: &Tensor) -> io::Result<Box<dyn Read + '_>> {
+        let number = self.numbers.get(index).and_then(|number| usize::try_from(*number).ok());
+        let view = number.and_then(|number| self.views.get(number)).ok_or_else(no_tensor)?;
+        self.bytes
+            .open(view, &tensor.dims)
+            .map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
     }
 
     /// Returns the values that are not tensors, in the order of the file: the first 131072 of them, or
@@ -144,12 +163,10 @@ impl TensorSource for Checkpoint {
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
-        let (Some(tensor), Some(view)) = (self.tensors.get(index), self.views.get(index)) else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no such tensor"));
-        };
-        self.bytes
-            .open(view, &tensor.dims)
-            .map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
+        match self.tensors.get(index) {
+            Some(tensor) => self.read_tensor(index, tensor),
+            None => Err(no_tensor()),
+        }
     }
 }
 
@@ -230,6 +247,10 @@ fn check_expansion(named: &[(String, u32)], views: &[View], store: &Store, len: 
         ))),
         false => Ok(()),
     }
+}
+
+fn no_tensor() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "there is no such tensor")
 }
 
 /// Adds the place to an error about the contents of a file.

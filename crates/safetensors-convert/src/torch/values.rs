@@ -120,7 +120,7 @@ impl Value {
             Self::Bytes(bytes) => allocated(bytes.len()),
             Self::Tuple(items) => allocated(items.len() * size_of::<Id>()),
             Self::List(items) | Self::Set(items) | Self::Dict(items) => {
-                allocated(size_of::<Items>()) + allocated(items.0.capacity() * size_of::<Id>())
+                allocated(size_of::<Items>()) + allocated(items.0.len() * size_of::<Id>())
             }
             _ => 0,
         }
@@ -226,7 +226,8 @@ impl Values {
         };
         self.attributes.retain(|owner, _| is_reached(*owner));
         self.free.clear();
-        let mut used = self.values.capacity().min(self.values.len() * 2) * size_of::<Value>();
+        // What a vector has reserved, but not used, takes no memory on most systems.
+        let mut used = size_of_val(self.values.as_slice());
         for (id, value) in (0..).zip(&mut self.values) {
             if is_reached(id) {
                 used += value.heap();
