@@ -12,12 +12,12 @@ fuzz_target!(|bytes: &[u8]| {
     for quantised in [Quantised::F32, Quantised::F16, Quantised::BF16] {
         read(bytes, &Options { quantised, without_metadata: true });
     }
-    if let Some((raw, elements)) = read(bytes, &Options { quantised: Quantised::Raw, without_metadata: false }) {
+    let options = Options { quantised: Quantised::Raw, without_metadata: false };
+    if let Some((raw, elements)) = read(bytes, &options) {
         let plan = Plan::new(raw.tensors(), raw.metadata()).expect("all of it has been read");
         let len = plan.file_len();
         let written = plan.write(&raw, Vec::new()).expect("a vector takes all");
         assert_eq!(written.len() as u64, len);
-        let options = Options { quantised: Quantised::Raw, without_metadata: false };
         let (again, other) = read(&written, &options).expect("a file that has been written");
         assert_eq!(again.tensors(), raw.tensors());
         assert_eq!(again.metadata(), raw.metadata());
@@ -30,7 +30,8 @@ fn read(bytes: &[u8], options: &Options) -> Option<(Gguf, Vec<Vec<u8>>)> {
     let source = Gguf::open(file_of(bytes), options).ok()?;
     let elements = source.tensors().iter().enumerate().map(|(index, tensor)| {
         let mut elements = Vec::new();
-        source.read(index).and_then(|mut reader| reader.read_to_end(&mut elements)).expect("the file has them");
+        let read = source.read(index).and_then(|mut reader| reader.read_to_end(&mut elements));
+        read.expect("the file has them");
         assert_eq!(Some(elements.len() as u64), len(tensor));
         elements
     });

@@ -163,9 +163,10 @@ impl Kind {
         if !row.is_multiple_of(elements) {
             return Err(format!("its rows have {row} elements, but blocks of {self} have {elements}"));
         }
-        // The product of all dims must fit even if a later one is 0.
-        let product = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
+        // The product of all others must fit if one is 0: readers multiply in different orders.
+        let product = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)));
         let len = product.and_then(|product| (product / elements).checked_mul(bytes));
+        let len = len.map(|len| if dims.contains(&0) { 0 } else { len });
         len.ok_or_else(|| format!("its shape {dims:?} has more bytes than fit into 64 bits"))
     }
 }
@@ -197,7 +198,7 @@ mod tests {
         let partial = Kind::Q4_K.byte_len(&[255, 256]).expect_err("partial blocks");
         assert_eq!(partial, "its rows have 255 elements, but blocks of Q4_K have 256");
         assert!(Kind::Q8_0.byte_len(&[]).is_err());
-        for dims in [&[1 << 32, 1 << 32][..], &[1 << 63, 4, 0], &[1 << 61]] {
+        for dims in [&[1 << 32, 1 << 32][..], &[1 << 63, 4, 0], &[0, 1 << 63, 4], &[1 << 61]] {
             assert!(Kind::F64.byte_len(dims).expect_err("too many").contains("64 bits"));
         }
     }

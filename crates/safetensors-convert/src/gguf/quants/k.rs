@@ -77,7 +77,9 @@ fn add_bits<const TO: u32>(bytes: &[u8], out: &mut Unpacked) {
 fn multiply(elements: &Unpacked, factors: [f32; 16], out: &mut [Single; 256]) {
     let subs = elements.as_chunks::<16>().0.iter().zip(out.as_chunks_mut::<16>().0);
     for ((elements, out), factor) in subs.zip(factors) {
-        for (single, element) in out.iter_mut().zip(elements) {
+        // As for blocks, a copy cannot overlap the output.
+        let elements = *elements;
+        for (single, element) in out.iter_mut().zip(&elements) {
             *single = (factor * f32::from(element.cast_signed())).to_le_bytes();
         }
     }
@@ -92,7 +94,8 @@ fn multiply_and_subtract<const SUB: usize>(
 ) {
     let subs = elements.as_chunks::<SUB>().0.iter().zip(out.as_chunks_mut::<SUB>().0);
     for ((elements, out), [factor, offset]) in subs.zip(factors) {
-        for (single, &element) in out.iter_mut().zip(elements) {
+        let elements = *elements;
+        for (single, &element) in out.iter_mut().zip(&elements) {
             *single = (factor * f32::from(element) - offset).to_le_bytes();
         }
     }

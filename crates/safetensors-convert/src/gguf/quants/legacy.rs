@@ -2,15 +2,27 @@
 
 use super::{Single, half};
 
-/// Passes the two halves of each of 16 bytes and their indices to `element`.
+/// Returns the lower halves of 16 bytes, then their upper ones.
 #[inline(always)]
-pub fn nibbles(bytes: &[u8], out: &mut [Single; 32], element: impl Fn(u8, usize) -> f32) {
-    for (index, &byte) in bytes[..16].iter().enumerate() {
-        out[index] = element(byte & 0xF, index).to_le_bytes();
+pub fn nibbles(bytes: &[u8]) -> [u8; 32] {
+    let mut elements = [0; 32];
+    let (low, high) = elements.split_at_mut(16);
+    for ((low, high), byte) in low.iter_mut().zip(high).zip(bytes) {
+        (*low, *high) = (byte & 0xF, byte >> 4);
     }
-    for (index, &byte) in bytes[..16].iter().enumerate() {
-        out[index + 16] = element(byte >> 4, index + 16).to_le_bytes();
+    elements
+}
+
+/// Returns elements of 5 bits: the fifth bits are in four bytes.
+#[inline(always)]
+fn fives(fifth: &[u8], bytes: &[u8]) -> [u8; 32] {
+    let mut elements = nibbles(bytes);
+    for (elements, bits) in elements.as_chunks_mut::<8>().0.iter_mut().zip(fifth) {
+        for (index, element) in elements.iter_mut().enumerate() {
+            *element |= (bits >> index & 1) << 4;
+        }
     }
+    elements
 }
 
 /// Returns a quantised element without the offset that makes it unsigned.
@@ -19,42 +31,42 @@ pub fn signed(element: u8, offset: i32) -> f32 {
     (i32::from(element) - offset) as f32
 }
 
+/// Writes what the elements become.
+#[inline(always)]
+pub fn write(elements: [u8; 32], out: &mut [Single; 32], float: impl Fn(u8) -> f32) {
+    for (single, element) in out.iter_mut().zip(elements) {
+        *single = float(element).to_le_bytes();
+    }
+}
+
 /// Returns a sum. The first of two NaNs is kept; in a mere addition the compiler may swap the two.
 #[inline(always)]
 fn sum(product: f32, least: f32) -> f32 {
     if product.is_nan() { product } else { product + least }
 }
 
-/// Appends the fifth bit of an element.
-#[inline(always)]
-fn with_fifth(low: u8, bits: [u8; 4], index: usize) -> u8 {
-    let bits = u32::from_le_bytes(bits);
-    low | if bits & 1 << index == 0 { 0 } else { 1 << 4 }
-}
-
 #[inline(always)]
 pub fn q4_0(block: &[u8; 18], out: &mut [Single; 32]) {
     let scale = half(block, 0);
-    nibbles(&block[2..], out, |element, _| scale * signed(element, 8));
+    write(nibbles(&block[2..]), out, |element| scale * signed(element, 8));
 }
 
 #[inline(always)]
 pub fn q4_1(block: &[u8; 20], out: &mut [Single; 32]) {
     let (scale, least) = (half(block, 0), half(block, 2));
-    nibbles(&block[4..], out, |element, _| sum(scale * f32::from(element), least));
+    write(nibbles(&block[4..]), out, |element| sum(scale * f32::from(element), least));
 }
 
 #[inline(always)]
 pub fn q5_0(block: &[u8; 22], out: &mut [Single; 32]) {
-    let (scale, fifth) = (half(block, 0), [block[2], block[3], block[4], block[5]]);
-    nibbles(&block[6..], out, |low, index| scale * signed(with_fifth(low, fifth, index), 16));
+    let scale = half(block, 0);
+    write(fives(&block[2..6], &block[6..]), out, |element| scale * signed(element, 16));
 }
 
 #[inline(always)]
 pub fn q5_1(block: &[u8; 24], out: &mut [Single; 32]) {
     let (scale, least) = (half(block, 0), half(block, 2));
-    let fifth = [block[4], block[5], block[6], block[7]];
-    nibbles(&block[8..], out, |low, index| sum(scale * f32::from(with_fifth(low, fifth, index)), least));
+    write(fives(&block[4..8], &block[8..]), out, |element| sum(scale * f32::from(element), least));
 }
 
 #[inline(always)]

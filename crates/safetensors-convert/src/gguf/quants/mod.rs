@@ -78,7 +78,7 @@ fn half<const BYTES: usize>(block: &[u8; BYTES], at: usize) -> f32 {
 #[inline(always)]
 fn half_of(bits: u16) -> f32 {
     let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7FFF) << 13);
-    // As the exponent of an F32, that of an F16 is too small by 112; that of an F16's infinities and NaNs is 31.
+    // As the exponent of an F32, that of an F16 is too small by 112. Infinities and NaNs have 31.
     let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
     let is_special = magnitude >= 31 << 23;
     f32::from_bits(sign | if is_special { magnitude | 255 << 23 } else { scaled })

@@ -1,6 +1,6 @@
 //! Blocks of ternary elements, and of elements of 4 bits that select a number from a table.
 
-use super::legacy::{nibbles, signed};
+use super::legacy::{nibbles, signed, write};
 use super::{Single, half, half_of};
 
 /// The numbers that elements of IQ4_NL and IQ4_XS select.
@@ -16,7 +16,7 @@ fn selected(table: &[i8; 16], element: u8) -> f32 {
 #[inline(always)]
 pub fn iq4_nl(block: &[u8; 18], out: &mut [Single; 32]) {
     let scale = half(block, 0);
-    nibbles(&block[2..], out, |element, _| scale * selected(&UNEVEN, element));
+    write(nibbles(&block[2..]), out, |element| scale * selected(&UNEVEN, element));
 }
 
 #[inline(always)]
@@ -26,7 +26,7 @@ pub fn iq4_xs(block: &[u8; 136], out: &mut [Single; 256]) {
         let low = block[4 + sub / 2] >> (sub % 2 * 4) & 0xF;
         let [high, _] = (upper >> (2 * sub) & 3).to_le_bytes();
         let factor = scale * signed(low | high << 4, 32);
-        nibbles(&block[8 + sub * 16..], out, |element, _| factor * selected(&UNEVEN, element));
+        write(nibbles(&block[8 + sub * 16..]), out, |element| factor * selected(&UNEVEN, element));
     }
 }
 
@@ -64,7 +64,7 @@ pub fn mxfp4(block: &[u8; 17], out: &mut [Single; 32]) {
     // Half a power of two; the two smallest ones are subnormal.
     let exponent = u32::from(block[0]);
     let scale = f32::from_bits(if exponent < 2 { 0x0020_0000 << exponent } else { (exponent - 1) << 23 });
-    nibbles(&block[1..], out, |element, _| scale * selected(&FLOATS, element));
+    write(nibbles(&block[1..]), out, |element| scale * selected(&FLOATS, element));
 }
 
 /// Returns half the value of a float of 8 bits with 4 bits of exponent, whose sign is ignored.
