@@ -139,8 +139,8 @@ impl Walk<'_> {
         match value {
             Value::Tensor(_) if !is_named => {
                 return Err(unsound(format!(
-                    "a tensor at {} has no name, because it is in a set, in an attribute, or has a key that is \
-                     neither a text nor an integer",
+                    "a tensor at {} has no name, because it is in a set, in an attribute, or has a key that \
+                     is neither a text nor an integer",
                     quoted(&self.path)
                 )));
             }
