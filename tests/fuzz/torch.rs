@@ -70,7 +70,8 @@ fn convert(bytes: &[u8]) -> Option<u64> {
         match outcome {
             Ok(len) => assert_eq!(len as u64, expected, "{tensor:?}"),
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::QuotaExceeded), "{error:?}");
+                let kind = error.kind();
+                assert!(matches!(kind, ErrorKind::InvalidData | ErrorKind::QuotaExceeded), "{error:?}");
                 return None;
             }
         }

@@ -12,6 +12,7 @@ const LARGEST: usize = 1 << 26;
 pub(super) struct Indices {
     bits: Vec<u64>,
     count: usize,
+    storages: usize,
 }
 
 impl Indices {
@@ -20,6 +21,7 @@ impl Indices {
         let mut fetched = Self::default();
         for op in opcodes {
             let op = op?;
+            fetched.storages += usize::from(op.code == Opcode::BinPersId);
             if let (Opcode::Get | Opcode::BinGet | Opcode::LongBinGet, Argument::Int(index)) =
                 (op.code, op.argument)
             {
@@ -48,6 +50,11 @@ impl Indices {
     pub fn contains(&self, index: i128) -> bool {
         let Ok(index) = usize::try_from(index) else { return false };
         self.bits.get(index / 64).is_some_and(|bits| bits >> (index % 64) & 1 == 1)
+    }
+
+    /// Returns how often the pickle names a storage, which usually is the number of its tensors.
+    pub fn storages(&self) -> usize {
+        self.storages
     }
 
     /// Returns the number of indices.

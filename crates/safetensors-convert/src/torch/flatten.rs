@@ -22,7 +22,7 @@ const LISTED_BYTES: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Flat {
     /// The names of tensors, and the numbers of their views.
-    pub tensors: Vec<(String, u32)>,
+    pub tensors: Vec<(Box<str>, u32)>,
     /// Other values.
     pub left_out: Vec<LeftOut>,
     /// The number of all other values.
@@ -39,18 +39,26 @@ struct Frame {
     path: usize,
     /// Whether its parts have names.
     is_named: bool,
+    /// Whether it and all around it are reached only once.
+    is_single: bool,
 }
 
-/// Returns the tensors below a value, in their order.
+/// Returns the tensors below a value, in their order: probably this many.
 ///
 /// # Errors
 /// Values are nested too deeply, or a tensor cannot be named.
-pub(super) fn flatten(values: &Values, root: Id) -> io::Result<Flat> {
-    let mut walk = Walk { values, flat: Flat::default(), path: String::new(), frames: Vec::new(), visits: 0 };
+pub(super) fn flatten(values: &mut Values, root: Id, tensors: usize) -> io::Result<Flat> {
+    let mut walk = Walk {
+        values,
+        flat: Flat { tensors: Vec::with_capacity(tensors), ..Flat::default() },
+        path: String::new(),
+        frames: Vec::new(),
+        visits: 0,
+    };
     walk.visit(root, true)?;
     while let Some(frame) = walk.frames.last_mut() {
-        let parts = values.get(frame.id).parts();
-        let (is_dict, path) = (matches!(values.get(frame.id), Value::Dict(_)), frame.path);
+        let container = walk.values.get(frame.id);
+        let (parts, is_dict) = (container.parts(), matches!(container, Value::Dict(_)));
         let index = frame.next;
         frame.next += if is_dict { 2 } else { 1 };
         let (key, value) = match (is_dict, parts.get(index), parts.get(index + 1)) {
@@ -61,16 +69,17 @@ pub(super) fn flatten(values: &Values, root: Id) -> io::Result<Flat> {
                 continue;
             }
         };
-        let is_named = frame.is_named;
+        let (is_named, is_single, path) = (frame.is_named, frame.is_single, frame.path);
         walk.path.truncate(path);
         if !is_named {
             // What a key has is dropped, too.
             key.map(|key| walk.visit(key, false)).transpose()?;
             walk.visit(value, false)?;
         } else if walk.enter(key, index)? {
+            walk.forget(key, is_single);
             walk.visit(value, true)?;
         } else {
-            walk.leave_out(values.get(value).kind())?;
+            walk.leave_out(walk.values.get(value).kind())?;
             walk.visit(value, false)?;
         }
     }
@@ -78,7 +87,7 @@ pub(super) fn flatten(values: &Values, root: Id) -> io::Result<Flat> {
 }
 
 struct Walk<'v> {
-    values: &'v Values,
+    values: &'v mut Values,
     flat: Flat,
     path: String,
     frames: Vec<Frame>,
@@ -111,6 +120,13 @@ impl Walk<'_> {
         Ok(is_named)
     }
 
+    /// Frees a key whose text is in the path, so that the names of all tensors are in memory only once.
+    fn forget(&mut self, key: Option<Id>, is_single: bool) {
+        if let Some(key) = key.filter(|key| is_single && !self.values.is_shared(*key)) {
+            self.values.set(key, Value::Nothing);
+        }
+    }
+
     fn visit(&mut self, id: Id, is_named: bool) -> io::Result<()> {
         self.visits += 1;
         if self.visits > VISITS {
@@ -119,11 +135,12 @@ impl Walk<'_> {
             )));
         }
         let value = self.values.get(id);
+        let (kind, is_empty) = (value.kind(), value.parts().is_empty());
         match value {
             Value::Tensor(_) if !is_named => {
                 return Err(unsound(format!(
-                    "a tensor at {} has no name, because it is in a set, in an attribute, or has a key that is \
-                     neither a text nor an integer",
+                    "a tensor at {} has no name, because it is in a set, in an attribute, or has a key that \
+                     is neither a text nor an integer",
                     quoted(&self.path)
                 )));
             }
@@ -132,11 +149,11 @@ impl Walk<'_> {
                 self.flat.tensors.push((name.into(), *number));
             }
             _ if !is_named => self.push(id, false)?,
-            Value::Dict(_) | Value::List(_) | Value::Tuple(_) if !value.parts().is_empty() => {
+            Value::Dict(_) | Value::List(_) | Value::Tuple(_) if !is_empty => {
                 self.push(id, true)?;
             }
             _ => {
-                self.leave_out(value.kind())?;
+                self.leave_out(kind)?;
                 self.push(id, false)?;
             }
         }
@@ -171,7 +188,9 @@ impl Walk<'_> {
                 quoted(&self.path)
             )));
         }
-        self.frames.push(Frame { id, next: 0, path: self.path.len(), is_named });
+        let is_around = self.frames.last().is_none_or(|frame| frame.is_single);
+        let is_single = is_around && !self.values.is_shared(id);
+        self.frames.push(Frame { id, next: 0, path: self.path.len(), is_named, is_single });
         Ok(())
     }
 

@@ -33,10 +33,36 @@ pub(super) struct View {
     pub is_big: bool,
     /// The index of its first element in the storage.
     pub offset: u64,
-    pub dims: Box<[u64]>,
-    /// The distances of neighbours on each axis in elements; empty if they are those of an array without
-    /// gaps in the order of safetensors.
-    pub strides: Box<[u64]>,
+    /// The dimensions; after them the distances of neighbours on each axis in elements, unless they are
+    /// those of an array without gaps in the order of safetensors. One list, because there may be millions.
+    shape: Box<[u64]>,
+    is_strided: bool,
+}
+
+impl View {
+    /// Creates a view that begins at `offset`. Without strides, its elements are adjacent.
+    pub fn new(storage: u32, element: Element, offset: u64, dims: &[u64], strides: Option<&[u64]>) -> Self {
+        let shape = [dims, strides.unwrap_or_default()].concat().into();
+        Self { storage, element, is_big: false, offset, shape, is_strided: strides.is_some() }
+    }
+
+    fn rank(&self) -> usize {
+        if self.is_strided { self.shape.len() / 2 } else { self.shape.len() }
+    }
+
+    pub fn dims(&self) -> &[u64] {
+        self.shape.get(..self.rank()).unwrap_or_default()
+    }
+
+    /// Returns the strides, unless the elements are adjacent.
+    pub fn strides(&self) -> Option<&[u64]> {
+        self.is_strided.then(|| self.shape.get(self.rank()..).unwrap_or_default())
+    }
+
+    /// Moves the dimensions out of a view whose elements are adjacent; copies them otherwise.
+    pub fn take_dims(&mut self) -> Vec<u64> {
+        if self.is_strided { self.dims().to_vec() } else { std::mem::take(&mut self.shape).into_vec() }
+    }
 }
 
 /// Reads a pickle.
@@ -62,14 +88,16 @@ pub(super) struct Machine<'s> {
 impl<'s> Machine<'s> {
     /// Creates a reader of a pickle that fetches these items of its memo.
     pub fn new(store: &'s mut Store, fetched: Indices) -> Self {
+        // Growing vectors of millions would leave holes in the heap.
+        let tensors = fetched.storages().min(MOST);
         Self {
-            values: Values::default(),
+            values: Values::with_capacity(2 * tensors),
             stack: Vec::new(),
             marks: Vec::new(),
             memo: HashMap::new(),
             fetched,
             stored: Indices::default(),
-            views: Vec::new(),
+            views: Vec::with_capacity(tensors),
             store,
             code: Opcode::Stop,
             at: 0,
@@ -97,7 +125,7 @@ impl<'s> Machine<'s> {
         if !(self.stack.is_empty() && self.marks.is_empty()) {
             return Err(self.unsound("leaves other values on the stack"));
         }
-        (self.memo, self.stored) = Default::default();
+        (self.memo, self.stored, self.stack) = Default::default();
         self.collect(Some(result))?;
         Ok(result)
     }
@@ -132,6 +160,7 @@ impl<'s> Machine<'s> {
             PopMark => self.group().map(drop),
             Dup => {
                 let top = self.top()?;
+                self.values.share(top);
                 self.push(top)
             }
             Get | BinGet | LongBinGet => self.fetch(&op.argument),
@@ -267,8 +296,11 @@ impl<'s> Machine<'s> {
 
     fn fetch(&mut self, argument: &Argument) -> io::Result<()> {
         let Argument::Int(index) = argument else { return Err(self.unsound("has no index")) };
-        match self.memo.get(index) {
-            Some(id) => self.push(*id),
+        match self.memo.get(index).copied() {
+            Some(id) => {
+                self.values.share(id);
+                self.push(id)
+            }
             None => Err(self.unsound(format!("fetches item {index} of the memo, which is not there"))),
         }
     }

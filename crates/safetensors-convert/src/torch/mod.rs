@@ -36,7 +36,6 @@ use machine::{Machine, View};
 use read::Bytes;
 use std::fs::File;
 use std::io::{self, Read};
-use std::mem::take;
 use std::sync::Mutex;
 use store::Store;
 use ties::Kept;
@@ -124,9 +123,9 @@ impl Checkpoint {
             let view = usize::try_from(number).ok().and_then(|index| views.get_mut(index));
             let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
             // Several tensors may have one view if they are copied, or have no elements.
-            let is_shared = ties == Ties::Copy || view.dims.contains(&0);
-            let dims = if is_shared { view.dims.to_vec() } else { take(&mut view.dims).into_vec() };
-            tensors.push(Tensor { name, dtype: rebuild::dtype(view.element), dims });
+            let is_shared = ties == Ties::Copy || view.dims().contains(&0);
+            let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
+            tensors.push(Tensor { name: name.into(), dtype: rebuild::dtype(view.element), dims });
             numbers.push(number);
         }
         Ok(Self { bytes, tensors, numbers, views, metadata, left_out, count })
@@ -208,13 +207,13 @@ fn read_object<R: Read>(
 ) -> io::Result<(Flat, Vec<View>)> {
     let mut machine = Machine::new(store, fetched);
     let root = machine.run(opcodes)?;
-    let flat = flatten::flatten(&machine.values, root)?;
+    let flat = flatten::flatten(&mut machine.values, root, machine.views.len())?;
     Ok((flat, machine.views))
 }
 
 /// Checks that names are unique, and that safetensors can have them.
-fn check_names(named: &[(String, u32)]) -> io::Result<()> {
-    let mut names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+fn check_names(named: &[(Box<str>, u32)]) -> io::Result<()> {
+    let mut names: Vec<&str> = named.iter().map(|(name, _)| &**name).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair.first() == pair.last()) {
         let name = quoted(pair.first().unwrap_or(&""));
@@ -227,12 +226,12 @@ fn check_names(named: &[(String, u32)]) -> io::Result<()> {
 }
 
 /// Checks that views do not make a huge model of a small file.
-fn check_expansion(named: &[(String, u32)], views: &[View], store: &Store, len: u64) -> io::Result<()> {
+fn check_expansion(named: &[(Box<str>, u32)], views: &[View], store: &Store, len: u64) -> io::Result<()> {
     let (mut total, mut stored) = (0_u64, 0_u64);
     let mut is_counted = vec![false; store.len()];
     for (_, number) in named {
         let Some(view) = usize::try_from(*number).ok().and_then(|index| views.get(index)) else { continue };
-        let elements = view.dims.iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
+        let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
         total = total.saturating_add(elements.saturating_mul(rebuild::width(view.element)));
         let index = usize::try_from(view.storage).unwrap_or(usize::MAX);
         if let Some(is_counted) = is_counted.get_mut(index).filter(|is_counted| !**is_counted) {

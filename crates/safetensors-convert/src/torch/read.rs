@@ -41,11 +41,12 @@ impl Bytes {
         if len == 0 {
             return Ok(Box::new(io::empty()));
         }
-        let elements: Box<dyn Read + '_> = if view.strides.is_empty() {
-            self.range(view.storage, &storage, view.offset * element, len)?
-        } else {
-            let source = self.source(view.storage, &storage)?;
-            Box::new(Strided::new(source, element, view.offset, dims, &view.strides))
+        let elements: Box<dyn Read + '_> = match view.strides() {
+            None => self.range(view.storage, &storage, view.offset * element, len)?,
+            Some(strides) => {
+                let source = self.source(view.storage, &storage)?;
+                Box::new(Strided::new(source, element, view.offset, dims, strides))
+            }
         };
         let number = if view.element == Element::C64 { 4 } else { element };
         let is_big = view.is_big || (self.is_big && is_of_archive);

@@ -131,6 +131,8 @@ impl Machine<'_> {
                 _ => return Err(self.unsound("makes a dictionary of something else than pairs")),
             }
         }
+        // The pairs have them, too.
+        items.iter().for_each(|item| self.values.share(*item));
         Ok(self.values.add(Value::Dict(items.into())))
     }
 
@@ -267,8 +269,8 @@ impl Machine<'_> {
                 "makes a tensor that ends at element {end} of a storage with {elements} elements"
             )));
         }
-        let strides = if is_contiguous(&dims, &strides) { [].into() } else { strides };
-        self.add_view(View { storage: viewed.storage, element, is_big: false, offset, dims, strides })
+        let strides = (!is_contiguous(&dims, &strides)).then_some(&*strides);
+        self.add_view(View::new(viewed.storage, element, offset, &dims, strides))
     }
 
     /// Returns the numbers of a shape or of strides.
@@ -453,18 +455,17 @@ impl Machine<'_> {
             },
             _ => return Err(self.unsound(format!("makes an array of other than its {len} bytes"))),
         };
-        let mut strides: Box<[u64]> = [].into();
-        if is_fortran {
-            let mut stride = 1_u64;
-            let strides_of = |dim: &u64| {
-                let own = stride;
-                stride = stride.saturating_mul((*dim).max(1));
-                own
-            };
-            let fortran: Box<[u64]> = dims.iter().map(strides_of).collect();
-            strides = if is_contiguous(&dims, &fortran) { strides } else { fortran };
-        }
-        Ok(View { storage, element, is_big, offset: 0, dims, strides })
+        let mut stride = 1_u64;
+        let strides_of = |dim: &u64| {
+            let own = stride;
+            stride = stride.saturating_mul((*dim).max(1));
+            own
+        };
+        let fortran: Vec<u64> = dims.iter().map(strides_of).collect();
+        let strides = (is_fortran && !is_contiguous(&dims, &fortran)).then_some(&*fortran);
+        let mut view = View::new(storage, element, 0, &dims, strides);
+        view.is_big = is_big;
+        Ok(view)
     }
 
     /// Returns the bytes that are spelled as a text in Latin-1.

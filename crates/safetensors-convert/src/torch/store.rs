@@ -70,7 +70,9 @@ impl Store {
             width: 1,
             kind: if entry.is_deflated { Kind::Deflated } else { Kind::Stored },
         };
-        let storages: Vec<Storage> = entries.into_iter().map(storage).collect();
+        let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
+        // They were collected in the memory of the entries, which is twice as large.
+        storages.shrink_to_fit();
         Self { entries: Some(storages.len()), storages, ..Self::default() }
     }
 
@@ -156,9 +158,9 @@ impl Store {
         }
     }
 
-    /// Returns the key of a storage that was named, but not taken.
-    pub fn unplaced(&self) -> Option<u64> {
-        self.numbers.keys().min().copied()
+    /// Returns the key of a storage that was named, but not taken; forgets all of them.
+    pub fn unplaced(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.numbers).into_keys().min()
     }
 }
 

@@ -20,14 +20,14 @@ pub(super) struct Kept {
 ///
 /// # Errors
 /// Two tensors are the same and that is to be rejected.
-pub(super) fn tied(tensors: &[(String, u32)], views: &[View], ties: Ties) -> io::Result<Kept> {
+pub(super) fn tied(tensors: &[(Box<str>, u32)], views: &[View], ties: Ties) -> io::Result<Kept> {
     let mut kept = Kept { is_kept: vec![true; tensors.len()], notes: Vec::new() };
     if ties == Ties::Copy {
         return Ok(kept);
     }
     let tensor = |index: u32| {
         let (name, number) = tensors.get(usize::try_from(index).ok()?)?;
-        Some((name.as_str(), views.get(usize::try_from(*number).ok()?)?))
+        Some((&**name, views.get(usize::try_from(*number).ok()?)?))
     };
     let mut sorted: Vec<u32> = (0..).take(tensors.len()).collect();
     sorted.sort_unstable_by(|one, other| match (tensor(*one), tensor(*other)) {
@@ -41,7 +41,7 @@ pub(super) fn tied(tensors: &[(String, u32)], views: &[View], ties: Ties) -> io:
     for index in sorted {
         let Some((name, view)) = tensor(index) else { continue };
         match first {
-            Some((kept_name, other)) if compare(view, other).is_eq() && !view.dims.contains(&0) => {
+            Some((kept_name, other)) if compare(view, other).is_eq() && !view.dims().contains(&0) => {
                 if ties == Ties::Reject {
                     let (kept_name, name) = (quoted(kept_name), quoted(name));
                     return Err(unsound(format!("tensors {kept_name} and {name} share their elements")));
@@ -56,7 +56,7 @@ pub(super) fn tied(tensors: &[(String, u32)], views: &[View], ties: Ties) -> io:
         let Some(index) = usize::try_from(index).ok() else { continue };
         if let (Some(is_kept), Some((name, _))) = (kept.is_kept.get_mut(index), tensors.get(index)) {
             *is_kept = false;
-            kept.notes.push((name.clone(), kept_name.to_owned()));
+            kept.notes.push((name.to_string(), kept_name.to_owned()));
         }
     }
     Ok(kept)
@@ -66,6 +66,6 @@ fn compare(view: &View, other: &View) -> Ordering {
     let key = |view: &View| (view.storage, view.offset, view.element as u8, view.is_big);
     key(view)
         .cmp(&key(other))
-        .then_with(|| view.dims.cmp(&other.dims))
-        .then_with(|| view.strides.cmp(&other.strides))
+        .then_with(|| view.dims().cmp(other.dims()))
+        .then_with(|| view.strides().cmp(&other.strides()))
 }

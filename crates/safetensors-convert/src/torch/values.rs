@@ -5,7 +5,7 @@
 
 use crate::error::beyond_limit;
 use crate::pickle::{Element, Listed};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// The number of bytes that are allocated between two collections.
@@ -136,6 +136,8 @@ pub(super) struct Values {
     spans: Vec<Span>,
     /// The attributes that were set for a value.
     attributes: HashMap<Id, Id>,
+    /// Values that may be in several places: those that were fetched from the memo, or duplicated.
+    shared: HashSet<Id>,
     /// The number of bytes that were allocated since the last collection.
     allocated: usize,
 }
@@ -143,6 +145,10 @@ pub(super) struct Values {
 const FREE: Value = Value::Free;
 
 impl Values {
+    pub fn with_capacity(values: usize) -> Self {
+        Self { values: Vec::with_capacity(values), ..Self::default() }
+    }
+
     pub fn add(&mut self, value: Value) -> Id {
         self.allocated += size_of::<Value>() + value.heap();
         if let Some(id) = self.free.pop() {
@@ -204,6 +210,17 @@ impl Values {
         self.attributes.get(&id).copied()
     }
 
+    /// Notes that a value may be in several places.
+    pub fn share(&mut self, id: Id) {
+        self.allocated += MAPPED;
+        self.shared.insert(id);
+    }
+
+    /// Whether a value may be in several places.
+    pub fn is_shared(&self, id: Id) -> bool {
+        self.shared.contains(&id)
+    }
+
     /// Whether enough was allocated for a collection.
     pub fn is_due(&self) -> bool {
         self.allocated > BETWEEN
@@ -225,6 +242,7 @@ impl Values {
             reached.get(index / 64).is_some_and(|bits| bits >> (index % 64) & 1 == 1)
         };
         self.attributes.retain(|owner, _| is_reached(*owner));
+        self.shared.retain(|id| is_reached(*id));
         self.free.clear();
         // What a vector has reserved, but not used, takes no memory on most systems.
         let mut used = size_of_val(self.values.as_slice());
@@ -239,7 +257,9 @@ impl Values {
         // Lower numbers are used first, so that the rest stays free.
         self.free.reverse();
         used -= (self.free.len() * size_of::<Value>()).min(used);
-        used += self.attributes.len() * MAPPED + of_roots + size_of_val(self.spans.as_slice());
+        used += (self.attributes.len() + self.shared.len()) * MAPPED
+            + of_roots
+            + size_of_val(self.spans.as_slice());
         self.allocated = 0;
         let limit = LIMIT + FOR_EACH * tensors;
         if used > limit {
