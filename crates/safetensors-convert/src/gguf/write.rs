@@ -43,7 +43,8 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// [`InvalidData`](io::ErrorKind::InvalidData) if a dtype, a name, a shape or a value of the metadata
-    /// cannot be written; [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a limit of this module is exceeded.
+    /// cannot be written; [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a limit of this module is
+    /// exceeded.
     pub fn new(tensors: &'a [Tensor], metadata: &'a [(String, String)]) -> io::Result<Self> {
         let types = metadata.iter().find(|(key, _)| key == TYPES).map_or("{}", |(_, value)| value);
         let mut types =

@@ -37,19 +37,18 @@ fn brain(bits: u32) -> u32 {
 
 #[inline(always)]
 fn half(bits: u32) -> u32 {
-    // 2^-14, the smallest normal F16; and 2^16, from which on all are infinite.
+    // 2^-14, the smallest normal F16.
     const NORMAL: u32 = (127 - 14) << 23;
-    const TOO_LARGE: u32 = (127 + 16) << 23;
-    // A sum with this number, 0.5, has the unit of subnormal elements, 2^-24, as its last bit.
+    // A sum with this number has the unit of subnormal elements, 2^-24, as its last bit.
     const MAGIC: f32 = 0.5;
     let magnitude = bits & !(1 << 31);
     // A carry out of the largest exponent makes an infinity.
     let rounded = magnitude.wrapping_add(0xFFF + (magnitude >> 13 & 1)) >> 13;
-    let normal = rounded.wrapping_sub(112 << 10);
+    let normal = rounded.wrapping_sub(112 << 10).min(0x7C00);
     let subnormal = (f32::from_bits(magnitude) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits());
-    let finite = if magnitude < NORMAL { subnormal } else { normal };
-    let special = if magnitude > INFINITE { 0x7E00 | magnitude >> 13 & 0x3FF } else { 0x7C00 };
-    (if magnitude < TOO_LARGE { finite } else { special }) | bits >> 16 & 0x8000
+    let number = if magnitude < NORMAL { subnormal } else { normal };
+    let nan = 0x7E00 | magnitude >> 13 & 0x3FF;
+    (if magnitude > INFINITE { nan } else { number }) | bits >> 16 & 0x8000
 }
 
 #[cfg(test)]
