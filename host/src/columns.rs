@@ -31,6 +31,11 @@ impl Table {
         self.rows.push(row.into_iter().collect());
     }
 
+    /// Whether there is no row but the titles.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
+
     /// Removes a column by its title, if there is one.
     pub fn remove(&mut self, title: &str) {
         if let Some(column) = self.rows[0].iter().position(|cell| cell == title) {

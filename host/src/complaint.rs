@@ -80,6 +80,22 @@ impl Complaint {
         Self::said(Some(file), Exit::Bad, kind, sentence.into())
     }
 
+    /// An error of a reader of another format. Errors of the system have a number; all others are about the
+    /// contents, with this code in JSON.
+    pub fn of_contents(file: &Path, code: &'static str, error: io::Error) -> Self {
+        match error.kind() {
+            _ if error.raw_os_error().is_some() => Self::not_read(file, error),
+            io::ErrorKind::InvalidData => Self::bad(file, code, error.to_string()),
+            io::ErrorKind::QuotaExceeded => Self::limit(file, error.to_string()),
+            _ => Self::not_read(file, error),
+        }
+    }
+
+    /// The file exceeds a limit.
+    pub fn limit(file: &Path, sentence: impl Into<String>) -> Self {
+        Self::said(Some(file), Exit::Failed, "limit", sentence.into())
+    }
+
     /// The file could not be written and is unchanged.
     pub fn cannot_write(file: &Path, error: &io::Error) -> Self {
         Self::cannot_write_all(file, error, None)

@@ -2,83 +2,204 @@
 
 use crate::source::Source;
 use embedded_safetensors::header::MAX_HEADER_LEN;
+use safetensors_convert::zip::{Part, entries};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// The number of bytes that are looked at. A stream whose header is too long has only 8.
 const LOOKED_AT: u64 = 64 * 1024;
 
+/// A format that `safetensors convert` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// `.npy`
+    Array,
+    /// `.npz`
+    Archive,
+    PyTorch,
+    Gguf,
+    /// A checkpoint or a SavedModel, by its index.
+    TensorFlow,
+}
+
+impl Readable {
+    /// The suffixes of files in a directory that are of such a format.
+    const SUFFIXES: [&str; 8] = ["npy", "npz", "pt", "pth", "bin", "ckpt", "gguf", "index"];
+    /// What files of PyTorch are usually called.
+    const OF_PYTORCH: [&str; 4] = ["pt", "pth", "bin", "ckpt"];
+
+    /// The name for people; formats of the same name can be in one directory.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Array | Self::Archive => "numpy",
+            Self::PyTorch => "PyTorch",
+            Self::Gguf => "GGUF",
+            Self::TensorFlow => "TensorFlow",
+        }
+    }
+
+    /// The `error` code in JSON for invalid files.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Array | Self::Archive => "numpy",
+            Self::PyTorch => "pytorch",
+            Self::Gguf => "gguf",
+            Self::TensorFlow => "tensorflow",
+        }
+    }
+
+    /// Whether a file has the suffix of such a format.
+    pub fn has_suffix(path: &Path) -> bool {
+        suffix_of(path).is_some_and(|suffix| Self::SUFFIXES.contains(&&*suffix))
+    }
+
+    /// The format by the name of a file, for contents that show none.
+    pub fn by_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy();
+        // Its reader says which file to give instead.
+        if name == "saved_model.pb" || name.contains(".data-0") {
+            return Some(Self::TensorFlow);
+        }
+        match &*suffix_of(path)? {
+            "npy" => Some(Self::Array),
+            "npz" => Some(Self::Archive),
+            "gguf" => Some(Self::Gguf),
+            suffix => Self::OF_PYTORCH.contains(&suffix).then_some(Self::PyTorch),
+        }
+    }
+}
+
+fn suffix_of(path: &Path) -> Option<String> {
+    path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase())
+}
+
 /// A format: what a file looks like, and what to do with it.
-type Format = (&'static str, &'static str);
+#[derive(Clone, Copy)]
+struct Format {
+    what: &'static str,
+    advice: &'static str,
+    readable: Option<Readable>,
+}
+
+const fn format(what: &'static str, advice: &'static str) -> Format {
+    Format { what, advice, readable: None }
+}
+
+const fn readable(what: &'static str, format: Readable) -> Format {
+    Format { what, advice: "use `safetensors convert`", readable: Some(format) }
+}
 
 /// Formats with these first bytes.
 const BINARY: [(&[u8], Format); 16] = [
-    (b"version ", ("a pointer of Git LFS instead of the file", "fetch the file with `git lfs pull`")),
-    (
-        b"GGUF",
-        ("a GGUF file, as llama.cpp reads it", "use the safetensors files from which it was converted"),
-    ),
+    (b"version ", format("a pointer of Git LFS instead of the file", "fetch the file with `git lfs pull`")),
+    (b"GGUF", readable("a GGUF file, as llama.cpp reads it", Readable::Gguf)),
     (b"lmgg", GGML),
     (b"fmgg", GGML),
     (b"tjgg", GGML),
     (b"(dp", PICKLE),
     (b"(lp", PICKLE),
     (b"ccollect", PICKLE),
-    (b"\x93NUMPY", ("an array of numpy", "give it a name with .npy, and use `safetensors convert`")),
+    (b"\x93NUMPY", readable("an array of numpy", Readable::Array)),
     (
         b"\x89HDF\r\n\x1A\n",
-        (
+        format(
             "an HDF5 file, as Keras writes it",
             "read its arrays with h5py, and save them with safetensors.numpy.save_file",
         ),
     ),
-    (b"\x89PNG", ("a PNG image", "give a safetensors file")),
-    (b"\x1F\x8B\x08", ("a file compressed with gzip", "decompress it with `gunzip`")),
-    (b"\xFD7zXZ\0", ("a file compressed with xz", "decompress it with `unxz`")),
-    (b"BZh", ("a file compressed with bzip2", "decompress it with `bunzip2`")),
-    (b"7z\xBC\xAF\x27\x1C", ("a 7z archive", "extract it with `7z x`")),
-    (b"\x28\xB5\x2F\xFD", ("a file compressed with Zstandard", "decompress it with `zstd -d`")),
+    (b"\x89PNG", format("a PNG image", "give a safetensors file")),
+    (b"\x1F\x8B\x08", format("a file compressed with gzip", "decompress it with `gunzip`")),
+    (b"\xFD7zXZ\0", format("a file compressed with xz", "decompress it with `unxz`")),
+    (b"BZh", format("a file compressed with bzip2", "decompress it with `bunzip2`")),
+    (b"7z\xBC\xAF\x27\x1C", format("a 7z archive", "extract it with `7z x`")),
+    (b"\x28\xB5\x2F\xFD", format("a file compressed with Zstandard", "decompress it with `zstd -d`")),
 ];
 
-const GGML: Format = (
+const GGML: Format = format(
     "a GGML file, as old releases of llama.cpp read it",
     "use the safetensors files from which it was converted",
 );
-const TAR: Format = ("a tar archive", "extract it with `tar xf`");
-const PYTORCH: &str = "load it with torch.load, and save its tensors with safetensors.torch.save_file";
-const PICKLE: Format = ("a pickle, as old .pt and .bin files of PyTorch are", PYTORCH);
-const CHECKPOINT: Format = ("a model of PyTorch in a zip archive, as .pt and .bin files are", PYTORCH);
-const ARRAYS: Format = ("a zip archive of numpy", "give it a name with .npz, and use `safetensors convert`");
-const ZIP: Format = (
+const TAR: Format = format("a tar archive", "extract it with `tar xf`");
+const PICKLE: Format = readable("a pickle, as old .pt and .bin files of PyTorch are", Readable::PyTorch);
+const CHECKPOINT: Format =
+    readable("a model of PyTorch in a zip archive, as .pt and .bin files are", Readable::PyTorch);
+const ARRAYS: Format = readable("a zip archive of numpy", Readable::Archive);
+const ZIP: Format = format(
     "a zip archive, as .pt and .npz files are",
-    "`safetensors convert` reads a .npz; a .pt needs PyTorch, and safetensors.torch.save_file",
+    "`safetensors convert` reads those of PyTorch and of numpy",
 );
-const ONNX: Format = (
+const ONNX: Format = format(
     "an ONNX file",
     "read its initializers with the Python package onnx, and save them with safetensors.numpy.save_file",
 );
-const TFLITE: Format = ("a TFLite file", "use the model from which it was converted");
+const TFLITE: Format = format("a TFLite file", "use the model from which it was converted");
 const PAGE: Format =
-    ("an HTML page, such as the error or the login of a web server", "download the file again");
-const XML: Format = ("an XML text, such as the error of a web server", "download the file again");
-const INDEX: Format = (
+    format("an HTML page, such as the error or the login of a web server", "download the file again");
+const XML: Format = format("an XML text, such as the error of a web server", "download the file again");
+const INDEX: Format = format(
     "the index of a sharded model",
     "give its directory, or rename it: the name of an index ends in .safetensors.index.json",
 );
 const CONFIG: Format =
-    ("the config of a model in JSON", "give the .safetensors file beside it, or the directory of both");
-const JSON: Format = ("a JSON text", "give a .safetensors file, or the .safetensors.index.json of a model");
+    format("the config of a model in JSON", "give the .safetensors file beside it, or the directory of both");
+const JSON: Format =
+    format("a JSON text", "give a .safetensors file, or the .safetensors.index.json of a model");
 
 /// A sentence about an invalid file that looks like one of another format.
 pub fn hint(source: &mut Source) -> Option<String> {
     let first = source.beginning(LOOKED_AT).ok()?;
-    let (what, advice) = format_of(&first)?;
+    let Format { what, advice, .. } = format_of(&first)?;
     Some(format!("it looks like {what}: {advice}"))
 }
 
+/// The format of a file with this name, if `convert` reads it. The name counts only if the contents show
+/// nothing. A zip archive whose first entry is neither an array nor a pickle is searched for one.
+///
+/// # Errors
+/// Those of reading.
+pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>> {
+    let mut first = Vec::new();
+    Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
+    let found = match format_of(&first) {
+        Some(format) => format.readable,
+        None if ends_like_table(file)? => Some(Readable::TensorFlow),
+        None => None,
+    };
+    if found.is_none() && first.starts_with(b"PK\x03\x04") {
+        return Ok(listed_format(file).or_else(|| Readable::by_name(path)));
+    }
+    let by_name = || Readable::by_name(path).filter(|named| is_numpy(*named) || says_nothing(&first));
+    Ok(found.or_else(by_name))
+}
+
+/// Whether the contents are neither those of another format nor of a model.
+fn says_nothing(first: &[u8]) -> bool {
+    format_of(first).is_none() && !is_model(first)
+}
+
+fn is_numpy(format: Readable) -> bool {
+    matches!(format, Readable::Array | Readable::Archive)
+}
+
+/// Whether a file has the end of a table of LevelDB, as the index of a checkpoint of TensorFlow.
+fn ends_like_table(file: &File) -> io::Result<bool> {
+    let mut end = Vec::new();
+    let len = file.metadata()?.len();
+    Part::new(file, len.saturating_sub(8), 8).read_to_end(&mut end)?;
+    Ok(end == 0xDB47_7524_8B80_FB57_u64.to_le_bytes())
+}
+
+/// The format of a zip archive by the names of all entries. A damaged archive has none.
+fn listed_format(file: &File) -> Option<Readable> {
+    let entries = entries(file).ok()?;
+    entries.iter().find_map(|entry| named_format(entry.name.as_bytes())?.readable)
+}
+
 fn format_of(first: &[u8]) -> Option<Format> {
-    let Some((length, rest)) = first.split_first_chunk() else { return text_format(first) };
+    let Some((length, _)) = first.split_first_chunk() else { return text_format(first) };
     let is_length = u64::from_le_bytes(*length) <= MAX_HEADER_LEN;
-    // The length of a header, of which nothing or JSON follows.
-    if is_length && matches!(rest, [] | [b'{' | b' ' | b'\t' | b'\r' | b'\n', ..]) {
+    if is_model(first) {
         return None;
     }
     let known = BINARY.iter().find(|(prefix, _)| first.starts_with(prefix)).map(|(_, format)| *format);
@@ -94,13 +215,25 @@ fn format_of(first: &[u8]) -> Option<Format> {
     })
 }
 
+/// Whether a file begins with the length of a header, of which nothing or JSON follows.
+pub fn is_model(first: &[u8]) -> bool {
+    first.split_first_chunk().is_some_and(|(length, rest)| {
+        let is_json = matches!(rest, [] | [b'{' | b' ' | b'\t' | b'\r' | b'\n', ..]);
+        is_json && u64::from_le_bytes(*length) <= MAX_HEADER_LEN
+    })
+}
+
 /// The format of a zip archive by the name of its first entry.
 fn zip_format(first: &[u8]) -> Format {
     let len = first.get(26..28).map_or(0, |len| usize::from(len[0]) | usize::from(len[1]) << 8);
-    match first.get(30..30 + len) {
-        Some(name) if name.ends_with(b".npy") => ARRAYS,
-        Some(name) if name.ends_with(b".pkl") => CHECKPOINT,
-        _ => ZIP,
+    first.get(30..30 + len).and_then(named_format).unwrap_or(ZIP)
+}
+
+fn named_format(name: &[u8]) -> Option<Format> {
+    match name {
+        name if name.ends_with(b".npy") => Some(ARRAYS),
+        name if name.ends_with(b".pkl") => Some(CHECKPOINT),
+        _ => None,
     }
 }
 

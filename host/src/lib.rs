@@ -17,6 +17,7 @@ mod excerpt;
 mod exit;
 mod facts;
 mod failure;
+mod folder;
 mod foreign;
 
 mod header;
@@ -46,6 +47,7 @@ mod quant;
 mod remote;
 mod report;
 mod rows;
+mod scan;
 mod selection;
 
 mod siblings;

@@ -74,7 +74,7 @@ impl NewModel {
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let mut product = self.create()?;
         let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
-        for (index, place) in file.places() {
+        for (index, place) in file.take_places() {
             file.tensor(&place, |take| make(index, take))?;
         }
         let bytes = file.file_len();

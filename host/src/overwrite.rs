@@ -39,6 +39,15 @@ pub fn check_not_in_model(model: &Model, output: &Path) -> Result<(), Complaint>
     Ok(())
 }
 
+/// Whether two paths of files, which need not exist, have the same name in the same directory.
+pub fn is_same_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        folder.canonicalize().ok().and_then(|folder| Some(folder.join(path.file_name()?)))
+    };
+    one == other || place(one).is_some_and(|one| Some(one) == place(other))
+}
+
 /// The path of a file with links resolved; None if there is no file.
 ///
 /// # Errors

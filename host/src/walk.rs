@@ -1,4 +1,4 @@
-//! Finds the models in directories.
+//! Finds files in directories.
 
 use crate::failure::NotRead;
 use std::collections::HashSet;
@@ -13,14 +13,44 @@ pub const NO_MODEL: &str = "contains no *.safetensors and no *.safetensors.index
 /// A path to check, or the reason why it cannot be checked.
 pub type Found = (PathBuf, Result<(), NotRead>);
 
+/// The files of a directory that a command wants, by the ends of their names.
+pub struct Wanted {
+    ends: &'static [&'static str],
+    /// A predicate of a directory that has none.
+    nothing: &'static str,
+}
+
+impl Wanted {
+    fn has(&self, name: &OsStr) -> bool {
+        self.ends.iter().any(|end| ends_with(name, end))
+    }
+}
+
+/// Models in safetensors.
+const MODELS: Wanted = Wanted { ends: &[".safetensors", ".safetensors.index.json"], nothing: NO_MODEL };
+
+/// Files that may have pickles.
+pub const PICKLES: Wanted = Wanted {
+    ends: &[
+        ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill", ".npy", ".npz",
+        ".zip", ".mar", ".pt2",
+    ],
+    nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
+};
+
 /// An argument itself, or all models below it if it is a directory, sorted by path.
 pub fn expand(path: &Path) -> Vec<Found> {
+    expand_to(path, &MODELS)
+}
+
+/// An argument itself, or all files below it that are wanted if it is a directory, sorted by path.
+pub fn expand_to(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
     if path.as_os_str() == "-" || !path.is_dir() {
         return vec![(path.to_path_buf(), Ok(()))];
     }
-    let found = Walk::default().through(path);
+    let found = Walk { seen: HashSet::new(), folders: Vec::new(), found: Vec::new(), wanted }.through(path);
     if found.is_empty() {
-        return vec![(path.to_path_buf(), Err(NotRead::that(NO_MODEL)))];
+        return vec![(path.to_path_buf(), Err(NotRead::that(wanted.nothing)))];
     }
     found
 }
@@ -29,7 +59,7 @@ pub fn expand(path: &Path) -> Vec<Found> {
 /// under hidden names.
 pub fn is_model(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    !is_hidden(name) && (ends_with(name, ".safetensors") || ends_with(name, ".safetensors.index.json"))
+    !is_hidden(name) && MODELS.has(name)
 }
 
 fn ends_with(name: &OsStr, end: &str) -> bool {
@@ -40,8 +70,8 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-#[derive(Default)]
 struct Walk {
+    wanted: &'static Wanted,
     /// A directory that links lead to again is skipped: it may be a parent.
     seen: HashSet<PathBuf>,
     folders: Vec<PathBuf>,
@@ -71,7 +101,7 @@ impl Walk {
             match () {
                 () if is_hidden(&name) => {}
                 () if is_folder(&entry, &path)? => folders.push(path),
-                () if is_model(&path) => self.found.push((path, Ok(()))),
+                () if self.wanted.has(&name) => self.found.push((path, Ok(()))),
                 () => {}
             }
         }

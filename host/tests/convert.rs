@@ -60,10 +60,10 @@ fn metadata_is_kept_where_possible() {
     let run = convert(&place, &["m.safetensors", "n.npz"]);
     assert!(run.out.ends_with("  left out: 1 key of metadata, which numpy cannot store\n"), "{run:?}");
     let run = convert(&place, &["m.safetensors", "n.npz", "--force", "--json"]);
-    let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1]}]"#;
+    let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1],"file":"m.safetensors","was":"a"}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
     let line = format!(
-        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"tensors\":{tensors}}}\n"
+        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"written\":true,\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"left_out\":0,\"values_left_out\":[],\"tensors\":{tensors}}}\n"
     );
     run.is(0, &line, "");
 }
@@ -468,10 +468,14 @@ fn the_output_may_be_an_option() {
     convert(&place, &["m", "-o", "n.npy"]).is(0, "n.npy: 1 tensor, 132 bytes\n", "");
     convert(&place, &["m", "--output", "o.npy", "--to", "F16"]);
     assert!(place.path("o.npy").exists());
-    for bad in [&["m"][..], &["m", "a.npy", "-o", "b.npy"]] {
-        let run = convert(&place, bad);
-        assert!(run.code == Some(2) && !run.err.contains("-- -o"), "{run:?}");
-    }
+    let error = "safetensors: the output is missing: give it last, or with -o\n";
+    convert(&place, &["m"]).is(2, "", error);
+    // All other arguments are inputs then.
+    convert(&place, &["m", "a.npy", "-o", "b.npy"]).is(
+        2,
+        "",
+        "a.npy: cannot be read: no such file or directory\n",
+    );
 }
 
 #[test]
@@ -542,12 +546,12 @@ fn bad_usage_is_one_sentence() {
         .put("i8", &model("I8", "[1]", &[0]))
         .put("a.npy", b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx");
     for (arguments, error) in [
-        (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy or .npz needed\n"),
+        (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy, .npz or .gguf needed\n"),
         (
             &["m", "-"],
             "safetensors: an output file is needed, whose suffix sets the format; standard output is not supported\n",
         ),
-        (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy or .npz needed\n"),
+        (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy, .npz or .gguf needed\n"),
         (
             &["m", "out.npy"],
             "m: a .npy holds one array, 2 given; write a .npz, or one of them with `cat TENSOR -o`\n",

@@ -47,6 +47,9 @@ mod measured {
     const MOVED: u64 = 8 * MIB;
     /// Above that, for a transposed array.
     const TURNED: u64 = 64 * MIB;
+    const ARRAYS: u64 = 100_000;
+    /// With a short name.
+    const OF_ARRAY: u64 = 320;
     /// Above a program that does nothing, for streamed data of any length; without optimisation as above.
     const STREAMED: u64 = if cfg!(debug_assertions) { 8 * MIB } else { 2 * MIB };
     const HUGE: u64 = 3 << 30;
@@ -112,6 +115,7 @@ mod measured {
         hash_many_names(&path, of_an_empty_model("hash", place.path()));
         count_all_doubles(place.path(), empty);
         move_large_tensors(place.path(), empty);
+        convert_many_arrays(place.path(), empty);
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
@@ -268,6 +272,19 @@ mod measured {
                 args.iter().map(|arg| if is_file(arg) { path(arg) } else { (*arg).to_owned() }).collect();
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             Measured::of(&args, None, 0).report(&format!("{} MB, {name}", bytes / 1_000_000), empty + limit);
+        }
+    }
+
+    /// Each tensor takes a bounded amount of memory beside its name.
+    fn convert_many_arrays(folder: &Path, empty: u64) {
+        let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
+        let [model, archive, back] = ["many", "many.npz", "many.safetensors"].map(path);
+        let many = Case { name: "many arrays", exit: 0, data: ARRAYS, write: |out| tensors(out, 0..ARRAYS) };
+        many.put(Path::new(&model));
+        let limit = empty + MOVED + ARRAYS * OF_ARRAY;
+        for (name, from, to) in [("into an archive", &model, &archive), ("out of it", &archive, &back)] {
+            let measured = Measured::of(&["convert", from, to], None, 0);
+            measured.report(&format!("{ARRAYS} arrays, {name}"), limit);
         }
     }
 

@@ -3,6 +3,7 @@
 //! `BLESS=1 cargo test -p safetensors-host --test command pages::` updates them and the table of commands.
 #![cfg(unix)]
 
+use crate::formats::{gguf, pytorch};
 use crate::remote::{Server, serve};
 use crate::support::{Place, command_names, file, tensor};
 use std::fs;
@@ -116,6 +117,10 @@ fn files() -> Place {
     place.put("torn.safetensors", &file(torn, &[b'x'; 8256]));
     place.put("old.safetensors", &file(old, b"xx"));
     place.put("gptq.safetensors", &layer_of_gptq());
+    let others: [(&str, &[u8]); 1] = [("epoch", b"K\x07")];
+    let tensors = [("fc1.weight", 0), ("fc1.bias", 1), ("tied.weight", 0)];
+    place.put("model.pt", &pytorch(&[&[0.5, 1.0], &[2.0]], &tensors, &others));
+    place.put("model.gguf", &gguf());
     let structure = folder().join("../tests/structures/files/own-type.safetensors");
     place.put("structure.safetensors", &fs::read(structure).expect("a file of safestructures"));
     for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {

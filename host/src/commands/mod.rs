@@ -21,6 +21,7 @@ mod man;
 mod pack;
 mod quant;
 mod report;
+mod scan;
 mod slice;
 mod split;
 mod stats;
@@ -47,6 +48,7 @@ pub enum Command {
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
+    Scan(scan::Scan),
     Quant(quant::Quant),
     Pack(pack::Pack),
     Split(split::Split),
@@ -80,6 +82,7 @@ impl Command {
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),
+            Self::Scan(scan) => end(scan),
             Self::Quant(quant) => end(quant),
             Self::Pack(pack) => end(pack),
             Self::Split(split) => end(split),

@@ -158,7 +158,7 @@ impl Pack {
     /// # Errors
     /// The edit would rename a tensor that an index names.
     fn keeps_its_index(&self, input: &Path) -> Result<(), Complaint> {
-        if !self.edits.renames() {
+        if self.edits.renames.is_empty() {
             return Ok(());
         }
         let Some(index) = Folders::default().indexes_of(input)?.into_iter().next() else { return Ok(()) };
@@ -193,7 +193,7 @@ impl Pack {
             ));
         }
         let mut editor = ModelEditor::open(path)?;
-        editor.rename_all(|name| self.edits.new_name(name))?;
+        editor.rename_all(|name| self.edits.renames.new_name(name))?;
         if self.edits.clear_metadata {
             editor.clear_metadata();
         }

@@ -3,6 +3,7 @@
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::folder::Folder;
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::old_model::OldModel;
@@ -17,7 +18,7 @@ use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Split a model into shards of a maximum size, compatible with huggingface_hub
 ///
@@ -207,34 +208,4 @@ fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
     let path = shard.path();
     new.extend(matches!(path.try_exists(), Ok(false)).then(|| path.to_path_buf()));
     shard.finish()
-}
-
-/// A directory that is removed again if it was created for nothing.
-struct Folder<'p> {
-    path: &'p Path,
-    made: bool,
-}
-
-impl<'p> Folder<'p> {
-    fn make(path: &'p Path) -> Result<Self, Complaint> {
-        match fs::create_dir(path) {
-            Ok(()) => Ok(Self { path, made: true }),
-            Err(_) if path.is_dir() => Ok(Self { path, made: false }),
-            Err(_) if path.exists() => Err(Complaint::about(path, "is not a directory")),
-            Err(error) => Err(Complaint::cannot_write(path, &error)),
-        }
-    }
-
-    fn keep(mut self) {
-        self.made = false;
-    }
-}
-
-impl Drop for Folder<'_> {
-    fn drop(&mut self) {
-        if self.made {
-            // Succeeds only if the directory is empty.
-            let _ = fs::remove_dir(self.path);
-        }
-    }
 }

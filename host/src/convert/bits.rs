@@ -35,60 +35,56 @@ impl FromStr for FromBits {
 }
 
 impl FromBits {
-    fn takes(&self, array: &Array, any_is_raw: bool) -> bool {
+    fn takes(&self, array: &Array<'_>, any_is_raw: bool) -> bool {
         let is_its = array.dtype == self.dtype || array.dtype == bits_of(self.dtype);
         let is_named = match &self.glob {
-            Some(glob) => matches(glob, &array.name),
+            Some(glob) => matches(glob, array.name),
             None => array.is_raw || !any_is_raw,
         };
         is_its && is_named
     }
 }
 
-/// Reinterprets integer tensors as these dtypes. Returns the new dtype of each tensor, in input order.
+/// Reinterprets integer tensors as these dtypes.
 ///
 /// # Errors
 /// A dtype has no tensor, or a tensor has two dtypes; raw bits remain without a dtype.
-pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
-    let about = |sentence: String| Complaint::about(input.path(), sentence);
-    let any_is_raw = input.arrays.iter().any(|array| array.is_raw);
-    let names = || input.arrays.iter().map(|array| &array.name);
+pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<(), Complaint> {
+    let any_is_raw = input.arrays().any(|array| array.is_raw);
+    if options.is_empty() && !any_is_raw {
+        return Ok(());
+    }
     let mut globs = options.iter().filter_map(|wish| wish.glob.as_deref());
-    if let Some(glob) = globs.find(|glob| !names().any(|name| matches(glob, name))) {
-        let hint = did_you_mean(glob, names().map(String::as_str));
-        return Err(about(format!("no tensor matches {}{hint}", quoted(glob))));
+    if let Some(glob) = globs.find(|glob| !input.names().any(|name| matches(glob, name))) {
+        let hint = did_you_mean(glob, input.names());
+        return Err(input.about(format!("no tensor matches {}{hint}", quoted(glob))));
     }
     if let Some(FromBits { dtype, .. }) =
-        options.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
+        options.iter().find(|wish| !input.arrays().any(|array| wish.takes(&array, any_is_raw)))
     {
         let integer = bits_of(*dtype);
-        return Err(about(format!("no selected tensor is {integer}, the integer with the bits of {dtype}")));
+        let sentence = format!("no selected tensor is {integer}, the integer with the bits of {dtype}");
+        return Err(input.about(sentence));
     }
-    let found: Result<Vec<Option<Dtype>>, String> =
-        input.arrays.iter().map(|array| dtype_of(array, options, any_is_raw)).collect();
-    let found = found.map_err(about)?;
-    for (array, dtype) in input.arrays.iter_mut().zip(&found) {
-        if let Some(dtype) = *dtype {
-            (array.dtype, array.is_raw) = (dtype, false);
-        }
-    }
-    Ok(found)
+    let of = |(index, array): (usize, Array<'_>)| {
+        dtype_of(&array, options, any_is_raw).map_err(|error| input.about_tensor(index, &error))
+    };
+    let found = input.arrays().enumerate().map(of).collect::<Result<Vec<_>, _>>()?;
+    input.read_as(found);
+    Ok(())
 }
 
-fn dtype_of(array: &Array, options: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
-    let name = || quoted(&array.name);
+fn dtype_of(array: &Array<'_>, options: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
     let mut dtypes = options.iter().filter(|wish| wish.takes(array, any_is_raw)).map(|wish| wish.dtype);
     let first = dtypes.next();
     let other = dtypes.find(|dtype| Some(*dtype) != first);
     match (first, other) {
-        (Some(one), Some(other)) => Err(format!(
-            "tensor {}: {one} and {other} both match its bits; choose with --from-bits '{one}=NAME'",
-            name()
-        )),
+        (Some(one), Some(other)) => {
+            Err(format!("{one} and {other} both match its bits; choose with --from-bits '{one}=NAME'"))
+        }
         (None, _) if array.is_raw => Err(format!(
-            "tensor {}: {} raw bits per element, the form in which numpy stores unknown dtypes; set the \
-             dtype with --from-bits, for example --from-bits {}",
-            name(),
+            "{} raw bits per element, the form in which numpy stores unknown dtypes; set the dtype with \
+             --from-bits, for example --from-bits {}",
             array.dtype.bits(),
             if array.dtype == Dtype::U16 { "BF16" } else { "F8_E4M3" }
         )),

@@ -1,7 +1,7 @@
 //! Converts one tensor, chunk by chunk.
 
 use super::input::{Array, Input};
-use super::plan::{Change, Planned, Rows};
+use super::plan::{Change, Planned, Rows, Scale, row_of};
 use crate::complaint::Complaint;
 use crate::failure::temporary;
 use crate::parallel::{cores, stream};
@@ -9,7 +9,8 @@ use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
-use safetensors_convert::numpy::read_full;
+use safetensors_convert::zip::read_full;
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -33,12 +34,24 @@ pub struct Changer<'i> {
     work: Work,
     /// The scales of the last quantised tensor, in row order.
     scales: Option<(usize, File)>,
+    /// The SHA-256 of the bytes of each tensor that was made, if they are wanted.
+    sums: Option<Vec<[u8; 32]>>,
 }
 
 impl<'i> Changer<'i> {
-    pub fn new(input: &'i Input, saturates: bool, tensors: &[Planned]) -> Self {
+    /// `sums`: whether the bytes of each tensor are summed.
+    pub fn new(input: &'i Input, saturates: bool, tensors: &[Planned], sums: bool) -> Self {
         let work = Work::new("converting", tensors.iter().map(|tensor| bytes_read(input, tensor)).sum());
-        Self { input, saturates, work, scales: None }
+        Self { input, saturates, work, scales: None, sums: sums.then(Vec::new) }
+    }
+
+    pub fn input(&self) -> &'i Input {
+        self.input
+    }
+
+    /// The SHA-256 of each tensor, in the order in which they were made; none if they are not wanted.
+    pub fn into_sums(self) -> Vec<[u8; 32]> {
+        self.sums.unwrap_or_default()
     }
 
     /// Passes the converted bytes of a tensor to `take`, and reports the changes in its numbers.
@@ -47,31 +60,34 @@ impl<'i> Changer<'i> {
     /// Those of `take` and of the input; a number does not fit the dtype; interruption by the user.
     pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Complaint> {
         let mut made = 0;
+        let mut sum = self.sums.is_some().then(Sha256::new);
         let counted: Take<'_> = &mut |bytes| {
             made += bytes.len() as u64;
+            sum.iter_mut().for_each(|sum| sum.update(bytes));
             take(bytes)
         };
         let report = match planned.change {
             Change::Keep => self.keep(planned, counted).map(|()| None),
             Change::Cast(to) => self.cast(planned, to, counted).map(Some),
-            Change::Quantize(rows) => self.quantize(planned, rows, counted).map(Some),
-            Change::Scales(rows) => self.give_scales(planned, rows, counted).map(|()| None),
-            Change::Unscale { to, row, scales } => {
-                self.unscale(planned, to, (row, scales), counted).map(Some)
+            Change::Quantize(scale) => self.quantize(planned, self.rows(planned, scale), counted).map(Some),
+            Change::Scales(scale) => {
+                self.give_scales(planned, self.rows(planned, scale), counted).map(|()| None)
             }
+            Change::Unscale { to, scales } => self.unscale(planned, to, scales as usize, counted).map(Some),
         }?;
+        if let (Some(sums), Some(sum)) = (&mut self.sums, sum) {
+            sums.push(sum.finalize().into());
+        }
         // The header is already written: fewer bytes would make the output invalid.
-        let due = planned.array.byte_len();
+        let due = planned.array(self.input).byte_len();
         match made == due {
             true => Ok(report),
-            false => {
-                Err(self.about(&planned.array, &format!("internal error: {made} of {due} bytes produced")))
-            }
+            false => Err(self.about(planned, &format!("internal error: {made} of {due} bytes produced"))),
         }
     }
 
     fn keep(&self, planned: &Planned, take: Take<'_>) -> Result<(), Complaint> {
-        let (mut chunks, mut bytes) = (self.input.read(planned.source)?, Vec::new());
+        let (mut chunks, mut bytes) = (self.input.read(planned.source())?, Vec::new());
         while chunks.fill(&mut bytes, &self.work)? {
             take(&bytes)?;
         }
@@ -86,11 +102,20 @@ impl<'i> Changer<'i> {
 
     fn caster(&self, planned: &Planned, to: Dtype) -> Result<Caster, Complaint> {
         let caster = Caster::new(self.dtype(planned), to, self.saturates);
-        caster.ok_or_else(|| self.about(&planned.array, "this cast is not supported"))
+        caster.ok_or_else(|| self.about(planned, "this cast is not supported"))
+    }
+
+    /// The tensor that an output is made of.
+    fn array(&self, planned: &Planned) -> Array<'i> {
+        self.input.array(planned.source())
     }
 
     fn dtype(&self, planned: &Planned) -> Dtype {
-        self.input.arrays.get(planned.source).map_or(Dtype::U8, |array| array.dtype)
+        self.array(planned).dtype
+    }
+
+    fn rows(&self, planned: &Planned, scale: Scale) -> Rows {
+        Rows::of(&self.array(planned), scale)
     }
 
     fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Complaint> {
@@ -116,8 +141,8 @@ impl<'i> Changer<'i> {
     /// Rewinds the unnamed file with the scales.
     fn scales_of(&mut self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let (of, file) = match self.scales.take() {
-            Some((of, file)) if of == planned.source => (of, file),
-            _ => (planned.source, self.find_scales(planned, rows)?),
+            Some((of, file)) if of == planned.source() => (of, file),
+            _ => (planned.source(), self.find_scales(planned, rows)?),
         };
         let mut reader = file.try_clone().map_err(|error| spool(&error))?;
         reader.seek(SeekFrom::Start(0)).map_err(|error| spool(&error))?;
@@ -140,7 +165,7 @@ impl<'i> Changer<'i> {
             for (count, part) in parts {
                 if !part.is_finite() {
                     let sentence = "has a NaN or an infinity, which cannot be scaled to I8";
-                    return Err(self.about(&planned.array, sentence));
+                    return Err(self.about(planned, sentence));
                 }
                 largest.add(part);
                 left -= count;
@@ -165,7 +190,7 @@ impl<'i> Changer<'i> {
                 "{largest:e} is too large for I8 with an F32 scale, which goes to {most:.6e}; exclude it \
                  with --except, or clamp with --saturate"
             );
-            self.about(&planned.array, &sentence)
+            self.about(planned, &sentence)
         })?;
         out.write_all(&scale.to_le_bytes()).map_err(|error| spool(&error))
     }
@@ -174,11 +199,12 @@ impl<'i> Changer<'i> {
         &self,
         planned: &Planned,
         to: Dtype,
-        (row, scales): (u64, usize),
+        scales: usize,
         take: Take<'_>,
     ) -> Result<Report, Complaint> {
+        let len = row_of(&self.array(planned), &self.input.array(scales)).unwrap_or(1);
         let mut next = self.read_scales(scales)?;
-        let rows = RowScales { len: row, left: 0, scale: 1.0, next: &mut next };
+        let rows = RowScales { len, left: 0, scale: 1.0, next: &mut next };
         let caster = self.caster(planned, to)?;
         let unscale =
             |piece: &mut Piece<Caster>| piece.tool.unscale(&piece.bytes, &piece.scales, &mut piece.out);
@@ -187,7 +213,7 @@ impl<'i> Changer<'i> {
 
     /// Reads the scales of this index, one after another.
     fn read_scales(&self, index: usize) -> Result<impl FnMut() -> Result<f32, Complaint>, Complaint> {
-        let Some(array) = self.input.arrays.get(index) else { return Err(Complaint::usage("no scales")) };
+        let (array, file) = (self.input.array(index), self.input.file_of(index));
         let (mut decoder, mut source) = (Decoder::new(array.dtype), self.input.bytes(index)?);
         let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
         let mut next = move || {
@@ -202,11 +228,11 @@ impl<'i> Changer<'i> {
             values.get(at - 1).copied().ok_or(io::ErrorKind::UnexpectedEof.into())
         };
         Ok(move || {
-            let scale = next().map_err(|error| self.input.complaint(error))?;
+            let scale = next().map_err(|error| file.complaint(error))?;
             single(scale).ok_or_else(|| {
-                let name = quoted(&array.name);
+                let name = quoted(array.name);
                 let sentence = format!("the scale {scale:?} is not an F32; first use --to F32 --only {name}");
-                self.about(array, &sentence)
+                self.input.about_tensor(index, &sentence)
             })
         })
     }
@@ -244,7 +270,7 @@ impl<'i> Changer<'i> {
         mut take: impl FnMut(R, &[u8]) -> Result<(), Complaint>,
     ) -> Result<(), Complaint> {
         let bits = u64::from(self.dtype(planned).bits());
-        let mut chunks = self.input.read(planned.source)?;
+        let mut chunks = self.input.read(planned.source())?;
         let threads = if bytes_of(self.input, planned) > SHORT { cores().get().min(THREADS) } else { 1 };
         let unused = RefCell::new(Vec::new());
         let next = || {
@@ -255,7 +281,7 @@ impl<'i> Changer<'i> {
         };
         let done = |mut piece: Piece<T>| (work(&mut piece), piece);
         let taken = |(result, piece): (io::Result<R>, Piece<T>)| {
-            let result = result.map_err(|error| self.about(&planned.array, &error.to_string()))?;
+            let result = result.map_err(|error| self.about(planned, &error.to_string()))?;
             take(result, &piece.out)?;
             unused.borrow_mut().push(piece);
             Ok(())
@@ -263,8 +289,8 @@ impl<'i> Changer<'i> {
         stream(if threads > 1 { threads } else { 0 }, next, done, taken)
     }
 
-    fn about(&self, array: &Array, sentence: &str) -> Complaint {
-        Complaint::about(self.input.path(), format!("tensor {}: {sentence}", quoted(&array.name)))
+    fn about(&self, planned: &Planned, sentence: &str) -> Complaint {
+        self.input.about_tensor(planned.source(), sentence)
     }
 }
 
@@ -336,5 +362,5 @@ fn bytes_read(input: &Input, planned: &Planned) -> u64 {
 }
 
 fn bytes_of(input: &Input, planned: &Planned) -> u64 {
-    input.arrays.get(planned.source).map_or(0, Array::byte_len)
+    input.array(planned.source()).byte_len()
 }

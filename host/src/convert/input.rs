@@ -1,42 +1,39 @@
-//! Inputs of a conversion: a model or numpy arrays.
+//! The inputs of a conversion: models in safetensors, and files of other formats.
 
-use super::arrays::Arrays;
-use super::kind::Kind;
+use super::find::{Found, find};
+use super::foreign::{Foreign, LeftOut, Reading};
 use crate::complaint::Complaint;
-use crate::model::{Model, Padding, Tensor};
-use crate::overwrite::{check_not_in_model, check_not_input};
+use crate::foreign::Readable;
+use crate::model::{Model, Padding};
+use crate::overwrite::check_not_in_model;
+use crate::pack::Renames;
 use crate::remote::Reader;
+use crate::siblings::reject_partial_models;
+use crate::sums::{hex_of_part, sum_at};
+use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, TensorReader};
-use safetensors_convert::numpy::{Header, Order, read_full};
-use std::collections::HashMap;
+use safetensors_convert::{Tensor, zip::read_full};
+use safetensors_files::shards::ShardIndex;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet, btree_map};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes read at a time: complete elements of every dtype.
 const CHUNK: usize = 3 << 15;
 
-/// A tensor of an input.
-#[derive(Clone, Debug)]
-pub struct Array {
-    pub name: String,
+/// A tensor of an input, or of an output.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'i> {
+    pub name: &'i str,
     pub dtype: Dtype,
-    pub dims: Vec<u64>,
+    pub dims: &'i [u64],
     /// Whether the elements are bits of an unknown dtype.
     pub is_raw: bool,
 }
 
-impl Array {
-    pub fn new(name: &str, header: &Header) -> Self {
-        let is_raw = header.order == Order::Raw;
-        Self { name: name.to_owned(), dtype: header.dtype, dims: header.dims.clone(), is_raw }
-    }
-
-    fn of(tensor: &Tensor<'_>) -> Self {
-        let (name, dtype, dims) = (tensor.name().to_owned(), tensor.dtype(), tensor.dims().to_vec());
-        Self { name, dtype, dims, is_raw: false }
-    }
-
+impl Array<'_> {
     pub fn elements(&self) -> u64 {
         self.dims.iter().product()
     }
@@ -47,88 +44,271 @@ impl Array {
     }
 }
 
-/// An open input and its tensors.
+/// How inputs are opened.
+#[derive(Clone, Copy, Default)]
+pub struct Opening<'o> {
+    /// The name of the array of the only input, a `.npy`.
+    pub name: Option<&'o str>,
+    /// Whether names begin with the name of their input.
+    pub by_file: bool,
+    /// How other formats are read; the name is set for each.
+    pub reading: Reading<'o>,
+}
+
+/// The open inputs and their tensors, one after another.
 pub struct Input {
-    pub arrays: Vec<Array>,
-    /// The padding that a model has in addition.
+    files: Vec<InputFile>,
+    /// The only path as given, if there is only one.
+    path: Option<PathBuf>,
+    len: usize,
+    /// The dtypes that integers are read as; empty if there are none.
+    bits: Vec<Option<Dtype>>,
+    /// The padding that models have in addition.
     pub padding: Padding,
-    /// The index of each name in the list.
-    names: HashMap<String, usize>,
+    /// The indexes of all tensors by name.
+    by_name: OnceCell<Vec<u32>>,
+}
+
+/// An open file, or a model of several.
+pub struct InputFile {
+    path: PathBuf,
+    /// The index of its first tensor.
+    first: usize,
+    /// What precedes the names.
+    prefix: String,
+    /// Names other than those in the file.
+    names: Option<Vec<String>>,
     source: Source,
 }
 
 enum Source {
-    Model(Model),
-    Arrays(Arrays),
+    /// A model, and its tensors without padding.
+    Model(Model, Vec<Tensor>),
+    Foreign(Foreign),
 }
 
 impl Input {
-    /// Opens an input. The array of a `.npy` gets `name`, or the name of the file.
+    /// Opens all inputs.
     ///
     /// # Errors
-    /// The input cannot be read or is invalid.
-    pub fn open(path: &Path, name: Option<&str>) -> Result<Self, Complaint> {
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-        match Kind::of_input(path) {
-            Kind::Array => Ok(Self::of_arrays(Arrays::open_one(path, name.unwrap_or(&stem))?)),
-            _ if name.is_some() => {
-                Err(Complaint::about(path, "--name works with .npy only: all other inputs have tensor names"))
+    /// An input cannot be read, is invalid, or is a part of a model.
+    pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Complaint> {
+        let mut input = Self::empty(paths);
+        let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
+        let files = || groups.iter().flat_map(|group| &group.files);
+        let models = files().filter(|file| file.format.is_none()).map(|file| file.path.clone());
+        reject_partial_models(&models.collect::<Vec<_>>(), Some(output))?;
+        if let (Some(_), Some(file)) = (opening.name, files().find(|file| !is_array(file))) {
+            let sentence = "--name works with .npy only: all other inputs have tensor names";
+            return Err(Complaint::about(&file.path, sentence));
+        }
+        if opening.name.is_some() && files().count() > 1 {
+            return Err(Complaint::usage("--name works with one input only; use --rename"));
+        }
+        for (path, group) in paths.iter().zip(&groups) {
+            let begin = input.files.len();
+            for file in &group.files {
+                input.push(file, opening, &prefix(path, opening))?;
             }
-            Kind::Archive => Ok(Self::of_arrays(Arrays::open_many(path)?)),
-            Kind::Model => {
+            if let Some((path, index)) = &group.index {
+                check_index(path, index, &input.files[begin..])?;
+            }
+        }
+        Ok(input)
+    }
+
+    fn empty(paths: &[PathBuf]) -> Self {
+        let path = if let [only] = paths { Some(only.clone()) } else { None };
+        let (files, bits, padding) = (Vec::new(), Vec::new(), Padding::default());
+        Self { files, path, len: 0, bits, padding, by_name: OnceCell::new() }
+    }
+
+    fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Complaint> {
+        let path = &found.path;
+        let source = match found.format {
+            Some(format) => {
+                let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+                let reading = Reading { name: opening.name.unwrap_or(&stem), ..opening.reading };
+                Source::Foreign(Foreign::open(path, format, reading)?)
+            }
+            None => {
                 let model = Model::open(path)?;
                 let (tensors, padding) = model.without_padding()?;
-                let arrays = tensors.iter().map(Array::of).collect();
-                Ok(Self { padding, ..Self::new(arrays, Source::Model(model)) })
+                self.padding.add(padding);
+                let tensors = tensors.iter().map(|tensor| Tensor {
+                    name: tensor.name().to_owned(),
+                    dtype: tensor.dtype(),
+                    dims: tensor.dims().to_vec(),
+                });
+                let tensors = tensors.collect();
+                Source::Model(model, tensors)
+            }
+        };
+        let new = |tensor: &Tensor| format!("{prefix}{}", tensor.name);
+        let names = (!prefix.is_empty()).then(|| source.tensors().iter().map(new).collect());
+        let first = self.len;
+        self.len += source.tensors().len();
+        if u32::try_from(self.len).is_err() {
+            return Err(Complaint::limit(path, "the inputs have more than 4294967295 tensors"));
+        }
+        self.files.push(InputFile { path: path.clone(), first, prefix: prefix.to_owned(), names, source });
+        Ok(())
+    }
+
+    /// The number of tensors.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All tensors.
+    pub fn arrays(&self) -> impl Iterator<Item = Array<'_>> + Clone {
+        (0..self.len).map(|index| self.array(index))
+    }
+
+    /// The names of all tensors.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.arrays().map(|array| array.name)
+    }
+
+    /// The tensor at this index, which must be less than the number of tensors.
+    pub fn array(&self, index: usize) -> Array<'_> {
+        let (file, at) = self.place(index);
+        let tensor = &file.source.tensors()[at];
+        let name = file.names.as_ref().and_then(|names| names.get(at)).unwrap_or(&tensor.name);
+        let (bits, dims) = (self.bits.get(index).copied().flatten(), &*tensor.dims);
+        let is_raw = bits.is_none() && file.source.is_raw(at);
+        Array { name, dtype: bits.unwrap_or(tensor.dtype), dims, is_raw }
+    }
+
+    /// The file of a tensor, and its index in there.
+    fn place(&self, index: usize) -> (&InputFile, usize) {
+        let after = self.files.partition_point(|file| file.first <= index);
+        let file = &self.files[after.saturating_sub(1)];
+        (file, index - file.first)
+    }
+
+    /// The file of a tensor.
+    pub fn file_of(&self, index: usize) -> &InputFile {
+        self.place(index).0
+    }
+
+    /// The index of a tensor's file.
+    pub fn number_of_file(&self, index: usize) -> usize {
+        self.files.partition_point(|file| file.first <= index).saturating_sub(1)
+    }
+
+    /// The index of the file that has a tensor among those of [`InputFile::sums`].
+    pub fn number_in_file(&self, index: usize) -> usize {
+        let (file, at) = self.place(index);
+        let Source::Model(model, tensors) = &file.source else { return 0 };
+        let tensor = tensors.get(at).and_then(|tensor| model.find(&tensor.name));
+        tensor.map_or(0, |tensor| model.part_of(&tensor)) + usize::from(model.index().is_some())
+    }
+
+    /// The name of a tensor in its file.
+    pub fn own_name(&self, index: usize) -> &str {
+        let (file, at) = self.place(index);
+        &file.source.tensors()[at].name
+    }
+
+    /// The tensor and its file, for messages.
+    pub fn origin(&self, index: usize) -> String {
+        let file = shown_text(&self.file_of(index).path.to_string_lossy());
+        format!("{} of {file}", quoted(self.own_name(index)))
+    }
+
+    /// The index of the array of this name; of several, any.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut indexes: Vec<u32> = (0..self.len).map_while(|index| u32::try_from(index).ok()).collect();
+            indexes.sort_unstable_by_key(|index| self.array(*index as usize).name);
+            indexes
+        });
+        let found = by_name.binary_search_by_key(&name, |index| self.array(*index as usize).name);
+        found.ok().and_then(|at| by_name.get(at)).map(|index| *index as usize)
+    }
+
+    /// Reads integers as these dtypes, one for each tensor.
+    pub fn read_as(&mut self, bits: Vec<Option<Dtype>>) {
+        self.bits = bits;
+    }
+
+    /// The dtypes that integers are read as.
+    pub fn read_as_bits(&self) -> &[Option<Dtype>] {
+        &self.bits
+    }
+
+    /// The files, models of several as one.
+    pub fn files(&self) -> &[InputFile] {
+        &self.files
+    }
+
+    /// An error about all inputs.
+    pub fn about(&self, sentence: String) -> Complaint {
+        match &self.path {
+            Some(only) => Complaint::about(only, sentence),
+            None => Complaint::usage(sentence),
+        }
+    }
+
+    /// An error about a tensor.
+    pub fn about_tensor(&self, index: usize, sentence: &str) -> Complaint {
+        let (path, name) = (&self.file_of(index).path, quoted(self.array(index).name));
+        Complaint::about(path, format!("tensor {name}: {sentence}"))
+    }
+
+    /// # Errors
+    /// The output is a file of an input.
+    pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
+        self.files.iter().try_for_each(|file| match &file.source {
+            Source::Model(model, _) => check_not_in_model(model, output),
+            Source::Foreign(foreign) => foreign.must_not_be(output),
+        })
+    }
+
+    /// The contents of `__metadata__` of all inputs together, if any has some. Names of tensors in it are
+    /// renamed.
+    ///
+    /// # Errors
+    /// Two inputs have different values for a key.
+    pub fn metadata(&self, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Complaint> {
+        let (mut all, mut has_any) = (BTreeMap::new(), false);
+        for file in &self.files {
+            let Some(pairs) = file.metadata(renames) else { continue };
+            has_any = true;
+            for (key, value) in pairs {
+                match all.entry(key) {
+                    btree_map::Entry::Vacant(free) => drop(free.insert(value)),
+                    btree_map::Entry::Occupied(old) if *old.get() == value => {}
+                    btree_map::Entry::Occupied(old) => {
+                        let (key, old, value) = (quoted(old.key()), quoted(old.get()), quoted(&value));
+                        let sentence = format!(
+                            "has the value {value} for metadata key {key}, and an earlier input {old}; \
+                             convert them one by one, and merge them with `safetensors pack --prefer`"
+                        );
+                        return Err(Complaint::about(&file.path, sentence));
+                    }
+                }
             }
         }
+        Ok(has_any.then(|| all.into_iter().collect()))
     }
 
-    fn of_arrays(source: Arrays) -> Self {
-        Self::new(source.arrays().cloned().collect(), Source::Arrays(source))
-    }
-
-    fn new(arrays: Vec<Array>, source: Source) -> Self {
-        let names = arrays.iter().enumerate().map(|(index, array)| (array.name.clone(), index)).collect();
-        Self { arrays, padding: Padding::default(), names, source }
-    }
-
-    /// The index of the array of this name.
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.names.get(name).copied()
-    }
-
-    pub fn path(&self) -> &Path {
-        match &self.source {
-            Source::Model(model) => model.path(),
-            Source::Arrays(arrays) => arrays.path(),
-        }
+    /// The values that are left out, for each input that has some.
+    pub fn left_out(&self) -> impl Iterator<Item = (&InputFile, &LeftOut)> {
+        self.files.iter().filter_map(|file| match &file.source {
+            Source::Foreign(foreign) => Some((file, foreign.left_out())).filter(|(_, left)| left.count > 0),
+            Source::Model(..) => None,
+        })
     }
 
     /// # Errors
-    /// The output is a file of the input.
-    pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
-        match &self.source {
-            Source::Model(model) => check_not_in_model(model, output),
-            Source::Arrays(arrays) => check_not_input(arrays.path(), output),
-        }
-    }
-
-    /// The contents of `__metadata__`, if any.
-    pub fn metadata(&self) -> Option<Vec<(&str, &str)>> {
-        match &self.source {
-            Source::Model(model) => model.pairs(),
-            Source::Arrays(_) => None,
-        }
-    }
-
-    /// # Errors
-    /// The input has changed since it was opened.
+    /// An input has changed since it was opened.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
-        match &self.source {
-            Source::Model(model) => model.check_unchanged(),
-            Source::Arrays(arrays) => arrays.check_unchanged(),
-        }
+        self.files.iter().try_for_each(|file| match &file.source {
+            Source::Model(model, _) => model.check_unchanged(),
+            Source::Foreign(foreign) => foreign.check_unchanged(),
+        })
     }
 
     /// Reads the array at this index from front to end.
@@ -136,35 +316,145 @@ impl Input {
     /// # Errors
     /// The input cannot be read or is invalid.
     pub fn read(&self, index: usize) -> Result<Chunks<'_>, Complaint> {
-        Ok(Chunks { input: self, source: self.bytes(index)? })
+        Ok(Chunks { file: self.file_of(index), source: self.bytes(index)? })
     }
 
-    /// The bytes of the array at this index. [`complaint`](Self::complaint) explains their errors.
+    /// The bytes of the array at this index. [`InputFile::complaint`] explains their errors.
     ///
     /// # Errors
     /// The input cannot be read or is invalid.
     pub fn bytes(&self, index: usize) -> Result<Box<dyn Read + '_>, Complaint> {
-        match &self.source {
-            Source::Arrays(arrays) => arrays.read(index),
-            Source::Model(model) => match self.arrays.get(index).and_then(|array| model.find(&array.name)) {
-                Some(tensor) => Ok(Box::new(Bytes { reader: tensor.reader(), at: 0 })),
-                None => Ok(Box::new(io::empty())),
-            },
+        let (file, at) = self.place(index);
+        match &file.source {
+            Source::Foreign(foreign) => foreign.source().read(at).map_err(|error| foreign.complaint(error)),
+            Source::Model(model, tensors) => {
+                match tensors.get(at).and_then(|tensor| model.find(&tensor.name)) {
+                    Some(tensor) => Ok(Box::new(Bytes { reader: tensor.reader(), at: 0 })),
+                    None => Ok(Box::new(io::empty())),
+                }
+            }
         }
+    }
+}
+
+impl InputFile {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The names of all tensors, also of those that are left out because they are tied to others.
+    fn listed_names(&self) -> impl Iterator<Item = &str> {
+        let tied = match &self.source {
+            Source::Foreign(foreign) if foreign.has_names_in_metadata() => foreign.source().metadata(),
+            _ => &[],
+        };
+        let names = self.source.tensors().iter().map(|tensor| &*tensor.name);
+        names.chain(tied.iter().map(|(name, _)| &**name))
+    }
+
+    /// The metadata, if there is some, with the new names of tensors.
+    fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
+        let foreign = match &self.source {
+            Source::Model(model, _) => {
+                let pairs = model.pairs()?.into_iter();
+                return Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+            }
+            Source::Foreign(foreign) => foreign,
+        };
+        let new = |text: &String| match foreign.has_names_in_metadata() {
+            true => renames.new_name(&format!("{}{text}", self.prefix)),
+            false => text.clone(),
+        };
+        let pairs = foreign.source().metadata();
+        let pairs: Vec<_> = pairs.iter().map(|(key, value)| (new(key), new(value))).collect();
+        (!pairs.is_empty()).then_some(pairs)
     }
 
     /// The error for a failed read.
     pub fn complaint(&self, error: io::Error) -> Complaint {
         match &self.source {
-            Source::Model(model) => Complaint::not_read(model.path(), error),
-            Source::Arrays(arrays) => arrays.complaint(error),
+            Source::Model(model, _) => Complaint::not_read(model.path(), error),
+            Source::Foreign(foreign) => foreign.complaint(error),
+        }
+    }
+
+    /// The path, the length and the SHA-256 of each file that was read.
+    ///
+    /// # Errors
+    /// A file cannot be read; interruption by the user.
+    pub fn sums(&self, work: &Work) -> Result<Vec<(PathBuf, u64, String)>, Complaint> {
+        let model = match &self.source {
+            Source::Foreign(foreign) => return foreign.sums(work),
+            Source::Model(model, _) => model,
+        };
+        let mut sums = Vec::new();
+        if let Some(index) = model.index() {
+            let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
+            sums.push((index.to_path_buf(), len, sum));
+        }
+        for part in model.parts() {
+            let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
+            sums.push((part.path().to_path_buf(), part.index().summary().file_len(), sum));
+        }
+        Ok(sums)
+    }
+}
+
+impl Source {
+    fn tensors(&self) -> &[Tensor] {
+        match self {
+            Self::Model(_, tensors) => tensors,
+            Self::Foreign(foreign) => foreign.source().tensors(),
+        }
+    }
+
+    fn is_raw(&self, index: usize) -> bool {
+        match self {
+            Self::Model(..) => false,
+            Self::Foreign(foreign) => foreign.source().is_raw(index),
         }
     }
 }
 
+fn is_array(file: &Found) -> bool {
+    file.format == Some(Readable::Array)
+}
+
+/// What precedes the names of an input.
+fn prefix(path: &Path, opening: Opening<'_>) -> String {
+    if opening.by_file { format!("{}.", stem_of(path)) } else { String::new() }
+}
+
+/// The name of an input without its suffix.
+pub fn stem_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".index.json").unwrap_or(&name);
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() }
+}
+
+/// # Errors
+/// A file does not have exactly the tensors that the index says are in it.
+fn check_index(path: &Path, index: &ShardIndex, files: &[InputFile]) -> Result<(), Complaint> {
+    let bad = |sentence: String| Err(Complaint::bad(path, "shards", sentence));
+    for (shard, file) in index.shards().zip(files) {
+        let listed = index.tensors().filter(|(_, of)| *of == shard);
+        let listed: HashSet<&str> = listed.map(|(name, _)| name).collect();
+        let names: HashSet<&str> = file.listed_names().collect();
+        let shard = quoted(shard);
+        if let Some(missing) = listed.iter().filter(|name| !names.contains(*name)).min() {
+            return bad(format!("tensor {} is not in {shard}", quoted(missing)));
+        }
+        if let Some(more) = names.iter().filter(|name| !listed.contains(*name)).min() {
+            return bad(format!("{shard} has tensor {}, which the index does not list there", quoted(more)));
+        }
+    }
+    Ok(())
+}
+
 /// The bytes of an array, chunk by chunk.
 pub struct Chunks<'i> {
-    input: &'i Input,
+    file: &'i InputFile,
     source: Box<dyn Read + 'i>,
 }
 
@@ -175,7 +465,7 @@ impl Chunks<'_> {
     /// The bytes cannot be read or are invalid; interruption by the user.
     pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Complaint> {
         bytes.resize(CHUNK, 0);
-        let len = read_full(&mut *self.source, bytes).map_err(|error| self.input.complaint(error))?;
+        let len = read_full(&mut *self.source, bytes).map_err(|error| self.file.complaint(error))?;
         bytes.truncate(len);
         work.advance(len as u64)?;
         Ok(len > 0)

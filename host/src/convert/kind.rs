@@ -11,14 +11,10 @@ pub enum Kind {
     Array,
     /// `.npz`
     Archive,
+    Gguf,
 }
 
 impl Kind {
-    /// The format of an input: a model, unless it is a numpy file.
-    pub fn of_input(path: &Path) -> Self {
-        Self::of(path).unwrap_or(Self::Model)
-    }
-
     /// # Errors
     /// The suffix is unknown.
     pub fn of_output(path: &Path) -> Result<Self, Complaint> {
@@ -27,22 +23,31 @@ impl Kind {
                 "an output file is needed, whose suffix sets the format; standard output is not supported",
             ));
         }
-        Self::of(path).ok_or_else(|| {
-            let sentence = "unknown suffix: .safetensors, .npy or .npz needed";
+        Self::of_name(path).ok_or_else(|| {
+            let sentence = "unknown suffix: .safetensors, .npy, .npz or .gguf needed";
             Complaint::about(path, sentence)
         })
+    }
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "safetensors",
+            Self::Array | Self::Archive => "numpy",
+            Self::Gguf => "GGUF",
+        }
     }
 
     /// Rejects output names whose suffix belongs to another format.
     ///
     /// # Errors
-    /// The name ends with .npy, .npz or .json, which indexes have.
+    /// The name ends with .npy, .npz, .gguf or .json, which indexes have.
     pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
         let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
-        match Self::of(path) {
-            Some(Self::Array | Self::Archive) => Err(Complaint::about(
+        match Self::of_name(path) {
+            Some(Self::Array | Self::Archive | Self::Gguf) => Err(Complaint::about(
                 path,
-                "wrong suffix for a safetensors file; use `safetensors convert` to make .npy and .npz",
+                "wrong suffix for a safetensors file; use `safetensors convert` to make .npy, .npz and .gguf",
             )),
             _ if is_json => {
                 Err(Complaint::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
@@ -63,11 +68,13 @@ impl Kind {
         }
     }
 
-    fn of(path: &Path) -> Option<Self> {
+    /// The format of this suffix, if there is one.
+    fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "safetensors" => Some(Self::Model),
             "npy" => Some(Self::Array),
             "npz" => Some(Self::Archive),
+            "gguf" => Some(Self::Gguf),
             _ => None,
         }
     }

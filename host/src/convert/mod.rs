@@ -1,20 +1,30 @@
-//! Converts models and arrays, with or without a cast.
+//! Converts models and files of other formats, with or without a cast.
 
-mod arrays;
 mod bits;
 mod change;
+mod done;
+mod find;
+mod foreign;
 mod input;
 mod kind;
 mod losses;
+mod manifest;
 mod names;
 mod output;
 mod plan;
 
 pub use bits::{FromBits, read_bits};
 pub use change::Changer;
-pub use input::Input;
+pub use done::Done;
+pub use foreign::Reading;
+pub use input::{Input, Opening, stem_of};
 pub use kind::Kind;
-pub use losses::Losses;
+pub use manifest::{Made, Manifest, Sums};
 pub use names::NameOf;
 pub use output::{Output, write};
-pub use plan::{Change, Options, Plan, Planned, Reason, Scale};
+pub use plan::{Options, Plan, Scale};
+
+/// A shape in JSON.
+pub fn shape(dims: &[u64]) -> String {
+    crate::json::array(dims.iter().map(u64::to_string))
+}

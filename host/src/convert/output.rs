@@ -1,14 +1,18 @@
-//! Outputs of a conversion: a model, an array or an archive.
+//! Outputs of a conversion: a model, an array, an archive or a GGUF.
 
 use super::change::Changer;
+use super::input::{Array, Input};
 use super::kind::Kind;
 use super::plan::{Plan, Planned};
 use crate::complaint::Complaint;
-use crate::pack::Fresh;
+use crate::pack::{Fresh, planned_len};
 use crate::product::Product;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
+use safetensors_convert::Tensor;
+use safetensors_convert::gguf;
 use safetensors_convert::numbers::Report;
-use safetensors_convert::numpy::{Archive, Header};
+use safetensors_convert::numpy::Header;
+use safetensors_convert::zip::Archive;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -17,7 +21,85 @@ pub struct Output<'o> {
     pub path: &'o Path,
     pub force: bool,
     pub is_compressed: bool,
-    pub metadata: Option<Vec<(&'o str, &'o str)>>,
+    pub metadata: Option<Vec<(String, String)>>,
+}
+
+/// The changes in the numbers of each tensor, if there are any.
+pub type Reports = Vec<Option<Box<Report>>>;
+
+/// Called after the last read and before the file is put in place.
+type Check<'c> = &'c mut dyn FnMut() -> Result<(), Complaint>;
+
+impl Output<'_> {
+    /// The length of the file that would be written, if it is known before.
+    ///
+    /// # Errors
+    /// The file is impossible.
+    pub fn len(&self, input: &Input, plan: &Plan) -> Result<Option<u64>, Complaint> {
+        match (Kind::of_output(self.path)?, &plan.tensors[..]) {
+            (Kind::Model, tensors) => {
+                let (specs, pairs) = (specs(input, tensors), self.pairs());
+                planned_len(spec(&specs, pairs.as_deref()), self.path).map(Some)
+            }
+            (Kind::Array, [only]) => {
+                Ok(Some(header(input, only).len() as u64 + only.array(input).byte_len()))
+            }
+            (Kind::Gguf, _) => {
+                let tensors = owned(input, plan);
+                Ok(Some(self.gguf(&tensors)?.file_len()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The number of keys of metadata that the output cannot hold.
+    ///
+    /// # Errors
+    /// The suffix is unknown.
+    pub fn lost(&self) -> Result<usize, Complaint> {
+        let pairs = self.metadata.as_deref().unwrap_or_default();
+        Ok(match Kind::of_output(self.path)? {
+            Kind::Model => 0,
+            Kind::Gguf => left_out_by_gguf(pairs),
+            Kind::Array | Kind::Archive => pairs.len(),
+        })
+    }
+
+    fn pairs(&self) -> Option<Vec<(&str, &str)>> {
+        let pairs = self.metadata.as_ref()?;
+        Some(pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
+    }
+
+    fn gguf<'t>(&'t self, tensors: &'t [Tensor]) -> Result<gguf::Plan<'t>, Complaint> {
+        let pairs = self.metadata.as_deref().unwrap_or_default();
+        gguf::Plan::new(tensors, pairs).map_err(|error| Complaint::about(self.path, error.to_string()))
+    }
+}
+
+fn spec<'s>(tensors: &'s [TensorSpec<'s>], pairs: Option<&'s [(&'s str, &'s str)]>) -> FileSpec<'s> {
+    let spec = FileSpec::new(tensors);
+    pairs.map_or(spec, |pairs| spec.with_metadata(pairs))
+}
+
+fn left_out_by_gguf(pairs: &[(String, String)]) -> usize {
+    // A plan without tensors knows no raw types.
+    let typed = pairs
+        .iter()
+        .filter(|(key, _)| key.starts_with("gguf.") || [gguf::TYPES, gguf::KEYS].contains(&&**key));
+    pairs.len() - typed.count()
+}
+
+/// The tensors of the output, as its writer needs them.
+fn owned(input: &Input, plan: &Plan) -> Vec<Tensor> {
+    let arrays = plan.tensors.iter().map(|planned| planned.array(input));
+    arrays
+        .map(|Array { name, dtype, dims, .. }| Tensor { name: name.into(), dtype, dims: dims.into() })
+        .collect()
+}
+
+fn specs<'p>(input: &'p Input, tensors: &'p [Planned]) -> Vec<TensorSpec<'p>> {
+    let arrays = tensors.iter().map(|planned| planned.array(input));
+    arrays.map(|array| TensorSpec::new(array.name, array.dtype, array.dims)).collect()
 }
 
 /// Produces all tensors of the plan, and puts the file in place if `check` succeeds after the last read.
@@ -29,12 +111,13 @@ pub fn write(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     match Kind::of_output(output.path)? {
         Kind::Model => write_model(output, plan, changer, check),
         Kind::Array => write_array(output, plan, changer, check),
         Kind::Archive => write_archive(output, plan, changer, check),
+        Kind::Gguf => write_gguf(output, plan, changer, check),
     }
 }
 
@@ -42,23 +125,18 @@ fn write_model(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
-    let specs = plan
-        .tensors
-        .iter()
-        .map(|Planned { array, .. }| TensorSpec::new(&array.name, array.dtype, &array.dims));
-    let specs: Vec<_> = specs.collect();
-    let spec = FileSpec::new(&specs);
-    let spec = output.metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     let mut product = Product::create(output.path, output.force)?;
-    let mut file = Fresh::begin(spec, (&mut product, output.path))?;
-    let mut reports = Vec::new();
-    let mut places = file.places();
+    let (specs, pairs) = (specs(changer.input(), &plan.tensors), output.pairs());
+    let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, output.path))?;
+    drop(specs);
+    let mut reports = Vec::with_capacity(plan.tensors.len());
+    let mut places = file.take_places();
     places.sort_unstable_by_key(|(index, _)| *index);
     // In plan order, so that the scales of a tensor follow it.
     for (planned, (_, place)) in plan.tensors.iter().zip(places) {
-        reports.push(file.tensor(&place, |take| changer.make(planned, take))?);
+        reports.push(file.tensor(&place, |take| changer.make(planned, take))?.map(Box::new));
     }
     check()?;
     product.finish()?;
@@ -69,13 +147,13 @@ fn write_array(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     let mut product = Product::create(output.path, output.force)?;
     let mut reports = Vec::new();
     for planned in &plan.tensors {
-        product.put(&header(planned))?;
-        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?);
+        product.put(&header(changer.input(), planned))?;
+        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?.map(Box::new));
     }
     check()?;
     product.finish()?;
@@ -98,8 +176,8 @@ fn write_archive(
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
-    check: &dyn Fn() -> Result<(), Complaint>,
-) -> Result<Vec<Option<Report>>, Complaint> {
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
     let said = |trouble| match trouble {
         Trouble::Said(complaint) => complaint,
         Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
@@ -107,12 +185,11 @@ fn write_archive(
     let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
     let mut reports = Vec::new();
     for planned in &plan.tensors {
-        let name = format!("{}.npy", planned.array.name);
+        let name = format!("{}.npy", planned.array(changer.input()).name);
         let fill = |out: &mut dyn Write| {
-            out.write_all(&header(planned))?;
-            reports.push(
-                changer.make(planned, &mut |bytes| put(out, bytes, output.path)).map_err(Trouble::Said)?,
-            );
+            out.write_all(&header(changer.input(), planned))?;
+            let made = changer.make(planned, &mut |bytes| put(out, bytes, output.path));
+            reports.push(made.map_err(Trouble::Said)?.map(Box::new));
             Ok(())
         };
         archive.add(&name, fill).map_err(said)?;
@@ -122,11 +199,41 @@ fn write_archive(
     Ok(reports)
 }
 
+fn write_gguf(
+    output: &Output<'_>,
+    plan: &Plan,
+    changer: &mut Changer<'_>,
+    check: Check<'_>,
+) -> Result<Reports, Complaint> {
+    let said = |trouble| match trouble {
+        Trouble::Said(complaint) => complaint,
+        Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
+    };
+    let tensors = owned(changer.input(), plan);
+    let layout = output.gguf(&tensors)?;
+    let mut product = Product::create(output.path, output.force)?;
+    product.expect(layout.file_len());
+    let mut writer = layout.begin(product).map_err(|error| said(error.into()))?;
+    let mut reports = Vec::with_capacity(plan.tensors.len());
+    for planned in &plan.tensors {
+        let fill = |out: &mut dyn Write| {
+            let made = changer.make(planned, &mut |bytes| put(out, bytes, output.path));
+            reports.push(made.map_err(Trouble::Said)?.map(Box::new));
+            Ok(())
+        };
+        writer.write_with(fill).map_err(said)?;
+    }
+    check()?;
+    writer.finish().map_err(|error| said(error.into()))?.finish()?;
+    Ok(reports)
+}
+
 fn put(out: &mut dyn Write, bytes: &[u8], path: &Path) -> Result<(), Complaint> {
     out.write_all(bytes).map_err(|error| Complaint::cannot_write(path, &error))
 }
 
 /// The plan has only dtypes that numpy has.
-fn header(planned: &Planned) -> Vec<u8> {
-    Header::spelled(planned.array.dtype, &planned.array.dims).unwrap_or_default()
+fn header(input: &Input, planned: &Planned) -> Vec<u8> {
+    let array = planned.array(input);
+    Header::spelled(array.dtype, array.dims).unwrap_or_default()
 }

@@ -3,12 +3,13 @@
 use super::input::{Array, Input};
 use super::kind::Kind;
 use crate::complaint::Complaint;
+use crate::pack::Renames;
 use crate::selection::Choice;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
-use safetensors_convert::numpy::{Header, is_unsafe};
-use std::collections::HashSet;
+use safetensors_convert::numpy::Header;
+use safetensors_convert::zip::is_unsafe;
 use std::path::Path;
 
 /// The requested conversion.
@@ -21,6 +22,7 @@ pub struct Options<'w> {
     pub scale: Option<Scale>,
     pub unscale: bool,
     pub bits: bool,
+    pub renames: &'w Renames,
 }
 
 /// The elements that share a scale.
@@ -34,11 +36,20 @@ pub enum Scale {
 
 /// One tensor of the output.
 pub struct Planned {
-    /// The output tensor; with `--bits`, the integer that holds the bits.
-    pub array: Array,
     /// Its index in the input.
-    pub source: usize,
+    pub source: u32,
+    /// With `--bits`, the integer that holds the bits.
+    pub dtype: Dtype,
     pub change: Change,
+    /// What differs from the input, which is rare.
+    own: Option<Box<Own>>,
+}
+
+/// What an output tensor has of its own. None: as in the input.
+#[derive(Default)]
+struct Own {
+    name: Option<String>,
+    dims: Option<Vec<u64>>,
 }
 
 /// The conversion of a tensor.
@@ -47,15 +58,14 @@ pub enum Change {
     Keep,
     /// Rounds each number to this dtype.
     Cast(Dtype),
-    /// Divides each number by the scale of its row.
-    Quantize(Rows),
-    /// Computes the scales of these rows.
-    Scales(Rows),
-    /// Multiplies each number by the scale of its row of this length, and casts it.
+    /// Divides each number by its scale.
+    Quantize(Scale),
+    /// Computes the scales.
+    Scales(Scale),
+    /// Multiplies each number by its scale, which is in the tensor at this index, and casts it.
     Unscale {
         to: Dtype,
-        row: u64,
-        scales: usize,
+        scales: u32,
     },
 }
 
@@ -65,6 +75,49 @@ pub struct Rows {
     /// The elements of one; 1 if there are none.
     pub len: u64,
     pub count: u64,
+}
+
+impl Rows {
+    /// The rows of a tensor that share a scale each.
+    pub fn of(array: &Array<'_>, scale: Scale) -> Self {
+        match scale {
+            Scale::PerTensor => Self { len: array.elements().max(1), count: 1 },
+            Scale::PerRow => Self { len: row_len(array), count: array.dims.first().copied().unwrap_or(1) },
+        }
+    }
+}
+
+impl Planned {
+    fn new(source: usize, dtype: Dtype, change: Change) -> Self {
+        // No input has more tensors than that.
+        Self { source: u32::try_from(source).unwrap_or(u32::MAX), dtype, change, own: None }
+    }
+
+    /// The index of the tensor that it is made of.
+    pub fn source(&self) -> usize {
+        self.source as usize
+    }
+
+    /// The output tensor.
+    pub fn array<'p>(&'p self, input: &'p Input) -> Array<'p> {
+        let array = input.array(self.source());
+        let name = self.own.as_ref().and_then(|own| own.name.as_deref()).unwrap_or(array.name);
+        let dims = self.own.as_ref().and_then(|own| own.dims.as_deref()).unwrap_or(array.dims);
+        Array { name, dtype: self.dtype, dims, is_raw: false }
+    }
+
+    fn name<'p>(&'p self, input: &'p Input) -> &'p str {
+        self.array(input).name
+    }
+
+    /// Gives it the new name of the tensor that it is made of; scales have that of their tensor.
+    fn rename(&mut self, input: &Input, renames: &Renames) -> Result<(), String> {
+        let new = renames.checked(input.array(self.source()).name)?;
+        let Some(new) = new else { return Ok(()) };
+        let name = if let Change::Scales(_) = self.change { format!("{new}.scale") } else { new };
+        self.own.get_or_insert_default().name = Some(name);
+        Ok(())
+    }
 }
 
 pub struct Plan {
@@ -121,22 +174,22 @@ impl Plan {
     /// # Errors
     /// The conversion is impossible for this input or this output.
     pub fn new(input: &Input, options: &Options<'_>, output: &Path) -> Result<Self, Complaint> {
-        let about = |sentence: String| Complaint::about(input.path(), sentence);
+        let about = |sentence: String| input.about(sentence);
         options.check(input).map_err(about)?;
         let mut plan = Self { tensors: Vec::new(), left: Vec::new() };
         let mut casts = false;
-        for (source, array) in input.arrays.iter().enumerate() {
-            let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
-            let decide = options.decide(input, array).map_err(of_tensor)?;
+        for (source, array) in input.arrays().enumerate() {
+            let of_tensor = |error: String| input.about_tensor(source, &error);
+            let decide = options.decide(input, &array).map_err(of_tensor)?;
             casts |= matches!(decide, Decision::Cast(_));
             match decide {
-                Decision::Keep => plan.tensors.push(kept(source, array)),
+                Decision::Keep => plan.tensors.push(kept(source, &array)),
                 Decision::Left(reason) => {
                     plan.left.push(reason);
-                    plan.tensors.push(kept(source, array));
+                    plan.tensors.push(kept(source, &array));
                 }
                 Decision::Cast(to) => {
-                    plan.tensors.extend(options.cast(input, source, array, to).map_err(of_tensor)?);
+                    plan.tensors.extend(options.cast(input, source, &array, to).map_err(of_tensor)?);
                 }
                 Decision::Scales => {}
             }
@@ -145,47 +198,66 @@ impl Plan {
         if let Some(reason) = Reason::ALL.into_iter().find(|reason| !casts && plan.left.contains(reason)) {
             return Err(about(reason.nothing().into()));
         }
-        if options.to.is_some() && !casts && plan.left.is_empty() && !input.arrays.is_empty() {
+        if options.to.is_some() && !casts && plan.left.is_empty() && input.len() > 0 {
             return Err(about("nothing to cast: no tensor is selected".into()));
         }
         if options.bits {
-            plan.tensors.iter_mut().for_each(|tensor| tensor.array.dtype = bits_of(tensor.array.dtype));
+            plan.tensors.iter_mut().for_each(|tensor| tensor.dtype = bits_of(tensor.dtype));
         }
-        plan.validate_names().map_err(about)?;
-        plan.check_output(Kind::of_output(output)?).map_err(about)?;
+        if !options.renames.is_empty() {
+            plan.tensors
+                .iter_mut()
+                .try_for_each(|tensor| tensor.rename(input, options.renames))
+                .map_err(about)?;
+        }
+        plan.validate_names(input)?;
+        plan.check_output(input, Kind::of_output(output)?)?;
         Ok(plan)
     }
 
-    fn validate_names(&self) -> Result<(), String> {
-        let mut seen = HashSet::new();
-        match self.tensors.iter().find(|tensor| !seen.insert(&tensor.array.name)) {
-            Some(twice) => Err(format!("duplicate tensor name {} in the output", quoted(&twice.array.name))),
-            None => Ok(()),
+    fn validate_names(&self, input: &Input) -> Result<(), Complaint> {
+        let mut sorted: Vec<&Planned> = self.tensors.iter().collect();
+        sorted.sort_unstable_by(|one, other| {
+            (one.name(input), one.source).cmp(&(other.name(input), other.source))
+        });
+        let twice = sorted.windows(2).find(|pair| pair[0].name(input) == pair[1].name(input));
+        let Some([one, other]) = twice else { return Ok(()) };
+        let (one_of, other_of) = (one.source(), other.source());
+        let name = quoted(one.name(input));
+        if input.number_of_file(one_of) == input.number_of_file(other_of) {
+            return Err(input.about(format!("duplicate tensor name {name} in the output")));
         }
+        let (first, second) = (input.origin(one_of), input.origin(other_of));
+        let sentence = format!(
+            "duplicate tensor name {name}: {first}, and {second}; use --file-prefix, or rename one of them"
+        );
+        Err(Complaint::about(input.file_of(other_of).path(), sentence))
     }
 
-    fn check_output(&self, kind: Kind) -> Result<(), String> {
+    fn check_output(&self, input: &Input, kind: Kind) -> Result<(), Complaint> {
         match (kind, self.tensors.len()) {
-            (Kind::Model, _) => return Ok(()),
+            // Its writer checks dtypes and names.
+            (Kind::Model | Kind::Gguf, _) => return Ok(()),
             (Kind::Array, count) if count != 1 => {
-                return Err(format!(
+                return Err(input.about(format!(
                     "a .npy holds one array, {count} given; write a .npz, or one of them with `cat TENSOR -o`"
-                ));
+                )));
             }
             _ => {}
         }
-        self.tensors.iter().try_for_each(|Planned { array, .. }| {
-            let name = quoted(&array.name);
-            if Header::spelled(array.dtype, &array.dims).is_none() {
+        self.tensors.iter().try_for_each(|planned| {
+            let array = planned.array(input);
+            let name = quoted(array.name);
+            if Header::spelled(array.dtype, array.dims).is_none() {
                 let bits =
                     if bits_of(array.dtype) == array.dtype { "" } else { ", or write its bits with --bits" };
-                return Err(format!(
+                return Err(input.about(format!(
                     "tensor {name}: numpy has no {}; cast it with --to F32{bits}",
                     array.dtype
-                ));
+                )));
             }
-            match kind == Kind::Archive && is_unsafe(&array.name) {
-                true => Err(format!("tensor {name}: this name is unsafe in an archive")),
+            match kind == Kind::Archive && is_unsafe(array.name) {
+                true => Err(input.about(format!("tensor {name}: this name is unsafe in an archive"))),
                 false => Ok(()),
             }
         })
@@ -209,7 +281,8 @@ impl Options<'_> {
         if to.is_none() && self.all {
             return Err("--all needs --to".into());
         }
-        self.choice().check(|| input.arrays.iter().map(|array| array.name.as_str()))
+        self.renames.check(|| input.names())?;
+        self.choice().check(|| input.names())
     }
 
     fn choice(&self) -> Choice<'_> {
@@ -223,18 +296,18 @@ impl Options<'_> {
 
     /// Whether this is the scale of a tensor that is multiplied by it.
     fn is_used_scale(&self, input: &Input, name: &str) -> bool {
-        self.unscale && owner(input, name).is_some_and(|owner| self.chooses(&owner.name))
+        self.unscale && owner(input, name).is_some_and(|owner| self.chooses(owner.name))
     }
 
     /// Whether a tensor is cast.
     ///
     /// # Errors
     /// It is complex and selected by `--only`.
-    fn decide(&self, input: &Input, array: &Array) -> Result<Decision, String> {
-        if self.is_used_scale(input, &array.name) {
+    fn decide(&self, input: &Input, array: &Array<'_>) -> Result<Decision, String> {
+        if self.is_used_scale(input, array.name) {
             return Ok(Decision::Scales);
         }
-        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Decision::Keep) };
+        let Some(to) = self.to.filter(|_| self.chooses(array.name)) else { return Ok(Decision::Keep) };
         let is_named = !self.only.is_empty();
         match array.dtype {
             Dtype::I8 if self.unscale => Ok(Decision::Cast(to)),
@@ -242,7 +315,7 @@ impl Options<'_> {
             Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
             Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
             _ if !is_named
-                && owner(input, &array.name).is_some_and(|owner| row_of(owner, array).is_some()) =>
+                && owner(input, array.name).is_some_and(|owner| row_of(&owner, array).is_some()) =>
             {
                 Ok(Decision::Left(Reason::Scale))
             }
@@ -254,32 +327,38 @@ impl Options<'_> {
         }
     }
 
-    fn cast(&self, input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Vec<Planned>, String> {
+    fn cast(
+        &self,
+        input: &Input,
+        source: usize,
+        array: &Array<'_>,
+        to: Dtype,
+    ) -> Result<Vec<Planned>, String> {
         match self.scale {
             _ if self.unscale => Ok(vec![unscaled(input, source, array, to)?]),
             Some(scale) => Ok(quantized(source, array, scale)),
             None => {
                 let change = if to == array.dtype { Change::Keep } else { Change::Cast(to) };
-                Ok(vec![Planned { array: Array { dtype: to, ..array.clone() }, source, change }])
+                Ok(vec![Planned::new(source, to, change)])
             }
         }
     }
 }
 
-fn kept(source: usize, array: &Array) -> Planned {
-    Planned { array: array.clone(), source, change: Change::Keep }
+fn kept(source: usize, array: &Array<'_>) -> Planned {
+    Planned::new(source, array.dtype, Change::Keep)
 }
 
 /// Plans the multiplication by the scales.
-fn unscaled(input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Planned, String> {
+fn unscaled(input: &Input, source: usize, array: &Array<'_>, to: Dtype) -> Result<Planned, String> {
     let name = format!("{}.scale", array.name);
     let scales = input.find(&name).ok_or_else(|| format!("its scales {} are missing", quoted(&name)))?;
-    let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
-    let row = row.ok_or_else(|| {
-        format!("its scales {} must be one F32, or one per row (or F16, BF16 or F64)", quoted(&name))
-    })?;
-    let array = Array { dtype: to, ..array.clone() };
-    Ok(Planned { array, source, change: Change::Unscale { to, row, scales } })
+    if row_of(array, &input.array(scales)).is_none() {
+        let name = quoted(&name);
+        return Err(format!("its scales {name} must be one F32, or one per row (or F16, BF16 or F64)"));
+    }
+    let scales = u32::try_from(scales).unwrap_or(u32::MAX);
+    Ok(Planned::new(source, to, Change::Unscale { to, scales }))
 }
 
 /// What `--to` does with a tensor.
@@ -294,31 +373,31 @@ enum Decision {
 }
 
 /// The I8 tensor that is divided by the scales of this name, if there is one.
-fn owner<'i>(input: &'i Input, scales: &str) -> Option<&'i Array> {
-    let owner = input.arrays.get(input.find(scales.strip_suffix(".scale")?)?);
-    owner.filter(|owner| owner.dtype == Dtype::I8)
+fn owner<'i>(input: &'i Input, scales: &str) -> Option<Array<'i>> {
+    let owner = input.array(input.find(scales.strip_suffix(".scale")?)?);
+    Some(owner).filter(|owner| owner.dtype == Dtype::I8)
 }
 
 /// The number of elements per scale. The scales are of a dtype that other casts may have made of F32.
-fn row_of(array: &Array, scales: &Array) -> Option<u64> {
+pub fn row_of(array: &Array<'_>, scales: &Array<'_>) -> Option<u64> {
     if !matches!(scales.dtype, Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
         return None;
     }
-    match scales.dims[..] {
+    match scales.dims {
         [] | [1] => Some(array.elements().max(1)),
-        [rows] if array.dims.first() == Some(&rows) => Some(row_len(array)),
+        [rows] if array.dims.first() == Some(rows) => Some(row_len(array)),
         _ => None,
     }
 }
 
 /// The number of elements per index of the first axis; 1 without axes.
-fn row_len(array: &Array) -> u64 {
+fn row_len(array: &Array<'_>) -> u64 {
     let rows = array.dims.first().copied().unwrap_or(1).max(1);
     (array.elements() / rows).max(1)
 }
 
 /// Whether several numbers share each scale of a row; otherwise the scales take more than they save.
-fn has_rows(array: &Array) -> bool {
+fn has_rows(array: &Array<'_>) -> bool {
     match array.dims.split_first() {
         Some((_, axes @ [_, ..])) => {
             axes.iter().fold(1, |product: u64, &axis| product.saturating_mul(axis)) > 1
@@ -327,16 +406,15 @@ fn has_rows(array: &Array) -> bool {
     }
 }
 
-fn quantized(source: usize, array: &Array, scale: Scale) -> Vec<Planned> {
-    let (len, dims) = match scale {
-        Scale::PerTensor => (array.elements().max(1), Vec::new()),
-        Scale::PerRow => (row_len(array), array.dims.iter().take(1).copied().collect()),
+fn quantized(source: usize, array: &Array<'_>, scale: Scale) -> Vec<Planned> {
+    let dims = match scale {
+        Scale::PerTensor => Vec::new(),
+        Scale::PerRow => array.dims.iter().take(1).copied().collect(),
     };
-    let rows = Rows { len, count: dims.iter().product() };
-    let values = Array { dtype: Dtype::I8, ..array.clone() };
-    let scales = Array { name: format!("{}.scale", array.name), dtype: Dtype::F32, dims, is_raw: false };
+    let own = Own { name: Some(format!("{}.scale", array.name)), dims: Some(dims) };
+    let scales = Planned::new(source, Dtype::F32, Change::Scales(scale));
     vec![
-        Planned { array: values, source, change: Change::Quantize(rows) },
-        Planned { array: scales, source, change: Change::Scales(rows) },
+        Planned::new(source, Dtype::I8, Change::Quantize(scale)),
+        Planned { own: Some(Box::new(own)), ..scales },
     ]
 }

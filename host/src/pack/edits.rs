@@ -1,7 +1,7 @@
 //! Selecting and renaming tensors, and editing metadata.
 
 use super::contents::Contents;
-use super::pattern::{check_stars, fits, renamed};
+use super::renames::{Renames, pair};
 use crate::complaint::Complaint;
 use crate::selection::Choice;
 use crate::text::{did_you_mean, quoted};
@@ -18,14 +18,8 @@ pub struct Edits {
     #[arg(long, value_name = "GLOB")]
     pub except: Vec<String>,
 
-    /// Rename the tensor OLD to NEW (repeatable); OLD may be a glob, and each * of NEW is what its
-    /// wildcard stands for: `h.*.w=layer.*.w`
-    #[arg(long, value_name = "OLD=NEW", value_parser = pair)]
-    pub rename: Vec<(String, String)>,
-
-    /// Replace the name prefix OLD by NEW; OLD may be empty (repeatable)
-    #[arg(long, value_name = "OLD=NEW", value_parser = pair)]
-    pub rename_prefix: Vec<(String, String)>,
+    #[command(flatten)]
+    pub renames: Renames,
 
     /// Set a metadata key (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
@@ -38,12 +32,6 @@ pub struct Edits {
     /// Remove all metadata except keys given with --set
     #[arg(long)]
     pub clear_metadata: bool,
-}
-
-/// Splits `KEY=VALUE` at the first equals sign.
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("no equals sign; write it like KEY=VALUE")?;
-    Ok((key.to_owned(), value.to_owned()))
 }
 
 impl Edits {
@@ -67,47 +55,13 @@ impl Edits {
     }
 
     fn rename(&self, contents: &mut Contents<'_>) -> Result<(), String> {
-        for (old, new) in &self.rename {
-            let is_exact = contents.names().any(|name| name == old);
-            if !is_exact && !contents.names().any(|name| fits(old, name)) {
-                let hint = did_you_mean(old, contents.names());
-                return Err(format!("no tensor {} to rename{hint}", quoted(old)));
-            }
-            if !is_exact {
-                check_stars(old, new)?;
-            }
-        }
-        let mut prefixes = self.rename_prefix.iter().map(|(old, _)| old);
-        if let Some(old) = prefixes.find(|old| !contents.names().any(|name| name.starts_with(*old))) {
-            let hint = did_you_mean(old, contents.names());
-            return Err(format!("no tensor name begins with {}{hint}", quoted(old)));
-        }
+        self.renames.check(|| contents.names())?;
         for entry in &mut contents.entries {
-            let new = self.new_name(&entry.name);
-            if new != entry.name && new.starts_with("__padding__.") {
-                return Err(format!(
-                    "{} is not allowed as a new tensor name: it is reserved for padding",
-                    quoted(&new)
-                ));
+            if let Some(new) = self.renames.checked(&entry.name)? {
+                entry.name = new;
             }
-            entry.name = new;
         }
         Ok(())
-    }
-
-    /// Whether any edit changes names.
-    pub fn renames(&self) -> bool {
-        !(self.rename.is_empty() && self.rename_prefix.is_empty())
-    }
-
-    /// Applies all renames at once: a rename never sees the result of another.
-    pub fn new_name(&self, name: &str) -> String {
-        let whole = self.rename.iter().find(|(old, _)| old == name).map(|(_, new)| new.clone());
-        let like = || self.rename.iter().find_map(|(old, new)| renamed(old, new, name));
-        let mut prefixes = self.rename_prefix.iter();
-        let mut begun =
-            || prefixes.find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old.as_str())?)));
-        whole.or_else(like).or_else(&mut begun).unwrap_or_else(|| name.to_owned())
     }
 
     fn edit_metadata(&self, contents: &mut Contents<'_>) -> Result<(), String> {

@@ -7,6 +7,22 @@ use embedded_safetensors::write::{FileSpec, PlannedContent, TensorSpec};
 use std::ops::Range;
 use std::path::Path;
 
+/// The length of a model of this specification.
+///
+/// # Errors
+/// The specification is invalid.
+pub fn planned_len(spec: FileSpec<'_>, path: &Path) -> Result<u64, Complaint> {
+    let mut memory = memory_for(&spec);
+    let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
+    let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
+    Ok(plan.file_len())
+}
+
+/// The memory for sorting tensors and keys.
+fn memory_for(spec: &FileSpec<'_>) -> Vec<u32> {
+    vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)]
+}
+
 /// A new model whose header is written. Its tensors follow, in any order if the output is a file.
 pub struct Fresh<'p> {
     product: &'p mut Product,
@@ -28,7 +44,7 @@ impl<'p> Fresh<'p> {
         spec: FileSpec<'_>,
         (product, path): (&'p mut Product, &'p Path),
     ) -> Result<Self, Complaint> {
-        let mut memory = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
+        let mut memory = memory_for(&spec);
         let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
         let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
         put_header(&plan, product)?;
@@ -45,9 +61,10 @@ impl<'p> Fresh<'p> {
         self.file_len
     }
 
-    /// In file order: the index of the tensor in the specification, and the range of its data.
-    pub fn places(&self) -> Vec<(usize, Range<u64>)> {
-        self.places.clone()
+    /// Takes the places of all tensors, in file order: the index of the tensor in the specification, and the
+    /// range of its data.
+    pub fn take_places(&mut self) -> Vec<(usize, Range<u64>)> {
+        std::mem::take(&mut self.places)
     }
 
     /// Writes the bytes that `fill` produces for the tensor at this range.

@@ -2,7 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
-use crate::model::Tensor;
+use crate::model::{Part, Tensor};
 use crate::number::digits;
 use crate::remote::{self, Place};
 use crate::source::pieces;
@@ -37,6 +37,19 @@ pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
 /// The length and the sum of a text.
 pub fn sum_of_text(text: &[u8]) -> (u64, String) {
     (text.len() as u64, digits(&Sha256::digest(text)))
+}
+
+/// The sum of an open file of this length.
+pub fn hex_of_file(file: &File, len: u64, work: &Work) -> Result<String, Trouble> {
+    work.expect(len);
+    sum_of(file, 0..len, work)
+}
+
+/// The sum of a file of a model.
+pub fn hex_of_part(part: &Part, work: &Work) -> Result<String, Trouble> {
+    let len = part.index().summary().file_len();
+    work.expect(len);
+    sum_of(part.reader().until(len), 0..len, work)
 }
 
 /// Opens a regular file and returns its length. Other kinds of files could be endless or block.

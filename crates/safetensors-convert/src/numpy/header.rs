@@ -1,9 +1,9 @@
 //! The header of an array.
 
 use super::dict;
-use super::part::read_full;
-use super::unsound;
+use crate::error::unsound;
 use crate::text::quoted;
+use crate::zip::read_full;
 use embedded_safetensors::Dtype;
 use std::io::{self, Read};
 

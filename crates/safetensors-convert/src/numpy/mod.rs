@@ -6,27 +6,13 @@
 //! axis fastest.
 
 mod ahead;
+mod arrays;
 mod dict;
-mod directory;
-mod entry;
 mod header;
-mod pack;
-mod part;
 mod swapped;
 mod transpose;
 
-pub use directory::{Entry, entries, is_unsafe};
-pub use entry::open_entry;
+pub use arrays::Arrays;
 pub use header::{Header, Order};
-pub use pack::Archive;
-pub use part::{Part, read_full};
 pub use swapped::Swapped;
 pub use transpose::transposed;
-
-use std::io;
-
-/// Returns an error about the contents of a file, with this sentence; all other errors come from the
-/// system.
-pub fn unsound(sentence: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, sentence.into())
-}

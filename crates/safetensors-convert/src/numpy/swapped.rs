@@ -1,6 +1,6 @@
 //! Converts big-endian numbers to little-endian.
 
-use super::part::read_full;
+use crate::zip::read_full;
 use std::io::{self, Read};
 
 /// A reader that reverses the bytes of each number.

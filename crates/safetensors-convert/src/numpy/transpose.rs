@@ -2,7 +2,7 @@
 //! where the last axis does.
 
 use super::ahead::{MadeAhead, Make};
-use super::unsound;
+use crate::error::unsound;
 use crate::parallel::share;
 use embedded_safetensors::ReadAt;
 use std::fs::File;

@@ -20,7 +20,7 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
-use scripts::{READERS, STRUCTURES, TRAINING};
+use scripts::{CONVERSIONS, READERS, STRUCTURES, TRAINING};
 
 pub use scripts::{TESTS, write_tables, write_vectors};
 pub use suites::{command, release_command};
@@ -69,7 +69,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 45] = [
+pub const STAGES: [Stage; 46] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -205,6 +205,8 @@ pub const STAGES: [Stage; 45] = [
     .needs(&[Need::Frameworks]),
     deep("tables", "the committed tables match numpy and ml_dtypes", scripts::tables)
         .needs(&[Need::Python(TESTS)]),
+    deep("gguf", "conversions of GGUF match gguf-py, bit for bit", scripts::gguf)
+        .needs(&[Need::Python(CONVERSIONS)]),
     deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)
         .needs(&[Need::Python(TESTS)]),
     deep(

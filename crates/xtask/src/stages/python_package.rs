@@ -4,6 +4,7 @@ use super::scripts::Packages;
 use crate::process::Run;
 use crate::python::{Base, TORCH, environment, environment_of, shared_environment};
 use crate::report::{Outcome, Tally};
+use crate::toolchain::own_cargo;
 use crate::workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,17 @@ pub fn frameworks() -> Outcome {
         let tests = tests.env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3");
         tally.check(&format!("the tests of {name}"), tests.check());
     }
+    tally.check("TensorFlow's checkpoints are read as it reads them", checkpoints());
     Ok(tally)
+}
+
+/// Checks that the library for conversions reads the checkpoints that TensorFlow writes.
+fn checkpoints() -> Result<(), String> {
+    let example = ["build", "--quiet", "--package", "safetensors-convert", "--example", "tensorflow"];
+    own_cargo().args(example).capture()?;
+    let program = workspace::target_dir().join("debug/examples/tensorflow");
+    let script = ["-B", "tests/tensorflow/checkpoints.py", "--"];
+    Run::new(framework("tensorflow")?).args(script).args([program]).limit(600).check()
 }
 
 /// Runs the tests of torch, and the reference's own tests but the listed exceptions.

@@ -21,6 +21,8 @@ pub const TESTS: Packages = ["python-tests", "tests"];
 pub const READERS: Packages = ["python-readers", "tests/vectors"];
 /// ... for structures, ...
 pub const STRUCTURES: Packages = ["python-structures", "tests/structures"];
+/// ... for conversions, ...
+pub const CONVERSIONS: Packages = ["python-conversions", "crates/safetensors-convert/tests/python"];
 /// ... and for training the networks.
 pub const TRAINING: Packages = ["python-training", "firmware/app/training"];
 
@@ -139,6 +141,18 @@ pub fn readers() -> Outcome {
 
 /// Writes the page with the results of readers on the vectors.
 const RESULTS: &str = "tests/vectors/results.py";
+
+/// Checks that GGUF is read and written as by gguf-py.
+pub fn gguf() -> Outcome {
+    let build = ["build", "--quiet", "--release", "--package", "safetensors-convert", "--example", "gguf"];
+    own_cargo().args(build).check()?;
+    let program = workspace::target_dir().join("release/examples/gguf");
+    let run = script(CONVERSIONS, "crates/safetensors-convert/tests/python/gguf_oracle.py")?;
+    Ok(Tally::of(
+        "GGUF is read and written as by gguf-py",
+        run.args(["--"]).args([program]).limit(600).check(),
+    ))
+}
 
 /// Checks that the command agrees with the Python packages whose files it reads and writes, with every
 /// script of a directory. The script about speed runs alone.

@@ -4,8 +4,9 @@
 //! entries that share bytes (by which a small archive unpacks to a huge one), and more entries than fit the
 //! archive's length.
 
+use super::entry::Contents;
 use super::part::{Part, read_full};
-use super::unsound;
+use crate::error::unsound;
 use crate::text::quoted;
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
@@ -45,13 +46,29 @@ pub struct Entry {
     header_at: u64,
 }
 
+impl Entry {
+    /// Returns where its bytes are, and what they must be.
+    pub fn contents(&self) -> Contents {
+        let Self { is_deflated, crc, packed, unpacked, at, .. } = *self;
+        Contents { is_deflated, crc, packed, unpacked, at }
+    }
+}
+
 /// Reads the list of an archive, and the header of every entry.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] if it is not an archive, or if it contradicts itself.
 pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
+    entries_of(file, "a .npz file")
+}
+
+/// Reads the list of an archive, as [`entries`] does; errors name the format that was expected.
+///
+/// # Errors
+/// Those of [`entries`].
+pub fn entries_of(file: &File, format: &str) -> io::Result<Vec<Entry>> {
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
-    let archive = open(file, &mut buffer)?;
+    let archive = open(file, &mut buffer, format)?;
     let (claimed, len) = check_list(&archive)?;
     let (mut entries, mut list, mut local) =
         (Vec::new(), archive.entries(&mut buffer), vec![0; LONGEST_LOCAL]);
@@ -87,10 +104,10 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'f>>> {
+fn open<'f>(file: &'f File, buffer: &mut [u8], format: &str) -> io::Result<ZipArchive<Source<'f>>> {
     let len = file.metadata()?.len();
     let no_end =
-        "not a .npz file, or a truncated one: a zip archive ends with its directory, which is missing";
+        format!("not {format}, or a truncated one: a zip archive ends with its directory, which is missing");
     let found =
         ZipLocator::new().max_search_space(LONGEST_END).locate_in_reader(Source { file, len }, buffer, len);
     let archive = match found {

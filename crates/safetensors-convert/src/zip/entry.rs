@@ -2,22 +2,42 @@
 
 use super::directory::Entry;
 use super::part::Part;
-use super::unsound;
+use crate::error::unsound;
 use crate::text::quoted;
 use flate2::CrcReader;
 use flate2::bufread::DeflateDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
+/// Where the bytes of an entry are, and what they must be.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents {
+    /// Whether they are deflated; otherwise they are stored.
+    pub is_deflated: bool,
+    /// The CRC-32 of the unpacked bytes.
+    pub crc: u32,
+    /// The size in the archive.
+    pub packed: u64,
+    /// The unpacked size.
+    pub unpacked: u64,
+    /// The offset of the bytes.
+    pub at: u64,
+}
+
 /// Opens an entry. Its last byte is returned only if all bytes match the archive's length and checksum.
 pub fn open_entry<'f>(file: &'f File, entry: &Entry) -> impl Read + use<'f> {
-    let part = Part::new(file, entry.at, entry.packed);
-    let source: Box<dyn Read + 'f> = match entry.is_deflated {
+    open_contents(file, entry.name.clone(), entry.contents())
+}
+
+/// Opens the contents of an entry with this name, as [`open_entry`] does.
+pub fn open_contents<'f>(file: &'f File, name: String, contents: Contents) -> impl Read + use<'f> {
+    let part = Part::new(file, contents.at, contents.packed);
+    let source: Box<dyn Read + 'f> = match contents.is_deflated {
         true => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
         false => Box::new(part),
     };
     let source = CrcReader::new(source);
-    Checked { source, name: entry.name.clone(), left: entry.unpacked, crc: entry.crc }
+    Checked { source, name, left: contents.unpacked, crc: contents.crc }
 }
 
 struct Checked<'f> {

@@ -1,0 +1,147 @@
+//! The structure of a file, read from front to end.
+
+use crate::error::{beyond_limit, unsound};
+use crate::text::quoted;
+use crate::zip::{Part, read_full};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+
+/// What is being read, for messages.
+#[derive(Clone, Debug)]
+pub enum Place {
+    Header,
+    /// The key with this index.
+    Key(u64),
+    /// The value of this key.
+    Value(String),
+    /// The tensor with this index.
+    Index(u64),
+    /// The tensor with this name.
+    Tensor(String),
+}
+
+/// A file and the offset up to which it has been read.
+pub struct Input<'f> {
+    file: &'f File,
+    source: BufReader<Part<'f>>,
+    pub at: u64,
+    pub len: u64,
+    pub is_big: bool,
+    pub place: Place,
+}
+
+impl Place {
+    /// Returns an error about the file.
+    pub fn unsound(&self, reason: impl AsRef<str>) -> io::Error {
+        unsound(self.sentence(reason.as_ref()))
+    }
+
+    /// Returns an error about a limit.
+    pub fn beyond(&self, reason: impl AsRef<str>) -> io::Error {
+        beyond_limit(self.sentence(reason.as_ref()))
+    }
+
+    fn sentence(&self, reason: &str) -> String {
+        match self {
+            Self::Header => format!("GGUF header: {reason}"),
+            Self::Key(index) => format!("GGUF metadata key {index}: {reason}"),
+            Self::Value(key) => format!("GGUF metadata value {}: {reason}", quoted(key)),
+            Self::Index(index) => format!("GGUF tensor {index}: {reason}"),
+            Self::Tensor(name) => format!("GGUF tensor {}: {reason}", quoted(name)),
+        }
+    }
+}
+
+impl<'f> Input<'f> {
+    pub fn new(file: &'f File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let source = buffered(file, 0, len);
+        Ok(Self { file, source, at: 0, len, is_big: false, place: Place::Header })
+    }
+
+    /// Returns the number of bytes that have not been read.
+    pub fn left(&self) -> u64 {
+        self.len - self.at
+    }
+
+    fn truncated(&self, needed: u64) -> io::Error {
+        let (at, left) = (self.at, self.left());
+        self.place.unsound(format!("{needed} bytes needed at byte {at}, but the file has {left} more"))
+    }
+
+    fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let needed = buffer.len() as u64;
+        if needed > self.left() || read_full(&mut self.source, buffer)? < buffer.len() {
+            return Err(self.truncated(needed));
+        }
+        self.at += needed;
+        Ok(())
+    }
+
+    /// Reads bytes as they are.
+    pub fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads the bytes of a number in little-endian order.
+    pub fn number<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = self.bytes()?;
+        if self.is_big {
+            bytes.reverse();
+        }
+        Ok(bytes)
+    }
+
+    pub fn u32(&mut self) -> io::Result<u32> {
+        self.number().map(u32::from_le_bytes)
+    }
+
+    pub fn u64(&mut self) -> io::Result<u64> {
+        self.number().map(u64::from_le_bytes)
+    }
+
+    /// Reads the length of a string, which the file has.
+    pub fn string_len(&mut self) -> io::Result<u64> {
+        match self.u64()? {
+            len if len > self.left() => Err(self.truncated(len)),
+            len => Ok(len),
+        }
+    }
+
+    /// Reads a string of this length, which the caller has limited.
+    pub fn string(&mut self, len: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(len).map_err(|_| self.truncated(len))?];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a key or the name of a tensor.
+    pub fn name(&mut self, what: &str) -> io::Result<String> {
+        let len = self.string_len()?;
+        if len > super::LONGEST_NAME {
+            let most = super::LONGEST_NAME;
+            return Err(self.place.beyond(format!("its {what} has {len} bytes, at most {most} are allowed")));
+        }
+        let bytes = self.string(len)?;
+        String::from_utf8(bytes).map_err(|_| self.place.unsound(format!("its {what} is not UTF-8")))
+    }
+
+    /// Skips bytes that the file has.
+    pub fn skip(&mut self, len: u64) -> io::Result<()> {
+        if len > self.left() {
+            return Err(self.truncated(len));
+        }
+        self.at += len;
+        match usize::try_from(len) {
+            Ok(len) if len <= self.source.buffer().len() => self.source.consume(len),
+            _ => self.source = buffered(self.file, self.at, self.len),
+        }
+        Ok(())
+    }
+}
+
+fn buffered(file: &File, at: u64, len: u64) -> BufReader<Part<'_>> {
+    BufReader::with_capacity(1 << 16, Part::new(file, at, len - at))
+}

@@ -1,0 +1,205 @@
+//! The types of tensors.
+
+use embedded_safetensors::Dtype;
+use std::fmt;
+
+/// Declares [`Kind`]: for each type its number, and the elements and the bytes of a block.
+macro_rules! kinds {
+    ($($name:ident = $number:literal, $elements:literal, $bytes:literal;)+) => {
+        /// A type of tensors, by its name in llama.cpp.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(non_camel_case_types, missing_docs)]
+        pub enum Kind {
+            $($name,)+
+        }
+
+        impl Kind {
+            /// Every type.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// Returns the name, as gguf-py spells it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                }
+            }
+
+            /// Returns the number that files contain.
+            pub const fn number(self) -> u32 {
+                match self {
+                    $(Self::$name => $number,)+
+                }
+            }
+
+            /// Returns the number of elements of a block, which is 1 for types that are not quantised.
+            pub const fn block_elements(self) -> u64 {
+                match self {
+                    $(Self::$name => $elements,)+
+                }
+            }
+
+            /// Returns the number of bytes of a block.
+            pub const fn block_bytes(self) -> u64 {
+                match self {
+                    $(Self::$name => $bytes,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    F32 = 0, 1, 4;
+    F16 = 1, 1, 2;
+    Q4_0 = 2, 32, 18;
+    Q4_1 = 3, 32, 20;
+    Q5_0 = 6, 32, 22;
+    Q5_1 = 7, 32, 24;
+    Q8_0 = 8, 32, 34;
+    Q8_1 = 9, 32, 40;
+    Q2_K = 10, 256, 84;
+    Q3_K = 11, 256, 110;
+    Q4_K = 12, 256, 144;
+    Q5_K = 13, 256, 176;
+    Q6_K = 14, 256, 210;
+    Q8_K = 15, 256, 292;
+    IQ2_XXS = 16, 256, 66;
+    IQ2_XS = 17, 256, 74;
+    IQ3_XXS = 18, 256, 98;
+    IQ1_S = 19, 256, 50;
+    IQ4_NL = 20, 32, 18;
+    IQ3_S = 21, 256, 110;
+    IQ2_S = 22, 256, 82;
+    IQ4_XS = 23, 256, 136;
+    I8 = 24, 1, 1;
+    I16 = 25, 1, 2;
+    I32 = 26, 1, 4;
+    I64 = 27, 1, 8;
+    F64 = 28, 1, 8;
+    IQ1_M = 29, 256, 56;
+    BF16 = 30, 1, 2;
+    TQ1_0 = 34, 256, 54;
+    TQ2_0 = 35, 256, 66;
+    MXFP4 = 39, 32, 17;
+    NVFP4 = 40, 64, 36;
+    Q1_0 = 41, 128, 18;
+}
+
+/// Types that files of older programs may have.
+const REMOVED: [(u32, &str); 8] = [
+    (4, "Q4_2"),
+    (5, "Q4_3"),
+    (31, "Q4_0_4_4"),
+    (32, "Q4_0_4_8"),
+    (33, "Q4_0_8_8"),
+    (36, "IQ4_NL_4_4"),
+    (37, "IQ4_NL_4_8"),
+    (38, "IQ4_NL_8_8"),
+];
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Kind {
+    /// Returns the type with this number.
+    ///
+    /// # Errors
+    /// There is none; the sentence names a type that has been removed from the format.
+    pub(super) fn of_number(number: u32) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|kind| kind.number() == number).copied();
+        found.ok_or_else(|| match REMOVED.iter().find(|(removed, _)| *removed == number) {
+            Some((_, name)) => format!("type {number}, {name}, has been removed from the format"),
+            None => format!("type {number} is unknown"),
+        })
+    }
+
+    /// Returns the type with this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|kind| kind.name() == name).copied()
+    }
+
+    /// Returns the type whose elements are those of a dtype.
+    pub fn of_dtype(dtype: Dtype) -> Option<Self> {
+        Self::ALL.iter().find(|kind| kind.dtype() == Some(dtype)).copied()
+    }
+
+    /// Returns the dtype with the same elements; `None` if the type is quantised.
+    pub fn dtype(self) -> Option<Dtype> {
+        match self {
+            Self::F32 => Some(Dtype::F32),
+            Self::F16 => Some(Dtype::F16),
+            Self::BF16 => Some(Dtype::BF16),
+            Self::F64 => Some(Dtype::F64),
+            Self::I8 => Some(Dtype::I8),
+            Self::I16 => Some(Dtype::I16),
+            Self::I32 => Some(Dtype::I32),
+            Self::I64 => Some(Dtype::I64),
+            _ => None,
+        }
+    }
+
+    /// Returns the offsets of the numbers of 2 bytes in a block whose byte order is the file's; `None` if
+    /// gguf-py cannot change the byte order of the type.
+    pub(super) fn scales(self) -> Option<&'static [usize]> {
+        match self {
+            Self::Q4_0 | Self::Q8_0 => Some(&[0]),
+            Self::Q4_K => Some(&[0, 2]),
+            Self::Q6_K => Some(&[208]),
+            Self::MXFP4 | Self::NVFP4 => Some(&[]),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of bytes of tensors with these dims, the fastest one first.
+    ///
+    /// # Errors
+    /// It does not fit into 64 bits; or the rows are not whole blocks.
+    pub(super) fn byte_len(self, dims: &[u64]) -> Result<u64, String> {
+        let (elements, bytes) = (self.block_elements(), self.block_bytes());
+        let row = dims.first().copied().unwrap_or(1);
+        if !row.is_multiple_of(elements) {
+            return Err(format!("its rows have {row} elements, but blocks of {self} have {elements}"));
+        }
+        // The product of all others must fit if one is 0: readers multiply in different orders.
+        let product = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)));
+        let len = product.and_then(|product| (product / elements).checked_mul(bytes));
+        let len = len.map(|len| if dims.contains(&0) { 0 } else { len });
+        len.ok_or_else(|| format!("its shape {dims:?} has more bytes than fit into 64 bits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn types_are_found_by_number_and_name() {
+        for &kind in Kind::ALL {
+            assert_eq!(Kind::of_number(kind.number()), Ok(kind));
+            assert_eq!(Kind::of_name(kind.name()), Some(kind));
+            let dtype = kind.dtype().map(|dtype| (u64::from(dtype.bits()) / 8, 1));
+            assert_eq!(kind.block_elements() == 1, dtype == Some((kind.block_bytes(), 1)), "{kind}");
+        }
+        assert_eq!(
+            Kind::of_number(31),
+            Err("type 31, Q4_0_4_4, has been removed from the format".to_owned())
+        );
+        assert_eq!(Kind::of_number(42), Err("type 42 is unknown".to_owned()));
+    }
+
+    #[test]
+    fn lengths_that_overflow_and_partial_blocks_are_rejected() {
+        assert_eq!(Kind::Q4_K.byte_len(&[512, 3]), Ok(6 * 144));
+        assert_eq!(Kind::F64.byte_len(&[]), Ok(8));
+        assert_eq!(Kind::Q4_0.byte_len(&[0, 7]), Ok(0));
+        let partial = Kind::Q4_K.byte_len(&[255, 256]).expect_err("partial blocks");
+        assert_eq!(partial, "its rows have 255 elements, but blocks of Q4_K have 256");
+        assert!(Kind::Q8_0.byte_len(&[]).is_err());
+        for dims in [&[1 << 32, 1 << 32][..], &[1 << 63, 4, 0], &[0, 1 << 63, 4], &[1 << 61]] {
+            assert!(Kind::F64.byte_len(dims).expect_err("too many").contains("64 bits"));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Models in the format of llama.cpp: GGUF.
+//!
+//! Versions 2 and 3 are read, version 3 in both byte orders, and version 3 is written, little-endian. Nothing
+//! is executed. Lengths in a file are trusted only up to the file's length, and elements are streamed.
+//!
+//! # Shapes
+//! GGUF lists the fastest axis first, safetensors lists it last: dims are reversed, as gguf-py reverses them.
+//!
+//! # Elements
+//! F32, F16, BF16, F64, I8, I16, I32 and I64 are copied. Quantised tensors are made floats, or are
+//! [`Raw`](Quantised::Raw):
+//!
+//! * Floats are, bit for bit, the F32 that `gguf.quants.dequantize` of gguf-py makes, or that F32 rounded to
+//!   F16 or BF16. gguf-py has no such function for Q8_1, Q8_K and Q1_0, which are rejected.
+//! * Raw tensors are U8. The last dim of their shape is the number of bytes of a row, as in gguf-py: the
+//!   blocks of the row, one after the other, with little-endian scales. [`TYPES`] in `__metadata__` lists
+//!   their types as a JSON object: `{"blk.0.attn_q.weight":"Q4_K"}`.
+//!
+//! A big-endian file is read if its tensors have types of which gguf-py can change the byte order.
+//!
+//! # Metadata
+//! Each key is in `__metadata__` with the prefix `gguf.`. Its value is the name of the type, as gguf-py names
+//! it but in lower case, a colon, and the value:
+//!
+//! | value | in `__metadata__` |
+//! |---|---|
+//! | integers | `uint32:32` |
+//! | floats: the shortest digits that are read back as the same number | `float32:1e-5`, `float64:-inf` |
+//! | NaNs: their bits | `float32:0x7fc00000` |
+//! | booleans | `bool:true` |
+//! | strings, as they are | `string:llama` |
+//! | strings that are not UTF-8, in hexadecimal digits | `string-hex:ff61` |
+//! | arrays, with the type of the items | `array:uint32[1,2]` |
+//! | arrays of strings, quoted as in JSON, or in hexadecimal digits | `array:string["a\n",ff61]` |
+//! | arrays of arrays | `array:array[uint32[1,2],string[]]` |
+//!
+//! Each value of a file has one text, from which [`Plan`] restores the same bytes. [`KEYS`] lists the keys in
+//! the order of the file as a JSON array, since readers of `__metadata__` sort them.
+//!
+//! # Limits
+//! Tensors have at most 8 dims, as the writers of the format have at most 4. The texts in `__metadata__` have
+//! at most 24 MiB, which is more than the largest tokenizers need; [`Options`] can leave them out. Arrays are
+//! at most 64 deep.
+
+mod check;
+mod elements;
+mod input;
+mod kind;
+mod parse;
+mod quants;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod value;
+mod write;
+
+pub use kind::Kind;
+pub use reader::{Gguf, Options, Quantised};
+pub use write::{Plan, Writer};
+
+/// The key of `__metadata__` that lists the types of raw tensors.
+pub const TYPES: &str = "gguf_types";
+
+/// The key of `__metadata__` that lists the keys of the file.
+pub const KEYS: &str = "gguf_keys";
+
+/// The prefix of all other keys.
+const PREFIX: &str = "gguf.";
+/// The key of the alignment of data, in bytes, and the alignment if it is missing.
+const ALIGNMENT: &str = "general.alignment";
+const DEFAULT_ALIGNMENT: u32 = 32;
+const MAGIC: [u8; 4] = *b"GGUF";
+/// The most tensors of a file.
+const MOST_TENSORS: u64 = 2_000_000;
+/// The most dims of a tensor.
+const MOST_DIMS: u32 = 8;
+/// The most bytes of a key and of a tensor's name.
+const LONGEST_NAME: u64 = 65_535;
+/// The deepest arrays of arrays.
+const DEEPEST: usize = 64;
+
+/// Returns the next multiple of an alignment.
+fn aligned(at: u64, alignment: u32) -> Option<u64> {
+    at.checked_next_multiple_of(u64::from(alignment))
+}

@@ -1,0 +1,363 @@
+//! Writes files of version 3, little-endian, as gguf-py lays them out.
+
+use super::value::Type;
+use super::{
+    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES,
+    aligned, parse,
+};
+use crate::error::{beyond_limit, unsound};
+use crate::source::{Tensor, TensorSource};
+use crate::text::quoted;
+use crate::zip::read_full;
+use embedded_safetensors::Dtype;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+
+/// Bytes copied at a time.
+const CHUNK: usize = 1 << 16;
+
+/// A validated file that has not been written: tensors in the given order, and metadata from
+/// `__metadata__`.
+///
+/// The dtypes are F32, F16, BF16, F64, I8, I16, I32 and I64; and U8 for raw tensors, whose types
+/// [`TYPES`](super::TYPES) lists. All others are rejected.
+///
+/// Keys without the prefix `gguf.` are not typed, and are [`left_out`](Self::left_out). llama.cpp loads a
+/// file only if it has `general.architecture`, and the keys and tensors of that architecture; gguf-py needs
+/// none of them.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    tensors: &'a [Tensor],
+    /// The type of each tensor and its number of bytes.
+    stored: Vec<(Kind, u64)>,
+    metadata: &'a [(String, String)],
+    /// The keys of the file and their texts, in its order.
+    pairs: Vec<(&'a str, &'a str)>,
+    alignment: u32,
+    header_len: u64,
+    data_len: u64,
+}
+
+impl<'a> Plan<'a> {
+    /// Validates tensors and metadata.
+    ///
+    /// # Errors
+    /// [`InvalidData`](io::ErrorKind::InvalidData) if a dtype, a name, a shape or a value of the metadata
+    /// cannot be written; [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a limit of this module is
+    /// exceeded.
+    pub fn new(tensors: &'a [Tensor], metadata: &'a [(String, String)]) -> io::Result<Self> {
+        let types = metadata.iter().find(|(key, _)| key == TYPES).map_or("{}", |(_, value)| value);
+        let mut types =
+            raw_types(types).map_err(|reason| unsound(format!("metadata value \"{TYPES}\": {reason}")))?;
+        let stored = tensors.iter().map(|tensor| stored(tensor, types.remove(&tensor.name)));
+        let stored = stored.collect::<io::Result<Vec<_>>>()?;
+        if let Some(name) = types.keys().next() {
+            let name = quoted(name);
+            return Err(unsound(format!("metadata value \"{TYPES}\": no tensor has the name {name}")));
+        }
+        check_names(tensors)?;
+        let alignment = alignment(metadata)?;
+        let pairs = ordered(metadata)?;
+        let mut plan = Self { tensors, stored, metadata, pairs, alignment, header_len: 0, data_len: 0 };
+        let mut counted = Counted { sink: io::sink(), count: 0 };
+        plan.write_header(&mut counted)?;
+        plan.header_len = counted.count;
+        plan.data_len = plan.offsets().last().unwrap_or(Ok(0))?;
+        Ok(plan)
+    }
+
+    /// Returns the keys of the metadata that the file does not have.
+    pub fn left_out(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let keys = self.metadata.iter().map(|(key, _)| key.as_str());
+        keys.filter(|key| ![TYPES, KEYS].contains(key) && !key.starts_with(PREFIX))
+    }
+
+    /// Returns the length of the file.
+    pub fn file_len(&self) -> u64 {
+        self.header_len.saturating_add(self.data_len)
+    }
+
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn begin<W: Write>(self, mut sink: W) -> io::Result<Writer<'a, W>> {
+        self.write_header(&mut sink)?;
+        Ok(Writer { plan: self, next: 0, sink })
+    }
+
+    /// Writes the file, with all tensors of a source, whose tensors must be those of the plan.
+    ///
+    /// # Errors
+    /// Those of the source and the sink.
+    pub fn write<W: Write>(self, source: &dyn TensorSource, sink: W) -> io::Result<W> {
+        let count = self.tensors.len();
+        let mut writer = self.begin(sink)?;
+        for index in 0..count {
+            writer.write(&mut *source.read(index)?)?;
+        }
+        writer.finish()
+    }
+
+    /// Returns the offset of the end of each tensor with its padding.
+    fn offsets(&self) -> impl Iterator<Item = io::Result<u64>> {
+        let mut end = Some(0u64);
+        self.stored.iter().map(move |(_, len)| {
+            end = end.and_then(|end| aligned(end.checked_add(*len)?, self.alignment));
+            end.ok_or_else(|| unsound("the tensors have more bytes than fit into 64 bits"))
+        })
+    }
+
+    /// Writes everything before the data of the first tensor.
+    fn write_header(&self, sink: &mut impl Write) -> io::Result<()> {
+        let mut sink = Counted { sink, count: 0 };
+        sink.write_all(&MAGIC)?;
+        sink.write_all(&3u32.to_le_bytes())?;
+        sink.write_all(&(self.tensors.len() as u64).to_le_bytes())?;
+        sink.write_all(&(self.pairs.len() as u64).to_le_bytes())?;
+        let mut bytes = Vec::new();
+        for (key, text) in &self.pairs {
+            bytes.clear();
+            write_string(&mut sink, key)?;
+            let invalid = |reason| unsound(format!("metadata value {}: {reason}", quoted(key)));
+            parse::value(text, &mut bytes).map_err(invalid)?;
+            sink.write_all(&bytes)?;
+        }
+        let mut at = 0;
+        for ((tensor, (kind, _)), end) in self.tensors.iter().zip(&self.stored).zip(self.offsets()) {
+            write_string(&mut sink, &tensor.name)?;
+            // Fits: the number of dims is limited.
+            sink.write_all(&u32::try_from(tensor.dims.len()).unwrap_or(u32::MAX).to_le_bytes())?;
+            for dim in dims(tensor, *kind) {
+                sink.write_all(&dim.to_le_bytes())?;
+            }
+            sink.write_all(&kind.number().to_le_bytes())?;
+            sink.write_all(&u64::to_le_bytes(at))?;
+            at = end?;
+        }
+        pad(sink.count, self.alignment, &mut sink)
+    }
+}
+
+/// Returns the type of a tensor and its number of bytes.
+fn stored(tensor: &Tensor, raw: Option<Kind>) -> io::Result<(Kind, u64)> {
+    let reject = |reason: String| unsound(format!("tensor {}: {reason}", quoted(&tensor.name)));
+    let kind = match raw {
+        Some(kind) if tensor.dtype == Dtype::U8 => Some(kind),
+        Some(kind) => {
+            return Err(reject(format!("its dtype is {}, but blocks of {kind} are U8", tensor.dtype)));
+        }
+        None => Kind::of_dtype(tensor.dtype),
+    };
+    let kind =
+        kind.ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {}", tensor.dtype)))?;
+    if tensor.dims.len() > MOST_DIMS as usize {
+        let rank = tensor.dims.len();
+        let name = quoted(&tensor.name);
+        return Err(beyond_limit(format!("tensor {name}: {rank} dims, at most {MOST_DIMS} are supported")));
+    }
+    let row = tensor.dims.last().copied().unwrap_or_default();
+    if raw.is_some() && (tensor.dims.is_empty() || !row.is_multiple_of(kind.block_bytes())) {
+        let bytes = kind.block_bytes();
+        return Err(reject(format!("its rows have {row} bytes, but blocks of {kind} have {bytes}")));
+    }
+    let dims: Vec<u64> = dims(tensor, kind).collect();
+    let len = kind.byte_len(&dims).map_err(reject)?;
+    Ok((kind, len))
+}
+
+/// Returns the dims of a tensor as GGUF has them.
+fn dims(tensor: &Tensor, kind: Kind) -> impl Iterator<Item = u64> {
+    let (elements, bytes) = (kind.block_elements(), kind.block_bytes());
+    let is_raw = kind.dtype().is_none();
+    tensor.dims.iter().rev().enumerate().map(move |(axis, &dim)| match axis {
+        // The product can overflow only if the length of the tensor does, which is rejected.
+        0 if is_raw => (dim / bytes).saturating_mul(elements),
+        _ => dim,
+    })
+}
+
+/// Returns the types of raw tensors by name.
+fn raw_types(text: &str) -> Result<HashMap<String, Kind>, String> {
+    let mut types = HashMap::new();
+    let invalid = "it is not an object with names and types";
+    let mut rest = text.strip_prefix('{').ok_or(invalid)?;
+    while rest != "}" {
+        if !types.is_empty() {
+            rest = rest.strip_prefix(',').ok_or(invalid)?;
+        }
+        let mut name = Vec::new();
+        rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut name)?;
+        let name = String::from_utf8(name).map_err(|_| invalid)?;
+        let (kind, after) = rest.strip_prefix(":\"").and_then(|rest| rest.split_once('"')).ok_or(invalid)?;
+        let kind = Kind::of_name(kind).filter(|kind| kind.dtype().is_none());
+        let kind = kind.ok_or_else(|| format!("the type of tensor {} is not quantised", quoted(&name)))?;
+        if let Some(duplicate) = types.insert(name, kind) {
+            return Err(format!("two tensors have the same name, one of type {duplicate}"));
+        }
+        rest = after;
+    }
+    Ok(types)
+}
+
+/// Returns the keys of the file and their texts: first those that the list of keys has, in its order.
+fn ordered(metadata: &[(String, String)]) -> io::Result<Vec<(&str, &str)>> {
+    let invalid = |reason: &str| unsound(format!("metadata value \"{KEYS}\": {reason}"));
+    let list = metadata.iter().find(|(key, _)| key == KEYS).map_or("[]", |(_, value)| value);
+    let ranks = ranks(list).map_err(|reason| invalid(&reason))?;
+    let pairs = metadata.iter().filter_map(|(key, text)| Some((key.strip_prefix(PREFIX)?, text.as_str())));
+    let mut pairs: Vec<_> = pairs.collect();
+    pairs.sort_by_key(|(key, _)| ranks.get(*key).copied().unwrap_or(usize::MAX));
+    if let Some((key, _)) = pairs.iter().find(|(key, _)| key.len() as u64 > LONGEST_NAME) {
+        let (key, len) = (quoted(key), key.len());
+        return Err(beyond_limit(format!(
+            "metadata key {key} has {len} bytes, at most {LONGEST_NAME} are allowed"
+        )));
+    }
+    Ok(pairs)
+}
+
+/// Returns the index of each string of a JSON array.
+fn ranks(text: &str) -> Result<HashMap<String, usize>, String> {
+    let invalid = "it is not an array of strings";
+    let (mut ranks, mut rest) = (HashMap::new(), text.strip_prefix('[').ok_or(invalid)?);
+    while rest != "]" {
+        if !ranks.is_empty() {
+            rest = rest.strip_prefix(',').ok_or(invalid)?;
+        }
+        let mut key = Vec::new();
+        rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut key)?;
+        ranks.insert(String::from_utf8(key).map_err(|_| invalid)?, ranks.len());
+    }
+    Ok(ranks)
+}
+
+fn check_names(tensors: &[Tensor]) -> io::Result<()> {
+    if tensors.len() as u64 > MOST_TENSORS {
+        let (count, most) = (tensors.len(), MOST_TENSORS);
+        return Err(beyond_limit(format!("{count} tensors, at most {most} are supported")));
+    }
+    let long = tensors.iter().find(|tensor| tensor.name.len() as u64 > LONGEST_NAME);
+    long.map_or(Ok(()), |tensor| {
+        let (name, len) = (quoted(&tensor.name), tensor.name.len());
+        Err(beyond_limit(format!(
+            "tensor {name}: its name has {len} bytes, at most {} are allowed",
+            LONGEST_NAME
+        )))
+    })
+}
+
+/// Returns the alignment that the metadata has, or the default one.
+fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
+    let mut values = metadata.iter().filter(|(key, _)| key.strip_prefix(PREFIX) == Some(ALIGNMENT));
+    let Some((_, text)) = values.next() else { return Ok(DEFAULT_ALIGNMENT) };
+    let mut bytes = Vec::new();
+    let parsed = parse::value(text, &mut bytes).ok().map(|()| bytes.as_slice());
+    let number = parsed.and_then(|bytes| bytes.strip_prefix(&Type::Uint32.number().to_le_bytes()));
+    let number = number.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
+    number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
+        let text = quoted(text);
+        unsound(format!("metadata value \"{ALIGNMENT}\": {text} is not an uint32 that is a power of two"))
+    })
+}
+
+fn write_string(sink: &mut impl Write, text: &str) -> io::Result<()> {
+    sink.write_all(&(text.len() as u64).to_le_bytes())?;
+    sink.write_all(text.as_bytes())
+}
+
+/// Writes the padding after this many bytes.
+fn pad(len: u64, alignment: u32, sink: &mut impl Write) -> io::Result<()> {
+    let padding = aligned(len, alignment).map_or(0, |end| end - len);
+    io::copy(&mut io::repeat(0).take(padding), sink).map(drop)
+}
+
+/// A file that is being written, tensor by tensor.
+#[derive(Debug)]
+pub struct Writer<'a, W> {
+    plan: Plan<'a>,
+    next: usize,
+    sink: W,
+}
+
+impl<W: Write> Writer<'_, W> {
+    /// Writes the next tensor: all bytes of a reader, as safetensors has them.
+    ///
+    /// # Errors
+    /// Those of the reader and the sink; the reader has more or fewer bytes than the tensor; there is no next
+    /// tensor.
+    pub fn write(&mut self, elements: &mut dyn Read) -> io::Result<()> {
+        let found = self.plan.tensors.get(self.next).zip(self.plan.stored.get(self.next));
+        let (tensor, (_, len)) = found.ok_or_else(|| io::Error::other("all tensors have been written"))?;
+        let wrong = |what| {
+            let name = quoted(&tensor.name);
+            unsound(format!("tensor {name}: its source has {what} than its {len} bytes"))
+        };
+        let (mut left, mut buffer) = (*len, vec![0; CHUNK]);
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(CHUNK);
+            let read = read_full(elements, &mut buffer[..most])?;
+            if read < most {
+                return Err(wrong("fewer"));
+            }
+            self.sink.write_all(&buffer[..read])?;
+            left -= read as u64;
+        }
+        if read_full(elements, &mut buffer[..1])? > 0 {
+            return Err(wrong("more"));
+        }
+        self.next += 1;
+        pad(*len, self.plan.alignment, &mut self.sink)
+    }
+
+    /// Writes the next tensor, whose bytes `fill` writes as safetensors has them.
+    ///
+    /// # Errors
+    /// Those of `fill` and the sink; `fill` writes more or fewer bytes than the tensor has; there is no next
+    /// tensor.
+    pub fn write_with<E: From<io::Error>>(
+        &mut self,
+        fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let found = self.plan.tensors.get(self.next).zip(self.plan.stored.get(self.next));
+        let (tensor, (_, len)) = found.ok_or_else(|| io::Error::other("all tensors have been written"))?;
+        let mut counted = Counted { sink: &mut self.sink, count: 0 };
+        fill(&mut counted)?;
+        if counted.count != *len {
+            let (name, count) = (quoted(&tensor.name), counted.count);
+            return Err(unsound(format!("tensor {name}: {count} bytes are given, but it has {len}")).into());
+        }
+        self.next += 1;
+        Ok(pad(*len, self.plan.alignment, &mut self.sink)?)
+    }
+
+    /// Completes the file, and returns the sink.
+    ///
+    /// # Errors
+    /// Not all tensors have been written; those of the sink.
+    pub fn finish(mut self) -> io::Result<W> {
+        if self.next < self.plan.tensors.len() {
+            return Err(io::Error::other("not all tensors have been written"));
+        }
+        self.sink.flush()?;
+        Ok(self.sink)
+    }
+}
+
+/// A sink that counts the bytes.
+struct Counted<W> {
+    sink: W,
+    count: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.sink.write(bytes)?;
+        self.count += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}

@@ -1,0 +1,238 @@
+//! Files of numpy as sources of tensors, with their bytes in the order of safetensors.
+
+use super::{Header, Order, Swapped, transposed};
+use crate::error::unsound;
+use crate::text::quoted;
+use crate::zip::{Contents, Entry, Part, entries, open_contents, open_entry};
+use crate::{Tensor, TensorSource};
+use embedded_safetensors::Dtype;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// The suffix of an array in an archive.
+const SUFFIX: &str = ".npy";
+
+/// An open `.npy` or `.npz`.
+#[derive(Debug)]
+pub struct Arrays {
+    file: File,
+    tensors: Vec<Tensor>,
+    layouts: Vec<Layout>,
+    /// The entries of an archive, whose names are those of the tensors; otherwise empty.
+    entries: Vec<Contents>,
+}
+
+/// What an array's header says besides its dtype and its shape.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// The length of the header, which is at most a mebibyte.
+    data_at: u32,
+    order: Order,
+    is_fortran: bool,
+}
+
+impl Arrays {
+    /// Opens a `.npy`; its array gets this name.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if the file is invalid, or if safetensors cannot hold its contents.
+    pub fn open_one(file: File, name: &str) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let (header, data_at) = Header::read(&mut Part::new(&file, 0, len))?;
+        check_len(&header, len.saturating_sub(data_at))?;
+        let (tensor, layout) = described(name.to_owned(), header, data_at)?;
+        Ok(Self { file, tensors: vec![tensor], layouts: vec![layout], entries: Vec::new() })
+    }
+
+    /// Opens a `.npz`.
+    ///
+    /// # Errors
+    /// As [`open_one`](Self::open_one).
+    pub fn open_many(file: File) -> io::Result<Self> {
+        let listed = entries(&file)?;
+        let (mut tensors, mut layouts) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
+        let mut entries = Vec::with_capacity(listed.len());
+        for entry in listed {
+            entries.push(entry.contents());
+            let (tensor, layout) = described_in(&file, entry)?;
+            tensors.push(tensor);
+            layouts.push(layout);
+        }
+        Ok(Self { file, tensors, layouts, entries })
+    }
+
+    /// Returns the elements of the only array.
+    fn in_file(&self, tensor: &Tensor, layout: Layout) -> io::Result<Box<dyn Read + '_>> {
+        if is_transposed(tensor, layout) {
+            return Ok(transposed_as(tensor, layout, self.file.try_clone()?));
+        }
+        let data = Part::new(&self.file, u64::from(layout.data_at), tensor.byte_len());
+        Ok(in_order(tensor, layout, data))
+    }
+
+    /// Returns the elements of an array in an archive.
+    fn in_entry(
+        &self,
+        tensor: &Tensor,
+        layout: Layout,
+        contents: Contents,
+    ) -> io::Result<Box<dyn Read + '_>> {
+        let mut packed = open_contents(&self.file, format!("{}{SUFFIX}", tensor.name), contents);
+        if is_transposed(tensor, layout) {
+            let mut spool = tempfile::tempfile()?;
+            io::copy(&mut packed, &mut spool)?;
+            return Ok(transposed_as(tensor, layout, spool));
+        }
+        io::copy(&mut (&mut packed).take(u64::from(layout.data_at)), &mut io::sink())?;
+        Ok(in_order(tensor, layout, packed))
+    }
+}
+
+impl TensorSource for Arrays {
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    fn metadata(&self) -> &[(String, String)] {
+        &[]
+    }
+
+    fn is_raw(&self, index: usize) -> bool {
+        self.layouts.get(index).is_some_and(|layout| layout.order == Order::Raw)
+    }
+
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+        match (self.tensors.get(index), self.layouts.get(index), self.entries.get(index)) {
+            (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, *entry),
+            (Some(tensor), Some(layout), None) => self.in_file(tensor, *layout),
+            _ => Ok(Box::new(io::empty())),
+        }
+    }
+}
+
+fn check_len(header: &Header, found: u64) -> io::Result<()> {
+    match header.byte_len()? {
+        expected if expected == found => Ok(()),
+        expected => Err(unsound(format!("the array has {found} bytes after its header, {expected} needed"))),
+    }
+}
+
+fn described(name: String, header: Header, data_at: u64) -> io::Result<(Tensor, Layout)> {
+    let Header { dtype, dims, is_fortran, order } = header;
+    let data_at = u32::try_from(data_at).map_err(|_| unsound("the header of the array is too long"))?;
+    Ok((Tensor { name, dtype, dims }, Layout { data_at, order, is_fortran }))
+}
+
+/// Reads the header of an array, and takes the name of its entry.
+fn described_in(file: &File, mut entry: Entry) -> io::Result<(Tensor, Layout)> {
+    if !entry.name.ends_with(SUFFIX) {
+        let name = quoted(&entry.name);
+        return Err(unsound(format!("entry {name} is not an array: its name does not end with {SUFFIX}")));
+    }
+    let of_entry = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData => unsound(format!("entry {}: {error}", quoted(&entry.name))),
+        _ => error,
+    };
+    let (mut header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
+    check_len(&header, entry.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
+    header.dims.shrink_to_fit();
+    let mut name = std::mem::take(&mut entry.name);
+    name.truncate(name.len() - SUFFIX.len());
+    described(name, header, data_at)
+}
+
+fn is_transposed(tensor: &Tensor, layout: Layout) -> bool {
+    layout.is_fortran && tensor.dims.iter().filter(|dim| **dim > 1).count() > 1
+}
+
+fn transposed_as<'f>(tensor: &Tensor, layout: Layout, source: File) -> Box<dyn Read + 'f> {
+    let width = usize::from(tensor.dtype.bits() >> 3);
+    in_order(tensor, layout, transposed(source, u64::from(layout.data_at), width, &tensor.dims))
+}
+
+fn in_order<'f>(tensor: &Tensor, layout: Layout, source: impl Read + 'f) -> Box<dyn Read + 'f> {
+    // The two parts of a complex number are swapped separately.
+    let bits = if tensor.dtype == Dtype::C64 { 32 } else { tensor.dtype.bits() };
+    match layout.order == Order::Big && bits > 8 {
+        true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
+        false => Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arrays;
+    use crate::TensorSource;
+    use crate::numpy::Header;
+    use crate::zip::Archive;
+    use embedded_safetensors::Dtype;
+    use std::fs::File;
+    use std::io::{self, Read, Seek, SeekFrom, Write};
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes).expect("written");
+        file.seek(SeekFrom::Start(0)).expect("rewound");
+        file
+    }
+
+    fn array(data: &[u8]) -> Vec<u8> {
+        let dims = [u64::try_from(data.len()).expect("a length")];
+        [Header::spelled(Dtype::U8, &dims).expect("a dtype of numpy"), data.to_vec()].concat()
+    }
+
+    fn archive(arrays: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = Archive::new(Vec::new(), false);
+        for (name, data) in arrays {
+            archive.add::<io::Error>(name, |out| out.write_all(&array(data))).expect("written");
+        }
+        archive.finish().expect("written")
+    }
+
+    fn contents(source: &dyn TensorSource) -> Vec<(String, Vec<u8>)> {
+        let read = |index: usize| {
+            let mut bytes = Vec::new();
+            source.read(index).expect("opened").read_to_end(&mut bytes).expect("read");
+            (source.tensors()[index].name.clone(), bytes)
+        };
+        (0..source.tensors().len()).map(read).collect()
+    }
+
+    #[test]
+    fn an_array_has_the_given_name_and_those_of_an_archive_their_own() {
+        let one = Arrays::open_one(file(&array(b"abc")), "x").expect("an array");
+        assert_eq!(contents(&one), [("x".to_owned(), b"abc".to_vec())]);
+        let many = archive(&[("a.npy", b"ab"), ("b/c.npy", b"")]);
+        let many = Arrays::open_many(file(&many)).expect("an archive");
+        assert_eq!(contents(&many), [("a".to_owned(), b"ab".to_vec()), ("b/c".to_owned(), Vec::new())]);
+        assert!(
+            many.metadata().is_empty() && many.read(7).expect("nothing").read(&mut [0]).expect("read") == 0
+        );
+        let header = b"{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }\n";
+        let raw = [b"\x93NUMPY\x01\0", &[58, 0][..], header, b"ab"].concat();
+        let raw = Arrays::open_one(file(&raw), "x").expect("an array");
+        assert!(raw.is_raw(0) && !one.is_raw(0) && !many.is_raw(1));
+    }
+
+    /// Errors name the entry, also those of data that is read later.
+    #[test]
+    fn damaged_arrays_are_rejected_with_their_place() {
+        let said = |error: io::Error| (error.kind(), error.to_string());
+        let mut long = array(b"abc");
+        long.push(0);
+        let sentence = "the array has 4 bytes after its header, 3 needed".to_owned();
+        let error = Arrays::open_one(file(&long), "x").map(drop).expect_err("too long");
+        assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
+        let error = Arrays::open_many(file(&archive(&[("a.txt", b"")]))).map(drop).expect_err("no array");
+        let sentence = "entry \"a.txt\" is not an array: its name does not end with .npy".to_owned();
+        assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
+        let mut damaged = archive(&[("a.npy", b"abc")]);
+        let at = damaged.windows(3).position(|bytes| bytes == b"abc").expect("the data");
+        damaged[at] ^= 1;
+        let damaged = Arrays::open_many(file(&damaged)).expect("an archive");
+        let error =
+            damaged.read(0).and_then(|mut data| data.read_to_end(&mut Vec::new())).expect_err("damaged");
+        let sentence = "the checksum of entry \"a.npy\" is not the one in the archive".to_owned();
+        assert_eq!(said(error), (io::ErrorKind::InvalidData, sentence));
+    }
+}

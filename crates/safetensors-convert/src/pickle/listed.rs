@@ -1,0 +1,232 @@
+//! The closed list of names that a pickle of a model may import.
+//!
+//! Whoever adds a name also adds to the reader what it does with it: the list is why reading a pickle
+//! executes nothing.
+
+/// What a name on the list is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Listed {
+    /// A function that makes a tensor from a storage.
+    Rebuild(Rebuild),
+    /// A class of tensors.
+    Tensor,
+    /// `collections.OrderedDict`, or `dict`.
+    Dict,
+    /// `collections.defaultdict`.
+    DefaultDict,
+    /// `set` or `frozenset`.
+    Set,
+    /// `list` and other built-in classes, which only name a type.
+    Builtin,
+    /// `bytes`.
+    Bytes,
+    /// `torch.Size`.
+    Size,
+    /// `torch.device`.
+    Device,
+    /// A class of storages with elements of one dtype.
+    Storage(Element),
+    /// A class of storages of bytes.
+    Untyped,
+    /// A dtype of torch.
+    Dtype(Element),
+    /// `numpy.dtype`.
+    NumpyDtype,
+    /// `numpy.ndarray`.
+    NumpyArray,
+    /// numpy's function that makes an empty array, to be filled by `BUILD`.
+    NumpyReconstruct,
+    /// numpy's function that makes an array from bytes.
+    NumpyFromBuffer,
+    /// numpy's function that makes a scalar.
+    NumpyScalar,
+    /// `_codecs.encode`, by which protocol 2 spells bytes.
+    Encode,
+}
+
+/// A function that makes a tensor from others, or from a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rebuild {
+    /// From a storage, an offset, a shape and strides.
+    V1,
+    /// The same, with what training needs.
+    V2,
+    /// The same, with a dtype.
+    V3,
+    /// A parameter from a tensor.
+    Parameter,
+    /// A parameter from a tensor, with attributes.
+    ParameterWithState,
+    /// A tensor of a subclass, or with attributes.
+    FromType,
+    /// From an array of numpy.
+    FromNumpy,
+}
+
+macro_rules! elements {
+    ($($(#[$doc:meta])+ $variant:ident $names:expr, $storage:expr;)+) => {
+        /// A dtype of torch that safetensors has.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Element {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl Element {
+            /// Every dtype, its names in the module `torch`, and the name of its class of storages.
+            const ALL: &'static [(Self, &'static [&'static str], &'static str)] =
+                &[$((Self::$variant, $names, $storage),)+];
+        }
+    };
+}
+
+elements! {
+    /// Boolean.
+    Bool &["bool"], "BoolStorage";
+    /// Unsigned 8-bit integer.
+    U8 &["uint8"], "ByteStorage";
+    /// Signed 8-bit integer.
+    I8 &["int8"], "CharStorage";
+    /// Signed 16-bit integer.
+    I16 &["int16", "short"], "ShortStorage";
+    /// Signed 32-bit integer.
+    I32 &["int32", "int"], "IntStorage";
+    /// Signed 64-bit integer.
+    I64 &["int64", "long"], "LongStorage";
+    /// Unsigned 16-bit integer.
+    U16 &["uint16"], "";
+    /// Unsigned 32-bit integer.
+    U32 &["uint32"], "";
+    /// Unsigned 64-bit integer.
+    U64 &["uint64"], "";
+    /// IEEE half precision.
+    F16 &["float16", "half"], "HalfStorage";
+    /// The upper half of an `F32`.
+    Bf16 &["bfloat16"], "BFloat16Storage";
+    /// IEEE single precision.
+    F32 &["float32", "float"], "FloatStorage";
+    /// IEEE double precision.
+    F64 &["float64", "double"], "DoubleStorage";
+    /// Two `F32`.
+    C64 &["complex64", "cfloat"], "ComplexFloatStorage";
+    /// 8-bit float with 4 exponent bits.
+    F8E4M3 &["float8_e4m3fn"], "";
+    /// 8-bit float with 5 exponent bits.
+    F8E5M2 &["float8_e5m2"], "";
+    /// 8-bit float with 4 exponent bits, without negative zero.
+    F8E4M3Fnuz &["float8_e4m3fnuz"], "";
+    /// 8-bit float with 5 exponent bits, without negative zero.
+    F8E5M2Fnuz &["float8_e5m2fnuz"], "";
+    /// 8-bit power of two.
+    F8E8M0 &["float8_e8m0fnu"], "";
+}
+
+const NAMES: &[(&str, &str, Listed)] = &[
+    ("torch._utils", "_rebuild_tensor", Listed::Rebuild(Rebuild::V1)),
+    ("torch._utils", "_rebuild_tensor_v2", Listed::Rebuild(Rebuild::V2)),
+    ("torch._utils", "_rebuild_tensor_v3", Listed::Rebuild(Rebuild::V3)),
+    ("torch._utils", "_rebuild_parameter", Listed::Rebuild(Rebuild::Parameter)),
+    ("torch._utils", "_rebuild_parameter_with_state", Listed::Rebuild(Rebuild::ParameterWithState)),
+    ("torch._utils", "_rebuild_device_tensor_from_numpy", Listed::Rebuild(Rebuild::FromNumpy)),
+    ("torch._tensor", "_rebuild_from_type_v2", Listed::Rebuild(Rebuild::FromType)),
+    ("torch", "Tensor", Listed::Tensor),
+    ("torch._tensor", "Tensor", Listed::Tensor),
+    ("torch.nn.parameter", "Parameter", Listed::Tensor),
+    ("torch.nn.parameter", "Buffer", Listed::Tensor),
+    ("collections", "OrderedDict", Listed::Dict),
+    ("collections", "defaultdict", Listed::DefaultDict),
+    ("torch", "Size", Listed::Size),
+    ("torch", "device", Listed::Device),
+    ("torch", "UntypedStorage", Listed::Untyped),
+    ("torch.storage", "UntypedStorage", Listed::Untyped),
+    ("torch.storage", "_UntypedStorage", Listed::Untyped),
+    ("numpy", "dtype", Listed::NumpyDtype),
+    ("numpy", "ndarray", Listed::NumpyArray),
+    ("_codecs", "encode", Listed::Encode),
+];
+
+/// Names of a module that is called differently in different releases.
+type Moved = (&'static [&'static str], &'static [(&'static str, Listed)]);
+
+const MOVED: &[Moved] = &[
+    (
+        &["builtins", "__builtin__"],
+        &[
+            ("dict", Listed::Dict),
+            ("list", Listed::Builtin),
+            ("tuple", Listed::Builtin),
+            ("set", Listed::Set),
+            ("frozenset", Listed::Set),
+            ("int", Listed::Builtin),
+            ("float", Listed::Builtin),
+            ("str", Listed::Builtin),
+            ("bool", Listed::Builtin),
+            ("bytes", Listed::Bytes),
+        ],
+    ),
+    (
+        &["numpy.core.multiarray", "numpy._core.multiarray"],
+        &[("scalar", Listed::NumpyScalar), ("_reconstruct", Listed::NumpyReconstruct)],
+    ),
+    (&["numpy.core.numeric", "numpy._core.numeric"], &[("_frombuffer", Listed::NumpyFromBuffer)]),
+];
+
+impl Listed {
+    /// Returns what a name is, or `None` if it is not on the list.
+    pub fn find(module: &str, name: &str) -> Option<Self> {
+        let mut names = Self::all();
+        names.find(|(one, other, _)| (*one, *other) == (module, name)).map(|(_, _, listed)| listed)
+    }
+
+    /// Returns every module and name on the list.
+    pub fn all() -> impl Iterator<Item = (&'static str, &'static str, Self)> {
+        let shared = MOVED.iter().flat_map(|(modules, names)| {
+            modules
+                .iter()
+                .flat_map(|module| names.iter().map(move |(name, listed)| (*module, *name, *listed)))
+        });
+        let dtypes = Element::ALL.iter().flat_map(|(element, names, _)| {
+            names.iter().map(move |name| ("torch", *name, Self::Dtype(*element)))
+        });
+        let storages = Element::ALL.iter().filter(|(_, _, storage)| !storage.is_empty());
+        let storages = storages.map(|(element, _, storage)| ("torch", *storage, Self::Storage(*element)));
+        NAMES.iter().copied().chain(shared).chain(dtypes).chain(storages)
+    }
+
+    /// Whether a text is a module or a name on the list.
+    pub(super) fn has_part(text: &str) -> bool {
+        Self::all().any(|(module, name, _)| [module, name].contains(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Element, Listed};
+    use std::collections::HashSet;
+
+    #[test]
+    fn only_exact_names_are_listed() {
+        assert_eq!(Listed::find("torch", "FloatStorage"), Some(Listed::Storage(Element::F32)));
+        assert_eq!(Listed::find("torch", "float8_e4m3fn"), Some(Listed::Dtype(Element::F8E4M3)));
+        for (module, name) in [
+            ("os", "system"),
+            ("torch", ""),
+            ("torch", "storage.UntypedStorage"),
+            ("torch", "load"),
+            ("builtins", "eval"),
+            ("builtins", "getattr"),
+            ("numpy", "load"),
+            ("torch ", "FloatStorage"),
+            ("Torch", "FloatStorage"),
+        ] {
+            assert_eq!(Listed::find(module, name), None, "{module}.{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut seen = HashSet::new();
+        for (module, name, _) in Listed::all() {
+            assert!(seen.insert((module, name)), "{module}.{name}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Pickles, read as a list of opcodes; nothing in them is executed or imported.
+//!
+//! [`Opcodes`] decodes the opcodes of protocols 0 to 5. [`scan`] lists what a pickle would import and call.
+//! [`Listed`] is the closed list of names that readers of models understand; everything else is rejected
+//! by name.
+
+mod listed;
+mod opcode;
+mod opcodes;
+mod scan;
+mod text;
+
+pub use listed::{Element, Listed, Rebuild};
+pub use opcode::Opcode;
+pub use opcodes::{Argument, KEPT, Op, Opcodes};
+pub use scan::{Finding, Name, Scan, Use, scan};

@@ -1,0 +1,500 @@
+//! Decodes pickles: an iterator of opcodes, with their offsets and arguments.
+
+use super::opcode::{Form, Opcode};
+use super::text::{unescaped, unquoted};
+use crate::error::{beyond_limit, unsound};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// The longest argument that is kept, in bytes. Of longer texts and bytes, only the place is known.
+pub const KEPT: usize = 1 << 16;
+/// The number of bytes read at once.
+const AHEAD: usize = 1 << 16;
+
+/// An opcode of a pickle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Op {
+    /// The offset of its byte.
+    pub at: u64,
+    /// The opcode.
+    pub code: Opcode,
+    /// Its argument.
+    pub argument: Argument,
+}
+
+/// The argument of an opcode.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// The opcode has none.
+    None,
+    /// A bool, as `INT` spells it.
+    Bool(bool),
+    /// An integer, an index of the memo, the number of an extension, a version or a length.
+    Int(i128),
+    /// A float.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// Bytes, or a text that is not Unicode.
+    Bytes(Vec<u8>),
+    /// A module and a name in it.
+    Name {
+        /// The module.
+        module: String,
+        /// The name in the module.
+        name: String,
+    },
+    /// A text, bytes or an integer that is too long to be kept. It was skipped.
+    Skipped {
+        /// The offset of its first byte.
+        at: u64,
+        /// Its length in bytes.
+        len: u64,
+    },
+}
+
+/// Decodes the opcodes of a pickle, up to and including `STOP`.
+///
+/// It ends after `STOP` and after an error; [`resume`](Self::resume) begins the next pickle of the source.
+/// Errors are of the kind [`InvalidData`](io::ErrorKind::InvalidData) if the source is not a pickle or is
+/// truncated, of the kind [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a line is longer than
+/// [`KEPT`], and otherwise those of the source.
+///
+/// Memory: two buffers of 64 KiB, and the argument.
+#[derive(Debug)]
+pub struct Opcodes<R> {
+    source: BufReader<R>,
+    at: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Open,
+    Stopped,
+    Failed,
+}
+
+impl<R: Read> Opcodes<R> {
+    /// Creates a decoder. Offsets begin with 0.
+    pub fn new(source: R) -> Self {
+        Self { source: BufReader::with_capacity(AHEAD, source), at: 0, state: State::Open }
+    }
+
+    /// Creates a decoder of a source that begins at this offset.
+    pub fn starting_at(source: R, at: u64) -> Self {
+        Self { at, ..Self::new(source) }
+    }
+
+    /// Returns the offset after all that was decoded.
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// Returns the source, with the bytes that were read from it, but not decoded.
+    pub fn into_source(self) -> BufReader<R> {
+        self.source
+    }
+
+    /// Begins the next pickle if bytes follow the last `STOP`, and returns whether there are any. Offsets
+    /// continue.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn resume(&mut self) -> io::Result<bool> {
+        let more = self.state != State::Failed && !self.fill()?.is_empty();
+        if more {
+            self.state = State::Open;
+        }
+        Ok(more)
+    }
+
+    /// Returns the buffered bytes; none at the end of the source.
+    fn fill(&mut self) -> io::Result<&[u8]> {
+        loop {
+            match self.source.fill_buf() {
+                Ok(_) => return Ok(self.source.buffer()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.source.consume(len);
+        self.at += len as u64;
+    }
+
+    fn decode(&mut self) -> io::Result<Op> {
+        let at = self.at;
+        let Some(&byte) = self.fill()?.first() else {
+            return Err(unsound(format!("the pickle ends at byte {at}, without STOP")));
+        };
+        self.consume(1);
+        let Some(code) = Opcode::of(byte) else {
+            return Err(unsound(format!("byte {byte:#04x} at byte {at} of the pickle is not an opcode")));
+        };
+        let argument = Arguments { opcodes: self, code, at }.read()?;
+        Ok(Op { at, code, argument })
+    }
+}
+
+impl<R: Read> Iterator for Opcodes<R> {
+    type Item = io::Result<Op>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state != State::Open {
+            return None;
+        }
+        let op = self.decode();
+        match &op {
+            Ok(Op { code: Opcode::Stop, .. }) => self.state = State::Stopped,
+            Ok(_) => {}
+            Err(_) => self.state = State::Failed,
+        }
+        Some(op)
+    }
+}
+
+/// Reads the argument of one opcode.
+struct Arguments<'o, R> {
+    opcodes: &'o mut Opcodes<R>,
+    code: Opcode,
+    at: u64,
+}
+
+impl<R: Read> Arguments<'_, R> {
+    fn read(&mut self) -> io::Result<Argument> {
+        match self.code.form() {
+            Form::Nothing => Ok(Argument::None),
+            Form::Unsigned(width) => Ok(Argument::Int(self.number(width)?.into())),
+            Form::Signed => Ok(Argument::Int(i32::from_le_bytes(self.array()?).into())),
+            Form::Float => Ok(Argument::Float(f64::from_be_bytes(self.array()?))),
+            Form::Long(width) => self.long(width),
+            Form::Text(width) => self.sized(width, texts),
+            Form::OldText(width) => self.old_text(width),
+            Form::Bytes(width) => self.sized(width, Argument::Bytes),
+            Form::Line => self.text_line(),
+            Form::TwoLines => {
+                let (module, name) = (self.name_line()?, self.name_line()?);
+                Ok(Argument::Name { module, name })
+            }
+            Form::IntLine => self.int_line(),
+            Form::LongLine => self.long_line(),
+            Form::IndexLine => {
+                let line = self.line()?;
+                decimal(&line).filter(|&index| index >= 0).map(Argument::Int).ok_or_else(|| self.invalid())
+            }
+            Form::FloatLine => self.float_line(),
+            Form::QuotedLine => {
+                let line = self.line()?;
+                unquoted(&line).map(texts).ok_or_else(|| self.invalid())
+            }
+            Form::EscapedLine => {
+                let line = self.line()?;
+                unescaped(&line).map(Argument::Text).ok_or_else(|| self.invalid())
+            }
+        }
+    }
+
+    fn sentence(&self, what: &str) -> String {
+        format!("opcode {} at byte {} of the pickle {what}", self.code.name(), self.at)
+    }
+
+    fn truncated(&self) -> io::Error {
+        unsound(self.sentence("is truncated"))
+    }
+
+    fn invalid(&self) -> io::Error {
+        unsound(self.sentence("has an invalid argument"))
+    }
+
+    /// Fills the buffer.
+    fn exact(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let ready = self.opcodes.fill()?;
+            let len = ready.len().min(buffer.len() - filled);
+            if len == 0 {
+                return Err(self.truncated());
+            }
+            buffer[filled..filled + len].copy_from_slice(&ready[..len]);
+            self.opcodes.consume(len);
+            filled += len;
+        }
+        Ok(())
+    }
+
+    fn array<const LEN: usize>(&mut self) -> io::Result<[u8; LEN]> {
+        let mut array = [0; LEN];
+        self.exact(&mut array)?;
+        Ok(array)
+    }
+
+    /// Reads an unsigned integer of `width` bytes.
+    fn number(&mut self, width: usize) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.exact(&mut bytes[..width.min(8)])?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Reads bytes after their length, or skips them if they are too long to be kept.
+    fn sized(&mut self, width: usize, kept: impl FnOnce(Vec<u8>) -> Argument) -> io::Result<Argument> {
+        let len = self.number(width)?;
+        match usize::try_from(len) {
+            Ok(len) if len <= KEPT => {
+                let mut bytes = vec![0; len];
+                self.exact(&mut bytes)?;
+                Ok(kept(bytes))
+            }
+            _ => self.skip(len),
+        }
+    }
+
+    fn skip(&mut self, len: u64) -> io::Result<Argument> {
+        let (at, mut left) = (self.opcodes.at, len);
+        while left > 0 {
+            let ready = self.opcodes.fill()?.len();
+            if ready == 0 {
+                return Err(self.truncated());
+            }
+            let len = usize::try_from(left).unwrap_or(usize::MAX).min(ready);
+            self.opcodes.consume(len);
+            left -= len as u64;
+        }
+        Ok(Argument::Skipped { at, len })
+    }
+
+    /// Reads a text whose length of 4 bytes is signed.
+    fn old_text(&mut self, width: usize) -> io::Result<Argument> {
+        match width {
+            4 => {
+                let len = i32::from_le_bytes(self.array()?);
+                let len = usize::try_from(len).map_err(|_| self.invalid())?;
+                if len > KEPT {
+                    return self.skip(len as u64);
+                }
+                let mut bytes = vec![0; len];
+                self.exact(&mut bytes)?;
+                Ok(texts(bytes))
+            }
+            _ => self.sized(width, texts),
+        }
+    }
+
+    fn long(&mut self, width: usize) -> io::Result<Argument> {
+        let len = self.number(width)?;
+        // The length of 4 bytes is signed.
+        if len > u64::from(i32::MAX.unsigned_abs()) {
+            return Err(self.invalid());
+        }
+        let mut bytes = [0; 16];
+        match usize::try_from(len) {
+            Ok(0) => Ok(Argument::Int(0)),
+            Ok(len) if len <= bytes.len() => {
+                self.exact(&mut bytes[..len])?;
+                let unused = (bytes.len() - len) * 8;
+                Ok(Argument::Int((i128::from_le_bytes(bytes) << unused) >> unused))
+            }
+            _ => self.skip(len),
+        }
+    }
+
+    /// Reads a line without its end.
+    fn line(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        loop {
+            let ready = self.opcodes.fill()?;
+            if ready.is_empty() {
+                return Err(self.truncated());
+            }
+            let end = ready.iter().position(|&byte| byte == b'\n');
+            let len = end.unwrap_or(ready.len());
+            if line.len() + len > KEPT {
+                return Err(beyond_limit(self.sentence(&format!("has a line of more than {KEPT} bytes"))));
+            }
+            line.extend_from_slice(&ready[..len]);
+            self.opcodes.consume(len + usize::from(end.is_some()));
+            if end.is_some() {
+                return Ok(line);
+            }
+        }
+    }
+
+    fn text_line(&mut self) -> io::Result<Argument> {
+        Ok(texts(self.line()?))
+    }
+
+    fn name_line(&mut self) -> io::Result<String> {
+        let line = self.line()?;
+        String::from_utf8(line).map_err(|_| self.invalid())
+    }
+
+    fn int_line(&mut self) -> io::Result<Argument> {
+        let line = self.line()?;
+        match line.as_slice() {
+            b"00" => Ok(Argument::Bool(false)),
+            b"01" => Ok(Argument::Bool(true)),
+            line => decimal(line).map(Argument::Int).ok_or_else(|| self.invalid()),
+        }
+    }
+
+    fn long_line(&mut self) -> io::Result<Argument> {
+        let at = self.opcodes.at;
+        let line = self.line()?;
+        let digits = line.strip_suffix(b"L").unwrap_or(&line);
+        match decimal(digits) {
+            Some(value) => Ok(Argument::Int(value)),
+            None if is_decimal(digits) => Ok(Argument::Skipped { at, len: line.len() as u64 }),
+            None => Err(self.invalid()),
+        }
+    }
+
+    fn float_line(&mut self) -> io::Result<Argument> {
+        let line = self.line()?;
+        let value = std::str::from_utf8(&line).ok().and_then(|text| text.parse().ok());
+        value.map(Argument::Float).ok_or_else(|| self.invalid())
+    }
+}
+
+/// Returns the text, or the bytes if they are not UTF-8.
+fn texts(bytes: Vec<u8>) -> Argument {
+    String::from_utf8(bytes).map_or_else(|error| Argument::Bytes(error.into_bytes()), Argument::Text)
+}
+
+fn is_decimal(digits: &[u8]) -> bool {
+    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+fn decimal(digits: &[u8]) -> Option<i128> {
+    let digits = is_decimal(digits).then_some(digits)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Argument, KEPT, Opcodes};
+    use crate::pickle::Opcode;
+    use std::io;
+
+    /// One opcode of each kind, with its argument.
+    const CASES: &[(&[u8], Argument)] = &[
+        (b"I12\n", Argument::Int(12)),
+        (b"I-12\n", Argument::Int(-12)),
+        (b"I01\n", Argument::Bool(true)),
+        (b"I00\n", Argument::Bool(false)),
+        (b"L12L\n", Argument::Int(12)),
+        (b"J\xFE\xFF\xFF\xFF", Argument::Int(-2)),
+        (b"K\xFE", Argument::Int(254)),
+        (b"M\xFE\xFF", Argument::Int(0xFFFE)),
+        (b"\x8A\x02\x01\xFF", Argument::Int(-255)),
+        (b"\x8A\x00", Argument::Int(0)),
+        (b"\x8B\x01\0\0\0\x7F", Argument::Int(127)),
+        (b"F-1.5\n", Argument::Float(-1.5)),
+        (b"G\x3F\xF8\0\0\0\0\0\0", Argument::Float(1.5)),
+        (b"P\n", Argument::Text(String::new())),
+        (b"g12\n", Argument::Int(12)),
+        (b"h\x0C", Argument::Int(12)),
+        (b"j\0\0\0\x80", Argument::Int(1 << 31)),
+        (b"p12\n", Argument::Int(12)),
+        (b"q\x0C", Argument::Int(12)),
+        (b"r\x0C\0\0\0", Argument::Int(12)),
+        (b"\x80\x05", Argument::Int(5)),
+        (b"\x82\x05", Argument::Int(5)),
+        (b"\x83\x05\0", Argument::Int(5)),
+        (b"\x84\x05\0\0\0", Argument::Int(5)),
+        (b"\x95\xFF\0\0\0\0\0\0\0", Argument::Int(255)),
+    ];
+    /// The same with texts and bytes.
+    const TEXTS: &[(&[u8], &str)] = &[
+        (b"S'ab'\n", "ab"),
+        (b"T\x02\0\0\0ab", "ab"),
+        (b"U\x02ab", "ab"),
+        (b"Vab\n", "ab"),
+        (b"X\x02\0\0\0ab", "ab"),
+        (b"\x8C\x02ab", "ab"),
+        (b"\x8D\x02\0\0\0\0\0\0\0ab", "ab"),
+    ];
+    const BYTES: &[&[u8]] =
+        &[b"B\x02\0\0\0ab", b"C\x02ab", b"\x8E\x02\0\0\0\0\0\0\0ab", b"\x96\x02\0\0\0\0\0\0\0ab"];
+
+    fn first(pickle: &[u8]) -> io::Result<Argument> {
+        Opcodes::new(pickle).next().expect("an opcode").map(|op| op.argument)
+    }
+
+    fn cases() -> Vec<(Vec<u8>, Argument)> {
+        let name = Argument::Name { module: "a".into(), name: "b".into() };
+        let texts = TEXTS.iter().map(|(bytes, text)| (bytes.to_vec(), Argument::Text((*text).into())));
+        let bytes = BYTES.iter().map(|bytes| (bytes.to_vec(), Argument::Bytes(b"ab".to_vec())));
+        let mut cases: Vec<_> = CASES.iter().map(|(bytes, value)| (bytes.to_vec(), value.clone())).collect();
+        cases.extend(texts.chain(bytes));
+        cases.extend([(b"ca\nb\n".to_vec(), name.clone()), (b"ia\nb\n".to_vec(), name)]);
+        cases
+    }
+
+    #[test]
+    fn each_argument_is_decoded_and_none_may_be_truncated() {
+        let mut seen = Vec::new();
+        for (bytes, value) in cases() {
+            assert_eq!(first(&bytes).expect("an argument"), value, "{bytes:?}");
+            for len in 1..bytes.len() {
+                let error = first(&bytes[..len]).expect_err("a truncated argument");
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+                assert!(error.to_string().ends_with("is truncated"), "{error}");
+            }
+            seen.extend(Opcode::of(bytes[0]));
+        }
+        for opcode in Opcode::ALL.iter().filter(|opcode| !seen.contains(opcode)) {
+            assert_eq!(first(&[*opcode as u8]).expect("an opcode"), Argument::None, "{opcode:?}");
+        }
+    }
+
+    #[test]
+    fn invalid_arguments_are_rejected() {
+        for pickle in [
+            &b"I1x\n"[..],
+            b"I\n",
+            b"I1_0\n",
+            b"I+1\n",
+            b"L1LL\n",
+            b"Fx\n",
+            b"g-1\n",
+            b"g 1\n",
+            b"pL\n",
+            b"Sab\n",
+            b"V\\u12\n",
+            b"c\xFF\nb\n",
+            b"T\xFF\xFF\xFF\xFFab",
+            b"\x8B\xFF\xFF\xFF\xFFab",
+            b"\xFF",
+            b"",
+        ] {
+            assert_eq!(first(pickle).expect_err("invalid").kind(), io::ErrorKind::InvalidData, "{pickle:?}");
+        }
+    }
+
+    #[test]
+    fn long_arguments_are_skipped() {
+        let mut long = b"X\x01\0\x01\0".to_vec();
+        long.extend(vec![b'a'; KEPT + 1]);
+        assert_eq!(first(&long).expect("a text"), Argument::Skipped { at: 5, len: KEPT as u64 + 1 });
+        long.pop();
+        assert!(first(&long).is_err());
+        assert!(first(b"\x8E\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFab").is_err());
+        let mut line = vec![b'P'];
+        line.extend(vec![b'a'; KEPT + 1]);
+        assert_eq!(first(&line).expect_err("a long line").kind(), io::ErrorKind::QuotaExceeded);
+        let huge = first(b"L1234567890123456789012345678901234567890\n").expect("an integer");
+        assert_eq!(huge, Argument::Skipped { at: 1, len: 40 });
+    }
+
+    #[test]
+    fn pickles_follow_each_other() {
+        let mut opcodes = Opcodes::new(&b"N.K\x01."[..]);
+        assert_eq!(opcodes.by_ref().count(), 2);
+        assert!(opcodes.resume().expect("read"));
+        let at: Vec<u64> = opcodes.by_ref().map(|op| op.expect("an opcode").at).collect();
+        assert_eq!((at, opcodes.offset()), (vec![2, 4], 5));
+        assert!(!opcodes.resume().expect("read") && opcodes.next().is_none());
+    }
+}

@@ -1,0 +1,612 @@
+//! Lists what a pickle would import and call, without doing it.
+//!
+//! A name can be on the stack only if opcodes put it there, and they can only move it: push it, duplicate
+//! it, store it in the memo and fetch it. The scan follows texts, imported names and what their calls make
+//! through these opcodes. Anything else is unknown; what uses something unknown is listed without a name,
+//! and as not on the closed list.
+
+use super::listed::Listed;
+use super::opcode::Opcode;
+use super::opcodes::{Argument, Op, Opcodes};
+use crate::error::{beyond_limit, unsound};
+use std::collections::HashMap;
+use std::io::{self, Read};
+
+/// The largest number of items on the stack.
+const DEEPEST: usize = 1 << 22;
+/// The largest number of names in the memo. Names beyond it become unknown.
+const REMEMBERED: usize = 1 << 19;
+/// The largest index in the memo.
+const LARGEST_INDEX: usize = 1 << 26;
+/// The largest number of bytes of different texts. Texts beyond it become unknown, except those on the
+/// list.
+const TEXTS: usize = 8 << 20;
+/// What a text needs beside its bytes.
+const TEXT: usize = 80;
+/// The longest text that can be a name, in bytes.
+const LONGEST: usize = 1 << 10;
+/// The largest number of different findings, and of bytes of their names.
+const FINDINGS: usize = 1 << 16;
+const NAMES: usize = 4 << 20;
+
+/// What pickles would import and call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// What was found, in the order in which it first occurs.
+    pub findings: Vec<Finding>,
+    /// The number of complete pickles: several can follow each other in one file.
+    pub pickles: u64,
+    /// Why the scan ended before the end of the file. What precedes the problem would still be executed,
+    /// and is listed.
+    pub problem: Option<Problem>,
+}
+
+/// Why the rest of a file was not scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The offset of the pickle. Unless it is the first, what begins there may be something else.
+    pub pickle_at: u64,
+    /// The offset where the scan ended.
+    pub at: u64,
+    /// Whether a limit of this library was exceeded; otherwise the file is not sound.
+    pub is_limit: bool,
+    /// What is wrong.
+    pub sentence: String,
+}
+
+/// What a pickle imports, calls, or changes by a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How it is used.
+    pub used: Use,
+    /// The opcode.
+    pub code: Opcode,
+    /// The module and the name; `None` if they are computed, or come from outside the file.
+    pub name: Option<Name>,
+    /// Whether it is on the closed list.
+    pub is_listed: bool,
+    /// The offset of the first opcode that does this.
+    pub at: u64,
+    /// The number of the pickle in the file, from 0, in which this occurs first.
+    pub pickle: u64,
+    /// How often it occurs.
+    pub count: u64,
+}
+
+/// A name in a module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// The module.
+    pub module: String,
+    /// The name in the module.
+    pub name: String,
+}
+
+/// How a name is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Use {
+    /// It is imported, which executes its module.
+    Import,
+    /// It is called.
+    Call,
+    /// The state of what it made is set, which may call a method.
+    State,
+    /// It comes from a registry of the program, by a number.
+    Extension,
+    /// The loader finds an object by an id. Loaders of models find storages so.
+    PersistentId,
+}
+
+impl Scan {
+    /// Whether the whole file was scanned, and everything in it is on the closed list.
+    pub fn is_listed(&self) -> bool {
+        self.problem.is_none() && self.findings.iter().all(|finding| finding.is_listed)
+    }
+}
+
+/// Lists what the pickles of a source import and call, up to its end.
+///
+/// Memory: at most 64 MiB, whatever the source has.
+///
+/// # Errors
+/// Those of the source, except those about its contents, which become the [`Scan::problem`].
+pub fn scan(source: impl Read) -> io::Result<Scan> {
+    let (mut opcodes, mut scanner) = (Opcodes::new(source), Scanner::default());
+    loop {
+        let pickle_at = opcodes.offset();
+        if let Err(error) = scanner.pickle(&mut opcodes) {
+            let is_limit = error.kind() == io::ErrorKind::QuotaExceeded;
+            if !is_limit && error.kind() != io::ErrorKind::InvalidData {
+                return Err(error);
+            }
+            let (at, sentence) = (opcodes.offset(), error.to_string());
+            scanner.scan.problem = Some(Problem { pickle_at, at, is_limit, sentence });
+            return Ok(scanner.scan);
+        }
+        scanner.scan.pickles += 1;
+        if !opcodes.resume()? {
+            return Ok(scanner.scan);
+        }
+    }
+}
+
+/// What is known about an item of the stack or the memo. Numbers are those of texts or names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Item {
+    /// The mark that begins a group.
+    Mark,
+    /// A text.
+    Text(u32),
+    /// An imported name.
+    Import(u32),
+    /// What a call of an imported name made.
+    Made(u32),
+    /// Anything else.
+    Unknown,
+}
+
+/// Numbers for different values.
+#[derive(Debug)]
+struct Numbers<T> {
+    of: HashMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self { of: HashMap::new(), values: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Numbers<T> {
+    fn number(&mut self, value: &T) -> u32 {
+        if let Some(number) = self.of.get(value) {
+            return *number;
+        }
+        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
+        self.of.insert(value.clone(), number);
+        self.values.push(value.clone());
+        number
+    }
+
+    fn get(&self, number: u32) -> Option<&T> {
+        self.values.get(usize::try_from(number).ok()?)
+    }
+}
+
+/// What makes two findings the same: how the name is used, its number, and whether it was called before.
+type Key = (Use, Opcode, Option<u32>, bool);
+
+#[derive(Debug, Default)]
+struct Scanner {
+    stack: Vec<Item>,
+    /// The known items of the memo; all others are unknown.
+    memo: HashMap<usize, Item>,
+    /// A bit for each index of the memo that is in use.
+    used: Vec<u64>,
+    /// The number of these indices.
+    stored: usize,
+    texts: Numbers<Box<str>>,
+    names: Numbers<(Box<str>, Box<str>)>,
+    /// What texts and names take, in bytes.
+    of_texts: usize,
+    of_names: usize,
+    found: HashMap<Key, usize>,
+    scan: Scan,
+}
+
+impl Scanner {
+    /// Scans one pickle.
+    fn pickle<R: Read>(&mut self, opcodes: &mut Opcodes<R>) -> io::Result<()> {
+        self.stack.clear();
+        (self.memo, self.used, self.stored) = Default::default();
+        for op in opcodes {
+            let op = op?;
+            self.step(&op)?;
+            if self.stack.len() > DEEPEST {
+                return Err(beyond_limit(format!(
+                    "at byte {} of the pickle, the stack has more than {DEEPEST} items",
+                    op.at
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, op: &Op) -> io::Result<()> {
+        use Opcode::{
+            AddItems, Append, Appends, BinGet, BinPersId, BinPut, Build, Dict, Dup, Ext1, Ext2, Ext4, Frame,
+            FrozenSet, Get, Global, Inst, List, LongBinGet, LongBinPut, Mark, Memoize, NewObj, NewObjEx, Obj,
+            PersId, Pop, PopMark, Proto, Put, ReadonlyBuffer, Reduce, SetItem, SetItems, StackGlobal, Stop,
+            Tuple, Tuple1, Tuple2, Tuple3,
+        };
+        match op.code {
+            Mark => self.stack.push(Item::Mark),
+            Proto | Frame => {}
+            Stop | Append => self.pop(op).map(drop)?,
+            Pop => self.stack.pop().map(drop).ok_or_else(|| underflow(op))?,
+            PopMark | Appends | SetItems | AddItems => self.pop_group(op)?,
+            Dup => {
+                let item = self.pop(op)?;
+                self.stack.extend([item, item]);
+            }
+            SetItem => {
+                self.pop(op)?;
+                self.pop(op)?;
+            }
+            Get | BinGet | LongBinGet => self.fetch(op)?,
+            Put | BinPut | LongBinPut => self.store(op, index(op)?)?,
+            Memoize => self.store(op, self.stored)?,
+            Tuple | List | Dict | FrozenSet => {
+                self.pop_group(op)?;
+                self.stack.push(Item::Unknown);
+            }
+            Tuple1 | ReadonlyBuffer => self.replace(op, 1)?,
+            Tuple2 => self.replace(op, 2)?,
+            Tuple3 => self.replace(op, 3)?,
+            Global | Inst | StackGlobal => self.import(op)?,
+            Reduce | NewObj | NewObjEx | Obj => self.call(op)?,
+            Build => self.build(op)?,
+            Ext1 | Ext2 | Ext4 => {
+                self.find(op, Use::Extension, None)?;
+                self.stack.push(Item::Unknown);
+            }
+            PersId | BinPersId => self.persistent(op)?,
+            _ => self.push_value(op),
+        }
+        Ok(())
+    }
+
+    /// Pushes a value that needs nothing from the stack.
+    fn push_value(&mut self, op: &Op) {
+        let item = match &op.argument {
+            Argument::Text(text) => self.text(text).map_or(Item::Unknown, Item::Text),
+            _ => Item::Unknown,
+        };
+        self.stack.push(item);
+    }
+
+    fn pop(&mut self, op: &Op) -> io::Result<Item> {
+        match self.stack.pop() {
+            Some(Item::Mark) | None => Err(underflow(op)),
+            Some(item) => Ok(item),
+        }
+    }
+
+    /// Drops the items up to a mark.
+    fn pop_group(&mut self, op: &Op) -> io::Result<()> {
+        let mark = self.mark(op)?;
+        self.stack.truncate(mark);
+        Ok(())
+    }
+
+    /// Returns the place of the last mark.
+    fn mark(&self, op: &Op) -> io::Result<usize> {
+        self.stack.iter().rposition(|item| *item == Item::Mark).ok_or_else(|| underflow(op))
+    }
+
+    /// Replaces some items by an unknown one.
+    fn replace(&mut self, op: &Op, count: usize) -> io::Result<()> {
+        for _ in 0..count {
+            self.pop(op)?;
+        }
+        self.stack.push(Item::Unknown);
+        Ok(())
+    }
+
+    fn fetch(&mut self, op: &Op) -> io::Result<()> {
+        let index = index(op)?;
+        let is_used = self.used.get(index / 64).is_some_and(|bits| bits >> (index % 64) & 1 == 1);
+        if !is_used {
+            let at = op.at;
+            return Err(unsound(format!(
+                "opcode {} at byte {at} of the pickle fetches item {index} of the memo, which is not there",
+                op.code.name()
+            )));
+        }
+        self.stack.push(self.memo.get(&index).copied().unwrap_or(Item::Unknown));
+        Ok(())
+    }
+
+    fn store(&mut self, op: &Op, index: usize) -> io::Result<()> {
+        let item = self.pop(op)?;
+        self.stack.push(item);
+        if index >= LARGEST_INDEX {
+            return Err(beyond_limit(format!(
+                "opcode {} at byte {} of the pickle stores item {index} in the memo, beyond {LARGEST_INDEX}",
+                op.code.name(),
+                op.at
+            )));
+        }
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        if self.used.len() <= word {
+            self.used.resize(word + 1, 0);
+        }
+        if let Some(bits) = self.used.get_mut(word) {
+            self.stored += usize::from(*bits & bit == 0);
+            *bits |= bit;
+        }
+        // An item that is not stored must not leave an older one in its place.
+        if item == Item::Unknown || (self.memo.len() >= REMEMBERED && !self.memo.contains_key(&index)) {
+            self.memo.remove(&index);
+        } else {
+            self.memo.insert(index, item);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of a text, or `None` if it cannot be a name or there are too many.
+    fn text(&mut self, text: &str) -> Option<u32> {
+        let text: Box<str> = (text.len() <= LONGEST).then_some(text)?.into();
+        if let Some(number) = self.texts.of.get(&text) {
+            return Some(*number);
+        }
+        let memory = self.of_texts + 2 * text.len() + TEXT;
+        if memory > TEXTS && !Listed::has_part(&text) {
+            return None;
+        }
+        self.of_texts = memory;
+        Some(self.texts.number(&text))
+    }
+
+    fn import(&mut self, op: &Op) -> io::Result<()> {
+        let name = match (&op.argument, op.code) {
+            (Argument::Name { module, name }, _) => Some((module.as_str().into(), name.as_str().into())),
+            _ => {
+                let (name, module) = (self.pop(op)?, self.pop(op)?);
+                self.text_of(module).zip(self.text_of(name))
+            }
+        };
+        let number = name.map(|name| self.name(op, name)).transpose()?;
+        self.find(op, Use::Import, number)?;
+        if op.code == Opcode::Inst {
+            self.pop_group(op)?;
+            self.find(op, Use::Call, number)?;
+            self.stack.push(number.map_or(Item::Unknown, Item::Made));
+        } else {
+            self.stack.push(number.map_or(Item::Unknown, Item::Import));
+        }
+        Ok(())
+    }
+
+    /// Returns the number of a name.
+    fn name(&mut self, op: &Op, name: (Box<str>, Box<str>)) -> io::Result<u32> {
+        if !self.names.of.contains_key(&name) {
+            self.of_names += name.0.len() + name.1.len();
+            if self.of_names > NAMES {
+                return Err(too_many(op));
+            }
+        }
+        Ok(self.names.number(&name))
+    }
+
+    fn text_of(&self, item: Item) -> Option<Box<str>> {
+        match item {
+            Item::Text(number) => self.texts.get(number).cloned(),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, op: &Op) -> io::Result<()> {
+        let callee = match op.code {
+            Opcode::Obj => {
+                let mark = self.mark(op)?;
+                let callee = self.stack.get(mark + 1).copied().ok_or_else(|| underflow(op))?;
+                self.stack.truncate(mark);
+                callee
+            }
+            code => {
+                for _ in 0..if code == Opcode::NewObjEx { 2 } else { 1 } {
+                    self.pop(op)?;
+                }
+                self.pop(op)?
+            }
+        };
+        let number = match callee {
+            Item::Import(number) => Some(number),
+            _ => None,
+        };
+        self.find(op, Use::Call, number)?;
+        self.stack.push(number.map_or(Item::Unknown, Item::Made));
+        Ok(())
+    }
+
+    fn build(&mut self, op: &Op) -> io::Result<()> {
+        self.pop(op)?;
+        let object = self.pop(op)?;
+        self.stack.push(object);
+        match object {
+            Item::Made(number) => self.find(op, Use::State, Some(number)),
+            // The attributes of the module's own class or function would be changed, for the whole program.
+            Item::Import(number) => self.find_as(op, Use::State, Some(number), false),
+            _ => self.find(op, Use::State, None),
+        }
+    }
+
+    fn persistent(&mut self, op: &Op) -> io::Result<()> {
+        if op.code == Opcode::BinPersId {
+            self.pop(op)?;
+        }
+        self.find(op, Use::PersistentId, None)?;
+        self.stack.push(Item::Unknown);
+        Ok(())
+    }
+
+    /// Adds a finding, or counts it again.
+    fn find(&mut self, op: &Op, used: Use, number: Option<u32>) -> io::Result<()> {
+        self.find_as(op, used, number, true)
+    }
+
+    /// Adds a finding, or counts it again; it is on the list only if it `may_be`.
+    fn find_as(&mut self, op: &Op, used: Use, number: Option<u32>, may_be: bool) -> io::Result<()> {
+        let key = (used, op.code, number, may_be);
+        if let Some(finding) = self.found.get(&key).and_then(|index| self.scan.findings.get_mut(*index)) {
+            finding.count += 1;
+            return Ok(());
+        }
+        if self.scan.findings.len() == FINDINGS {
+            return Err(too_many(op));
+        }
+        let name = number.and_then(|number| self.names.get(number));
+        let is_listed = may_be
+            && match name {
+                Some((module, name)) => Listed::find(module, name).is_some(),
+                None => used == Use::PersistentId,
+            };
+        let name = name.map(|(module, name)| Name { module: module.to_string(), name: name.to_string() });
+        let (code, at, pickle) = (op.code, op.at, self.scan.pickles);
+        self.found.insert(key, self.scan.findings.len());
+        self.scan.findings.push(Finding { used, code, name, is_listed, at, pickle, count: 1 });
+        Ok(())
+    }
+}
+
+fn too_many(op: &Op) -> io::Error {
+    beyond_limit(format!("at byte {} of the pickle, too many different names are imported or called", op.at))
+}
+
+fn underflow(op: &Op) -> io::Error {
+    unsound(format!(
+        "opcode {} at byte {} of the pickle needs more items on the stack",
+        op.code.name(),
+        op.at
+    ))
+}
+
+fn index(op: &Op) -> io::Result<usize> {
+    match op.argument {
+        Argument::Int(index) => Ok(usize::try_from(index).unwrap_or(usize::MAX)),
+        _ => Err(unsound(format!("opcode {} at byte {} of the pickle has no index", op.code.name(), op.at))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scan, Use, scan};
+    use crate::pickle::Opcode;
+
+    fn scanned(pickle: &[u8]) -> Scan {
+        scan(pickle).expect("read")
+    }
+
+    /// Returns what was found: the opcode, the name or `?`, and `+` if it is listed.
+    fn found(pickle: &[u8]) -> Vec<String> {
+        let findings = scanned(pickle).findings.into_iter();
+        findings
+            .map(|finding| {
+                let name = finding.name.map_or("?".into(), |name| format!("{}.{}", name.module, name.name));
+                let sign = if finding.is_listed { "+" } else { "" };
+                format!("{} {name}{sign} {}", finding.code.name(), finding.at)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn names_are_found_however_they_reach_the_stack() {
+        let system = ["STACK_GLOBAL os.system", "REDUCE os.system"];
+        for pickle in [
+            // Two texts.
+            &b"\x8c\x02os\x8c\x06system\x93)R."[..],
+            // Through the memo, in the other order.
+            b"\x8c\x06systemp5\n0\x8c\x02os\x940h\x01g5\n\x93)R.",
+            // A text in lines, and a text of Python 2.
+            b"Vo\\u0073\nS'sys\\x74em'\n\x93)R.",
+            // An index that is stored twice.
+            b"\x8c\x04safeq\x000\x8c\x02osq\x000h\x00\x8c\x06system\x93)R.",
+            // Duplicates, and items that are dropped again.
+            b"\x8c\x02os2(KK1\x8c\x06system\x93q\x000h\x00)R.",
+            b"(\x8c\x02os\x8c\x06system\x93q\x001h\x00)R.",
+        ] {
+            let found = found(pickle);
+            let without_offsets: Vec<&str> =
+                found.iter().filter_map(|one| one.rsplit_once(' ')).map(|(one, _)| one).collect();
+            assert_eq!(without_offsets, system, "{pickle:?}");
+        }
+    }
+
+    #[test]
+    fn each_opcode_that_imports_or_calls_is_found() {
+        for (pickle, expected) in [
+            (&b"cos\nsystem\n)R."[..], &["GLOBAL os.system 0", "REDUCE os.system 12"][..]),
+            (b"(ios\nsystem\n.", &["INST os.system 1", "INST os.system 1"]),
+            (b"(cos\nsystem\no.", &["GLOBAL os.system 1", "OBJ os.system 12"]),
+            (b"ca\nb\n)\x81.", &["GLOBAL a.b 0", "NEWOBJ a.b 6"]),
+            (b"ca\nb\n)}\x92.", &["GLOBAL a.b 0", "NEWOBJ_EX a.b 7"]),
+            (b"ca\nb\n)R}b.", &["GLOBAL a.b 0", "REDUCE a.b 6", "BUILD a.b 8"]),
+            (b"ctorch\nTensor\n}b.", &["GLOBAL torch.Tensor+ 0", "BUILD torch.Tensor 15"]),
+            (b"\x82\x01.", &["EXT1 ? 0"]),
+            (b"\x83\x01\0.", &["EXT2 ? 0"]),
+            (b"\x84\x01\0\0\0.", &["EXT4 ? 0"]),
+            (b"Pa\n.", &["PERSID ?+ 0"]),
+            (b"NQ.", &["BINPERSID ?+ 1"]),
+            (b"N)R.", &["REDUCE ? 2"]),
+            (
+                b"ccollections\nOrderedDict\n)R.",
+                &["GLOBAL collections.OrderedDict+ 0", "REDUCE collections.OrderedDict+ 26"],
+            ),
+            // A name that is computed.
+            (b"ca\nb\n)R\x8c\x01c\x93.", &["GLOBAL a.b 0", "REDUCE a.b 6", "STACK_GLOBAL ? 10"]),
+            // A name that is not a text.
+            (b"\x8c\x02osK\x01\x93.", &["STACK_GLOBAL ? 6"]),
+        ] {
+            assert_eq!(found(pickle), expected, "{pickle:?}");
+            assert!(scanned(pickle).problem.is_none(), "{pickle:?}");
+        }
+        assert_eq!(scanned(b"(ios\nsystem\n.").findings[1].used, Use::Call);
+    }
+
+    #[test]
+    fn what_precedes_a_problem_is_listed() {
+        for (pickle, at, sentence) in [
+            (&b"cos\nsystem\n"[..], 11, "the pickle ends at byte 11, without STOP"),
+            (b"cos\nsystem\n)R\xFF", 14, "byte 0xff at byte 13 of the pickle is not an opcode"),
+            (b"cos\nsystem\nRR", 12, "opcode REDUCE at byte 11 of the pickle needs more items on the stack"),
+            (
+                b"cos\nsystem\nh\x07",
+                13,
+                "opcode BINGET at byte 11 of the pickle fetches item 7 of the memo, \
+                which is not there",
+            ),
+        ] {
+            let scan = scanned(pickle);
+            assert_eq!(scan.findings[0].code, Opcode::Global);
+            let problem = scan.problem.expect("a problem");
+            assert_eq!((problem.at, problem.sentence.as_str()), (at, sentence), "{pickle:?}");
+        }
+    }
+
+    #[test]
+    fn pickles_that_follow_are_scanned() {
+        let scan = scanned(b"N.(ios\nsystem\n.N.rubbish");
+        assert_eq!((scan.pickles, scan.findings[0].pickle, scan.findings[0].at), (3, 1, 3));
+        assert_eq!(scan.problem.as_ref().map(|problem| problem.pickle_at), Some(17));
+        assert!(!scan.is_listed());
+        assert!(scanned(b"N.N.").is_listed());
+        assert!(!scanned(b"").is_listed());
+    }
+
+    /// Texts that are not kept are unknown; they never become an older text.
+    #[test]
+    fn many_texts_do_not_hide_a_name() {
+        let mut pickle = b"\x8c\x05torchq\x000".to_vec();
+        for number in 0..100_000 {
+            pickle.extend(b"\x8c\x06");
+            pickle.extend(format!("{number:06}0").bytes());
+        }
+        pickle.extend(b"\x8c\x09os_systemq\x00\x8c\x06Tensor\x93.");
+        assert_eq!(scanned(&pickle).findings[0].name, None);
+        assert!(!scanned(&pickle).is_listed());
+    }
+
+    #[test]
+    fn large_stacks_and_memos_are_beyond_the_limit() {
+        let deep = vec![b'N'; super::DEEPEST + 1];
+        assert!(scanned(&deep).problem.is_some_and(|problem| problem.is_limit));
+        assert!(scanned(b"Nr\xFF\xFF\xFF\xFF.").problem.is_some_and(|problem| problem.is_limit));
+        let mut names = Vec::new();
+        for number in 0..=super::FINDINGS {
+            names.extend(format!("cmodule\n{number}\n0").bytes());
+        }
+        assert!(scanned(&names).problem.is_some_and(|problem| problem.is_limit));
+    }
+}

@@ -1,0 +1,53 @@
+//! A file of any format as a list of tensors.
+
+use embedded_safetensors::Dtype;
+use std::io::{self, Read};
+
+/// A tensor of a file of another format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Its name in the output, which no other tensor of the file has.
+    pub name: String,
+    /// The dtype of each element.
+    pub dtype: Dtype,
+    /// Its shape.
+    pub dims: Vec<u64>,
+}
+
+impl Tensor {
+    /// Returns the length of the elements in bytes. Readers reject tensors whose length does not fit.
+    pub fn byte_len(&self) -> u64 {
+        let elements = self.dims.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim));
+        let bits = elements.and_then(|elements| elements.checked_mul(u64::from(self.dtype.bits())));
+        bits.map_or(u64::MAX, |bits| bits / 8)
+    }
+}
+
+/// An open file of another format, converted while it is read.
+///
+/// Opening a file reads its structure, validates it, and rejects what safetensors cannot hold; it neither
+/// executes nor imports anything. Memory: at most 64 MiB, and for each tensor its name and 256 bytes.
+///
+/// Errors are of the kind [`InvalidData`](io::ErrorKind::InvalidData) if the file is unsound or not allowed,
+/// and of the kind [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if it exceeds a limit of this library;
+/// their sentence names the place: the entry, the offset or the tensor. All others come from the system.
+pub trait TensorSource {
+    /// Returns the tensors in the order of the file.
+    fn tensors(&self) -> &[Tensor];
+
+    /// Returns the keys and values for `__metadata__`, without duplicates.
+    fn metadata(&self) -> &[(String, String)];
+
+    /// Returns whether the elements of a tensor are bits of a dtype that the file does not name, as numpy
+    /// stores dtypes of other packages. The tensor's dtype is the integer of that width then.
+    fn is_raw(&self, _index: usize) -> bool {
+        false
+    }
+
+    /// Opens the elements of a tensor as safetensors stores them: little-endian, last axis fastest, without
+    /// gaps. Several tensors can be open at a time.
+    ///
+    /// # Errors
+    /// As for opening the file. The reader returns such errors, too.
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>>;
+}

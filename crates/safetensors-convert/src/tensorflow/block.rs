@@ -1,0 +1,184 @@
+//! Reads the entries of one block of a table.
+//!
+//! A block is a list of entries, sorted by their keys, followed by the offsets of its restart points and
+//! their number. An entry is three numbers (how many bytes its key shares with the previous key, how many
+//! follow, the length of its value), the rest of the key, and the value. At a restart point nothing is
+//! shared. This reader does not need these points, but validates them: other readers search with them.
+
+use super::proto::{Reason, take, varint};
+
+/// The width of a restart point.
+const POINT: usize = 4;
+
+/// The entries of a block, read from front to end.
+pub struct Block<'b> {
+    /// The entries.
+    entries: &'b [u8],
+    /// The entries that follow.
+    rest: &'b [u8],
+    /// The restart points that follow.
+    points: std::slice::Chunks<'b, u8>,
+    /// The next restart point.
+    point: Option<usize>,
+    /// The key of the last entry.
+    key: Vec<u8>,
+    is_first: bool,
+}
+
+impl<'b> Block<'b> {
+    /// Creates a reader of a block's uncompressed contents.
+    pub fn new(contents: &'b [u8]) -> Result<Self, Reason> {
+        let (rest, number) = contents.split_last_chunk::<POINT>().ok_or("it has no restart points")?;
+        let number = u32::from_le_bytes(*number);
+        let start = usize::try_from(number).ok().and_then(|number| number.checked_mul(POINT));
+        let start = start.and_then(|len| rest.len().checked_sub(len));
+        let Some((entries, points)) = start.and_then(|start| rest.split_at_checked(start)) else {
+            let len = rest.len();
+            return Err(format!("it claims {number} restart points, which do not fit its {len} bytes"));
+        };
+        let mut block = Self {
+            entries,
+            rest: entries,
+            points: points.chunks(POINT),
+            point: None,
+            key: Vec::new(),
+            is_first: true,
+        };
+        block.next_point();
+        if block.point != Some(0) {
+            return Err("its first restart point is not its first entry".into());
+        }
+        Ok(block)
+    }
+
+    /// Returns the value of the next entry. Its key is then [`key`](Self::key).
+    pub fn next(&mut self) -> Result<Option<&'b [u8]>, Reason> {
+        if self.rest.is_empty() {
+            // A block without entries has one restart point, too.
+            let is_expected = self.entries.is_empty() && self.points.len() == 0;
+            if self.point.is_some() && !is_expected {
+                return Err("a restart point is not the offset of an entry".into());
+            }
+            return Ok(None);
+        }
+        let at = self.entries.len() - self.rest.len();
+        self.entry(at).map(Some).map_err(|reason| format!("entry at byte {at} of the block: {reason}"))
+    }
+
+    /// Returns the key of the last entry.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn entry(&mut self, at: usize) -> Result<&'b [u8], Reason> {
+        let shared = varint(&mut self.rest)?;
+        let own = varint(&mut self.rest)?;
+        let len = varint(&mut self.rest)?;
+        self.check_point(at, shared)?;
+        let kept = usize::try_from(shared).ok().filter(|kept| *kept <= self.key.len());
+        let kept = kept.ok_or_else(|| {
+            format!("it shares {shared} bytes with the key before it, which has {}", self.key.len())
+        })?;
+        let own = take(&mut self.rest, own)?;
+        // The shared bytes are equal, so the other ones decide.
+        if !self.is_first && own <= &self.key[kept..] {
+            return Err("its key is not after the key before it".into());
+        }
+        self.is_first = false;
+        self.key.truncate(kept);
+        self.key.extend_from_slice(own);
+        take(&mut self.rest, len)
+    }
+
+    fn check_point(&mut self, at: usize, shared: u64) -> Result<(), Reason> {
+        match self.point {
+            Some(point) if point < at => Err("a restart point is not the offset of an entry".into()),
+            Some(point) if point == at => {
+                self.next_point();
+                if shared > 0 {
+                    return Err("it is a restart point, but shares bytes with the key before it".into());
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn next_point(&mut self) {
+        let next = self.points.next().and_then(|point| point.first_chunk::<POINT>());
+        // A point that does not fit a `usize` is beyond the entries.
+        self.point = next.map(|point| usize::try_from(u32::from_le_bytes(*point)).unwrap_or(usize::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Block;
+
+    fn contents(entries: &[u8], points: &[u32]) -> Vec<u8> {
+        let count = u32::try_from(points.len()).expect("few points");
+        let points = points.iter().chain([&count]).flat_map(|point| point.to_le_bytes());
+        entries.iter().copied().chain(points).collect()
+    }
+
+    fn keys(contents: &[u8]) -> Result<Vec<String>, String> {
+        let (mut block, mut keys) = (Block::new(contents)?, Vec::new());
+        while let Some(value) = block.next()? {
+            let pair = [block.key(), b"=", value].concat();
+            keys.push(String::from_utf8_lossy(&pair).into_owned());
+        }
+        Ok(keys)
+    }
+
+    #[test]
+    fn shared_bytes_are_taken_from_the_key_before() {
+        let entries = [&b"\0\x02\x01ab1"[..], b"\x01\x01\x01c2", b"\0\x01\0b"].concat();
+        let expected = ["ab=1", "ac=2", "b="].map(str::to_owned).to_vec();
+        assert_eq!(keys(&contents(&entries, &[0, 11])), Ok(expected.clone()));
+        assert_eq!(keys(&contents(&entries, &[0])), Ok(expected));
+        assert_eq!(keys(&contents(b"", &[0])), Ok(vec![]));
+        assert_eq!(keys(&contents(b"\0\0\0", &[0])), Ok(vec!["=".to_owned()]));
+    }
+
+    #[test]
+    fn wrong_blocks_are_rejected() {
+        let entries = [&b"\0\x02\x01ab1"[..], b"\x01\x01\x01c2"].concat();
+        let not_entry = "a restart point is not the offset of an entry";
+        let at_6 = |reason: &str| format!("entry at byte 6 of the block: {reason}");
+        let at_0 = |reason: &str| format!("entry at byte 0 of the block: {reason}");
+        for (contents, reason) in [
+            (vec![0, 0, 0], "it has no restart points".to_owned()),
+            (contents(&entries, &[]), "its first restart point is not its first entry".to_owned()),
+            (contents(&entries, &[6]), "its first restart point is not its first entry".to_owned()),
+            (contents(&entries, &[0, 5]), at_6(not_entry)),
+            (contents(&entries, &[0, 0]), at_6(not_entry)),
+            (contents(&entries, &[0, 11]), not_entry.to_owned()),
+            (contents(&entries, &[0, u32::MAX]), not_entry.to_owned()),
+            (contents(b"", &[0, 0]), not_entry.to_owned()),
+            (
+                contents(&entries, &[0, 6]),
+                at_6("it is a restart point, but shares bytes with the key before it"),
+            ),
+            (
+                contents(b"\x01\x01\0ab", &[0]),
+                at_0("it is a restart point, but shares bytes with the key before it"),
+            ),
+            (
+                contents(b"\0\x02\x01ab1\x03\x01\0c", &[0]),
+                at_6("it shares 3 bytes with the key before it, which has 2"),
+            ),
+            (contents(b"\0\x02\x01ab1\x01\x01\0b", &[0]), at_6("its key is not after the key before it")),
+            (contents(b"\0\x02\x01ab1\x01\x01\0a", &[0]), at_6("its key is not after the key before it")),
+            (contents(b"\0\x02\x01ab1\x02\0\0", &[0]), at_6("its key is not after the key before it")),
+            (contents(b"\0\x02\x02ab1", &[0]), at_0("2 bytes needed, but only 1 follow")),
+            (contents(b"\0\x7f\x02ab1", &[0]), at_0("127 bytes needed, but only 3 follow")),
+            (contents(b"\0\x80", &[0]), at_0("a number is truncated")),
+            (
+                b"\xff\xff\xff\x7f".repeat(2),
+                "it claims 2147483647 restart points, which do not fit its 4 bytes".to_owned(),
+            ),
+        ] {
+            assert_eq!(keys(&contents), Err(reason));
+        }
+    }
+}

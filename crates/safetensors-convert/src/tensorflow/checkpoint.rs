@@ -1,0 +1,210 @@
+//! An open checkpoint.
+
+use super::path::{index_of, with_suffix};
+use super::scan::{Data, Scan};
+use super::stored::{Joined, Place};
+use crate::error::unsound;
+use crate::numpy::Swapped;
+use crate::text::quoted;
+use crate::{Tensor, TensorSource};
+use embedded_safetensors::Dtype;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What object-based checkpoints, as those of Keras, have after the name of a variable.
+const ATTRIBUTE: &str = "/.ATTRIBUTES/VARIABLE_VALUE";
+
+/// How the tensors of a checkpoint are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// As `tf.train.list_variables` lists them.
+    ///
+    /// This is the default: `tf.train.load_variable` takes these names, none can become another's, and
+    /// a conversion back needs them.
+    #[default]
+    AsListed,
+    /// Without `/.ATTRIBUTES/VARIABLE_VALUE` at their end, which object-based checkpoints have.
+    WithoutAttribute,
+}
+
+/// A checkpoint of TensorFlow.
+pub struct Checkpoint {
+    scan: Scan,
+    is_big_endian: bool,
+    /// The data files that have bytes, by their numbers.
+    shards: Vec<Shard>,
+}
+
+struct Shard {
+    number: u32,
+    file: File,
+}
+
+impl Checkpoint {
+    /// Opens the checkpoint that a path names, as [`index_of`] finds it. `open` opens its files: first the
+    /// index, then the data files beside it that have bytes. Their names contain nothing from the index but
+    /// numbers.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if it is unsound or not supported; [`io::ErrorKind::QuotaExceeded`] if
+    /// it exceeds a limit; and those of the system and of `open`.
+    pub fn open(
+        path: &Path,
+        names: Names,
+        mut open: impl FnMut(&Path) -> io::Result<File>,
+    ) -> io::Result<Self> {
+        let path = index_of(path)?;
+        let mut scan = Scan::of(&open(&path)?)?;
+        let (count, is_big_endian) =
+            scan.header.as_ref().map_or((0, false), |header| (header.shards, header.is_big_endian));
+        // The index may be named `.index`, which has no extension.
+        let base = match path.extension() {
+            Some(_) => path.with_extension(""),
+            None => path.with_file_name(""),
+        };
+        let used: BTreeSet<u32> =
+            scan.places.iter().filter(|place| place.size > 0).map(|place| place.shard).collect();
+        let mut shards = Vec::new();
+        for number in used {
+            let path = with_suffix(&base, format!(".data-{number:05}-of-{count:05}"));
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let file = open(&path).map_err(|error| {
+                io::Error::new(error.kind(), format!("data file {} cannot be opened: {error}", quoted(&name)))
+            })?;
+            shards.push(Shard { number, file });
+        }
+        check_places(&scan, &shards)?;
+        if names == Names::WithoutAttribute {
+            strip(&mut scan.tensors)?;
+        }
+        Ok(Self { scan, is_big_endian, shards })
+    }
+
+    /// Returns the names of the tensors of texts, which are left out: safetensors has no such dtype.
+    pub fn strings(&self) -> &[String] {
+        &self.scan.strings
+    }
+
+    fn place(&self, index: u32) -> Option<(&File, Place)> {
+        let place = *self.scan.places.get(usize::try_from(index).ok()?)?;
+        if place.size == 0 {
+            // Its file is perhaps not open, nor needed.
+            return None;
+        }
+        let shard = self.shards.binary_search_by_key(&place.shard, |shard| shard.number).ok()?;
+        Some((&self.shards.get(shard)?.file, place))
+    }
+
+    fn pieces(&self, first: u32, count: u32) -> impl Iterator<Item = (&File, Place)> {
+        let (first, count) = (usize::try_from(first), usize::try_from(count));
+        let pieces = self.scan.pieces.iter().skip(first.unwrap_or(usize::MAX)).take(count.unwrap_or(0));
+        pieces.filter_map(|place| self.place(*place))
+    }
+}
+
+impl TensorSource for Checkpoint {
+    fn tensors(&self) -> &[Tensor] {
+        &self.scan.tensors
+    }
+
+    fn metadata(&self) -> &[(String, String)] {
+        &[]
+    }
+
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+        let (Some(tensor), Some(data)) = (self.scan.tensors.get(index), self.scan.data.get(index)) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let source: Box<dyn Read + '_> = match *data {
+            Data::Whole(place) => match self.place(place) {
+                Some((file, place)) => Box::new(place.open(file)),
+                None => Box::new(io::empty()),
+            },
+            Data::Pieces { axis, first, count } => {
+                let before = tensor.dims.iter().zip(0..axis).map(|(dim, _)| *dim);
+                // Validated to fit, but for a tensor without elements.
+                let runs = before.fold(1, u64::saturating_mul);
+                Box::new(Joined::new(self.pieces(first, count), runs))
+            }
+        };
+        let source = InTensor { source, name: &tensor.name };
+        // The two parts of a complex number are swapped separately.
+        let bits = if tensor.dtype == Dtype::C64 { 32 } else { tensor.dtype.bits() };
+        Ok(match self.is_big_endian && bits > 8 {
+            true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
+            false => Box::new(source),
+        })
+    }
+}
+
+/// Adds the name of the tensor to errors about its bytes.
+struct InTensor<'c> {
+    source: Box<dyn Read + 'c>,
+    name: &'c str,
+}
+
+impl Read for InTensor<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.source.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => unsound(format!("tensor {}: {error}", quoted(self.name))),
+            _ => error,
+        })
+    }
+}
+
+/// Checks that all bytes are in their files, and that no two tensors share some.
+fn check_places(scan: &Scan, shards: &[Shard]) -> io::Result<()> {
+    let mut lens = Vec::new();
+    for shard in shards {
+        lens.push(shard.file.metadata()?.len());
+    }
+    let places = scan.places.iter().zip(0_u32..).filter(|(place, _)| place.size > 0);
+    let mut sorted: Vec<u32> = places.map(|(_, index)| index).collect();
+    let place = |index: u32| usize::try_from(index).ok().and_then(|index| scan.places.get(index));
+    sorted.sort_unstable_by_key(|index| place(*index).map(|place| (place.shard, place.at)));
+    let mut before: Option<(u32, Place)> = None;
+    for index in sorted {
+        let Some(&place) = place(index) else { continue };
+        let Place { shard, at, size, .. } = place;
+        let file = shards.binary_search_by_key(&shard, |shard| shard.number);
+        let len = file.ok().and_then(|file| lens.get(file)).copied().unwrap_or_default();
+        if at.checked_add(size).is_none_or(|end| end > len) {
+            let owner = scan.owner(index);
+            return Err(unsound(format!(
+                "{owner}: its {size} bytes at byte {at} go beyond the {len} bytes of data file {shard}"
+            )));
+        }
+        if let Some((other, before)) = before
+            && before.shard == shard
+            && before.at + before.size > at
+        {
+            let (first, second) = (scan.owner(other), scan.owner(index));
+            return Err(unsound(format!("{first} and {second} share bytes of data file {shard}")));
+        }
+        before = Some((index, place));
+    }
+    Ok(())
+}
+
+/// Removes [`ATTRIBUTE`] from the names, which are sorted.
+fn strip(tensors: &mut [Tensor]) -> io::Result<()> {
+    let short = |name: &str| name.strip_suffix(ATTRIBUTE).filter(|short| !short.is_empty()).map(str::len);
+    for tensor in tensors.iter() {
+        let Some(len) = short(&tensor.name) else { continue };
+        let short = &tensor.name[..len];
+        if tensors.binary_search_by(|other| other.name.as_str().cmp(short)).is_ok() {
+            let (short, long) = (quoted(short), quoted(&tensor.name));
+            return Err(unsound(format!(
+                "without {ATTRIBUTE}, tensor {long} would have the name of {short}"
+            )));
+        }
+    }
+    for tensor in tensors {
+        if let Some(len) = short(&tensor.name) {
+            tensor.name.truncate(len);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Reads the values of a checkpoint's index: its header, and what is known of each tensor.
+
+use super::proto::{Fields, Reason, Value, set, varint};
+use embedded_safetensors::Dtype;
+
+/// The version of the format, of which a checkpoint states which versions of readers it needs.
+const VERSION: u64 = 1;
+/// The largest rank of TensorFlow's tensors.
+const LARGEST_RANK: usize = 254;
+
+/// The header of an index.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The number of files with data.
+    pub shards: u32,
+    /// Whether numbers have their highest byte first.
+    pub is_big_endian: bool,
+}
+
+impl Header {
+    /// Reads the value of the empty key.
+    pub fn read(message: &[u8]) -> Result<Self, Reason> {
+        let (mut shards, mut order, mut version) = (None, None, None);
+        for field in Fields::of(message) {
+            match field? {
+                (1, Value::Bytes(_)) => {
+                    return Err("this is a V1 checkpoint, which is not supported: load and save it with \
+                        TensorFlow, whose checkpoints are V2 since version 0.12"
+                        .into());
+                }
+                (1, value) => set(&mut shards, value.small_count("num_shards")?, "num_shards")?,
+                (2, value) => set(&mut order, value.number("endianness")?, "endianness")?,
+                (3, value) => set(&mut version, value.message("version")?, "version")?,
+                _ => {}
+            }
+        }
+        check_version(version.unwrap_or_default())?;
+        let is_big_endian = match order.unwrap_or_default() {
+            0 => false,
+            1 => true,
+            other => return Err(format!("the endianness {other} is unknown")),
+        };
+        match shards {
+            Some(shards @ 1..) => Ok(Self { shards, is_big_endian }),
+            _ => Err("it has no shards".into()),
+        }
+    }
+}
+
+fn check_version(message: &[u8]) -> Result<(), Reason> {
+    for field in Fields::of(message) {
+        match field? {
+            (2, value) if value.count("min_consumer")? > VERSION => {
+                let needed = value.count("min_consumer")?;
+                return Err(format!("it needs a reader of version {needed}, this one has version {VERSION}"));
+            }
+            // Alone, or all in one field.
+            (3, Value::Varint(VERSION)) => return Err(is_bad()),
+            (3, Value::Bytes(mut versions)) => {
+                while !versions.is_empty() {
+                    if varint(&mut versions)? == VERSION {
+                        return Err(is_bad());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_bad() -> Reason {
+    format!("it excludes readers of version {VERSION}, which this one is")
+}
+
+/// The dtype of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One that safetensors has.
+    Known(Dtype),
+    /// Texts.
+    String,
+}
+
+impl Kind {
+    fn of(number: u64) -> Result<Self, Reason> {
+        Ok(Self::Known(match number {
+            1 => Dtype::F32,
+            2 => Dtype::F64,
+            3 => Dtype::I32,
+            4 => Dtype::U8,
+            5 => Dtype::I16,
+            6 => Dtype::I8,
+            7 => return Ok(Self::String),
+            8 => Dtype::C64,
+            9 => Dtype::I64,
+            10 => Dtype::BOOL,
+            14 => Dtype::BF16,
+            17 => Dtype::U16,
+            19 => Dtype::F16,
+            22 => Dtype::U32,
+            23 => Dtype::U64,
+            24 => Dtype::F8_E5M2,
+            25 => Dtype::F8_E4M3,
+            26 => Dtype::F8_E4M3FNUZ,
+            28 => Dtype::F8_E5M2FNUZ,
+            other => {
+                return Err(match foreign(other) {
+                    Some(name) => format!("its dtype is {name}, which safetensors does not have"),
+                    None => format!("its dtype has the unknown number {other}"),
+                });
+            }
+        }))
+    }
+}
+
+/// Returns the name of a dtype that safetensors does not have.
+fn foreign(number: u64) -> Option<&'static str> {
+    Some(match number {
+        11 => "DT_QINT8",
+        12 => "DT_QUINT8",
+        13 => "DT_QINT32",
+        15 => "DT_QINT16",
+        16 => "DT_QUINT16",
+        18 => "DT_COMPLEX128",
+        20 => "DT_RESOURCE",
+        21 => "DT_VARIANT",
+        27 => "DT_FLOAT8_E4M3B11FNUZ",
+        29 => "DT_INT4",
+        30 => "DT_UINT4",
+        31 => "DT_INT2",
+        32 => "DT_UINT2",
+        // A byte for each element, unlike F4.
+        33 => "DT_FLOAT4_E2M1FN",
+        _ => return None,
+    })
+}
+
+/// What an index says of a tensor.
+#[derive(Debug)]
+pub struct Entry<'b> {
+    /// Its dtype.
+    pub kind: Kind,
+    /// Its shape.
+    pub dims: Vec<u64>,
+    /// The file with its bytes, counted from 0.
+    pub shard: u32,
+    /// The offset of its bytes.
+    pub offset: u64,
+    /// How many they are.
+    pub size: u64,
+    /// Their checksum, as it is stored.
+    pub crc: u32,
+    /// Whether its bytes are those of slices, which have entries of their own.
+    pub is_sliced: bool,
+    message: &'b [u8],
+}
+
+impl<'b> Entry<'b> {
+    /// Reads the value of a tensor's key.
+    pub fn read(message: &'b [u8]) -> Result<Self, Reason> {
+        let (mut kind, mut shape, mut shard, mut offset, mut size, mut crc) =
+            (None, None, None, None, None, None);
+        let mut is_sliced = false;
+        for field in Fields::of(message) {
+            let (number, value) = field?;
+            match number {
+                1 => set(&mut kind, value.number("dtype")?, "dtype")?,
+                2 => set(&mut shape, value.message("shape")?, "shape")?,
+                3 => set(&mut shard, value.small_count("shard_id")?, "shard_id")?,
+                4 => set(&mut offset, value.count("offset")?, "offset")?,
+                5 => set(&mut size, value.count("size")?, "size")?,
+                6 => set(&mut crc, value.fixed32("crc32c")?, "crc32c")?,
+                7 => is_sliced = true,
+                _ => {}
+            }
+        }
+        Ok(Self {
+            kind: Kind::of(kind.unwrap_or_default())?,
+            dims: dims(shape.unwrap_or_default())?,
+            shard: shard.unwrap_or_default(),
+            offset: offset.unwrap_or_default(),
+            size: size.unwrap_or_default(),
+            crc: crc.unwrap_or_default(),
+            is_sliced,
+            message,
+        })
+    }
+
+    /// Returns the messages of its slices.
+    pub fn slices(&self) -> impl Iterator<Item = Result<&'b [u8], Reason>> + use<'b> {
+        Fields::of(self.message).filter_map(|field| match field {
+            Ok((7, value)) => Some(value.message("slices")),
+            Ok(_) => None,
+            Err(reason) => Some(Err(reason)),
+        })
+    }
+
+    /// Checks that its file exists, and that its size is that of its shape.
+    pub fn check(&self, shards: u32) -> Result<(), Reason> {
+        let shard = self.shard;
+        if shard >= shards {
+            return Err(format!("it is in data file {shard}, but there are only {shards}"));
+        }
+        match self.kind {
+            Kind::Known(dtype) if !self.is_sliced => self.check_size(dtype),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_size(&self, dtype: Dtype) -> Result<(), Reason> {
+        let width = u64::from(dtype.bits() >> 3);
+        let needed = self.dims.iter().try_fold(width, |size, dim| size.checked_mul(*dim));
+        let (size, shape, name) = (self.size, &self.dims, dtype.name());
+        match needed {
+            Some(needed) if needed == size => Ok(()),
+            Some(needed) => {
+                Err(format!("it has {size} bytes, but its dtype {name} and shape {shape:?} need {needed}"))
+            }
+            None => Err(format!("its shape {shape:?} has more bytes than 64 bits can count")),
+        }
+    }
+}
+
+fn dims(shape: &[u8]) -> Result<Vec<u64>, Reason> {
+    let mut dims = Vec::new();
+    for field in Fields::of(shape) {
+        match field? {
+            (2, value) => {
+                if dims.len() == LARGEST_RANK {
+                    return Err(format!("its shape has more than {LARGEST_RANK} dimensions"));
+                }
+                dims.push(dim(value.message("dim")?)?);
+            }
+            (3, value) if value.number("unknown_rank")? != 0 => {
+                return Err("its shape has an unknown rank".into());
+            }
+            _ => {}
+        }
+    }
+    Ok(dims)
+}
+
+fn dim(message: &[u8]) -> Result<u64, Reason> {
+    let mut size = None;
+    for field in Fields::of(message) {
+        if let (1, value) = field? {
+            set(&mut size, value.count("size")?, "size")?;
+        }
+    }
+    Ok(size.unwrap_or_default())
+}

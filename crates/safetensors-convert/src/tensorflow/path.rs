@@ -1,0 +1,126 @@
+//! Finds the index of a checkpoint by what a user gives for it.
+
+use super::table::is_table;
+use crate::error::unsound;
+use crate::text::quoted;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The suffix of an index.
+pub const SUFFIX: &str = ".index";
+/// The index in the directory of a SavedModel.
+const OF_SAVED_MODEL: &str = "variables/variables.index";
+
+/// Returns the path of the index of the checkpoint that a path names: `NAME.index`, the prefix `NAME` that
+/// TensorFlow's functions take, or the directory of a SavedModel.
+///
+/// # Errors
+/// It names another file, as a sentence tells that says what to give; or the system's errors.
+pub fn index_of(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.is_dir() {
+        return in_directory(path);
+    }
+    if name.ends_with(SUFFIX) {
+        return Ok(path.to_path_buf());
+    }
+    if let Some(stem) = shard_stem(&name) {
+        let index = quoted(&format!("{stem}{SUFFIX}"));
+        return Err(unsound(format!("this is a data file of a checkpoint; give its index, {index}")));
+    }
+    if name == "saved_model.pb" {
+        return Err(unsound("this is the graph of a SavedModel; give the directory that has it"));
+    }
+    let index = with_suffix(path, SUFFIX);
+    if index.is_file() {
+        return Ok(index);
+    }
+    // Opening a pipe without a writer would block.
+    if !fs::metadata(path)?.is_file() {
+        return Err(unsound("this is neither a file nor a directory"));
+    }
+    if name == "checkpoint" {
+        return Err(unsound("this is the list of the checkpoints of its directory; give one's NAME.index"));
+    }
+    Err(unsound(match is_table(&File::open(path)?)? {
+        true => format!(
+            "{} does not exist beside it: this may be a V1 checkpoint, which is not supported; load and save \
+             it with TensorFlow, whose checkpoints are V2 since version 0.12",
+            quoted(&format!("{name}{SUFFIX}"))
+        ),
+        false => "this is not a checkpoint of TensorFlow, which has an index NAME.index".to_owned(),
+    }))
+}
+
+fn in_directory(path: &Path) -> io::Result<PathBuf> {
+    // A prefix may have the name of a directory.
+    let indexes = [path.join(OF_SAVED_MODEL), with_suffix(path, SUFFIX)];
+    indexes.into_iter().find(|index| index.is_file()).ok_or_else(|| {
+        unsound(format!(
+            "this directory is not a SavedModel with variables: it has no {OF_SAVED_MODEL}; of a checkpoint, give \
+             NAME.index"
+        ))
+    })
+}
+
+/// Returns `path` with something after it.
+pub fn with_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
+    let mut path = OsString::from(path);
+    path.push(suffix);
+    path.into()
+}
+
+/// Returns what precedes `.data-00000-of-00001` in the name of a data file.
+fn shard_stem(name: &str) -> Option<&str> {
+    let (stem, numbers) = name.rsplit_once(".data-")?;
+    let (number, count) = numbers.split_once("-of-")?;
+    let is_number = |text: &str| text.len() >= 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(number) && is_number(count)).then_some(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::index_of;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn index_is_found_by_prefix_and_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir_all(at("model/variables")).expect("created");
+        fs::create_dir(at("empty")).expect("created");
+        for name in ["a.index", "model/variables/variables.index", "saved_model.pb", "checkpoint", "text"] {
+            fs::write(at(name), "not a table, but it has enough bytes for the end of one").expect("written");
+        }
+        fs::write(at("old"), b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").expect("written");
+        fs::write(at("tiny"), b"").expect("written");
+        let found = |name| index_of(&at(name)).expect("found");
+        assert_eq!(found("a.index"), at("a.index"));
+        assert_eq!(found("a"), at("a.index"));
+        assert_eq!(found("model"), at("model/variables/variables.index"));
+        fs::write(at("model/variables.index"), b"").expect("written");
+        assert_eq!(found("model/variables"), at("model/variables.index"));
+        for (name, part) in [
+            ("a.data-00000-of-00001", "give its index, \"a.index\""),
+            ("saved_model.pb", "give the directory"),
+            ("checkpoint", "give one's NAME.index"),
+            ("empty", "it has no variables/variables.index"),
+            ("old", "V1 checkpoint"),
+            ("text", "not a checkpoint of TensorFlow"),
+            ("tiny", "not a checkpoint of TensorFlow"),
+        ] {
+            let error = index_of(&at(name)).expect_err(name);
+            assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{error}");
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        let error = index_of(&at("missing")).expect_err("missing");
+        assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+        if Path::new("/dev/null").exists() {
+            let error = index_of(Path::new("/dev/null")).expect_err("a device");
+            assert_eq!(error.to_string(), "this is neither a file nor a directory");
+        }
+    }
+}

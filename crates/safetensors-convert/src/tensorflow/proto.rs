@@ -1,0 +1,216 @@
+//! Reads the wire format of protocol buffers, as far as a checkpoint's entries need it.
+
+/// A reason why bytes are rejected, for a sentence that names their place.
+pub type Reason = String;
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'b> {
+    /// A number of variable length.
+    Varint(u64),
+    /// A number of four bytes.
+    Fixed32(u32),
+    /// A text, bytes, or another message.
+    Bytes(&'b [u8]),
+    /// A number of eight bytes, which no known field is.
+    Fixed64,
+}
+
+/// The fields of a message, in the order of its bytes.
+#[derive(Clone)]
+pub struct Fields<'b>(&'b [u8]);
+
+impl<'b> Fields<'b> {
+    /// Creates an iterator over the fields of a message.
+    pub fn of(message: &'b [u8]) -> Self {
+        Self(message)
+    }
+
+    fn field(&mut self) -> Result<(u64, Value<'b>), Reason> {
+        let tag = varint(&mut self.0)?;
+        let value = match tag & 7 {
+            0 => Value::Varint(varint(&mut self.0)?),
+            1 => {
+                take(&mut self.0, 8)?;
+                Value::Fixed64
+            }
+            2 => {
+                let len = varint(&mut self.0)?;
+                Value::Bytes(take(&mut self.0, len)?)
+            }
+            5 => {
+                let bytes = take(&mut self.0, 4)?;
+                Value::Fixed32(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+            }
+            kind => return Err(format!("a field has the unknown wire type {kind}")),
+        };
+        match tag >> 3 {
+            0 => Err("a field has the number 0".into()),
+            number => Ok((number, value)),
+        }
+    }
+}
+
+impl<'b> Iterator for Fields<'b> {
+    type Item = Result<(u64, Value<'b>), Reason>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let field = self.field();
+        if field.is_err() {
+            self.0 = &[];
+        }
+        Some(field)
+    }
+}
+
+impl<'b> Value<'b> {
+    /// Returns an unsigned number.
+    pub fn number(self, field: &str) -> Result<u64, Reason> {
+        match self {
+            Self::Varint(number) => Ok(number),
+            _ => Err(format!("the field {field} has the wrong wire type")),
+        }
+    }
+
+    /// Returns a signed number, which must not be negative.
+    pub fn count(self, field: &str) -> Result<u64, Reason> {
+        let number = self.number(field)?;
+        match i64::try_from(number) {
+            Ok(_) => Ok(number),
+            Err(_) => Err(format!("the field {field} is negative")),
+        }
+    }
+
+    /// Returns a signed number of 32 bits, which must not be negative.
+    pub fn small_count(self, field: &str) -> Result<u32, Reason> {
+        let number = self.count(field)?;
+        match i32::try_from(number) {
+            Ok(number) => Ok(number.unsigned_abs()),
+            Err(_) => Err(format!("the field {field} is {number}, more than 32 bits hold")),
+        }
+    }
+
+    /// Returns a number of four bytes.
+    pub fn fixed32(self, field: &str) -> Result<u32, Reason> {
+        match self {
+            Self::Fixed32(number) => Ok(number),
+            _ => Err(format!("the field {field} has the wrong wire type")),
+        }
+    }
+
+    /// Returns the bytes of a message.
+    pub fn message(self, field: &str) -> Result<&'b [u8], Reason> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            _ => Err(format!("the field {field} has the wrong wire type")),
+        }
+    }
+}
+
+/// Sets a field, which must not be given twice: readers could disagree about its value.
+pub fn set<T>(place: &mut Option<T>, value: T, field: &str) -> Result<(), Reason> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("the field {field} is given twice")),
+    }
+}
+
+/// Takes a number of variable length, seven bits to a byte, from the start of `bytes`.
+pub fn varint(bytes: &mut &[u8]) -> Result<u64, Reason> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().ok_or("a number is truncated")?;
+        *bytes = rest;
+        let bits = u64::from(byte & 0x7f);
+        if bits << shift >> shift != bits {
+            break;
+        }
+        number |= bits << shift;
+        if byte < 0x80 {
+            return Ok(number);
+        }
+    }
+    Err("a number has more than 64 bits".into())
+}
+
+/// Takes `len` bytes from the start of `bytes`.
+pub fn take<'b>(bytes: &mut &'b [u8], len: u64) -> Result<&'b [u8], Reason> {
+    let split = usize::try_from(len).ok().and_then(|len| bytes.split_at_checked(len));
+    let (taken, rest) =
+        split.ok_or_else(|| format!("{len} bytes needed, but only {} follow", bytes.len()))?;
+    *bytes = rest;
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fields, Value, set, take, varint};
+
+    #[test]
+    fn numbers_have_at_most_64_bits() {
+        for (bytes, number) in [
+            (&[0][..], 0),
+            (&[0x7f], 127),
+            (&[0x80, 1], 128),
+            (&[0x80, 0], 0),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], u64::MAX),
+        ] {
+            let mut rest = bytes;
+            assert_eq!((varint(&mut rest), rest.len()), (Ok(number), 0), "{bytes:?}");
+        }
+        let overflow = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
+        let endless = [0x80; 11];
+        for bytes in [&overflow[..], &endless[..]] {
+            assert_eq!(varint(&mut { bytes }), Err("a number has more than 64 bits".into()));
+        }
+        assert_eq!(varint(&mut &endless[..9]), Err("a number is truncated".into()));
+    }
+
+    #[test]
+    fn unknown_fields_are_skipped_and_malformed_ones_rejected() {
+        let message = [0x08, 5, 0x11, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 1, b'x', 0x25, 1, 0, 0, 0x80];
+        let fields: Result<Vec<_>, _> = Fields::of(&message).collect();
+        let expected = [
+            (1, Value::Varint(5)),
+            (2, Value::Fixed64),
+            (3, Value::Bytes(b"x")),
+            (4, Value::Fixed32(0x8000_0001)),
+        ];
+        assert_eq!(fields, Ok(expected.to_vec()));
+        for (message, reason) in [
+            (&[0x0b][..], "a field has the unknown wire type 3"),
+            (&[0x00, 1], "a field has the number 0"),
+            (&[0x08], "a number is truncated"),
+            (&[0x0a, 3, 1, 2], "3 bytes needed, but only 2 follow"),
+            (&[0x0d, 3, 1, 2], "4 bytes needed, but only 3 follow"),
+            (&[0x09, 3], "8 bytes needed, but only 1 follow"),
+            (
+                &[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0],
+                "18446744073709551615 bytes \
+                needed, but only 1 follow",
+            ),
+        ] {
+            let mut fields = Fields::of(message);
+            assert_eq!(fields.next(), Some(Err(reason.into())));
+            assert_eq!(fields.next(), None);
+        }
+    }
+
+    #[test]
+    fn values_have_the_type_of_their_field() {
+        let wrong = "the field f has the wrong wire type".to_owned();
+        assert_eq!(Value::Fixed64.number("f"), Err(wrong.clone()));
+        assert_eq!(Value::Varint(1).fixed32("f"), Err(wrong.clone()));
+        assert_eq!(Value::Varint(1).message("f"), Err(wrong));
+        assert_eq!(Value::Varint(u64::MAX).count("f"), Err("the field f is negative".into()));
+        let large = "the field f is 2147483648, more than 32 bits hold".to_owned();
+        assert_eq!(Value::Varint(1 << 31).small_count("f"), Err(large));
+        let mut place = None;
+        assert_eq!(set(&mut place, 1, "f"), Ok(()));
+        assert_eq!(set(&mut place, 1, "f"), Err("the field f is given twice".into()));
+        assert!(take(&mut &[0][..], 2).is_err());
+    }
+}

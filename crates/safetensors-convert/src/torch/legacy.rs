@@ -1,0 +1,164 @@
+//! The format before PyTorch 1.6: five pickles, and then the storages.
+//!
+//! The pickles are a magic number, the version of the format, facts about the system, the object, and the
+//! keys of the storages in their order. Each storage follows with its number of elements and its elements,
+//! which are little-endian on every system.
+
+use super::store::Store;
+use crate::error::unsound;
+use crate::pickle::{Argument, Op, Opcode, Opcodes};
+use crate::text::quoted;
+use crate::zip::{Part, read_full};
+use std::fs::File;
+use std::io;
+
+/// The number by which the format is recognised, and its version.
+const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
+const VERSION: i128 = 1001;
+/// The largest number of opcodes of a pickle without tensors.
+const FEW: usize = 100;
+
+type Source<'f> = Opcodes<Part<'f>>;
+
+/// Reads the pickles before the object, and returns where that begins.
+///
+/// # Errors
+/// The file does not begin as this format does.
+pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
+    let mut opcodes = Opcodes::new(Part::new(file, 0, len));
+    let magic = number(&mut opcodes).ok().flatten();
+    if magic != Some(MAGIC) {
+        return Err(unsound(
+            "not a file of PyTorch: it begins neither with a zip archive nor with the magic number of the \
+             format before 1.6",
+        ));
+    }
+    next(&mut opcodes)?;
+    match number(&mut opcodes)? {
+        Some(VERSION) => {}
+        _ => return Err(unsound("the file has another version of the format before 1.6 than 1001")),
+    }
+    next(&mut opcodes)?;
+    plain(&mut opcodes)?;
+    next(&mut opcodes)?;
+    Ok(opcodes.offset())
+}
+
+fn next(opcodes: &mut Source<'_>) -> io::Result<()> {
+    match opcodes.resume()? {
+        true => Ok(()),
+        false => Err(unsound(format!("the file ends at byte {}, before its tensors", opcodes.offset()))),
+    }
+}
+
+/// Reads a pickle of one number.
+fn number(opcodes: &mut Source<'_>) -> io::Result<Option<i128>> {
+    let arguments = plain(opcodes)?;
+    Ok(match arguments.as_slice() {
+        [Argument::Int(number)] => Some(*number),
+        _ => None,
+    })
+}
+
+/// Reads a pickle that imports nothing, and returns the arguments of what it pushes.
+fn plain(opcodes: &mut Source<'_>) -> io::Result<Vec<Argument>> {
+    use Opcode::{
+        AddItems, Append, Appends, BinInt, BinInt1, BinInt2, BinPut, BinString, BinUnicode, EmptyDict, Frame,
+        Int, Long, Long1, LongBinPut, Mark, Memoize, NewFalse, NewTrue, Proto, Put, SetItem, SetItems,
+        ShortBinString, ShortBinUnicode, Stop, String, Unicode,
+    };
+    let mut arguments = Vec::new();
+    for (count, op) in opcodes.enumerate() {
+        let Op { code, argument, at } = op?;
+        match code {
+            _ if count == FEW => break,
+            Stop => return Ok(arguments),
+            Int | BinInt | BinInt1 | BinInt2 | Long | Long1 => arguments.push(argument),
+            Proto | Frame | Mark | Memoize | Put | BinPut | LongBinPut | EmptyDict | SetItem | SetItems
+            | Append | Appends | AddItems | NewTrue | NewFalse | String | BinString | ShortBinString
+            | Unicode | BinUnicode | ShortBinUnicode => {}
+            Opcode::Dict | Opcode::None | Opcode::Get | Opcode::BinGet => {}
+            other => {
+                return Err(unsound(format!(
+                    "opcode {} at byte {at} is not expected before the pickle with the tensors",
+                    other.name()
+                )));
+            }
+        }
+    }
+    Err(unsound("a pickle before the tensors is too long"))
+}
+
+/// Reads the keys of the storages, which begin at `at`, and where each storage is.
+///
+/// # Errors
+/// The storages are not those of the pickle, or do not fit the file.
+pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) -> io::Result<()> {
+    let mut opcodes = Opcodes::starting_at(Part::new(file, at, len - at), at);
+    let mut indices = Vec::new();
+    for op in &mut opcodes {
+        let Op { code, argument, at } = op?;
+        match (code, argument) {
+            (_, Argument::Text(key)) => {
+                let index = store.take(&key);
+                indices.push(index.ok_or_else(|| {
+                    let key = quoted(&key);
+                    unsound(format!("storage {key} at byte {at} is not in the pickle, or is there twice"))
+                })?);
+            }
+            (
+                Opcode::Proto
+                | Opcode::Frame
+                | Opcode::EmptyList
+                | Opcode::Mark
+                | Opcode::List
+                | Opcode::Append
+                | Opcode::Appends
+                | Opcode::Put
+                | Opcode::BinPut
+                | Opcode::LongBinPut
+                | Opcode::Memoize
+                | Opcode::Stop,
+                _,
+            ) => {}
+            (code, _) => {
+                let code = code.name();
+                return Err(unsound(format!("opcode {code} at byte {at} is not expected in a list of keys")));
+            }
+        }
+    }
+    if let Some(key) = store.unplaced() {
+        return Err(unsound(format!("storage {key} of the pickle is missing in the file")));
+    }
+    let mut at = opcodes.offset();
+    for index in indices {
+        at = place(file, len, at, index, store)?;
+    }
+    match at == len {
+        true => Ok(()),
+        false => Err(unsound(format!("{} bytes follow the last storage", len - at))),
+    }
+}
+
+/// Places the storage that begins at `at` with its number of elements, and returns where it ends.
+fn place(file: &File, len: u64, at: u64, index: u32, store: &mut Store) -> io::Result<u64> {
+    let storage = *store.get(index)?;
+    let key = storage.key;
+    let mut count = [0; 8];
+    if read_full(&mut Part::new(file, at, len.saturating_sub(at)), &mut count)? < count.len() {
+        return Err(unsound(format!("the file ends at byte {len}, before storage {key}")));
+    }
+    let count = u64::from_le_bytes(count);
+    if count.checked_mul(storage.width.into()) != Some(storage.len) {
+        let expected = storage.len / u64::from(storage.width.max(1));
+        return Err(unsound(format!(
+            "storage {key} at byte {at} has {count} elements, but the pickle says {expected}"
+        )));
+    }
+    let begin = at + 8;
+    store.place(index, begin);
+    match begin.checked_add(storage.len).filter(|end| *end <= len) {
+        Some(end) => Ok(end),
+        None => Err(unsound(format!("the file ends at byte {len}, within storage {key}"))),
+    }
+}

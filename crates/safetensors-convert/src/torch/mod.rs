@@ -1,0 +1,263 @@
+//! Files of PyTorch: what `torch.save` writes, read without executing or importing anything.
+//!
+//! Such a file is a pickle, a program for a machine that can call any function, and the bytes of storages.
+//! [`Checkpoint`] reads the pickle as data: a closed list of names can be imported, and what each makes is
+//! known here. Everything else is rejected by name.
+//!
+//! Tensors are found in nested dictionaries, lists and tuples; the keys and indices on the way to a tensor
+//! are its name, separated by dots. Other values are left out, and listed by
+//! [`left_out`](Checkpoint::left_out). A tensor without a dictionary or list around it is named `tensor`.
+
+mod archive;
+mod fetched;
+mod flatten;
+mod legacy;
+mod machine;
+mod read;
+mod reasons;
+mod rebuild;
+mod sharded;
+mod store;
+mod strided;
+mod ties;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::{beyond_limit, unsound};
+use crate::pickle::Opcodes;
+use crate::source::{Tensor, TensorSource};
+use crate::text::quoted;
+use crate::zip::{Part, open_contents, read_full};
+use fetched::Indices;
+use flatten::Flat;
+use machine::{Machine, View};
+use read::Bytes;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Mutex;
+use store::Store;
+use ties::Kept;
+
+pub use sharded::{Sharded, is_safe_name};
+
+/// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
+/// the file.
+const EXPANDED: u64 = 1 << 30;
+
+/// What becomes of tensors that are the same view of the same storage, as tied parameters are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// One of them is kept, the first in the order of characters; the metadata has the name of each other
+    /// one as a key, and the kept name as its value. `safetensors.torch.save_model` does the same.
+    #[default]
+    Note,
+    /// Each is kept.
+    Copy,
+    /// The file is rejected.
+    Reject,
+}
+
+/// A value that is not a tensor, and therefore left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The keys and indices on the way to it, separated by dots.
+    pub path: String,
+    /// The name of its type in Python; `attributes` for those of a dictionary or a tensor.
+    pub kind: &'static str,
+}
+
+/// An open file of PyTorch, of any release since 0.4.
+#[derive(Debug)]
+pub struct Checkpoint {
+    bytes: Bytes,
+    tensors: Vec<Tensor>,
+    /// The number of the view of each tensor. Dimensions were moved from the views to the tensors.
+    numbers: Vec<u32>,
+    views: Vec<View>,
+    metadata: Vec<(String, String)>,
+    left_out: Vec<LeftOut>,
+    count: u64,
+}
+
+impl Checkpoint {
+    /// Opens a file. Of tied tensors, one is kept, with a note in the metadata.
+    ///
+    /// # Errors
+    /// As [`TensorSource`] says.
+    pub fn open(file: File) -> io::Result<Self> {
+        Self::open_with(file, Ties::default())
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`TensorSource`] says.
+    pub fn open_with(file: File, ties: Ties) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let mut start = vec![0; 263];
+        let start_len = read_full(&mut Part::new(&file, 0, len), &mut start)?;
+        start.truncate(start_len);
+        let (bytes, flat, views) = match start.as_slice() {
+            [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(file)?,
+            start if start.get(257..262) == Some(b"ustar") => {
+                return Err(unsound(
+                    "a tar archive: PyTorch before 0.1.10 wrote such files, which are not supported",
+                ));
+            }
+            _ => read_legacy(file, len)?,
+        };
+        Self::new(bytes, flat, views, ties, len)
+    }
+
+    fn new(bytes: Bytes, flat: Flat, mut views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
+        let Flat { tensors: mut named, left_out, count, .. } = flat;
+        check_names(&named)?;
+        let Kept { is_kept, notes: metadata } = ties::tied(&named, &views, ties)?;
+        let mut is_kept = is_kept.into_iter();
+        named.retain(|_| is_kept.next().unwrap_or(true));
+        check_expansion(&named, &views, &bytes.store, len)?;
+        let (mut tensors, mut numbers) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
+        for (name, number) in named {
+            let view = usize::try_from(number).ok().and_then(|index| views.get_mut(index));
+            let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
+            // Several tensors may have one view if they are copied, or have no elements.
+            let is_shared = ties == Ties::Copy || view.dims().contains(&0);
+            let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
+            tensors.push(Tensor { name: name.into(), dtype: rebuild::dtype(view.element), dims });
+            numbers.push(number);
+        }
+        Ok(Self { bytes, tensors, numbers, views, metadata, left_out, count })
+    }
+
+    /// Opens the elements of a tensor, which may have been moved elsewhere.
+    fn read_tensor(&self, index: usize, tensor: &Tensor) -> io::Result<Box<dyn Read + '_>> {
+        let number = self.numbers.get(index).and_then(|number| usize::try_from(*number).ok());
+        let view = number.and_then(|number| self.views.get(number)).ok_or_else(no_tensor)?;
+        self.bytes
+            .open(view, &tensor.dims)
+            .map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
+    }
+
+    /// Returns the values that are not tensors, in the order of the file: the first 131072 of them, or
+    /// fewer if their paths are long.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Returns the number of all values that are not tensors.
+    pub fn left_out_count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl TensorSource for Checkpoint {
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    fn metadata(&self) -> &[(String, String)] {
+        &self.metadata
+    }
+
+    fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+        match self.tensors.get(index) {
+            Some(tensor) => self.read_tensor(index, tensor),
+            None => Err(no_tensor()),
+        }
+    }
+}
+
+type Parsed = (Bytes, Flat, Vec<View>);
+
+fn read_archive(file: File) -> io::Result<Parsed> {
+    let archive::Layout { mut store, pickle_name, pickle, prefix, is_big } = archive::layout(&file)?;
+    let open = || Opcodes::new(open_contents(&file, pickle_name.clone(), pickle));
+    let parsed = (|| {
+        let mut opcodes = open();
+        let fetched = Indices::fetched(&mut opcodes)?;
+        if opcodes.resume()? {
+            return Err(unsound(format!("bytes follow the pickle, which ends at {}", opcodes.offset())));
+        }
+        read_object(&mut open(), fetched, &mut store)
+    })();
+    let (flat, views) = parsed.map_err(|error| within(&format!("entry {}", quoted(&pickle_name)), error))?;
+    let (pickle, checked) = (Some((pickle_name, pickle)), Mutex::default());
+    Ok((Bytes { file, store, pickle, prefix, is_big, checked }, flat, views))
+}
+
+fn read_legacy(file: File, len: u64) -> io::Result<Parsed> {
+    let at = legacy::object_at(&file, len)?;
+    let open = || Opcodes::starting_at(Part::new(&file, at, len - at), at);
+    let mut store = Store::default();
+    let mut opcodes = open();
+    let fetched = Indices::fetched(&mut opcodes)?;
+    let (flat, views) = read_object(&mut open(), fetched, &mut store)?;
+    legacy::place_storages(&file, len, opcodes.offset(), &mut store)?;
+    let (prefix, checked) = (String::new(), Mutex::default());
+    Ok((Bytes { file, store, pickle: None, prefix, is_big: false, checked }, flat, views))
+}
+
+/// Reads the pickle with the tensors.
+fn read_object<R: Read>(
+    opcodes: &mut Opcodes<R>,
+    fetched: Indices,
+    store: &mut Store,
+) -> io::Result<(Flat, Vec<View>)> {
+    let mut machine = Machine::new(store, fetched);
+    let root = machine.run(opcodes)?;
+    let flat = flatten::flatten(&mut machine.values, root, machine.views.len())?;
+    Ok((flat, machine.views))
+}
+
+/// Checks that names are unique, and that safetensors can have them.
+fn check_names(named: &[(Box<str>, u32)]) -> io::Result<()> {
+    let mut names: Vec<&str> = named.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair.first() == pair.last()) {
+        let name = quoted(pair.first().unwrap_or(&""));
+        return Err(unsound(format!("two tensors have the name {name} when their keys are joined by dots")));
+    }
+    match names.contains(&"__metadata__") {
+        true => Err(unsound("a tensor has the name \"__metadata__\", which safetensors reserves")),
+        false => Ok(()),
+    }
+}
+
+/// Checks that views do not make a huge model of a small file.
+fn check_expansion(named: &[(Box<str>, u32)], views: &[View], store: &Store, len: u64) -> io::Result<()> {
+    let (mut total, mut stored) = (0_u64, 0_u64);
+    let mut is_counted = vec![false; store.len()];
+    for (_, number) in named {
+        let Some(view) = usize::try_from(*number).ok().and_then(|index| views.get(index)) else { continue };
+        let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
+        total = total.saturating_add(elements.saturating_mul(rebuild::width(view.element)));
+        let index = usize::try_from(view.storage).unwrap_or(usize::MAX);
+        if let Some(is_counted) = is_counted.get_mut(index).filter(|is_counted| !**is_counted) {
+            *is_counted = true;
+            stored = stored.saturating_add(store.get(view.storage)?.len);
+        }
+    }
+    let most = stored.saturating_add(EXPANDED.max(len));
+    match total > most {
+        true => Err(beyond_limit(format!(
+            "the tensors have {total} bytes, but are views of {stored} bytes; at most {most} are allowed"
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn no_tensor() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "there is no such tensor")
+}
+
+/// Adds the place to an error about the contents of a file.
+fn within(place: &str, error: io::Error) -> io::Error {
+    match error.kind() {
+        kind @ (io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded) => {
+            io::Error::new(kind, format!("{place}: {error}"))
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,171 @@
+//! The storages of a file: where their bytes are.
+
+use crate::error::{beyond_limit, unsound};
+use crate::text::quoted;
+use crate::zip::Entry;
+use std::collections::HashMap;
+use std::io;
+
+/// The largest number of bytes of the storages in memory.
+const KEPT: usize = 8 << 20;
+
+/// How the bytes of a storage are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In the file as they are.
+    Plain,
+    /// In an entry of the archive as they are, with a checksum.
+    Stored,
+    /// In an entry of the archive, deflated.
+    Deflated,
+    /// In the pickle.
+    Pickled,
+    /// In the pickle, as text whose characters are the bytes.
+    Latin,
+    /// In memory.
+    Kept,
+}
+
+/// The place of a storage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Storage {
+    /// The key by which the pickle names it.
+    pub key: u64,
+    /// Where it begins: in the file, in the pickle, or its index among those in memory.
+    pub at: u64,
+    /// What it takes in the archive or as text, in bytes.
+    pub packed: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Its checksum.
+    pub crc: u32,
+    /// The number of bytes of an element, as the pickle names it first.
+    pub width: u8,
+    pub kind: Kind,
+}
+
+/// All storages of a file.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    storages: Vec<Storage>,
+    /// The storages in memory, and what they take in bytes.
+    kept: Vec<Box<[u8]>>,
+    of_kept: usize,
+    /// The archive's entries, which come first, by key; or `None` in a file without an archive, whose
+    /// storages are numbered as the pickle names them.
+    entries: Option<usize>,
+    numbers: HashMap<u64, u32>,
+}
+
+impl Store {
+    /// Creates the list of an archive's storages from the keys of its entries.
+    pub fn of_archive(mut entries: Vec<(u64, Entry)>) -> Self {
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        let storage = |(key, entry): (u64, Entry)| Storage {
+            key,
+            at: entry.at,
+            packed: entry.packed,
+            len: entry.unpacked,
+            crc: entry.crc,
+            width: 1,
+            kind: if entry.is_deflated { Kind::Deflated } else { Kind::Stored },
+        };
+        let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
+        // They were collected in the memory of the entries, which is twice as large.
+        storages.shrink_to_fit();
+        Self { entries: Some(storages.len()), storages, ..Self::default() }
+    }
+
+    /// Returns the number of the storage with this key, length, and width of elements.
+    pub fn find(&mut self, key: &str, len: u64, width: u8) -> io::Result<u32> {
+        let number = number_of(key)
+            .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
+        let index = match self.entries {
+            Some(entries) => {
+                let entries = self.storages.get(..entries).unwrap_or_default();
+                let found = entries.binary_search_by_key(&number, |storage| storage.key).ok();
+                let index = found.and_then(|index| u32::try_from(index).ok());
+                index
+                    .ok_or_else(|| unsound(format!("needs storage {key}, which the archive does not have")))?
+            }
+            None => self.find_named(number, len, width)?,
+        };
+        let found = self.get(index)?.len;
+        if found != len {
+            return Err(unsound(format!("needs {len} bytes of storage {key}, which has {found}")));
+        }
+        Ok(index)
+    }
+
+    /// Returns the number of a storage that follows the pickle.
+    fn find_named(&mut self, key: u64, len: u64, width: u8) -> io::Result<u32> {
+        if let Some(index) = self.numbers.get(&key) {
+            return Ok(*index);
+        }
+        let storage = Storage { key, at: 0, packed: len, len, crc: 0, width, kind: Kind::Plain };
+        let index = self.add(storage)?;
+        self.numbers.insert(key, index);
+        Ok(index)
+    }
+
+    /// Adds a storage in the pickle.
+    pub fn add_pickled(&mut self, at: u64, packed: u64, len: u64, kind: Kind) -> io::Result<u32> {
+        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, width: 1, kind })
+    }
+
+    /// Adds a storage in memory.
+    pub fn add_kept(&mut self, bytes: &[u8]) -> io::Result<u32> {
+        let (at, len) = (self.kept.len() as u64, bytes.len() as u64);
+        self.of_kept += bytes.len() + size_of::<Box<[u8]>>();
+        if self.of_kept > KEPT {
+            return Err(beyond_limit(format!("the small arrays in the pickle have more than {KEPT} bytes")));
+        }
+        self.kept.push(bytes.into());
+        self.add_pickled(at, len, len, Kind::Kept)
+    }
+
+    fn add(&mut self, storage: Storage) -> io::Result<u32> {
+        self.storages.push(storage);
+        u32::try_from(self.storages.len() - 1).map_err(|_| unsound("has too many storages"))
+    }
+
+    pub fn get(&self, index: u32) -> io::Result<&Storage> {
+        let storage = usize::try_from(index).ok().and_then(|index| self.storages.get(index));
+        storage.ok_or_else(|| unsound("names a storage that does not exist"))
+    }
+
+    /// Returns a storage in memory.
+    pub fn kept(&self, storage: &Storage) -> &[u8] {
+        usize::try_from(storage.at).ok().and_then(|index| self.kept.get(index)).map_or(&[], |bytes| bytes)
+    }
+
+    /// Returns the number of storages.
+    pub fn len(&self) -> usize {
+        self.storages.len()
+    }
+
+    /// Takes the number of a storage that the pickle has named and that follows it; `None` if there is none
+    /// with this key, or if it was taken.
+    pub fn take(&mut self, key: &str) -> Option<u32> {
+        self.numbers.remove(&number_of(key)?)
+    }
+
+    /// Sets where a storage begins.
+    pub fn place(&mut self, index: u32, at: u64) {
+        let storage = usize::try_from(index).ok().and_then(|index| self.storages.get_mut(index));
+        if let Some(storage) = storage {
+            storage.at = at;
+        }
+    }
+
+    /// Returns the key of a storage that was named, but not taken; forgets all of them.
+    pub fn unplaced(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.numbers).into_keys().min()
+    }
+}
+
+/// Returns the number that a key spells, if it has only one spelling.
+pub(super) fn number_of(key: &str) -> Option<u64> {
+    let number: u64 = key.parse().ok()?;
+    (number.to_string() == key).then_some(number)
+}

@@ -1,0 +1,362 @@
+//! Files that are damaged, or made to mislead.
+
+use super::{Checkpoint, Sharded, Ties, is_safe_name};
+use crate::pickle::{Opcode, scan};
+use crate::source::TensorSource;
+use crate::zip::Archive;
+use embedded_safetensors::Dtype;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+
+/// The pickles before the object in the format before 1.6.
+const BEFORE: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+
+fn file(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("written");
+    file
+}
+
+fn zip_of(entries: &[(&str, &[u8])], is_deflated: bool) -> Vec<u8> {
+    let mut archive = Archive::new(Vec::new(), is_deflated);
+    for (name, bytes) in entries {
+        archive.add::<io::Error>(name, |out| out.write_all(bytes)).expect("written");
+    }
+    archive.finish().expect("written")
+}
+
+/// Returns an archive with a pickle, and a storage of 24 bytes with the key 0.
+fn archive(pickle: &[u8]) -> Vec<u8> {
+    let storage: Vec<u8> = (0..24).collect();
+    zip_of(&[("a/data.pkl", pickle), ("a/data/0", &storage), ("a/version", b"3\n")], false)
+}
+
+fn text(text: &str) -> Vec<u8> {
+    let len = u32::try_from(text.len()).expect("short").to_le_bytes();
+    [b"X", &len[..], text.as_bytes()].concat()
+}
+
+/// Returns the opcodes of a storage of floats.
+fn storage(key: &str, count: &[u8]) -> Vec<u8> {
+    let parts = [
+        b"(".to_vec(),
+        text("storage"),
+        b"ctorch\nFloatStorage\n".to_vec(),
+        text(key),
+        text("cpu"),
+        count.to_vec(),
+    ];
+    [parts.concat(), b"tQ".to_vec()].concat()
+}
+
+/// Returns the opcodes of a tensor: its offset, shape and strides are opcodes, too.
+fn tensor(offset: &[u8], shape: &[u8], strides: &[u8]) -> Vec<u8> {
+    let numbers = [offset, b"(", shape, b"t(", strides, b"t"].concat();
+    let end = b"\x89ccollections\nOrderedDict\n)RtR";
+    [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage("0", b"K\x06")[..], &numbers, &end[..]].concat()
+}
+
+/// Returns the pickle of a dictionary with one tensor.
+fn pickle(tensor: &[u8]) -> Vec<u8> {
+    [b"\x80\x02}", &text("w")[..], tensor, b"s."].concat()
+}
+
+fn plain() -> Vec<u8> {
+    pickle(&tensor(b"K\0", b"K\x02K\x03", b"K\x03K\x01"))
+}
+
+fn read(source: &dyn TensorSource, index: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.read(index)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens a file and reads all of its tensors.
+fn all(bytes: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let source = Checkpoint::open(file(bytes))?;
+    let tensors = source.tensors().iter().enumerate();
+    tensors.map(|(index, tensor)| Ok((tensor.name.clone(), read(&source, index)?))).collect()
+}
+
+#[track_caller]
+fn rejected(bytes: &[u8], kind: ErrorKind, sentence: &str) {
+    let error = all(bytes).map(|found| found.len()).expect_err(sentence);
+    assert!(error.to_string().contains(sentence), "{error}, not {sentence}");
+    assert_eq!(error.kind(), kind, "{error}");
+}
+
+#[track_caller]
+fn unsound_pickle(pickle: &[u8], sentence: &str) {
+    rejected(&archive(pickle), ErrorKind::InvalidData, sentence);
+    rejected(&archive(pickle), ErrorKind::InvalidData, "entry \"a/data.pkl\": ");
+}
+
+#[test]
+fn a_tensor_is_read() {
+    let source = Checkpoint::open(file(&archive(&plain()))).expect("a checkpoint");
+    let tensor = &source.tensors()[0];
+    assert_eq!((tensor.name.as_str(), tensor.dtype, tensor.dims.as_slice()), ("w", Dtype::F32, &[2, 3][..]));
+    assert_eq!(read(&source, 0).expect("read"), (0..24).collect::<Vec<u8>>());
+    assert!(source.read(1).is_err());
+}
+
+/// Neither a truncated file nor one with a changed byte causes a panic, or becomes other tensors.
+#[test]
+fn damaged_files_are_rejected() {
+    let sample = [plain(), pickle(b"]"), pickle(b"cnumpy\ndtype\n(X\x02\0\0\0f4I0\nI1\ntRNb")];
+    for pickle in &sample {
+        for bytes in [archive(pickle), [BEFORE, pickle, b"]."].concat()] {
+            for len in 0..bytes.len() {
+                let error = all(&bytes[..len]).map(|found| found.len()).expect_err("truncated");
+                assert_eq!(error.kind(), ErrorKind::InvalidData, "{len}: {error}");
+            }
+            for (at, mask) in (0..bytes.len()).flat_map(|at| [(at, 1), (at, 0x80), (at, 0xFF)]) {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= mask;
+                if let Err(error) = all(&flipped) {
+                    let kind = error.kind();
+                    assert!(
+                        matches!(kind, ErrorKind::InvalidData | ErrorKind::QuotaExceeded),
+                        "{at}: {error}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Every opcode with its argument missing, and with nothing or the wrong items on the stack.
+#[test]
+fn every_opcode_alone_is_rejected_or_harmless() {
+    let before: [&[u8]; 8] = [b"", b"N", b"K\x01K\x01", b"(", b"]N", b"}NN", b"NN)", b"(NNN"];
+    let after: [&[u8]; 6] = [b"", b".", b"\0", b"\0.", b"\0\0\0\0.", b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF."];
+    for opcode in Opcode::ALL {
+        for (before, after) in before.iter().flat_map(|before| after.map(|after| (before, after))) {
+            let pickle = [*before, &[*opcode as u8], after].concat();
+            if let Ok(found) = all(&archive(&pickle)) {
+                assert!(found.is_empty() && scan(&pickle[..]).expect("read").is_listed(), "{pickle:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_outside_the_list_are_rejected_with_their_offset() {
+    for (pickle, sentence) in [
+        (
+            &b"cos\nsystem\n."[..],
+            "GLOBAL at byte 0 of the pickle imports os.system, which is not on the closed",
+        ),
+        (b"N0X\x02\0\0\0osX\x06\0\0\0system\x93.", "STACK_GLOBAL at byte 20 of the pickle imports os.system"),
+        (b"(ios\nsystem\n.", "INST at byte 1 of the pickle is not used by PyTorch"),
+        (b"\x82\x01.", "EXT1 at byte 0 of the pickle is not used by PyTorch"),
+        (b"P0\n.", "PERSID at byte 0"),
+        (b"\x97.", "NEXT_BUFFER at byte 0"),
+        (b"NQ.", "has an id that is not a tuple"),
+        (b"N)R.", "REDUCE at byte 2 of the pickle calls a value of type None"),
+        (b"N}b.", "sets the state of a value of type None"),
+        (b"K\x01K\x02\x93.", "imports a name that is not a text"),
+        (b"ctorch\nTensor\n}b.", "sets the state of a value of type type"),
+        (b"ctorch\nqint8\n.", "which is a quantised dtype"),
+        (b"c\x1b[31m\nx\n.", "imports \\u{1b}[31m.x"),
+    ] {
+        unsound_pickle(pickle, sentence);
+    }
+}
+
+#[test]
+fn views_outside_their_storage_are_rejected() {
+    for (offset, shape, strides, sentence) in [
+        (&b"K\x01"[..], &b"K\x06"[..], &b"K\x01"[..], "ends at element 7 of a storage with 6"),
+        (b"K\0", b"K\x07", b"K\x01", "ends at element 7"),
+        (b"K\0", b"K\x03", b"K\x03", "ends at element 7"),
+        (b"J\xFF\xFF\xFF\xFF", b"K\x01", b"K\x01", "invalid offset"),
+        (b"K\0", b"K\x02", b"J\xFF\xFF\xFF\xFF", "the negative number -1 in its strides"),
+        (b"K\0", b"J\xFF\xFF\xFF\xFF", b"K\x01", "the negative number -1 in its shape"),
+        (b"K\0", b"K\x02", b"K\x01K\x01", "1 axes, but 2 strides"),
+        (b"K\0", b"\x8a\x08\0\0\0\0\0\0\0\x40", b"K\0", "shape or strides are too large"),
+        (b"K\0", b"K\x04", b"\x8a\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", "shape or strides are too large"),
+        (b"K\0", b"N", b"K\x01", "shape that are not numbers"),
+    ] {
+        unsound_pickle(&pickle(&tensor(offset, shape, strides)), sentence);
+    }
+    let many = [&b"("[..], &b"K\x01".repeat(65)].concat();
+    unsound_pickle(&pickle(&tensor(b"K\0", &many[1..], &many[1..])), "more than 64 axes");
+}
+
+#[test]
+fn storages_must_be_in_the_archive_with_their_length() {
+    for (storage, sentence) in [
+        (storage("1", b"K\x06"), "needs storage 1, which the archive does not have"),
+        (storage("0", b"K\x05"), "needs 20 bytes of storage 0, which has 24"),
+        (storage("0", b"K\x07"), "needs 28 bytes of storage 0, which has 24"),
+        (storage("../0", b"K\x06"), "is not a number"),
+        (storage("00", b"K\x06"), "is not a number"),
+        (storage("0", b"\x8a\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F"), "invalid id of a storage"),
+        (storage("0", b"K\x06N(t"), "names a view of a storage"),
+    ] {
+        unsound_pickle(&[&storage[..], b"."].concat(), sentence);
+    }
+}
+
+#[test]
+fn archives_of_other_programs_are_rejected() {
+    let plain = plain();
+    let with = |name: &str| zip_of(&[("a/data.pkl", &plain), ("a/data/0", &[0; 24]), (name, b"1")], false);
+    assert!(all(&zip_of(&[("a/data.pkl", &plain), ("a/data/0", &[0; 24])], false)).is_ok());
+    for (name, sentence) in [
+        ("a/constants.pkl", "TorchScript"),
+        ("a/code/x.py", "TorchScript"),
+        ("a/other", "is not part of a file that torch.save writes"),
+        ("a/data/x", "a storage key that is not a number"),
+        ("a/data/01", "a storage key that is not a number"),
+        ("b/data/1", "is not in the directory"),
+        ("a/../x", "unsafe name"),
+        ("a/data/0", "two entries"),
+    ] {
+        rejected(&with(name), ErrorKind::InvalidData, sentence);
+    }
+    for (entries, sentence) in [
+        (&[("a/data/0", &[0; 24][..])][..], "no entry \"a/data.pkl\""),
+        (&[("data.pkl", b"N.")], "is not in a directory"),
+        (&[("a/data.pkl", b"N."), ("a/version", b"11\n")], "has the version \"11\""),
+        (&[("a/data.pkl", b"N."), ("a/version", &[b'1'; 65])], "has 65 bytes, too many"),
+        (&[("a/data.pkl", b"N."), ("a/byteorder", b"pdp")], "unknown byte order \"pdp\""),
+        (&[("a/data.pkl", b"N.N.")], "bytes follow the pickle, which ends at 2"),
+        (&[("a/data.pkl", b"NN.")], "leaves other values on the stack"),
+    ] {
+        rejected(&zip_of(entries, false), ErrorKind::InvalidData, sentence);
+    }
+    let mut tar = vec![b'a'; 600];
+    tar[257..262].copy_from_slice(b"ustar");
+    rejected(&tar, ErrorKind::InvalidData, "a tar archive");
+    rejected(b"", ErrorKind::InvalidData, "not a file of PyTorch");
+    rejected(b"N.", ErrorKind::InvalidData, "not a file of PyTorch");
+    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of PyTorch, or a truncated one");
+}
+
+#[test]
+fn legacy_storages_must_follow_the_pickle() {
+    let storage: Vec<u8> = (0..24).collect();
+    let keys = |keys: &str| [b"](", &text(keys)[..], b"e."].concat();
+    let file = |list: &[u8], rest: &[u8]| [BEFORE, &plain(), list, rest].concat();
+    let data = |count: u64, bytes: &[u8]| [&count.to_le_bytes()[..], bytes].concat();
+    let whole = file(&keys("0"), &data(6, &storage));
+    assert_eq!(all(&whole).expect("a file"), [("w".to_owned(), storage.clone())]);
+    for (bytes, sentence) in [
+        (file(&keys("1"), &data(6, &storage)), "storage \"1\" at byte"),
+        (file(b"].", b""), "storage 0 of the pickle is missing"),
+        (file(&[b"](", &text("0")[..], &text("0"), b"e."].concat(), b""), "or is there twice"),
+        (file(&keys("0"), &data(7, &storage)), "has 7 elements, but the pickle says 6"),
+        (file(&keys("0"), &data(u64::MAX, &storage)), "but the pickle says 6"),
+        (file(&keys("0"), &data(6, &storage[..23])), "within storage 0"),
+        (file(&keys("0"), &data(6, &storage)[..7]), "before storage 0"),
+        (file(&keys("0"), &data(6, &[&storage[..], b"x"].concat())), "1 bytes follow the last storage"),
+        (file(b"cos\nsystem\n.", b""), "not expected in a list of keys"),
+        ([&BEFORE[..15], b"\x80\x02K\x01."].concat(), "another version"),
+        ([&BEFORE[..15], b"\x80\x02M\xe9\x03.cos\nsystem\n)R."].concat(), "GLOBAL at byte 21"),
+    ] {
+        rejected(&bytes, ErrorKind::InvalidData, sentence);
+    }
+}
+
+#[test]
+fn values_that_contain_themselves_end() {
+    for pickle in [&b"]q\0h\0a."[..], b"}q\0X\x01\0\0\0ah\0s.", b"\x8fq\0(h\0\x90.", b"(]q\0(h\0h\0eh\0t."] {
+        rejected(
+            &archive(pickle),
+            ErrorKind::QuotaExceeded,
+            "nested more than 200 deep, or contain themselves",
+        );
+    }
+    // Each list contains the one before twice: 2^40 values.
+    let mut bomb = b"]q\0".to_vec();
+    for _ in 0..40 {
+        bomb.extend(b"0](h\0h\0eq\0");
+    }
+    bomb.push(b'.');
+    rejected(&archive(&bomb), ErrorKind::QuotaExceeded, "values, counted where they occur");
+    let deep = [b"]".repeat(100_000), b"a".repeat(99_999), b".".to_vec()].concat();
+    rejected(&archive(&deep), ErrorKind::QuotaExceeded, "nested more than 200 deep");
+}
+
+#[test]
+fn what_is_too_large_is_beyond_the_limit() {
+    let beyond = ErrorKind::QuotaExceeded;
+    let stack = [&b"(".repeat((1 << 21) + 1)[..], b"."].concat();
+    rejected(&archive(&stack), beyond, "the stack has more than 2097152 items");
+    let texts = [b"](".to_vec(), text(&"x".repeat(4000)).repeat(12_000), b"e.".to_vec()].concat();
+    rejected(&archive(&texts), beyond, "the values of the pickle take");
+    rejected(&zip_of(&[("a/data.pkl", &texts)], true), beyond, "the values of the pickle take");
+    rejected(&archive(b"Nr\xFF\xFF\xFF\x7F."), beyond, "is beyond 67108864");
+    let expanded = tensor(b"K\0", b"J\0\0\0\x40K\x06", b"K\0K\x01");
+    rejected(&archive(&pickle(&expanded)), beyond, "but are views of 24 bytes");
+}
+
+#[test]
+fn tensors_with_one_name_are_rejected() {
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let twice = [b"}", &text("w")[..], &one, b"s", &text("w"), &one, b"s."].concat();
+    rejected(&archive(&twice), ErrorKind::InvalidData, "two tensors have the name \"w\"");
+    let reserved = [b"}", &text("__metadata__")[..], &one, b"s."].concat();
+    rejected(&archive(&reserved), ErrorKind::InvalidData, "which safetensors reserves");
+}
+
+#[test]
+fn ties_are_noted_copied_or_rejected() {
+    let one = tensor(b"K\0", b"K\x02", b"K\x01");
+    let tied = [b"}", &text("b")[..], &one, b"s", &text("a"), &one, b"s."].concat();
+    let open = |ties| Checkpoint::open_with(file(&archive(&tied)), ties);
+    let noted = open(Ties::Note).expect("noted");
+    assert_eq!(noted.metadata(), [("b".to_owned(), "a".to_owned())]);
+    assert_eq!(noted.tensors().len(), 1);
+    let copied = open(Ties::Copy).expect("copied");
+    assert_eq!((copied.tensors().len(), copied.metadata().len()), (2, 0));
+    assert_eq!(read(&copied, 0).expect("read"), read(&copied, 1).expect("read"));
+    let error = open(Ties::Reject).map(drop).expect_err("rejected");
+    assert_eq!(error.to_string(), "tensors \"a\" and \"b\" share their elements");
+}
+
+/// A checksum is checked even if only a part of a storage is read.
+#[test]
+fn views_of_damaged_storages_are_rejected() {
+    for is_deflated in [false, true] {
+        let entries =
+            [("a/data.pkl", &pickle(&tensor(b"K\x01", b"K\x02", b"K\x02"))[..]), ("a/data/0", &[7; 24])];
+        let mut bytes = zip_of(&entries, is_deflated);
+        assert_eq!(all(&bytes).expect("sound")[0].1, [7; 8]);
+        let at = bytes.windows(8).position(|window| window == b"a/data/0").expect("a name") + 8 + 20;
+        bytes[at + if is_deflated { 1 } else { 23 }] ^= 1;
+        let error = all(&bytes).map(|found| found.len()).expect_err("damaged");
+        assert!(error.to_string().starts_with("tensor \"w\": "), "{error}");
+    }
+}
+
+#[test]
+fn shards_must_match_their_index() {
+    let part = |name: &str| {
+        let pickle = [b"}", &text(name)[..], &tensor(b"K\0", b"K\x01", b"K\x01"), b"s."].concat();
+        Checkpoint::open(file(&archive(&pickle))).expect("a part")
+    };
+    let parts = || vec![("1.bin".to_owned(), part("a")), ("2.bin".to_owned(), part("b"))];
+    let map = |entries: &[(&str, &str)]| {
+        Sharded::new(parts(), entries.iter().map(|(name, file)| ((*name).into(), (*file).into())).collect())
+    };
+    let whole = map(&[("b", "2.bin"), ("a", "1.bin")]).expect("a model");
+    let names: Vec<&str> = whole.tensors().iter().map(|tensor| tensor.name.as_str()).collect();
+    assert_eq!((names, read(&whole, 1).expect("read")), (vec!["a", "b"], vec![0, 1, 2, 3]));
+    for (entries, sentence) in [
+        (&[("a", "1.bin")][..], "has tensor \"b\", which the index does not list"),
+        (&[("a", "2.bin"), ("b", "2.bin")], "which the index says is in \"2.bin\""),
+        (&[("a", "1.bin"), ("b", "2.bin"), ("c", "2.bin")], "does not have tensor \"c\""),
+        (&[("a", "1.bin"), ("a", "2.bin"), ("b", "2.bin")], "the index has tensor \"a\" twice"),
+        (&[("a", "../1.bin"), ("b", "2.bin")], "which may not be beside it"),
+    ] {
+        let error = map(entries).map(drop).expect_err(sentence);
+        assert!(error.to_string().contains(sentence), "{error}");
+    }
+    for name in ["", ".", "..", "a/b", "/a", "a\\b", "C:a", "a\0"] {
+        assert!(!is_safe_name(name), "{name}");
+    }
+    assert!(is_safe_name("pytorch_model-00001-of-00002.bin"));
+}

@@ -1,0 +1,11 @@
+//! Zip archives, as numpy and PyTorch write them: one disk, stored or deflated, of any size, not encrypted.
+
+mod directory;
+mod entry;
+mod pack;
+mod part;
+
+pub use directory::{Entry, entries, entries_of, is_unsafe};
+pub use entry::{Contents, open_contents, open_entry};
+pub use pack::Archive;
+pub use part::{Part, read_full};

@@ -1,0 +1,155 @@
+//! Finds the files that an input consists of, and their formats.
+
+use crate::complaint::Complaint;
+use crate::foreign::{Readable, readable_format};
+use crate::model::is_sharded;
+use crate::remote::is_remote;
+use crate::siblings::{INDEX_END, models_in};
+use crate::text::quoted;
+use safetensors_convert::tensorflow::index_of;
+use safetensors_files::shards::{ShardIndex, ShardLimits};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The suffix of all indexes.
+const ANY_INDEX: &str = ".index.json";
+/// The name of a model that has its directory to itself.
+const OF_PYTORCH: &str = "pytorch_model.bin";
+const SAVED_MODEL: &str = "saved_model.pb";
+
+/// A file to open.
+pub struct Found {
+    pub path: PathBuf,
+    /// The format, unless it is a model in safetensors.
+    pub format: Option<Readable>,
+}
+
+/// The files of an input.
+pub struct Group {
+    pub files: Vec<Found>,
+    /// The index that names files of another format, if there is one.
+    pub index: Option<(PathBuf, ShardIndex)>,
+}
+
+impl Group {
+    fn of(files: Vec<Found>) -> Self {
+        Self { files, index: None }
+    }
+
+    /// A model in safetensors, whose files are found when it is opened.
+    fn model(path: &Path) -> Self {
+        Self::of(vec![Found { path: path.into(), format: None }])
+    }
+}
+
+/// Finds the files of an input: itself, the shards of an index, or the files of one format in a directory.
+///
+/// # Errors
+/// A directory has files of several formats, or several indexes; those of the system.
+pub fn find(path: &Path) -> Result<Group, Complaint> {
+    if path.as_os_str() == "-" || is_remote(path) {
+        return Ok(Group::of(vec![found(path)]));
+    }
+    if path.is_dir() {
+        return in_directory(path);
+    }
+    if is_sharded(path)? && !ends_with(path, INDEX_END) {
+        return indexed(path);
+    }
+    Ok(Group::of(vec![found(path)]))
+}
+
+/// A file of the format that it shows. Only regular files are looked into. A path without a file can be the
+/// prefix of a checkpoint of TensorFlow.
+fn found(path: &Path) -> Found {
+    let format = match fs::metadata(path) {
+        _ if is_remote(path) => Readable::by_name(path),
+        Ok(metadata) if metadata.is_file() => {
+            File::open(path).ok().and_then(|file| readable_format(&file, path).ok().flatten())
+        }
+        Err(_) if index_of(path).is_ok() => Some(Readable::TensorFlow),
+        _ => Readable::by_name(path),
+    };
+    Found { path: path.into(), format }
+}
+
+/// The shards of an index, unless all are in safetensors: those are one model.
+fn indexed(path: &Path) -> Result<Group, Complaint> {
+    let Ok(index) = ShardIndex::open(path, &ShardLimits::USUAL) else { return Ok(Group::model(path)) };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let files: Vec<Found> = index.shards().map(|shard| found(&folder.join(shard))).collect();
+    match files.iter().any(|file| file.format.is_some()) {
+        true => Ok(Group { files, index: Some((path.into(), index)) }),
+        false => Ok(Group::model(path)),
+    }
+}
+
+fn in_directory(path: &Path) -> Result<Group, Complaint> {
+    let not_read = |error| Complaint::not_read(path, error);
+    if path.join(SAVED_MODEL).is_file() {
+        return Ok(Group::of(vec![Found { path: path.into(), format: Some(Readable::TensorFlow) }]));
+    }
+    if models_in(path).is_ok() {
+        return Ok(Group::model(path));
+    }
+    let entries = fs::read_dir(path).map_err(not_read)?;
+    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.map_err(not_read)?;
+    paths.sort();
+    let mut indexes = paths.iter().filter(|path| ends_with(path, ANY_INDEX));
+    match (indexes.next(), indexes.next()) {
+        (Some(index), None) => return indexed(index),
+        (Some(one), Some(other)) => {
+            let sentence = format!("has two indexes, {} and {}; give one of them", named(one), named(other));
+            return Err(Complaint::about(path, sentence));
+        }
+        (None, _) => {}
+    }
+    let whole = path.join(OF_PYTORCH);
+    if whole.is_file() {
+        return Ok(Group::of(vec![found(&whole)]));
+    }
+    let candidates = paths.into_iter().filter(|path| is_candidate(path));
+    one_format(path, candidates.map(|path| found(&path)).collect())
+}
+
+/// # Errors
+/// The files of a directory have several formats, or are several checkpoints.
+fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
+    if let [Found { format: Some(Readable::TensorFlow), path: one }, other, ..] = &files[..] {
+        let (one, other) = (named(one), named(&other.path));
+        let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
+        return Err(Complaint::about(path, sentence));
+    }
+    let Some(first) = files.first() else { return Ok(Group::model(path)) };
+    match files.iter().find(|file| name_of(file) != name_of(first)) {
+        Some(other) => Err(Complaint::about(
+            path,
+            format!(
+                "has files of several formats, such as {} and {}; give the files that belong together",
+                named(&first.path),
+                named(&other.path)
+            ),
+        )),
+        None => Ok(Group::of(files)),
+    }
+}
+
+/// Whether a file in a directory is one to convert: a regular file with the suffix of a format.
+fn is_candidate(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    !is_hidden && Readable::has_suffix(path) && path.is_file()
+}
+
+fn name_of(file: &Found) -> Option<&'static str> {
+    file.format.map(Readable::name)
+}
+
+fn named(path: &Path) -> String {
+    quoted(&path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+fn ends_with(path: &Path, end: &str) -> bool {
+    path.to_string_lossy().ends_with(end)
+}

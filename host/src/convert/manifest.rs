@@ -1,0 +1,93 @@
+//! `--manifest`: what came from where, with sums.
+
+use super::input::Input;
+use super::plan::{Plan, Planned};
+use crate::complaint::Complaint;
+use crate::json::{Object, array};
+use crate::number::digits;
+use crate::product::Product;
+use crate::sums::sum_at;
+use crate::work::Work;
+use std::path::{Path, PathBuf};
+
+/// The path, the length and the SHA-256 of each file of each input.
+pub type Sums = Vec<Vec<(PathBuf, u64, String)>>;
+
+/// A manifest that is being written. It appears only when complete.
+pub struct Manifest {
+    product: Product,
+    outputs: u64,
+}
+
+/// A finished output and what it was made of.
+pub struct Made<'m> {
+    pub output: &'m Path,
+    pub input: &'m Input,
+    pub plan: &'m Plan,
+    pub files: &'m Sums,
+    /// The SHA-256 of each tensor of the output.
+    pub tensors: &'m [[u8; 32]],
+}
+
+impl Manifest {
+    /// # Errors
+    /// As [`Product::create`].
+    pub fn create(path: &Path, force: bool) -> Result<Self, Complaint> {
+        let mut product = Product::create(path, force)?;
+        product.put(b"{\"outputs\":[")?;
+        Ok(Self { product, outputs: 0 })
+    }
+
+    /// Adds an output, whose file is read again.
+    ///
+    /// # Errors
+    /// It cannot be read; those of writing; interruption by the user.
+    pub fn add(&mut self, made: &Made<'_>) -> Result<(), Complaint> {
+        let work = Work::new("summing", 0);
+        let (len, sum) = sum_at(made.output, &work).map_err(|trouble| trouble.about(made.output))?;
+        let inputs = made.files.iter().flatten().map(|(path, len, sum)| file(path, *len, sum).end());
+        let object = file(made.output, len, &sum).raw("inputs", &array(inputs)).end();
+        let separator = if self.outputs > 0 { ",\n" } else { "\n" };
+        // The list of tensors is the last member, so that it can be written piece by piece.
+        let head = object.strip_suffix('}').unwrap_or(&object);
+        self.product.put(format!("{separator}{head},\"tensors\":[").as_bytes())?;
+        for (index, (planned, sum)) in made.plan.tensors.iter().zip(made.tensors).enumerate() {
+            let separator = if index > 0 { ",\n" } else { "\n" };
+            let line = made.tensor(planned, sum);
+            self.product.put(format!("{separator}{line}").as_bytes())?;
+        }
+        self.outputs += 1;
+        self.product.put(b"]}")
+    }
+
+    /// Puts the manifest in place.
+    ///
+    /// # Errors
+    /// As [`Product::finish`].
+    pub fn finish(mut self) -> Result<(), Complaint> {
+        self.product.put(b"]}\n")?;
+        self.product.finish()
+    }
+}
+
+impl Made<'_> {
+    fn tensor(&self, planned: &Planned, sum: &[u8; 32]) -> String {
+        let (array, source) = (planned.array(self.input), planned.source());
+        let number = self.input.number_of_file(source);
+        let before: usize = self.files.iter().take(number).map(Vec::len).sum();
+        let input = before + self.input.number_in_file(source);
+        Object::new()
+            .text("name", array.name)
+            .text("dtype", array.dtype.name())
+            .raw("shape", &super::shape(array.dims))
+            .text("sha256", &digits(sum))
+            .number("input", input as u64)
+            .text("was", self.input.own_name(source))
+            .text("from", self.input.array(source).dtype.name())
+            .end()
+    }
+}
+
+fn file(path: &Path, len: u64, sum: &str) -> Object {
+    Object::new().text("file", &path.to_string_lossy()).number("bytes", len).text("sha256", sum)
+}

@@ -1,0 +1,182 @@
+//! The verdict on the pickles of a file.
+
+use super::find::Pickles;
+use crate::columns::{Side, Table};
+use crate::complaint::Complaint;
+use crate::exit::Exit;
+use crate::json::{self, Object, array};
+use crate::output::complain;
+use crate::text::{counted, quoted, shown_text};
+use safetensors_convert::pickle::{Finding, Use};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// What is known about a file.
+pub enum Judged {
+    Scanned(Vec<Pickles>),
+    Failed(Complaint),
+}
+
+impl Judged {
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Failed(complaint) => complaint.exit(),
+            Self::Scanned(all) if all.iter().any(exceeds_limit) => Exit::Failed,
+            Self::Scanned(all) if all.iter().all(|pickles| pickles.scan.is_listed()) => Exit::Good,
+            Self::Scanned(_) => Exit::Bad,
+        }
+    }
+
+    /// Prints a line, and one for each use that is not on the list, or for each use.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, file: &Path, every: bool) -> io::Result<()> {
+        let all = match self {
+            Self::Failed(complaint) if complaint.exit() == Exit::Bad => {
+                return writeln!(io::stdout(), "{}", complaint.line());
+            }
+            Self::Failed(complaint) => {
+                complain(complaint.line());
+                return Ok(());
+            }
+            Self::Scanned(all) => all,
+        };
+        let mut out = BufWriter::new(io::stdout().lock());
+        writeln!(out, "{}: {}", shown_text(&file.to_string_lossy()), verdict(all))?;
+        let table = table(all, every);
+        if !table.is_empty() {
+            table.print(&mut out)?;
+        }
+        for Pickles { entry, scan, .. } in all {
+            if let Some(problem) = &scan.problem {
+                let place = if entry.is_empty() { String::new() } else { format!("{}: ", place(entry)) };
+                writeln!(out, "  {place}{}", shown_text(&problem.sentence))?;
+            }
+        }
+        out.flush()
+    }
+
+    /// Prints one object.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print_json(&self, file: &Path) -> io::Result<()> {
+        let line = match self {
+            Self::Failed(complaint) => complaint.json(),
+            Self::Scanned(all) => {
+                let object = Object::new().text("file", &file.to_string_lossy());
+                let object = object.flag("ok", self.exit() == Exit::Good);
+                object.raw("pickles", &array(all.iter().map(object_of))).end()
+            }
+        };
+        writeln!(io::stdout(), "{line}")
+    }
+}
+
+fn exceeds_limit(pickles: &Pickles) -> bool {
+    pickles.scan.problem.as_ref().is_some_and(|problem| problem.is_limit)
+}
+
+fn findings(all: &[Pickles]) -> impl Iterator<Item = (&Pickles, &Finding)> {
+    all.iter().flat_map(|pickles| pickles.scan.findings.iter().map(move |finding| (pickles, finding)))
+}
+
+/// The rest of the first line.
+fn verdict(all: &[Pickles]) -> String {
+    if all.is_empty() {
+        return "ok, no pickle".to_owned();
+    }
+    if all.iter().all(|pickles| pickles.scan.pickles == 0 && pickles.scan.findings.is_empty()) {
+        return "not a pickle that can be read, nor an archive or a model".to_owned();
+    }
+    let count = findings(all).count() as u64;
+    let unlisted = findings(all).filter(|(_, finding)| !finding.is_listed).count() as u64;
+    // The end of a pickle that was not read completely is not counted.
+    let pickles: u64 = all.iter().map(|pickles| pickles.scan.pickles.max(1)).sum();
+    let (pickles, uses) = (counted(pickles, "pickle"), counted(count, "use"));
+    match (unlisted, all.iter().any(|pickles| pickles.scan.problem.is_some())) {
+        (0, false) if count == 0 => format!("ok, {pickles}, no import"),
+        (0, false) => format!("ok, {pickles}, {uses} of names, all on the closed list"),
+        (0, true) => format!("not scanned completely, {pickles}, {uses} of names on the closed list"),
+        (bad, false) => format!("not allowed, {pickles}, {bad} of {uses} of names not on the closed list"),
+        (bad, true) => format!(
+            "not allowed, {pickles}, {bad} of {uses} of names not on the closed list, not scanned completely"
+        ),
+    }
+}
+
+fn table(all: &[Pickles], every: bool) -> Table {
+    let mut table = Table::new([
+        ("what", Side::Left),
+        ("name", Side::Left),
+        ("opcode", Side::Left),
+        ("byte", Side::Right),
+        ("times", Side::Right),
+        ("listed", Side::Left),
+        ("entry", Side::Left),
+    ]);
+    for (pickles, finding) in findings(all).filter(|(_, finding)| every || !finding.is_listed) {
+        let listed = if finding.is_listed { "yes" } else { "no" };
+        table.push([
+            what(finding.used).1.to_owned(),
+            finding.name.as_ref().map_or("?".to_owned(), |name| dotted(&name.module, &name.name)),
+            finding.code.name().to_owned(),
+            (pickles.begin + finding.at).to_string(),
+            finding.count.to_string(),
+            listed.to_owned(),
+            place(&pickles.entry),
+        ]);
+    }
+    if !every {
+        table.remove("listed");
+    }
+    if all.iter().all(|pickles| pickles.entry.is_empty()) {
+        table.remove("entry");
+    }
+    table
+}
+
+/// A name as Python spells it, safe for a terminal.
+fn dotted(module: &str, name: &str) -> String {
+    shown_text(&format!("{module}.{name}"))
+}
+
+/// An entry, and the archives that have it.
+fn place(entry: &[String]) -> String {
+    entry.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(" in ")
+}
+
+/// The name of a use in JSON and in the table.
+fn what(used: Use) -> (&'static str, &'static str) {
+    match used {
+        Use::Import => ("import", "imports"),
+        Use::Call => ("call", "calls"),
+        Use::State => ("state", "sets state"),
+        Use::Extension => ("extension", "extension"),
+        Use::PersistentId => ("persistent_id", "finds by id"),
+    }
+}
+
+fn object_of(pickles: &Pickles) -> String {
+    let Pickles { entry, begin, scan } = pickles;
+    let entry = array(entry.iter().map(|name| json::quoted(name)));
+    let object = Object::new().raw("entry", &entry).number("begin", *begin).number("count", scan.pickles);
+    let object = match &scan.problem {
+        Some(problem) => {
+            let object_of = Object::new().number("at", begin + problem.at).flag("limit", problem.is_limit);
+            object.raw("problem", &object_of.text("message", &problem.sentence).end())
+        }
+        None => object.raw("problem", "null"),
+    };
+    let findings = scan.findings.iter().map(|finding| {
+        let object = Object::new().text("use", what(finding.used).0).text("opcode", finding.code.name());
+        let object = match &finding.name {
+            Some(name) => object.text("module", &name.module).text("name", &name.name),
+            None => object.raw("module", "null").raw("name", "null"),
+        };
+        let object = object.flag("listed", finding.is_listed).number("at", begin + finding.at);
+        object.number("pickle", finding.pickle).number("times", finding.count).end()
+    });
+    object.raw("findings", &array(findings)).end()
+}

@@ -1,0 +1,321 @@
+//! `safetensors convert` with files of PyTorch, GGUF and TensorFlow, made here by small writers.
+#![cfg(unix)]
+
+use crate::numpy::{Entry, plain, zip};
+use crate::support::{Place, Run, file};
+use serde_json::{Value, json};
+use std::fs;
+
+fn convert(place: &Place, arguments: &[&str]) -> Run {
+    place.run([&["convert"], arguments].concat())
+}
+
+/// The output of `cat` for a tensor.
+fn text(place: &Place, model: &str, name: &str) -> String {
+    let run = place.run(["cat", model, name]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+fn said(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {run:?}"))
+}
+
+fn floats(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A text as a pickle has it.
+fn pickled(text: &str) -> Vec<u8> {
+    let len = u32::try_from(text.len()).expect("short").to_le_bytes();
+    [b"X", &len[..], text.as_bytes()].concat()
+}
+
+/// A tensor of one axis and F32 in a pickle: all of a storage.
+fn tensor_in(storage: &str, len: u8, is_old: bool) -> Vec<u8> {
+    let old = if is_old { &b"N"[..] } else { b"" };
+    let storage =
+        [&pickled("storage")[..], b"ctorch\nFloatStorage\n", &pickled(storage), &pickled("cpu")].concat();
+    let id = [b"(", &storage[..], &[b'K', len], old, b"tQ"].concat();
+    let place = [b'K', 0, b'K', len, 0x85, b'K', 1, 0x85, 0x89];
+    [b"ctorch._utils\n_rebuild_tensor_v2\n(", &id[..], &place, b"ccollections\nOrderedDict\n)RtR"].concat()
+}
+
+/// A pickle of a dictionary of these keys and values.
+fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let items: Vec<u8> =
+        items.iter().flat_map(|(key, value)| [pickled(key), value.clone()].concat()).collect();
+    [b"\x80\x02}(", &items[..], b"u."].concat()
+}
+
+/// What `torch.save` writes for a dictionary: tensors of one axis, by their storages, and other values.
+pub fn pytorch(storages: &[&[f32]], tensors: &[(&str, usize)], others: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut items: Vec<(&str, Vec<u8>)> = Vec::new();
+    for (name, storage) in tensors {
+        let len = u8::try_from(storages[*storage].len()).expect("short");
+        items.push((name, tensor_in(&storage.to_string(), len, false)));
+    }
+    items.extend(others.iter().map(|(name, value)| (*name, value.to_vec())));
+    let mut entries = vec![Entry::stored("m/data.pkl", &dictionary(&items))];
+    for (number, storage) in storages.iter().enumerate() {
+        entries.push(Entry::stored(&format!("m/data/{number}"), &floats(storage)));
+    }
+    entries.push(Entry::stored("m/version", b"3\n"));
+    zip(&entries)
+}
+
+/// The same with one tensor, as before PyTorch 1.6.
+fn old_pytorch(name: &str, numbers: &[f32]) -> Vec<u8> {
+    let len = u8::try_from(numbers.len()).expect("short");
+    [
+        b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.",
+        &b"\x80\x02M\xE9\x03."[..],
+        b"\x80\x02}.",
+        &dictionary(&[(name, tensor_in("0", len, true))]),
+        b"\x80\x02](",
+        &pickled("0"),
+        b"e.",
+        &u64::from(len).to_le_bytes(),
+        &floats(numbers),
+    ]
+    .concat()
+}
+
+/// A GGUF with one tensor of two blocks of Q8_0, and one key.
+pub fn gguf() -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &1_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
+    bytes.extend([text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat());
+    bytes.extend([text("w"), 2_u32.to_le_bytes().to_vec()].concat());
+    bytes.extend([32_u64, 2].map(u64::to_le_bytes).concat());
+    bytes.extend([&8_u32.to_le_bytes()[..], &0_u64.to_le_bytes()].concat());
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    for scale in [0x3C00_u16, 0x4000] {
+        bytes.extend(scale.to_le_bytes());
+        bytes.extend(0..32);
+    }
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    bytes
+}
+
+/// The index of a checkpoint of TensorFlow with these entries: key, dtype, number of elements, and bytes in
+/// its only data file, whose contents are returned, too.
+pub fn tensorflow(entries: &[(&str, u8, u8, &[u8])]) -> (Vec<u8>, Vec<u8>) {
+    let masked =
+        |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xA282_EAD8).to_le_bytes();
+    let byte = |number: usize| u8::try_from(number).expect("short");
+    let (mut data, mut pairs) = (Vec::new(), vec![("", vec![0x08, 1, 0x1A, 2, 0x08, 1])]);
+    for (key, dtype, len, bytes) in entries {
+        let place = [0x20, byte(data.len()), 0x28, byte(bytes.len()), 0x35];
+        let shape = [0x12, 4, 0x12, 2, 0x08, *len];
+        pairs.push((key, [&[0x08, *dtype][..], &shape, &place, &masked(bytes)].concat()));
+        data.extend_from_slice(bytes);
+    }
+    let block = |pairs: &[(&str, Vec<u8>)]| {
+        let mut block = Vec::new();
+        for (key, value) in pairs {
+            block.extend([&[0, byte(key.len()), byte(value.len())][..], key.as_bytes(), value].concat());
+        }
+        // One restart point, at the beginning.
+        [&block[..], &[0, 0, 0, 0, 1, 0, 0, 0]].concat()
+    };
+    let mut table = Vec::new();
+    let mut add = |contents: Vec<u8>| {
+        let stored = [&contents[..], &[0]].concat();
+        let place = vec![byte(table.len()), byte(contents.len())];
+        table.extend([&stored[..], &masked(&stored)].concat());
+        place
+    };
+    let last = pairs.last().map_or("", |(key, _)| key);
+    let place = add(block(&pairs));
+    let other = add(block(&[]));
+    let list = add(block(&[(last, place)]));
+    let mut footer = [other, list].concat();
+    footer.resize(40, 0);
+    table.extend([&footer[..], &0xDB47_7524_8B80_FB57_u64.to_le_bytes()].concat());
+    (table, data)
+}
+
+#[test]
+fn files_of_pytorch_are_read() {
+    let place = Place::new();
+    let others: [(&str, &[u8]); 2] = [("epoch", b"K\x07"), ("lr", b"G?\xF0\0\0\0\0\0\0")];
+    place.put("new.pt", &pytorch(&[&[1.0, 2.0], &[3.0]], &[("w", 0), ("b", 1)], &others));
+    place.put("old.bin", &old_pytorch("x", &[4.0, 5.0]));
+    let run = convert(&place, &["new.pt", "old.bin", "o.safetensors"]);
+    let lines = "o.safetensors: 3 tensors, 196 bytes\n  left out: 2 values of new.pt that safetensors cannot \
+        store: \"epoch\" (int), \"lr\" (float)\n";
+    run.is(0, lines, "");
+    for (name, expected) in [("w", "[1.0, 2.0]\n"), ("b", "[3.0]\n"), ("x", "[4.0, 5.0]\n")] {
+        assert_eq!(text(&place, "o.safetensors", name), expected);
+    }
+    let run = convert(&place, &["new.pt", "p.safetensors", "--json", "--dry-run"]);
+    let values = json!([
+        {"file": "new.pt", "path": "epoch", "kind": "int"}, {"file": "new.pt", "path": "lr", "kind": "float"}
+    ]);
+    assert_eq!((&said(&run)["left_out"], &said(&run)["values_left_out"]), (&json!(2), &values));
+    // Whatever it is called, and whatever it contains.
+    let evil = zip(&[Entry::stored("m/data.pkl", b"\x80\x02cos\nsystem\n(X\x02\0\0\0idtR.")]);
+    place.put("evil.safetensors", &evil);
+    let run = convert(&place, &["evil.safetensors", "p.safetensors"]);
+    assert!(run.code == Some(1) && run.err.contains("os.system"), "{run:?}");
+    let run = convert(&place, &["evil.safetensors", "p.safetensors", "--json"]);
+    assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("pytorch")));
+    assert!(!place.path("p.safetensors").exists());
+    place.put("torn.pt", b"torn").put("lfs.bin", b"version https://git-lfs.github.com/spec/v1\n");
+    let run = convert(&place, &["torn.pt", "p.safetensors"]);
+    assert!(run.code == Some(1) && run.err.contains("not a file of PyTorch"), "{run:?}");
+    let run = convert(&place, &["lfs.bin", "p.safetensors"]);
+    assert!(run.code == Some(1) && run.err.contains("`git lfs pull`"), "{run:?}");
+    // A model in safetensors stays one.
+    place.put("model.bin", &file("{}", b""));
+    assert_eq!(convert(&place, &["model.bin", "p.safetensors"]).code, Some(0));
+}
+
+/// One of them is kept, with a note that follows the names.
+#[test]
+fn tied_tensors_are_noted_copied_or_rejected() {
+    let place = Place::new();
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("lm_head.w", 0), ("embed.w", 0)], &[]));
+    let metadata = |options: &[&str]| {
+        let run = convert(&place, &[&["m.pt", "o.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let read: Value = serde_json::from_str(&place.run(["decode", "o.safetensors"]).out).expect("JSON");
+        let names = read["tensors"].as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+        (names.join(" "), read["metadata"].clone())
+    };
+    let note = json!({"lm_head.w": "embed.w"});
+    assert_eq!(metadata(&[]), ("embed.w".to_owned(), note));
+    let options = ["--file-prefix", "--rename", "m.lm_head.*=head.*"];
+    let run = convert(&place, &[&["m.pt", "p.safetensors"], &options[..]].concat());
+    // The tied tensor is not one of the output.
+    assert!(run.code == Some(2) && run.err.contains("no tensor \"m.lm_head.*\" to rename"), "{run:?}");
+    let note = json!({"m.lm_head.w": "m.embed.w"});
+    assert_eq!(metadata(&["--file-prefix"]), ("m.embed.w".to_owned(), note));
+    assert_eq!(metadata(&["--no-metadata"]), ("embed.w".to_owned(), Value::Null));
+    assert_eq!(metadata(&["--ties", "copy"]), ("embed.w lm_head.w".to_owned(), Value::Null));
+    let run = convert(&place, &["m.pt", "p.safetensors", "--ties", "reject"]);
+    assert!(run.code == Some(1) && run.err.contains("embed.w"), "{run:?}");
+}
+
+#[test]
+fn shards_of_pytorch_are_one_model() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a directory");
+    place.put("m/pytorch_model-00001-of-00002.bin", &pytorch(&[&[1.0]], &[("a", 0)], &[]));
+    place.put("m/pytorch_model-00002-of-00002.bin", &pytorch(&[&[2.0]], &[("b", 0)], &[]));
+    place.put("m/training_args.bin", b"\x80\x02cos\nsystem\n.").put("m/config.json", b"{}");
+    let index = br#"{"metadata":{"total_size":8},"weight_map":{"a":"pytorch_model-00001-of-00002.bin","b":"pytorch_model-00002-of-00002.bin"}}"#;
+    place.put("m/pytorch_model.bin.index.json", index);
+    for input in ["m", "m/pytorch_model.bin.index.json"] {
+        let run = convert(&place, &[input, "o.safetensors", "--force"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "o.safetensors", "b"), "[2.0]\n");
+    }
+    // Every tensor is where the index says, also one that is tied to another, and no other is there.
+    place.put("m/pytorch_model-00002-of-00002.bin", &pytorch(&[&[2.0]], &[("b", 0), ("c", 0)], &[]));
+    let run = convert(&place, &["m", "p.safetensors"]);
+    let error = "m/pytorch_model.bin.index.json: \"pytorch_model-00002-of-00002.bin\" has tensor \"c\", which \
+        the index does not list there\n";
+    run.is(1, "", error);
+    let tied = std::str::from_utf8(index)
+        .expect("text")
+        .replace("\"b\":", "\"c\":\"pytorch_model-00002-of-00002.bin\",\"b\":");
+    place.put("m/pytorch_model.bin.index.json", tied.as_bytes());
+    assert_eq!(convert(&place, &["m", "p.safetensors"]).code, Some(0));
+    fs::remove_file(place.path("p.safetensors")).expect("removed");
+    fs::remove_file(place.path("m/pytorch_model-00002-of-00002.bin")).expect("removed");
+    let run = convert(&place, &["m", "p.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("00002-of-00002.bin: cannot be read"), "{run:?}");
+    // A file of that name is the model of its directory.
+    fs::remove_file(place.path("m/pytorch_model.bin.index.json")).expect("removed");
+    place.put("m/pytorch_model.bin", &pytorch(&[&[7.0]], &[("a", 0)], &[]));
+    assert_eq!(convert(&place, &["m", "p.safetensors"]).code, Some(0));
+    assert_eq!(text(&place, "p.safetensors", "a"), "[7.0]\n");
+    // Files of several formats need a choice.
+    fs::create_dir(place.path("n")).expect("a directory");
+    place.put("n/a.pt", &pytorch(&[&[1.0]], &[("a", 0)], &[])).put("n/b.npy", &plain("()", &[1]));
+    let error = "n: has files of several formats, such as \"a.pt\" and \"b.npy\"; give the files that belong \
+        together\n";
+    convert(&place, &["n", "q.safetensors"]).is(2, "", error);
+}
+
+#[test]
+fn gguf_becomes_numbers_or_blocks_and_comes_back() {
+    let place = Place::new();
+    place.put("m.gguf", &gguf());
+    assert_eq!(convert(&place, &["m.gguf", "f.safetensors"]).code, Some(0));
+    let numbers = text(&place, "f.safetensors", "w");
+    assert!(numbers.starts_with("[[0.0, 1.0, 2.0,") && numbers.contains("60.0, 62.0]"), "{numbers}");
+    let metadata = place.run(["decode", "f.safetensors"]).out;
+    assert!(metadata.contains(r#""gguf.general.architecture":"string:llama""#), "{metadata}");
+    // Blocks come back as they were.
+    assert_eq!(convert(&place, &["m.gguf", "b.safetensors", "--keep-blocks"]).code, Some(0));
+    assert_eq!(convert(&place, &["b.safetensors", "back.gguf"]).code, Some(0));
+    assert_eq!(fs::read(place.path("back.gguf")).expect("a file"), gguf());
+    let run = convert(&place, &["f.safetensors", "f16.gguf", "--to", "F16"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = convert(&place, &["f16.gguf", "g.safetensors", "--json"]);
+    assert_eq!(said(&run)["tensors"][0]["from"], "F16");
+    // The length of a file that would be written is right.
+    let run = convert(&place, &["f.safetensors", "f32.gguf", "--dry-run", "--json"]);
+    assert_eq!(convert(&place, &["f.safetensors", "f32.gguf"]).code, Some(0));
+    assert_eq!(said(&run)["bytes"], fs::metadata(place.path("f32.gguf")).expect("a file").len());
+    place.put(
+        "u8.safetensors",
+        &file(r#"{"__metadata__":{"k":"v"},"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]}}"#, b"x"),
+    );
+    let run = convert(&place, &["u8.safetensors", "u8.gguf"]);
+    assert!(run.out.ends_with("  left out: 1 key of metadata, which GGUF cannot store\n"), "{run:?}");
+    let run = convert(&place, &["u8.safetensors", "bool.gguf", "--to", "U8", "--all"]);
+    assert!(run.code == Some(2) && run.err.contains("GGUF has no type for elements of dtype U8"), "{run:?}");
+    assert!(!place.path("bool.gguf").exists());
+    place.put("torn.gguf", &gguf()[..60]);
+    let run = convert(&place, &["torn.gguf", "t.safetensors", "--json"]);
+    assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("gguf")));
+    let both = ["m.gguf", "t.safetensors", "--keep-blocks", "--rename", "w=v"];
+    assert_eq!(convert(&place, &both).code, Some(2));
+}
+
+#[test]
+fn checkpoints_of_tensorflow_are_read() {
+    let place = Place::new();
+    let (index, data) = tensorflow(&[("a", 1, 2, &floats(&[1.0, 2.0])), ("b", 6, 3, &[1, 2, 255])]);
+    let name = "m.data-00000-of-00001";
+    place.put("m.index", &index).put(name, &data);
+    for input in ["m.index", "m"] {
+        let run = convert(&place, &[input, "o.safetensors", "--force"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "o.safetensors", "a"), "[1.0, 2.0]\n");
+        assert_eq!(text(&place, "o.safetensors", "b"), "[1, 2, -1]\n");
+    }
+    // Both files are inputs.
+    let run = convert(&place, &["m", "p.safetensors", "--manifest", "p.json"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(place.path("p.json")).expect("a file")).expect("JSON");
+    let files: Vec<&Value> = manifest["outputs"][0]["inputs"]
+        .as_array()
+        .expect("inputs")
+        .iter()
+        .map(|input| &input["file"])
+        .collect();
+    assert_eq!(files, ["m.index", name]);
+    fs::create_dir_all(place.path("saved/variables")).expect("directories");
+    place.put("saved/saved_model.pb", b"").put("saved/variables/variables.index", &index);
+    place.put("saved/variables/variables.data-00000-of-00001", &data);
+    assert_eq!(convert(&place, &["saved", "q.safetensors"]).code, Some(0));
+    for (input, part) in [(name, "give its index"), ("saved/saved_model.pb", "give the directory")] {
+        let run = convert(&place, &[input, "r.safetensors"]);
+        assert!(run.code == Some(1) && run.err.contains(part), "{run:?}");
+    }
+    fs::remove_file(place.path(name)).expect("removed");
+    let run = convert(&place, &["m", "r.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("cannot be opened"), "{run:?}");
+    // Several steps of one training are not one model.
+    place.put("n.index", &index);
+    fs::create_dir(place.path("steps")).expect("a directory");
+    place.put("steps/a.index", &index).put("steps/b.index", &index);
+    let error = "steps: has several checkpoints, such as \"a.index\" and \"b.index\"; give one of them\n";
+    convert(&place, &["steps", "r.safetensors"]).is(2, "", error);
+}

@@ -1,0 +1,131 @@
+//! `safetensors scan`: pickles wherever they are, verdicts and exit codes.
+#![cfg(unix)]
+
+use crate::numpy::{Entry, zip};
+use crate::support::{Place, Run, sound};
+use serde_json::{Value, json};
+use std::fs;
+
+const EVIL: &[u8] = b"cos\nsystem\n(S'echo'\ntR.";
+const DICT: &[u8] = b"\x80\x02ccollections\nOrderedDict\nq\0)Rq\x01.";
+
+fn scan(place: &Place, arguments: &[&str]) -> Run {
+    place.run([&["scan"], arguments].concat())
+}
+
+/// The JSON about one file, and the exit code.
+fn judged(contents: &[u8]) -> (Option<i32>, Value) {
+    let place = Place::new();
+    place.put("m", contents);
+    let run = scan(&place, &["m", "--json"]);
+    let line = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {run:?}"));
+    (run.code, line)
+}
+
+#[test]
+fn names_on_the_closed_list_are_allowed() {
+    let place = Place::new();
+    place.put("dict.pkl", DICT).put("plain.pkl", b"\x80\x02}q\0.").put("m.safetensors", &sound());
+    let run = scan(&place, &["dict.pkl", "plain.pkl", "m.safetensors"]);
+    let lines = "dict.pkl: ok, 1 pickle, 2 uses of names, all on the closed list\n\
+        plain.pkl: ok, 1 pickle, no import\nm.safetensors: ok, no pickle\n";
+    run.is(0, lines, "");
+    let run = scan(&place, &["dict.pkl", "--all"]);
+    assert!(run.out.contains("imports  collections.OrderedDict  GLOBAL"), "{run:?}");
+}
+
+#[test]
+fn all_others_are_not() {
+    let place = Place::new();
+    place.put("evil.pt", EVIL).put("dict.pkl", DICT);
+    let run = scan(&place, &["evil.pt", "dict.pkl"]);
+    let lines = "evil.pt: not allowed, 1 pickle, 2 of 2 uses of names not on the closed list\n  \
+        what     name       opcode  byte  times\n  \
+        imports  os.system  GLOBAL     0      1\n  \
+        calls    os.system  REDUCE    21      1\n\
+        dict.pkl: ok, 1 pickle, 2 uses of names, all on the closed list\n";
+    run.is(1, lines, "");
+    let eval = b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93\x8c\x011\x85R.";
+    let (code, line) = judged(eval);
+    assert_eq!((code, &line["ok"]), (Some(1), &json!(false)));
+    let expected = json!({"use": "import", "opcode": "STACK_GLOBAL", "module": "builtins", "name": "eval",
+        "listed": false, "at": 18, "pickle": 0, "times": 1});
+    assert_eq!(line["pickles"][0]["findings"][0], expected);
+}
+
+/// Whatever a file is called and whatever else it is, what a loader would execute is found.
+#[test]
+fn pickles_are_found_where_they_are() {
+    let entry = |name: &str| zip(&[Entry::deflated(name, EVIL), Entry::stored("m/data/0", &[7; 64])]);
+    let nested = zip(&[Entry::stored("inner.zip", &entry("x.bin"))]);
+    let proto = [b"\x80\x02", EVIL].concat();
+    let objects = [&b"\x93NUMPY\x01\0\x10\0{'descr': '|O'} "[..], &proto].concat();
+    for (contents, place) in [
+        (entry("m/data.pkl"), json!(["m/data.pkl"])),
+        (zip(&[Entry::stored("m/whatever", &proto)]), json!(["m/whatever"])),
+        (zip(&[Entry::stored("a.npy", &objects)]), json!(["a.npy"])),
+        (objects.clone(), json!([])),
+        // Also a pickle that begins like a GGUF: `G` pushes a float of the next 8 bytes.
+        ([&b"GGUF\x03\0\0\0\0"[..], EVIL].concat(), json!([])),
+        ([DICT, EVIL].concat(), json!([])),
+        (EVIL[..EVIL.len() - 1].to_vec(), json!([])),
+    ] {
+        let (code, line) = judged(&contents);
+        assert_eq!(code, Some(1), "{line}");
+        assert_eq!(line["pickles"][0]["entry"], place, "{line}");
+        let text = line.to_string();
+        assert!(text.contains("\"system\""), "{text}");
+    }
+    // By its contents, as the name is not that of a pickle.
+    let inner = zip(&[Entry::stored("x.bin", &proto)]);
+    let (code, line) = judged(&zip(&[Entry::stored("inner.zip", &inner)]));
+    assert_eq!((code, &line["pickles"][0]["entry"]), (Some(1), &json!(["inner.zip", "x.bin"])));
+    // A pickle of protocol 0 has no beginning of its own: only its name shows it.
+    assert_eq!(judged(&nested).0, Some(0));
+}
+
+#[test]
+fn other_files_and_damaged_ones_have_a_reason() {
+    for (contents, code, reason) in [
+        (&b"\x80\x02}q\0"[..], 1, "\"problem\":{"),
+        (b"not a pickle", 1, "\"problem\":{"),
+        (b"PK\x03\x04 torn", 1, "\"error\":\"pickle\""),
+        (b"", 1, "\"problem\":{"),
+    ] {
+        let (found, line) = judged(contents);
+        assert!(found == Some(code) && line.to_string().contains(reason), "{line}");
+    }
+    let place = Place::new();
+    let run = scan(&place, &["none"]);
+    run.is(2, "", "none: cannot be read: no such file or directory\n");
+    fs::create_dir(place.path("empty")).expect("a directory");
+    let error = "empty: contains no file with a suffix of pickles, such as .pt, .bin and .pkl\n";
+    scan(&place, &["empty"]).is(2, "", error);
+    place.put("empty/a.bin", DICT).put("empty/b.txt", EVIL);
+    let line = "empty/a.bin: ok, 1 pickle, 2 uses of names, all on the closed list\n";
+    scan(&place, &["empty"]).is(0, line, "");
+    let run = place.run_piped(["scan", "-"], EVIL);
+    assert!(run.code == Some(1) && run.out.starts_with("-: not allowed"), "{run:?}");
+}
+
+/// Old files of PyTorch have elements after their pickles.
+#[test]
+fn elements_after_old_pickles_are_none() {
+    let magic = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
+    let pickles: [&[u8]; 5] = [magic, b"\x80\x02M\xE9\x03.", b"\x80\x02}.", DICT, b"\x80\x02]."];
+    let old = [&pickles.concat()[..], &[0xFF; 100]].concat();
+    assert_eq!(judged(&old).0, Some(0));
+    assert_eq!(judged(&[DICT, &[0xFF; 100]].concat()).0, Some(1));
+}
+
+/// Neither nesting nor the size of an inner archive makes the scan endless.
+#[test]
+fn deep_archives_exceed_a_limit() {
+    let mut archive = zip(&[Entry::stored("x.pkl", DICT)]);
+    for _ in 0..4 {
+        archive = zip(&[Entry::stored("inner", &archive)]);
+    }
+    assert_eq!(judged(&archive).0, Some(0));
+    let (code, line) = judged(&zip(&[Entry::stored("inner", &archive)]));
+    assert_eq!((code, &line["error"]), (Some(2), &json!("limit")));
+}

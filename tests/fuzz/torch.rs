@@ -1,0 +1,85 @@
+//! Any bytes as a file of PyTorch: no panic, no unbounded memory, and what is accepted has nothing that the
+//! scan finds fault with.
+//!
+//! The first byte says what follows: a whole file, the pickle of an archive, or the pickle of the format
+//! before 1.6.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use safetensors_convert::TensorSource;
+use safetensors_convert::pickle::scan;
+use safetensors_convert::torch::{Checkpoint, Ties};
+use safetensors_convert::zip::Archive;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+
+/// The number of tensors that are read, and the number of bytes of each: views can be far larger than the
+/// file.
+const TENSORS: usize = 50;
+const BYTES: u64 = 1 << 16;
+/// The lengths of the storages beside a pickle, in bytes.
+const STORAGES: [usize; 4] = [0, 4, 24, 96];
+/// The pickles before the object in the format before 1.6.
+const BEFORE: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+
+fuzz_target!(|input: &[u8]| {
+    let Some((kind, rest)) = input.split_first() else { return };
+    let file = match kind % 4 {
+        0 => rest.to_vec(),
+        1 => archive(rest, false),
+        2 => archive(rest, true),
+        _ => [BEFORE, rest].concat(),
+    };
+    let found = scan(rest).expect("memory can be read");
+    if let Some(accepted) = convert(&file) {
+        let is_pickle = kind % 4 == 1 || kind % 4 == 2;
+        assert!(!is_pickle || found.is_listed(), "accepted, but {found:?}");
+        assert!(accepted <= TENSORS as u64 * BYTES);
+    }
+});
+
+fn archive(pickle: &[u8], is_deflated: bool) -> Vec<u8> {
+    let mut archive = Archive::new(Vec::new(), is_deflated);
+    let mut add = |name: &str, bytes: &[u8]| {
+        archive.add::<io::Error>(name, |out| out.write_all(bytes)).expect("memory can be written");
+    };
+    add("a/data.pkl", pickle);
+    for (key, len) in STORAGES.iter().enumerate() {
+        add(&format!("a/data/{key}"), &vec![1; *len]);
+    }
+    archive.finish().expect("memory can be written")
+}
+
+/// Returns the number of bytes of the tensors, or `None` if the file is rejected.
+fn convert(bytes: &[u8]) -> Option<u64> {
+    let mut file = temporary();
+    file.write_all(bytes).expect("a file can be written");
+    let checkpoint = match Checkpoint::open_with(file, Ties::Note) {
+        Ok(checkpoint) => checkpoint,
+        Err(error) => {
+            assert!(matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::QuotaExceeded), "{error:?}");
+            return None;
+        }
+    };
+    let mut read = 0;
+    for (index, tensor) in checkpoint.tensors().iter().enumerate().take(TENSORS) {
+        let elements = tensor.dims.iter().product::<u64>();
+        let expected = (elements * u64::from(tensor.dtype.bits()) / 8).min(BYTES);
+        let mut out = Vec::new();
+        let outcome = checkpoint.read(index).and_then(|reader| reader.take(BYTES).read_to_end(&mut out));
+        match outcome {
+            Ok(len) => assert_eq!(len as u64, expected, "{tensor:?}"),
+            Err(error) => {
+                let kind = error.kind();
+                assert!(matches!(kind, ErrorKind::InvalidData | ErrorKind::QuotaExceeded), "{error:?}");
+                return None;
+            }
+        }
+        read += out.len() as u64;
+    }
+    Some(read)
+}
+
+fn temporary() -> File {
+    tempfile::tempfile().expect("a temporary file")
+}
