@@ -37,8 +37,8 @@ pub struct Moments {
     pub count: u64,
     sum: Sum,
     squares: f64,
-    /// Whether the sums are those of the values times [`DOWN`], because they would overflow otherwise. What is
-    /// lost of small values is nothing beside the large ones.
+    /// Whether the sums are those of the values times [`DOWN`], because they would overflow otherwise. What
+    /// is lost of small values is nothing beside the large ones.
     is_scaled: bool,
 }
 
