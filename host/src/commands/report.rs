@@ -48,8 +48,8 @@ impl Run for Report {
     fn run(self) -> Outcome {
         check_stdout_use(self.json, Some(&self.output))?;
         if self.output.as_os_str() != "-" {
-            Kind::must_be_page(&self.output)?;
             check_output_path(&self.output, self.force)?;
+            Kind::must_be_page(&self.output)?;
         }
         match Model::open(&self.model) {
             Ok(model) => {
