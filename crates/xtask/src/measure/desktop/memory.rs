@@ -9,7 +9,7 @@ const TESTS: [&str; 2] = ["stream_memory", "memory"];
 
 /// The rows that the page of costs shows.
 const SHOWN: [&str; 5] = [
-    "safetensors hash --tensors, a file of 3 GiB, above --version",
+    "safetensors hash --tensors, a file of 3 GiB, heap and stacks",
     "Model, 256 MiB streamed, above an empty program",
     "Model, 6 GiB streamed, above an empty program",
     "Model, 100,000 tensors, all streamed, above an empty program",
