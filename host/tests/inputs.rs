@@ -92,7 +92,7 @@ fn tensors_are_renamed_by_the_rules_of_pack() {
     }
     for (rule, error) in [
         ("y=z", "encoder.npz: no tensor \"y\" to rename\n"),
-        ("*=z", "encoder.npz: \"z\" needs as many * as \"*\" to rename all that match, 0 given\n"),
+        ("*=z", "encoder.npz: \"z\" needs 1 *, one for each wildcard of \"*\", 0 given\n"),
         ("w=x", "encoder.npz: duplicate tensor name \"x\" in the output\n"),
         (
             "w=__padding__.1",
