@@ -25,6 +25,7 @@ mod inputs;
 mod inspect;
 mod join;
 mod lint;
+mod made;
 mod man;
 mod numpy;
 mod pack;
