@@ -19,6 +19,7 @@ mod faults;
 mod fit;
 mod flash;
 mod foreign;
+mod format_table;
 mod formats;
 mod hash;
 mod inputs;
