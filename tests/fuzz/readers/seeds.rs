@@ -55,9 +55,8 @@ fn gguf() -> Vec<Vec<u8>> {
         file
     };
     seeds.extend((0..13).filter(|kind| *kind != 9).map(|kind| key(kind, &[1, 0, 0, 0, 0, 0, 0, 0, b'v'])));
-    let array = |kind: u32, value: &[u8]| {
-        key(9, &[&kind.to_le_bytes()[..], &2u64.to_le_bytes(), value].concat())
-    };
+    let array =
+        |kind: u32, value: &[u8]| key(9, &[&kind.to_le_bytes()[..], &2u64.to_le_bytes(), value].concat());
     seeds.extend((0..13).filter(|kind| *kind != 9).map(|kind| array(kind, &[0; 16])));
     let big = [&b"GGUF\0\0\0\x03"[..], &[0; 7], &[1], &[0; 8], &[0; 7], b"\x01w"].concat();
     let big = [&big[..], &[0, 0, 0, 1], &[0; 7], &[3], &[0, 0, 0, 0], &[0; 8]].concat();
@@ -71,7 +70,13 @@ fn numpy() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for descr in ["'|b1'", "'<f4'", "'>u2'", "'<V2'", "'<f1'", "'>c8'", "'|O'", "[('a', '<f4')]"] {
         for (order, shape) in [("False", "(4,)"), ("True", "(2, 2)"), ("False", "()"), ("True", "(0, 3)")] {
-            let count = if shape == "()" { 1 } else if shape == "(0, 3)" { 0 } else { 4 };
+            let count = if shape == "()" {
+                1
+            } else if shape == "(0, 3)" {
+                0
+            } else {
+                4
+            };
             let width = descr.trim_end_matches('\'').chars().last().and_then(|last| last.to_digit(10));
             let data = vec![1; count * width.unwrap_or(1) as usize];
             let array = made::npy(descr, order, shape, &data);
@@ -88,8 +93,9 @@ fn numpy() -> Vec<Vec<u8>> {
 /// An index; its block; and its keys and values.
 fn tensorflow() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
-    for dtype in 1..34 {
-        let (index, _) = made::tensorflow(&[("a", dtype, 2, &[1; 8]), ("b/c", 1, 1, &[0; 4])]);
+    // Data files have only zeros. Two elements have 2, 4, 8 or 16 bytes.
+    for (dtype, len) in (1..34).flat_map(|dtype| [2, 4, 8, 16].map(|len| (dtype, len))) {
+        let (index, _) = made::tensorflow(&[("a", dtype, 2, &vec![0; len]), ("b/c", 1, 1, &[0; 4])]);
         // The list of blocks has the place of the only one; blocks begin at the first byte.
         let end = index.windows(8).position(|bytes| bytes == [0, 0, 0, 0, 1, 0, 0, 0]).map_or(0, |at| at + 8);
         let block = &index[..end];

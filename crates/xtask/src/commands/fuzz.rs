@@ -62,7 +62,7 @@ fn usage(word: &str) -> String {
 fn fuzz_headers(seconds: u64) -> Result<(), String> {
     need_cargo_program("cargo-fuzz", "cargo-fuzz")?;
     let corpus = directory("fuzz").join("corpus");
-    write_seeds(DIRECTORY, "corpus").args([&corpus]).check()?;
+    write_seeds(DIRECTORY, &["--release", "--bin", "corpus"]).args([&corpus]).check()?;
     let options = options(&directory("fuzz"), "a header", seconds)?;
     cargo_fuzz(DIRECTORY, HEADER).args([corpus]).args(["--"]).args(options).limit(seconds + BUILD).check()
 }
@@ -71,7 +71,9 @@ fn fuzz_reader(reader: &str, seconds: u64) -> Result<(), String> {
     need_cargo_program("cargo-fuzz", "cargo-fuzz")?;
     let own = directory("fuzz").join(reader);
     let corpus = own.join("corpus");
-    write_seeds(READERS_DIRECTORY, "seeds").args(["--", reader]).args([&corpus]).check()?;
+    write_seeds(READERS_DIRECTORY, &["--bin", "seeds"])
+        .args([reader.as_ref(), corpus.as_os_str()])
+        .check()?;
     if reader == "torch" {
         let script = workspace::root().join(READERS_DIRECTORY).join("torch.py");
         Run::new(python::debian_with_torch()?).args(["-B"]).args([&script, &corpus]).check()?;
@@ -85,9 +87,8 @@ fn fuzz_reader(reader: &str, seconds: u64) -> Result<(), String> {
 }
 
 /// Returns a run of the program that writes the initial corpus.
-fn write_seeds(package: &str, program: &str) -> Run {
-    let run = own_cargo().dir(&workspace::root().join(package));
-    run.args(["run", "--release", "--quiet", "--bin", program])
+fn write_seeds(package: &str, program: &[&str]) -> Run {
+    own_cargo().dir(&workspace::root().join(package)).args(["run", "--quiet"]).args(program)
 }
 
 /// Returns a run of a fuzzer. The manifest of its package sets what is compiled with which checks.
