@@ -1,8 +1,8 @@
 //! Any bytes as an array or an archive of numpy: it is rejected, or every tensor has as many bytes as its
 //! shape says, and arrays that are written from them are read as the same.
 //!
-//! The first byte of an input selects what the others are: an array; an archive; the only entry of an archive,
-//! stored or deflated; or the header of an array after its length, and the elements.
+//! The first byte of an input selects what the others are: an array; an archive; the only entry of an
+//! archive, stored or deflated; or the header of an array after its length, and the elements.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
