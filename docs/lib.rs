@@ -34,6 +34,7 @@ pages! {
     errors = "src/errors.md";
     costs = "src/costs.md";
     verdict = "src/verdict.md";
+    formats = "src/formats.md";
     frameworks = "src/frameworks.md";
     command = "src/command.md";
     internals = "src/internals.md";

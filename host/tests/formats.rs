@@ -1,6 +1,7 @@
 //! `safetensors convert` with files of PyTorch, GGUF and TensorFlow, made here by small writers.
 #![cfg(unix)]
 
+use crate::made::{self, tensorflow};
 use crate::numpy::{Entry, plain, zip};
 use crate::support::{Place, Run, file};
 use serde_json::{Value, json};
@@ -25,115 +26,29 @@ fn floats(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A text as a pickle has it.
-fn pickled(text: &str) -> Vec<u8> {
-    let len = u32::try_from(text.len()).expect("short").to_le_bytes();
-    [b"X", &len[..], text.as_bytes()].concat()
-}
-
-/// A tensor of one axis and F32 in a pickle: all of a storage.
-fn tensor_in(storage: &str, len: u8, is_old: bool) -> Vec<u8> {
-    let old = if is_old { &b"N"[..] } else { b"" };
-    let storage =
-        [&pickled("storage")[..], b"ctorch\nFloatStorage\n", &pickled(storage), &pickled("cpu")].concat();
-    let id = [b"(", &storage[..], &[b'K', len], old, b"tQ"].concat();
-    let place = [b'K', 0, b'K', len, 0x85, b'K', 1, 0x85, 0x89];
-    [b"ctorch._utils\n_rebuild_tensor_v2\n(", &id[..], &place, b"ccollections\nOrderedDict\n)RtR"].concat()
-}
-
-/// A pickle of a dictionary of these keys and values.
-fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let items: Vec<u8> =
-        items.iter().flat_map(|(key, value)| [pickled(key), value.clone()].concat()).collect();
-    [b"\x80\x02}(", &items[..], b"u."].concat()
-}
-
 /// What `torch.save` writes for a dictionary: tensors of one axis, by their storages, and other values.
 pub fn pytorch(storages: &[&[f32]], tensors: &[(&str, usize)], others: &[(&str, &[u8])]) -> Vec<u8> {
     let mut items: Vec<(&str, Vec<u8>)> = Vec::new();
     for (name, storage) in tensors {
         let len = u8::try_from(storages[*storage].len()).expect("short");
-        items.push((name, tensor_in(&storage.to_string(), len, false)));
+        items.push((name, made::tensor(&storage.to_string(), "FloatStorage", len, false)));
     }
     items.extend(others.iter().map(|(name, value)| (*name, value.to_vec())));
-    let mut entries = vec![Entry::stored("m/data.pkl", &dictionary(&items))];
-    for (number, storage) in storages.iter().enumerate() {
-        entries.push(Entry::stored(&format!("m/data/{number}"), &floats(storage)));
-    }
-    entries.push(Entry::stored("m/version", b"3\n"));
-    zip(&entries)
+    let storages: Vec<_> = storages.iter().map(|storage| floats(storage)).collect();
+    made::pytorch(&made::dictionary(&items), &storages)
 }
 
 /// The same with one tensor, as before PyTorch 1.6.
 fn old_pytorch(name: &str, numbers: &[f32]) -> Vec<u8> {
     let len = u8::try_from(numbers.len()).expect("short");
-    [
-        b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.",
-        &b"\x80\x02M\xE9\x03."[..],
-        b"\x80\x02}.",
-        &dictionary(&[(name, tensor_in("0", len, true))]),
-        b"\x80\x02](",
-        &pickled("0"),
-        b"e.",
-        &u64::from(len).to_le_bytes(),
-        &floats(numbers),
-    ]
-    .concat()
+    let object = made::dictionary(&[(name, made::tensor("0", "FloatStorage", len, true))]);
+    made::old_pytorch(&object, len, &floats(numbers))
 }
 
 /// A GGUF with one tensor of two blocks of Q8_0, and one key.
 pub fn gguf() -> Vec<u8> {
-    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
-    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &1_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
-    bytes.extend([text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat());
-    bytes.extend([text("w"), 2_u32.to_le_bytes().to_vec()].concat());
-    bytes.extend([32_u64, 2].map(u64::to_le_bytes).concat());
-    bytes.extend([&8_u32.to_le_bytes()[..], &0_u64.to_le_bytes()].concat());
-    bytes.resize(bytes.len().next_multiple_of(32), 0);
-    for scale in [0x3C00_u16, 0x4000] {
-        bytes.extend(scale.to_le_bytes());
-        bytes.extend(0..32);
-    }
-    bytes.resize(bytes.len().next_multiple_of(32), 0);
-    bytes
-}
-
-/// The index of a checkpoint of TensorFlow with these entries: key, dtype, number of elements, and bytes in
-/// its only data file, whose contents are returned, too.
-pub fn tensorflow(entries: &[(&str, u8, u8, &[u8])]) -> (Vec<u8>, Vec<u8>) {
-    let masked =
-        |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xA282_EAD8).to_le_bytes();
-    let byte = |number: usize| u8::try_from(number).expect("short");
-    let (mut data, mut pairs) = (Vec::new(), vec![("", vec![0x08, 1, 0x1A, 2, 0x08, 1])]);
-    for (key, dtype, len, bytes) in entries {
-        let place = [0x20, byte(data.len()), 0x28, byte(bytes.len()), 0x35];
-        let shape = [0x12, 4, 0x12, 2, 0x08, *len];
-        pairs.push((key, [&[0x08, *dtype][..], &shape, &place, &masked(bytes)].concat()));
-        data.extend_from_slice(bytes);
-    }
-    let block = |pairs: &[(&str, Vec<u8>)]| {
-        let mut block = Vec::new();
-        for (key, value) in pairs {
-            block.extend([&[0, byte(key.len()), byte(value.len())][..], key.as_bytes(), value].concat());
-        }
-        // One restart point, at the beginning.
-        [&block[..], &[0, 0, 0, 0, 1, 0, 0, 0]].concat()
-    };
-    let mut table = Vec::new();
-    let mut add = |contents: Vec<u8>| {
-        let stored = [&contents[..], &[0]].concat();
-        let place = vec![byte(table.len()), byte(contents.len())];
-        table.extend([&stored[..], &masked(&stored)].concat());
-        place
-    };
-    let last = pairs.last().map_or("", |(key, _)| key);
-    let place = add(block(&pairs));
-    let other = add(block(&[]));
-    let list = add(block(&[(last, place)]));
-    let mut footer = [other, list].concat();
-    footer.resize(40, 0);
-    table.extend([&footer[..], &0xDB47_7524_8B80_FB57_u64.to_le_bytes()].concat());
-    (table, data)
+    let block = |scale: u16| scale.to_le_bytes().into_iter().chain(0..32);
+    made::gguf(8, &[32, 2], &block(0x3C00).chain(block(0x4000)).collect::<Vec<_>>())
 }
 
 #[test]

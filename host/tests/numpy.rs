@@ -1,6 +1,7 @@
 //! `safetensors convert` with numpy files: every form, and errors for damaged files.
 #![cfg(unix)]
 
+use crate::made::npy;
 use crate::support::{Place, Run, file, sound};
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use std::fs;
@@ -15,13 +16,6 @@ fn text(place: &Place, model: &str, name: &str) -> String {
     let run = place.run(["cat", model, name]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     run.out
-}
-
-/// A `.npy` with this header.
-fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let text = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
-    let len = u16::try_from(text.len()).expect("short").to_le_bytes();
-    [b"\x93NUMPY\x01\x00".as_slice(), &len, text.as_bytes(), data].concat()
 }
 
 /// A `.npy` of bytes.

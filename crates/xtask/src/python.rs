@@ -44,6 +44,11 @@ impl Base {
     }
 }
 
+/// Returns Debian's Python, once it has torch.
+pub fn debian_with_torch() -> Result<&'static str, String> {
+    TORCH.need().map(|()| TORCH.program())
+}
+
 /// Returns a Python with just the packages of `requirements.txt` in `folder`, in the target directory under
 /// this name. It is set up once.
 pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {

@@ -1,6 +1,6 @@
 //! The closed list of names that a pickle of a model may import.
 //!
-//! Whoever adds a name also adds to the reader what it does with it: the list is why reading a pickle
+//! A new name also needs what the reader does with it: the list is why reading a pickle
 //! executes nothing.
 
 /// What a name on the list is.

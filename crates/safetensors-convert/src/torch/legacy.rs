@@ -103,7 +103,7 @@ pub(super) fn place_storages(file: &File, len: u64, at: u64, store: &mut Store) 
                 let index = store.take(&key);
                 indices.push(index.ok_or_else(|| {
                     let key = quoted(&key);
-                    unsound(format!("storage {key} at byte {at} is not in the pickle, or is there twice"))
+                    unsound(format!("storage {key} at byte {at} is not in the pickle, or a duplicate"))
                 })?);
             }
             (

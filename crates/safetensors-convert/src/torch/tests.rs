@@ -246,7 +246,7 @@ fn legacy_storages_must_follow_the_pickle() {
     for (bytes, sentence) in [
         (file(&keys("1"), &data(6, &storage)), "storage \"1\" at byte"),
         (file(b"].", b""), "storage 0 of the pickle is missing"),
-        (file(&[b"](", &text("0")[..], &text("0"), b"e."].concat(), b""), "or is there twice"),
+        (file(&[b"](", &text("0")[..], &text("0"), b"e."].concat(), b""), "or a duplicate"),
         (file(&keys("0"), &data(7, &storage)), "has 7 elements, but the pickle says 6"),
         (file(&keys("0"), &data(u64::MAX, &storage)), "but the pickle says 6"),
         (file(&keys("0"), &data(6, &storage[..23])), "within storage 0"),

@@ -69,7 +69,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 46] = [
+pub const STAGES: [Stage; 48] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -205,6 +205,14 @@ pub const STAGES: [Stage; 46] = [
     .needs(&[Need::Frameworks]),
     deep("tables", "the committed tables match numpy and ml_dtypes", scripts::tables)
         .needs(&[Need::Python(TESTS)]),
+    deep("pytorch", "conversions of files of PyTorch match torch, bit for bit", scripts::pytorch)
+        .needs(&[Need::DebianTorch]),
+    deep(
+        "tensorflow",
+        "conversions of checkpoints match TensorFlow, bit for bit",
+        python_package::checkpoints,
+    )
+    .needs(&[Need::Framework("tensorflow")]),
     deep("gguf", "conversions of GGUF match gguf-py, bit for bit", scripts::gguf)
         .needs(&[Need::Python(CONVERSIONS)]),
     deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)

@@ -33,7 +33,11 @@ pub enum Need {
     Python(Packages),
     /// Debian's Python with torch, and these packages.
     Torch(Packages),
-    /// The frameworks that the Python package is tested with.
+    /// Debian's Python with torch.
+    DebianTorch,
+    /// One of the frameworks that the Python package is tested with, ...
+    Framework(&'static str),
+    /// ... or all.
     Frameworks,
 }
 
@@ -75,6 +79,8 @@ impl Need {
             Self::Torch([name, folder]) => {
                 vec![python::environment_of(python::TORCH, name, Path::new(folder)).map(drop)]
             }
+            Self::DebianTorch => vec![python::debian_with_torch().map(drop)],
+            Self::Framework(name) => vec![super::python_package::framework(name).map(drop)],
             Self::Frameworks => super::python_package::need_frameworks(),
         };
         outcomes.into_iter().filter_map(Result::err).collect()

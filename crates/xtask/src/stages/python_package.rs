@@ -64,7 +64,7 @@ pub fn own() -> Outcome {
 }
 
 /// Returns the Python of a framework, with the packages of the tests.
-fn framework(name: &str) -> Result<PathBuf, String> {
+pub fn framework(name: &str) -> Result<PathBuf, String> {
     let adapter = Path::new("tests/interop").join(name);
     shared_environment(Base::Any, &format!("python-frameworks/{name}"), &[&adapter, Path::new(OWN[1])])
 }
@@ -87,17 +87,18 @@ pub fn frameworks() -> Outcome {
         let tests = tests.env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3");
         tally.check(&format!("the tests of {name}"), tests.check());
     }
-    tally.check("TensorFlow's checkpoints are read as it reads them", checkpoints());
     Ok(tally)
 }
 
 /// Checks that the library for conversions reads the checkpoints that TensorFlow writes.
-fn checkpoints() -> Result<(), String> {
-    let example = ["build", "--quiet", "--package", "safetensors-convert", "--example", "tensorflow"];
-    own_cargo().args(example).capture()?;
-    let program = workspace::target_dir().join("debug/examples/tensorflow");
+pub fn checkpoints() -> Outcome {
+    let example =
+        ["build", "--quiet", "--release", "--package", "safetensors-convert", "--example", "tensorflow"];
+    own_cargo().args(example).check()?;
+    let program = workspace::target_dir().join("release/examples/tensorflow");
     let script = ["-B", "tests/tensorflow/checkpoints.py", "--"];
-    Run::new(framework("tensorflow")?).args(script).args([program]).limit(600).check()
+    let run = Run::new(framework("tensorflow")?).args(script).args([program]).limit(600);
+    Ok(Tally::of("TensorFlow's checkpoints are read as it reads them", run.check()))
 }
 
 /// Runs the tests of torch, and the reference's own tests but the listed exceptions.

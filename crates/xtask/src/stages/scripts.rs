@@ -2,7 +2,7 @@
 
 use super::suites::{command, release_command};
 use crate::process::{Run, everything};
-use crate::python::environment;
+use crate::python::{debian_with_torch, environment};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
@@ -141,6 +141,14 @@ pub fn readers() -> Outcome {
 
 /// Writes the page with the results of readers on the vectors.
 const RESULTS: &str = "tests/vectors/results.py";
+
+/// Checks that the command makes of files of PyTorch what PyTorch makes of them.
+pub fn pytorch() -> Outcome {
+    let program = release_command()?;
+    let run = Run::new(debian_with_torch()?).args(["-B", "tests/torch/files.py", "--"]);
+    let run = run.args([program]).limit(900);
+    Ok(Tally::of("files of PyTorch are read as PyTorch reads them", run.check()))
+}
 
 /// Checks that GGUF is read and written as by gguf-py.
 pub fn gguf() -> Outcome {

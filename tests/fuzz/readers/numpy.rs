@@ -1,0 +1,91 @@
+//! Any bytes as an array or an archive of numpy: it is rejected, or every tensor has as many bytes as its
+//! shape says, and arrays that are written from them are read as the same.
+//!
+//! The first byte of an input selects what the others are: an array; an archive; the only entry of an
+//! archive, stored or deflated; or the header of an array after its length, and the elements.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use safetensors_convert::numpy::{Arrays, Header};
+use safetensors_convert::zip::Archive;
+use safetensors_convert::{Tensor, TensorSource};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, Write};
+
+/// The number of tensors that are read, and the number of bytes of each: deflated ones can be far larger than
+/// the file.
+const TENSORS: usize = 50;
+const BYTES: u64 = 1 << 20;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((kind, rest)) = input.split_first() else { return };
+    let opened = match kind % 5 {
+        0 => Arrays::open_one(file_of(rest), "a"),
+        1 => Arrays::open_many(file_of(rest)),
+        2 => Arrays::open_many(file_of(&archive(rest, false))),
+        3 => Arrays::open_many(file_of(&archive(rest, true))),
+        _ => Arrays::open_one(file_of(&array(rest)), "a"),
+    };
+    match opened {
+        Ok(arrays) => read_all(&arrays),
+        Err(error) => check(&error),
+    }
+});
+
+fn read_all(arrays: &Arrays) {
+    for (index, tensor) in arrays.tensors().iter().enumerate().take(TENSORS) {
+        match read(arrays, index) {
+            Ok(bytes) => {
+                let expected = tensor.byte_len().min(BYTES);
+                assert_eq!(bytes.len() as u64, expected, "{tensor:?}");
+                if tensor.byte_len() <= BYTES {
+                    come_back(tensor, &bytes);
+                }
+            }
+            Err(error) => check(&error),
+        }
+    }
+}
+
+/// Writes an array with these elements, and reads it again.
+fn come_back(tensor: &Tensor, bytes: &[u8]) {
+    let Some(header) = Header::spelled(tensor.dtype, &tensor.dims) else { return };
+    let written = file_of(&[&header, bytes].concat());
+    let arrays = Arrays::open_one(written, &tensor.name).expect("an array that has been written");
+    assert_eq!(arrays.tensors(), [tensor.clone()]);
+    assert_eq!(read(&arrays, 0).expect("the file has them"), bytes);
+}
+
+fn read(arrays: &Arrays, index: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    arrays.read(index)?.take(BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Errors are about the file, not about the system.
+fn check(error: &io::Error) {
+    let is_known = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::QuotaExceeded);
+    assert!(is_known, "{error:?}");
+}
+
+fn archive(array: &[u8], is_deflated: bool) -> Vec<u8> {
+    let mut archive = Archive::new(Vec::new(), is_deflated);
+    let added = archive.add::<io::Error>("x/a.npy", |out| out.write_all(array));
+    added.expect("memory can be written");
+    archive.finish().expect("memory can be written")
+}
+
+/// An array of the second version, whose header has this length: the first byte.
+fn array(rest: &[u8]) -> Vec<u8> {
+    let (&len, text) = rest.split_first().unwrap_or((&0, &[]));
+    let (header, elements) = text.split_at(usize::from(len).min(text.len()));
+    let len = (header.len() as u32).to_le_bytes();
+    [b"\x93NUMPY\x02\0", &len[..], header, elements].concat()
+}
+
+/// Returns a file with these bytes, which has no name.
+fn file_of(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().expect("a temporary file");
+    file.write_all(bytes).and_then(|()| file.rewind()).expect("enough space");
+    file
+}
