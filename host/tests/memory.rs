@@ -193,11 +193,9 @@ mod measured {
         for args in [&["check", name][..], &["inspect", name]] {
             Measured::best_of(args, nothing + STREAMED).report_above(&words(args, name), "3 GiB", nothing);
         }
-        for args in [
-            &["hash", name][..],
-            &["hash", "--tensors", name],
-            &["cat", "--format", "raw", name, "a"],
-        ] {
+        for args in
+            [&["hash", name][..], &["hash", "--tensors", name], &["cat", "--format", "raw", name, "a"]]
+        {
             Measured::of(args, None, 0).report_own(&words(args, name), "3 GiB");
         }
     }
