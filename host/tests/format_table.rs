@@ -172,7 +172,8 @@ impl Reasons {
 
 /// Bytes that differ, or those of booleans.
 fn bytes(len: u64, dtype: &str) -> Vec<u8> {
-    (1..=len).map(|number| number as u8).map(|byte| if dtype == "BOOL" { byte & 1 } else { byte }).collect()
+    let bytes = (1..=u8::MAX).cycle().take(usize::try_from(len).expect("few"));
+    bytes.map(|byte| if dtype == "BOOL" { byte & 1 } else { byte }).collect()
 }
 
 /// The number of bytes of the elements: types without a dtype have 16 bytes each at most.
@@ -245,7 +246,7 @@ fn convert(place: &Place, [input, output]: [&str; 2], options: &[&str], name: &s
     }
     let bytes = fs::read(place.path(output)).expect("the output");
     let (len, rest) = bytes.split_first_chunk().expect("a length");
-    let (header, data) = rest.split_at(u64::from_le_bytes(*len) as usize);
+    let (header, data) = rest.split_at(usize::try_from(u64::from_le_bytes(*len)).expect("a length"));
     let header: Value = serde_json::from_slice(header).expect("JSON");
     let mut tensors = header.as_object().expect("an object").iter().filter(|(key, _)| *key != "__metadata__");
     let Some((_, tensor)) = tensors.next() else {
@@ -405,7 +406,7 @@ fn others(outcomes: &[(Sample, Outcome)], reasons: &mut Reasons) -> String {
         }
         let (name, cell) = (sample.name.trim_matches('\''), cell(outcome, "", reasons));
         let format = FORMATS[sample.format];
-        match rows.iter_mut().find(|(_, known, result)| (*known, &*result) == (name, &cell)) {
+        match rows.iter_mut().find(|(_, known, result)| *known == name && *result == cell) {
             Some((formats, ..)) => *formats += &format!("; {format}"),
             None => rows.push((format.to_owned(), name, cell)),
         }
