@@ -16,7 +16,6 @@ mod machine;
 mod read;
 mod reasons;
 mod rebuild;
-mod sharded;
 mod store;
 mod strided;
 mod ties;
@@ -39,8 +38,6 @@ use std::io::{self, Read};
 use std::sync::Mutex;
 use store::Store;
 use ties::Kept;
-
-pub use sharded::{Sharded, is_safe_name};
 
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
@@ -131,15 +128,6 @@ impl Checkpoint {
         Ok(Self { bytes, tensors, numbers, views, metadata, left_out, count })
     }
 
-    /// Opens the elements of a tensor, which may have been moved elsewhere.
-    fn read_tensor(&self, index: usize, tensor: &Tensor) -> io::Result<Box<dyn Read + '_>> {
-        let number = self.numbers.get(index).and_then(|number| usize::try_from(*number).ok());
-        let view = number.and_then(|number| self.views.get(number)).ok_or_else(no_tensor)?;
-        self.bytes
-            .open(view, &tensor.dims)
-            .map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
-    }
-
     /// Returns the values that are not tensors, in the order of the file: the first 131072 of them, or
     /// fewer if their paths are long.
     pub fn left_out(&self) -> &[LeftOut] {
@@ -162,10 +150,10 @@ impl TensorSource for Checkpoint {
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
-        match self.tensors.get(index) {
-            Some(tensor) => self.read_tensor(index, tensor),
-            None => Err(no_tensor()),
-        }
+        let (tensor, number) = self.tensors.get(index).zip(self.numbers.get(index)).ok_or_else(no_tensor)?;
+        let view = usize::try_from(*number).ok().and_then(|number| self.views.get(number));
+        let opened = self.bytes.open(view.ok_or_else(no_tensor)?, &tensor.dims);
+        opened.map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
     }
 }
 
