@@ -594,3 +594,29 @@ fn unknown_dtypes_list_the_known_ones() {
         assert!(run.code == Some(2) && run.err.contains(listed), "{run:?}");
     }
 }
+
+/// A table of thousands of lines hides those that matter.
+#[test]
+fn the_worst_of_many_casts_are_shown() {
+    let place = Place::new();
+    let mut entries = Vec::new();
+    let mut data = Vec::new();
+    for index in 0..200_u16 {
+        let name = format!("t{index:03}");
+        let range = [4 * index, 4 * index + 4];
+        entries.push(format!(r#""{name}":{{"dtype":"F32","shape":[1],"data_offsets":{range:?}}}"#));
+        let number = if index == 7 { f32::INFINITY } else { 1.0 + f32::from(index) / 1e6 };
+        data.extend(if index == 150 { 1e9 } else { number }.to_le_bytes());
+    }
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), &data));
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16"]);
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert!(run.code == Some(0) && lines.len() == 2 + 50 + 1, "{run:?}");
+    for shown in ["\"t150\"", "\"t199\"", "1 became infinite"] {
+        assert!(run.out.contains(shown), "{shown}: {run:?}");
+    }
+    assert!(!run.out.contains("\"t100\"") && !run.out.contains("\"t007\""), "{run:?}");
+    assert!(lines[52].starts_with("  150 others ") && lines[52].ends_with(" 148 of 150"), "{run:?}");
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16", "--force", "--json"]);
+    assert_eq!(run.out.matches("\"max_error\"").count(), 200);
+}

@@ -7,10 +7,12 @@ mod find;
 mod foreign;
 mod input;
 mod kind;
+mod losses;
 mod manifest;
 mod names;
 mod output;
 mod plan;
+mod reports;
 
 pub use bits::{FromBits, read_bits};
 pub use change::Changer;
