@@ -6,6 +6,9 @@ use safetensors_convert::numbers::Report;
 /// So many are held before all but the worst are summed.
 const HELD: usize = 4096;
 
+/// The shown tensors, by index, and the number of all others, with their changes.
+type Shown<'r> = (&'r [(u32, Report)], Option<&'r (u64, Report)>);
+
 /// The changes of each tensor, or only those that a table shows.
 pub struct Reports {
     keeps_all: bool,
@@ -43,7 +46,7 @@ impl Reports {
 
     /// Sums all that a table does not show, and returns the changes of the tensors that it shows, with their
     /// indexes, and the number of all others and their changes together.
-    pub fn shown(&mut self) -> (&[(u32, Report)], Option<&(u64, Report)>) {
+    pub fn shown(&mut self) -> Shown<'_> {
         self.sum_others();
         (&self.held, Some(&self.others).filter(|(count, _)| *count > 0))
     }

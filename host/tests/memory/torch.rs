@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 /// The element of each tensor.
 const ELEMENT: [u8; 4] = 1_f32.to_le_bytes();
-/// The end of the list of entries in an archive, with and without 64 bits.
+/// The length of the record of 64 bits at the end of an archive.
 const LONG_END: u64 = 56;
 
 /// The number of tensors.
@@ -37,9 +37,9 @@ impl Many {
         for (number, entry) in entries().enumerate() {
             entry.begin(out)?;
             if number == 0 {
-                self.pickle(out, b"")?
+                self.pickle(out, b"")?;
             } else {
-                out.write_all(&ELEMENT)?
+                out.write_all(&ELEMENT)?;
             }
             at += entry.whole_len();
         }

@@ -115,12 +115,17 @@ impl Checkpoint {
         let mut is_kept = is_kept.into_iter();
         named.retain(|_| is_kept.next().unwrap_or(true));
         check_expansion(&named, &views, &bytes.store, len)?;
+        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let mut uses = vec![0_u8; views.len()];
+        for (_, number) in &named {
+            uses.get_mut(place(*number)).into_iter().for_each(|uses| *uses = uses.saturating_add(1));
+        }
         let (mut tensors, mut numbers) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
         for (name, number) in named {
-            let view = usize::try_from(number).ok().and_then(|index| views.get_mut(index));
+            let view = views.get_mut(place(number));
             let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
             // Several tensors may have one view if they are copied, or have no elements.
-            let is_shared = ties == Ties::Copy || view.dims().contains(&0);
+            let is_shared = uses.get(place(number)).is_none_or(|uses| *uses > 1);
             let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
             tensors.push(Tensor { name: name.into(), dtype: rebuild::dtype(view.element), dims });
             numbers.push(number);
