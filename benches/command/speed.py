@@ -1,9 +1,9 @@
 """Measures the command `safetensors` beside `cp` and the programs that do the same, in turns, on files of 512 MB.
 
-python3 speed.py PROGRAM WRITER [--quick]
+python3 speed.py PROGRAM WRITER PYTHON [--quick]
 
-WRITER is the program `written` of the verification package. Prints a line of JSON for each case: `ours` and `other` in
-seconds, and their `ratio`; or one `value` in its `unit`. The files are in memory where the system has /dev/shm, so that no
+WRITER is the program `written` of the verification package, PYTHON one that has torch and safetensors. Prints a line of
+JSON for each case: `ours` and `other` in seconds, and their `ratio`; or one `value` in its `unit`. The files are in memory where the system has /dev/shm, so that no
 disk counts; all programs sync what they write. A case on one core compares the time of the processor, the others the time
 that passes. Each time is the least of several. Needs `strip`.
 """
@@ -99,6 +99,25 @@ import sys, safetensors.numpy
 safetensors.numpy.save_file(safetensors.numpy.load_file(sys.argv[1]), sys.argv[2])
 """
 
+#: Writes tensors as PyTorch does, in its present form and in the one before 1.6.
+TORCH_FILES = """
+import sys, safetensors.torch, torch
+tensors = safetensors.torch.load_file(sys.argv[1])
+torch.save(tensors, sys.argv[2])
+torch.save(tensors, sys.argv[3], _use_new_zipfile_serialization=False)
+"""
+
+#: Prints the seconds of the processor that it takes, without those of the imports.
+TORCH = """
+import os, sys, safetensors.torch, time, torch
+torch.set_num_threads(1)
+start = time.process_time()
+safetensors.torch.save_file(torch.load(sys.argv[1], map_location="cpu"), sys.argv[2])
+with open(sys.argv[2], "rb+") as file:
+    os.fsync(file.fileno())
+print(time.process_time() - start)
+"""
+
 
 def write_model(path, dtype, data):
     """Tensors of rows of 4,096 elements; returns the offset of the data."""
@@ -116,12 +135,17 @@ def run(command, core):
     """Returns the seconds that it takes."""
     pin = (lambda: os.sched_setaffinity(0, {core})) if core is not None else None
     start = time.perf_counter()
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, preexec_fn=pin)
+    # A script that measures itself prints a number; what other programs print is short, or is not read.
+    stdout = subprocess.PIPE if TORCH in command else subprocess.DEVNULL
+    process = subprocess.Popen(list(map(str, command)), stdout=stdout, preexec_fn=pin)
+    printed = process.stdout.read() if process.stdout else None
     _, status, used = os.wait4(process.pid, 0)
     passed = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{command}: ended with {process.returncode}")
+    if printed is not None:
+        return float(printed)
     return used.ru_utime + used.ru_stime if core is not None else passed
 
 
@@ -156,13 +180,13 @@ def compare(name, ours, other, outputs, core=None, runs=RUNS):
 
 
 def main():
-    programs, runs = [os.path.abspath(path) for path in sys.argv[1:3]], 2 if "--quick" in sys.argv else RUNS
+    programs, runs = [os.path.abspath(path) for path in sys.argv[1:4]], 2 if "--quick" in sys.argv else RUNS
     shared = pathlib.Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as directory:
         measure(pathlib.Path(directory), *programs, runs)
 
 
-def measure(directory, program, writer, runs):
+def measure(directory, program, writer, python, runs):
     size = MEGABYTES << 20
     normal = numpy.random.default_rng(1).standard_normal(size // 64, numpy.float32) * numpy.float32(0.05)
     singles, halves, bits = (directory / f"{name}.safetensors" for name in ["f32", "f16", "bf16"])
@@ -212,6 +236,7 @@ def measure(directory, program, writer, runs):
     quantized, restored = ([[*python, script, source, copy]] for script, source in [(QUANTIZE, singles), (RESTORE, scaled)])
     case("`convert --to I8 --scale per-row` of F32, beside numpy", convert(singles, *scale), quantized, core)
     case("`convert --to F32 --unscale` of I8, beside numpy", convert(scaled, "--to", "F32", "--unscale"), restored, core)
+    measure_torch(directory, program, python, singles, case, core)
     written = [[writer, out, MEGABYTES]]
     case("`write_file`, beside a write and a sync", written, [[writer, copy, MEGABYTES, "plain"]], core)
     memory = max(peak(convert(source, "--to", new, "--force")[0]) for source, new in [(singles, "F16"), (halves, "F64")])
@@ -234,6 +259,18 @@ def measure(directory, program, writer, runs):
     case("`pack`, beside `cp`", [[program, "pack", singles, "-o", out]], copied, core)
     reference = [[*python, REFERENCE, singles, copy], ["sync", copy]]
     case("`pack`, beside the reference's `load_file` and `save_file`", [[program, "pack", singles, "-o", out]], reference, core)
+
+
+def measure_torch(directory, program, python, model, case, core):
+    """Files of PyTorch, beside `cp` and PyTorch itself."""
+    out, copy, present, legacy = (directory / name for name in ["o.safetensors", "copy", "m.pt", "legacy.pt"])
+    run([python, "-B", "-c", TORCH_FILES, model, present, legacy], None)
+    for path, what in [(present, "`.pt`"), (legacy, "`.pt` before PyTorch 1.6")]:
+        ours = [[program, "convert", path, out]]
+        case(f"`convert` of {what}, beside `cp`", ours, [["cp", path, copy], ["sync", copy]], core)
+        loaded = [[python, "-B", "-c", TORCH, path, copy]]
+        case(f"`convert` of {what}, beside `torch.load` and `save_file`", ours, loaded, core)
+        path.unlink()
 
 
 if __name__ == "__main__":

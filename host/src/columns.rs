@@ -81,24 +81,47 @@ impl Table {
     /// Prints it with an indent of two columns and two between columns.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let widths = self.widths();
-        self.rows.iter().try_for_each(|row| {
-            let cells = row
-                .iter()
-                .zip(&widths)
-                .zip(&self.sides)
-                .map(|((cell, width), side)| fit(cell, *width, *side));
-            let line: Vec<String> = cells.collect();
-            writeln!(out, "  {}", line.join("  ").trim_end())
-        })
+        self.rows.iter().try_for_each(|row| print_row(row, &widths, &self.sides, out))
     }
 
     fn widths(&self) -> Vec<usize> {
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell));
-            cells.filter(|width| column > 0 || *width <= FIRST).max().unwrap_or(0)
-        };
-        (0..self.sides.len()).map(width).collect()
+        let mut widths = vec![0; self.sides.len()];
+        self.rows.iter().for_each(|row| widen(&mut widths, row));
+        widths
     }
+}
+
+/// Prints a table whose rows are made twice, to find the widths and to print: it may be too long for memory.
+///
+/// # Errors
+/// Those of `out`.
+pub fn print_long<const N: usize, R: Iterator<Item = [String; N]>>(
+    titles: [(&str, Side); N],
+    rows: impl Fn() -> R,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let head = titles.map(|(title, _)| title.to_owned());
+    let all = || std::iter::once(head.clone()).chain(rows());
+    let mut widths = [0; N];
+    all().for_each(|row| widen(&mut widths, &row));
+    let sides = titles.map(|(_, side)| side);
+    all().try_for_each(|row| print_row(&row, &widths, &sides, out))
+}
+
+/// Makes columns wide enough for a row.
+fn widen(widths: &mut [usize], row: &[String]) {
+    for (column, (width, cell)) in widths.iter_mut().zip(row).enumerate() {
+        let needed = columns(cell);
+        if column > 0 || needed <= FIRST {
+            *width = needed.max(*width);
+        }
+    }
+}
+
+fn print_row(row: &[String], widths: &[usize], sides: &[Side], out: &mut impl Write) -> io::Result<()> {
+    let cells = row.iter().zip(widths).zip(sides).map(|((cell, width), side)| fit(cell, *width, *side));
+    let line: Vec<String> = cells.collect();
+    writeln!(out, "  {}", line.join("  ").trim_end())
 }
 
 fn fit(cell: &str, width: usize, side: Side) -> String {
@@ -127,7 +150,7 @@ pub fn wrapped(line: &str, terminal: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Side, Table, wrapped};
+    use super::{Side, Table, print_long, wrapped};
 
     #[test]
     fn lines_are_broken_after_commas() {
@@ -164,6 +187,17 @@ mod tests {
         table.print(&mut out).expect("writing to a Vec");
         let text = String::from_utf8(out).expect("UTF-8");
         assert_eq!(text, "  name      bytes\n  層      1234567\n  weight        8\n");
+    }
+
+    #[test]
+    fn a_long_table_looks_like_a_short_one() {
+        let titles = [("name", Side::Left), ("bytes", Side::Right)];
+        let rows = || (0..3).map(|index| ["n".repeat(3 * index), (10_usize.pow(3) * index).to_string()]);
+        let mut table = Table::new(titles);
+        rows().for_each(|row| table.push(row));
+        let [mut short, mut long] = [Vec::new(), Vec::new()];
+        table.print(&mut short).and_then(|()| print_long(titles, rows, &mut long)).expect("writing to a Vec");
+        assert_eq!(long, short);
     }
 
     #[test]

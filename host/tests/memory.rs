@@ -18,7 +18,12 @@ fn main() {
 }
 
 #[cfg(target_os = "linux")]
+#[path = "memory/torch.rs"]
+mod torch;
+
+#[cfg(target_os = "linux")]
 mod measured {
+    use crate::torch::Many;
     use std::fs::{self, File};
     use std::io::{self, BufWriter, Write};
     use std::os::unix::process::ExitStatusExt;
@@ -48,9 +53,12 @@ mod measured {
     const MOVED: u64 = 8 * MIB;
     /// Above that, for a transposed array.
     const TURNED: u64 = 64 * MIB;
-    const ARRAYS: u64 = 100_000;
-    /// With a short name.
-    const OF_ARRAY: u64 = 320;
+    /// So many that their memory is more than the rest, where the code is fast.
+    const CONVERTED: u32 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
+    /// The promise of `convert`: in total, ...
+    const OF_CONVERSION: u64 = 64 * MIB;
+    /// ... and for each tensor, with a name of at most 7 bytes.
+    const OF_TENSOR: u64 = 256 + 7;
     /// Above a program that does nothing, for streamed data of any length; without optimisation as above.
     const STREAMED: u64 = if cfg!(debug_assertions) { 8 * MIB } else { 2 * MIB };
     /// Of a program's own, without the code and constants mapped from its file.
@@ -118,7 +126,7 @@ mod measured {
         hash_many_names(&path, of_an_empty_model("hash", place.path()));
         count_all_doubles(place.path(), empty);
         move_large_tensors(place.path(), empty);
-        convert_many_arrays(place.path(), empty);
+        convert_many_tensors(place.path());
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
@@ -277,16 +285,34 @@ mod measured {
         }
     }
 
-    /// Each tensor takes a bounded amount of memory beside its name.
-    fn convert_many_arrays(folder: &Path, empty: u64) {
+    /// Each tensor takes a bounded amount of memory beside its name, in every format.
+    fn convert_many_tensors(folder: &Path) {
         let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
-        let [model, archive, back] = ["many", "many.npz", "many.safetensors"].map(path);
-        let many = Case { name: "many arrays", exit: 0, data: ARRAYS, write: |out| tensors(out, 0..ARRAYS) };
-        many.put(Path::new(&model));
-        let limit = empty + MOVED + ARRAYS * OF_ARRAY;
-        for (name, from, to) in [("into an archive", &model, &archive), ("out of it", &archive, &back)] {
-            let measured = Measured::of(&["convert", from, to], None, 0);
-            measured.report(&format!("{ARRAYS} arrays, {name}"), limit);
+        let put = |name: &str, write: &dyn Fn(Out<'_>) -> io::Result<()>| {
+            let mut out = BufWriter::new(File::create(folder.join(name)).expect("a file"));
+            write(&mut out).and_then(|()| out.flush()).expect("disk space");
+        };
+        put("zip.pt", &|out| Many(CONVERTED).zip(out));
+        put("legacy.pt", &|out| Many(CONVERTED).legacy(out));
+        for (name, args) in [
+            ("of PyTorch", &["zip.pt", "m.safetensors"][..]),
+            ("of PyTorch before 1.6", &["legacy.pt", "m.safetensors", "--force"]),
+            ("of PyTorch, each kept", &["legacy.pt", "m.safetensors", "--force", "--ties", "copy"]),
+            ("of PyTorch, not written", &["zip.pt", "n.safetensors", "--dry-run"]),
+            ("of PyTorch, cast", &["zip.pt", "n.safetensors", "--to", "F16"]),
+            ("of PyTorch, with JSON", &["zip.pt", "n.safetensors", "--force", "--json"]),
+            ("into an archive", &["m.safetensors", "m.npz"]),
+            ("out of it", &["m.npz", "m.safetensors", "--force"]),
+            ("into GGUF", &["m.safetensors", "m.gguf"]),
+            ("of GGUF", &["m.gguf", "m.safetensors", "--force"]),
+        ] {
+            let arg = |arg: &&str| if arg.contains('.') { path(arg) } else { (*arg).to_owned() };
+            let args: Vec<String> = args.iter().map(arg).collect();
+            let args: Vec<&str> = ["convert"].into_iter().chain(args.iter().map(String::as_str)).collect();
+            let limit = OF_CONVERSION + u64::from(CONVERTED) * OF_TENSOR;
+            let measured = Measured::of(&args, None, 0);
+            // Twenty seconds on an idle machine.
+            measured.report_within(&format!("{CONVERTED} tensors, {name}"), limit, 5 * PATIENCE);
         }
     }
 
@@ -438,10 +464,14 @@ mod measured {
         }
 
         fn report(&self, name: &str, limit: u64) {
+            self.report_within(name, limit, PATIENCE);
+        }
+
+        fn report_within(&self, name: &str, limit: u64, patience: Duration) {
             let (peak, bound) = (self.peak / 1024, limit / 1024);
             println!("{name}: {peak} KiB of at most {bound} KiB, {:.1?}", self.time);
             assert!(self.peak < limit, "{name} takes too much memory");
-            assert!(self.time < PATIENCE, "{name} takes too long");
+            assert!(self.time < patience, "{name} takes too long");
         }
     }
 

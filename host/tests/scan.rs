@@ -76,12 +76,38 @@ fn pickles_are_found_where_they_are() {
         let text = line.to_string();
         assert!(text.contains("\"system\""), "{text}");
     }
-    // By its contents, as the name is not that of a pickle.
-    let inner = zip(&[Entry::stored("x.bin", &proto)]);
-    let (code, line) = judged(&zip(&[Entry::stored("inner.zip", &inner)]));
+    // A pickle of protocol 0 has no beginning of its own, and the name is not that of a pickle.
+    let (code, line) = judged(&nested);
     assert_eq!((code, &line["pickles"][0]["entry"]), (Some(1), &json!(["inner.zip", "x.bin"])));
-    // A pickle of protocol 0 has no beginning of its own: only its name shows it.
-    assert_eq!(judged(&nested).0, Some(0));
+    // Elements that look like an import of no name are none.
+    let elements = zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"c\x01\n\x02\n.")]);
+    assert_eq!(judged(&elements).0, Some(0));
+}
+
+/// Other programs read archives that are damaged, or that follow something else.
+#[test]
+fn pickles_in_damaged_archives_are_found() {
+    let whole = zip(&[Entry::stored("m/data.pkl", EVIL), Entry::stored("m/data/0", &[7; 64])]);
+    let deflated = zip(&[Entry::deflated("m/data.pkl", &[EVIL, &[b'0'; 100]].concat())]);
+    let damaged = |archive: &[u8], find: &[u8], put: &[u8]| {
+        let at = archive.windows(find.len()).rposition(|window| window == find).expect("it is there");
+        [&archive[..at], put, &archive[at + find.len()..]].concat()
+    };
+    let two = zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data.pk_", EVIL)]);
+    for (contents, what) in [
+        (damaged(&whole, b"m/data.pkl", b"m/data.txt"), "another name in the list"),
+        (damaged(&damaged(&two, b"pk_", b"pkl"), b"pk_", b"pkl"), "a name twice"),
+        (damaged(&whole, EVIL, &[EVIL[..EVIL.len() - 2].to_vec(), b"0.".to_vec()].concat()), "a wrong sum"),
+        (damaged(&whole, b"PK\x05\x06", b"PK\x05\x07"), "no end"),
+        ([b"garbage\n", &whole[..]].concat(), "after garbage"),
+        ([DICT, &whole].concat(), "after a pickle"),
+        ([b"garbage\n", &deflated[..]].concat(), "deflated, after garbage"),
+    ] {
+        let (code, line) = judged(&contents);
+        assert_eq!(code, Some(1), "{what}: {line}");
+        assert!(line.to_string().contains("\"system\""), "{what}: {line}");
+    }
+    assert_eq!(judged(&damaged(&whole, EVIL, &[b'.'; 23])).0, Some(1));
 }
 
 #[test]
@@ -111,10 +137,14 @@ fn other_files_and_damaged_ones_have_a_reason() {
 /// Old files of PyTorch have elements after their pickles.
 #[test]
 fn elements_after_old_pickles_are_none() {
-    let magic = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
-    let pickles: [&[u8]; 5] = [magic, b"\x80\x02M\xE9\x03.", b"\x80\x02}.", DICT, b"\x80\x02]."];
-    let old = [&pickles.concat()[..], &[0xFF; 100]].concat();
-    assert_eq!(judged(&old).0, Some(0));
+    let number = b"\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
+    let frame = b"\x80\x04\x95\x0D\0\0\0\0\0\0\0";
+    for magic in [[&b"\x80\x02"[..], number], [b"\x80\x03", number], [frame, number]] {
+        let magic = magic.concat();
+        let pickles: [&[u8]; 5] = [&magic, b"\x80\x02M\xE9\x03.", b"\x80\x02}.", DICT, b"\x80\x02]."];
+        let old = [&pickles.concat()[..], &[0xFF; 100]].concat();
+        assert_eq!(judged(&old).0, Some(0));
+    }
     assert_eq!(judged(&[DICT, &[0xFF; 100]].concat()).0, Some(1));
 }
 

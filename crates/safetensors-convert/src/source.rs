@@ -1,6 +1,7 @@
 //! A file of any format as a list of tensors.
 
 use embedded_safetensors::Dtype;
+use embedded_safetensors::write::TensorSpec;
 use std::io::{self, Read};
 
 /// A tensor of a file of another format.
@@ -15,6 +16,11 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    /// Returns the tensor as a writer of safetensors needs it.
+    pub fn spec(&self) -> TensorSpec<'_> {
+        TensorSpec::new(&self.name, self.dtype, &self.dims)
+    }
+
     /// Returns the length of the elements in bytes. Readers reject tensors whose length does not fit.
     pub fn byte_len(&self) -> u64 {
         let elements = self.dims.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim));

@@ -255,7 +255,8 @@ impl Convert {
         read_bits(&mut input, &self.from_bits)?;
         let plan = Plan::new(&input, &self.options(), path)?;
         let metadata = if self.no_metadata { None } else { input.metadata(&self.renames)? };
-        let output = Output { path, force: self.force, is_compressed: self.compress, metadata };
+        let (force, is_compressed, reports_all) = (self.force, self.compress, self.json);
+        let output = Output { path, force, is_compressed, metadata, reports_all };
         let lost = output.lost()?;
         let (paths, plan_of) = (job.inputs, &plan);
         let mut done =

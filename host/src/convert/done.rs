@@ -2,10 +2,9 @@
 
 use super::input::Input;
 use super::kind::Kind;
-use super::losses::Losses;
-use super::output::Reports;
 use super::plan::{Change, Plan, Planned, Reason};
-use crate::columns::{Side, Table};
+use super::reports::Reports;
+use crate::columns::{Side, Table, print_long};
 use crate::complaint::Complaint;
 use crate::json::{self, Object};
 use crate::text::{counted, grouped, quoted, short, shown_text};
@@ -31,7 +30,7 @@ pub struct Done<'d> {
 
 impl Done<'_> {
     fn report(&self, index: usize) -> Option<&Report> {
-        self.reports.as_ref()?.get(index)?.as_deref()
+        self.reports.as_ref()?.get(index)
     }
 
     /// The dtype in the input.
@@ -41,22 +40,23 @@ impl Done<'_> {
 
     /// # Errors
     /// Those of standard output.
-    pub fn print(&self) -> Result<(), Complaint> {
+    pub fn print(mut self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
         let output = shown_text(&self.output.to_string_lossy());
         write!(out, "{output}: {}", counted(self.plan.tensors.len() as u64, "tensor"))?;
         if let Some(bytes) = self.bytes {
             write!(out, ", {}", counted(bytes, "byte"))?;
         }
-        match &self.reports {
+        match self.reports.take() {
             None => {
                 writeln!(out, ", nothing written")?;
-                self.planned_table().print(&mut out)?;
+                self.print_planned(&mut out)?;
             }
-            Some(reports) => {
+            Some(mut reports) => {
                 writeln!(out)?;
-                if reports.iter().any(Option::is_some) {
-                    self.table().print(&mut out)?;
+                let table = self.table(&mut reports);
+                if !table.is_empty() {
+                    table.print(&mut out)?;
                 }
             }
         }
@@ -109,29 +109,23 @@ impl Done<'_> {
         dtypes
     }
 
-    /// The table of all tensors that would be written.
-    fn planned_table(&self) -> Table {
-        let mut table = Table::new([
-            ("tensor", Side::Left),
-            ("from", Side::Left),
-            ("to", Side::Left),
-            ("shape", Side::Left),
-            ("source", Side::Left),
-        ]);
-        for planned in &self.plan.tensors {
+    /// Prints the table of all tensors that would be written.
+    fn print_planned(&self, out: &mut impl Write) -> io::Result<()> {
+        let titles = ["tensor", "from", "to", "shape", "source"].map(|title| (title, Side::Left));
+        let row = |planned: &Planned| {
             let array = planned.array(self.input);
             let source = planned.source();
             let file = shown_text(&self.input.file_of(source).path().to_string_lossy());
             let is_same = self.input.own_name(source) == array.name;
             let origin = if is_same { file } else { self.input.origin(source) };
             let (from, to) = (self.from(planned).to_owned(), array.dtype.to_string());
-            table.push([quoted(array.name), from, to, format!("{:?}", array.dims), origin]);
-        }
-        table
+            [quoted(array.name), from, to, format!("{:?}", array.dims), origin]
+        };
+        print_long(titles, || self.plan.tensors.iter().map(row), out)
     }
 
     /// The table of the cast tensors with the largest losses.
-    fn table(&self) -> Table {
+    fn table(&self, reports: &mut Reports) -> Table {
         let mut table = Table::new([
             ("tensor", Side::Left),
             ("from", Side::Left),
@@ -141,10 +135,9 @@ impl Done<'_> {
             ("inexact", Side::Right),
             ("", Side::Left),
         ]);
-        let reports: Vec<_> = (0..self.plan.tensors.len()).map(|index| self.report(index)).collect();
-        let losses = Losses::of(&reports);
-        for ((planned, report), is_shown) in self.plan.tensors.iter().zip(reports).zip(losses.shown) {
-            let Some(report) = report.filter(|_| is_shown) else { continue };
+        let (shown, others) = reports.shown();
+        for (index, report) in shown {
+            let Some(planned) = self.plan.tensors.get(*index as usize) else { continue };
             let to = match planned.change {
                 Change::Cast(to) | Change::Unscale { to, .. } => to,
                 _ => planned.dtype,
@@ -153,7 +146,7 @@ impl Done<'_> {
             let names = [name, self.from(planned).to_owned(), to.to_string()];
             table.push(names.into_iter().chain(cells(report)));
         }
-        if let Some((count, report)) = &losses.others {
+        if let Some((count, report)) = others {
             let names = [counted(*count, "other"), String::new(), String::new()];
             table.push(names.into_iter().chain(cells(report)));
         }

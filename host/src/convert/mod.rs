@@ -12,6 +12,7 @@ mod manifest;
 mod names;
 mod output;
 mod plan;
+mod reports;
 
 pub use bits::{FromBits, read_bits};
 pub use change::Changer;

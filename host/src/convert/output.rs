@@ -1,16 +1,15 @@
 //! Outputs of a conversion: a model, an array, an archive or a GGUF.
 
 use super::change::Changer;
-use super::input::{Array, Input};
+use super::input::Input;
 use super::kind::Kind;
 use super::plan::{Plan, Planned};
+use super::reports::Reports;
 use crate::complaint::Complaint;
 use crate::pack::{Fresh, planned_len};
 use crate::product::Product;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
-use safetensors_convert::Tensor;
 use safetensors_convert::gguf;
-use safetensors_convert::numbers::Report;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::Archive;
 use std::io::{self, Write};
@@ -22,10 +21,9 @@ pub struct Output<'o> {
     pub force: bool,
     pub is_compressed: bool,
     pub metadata: Option<Vec<(String, String)>>,
+    /// Whether the changes of all tensors are reported.
+    pub reports_all: bool,
 }
-
-/// The changes in the numbers of each tensor, if there are any.
-pub type Reports = Vec<Option<Box<Report>>>;
 
 /// Called after the last read and before the file is put in place.
 type Check<'c> = &'c mut dyn FnMut() -> Result<(), Complaint>;
@@ -44,10 +42,7 @@ impl Output<'_> {
             (Kind::Array, [only]) => {
                 Ok(Some(header(input, only).len() as u64 + only.array(input).byte_len()))
             }
-            (Kind::Gguf, _) => {
-                let tensors = owned(input, plan);
-                Ok(Some(self.gguf(&tensors)?.file_len()))
-            }
+            (Kind::Gguf, _) => Ok(Some(self.gguf(specs(input, &plan.tensors))?.file_len())),
             _ => Ok(None),
         }
     }
@@ -70,9 +65,9 @@ impl Output<'_> {
         Some(pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
     }
 
-    fn gguf<'t>(&'t self, tensors: &'t [Tensor]) -> Result<gguf::Plan<'t>, Complaint> {
+    fn gguf<'t>(&'t self, tensors: Vec<TensorSpec<'t>>) -> Result<gguf::Plan<'t>, Complaint> {
         let pairs = self.metadata.as_deref().unwrap_or_default();
-        gguf::Plan::new(tensors, pairs).map_err(|error| Complaint::about(self.path, error.to_string()))
+        gguf::Plan::of(tensors, pairs).map_err(|error| Complaint::about(self.path, error.to_string()))
     }
 }
 
@@ -90,13 +85,6 @@ fn left_out_by_gguf(pairs: &[(String, String)]) -> usize {
 }
 
 /// The tensors of the output, as its writer needs them.
-fn owned(input: &Input, plan: &Plan) -> Vec<Tensor> {
-    let arrays = plan.tensors.iter().map(|planned| planned.array(input));
-    arrays
-        .map(|Array { name, dtype, dims, .. }| Tensor { name: name.into(), dtype, dims: dims.into() })
-        .collect()
-}
-
 fn specs<'p>(input: &'p Input, tensors: &'p [Planned]) -> Vec<TensorSpec<'p>> {
     let arrays = tensors.iter().map(|planned| planned.array(input));
     arrays.map(|array| TensorSpec::new(array.name, array.dtype, array.dims)).collect()
@@ -131,12 +119,12 @@ fn write_model(
     let (specs, pairs) = (specs(changer.input(), &plan.tensors), output.pairs());
     let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, output.path))?;
     drop(specs);
-    let mut reports = Vec::with_capacity(plan.tensors.len());
+    let mut reports = Reports::new(output.reports_all);
     let mut places = file.take_places();
     places.sort_unstable_by_key(|(index, _)| *index);
     // In plan order, so that the scales of a tensor follow it.
     for (planned, (_, place)) in plan.tensors.iter().zip(places) {
-        reports.push(file.tensor(&place, |take| changer.make(planned, take))?.map(Box::new));
+        reports.push(file.tensor(&place, |take| changer.make(planned, take))?);
     }
     check()?;
     product.finish()?;
@@ -150,10 +138,10 @@ fn write_array(
     check: Check<'_>,
 ) -> Result<Reports, Complaint> {
     let mut product = Product::create(output.path, output.force)?;
-    let mut reports = Vec::new();
+    let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
         product.put(&header(changer.input(), planned))?;
-        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?.map(Box::new));
+        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?);
     }
     check()?;
     product.finish()?;
@@ -183,13 +171,13 @@ fn write_archive(
         Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
     };
     let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
-    let mut reports = Vec::new();
+    let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
         let name = format!("{}.npy", planned.array(changer.input()).name);
         let fill = |out: &mut dyn Write| {
             out.write_all(&header(changer.input(), planned))?;
             let made = changer.make(planned, &mut |bytes| put(out, bytes, output.path));
-            reports.push(made.map_err(Trouble::Said)?.map(Box::new));
+            reports.push(made.map_err(Trouble::Said)?);
             Ok(())
         };
         archive.add(&name, fill).map_err(said)?;
@@ -209,16 +197,15 @@ fn write_gguf(
         Trouble::Said(complaint) => complaint,
         Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
     };
-    let tensors = owned(changer.input(), plan);
-    let layout = output.gguf(&tensors)?;
+    let layout = output.gguf(specs(changer.input(), &plan.tensors))?;
     let mut product = Product::create(output.path, output.force)?;
     product.expect(layout.file_len());
     let mut writer = layout.begin(product).map_err(|error| said(error.into()))?;
-    let mut reports = Vec::with_capacity(plan.tensors.len());
+    let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
         let fill = |out: &mut dyn Write| {
             let made = changer.make(planned, &mut |bytes| put(out, bytes, output.path));
-            reports.push(made.map_err(Trouble::Said)?.map(Box::new));
+            reports.push(made.map_err(Trouble::Said)?);
             Ok(())
         };
         writer.write_with(fill).map_err(said)?;

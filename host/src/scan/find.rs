@@ -2,9 +2,11 @@
 
 use crate::foreign::is_model;
 use safetensors_convert::error::beyond_limit;
-use safetensors_convert::pickle::{Scan, Use, scan};
+use safetensors_convert::pickle::{Problem, Scan, Use, scan};
 use safetensors_convert::text::quoted;
-use safetensors_convert::zip::{Entry, Part, entries_of, open_entry, read_full};
+use safetensors_convert::zip::{
+    Entry, Part, ends_like_archive, entries_of, open_entry, open_stray, read_full, strays,
+};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
@@ -14,8 +16,10 @@ const DEEPEST: usize = 4;
 const LONGEST: u64 = 1 << 30;
 /// The largest number of pickles in a file.
 const MOST: usize = 1 << 12;
-/// What the pickle that begins an old file of PyTorch begins with.
-const OLD_TORCH: &[u8] = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
+/// How often entries of a damaged archive may share their bytes.
+const SHARED: u64 = 16;
+/// The pickle that begins an old file of PyTorch, without its protocol.
+const OLD_TORCH: &[u8] = b"\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
 /// The pickles that precede the elements in such a file.
 const OF_OLD_TORCH: u64 = 5;
 /// The suffixes of pickles in archives.
@@ -56,24 +60,93 @@ fn scan_one(
 ) -> io::Result<()> {
     let len = file.metadata()?.len();
     let first = beginning(Part::new(file, 0, len))?;
-    let is_archive = is_zip(&first);
+    if is_zip(&first) {
+        if entry.is_empty() {
+            // A file may be a pickle and something else, as a loader decides.
+            let scan = scan(Part::new(file, 0, len))?;
+            if imports_something(&scan) {
+                add(found, Pickles { entry: Vec::new(), begin: 0, scan })?;
+            }
+        }
+        return scan_archive(entry, file, found, archives);
+    }
     if let Some(begin) = objects_of_numpy(&first) {
         let part = Part::new(file, begin, len.saturating_sub(begin));
         add(found, Pickles { entry: entry.to_vec(), begin, scan: scan(part)? })?;
-    } else if entry.is_empty() {
-        // A file may be a pickle and something else, as a loader decides.
+    } else {
         let mut scan = scan(Part::new(file, 0, len))?;
         drop_elements_of_torch(&first, &mut scan);
-        if !(is_archive || is_without_pickles(&first)) || does_something(&scan) {
+        if !is_without_pickles(&first) || imports_something(&scan) {
             add(found, Pickles { entry: Vec::new(), begin: 0, scan })?;
         }
     }
-    if is_archive {
-        for one in entries_of(file, "a zip archive")? {
-            scan_entry(entry, file, &one, found, archives)?;
+    // Some programs find an archive by its end.
+    if ends_like_archive(file)? { scan_strays(entry, file, found) } else { Ok(()) }
+}
+
+/// Scans the entries of an archive. Those of a damaged one are looked for by their own headers, because
+/// there are programs that read them so.
+fn scan_archive(
+    entry: &[String],
+    file: &File,
+    found: &mut Vec<Pickles>,
+    archives: &mut Archives,
+) -> io::Result<()> {
+    let before = found.len();
+    let scanned = entries_of(file, "a zip archive")
+        .and_then(|entries| entries.iter().try_for_each(|one| scan_entry(entry, file, one, found, archives)));
+    let damage = match scanned {
+        Ok(()) if found.iter().skip(before).all(|pickles| pickles.scan.problem.is_none()) => return Ok(()),
+        Ok(()) => None,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(error),
+        Err(error) => return Err(error),
+    };
+    scan_strays(entry, file, found)?;
+    match damage {
+        Some(error) if found.len() == before => Err(error),
+        Some(error) => {
+            let sentence = error.to_string();
+            let problem = Problem { pickle_at: 0, at: 0, is_limit: false, sentence };
+            let scan = Scan { problem: Some(problem), ..Scan::default() };
+            add(found, Pickles { entry: entry.to_vec(), begin: 0, scan })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Scans entries that nothing but their own headers confirms. Only imports that are not on the list matter.
+fn scan_strays(outer: &[String], file: &File, found: &mut Vec<Pickles>) -> io::Result<()> {
+    let mut left = file.metadata()?.len().saturating_mul(SHARED);
+    for stray in strays(file)? {
+        left = left.checked_sub(stray.packed).ok_or_else(|| {
+            beyond_limit(format!("entries of a damaged archive share bytes more than {SHARED} times"))
+        })?;
+        let open = || open_stray(file, &stray).take(LONGEST);
+        let begin = objects_of_numpy(&beginning(open()).unwrap_or_default()).unwrap_or(0);
+        let mut contents = open();
+        if io::copy(&mut (&mut contents).take(begin), &mut io::sink()).is_err() {
+            continue;
+        }
+        let scan = scan(Lenient(contents))?;
+        let entry: Vec<String> = outer.iter().cloned().chain([stray.name.clone()]).collect();
+        let is_known = found.iter().any(|one| one.entry == entry && one.scan.findings == scan.findings);
+        if imports_something(&scan) && !is_known {
+            add(found, Pickles { entry, begin, scan })?;
         }
     }
     Ok(())
+}
+
+/// What cannot be unpacked is the end.
+struct Lenient<R>(R);
+
+impl<R: Read> Read for Lenient<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).or_else(|error| match error.raw_os_error() {
+            Some(_) => Err(error),
+            None => Ok(0),
+        })
+    }
 }
 
 fn scan_entry(
@@ -94,16 +167,13 @@ fn scan_entry(
         return Ok(());
     }
     let is_named = SUFFIXES.iter().any(|suffix| one.name.to_ascii_lowercase().ends_with(suffix));
-    let begin = match objects_of_numpy(&first) {
-        Some(begin) => begin,
-        None if is_named || matches!(first[..], [0x80, ..=5, ..]) => 0,
-        None => return Ok(()),
-    };
+    let begin = objects_of_numpy(&first).unwrap_or(0);
     let mut contents = open_entry(file, one);
     io::copy(&mut (&mut contents).take(begin), &mut io::sink())?;
     let scan = scan(contents)?;
     // Elements of tensors can begin like a pickle, too.
-    if is_named || begin > 0 || scan.pickles > 0 || does_something(&scan) {
+    let is_marked = matches!(first[..], [0x80, ..=5, ..]) && (scan.pickles > 0 || does_something(&scan));
+    if is_named || begin > 0 || is_marked || imports_something(&scan) {
         add(found, Pickles { entry, begin, scan })?;
     }
     Ok(())
@@ -167,9 +237,29 @@ fn does_something(scan: &Scan) -> bool {
     scan.findings.iter().any(|finding| finding.used != Use::PersistentId)
 }
 
+/// Whether bytes that need not be a pickle would import a name that is not on the list, and that can be one.
+fn imports_something(scan: &Scan) -> bool {
+    let is_name = |text: &str| !text.is_empty() && !text.contains(|letter: char| letter.is_control());
+    scan.findings.iter().any(|finding| match &finding.name {
+        Some(name) => !finding.is_listed && is_name(&name.module) && is_name(&name.name),
+        None => false,
+    })
+}
+
 /// The elements of an old file of PyTorch follow its pickles, and are not one.
 fn drop_elements_of_torch(first: &[u8], scan: &mut Scan) {
-    if first.starts_with(OLD_TORCH) && scan.pickles >= OF_OLD_TORCH {
+    if is_old_torch(first) && scan.pickles >= OF_OLD_TORCH {
         scan.problem = None;
     }
+}
+
+/// Whether it begins with the pickle of the number by which PyTorch knows its old files; of any protocol.
+fn is_old_torch(first: &[u8]) -> bool {
+    let number = match first {
+        [0x80, 2..=3, number @ ..] => number,
+        // In a frame.
+        [0x80, 4..=5, 0x95, _, _, _, _, _, _, _, _, number @ ..] => number,
+        _ => return false,
+    };
+    number.starts_with(OLD_TORCH)
 }

@@ -10,6 +10,7 @@ use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
 use crate::zip::read_full;
 use embedded_safetensors::Dtype;
+use embedded_safetensors::write::TensorSpec;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
@@ -27,7 +28,7 @@ const CHUNK: usize = 1 << 16;
 /// none of them.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    tensors: &'a [Tensor],
+    tensors: Vec<TensorSpec<'a>>,
     /// The type of each tensor and its number of bytes.
     stored: Vec<(Kind, u64)>,
     metadata: &'a [(String, String)],
@@ -46,16 +47,24 @@ impl<'a> Plan<'a> {
     /// cannot be written; [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a limit of this module is
     /// exceeded.
     pub fn new(tensors: &'a [Tensor], metadata: &'a [(String, String)]) -> io::Result<Self> {
+        Self::of(tensors.iter().map(Tensor::spec).collect(), metadata)
+    }
+
+    /// Validates tensors that may be borrowed from anywhere, and metadata.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn of(tensors: Vec<TensorSpec<'a>>, metadata: &'a [(String, String)]) -> io::Result<Self> {
         let types = metadata.iter().find(|(key, _)| key == TYPES).map_or("{}", |(_, value)| value);
         let mut types =
             raw_types(types).map_err(|reason| unsound(format!("metadata value \"{TYPES}\": {reason}")))?;
-        let stored = tensors.iter().map(|tensor| stored(tensor, types.remove(&tensor.name)));
+        let stored = tensors.iter().map(|tensor| stored(tensor, types.remove(tensor.name())));
         let stored = stored.collect::<io::Result<Vec<_>>>()?;
         if let Some(name) = types.keys().next() {
             let name = quoted(name);
             return Err(unsound(format!("metadata value \"{TYPES}\": no tensor has the name {name}")));
         }
-        check_names(tensors)?;
+        check_names(&tensors)?;
         let alignment = alignment(metadata)?;
         let pairs = ordered(metadata)?;
         let mut plan = Self { tensors, stored, metadata, pairs, alignment, header_len: 0, data_len: 0 };
@@ -125,9 +134,9 @@ impl<'a> Plan<'a> {
         }
         let mut at = 0;
         for ((tensor, (kind, _)), end) in self.tensors.iter().zip(&self.stored).zip(self.offsets()) {
-            write_string(&mut sink, &tensor.name)?;
+            write_string(&mut sink, tensor.name())?;
             // Fits: the number of dims is limited.
-            sink.write_all(&u32::try_from(tensor.dims.len()).unwrap_or(u32::MAX).to_le_bytes())?;
+            sink.write_all(&u32::try_from(tensor.dims().len()).unwrap_or(u32::MAX).to_le_bytes())?;
             for dim in dims(tensor, *kind) {
                 sink.write_all(&dim.to_le_bytes())?;
             }
@@ -140,24 +149,24 @@ impl<'a> Plan<'a> {
 }
 
 /// Returns the type of a tensor and its number of bytes.
-fn stored(tensor: &Tensor, raw: Option<Kind>) -> io::Result<(Kind, u64)> {
-    let reject = |reason: String| unsound(format!("tensor {}: {reason}", quoted(&tensor.name)));
+fn stored(tensor: &TensorSpec<'_>, raw: Option<Kind>) -> io::Result<(Kind, u64)> {
+    let reject = |reason: String| unsound(format!("tensor {}: {reason}", quoted(tensor.name())));
     let kind = match raw {
-        Some(kind) if tensor.dtype == Dtype::U8 => Some(kind),
+        Some(kind) if tensor.dtype() == Dtype::U8 => Some(kind),
         Some(kind) => {
-            return Err(reject(format!("its dtype is {}, but blocks of {kind} are U8", tensor.dtype)));
+            return Err(reject(format!("its dtype is {}, but blocks of {kind} are U8", tensor.dtype())));
         }
-        None => Kind::of_dtype(tensor.dtype),
+        None => Kind::of_dtype(tensor.dtype()),
     };
     let kind =
-        kind.ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {}", tensor.dtype)))?;
-    if tensor.dims.len() > MOST_DIMS as usize {
-        let rank = tensor.dims.len();
-        let name = quoted(&tensor.name);
+        kind.ok_or_else(|| reject(format!("GGUF has no type for elements of dtype {}", tensor.dtype())))?;
+    if tensor.dims().len() > MOST_DIMS as usize {
+        let rank = tensor.dims().len();
+        let name = quoted(tensor.name());
         return Err(beyond_limit(format!("tensor {name}: {rank} dims, at most {MOST_DIMS} are supported")));
     }
-    let row = tensor.dims.last().copied().unwrap_or_default();
-    if raw.is_some() && (tensor.dims.is_empty() || !row.is_multiple_of(kind.block_bytes())) {
+    let row = tensor.dims().last().copied().unwrap_or_default();
+    if raw.is_some() && (tensor.dims().is_empty() || !row.is_multiple_of(kind.block_bytes())) {
         let bytes = kind.block_bytes();
         return Err(reject(format!("its rows have {row} bytes, but blocks of {kind} have {bytes}")));
     }
@@ -167,10 +176,10 @@ fn stored(tensor: &Tensor, raw: Option<Kind>) -> io::Result<(Kind, u64)> {
 }
 
 /// Returns the dims of a tensor as GGUF has them.
-fn dims(tensor: &Tensor, kind: Kind) -> impl Iterator<Item = u64> {
+fn dims(tensor: &TensorSpec<'_>, kind: Kind) -> impl Iterator<Item = u64> {
     let (elements, bytes) = (kind.block_elements(), kind.block_bytes());
     let is_raw = kind.dtype().is_none();
-    tensor.dims.iter().rev().enumerate().map(move |(axis, &dim)| match axis {
+    tensor.dims().iter().rev().enumerate().map(move |(axis, &dim)| match axis {
         // The product can overflow only if the length of the tensor does, which is rejected.
         0 if is_raw => (dim / bytes).saturating_mul(elements),
         _ => dim,
@@ -232,14 +241,14 @@ fn ranks(text: &str) -> Result<HashMap<String, usize>, String> {
     Ok(ranks)
 }
 
-fn check_names(tensors: &[Tensor]) -> io::Result<()> {
+fn check_names(tensors: &[TensorSpec<'_>]) -> io::Result<()> {
     if tensors.len() as u64 > MOST_TENSORS {
         let (count, most) = (tensors.len(), MOST_TENSORS);
         return Err(beyond_limit(format!("{count} tensors, at most {most} are supported")));
     }
-    let long = tensors.iter().find(|tensor| tensor.name.len() as u64 > LONGEST_NAME);
+    let long = tensors.iter().find(|tensor| tensor.name().len() as u64 > LONGEST_NAME);
     long.map_or(Ok(()), |tensor| {
-        let (name, len) = (quoted(&tensor.name), tensor.name.len());
+        let (name, len) = (quoted(tensor.name()), tensor.name().len());
         Err(beyond_limit(format!(
             "tensor {name}: its name has {len} bytes, at most {} are allowed",
             LONGEST_NAME
@@ -290,7 +299,7 @@ impl<W: Write> Writer<'_, W> {
         let found = self.plan.tensors.get(self.next).zip(self.plan.stored.get(self.next));
         let (tensor, (_, len)) = found.ok_or_else(|| io::Error::other("all tensors have been written"))?;
         let wrong = |what| {
-            let name = quoted(&tensor.name);
+            let name = quoted(tensor.name());
             unsound(format!("tensor {name}: its source has {what} than its {len} bytes"))
         };
         let (mut left, mut buffer) = (*len, vec![0; CHUNK]);
@@ -324,7 +333,7 @@ impl<W: Write> Writer<'_, W> {
         let mut counted = Counted { sink: &mut self.sink, count: 0 };
         fill(&mut counted)?;
         if counted.count != *len {
-            let (name, count) = (quoted(&tensor.name), counted.count);
+            let (name, count) = (quoted(tensor.name()), counted.count);
             return Err(unsound(format!("tensor {name}: {count} bytes are given, but it has {len}")).into());
         }
         self.next += 1;

@@ -13,4 +13,4 @@ mod text;
 pub use listed::{Element, Listed, Rebuild};
 pub use opcode::Opcode;
 pub use opcodes::{Argument, KEPT, Op, Opcodes};
-pub use scan::{Finding, Name, Scan, Use, scan};
+pub use scan::{Finding, Name, Problem, Scan, Use, scan};

@@ -16,7 +16,6 @@ mod machine;
 mod read;
 mod reasons;
 mod rebuild;
-mod sharded;
 mod store;
 mod strided;
 mod ties;
@@ -39,8 +38,6 @@ use std::io::{self, Read};
 use std::sync::Mutex;
 use store::Store;
 use ties::Kept;
-
-pub use sharded::{Sharded, is_safe_name};
 
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
@@ -118,26 +115,22 @@ impl Checkpoint {
         let mut is_kept = is_kept.into_iter();
         named.retain(|_| is_kept.next().unwrap_or(true));
         check_expansion(&named, &views, &bytes.store, len)?;
+        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let mut uses = vec![0_u8; views.len()];
+        for (_, number) in &named {
+            uses.get_mut(place(*number)).into_iter().for_each(|uses| *uses = uses.saturating_add(1));
+        }
         let (mut tensors, mut numbers) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
         for (name, number) in named {
-            let view = usize::try_from(number).ok().and_then(|index| views.get_mut(index));
+            let view = views.get_mut(place(number));
             let view = view.ok_or_else(|| unsound(format!("tensor {} has no view", quoted(&name))))?;
             // Several tensors may have one view if they are copied, or have no elements.
-            let is_shared = ties == Ties::Copy || view.dims().contains(&0);
+            let is_shared = uses.get(place(number)).is_none_or(|uses| *uses > 1);
             let dims = if is_shared { view.dims().to_vec() } else { view.take_dims() };
             tensors.push(Tensor { name: name.into(), dtype: rebuild::dtype(view.element), dims });
             numbers.push(number);
         }
         Ok(Self { bytes, tensors, numbers, views, metadata, left_out, count })
-    }
-
-    /// Opens the elements of a tensor, which may have been moved elsewhere.
-    fn read_tensor(&self, index: usize, tensor: &Tensor) -> io::Result<Box<dyn Read + '_>> {
-        let number = self.numbers.get(index).and_then(|number| usize::try_from(*number).ok());
-        let view = number.and_then(|number| self.views.get(number)).ok_or_else(no_tensor)?;
-        self.bytes
-            .open(view, &tensor.dims)
-            .map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
     }
 
     /// Returns the values that are not tensors, in the order of the file: the first 131072 of them, or
@@ -162,10 +155,10 @@ impl TensorSource for Checkpoint {
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
-        match self.tensors.get(index) {
-            Some(tensor) => self.read_tensor(index, tensor),
-            None => Err(no_tensor()),
-        }
+        let (tensor, number) = self.tensors.get(index).zip(self.numbers.get(index)).ok_or_else(no_tensor)?;
+        let view = usize::try_from(*number).ok().and_then(|number| self.views.get(number));
+        let opened = self.bytes.open(view.ok_or_else(no_tensor)?, &tensor.dims);
+        opened.map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
     }
 }
 

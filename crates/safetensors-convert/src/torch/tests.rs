@@ -1,6 +1,6 @@
 //! Files that are damaged, or made to mislead.
 
-use super::{Checkpoint, Sharded, Ties, is_safe_name};
+use super::{Checkpoint, Ties};
 use crate::pickle::{Opcode, scan};
 use crate::source::TensorSource;
 use crate::zip::Archive;
@@ -330,33 +330,4 @@ fn views_of_damaged_storages_are_rejected() {
         let error = all(&bytes).map(|found| found.len()).expect_err("damaged");
         assert!(error.to_string().starts_with("tensor \"w\": "), "{error}");
     }
-}
-
-#[test]
-fn shards_must_match_their_index() {
-    let part = |name: &str| {
-        let pickle = [b"}", &text(name)[..], &tensor(b"K\0", b"K\x01", b"K\x01"), b"s."].concat();
-        Checkpoint::open(file(&archive(&pickle))).expect("a part")
-    };
-    let parts = || vec![("1.bin".to_owned(), part("a")), ("2.bin".to_owned(), part("b"))];
-    let map = |entries: &[(&str, &str)]| {
-        Sharded::new(parts(), entries.iter().map(|(name, file)| ((*name).into(), (*file).into())).collect())
-    };
-    let whole = map(&[("b", "2.bin"), ("a", "1.bin")]).expect("a model");
-    let names: Vec<&str> = whole.tensors().iter().map(|tensor| tensor.name.as_str()).collect();
-    assert_eq!((names, read(&whole, 1).expect("read")), (vec!["a", "b"], vec![0, 1, 2, 3]));
-    for (entries, sentence) in [
-        (&[("a", "1.bin")][..], "has tensor \"b\", which the index does not list"),
-        (&[("a", "2.bin"), ("b", "2.bin")], "which the index says is in \"2.bin\""),
-        (&[("a", "1.bin"), ("b", "2.bin"), ("c", "2.bin")], "does not have tensor \"c\""),
-        (&[("a", "1.bin"), ("a", "2.bin"), ("b", "2.bin")], "the index has tensor \"a\" twice"),
-        (&[("a", "../1.bin"), ("b", "2.bin")], "which may not be beside it"),
-    ] {
-        let error = map(entries).map(drop).expect_err(sentence);
-        assert!(error.to_string().contains(sentence), "{error}");
-    }
-    for name in ["", ".", "..", "a/b", "/a", "a\\b", "C:a", "a\0"] {
-        assert!(!is_safe_name(name), "{name}");
-    }
-    assert!(is_safe_name("pytorch_model-00001-of-00002.bin"));
 }

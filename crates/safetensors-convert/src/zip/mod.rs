@@ -4,8 +4,10 @@ mod directory;
 mod entry;
 mod pack;
 mod part;
+mod stray;
 
 pub use directory::{Entry, entries, entries_of, is_unsafe};
 pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
 pub use part::{Part, read_full};
+pub use stray::{Stray, ends_like_archive, open_stray, strays};

@@ -1,11 +1,13 @@
 """Compares the speed of dequantisation with that of gguf-py, in seconds of the processor, each the best of five, and prints the ratios.
 
-python3 gguf_speed.py -- PROGRAM
+python3 gguf_speed.py [--figures] -- PROGRAM [TYPE...]
 
 PROGRAM is the example `gguf` of this crate, built with optimisation. It reads the blocks from a file that the system has in
-memory; gguf-py has them in memory already. Ends non-zero if a type is not at least 10 times as fast.
+memory; gguf-py has them in memory already. Ends non-zero if a type is not at least 10 times as fast. With `--figures`, prints a
+line of JSON for each type and dtype instead: `ours` and `other` in seconds, and their `ratio`.
 """
 
+import json
 import os
 import pathlib
 import resource
@@ -62,12 +64,20 @@ def rate(seconds):
     return f"{ROWS * ROW / 1e6 / seconds:7.0f}"
 
 
+def figures(kind, forms, times, bases):
+    """Prints a line of JSON for each dtype."""
+    for form, seconds, base in zip(forms, times, bases):
+        name = f"{kind} of GGUF to {form.upper()}, beside gguf-py"
+        print(json.dumps({"name": name, "ours": seconds, "other": base, "ratio": seconds / base}), flush=True)
+
+
 def main():
     """Measures each type."""
-    words = [word for word in sys.argv[1:] if word != "--"]
+    words, is_judged = [word for word in sys.argv[1:] if not word.startswith("--")], "--figures" not in sys.argv
     program = str(pathlib.Path(words[0]).resolve())
     chance, slow = numpy.random.default_rng(0), []
-    print("million elements a second by gguf-py and by us, and the ratio, for F32, F16 and BF16")
+    if is_judged:
+        print("million elements a second by gguf-py and by us, and the ratio, for F32, F16 and BF16")
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         for kind in [Type[name] for name in words[1:]] or Type:
@@ -77,9 +87,12 @@ def main():
             writer = GGUFWriter("one.gguf", "test")
             writer.add_tensor("t", blocks, raw_dtype=kind)
             gguf_oracle.finish(writer)
-            forms = ["f32", "f16", "bf16"]
+            forms = ["f32", "f16", "bf16"] if is_judged else ["f32", "f16"]
             bases = [theirs(blocks, kind, form) for form in forms]
             times = [ours(program, form, "one.gguf") for form in forms]
+            if not is_judged:
+                figures(kind.name, forms, times, bases)
+                continue
             ratios = [base / seconds for base, seconds in zip(bases, times)]
             both = [f"{rate(base)} {rate(seconds)} {ratio:6.1f}" for base, seconds, ratio in zip(bases, times, ratios)]
             print(f"{kind.name:8}" + "  ".join(both), flush=True)

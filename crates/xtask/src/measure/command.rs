@@ -6,36 +6,53 @@ use super::row::{Limit, table};
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, Row};
 use crate::process::Run;
-use crate::python::environment;
-use crate::stages::{TESTS, pages, release_command};
+use crate::python::{TORCH, environment, environment_of};
+use crate::stages::{CONVERSIONS, TESTS, pages, release_command};
 use crate::toolchain::own_cargo;
 use crate::workspace;
 use serde_json::{Value, json};
 use std::path::Path;
 
 const SCRIPT: &str = "benches/command/speed.py";
+/// Compares quantised tensors of GGUF with gguf-py.
+const GGUF: &str = "crates/safetensors-convert/tests/python/gguf_speed.py";
+/// The judged ones.
+const QUANTISED: [&str; 4] = ["Q4_0", "Q8_0", "Q4_K", "Q6_K"];
 
 pub fn measure(_: &Options) -> Result<Measured, String> {
     let limits = Limits::read()?.command;
     let python = environment(TESTS[0], Path::new(TESTS[1]))?;
+    let torch = environment_of(TORCH, "interop/python-torch", Path::new("tests/interop/torch"))?;
     let writer = ["build", "--release", "--quiet", "--package", "verification", "--features", "std"];
     own_cargo().args(writer).args(["--bin", "written"]).capture()?;
-    let programs = [release_command()?, workspace::target_dir().join("release/written")];
-    let output = Run::new(python).args(["-B", SCRIPT]).args(programs).limit(1800).capture()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let figures = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-    let figures = figures.map_err(|error| format!("{SCRIPT} does not print figures ({error}):\n{text}"))?;
+    let example = ["build", "--release", "--quiet", "--package", "safetensors-convert", "--example", "gguf"];
+    own_cargo().args(example).capture()?;
+    let [writer, example] =
+        ["written", "examples/gguf"].map(|name| workspace::target_dir().join("release").join(name));
+    let files = Run::new(python).args(["-B", SCRIPT]).args([release_command()?, writer, torch]);
+    let gguf =
+        Run::new(environment(CONVERSIONS[0], Path::new(CONVERSIONS[1]))?).args(["-B", GGUF, "--figures"]);
+    let gguf = gguf.args([example]).args(QUANTISED);
+    let figures = [figures(SCRIPT, files)?, figures(GGUF, gguf)?].concat();
     let rows: Vec<Row> = figures.iter().map(|figure| row(figure, &limits)).collect();
     let is_measured = |limit: &&Most| rows.iter().any(|row| row.what == limit.what);
     let missing = limits.iter().filter(|limit| !is_measured(limit));
     let likeness = Likeness { equal: 2, others: Difference::Any };
     Ok(Measured {
-        errors: missing.map(|limit| format!("{SCRIPT} does not measure {}", limit.what)).collect(),
+        errors: missing.map(|limit| format!("no script measures {}", limit.what)).collect(),
         tables: vec![Table { page: pages::COSTS, name: "command", text: table(&rows), likeness }],
         details: json!({ "command": figures }),
         rows,
         ..Measured::default()
     })
+}
+
+/// Returns what a script measures.
+fn figures(script: &str, run: Run) -> Result<Vec<Value>, String> {
+    let output = run.limit(1800).capture()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figures = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+    figures.map_err(|error| format!("{script} does not print figures ({error}):\n{text}"))
 }
 
 /// Returns the ratio of the times, or the figure itself.

@@ -20,9 +20,9 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
-use scripts::{CONVERSIONS, READERS, STRUCTURES, TRAINING};
+use scripts::{READERS, SCANNERS, STRUCTURES, TRAINING};
 
-pub use scripts::{TESTS, write_tables, write_vectors};
+pub use scripts::{CONVERSIONS, TESTS, write_tables, write_vectors};
 pub use suites::{command, release_command};
 
 /// When a stage runs.
@@ -69,7 +69,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 48] = [
+pub const STAGES: [Stage; 49] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -215,6 +215,8 @@ pub const STAGES: [Stage; 48] = [
     .needs(&[Need::Framework("tensorflow")]),
     deep("gguf", "conversions of GGUF match gguf-py, bit for bit", scripts::gguf)
         .needs(&[Need::Python(CONVERSIONS)]),
+    deep("scanners", "`scan` finds what picklescan and fickling find", scripts::scanners)
+        .needs(&[Need::Torch(SCANNERS)]),
     deep("quantised", "products with quantised matrices match numpy, to the last bit", scripts::quantised)
         .needs(&[Need::Python(TESTS)]),
     deep(

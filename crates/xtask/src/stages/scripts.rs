@@ -2,7 +2,7 @@
 
 use super::suites::{command, release_command};
 use crate::process::{Run, everything};
-use crate::python::{debian_with_torch, environment};
+use crate::python::{TORCH, debian_with_torch, environment, environment_of};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
@@ -23,6 +23,8 @@ pub const READERS: Packages = ["python-readers", "tests/vectors"];
 pub const STRUCTURES: Packages = ["python-structures", "tests/structures"];
 /// ... for conversions, ...
 pub const CONVERSIONS: Packages = ["python-conversions", "crates/safetensors-convert/tests/python"];
+/// ... for scanners of pickles, with torch, ...
+pub const SCANNERS: Packages = ["python-scanners", "tests/scan"];
 /// ... and for training the networks.
 pub const TRAINING: Packages = ["python-training", "firmware/app/training"];
 
@@ -160,6 +162,13 @@ pub fn gguf() -> Outcome {
         "GGUF is read and written as by gguf-py",
         run.args(["--"]).args([program]).limit(600).check(),
     ))
+}
+
+/// Checks that `scan` finds what other scanners find, and has no finding in sound files of PyTorch.
+pub fn scanners() -> Outcome {
+    let python = environment_of(TORCH, SCANNERS[0], Path::new(SCANNERS[1]))?;
+    let run = Run::new(python).args(["-B", "tests/scan/compare.py", "--"]).args([release_command()?]);
+    Ok(Tally::of("scan finds what picklescan and fickling find", run.limit(600).capture().map(drop)))
 }
 
 /// Checks that the command agrees with the Python packages whose files it reads and writes, with every
