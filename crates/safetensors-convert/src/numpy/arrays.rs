@@ -205,7 +205,9 @@ mod tests {
         let many = archive(&[("a.npy", b"ab"), ("b/c.npy", b"")]);
         let many = Arrays::open_many(file(&many)).expect("an archive");
         assert_eq!(contents(&many), [("a".to_owned(), b"ab".to_vec()), ("b/c".to_owned(), Vec::new())]);
-        assert!(many.metadata().is_empty() && many.read(7).expect("nothing").read(&mut [0]).expect("read") == 0);
+        assert!(
+            many.metadata().is_empty() && many.read(7).expect("nothing").read(&mut [0]).expect("read") == 0
+        );
         let header = b"{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }\n";
         let raw = [b"\x93NUMPY\x01\0", &[58, 0][..], header, b"ab"].concat();
         let raw = Arrays::open_one(file(&raw), "x").expect("an array");
