@@ -34,8 +34,12 @@ pub fn pytorch(storages: &[&[f32]], tensors: &[(&str, usize)], others: &[(&str, 
         items.push((name, made::tensor(&storage.to_string(), "FloatStorage", len, false)));
     }
     items.extend(others.iter().map(|(name, value)| (*name, value.to_vec())));
-    let storages: Vec<_> = storages.iter().map(|storage| floats(storage)).collect();
-    made::pytorch(&made::dictionary(&items), &storages)
+    let mut entries = vec![Entry::stored("m/data.pkl", &made::dictionary(&items))];
+    for (number, storage) in storages.iter().enumerate() {
+        entries.push(Entry::stored(&format!("m/data/{number}"), &floats(storage)));
+    }
+    entries.push(Entry::stored("m/version", b"3\n"));
+    zip(&entries)
 }
 
 /// The same with one tensor, as before PyTorch 1.6.
