@@ -54,7 +54,8 @@ impl Many {
         end_archive(out, count, list, at)
     }
 
-    /// The dictionary of all tensors. PyTorch stores all values in the memo, and fetches those that are names.
+    /// The dictionary of all tensors. PyTorch stores all values in the memo, and fetches those that are
+    /// names.
     fn pickle(self, out: &mut dyn Write, of_storage: &[u8]) -> io::Result<()> {
         out.write_all(b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\nq\x000ctorch\nFloatStorage\nq\x010")?;
         out.write_all(b"ccollections\nOrderedDict\nq\x020X\x07\0\0\0storageq\x030X\x03\0\0\0cpuq\x040}(")?;
