@@ -232,8 +232,8 @@ def measure(directory, program, writer, python, runs):
     ]:
         length = size if source == singles else size // 2
         case(f"`convert --to {new}` of {old}, beside numpy", convert(source, "--to", new), numpy_cast(source, *types, length), core)
-    python = [sys.executable, "-B", "-c"]
-    quantized, restored = ([[*python, script, source, copy]] for script, source in [(QUANTIZE, singles), (RESTORE, scaled)])
+    interpreter = [sys.executable, "-B", "-c"]
+    quantized, restored = ([[*interpreter, script, source, copy]] for script, source in [(QUANTIZE, singles), (RESTORE, scaled)])
     case("`convert --to I8 --scale per-row` of F32, beside numpy", convert(singles, *scale), quantized, core)
     case("`convert --to F32 --unscale` of I8, beside numpy", convert(scaled, "--to", "F32", "--unscale"), restored, core)
     measure_torch(directory, program, python, singles, case, core)
@@ -253,11 +253,11 @@ def measure(directory, program, writer, python, runs):
     limit = f"{MEGABYTES // TENSORS}MiB"
     run([program, "split", singles, "-o", many, "--max-size", limit], None)
     case("`split`, beside `cp`", [[program, "split", singles, "-o", few, "--max-size", limit]], copied, core)
-    hub = [[*python, SPLIT, singles, shards, (MEGABYTES // TENSORS) << 20]]
+    hub = [[*interpreter, SPLIT, singles, shards, (MEGABYTES // TENSORS) << 20]]
     case("`split`, beside huggingface_hub", [[program, "split", singles, "-o", few, "--max-size", limit]], hub, core)
     case("`join`, beside `cp`", [[program, "join", many, "-o", out]], copied, core)
     case("`pack`, beside `cp`", [[program, "pack", singles, "-o", out]], copied, core)
-    reference = [[*python, REFERENCE, singles, copy], ["sync", copy]]
+    reference = [[*interpreter, REFERENCE, singles, copy], ["sync", copy]]
     case("`pack`, beside the reference's `load_file` and `save_file`", [[program, "pack", singles, "-o", out]], reference, core)
 
 
