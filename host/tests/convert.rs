@@ -1,7 +1,7 @@
 //! `safetensors convert`: dtypes, metadata and errors. See `numpy.rs` for numpy files.
 #![cfg(unix)]
 
-use crate::support::{self, Place, Run, file, finish, sound};
+use crate::support::{self, Place, convert, file, finish, sound, text};
 use std::fs;
 
 /// A model of one tensor.
@@ -12,17 +12,6 @@ fn model(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 
 fn floats(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-fn convert(place: &Place, arguments: &[&str]) -> Run {
-    place.run([&["convert"], arguments].concat())
-}
-
-/// The output of `cat` for a tensor.
-fn text(place: &Place, model: &str, name: &str) -> String {
-    let run = place.run(["cat", model, name]);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    run.out
 }
 
 #[test]

@@ -3,20 +3,9 @@
 
 use crate::made::{self, tensorflow};
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, Run, file};
+use crate::support::{Place, Run, convert, file, sound, text};
 use serde_json::{Value, json};
 use std::fs;
-
-fn convert(place: &Place, arguments: &[&str]) -> Run {
-    place.run([&["convert"], arguments].concat())
-}
-
-/// The output of `cat` for a tensor.
-fn text(place: &Place, model: &str, name: &str) -> String {
-    let run = place.run(["cat", model, name]);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    run.out
-}
 
 fn said(run: &Run) -> Value {
     serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {run:?}"))
@@ -157,6 +146,14 @@ fn shards_of_pytorch_are_one_model() {
     let error = "n: has files of several formats, such as \"a.pt\" and \"b.npy\"; give the files that belong \
         together\n";
     convert(&place, &["n", "q.safetensors"]).is(2, "", error);
+    // A model in safetensors has no preference, unless it has a usual name.
+    fs::remove_file(place.path("n/b.npy")).expect("removed");
+    place.put("n/c.safetensors", &sound());
+    let error = error.replace("\"a.pt\" and \"b.npy\"", "\"c.safetensors\" and \"a.pt\"");
+    convert(&place, &["n", "q.safetensors"]).is(2, "", &error);
+    place.put("n/model.safetensors", &sound());
+    assert_eq!(convert(&place, &["n", "q.safetensors"]).code, Some(0));
+    assert_eq!(text(&place, "q.safetensors", "a"), "[97, 98]\n");
 }
 
 #[test]

@@ -2,21 +2,10 @@
 #![cfg(unix)]
 
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, Run, file, sound, tensor};
+use crate::support::{Place, convert, file, sound, tensor, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
-
-fn convert(place: &Place, arguments: &[&str]) -> Run {
-    place.run([&["convert"], arguments].concat())
-}
-
-/// The output of `cat` for a tensor.
-fn text(place: &Place, model: &str, name: &str) -> String {
-    let run = place.run(["cat", model, name]);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    run.out
-}
 
 fn archive(arrays: &[(&str, &[u8])]) -> Vec<u8> {
     let entries = arrays.iter().map(|(name, data)| {

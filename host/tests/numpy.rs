@@ -2,21 +2,10 @@
 #![cfg(unix)]
 
 use crate::made::npy;
-use crate::support::{Place, Run, file, sound};
+use crate::support::{Place, convert, file, sound, text};
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use std::fs;
 use std::io::Write;
-
-fn convert(place: &Place, arguments: &[&str]) -> Run {
-    place.run([&["convert"], arguments].concat())
-}
-
-/// The output of `cat` for a tensor.
-fn text(place: &Place, model: &str, name: &str) -> String {
-    let run = place.run(["cat", model, name]);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    run.out
-}
 
 /// A `.npy` of bytes.
 pub fn plain(shape: &str, data: &[u8]) -> Vec<u8> {

@@ -2,12 +2,13 @@
 
 use crate::complaint::Complaint;
 use crate::foreign::{Readable, readable_format};
-use crate::model::is_sharded;
+use crate::model::{is_index, is_sharded};
 use crate::remote::is_remote;
 use crate::siblings::{INDEX_END, models_in};
 use crate::text::quoted;
 use safetensors_convert::tensorflow::index_of;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
+use safetensors_remote::CANDIDATES;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -90,7 +91,8 @@ fn in_directory(path: &Path) -> Result<Group, Complaint> {
     if path.join(SAVED_MODEL).is_file() {
         return Ok(Group::of(vec![Found { path: path.into(), format: Some(Readable::TensorFlow) }]));
     }
-    if models_in(path).is_ok() {
+    let models = models_in(path).unwrap_or_default();
+    if models.iter().any(|model| is_index(model) || CANDIDATES.iter().any(|name| model.ends_with(name))) {
         return Ok(Group::model(path));
     }
     let entries = fs::read_dir(path).map_err(not_read)?;
@@ -110,8 +112,9 @@ fn in_directory(path: &Path) -> Result<Group, Complaint> {
     if whole.is_file() {
         return Ok(Group::of(vec![found(&whole)]));
     }
-    let candidates = paths.into_iter().filter(|path| is_candidate(path));
-    one_format(path, candidates.map(|path| found(&path)).collect())
+    let model = models.into_iter().next().map(|path| Found { path, format: None });
+    let others = paths.into_iter().filter(|path| is_candidate(path)).map(|path| found(&path));
+    one_format(path, model.into_iter().chain(others).collect())
 }
 
 /// # Errors
@@ -132,6 +135,7 @@ fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
                 named(&other.path)
             ),
         )),
+        None if first.format.is_none() => Ok(Group::model(path)),
         None => Ok(Group::of(files)),
     }
 }

@@ -79,6 +79,18 @@ pub fn finish(command: &mut Command) -> Run {
     Run::of(command.output().expect("the binary runs"))
 }
 
+/// Runs `convert`.
+pub fn convert(place: &Place, arguments: &[&str]) -> Run {
+    place.run([&["convert"], arguments].concat())
+}
+
+/// The output of `cat` for a tensor.
+pub fn text(place: &Place, model: &str, name: &str) -> String {
+    let run = place.run(["cat", model, name]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
 /// A file with this header and this data.
 pub fn file(header: impl AsRef<[u8]>, data: &[u8]) -> Vec<u8> {
     let header = header.as_ref();
