@@ -7,7 +7,6 @@ mod find;
 mod foreign;
 mod input;
 mod kind;
-mod losses;
 mod manifest;
 mod names;
 mod output;

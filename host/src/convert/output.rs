@@ -154,6 +154,15 @@ enum Trouble {
     Write(io::Error),
 }
 
+impl Trouble {
+    fn about(self, path: &Path) -> Complaint {
+        match self {
+            Self::Said(complaint) => complaint,
+            Self::Write(error) => Complaint::cannot_write(path, &error),
+        }
+    }
+}
+
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         Self::Write(error)
@@ -166,10 +175,7 @@ fn write_archive(
     changer: &mut Changer<'_>,
     check: Check<'_>,
 ) -> Result<Reports, Complaint> {
-    let said = |trouble| match trouble {
-        Trouble::Said(complaint) => complaint,
-        Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
-    };
+    let said = |trouble: Trouble| trouble.about(output.path);
     let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
     let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
@@ -183,7 +189,7 @@ fn write_archive(
         archive.add(&name, fill).map_err(said)?;
     }
     check()?;
-    archive.finish().map_err(|error| said(error.into()))?.finish()?;
+    archive.finish().map_err(|error| said(Trouble::Write(error)))?.finish()?;
     Ok(reports)
 }
 
@@ -193,14 +199,11 @@ fn write_gguf(
     changer: &mut Changer<'_>,
     check: Check<'_>,
 ) -> Result<Reports, Complaint> {
-    let said = |trouble| match trouble {
-        Trouble::Said(complaint) => complaint,
-        Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
-    };
+    let said = |trouble: Trouble| trouble.about(output.path);
     let layout = output.gguf(specs(changer.input(), &plan.tensors))?;
     let mut product = Product::create(output.path, output.force)?;
     product.expect(layout.file_len());
-    let mut writer = layout.begin(product).map_err(|error| said(error.into()))?;
+    let mut writer = layout.begin(product).map_err(|error| said(Trouble::Write(error)))?;
     let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
         let fill = |out: &mut dyn Write| {
@@ -211,7 +214,7 @@ fn write_gguf(
         writer.write_with(fill).map_err(said)?;
     }
     check()?;
-    writer.finish().map_err(|error| said(error.into()))?.finish()?;
+    writer.finish().map_err(|error| said(Trouble::Write(error)))?.finish()?;
     Ok(reports)
 }
 

@@ -1,7 +1,10 @@
 //! The changes in the numbers of the tensors of an output.
 
-use super::losses::Losses;
 use safetensors_convert::numbers::Report;
+use std::cmp::Ordering;
+
+/// The most tensors of a table: thousands of lines hide those that matter.
+const SHOWN: usize = 50;
 
 /// So many are held before all but the worst are summed.
 const HELD: usize = 4096;
@@ -51,21 +54,50 @@ impl Reports {
         (&self.held, Some(&self.others).filter(|(count, _)| *count > 0))
     }
 
+    /// Keeps the worst: those with numbers that were clamped, became infinite or are NaN, then those with the
+    /// largest errors.
     fn sum_others(&mut self) {
-        let losses = Losses::of(&self.held.iter().map(|(_, report)| Some(report)).collect::<Vec<_>>());
-        let mut shown = losses.shown.into_iter();
-        self.held.retain(|_| shown.next().unwrap_or(true));
-        if let Some((count, sum)) = losses.others {
-            self.others.0 += count;
-            self.others.1.add(&sum);
+        // Those that are equally bad stay in order.
+        self.held.sort_by(|(_, one), (_, other)| worse(one, other));
+        for (_, report) in self.held.drain(SHOWN.min(self.held.len())..) {
+            self.others.0 += 1;
+            self.others.1.add(&report);
         }
+        self.held.sort_by_key(|(index, _)| *index);
     }
+}
+
+fn worse(one: &Report, other: &Report) -> Ordering {
+    let is_special = |report: &Report| report.overflowed + report.clamped + report.nans > 0;
+    let special = is_special(other).cmp(&is_special(one));
+    special.then(other.max_error.total_cmp(&one.max_error))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HELD, Reports};
+    use super::{HELD, Reports, SHOWN};
     use safetensors_convert::numbers::Report;
+
+    fn report(error: f64, nans: u64) -> Option<Report> {
+        let mut report = Report::default();
+        report.see(error, false);
+        report.nans = nans;
+        Some(report)
+    }
+
+    #[test]
+    fn special_numbers_are_worse_than_errors_and_equals_stay_in_order() {
+        let mut reports = Reports::new(false);
+        (0..SHOWN).for_each(|_| reports.push(report(1.0, 0)));
+        reports.push(None);
+        assert_eq!((reports.shown().0.len(), reports.shown().1), (SHOWN, None));
+        [report(0.5, 0), report(0.0, 1), report(2.0, 0)].into_iter().for_each(|one| reports.push(one));
+        let (held, others) = reports.shown();
+        let indexes: Vec<u32> = held.iter().map(|(index, _)| *index).collect();
+        assert_eq!(indexes, (0..48).chain([52, 53]).collect::<Vec<u32>>());
+        let (count, sum) = others.expect("others");
+        assert_eq!((*count, sum.values, sum.inexact, sum.max_error), (3, 3, 3, 1.0));
+    }
 
     #[test]
     fn the_worst_of_all_are_shown_and_the_others_summed() {
