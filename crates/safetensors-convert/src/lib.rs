@@ -3,10 +3,13 @@
 
 pub mod error;
 pub mod gguf;
+#[cfg(test)]
+mod noise;
 pub mod numbers;
 pub mod numpy;
 mod parallel;
 pub mod pickle;
+mod position;
 mod source;
 pub mod tensorflow;
 pub mod text;

@@ -2,6 +2,7 @@
 
 use super::quants::dequantise;
 use super::{Gguf, Kind, Options, Plan, Quantised, TYPES};
+use crate::noise::noise;
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
 use std::fs::File;
@@ -44,16 +45,6 @@ fn gguf(pairs: &[Vec<u8>], tensors: &[Vec<u8>], data: usize) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(32), 0);
     bytes.extend(noise(data, 0));
     bytes
-}
-
-/// Bytes that no two runs share.
-fn noise(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed;
-    let bytes = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state.to_be_bytes()[0]
-    });
-    bytes.take(len).collect()
 }
 
 fn file(bytes: &[u8]) -> File {

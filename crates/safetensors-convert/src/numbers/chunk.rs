@@ -115,22 +115,13 @@ fn integer(value: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::{Caster, Scales, is_integer, needs_f64};
+    use crate::noise::noise;
     use crate::numbers::decode::Decoder;
     use crate::numbers::{Cast, Number, Report, can_be_target};
     use embedded_safetensors::Dtype;
 
     /// A chunk and more, but no multiple of a vector or of a block.
     const ELEMENTS: usize = 4 * 509;
-
-    /// Bytes that no two runs share, with every kind of number.
-    fn noise(len: usize, seed: u64) -> Vec<u8> {
-        let mut state = seed;
-        let bytes = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state.to_be_bytes()[0]
-        });
-        bytes.take(len).collect()
-    }
 
     /// Returns the numbers one by one.
     fn numbers(from: Dtype, bytes: &[u8]) -> Vec<Number> {

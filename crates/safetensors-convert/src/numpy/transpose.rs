@@ -4,6 +4,7 @@
 use super::ahead::{MadeAhead, Make};
 use crate::error::unsound;
 use crate::parallel::share;
+use crate::position::after;
 use embedded_safetensors::ReadAt;
 use std::fs::File;
 use std::io;
@@ -117,19 +118,6 @@ where
         let (file, at, end) = (&self.file, self.at, end * self.width as u64);
         Part { source: Ahead { file, at, end, start: 0, bytes: Vec::new() }, start, split, rest, part }
     }
-
-    /// Returns the start of the piece after one of `count` indices.
-    fn after(&self, mut first: Vec<u64>, count: u64) -> Option<Vec<u64>> {
-        let mut more = count;
-        for (index, axis) in first.iter_mut().zip(&self.axes).rev() {
-            *index += more;
-            if *index < axis.len {
-                return Some(first);
-            }
-            (*index, more) = (0, 1);
-        }
-        None
-    }
 }
 
 impl<S: Send + Sync + 'static> Make for Pieces<S>
@@ -144,7 +132,7 @@ where
         // Old contents of the buffer are overwritten.
         piece.resize(bytes(count * split.in_result, self.width), 0);
         self.make_from(start, Axis { len: count, ..split }, piece)?;
-        self.next = self.after(first, count);
+        self.next = after(first, count, self.axes.iter().map(|axis| axis.len));
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! of its bytes is read once for each piece, in reads that are as long as the gaps allow.
 
 use crate::error::unsound;
+use crate::position::after;
 use crate::zip::{Part, read_full};
 use std::fs::File;
 use std::io::{self, Read};
@@ -110,21 +111,8 @@ impl<'f> Strided<'f> {
         self.piece.resize(to_usize(elements * self.width), 0);
         axes.sort_by_key(|axis| axis.from);
         self.fill(self.offset + from, &axes)?;
-        self.next = self.after(first, count);
+        self.next = after(first, count, self.axes.iter().map(|axis| axis.len));
         Ok(())
-    }
-
-    /// Returns the start of the piece after one of `count` indices.
-    fn after(&self, mut first: Vec<u64>, count: u64) -> Option<Vec<u64>> {
-        let mut more = count;
-        for (index, axis) in first.iter_mut().zip(&self.axes).rev() {
-            *index += more;
-            if *index < axis.len {
-                return Some(first);
-            }
-            (*index, more) = (0, 1);
-        }
-        None
     }
 
     /// Fills the piece from its axes in the order of the storage.
