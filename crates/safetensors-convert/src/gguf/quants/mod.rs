@@ -19,52 +19,52 @@ pub fn is_supported(kind: Kind) -> bool {
 /// The bytes of an F32.
 type Single = [u8; 4];
 
+/// Makes the elements of all blocks with a function for one, which is called directly: a call of a value need not
+/// be inlined, and then is not compiled for wide vectors.
+macro_rules! each {
+    ($blocks:ident, $out:ident, $one:path) => {
+        wide::run(
+            #[inline(always)]
+            || {
+                for (block, out) in $blocks.as_chunks().0.iter().zip($out.as_chunks_mut().0) {
+                    // A copy cannot overlap the output, which the compiler must know to vectorise.
+                    let block = *block;
+                    $one(&block, out);
+                }
+            },
+        )
+    };
+}
+
 /// Makes the bytes of F32 of whole blocks. Both slices must have as many blocks.
 pub fn dequantise(kind: Kind, blocks: &[u8], out: &mut [u8]) {
     let out = out.as_chunks_mut().0;
-    wide::run(
-        #[inline(always)]
-        || match kind {
-            Kind::Q4_0 => each(blocks, out, legacy::q4_0),
-            Kind::Q4_1 => each(blocks, out, legacy::q4_1),
-            Kind::Q5_0 => each(blocks, out, legacy::q5_0),
-            Kind::Q5_1 => each(blocks, out, legacy::q5_1),
-            Kind::Q8_0 => each(blocks, out, legacy::q8_0),
-            Kind::Q2_K => each(blocks, out, k::q2_k),
-            Kind::Q3_K => each(blocks, out, k::q3_k),
-            Kind::Q4_K => each(blocks, out, k::q4_k),
-            Kind::Q5_K => each(blocks, out, k::q5_k),
-            Kind::Q6_K => each(blocks, out, k::q6_k),
-            Kind::IQ4_NL => each(blocks, out, small::iq4_nl),
-            Kind::IQ4_XS => each(blocks, out, small::iq4_xs),
-            Kind::TQ1_0 => each(blocks, out, small::tq1_0),
-            Kind::TQ2_0 => each(blocks, out, small::tq2_0),
-            Kind::MXFP4 => each(blocks, out, small::mxfp4),
-            Kind::NVFP4 => each(blocks, out, small::nvfp4),
-            Kind::IQ2_XXS => each(blocks, out, grids::iq2_xxs),
-            Kind::IQ2_XS => each(blocks, out, grids::iq2_xs),
-            Kind::IQ2_S => each(blocks, out, grids::iq2_s),
-            Kind::IQ3_XXS => each(blocks, out, grids::iq3_xxs),
-            Kind::IQ3_S => each(blocks, out, grids::iq3_s),
-            Kind::IQ1_S => each(blocks, out, grids::iq1_s),
-            Kind::IQ1_M => each(blocks, out, grids::iq1_m),
-            // Rejected when the file is opened.
-            _ => debug_assert!(!is_supported(kind)),
-        },
-    );
-}
-
-#[inline(always)]
-fn each<const BYTES: usize, const ELEMENTS: usize>(
-    blocks: &[u8],
-    out: &mut [Single],
-    one: impl Fn(&[u8; BYTES], &mut [Single; ELEMENTS]),
-) {
-    let blocks = blocks.as_chunks().0.iter();
-    for (block, out) in blocks.zip(out.as_chunks_mut().0) {
-        // A copy cannot overlap the output, which the compiler must know to vectorise.
-        let block = *block;
-        one(&block, out);
+    match kind {
+        Kind::Q4_0 => each!(blocks, out, legacy::q4_0),
+        Kind::Q4_1 => each!(blocks, out, legacy::q4_1),
+        Kind::Q5_0 => each!(blocks, out, legacy::q5_0),
+        Kind::Q5_1 => each!(blocks, out, legacy::q5_1),
+        Kind::Q8_0 => each!(blocks, out, legacy::q8_0),
+        Kind::Q2_K => each!(blocks, out, k::q2_k),
+        Kind::Q3_K => each!(blocks, out, k::q3_k),
+        Kind::Q4_K => each!(blocks, out, k::q4_k),
+        Kind::Q5_K => each!(blocks, out, k::q5_k),
+        Kind::Q6_K => each!(blocks, out, k::q6_k),
+        Kind::IQ4_NL => each!(blocks, out, small::iq4_nl),
+        Kind::IQ4_XS => each!(blocks, out, small::iq4_xs),
+        Kind::TQ1_0 => each!(blocks, out, small::tq1_0),
+        Kind::TQ2_0 => each!(blocks, out, small::tq2_0),
+        Kind::MXFP4 => each!(blocks, out, small::mxfp4),
+        Kind::NVFP4 => each!(blocks, out, small::nvfp4),
+        Kind::IQ2_XXS => each!(blocks, out, grids::iq2_xxs),
+        Kind::IQ2_XS => each!(blocks, out, grids::iq2_xs),
+        Kind::IQ2_S => each!(blocks, out, grids::iq2_s),
+        Kind::IQ3_XXS => each!(blocks, out, grids::iq3_xxs),
+        Kind::IQ3_S => each!(blocks, out, grids::iq3_s),
+        Kind::IQ1_S => each!(blocks, out, grids::iq1_s),
+        Kind::IQ1_M => each!(blocks, out, grids::iq1_m),
+        // Rejected when the file is opened.
+        _ => debug_assert!(!is_supported(kind)),
     }
 }
 
