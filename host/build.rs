@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     // A link, which the package contains as files. Git on Windows may write a link as a file.
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("CARGO_MANIFEST_DIR is set");
+    let here = Path::new(&here);
     let vectors = ["vectors", "../tests/vectors"].map(|path| here.join(path));
     let vectors = vectors.into_iter().find(|path| path.is_dir()).expect("the vectors are beside the package");
     let mut list = format!("(include_bytes!({:?}), &[\n", existing(&vectors, "manifest.json"));
