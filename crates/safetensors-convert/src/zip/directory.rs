@@ -271,3 +271,23 @@ fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_LIST, entries};
+    use std::io::{self, Write};
+
+    #[test]
+    fn a_list_that_is_too_long_is_beyond_the_limit() {
+        let mut file = tempfile::tempfile().expect("a file");
+        let len = u32::try_from(LONGEST_LIST + 1).expect("short");
+        // A hole.
+        file.set_len(len.into())
+            .and_then(|()| io::Seek::seek(&mut file, io::SeekFrom::End(0)))
+            .expect("a file");
+        let end = [b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &len.to_le_bytes()[..], &[0; 6]].concat();
+        file.write_all(&end).expect("disk space");
+        let error = entries(&file).expect_err("too long");
+        assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded, "{error}");
+    }
+}
