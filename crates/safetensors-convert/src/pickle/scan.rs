@@ -14,13 +14,14 @@ use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of items on the stack that is too large.
+/// The number of items on the stack of which the lower half is forgotten.
 const DEEPEST: usize = 1 << 21;
 /// The largest number of names in the memo. Names beyond it become unknown.
 const REMEMBERED: usize = 1 << 19;
-/// The largest index in the memo, and the indices whose bits are allocated together.
-const LARGEST_INDEX: u32 = 1 << 26;
+/// The number of indices of the memo whose bits are allocated together, and the largest number of such
+/// groups.
 const TOGETHER: u32 = 1 << 12;
+const GROUPS: usize = 1 << 14;
 /// The largest number of bytes of different texts. Texts beyond it become unknown, except those on the
 /// list.
 const TEXTS: usize = 8 << 20;
@@ -210,6 +211,8 @@ impl Indices {
 #[derive(Debug, Default)]
 struct Scanner {
     stack: Vec<Item>,
+    /// Whether items below these were forgotten. They are unknown, and so is their number.
+    is_bottomless: bool,
     /// The known items of the memo; all others are unknown.
     memo: HashMap<u32, Item>,
     used: Indices,
@@ -226,16 +229,15 @@ impl Scanner {
     /// Scans one pickle.
     fn pickle<R: Read>(&mut self, opcodes: &mut Opcodes<R>) -> io::Result<()> {
         self.stack.clear();
+        self.is_bottomless = false;
         (self.memo, self.used) = Default::default();
         for op in opcodes {
             let op = op?;
             self.step(&op)?;
             // Its capacity, which doubles, never exceeds this number.
             if self.stack.len() == DEEPEST {
-                return Err(beyond_limit(format!(
-                    "at byte {} of the pickle, the stack has {DEEPEST} items, too many",
-                    op.at
-                )));
+                self.stack.drain(..DEEPEST / 2);
+                self.is_bottomless = true;
             }
         }
         Ok(())
@@ -252,8 +254,9 @@ impl Scanner {
             Mark => self.stack.push(Item::Mark),
             Proto | Frame => {}
             Stop | Append => self.pop(op).map(drop)?,
+            Pop if self.is_bottomless => drop(self.stack.pop()),
             Pop => self.stack.pop().map(drop).ok_or_else(|| underflow(op))?,
-            PopMark | Appends | SetItems | AddItems => self.pop_group(op)?,
+            PopMark | Appends | SetItems | AddItems => self.pop_group(op).map(drop)?,
             Dup => {
                 let item = self.pop(op)?;
                 self.stack.extend([item, item]);
@@ -296,21 +299,21 @@ impl Scanner {
 
     fn pop(&mut self, op: &Op) -> io::Result<Item> {
         match self.stack.pop() {
+            None if self.is_bottomless => Ok(Item::Unknown),
             Some(Item::Mark) | None => Err(underflow(op)),
             Some(item) => Ok(item),
         }
     }
 
-    /// Drops the items up to a mark.
-    fn pop_group(&mut self, op: &Op) -> io::Result<()> {
-        let mark = self.mark(op)?;
+    /// Drops the items up to a mark, and returns the first of them.
+    fn pop_group(&mut self, op: &Op) -> io::Result<Option<Item>> {
+        let Some(mark) = self.stack.iter().rposition(|item| *item == Item::Mark) else {
+            self.stack.clear();
+            return if self.is_bottomless { Ok(Some(Item::Unknown)) } else { Err(underflow(op)) };
+        };
+        let first = self.stack.get(mark + 1).copied();
         self.stack.truncate(mark);
-        Ok(())
-    }
-
-    /// Returns the place of the last mark.
-    fn mark(&self, op: &Op) -> io::Result<usize> {
-        self.stack.iter().rposition(|item| *item == Item::Mark).ok_or_else(|| underflow(op))
+        Ok(first)
     }
 
     /// Replaces some items by an unknown one.
@@ -338,14 +341,14 @@ impl Scanner {
     fn store(&mut self, op: &Op, index: u32) -> io::Result<()> {
         let item = self.pop(op)?;
         self.stack.push(item);
-        if index >= LARGEST_INDEX {
+        self.used.insert(index);
+        if self.used.bits.len() > GROUPS {
             return Err(beyond_limit(format!(
-                "opcode {} at byte {} of the pickle stores item {index} in the memo, beyond {LARGEST_INDEX}",
+                "opcode {} at byte {} of the pickle stores an item in the memo, which has too many already",
                 op.code.name(),
                 op.at
             )));
         }
-        self.used.insert(index);
         // An item that is not stored must not leave an older one in its place.
         if item == Item::Unknown || (self.memo.len() >= REMEMBERED && !self.memo.contains_key(&index)) {
             self.memo.remove(&index);
@@ -374,6 +377,7 @@ impl Scanner {
     fn import(&mut self, op: &Op) -> io::Result<()> {
         let name = match (&op.argument, op.code) {
             (Argument::Name { module, name }, _) => Some(Name { module: module.clone(), name: name.clone() }),
+            (Argument::Skipped { .. }, _) => None,
             _ => {
                 let (name, module) = (self.pop(op)?, self.pop(op)?);
                 let texts = self.text_of(module).zip(self.text_of(name));
@@ -412,12 +416,7 @@ impl Scanner {
 
     fn call(&mut self, op: &Op) -> io::Result<()> {
         let callee = match op.code {
-            Opcode::Obj => {
-                let mark = self.mark(op)?;
-                let callee = self.stack.get(mark + 1).copied().ok_or_else(|| underflow(op))?;
-                self.stack.truncate(mark);
-                callee
-            }
+            Opcode::Obj => self.pop_group(op)?.ok_or_else(|| underflow(op))?,
             code => {
                 for _ in 0..if code == Opcode::NewObjEx { 2 } else { 1 } {
                     self.pop(op)?;
@@ -631,7 +630,7 @@ mod tests {
     #[test]
     fn indices_are_counted_once() {
         let mut indices = super::Indices::default();
-        for index in [0, 63, 64, 4095, 4096, 63, super::LARGEST_INDEX - 1] {
+        for index in [0, 63, 64, 4095, 4096, 63, u32::MAX] {
             assert_eq!(indices.contains(index), index == 63 && indices.count > 2, "{index}");
             indices.insert(index);
             assert!(indices.contains(index));
@@ -640,10 +639,38 @@ mod tests {
     }
 
     #[test]
-    fn large_stacks_and_memos_are_beyond_the_limit() {
-        let deep = vec![b'N'; super::DEEPEST];
-        assert!(scanned(&deep).problem.is_some_and(|problem| problem.is_limit));
-        assert!(scanned(b"Nr\xFF\xFF\xFF\xFF.").problem.is_some_and(|problem| problem.is_limit));
+    fn what_is_forgotten_of_a_large_stack_is_unknown() {
+        let deep = |begin: &[u8], end: &[u8]| [begin, &vec![b'N'; super::DEEPEST], end].concat();
+        let drop = vec![b'0'; super::DEEPEST];
+        let unlisted = ["STACK_GLOBAL ?", "REDUCE ?"];
+        for (pickle, expected) in [
+            (deep(b"", b"cos\nsystem\n)R."), &["GLOBAL os.system", "REDUCE os.system"][..]),
+            (deep(b"U\x02osU\x06system", &[&drop[..], b"\x93)R."].concat()), &unlisted),
+            (deep(b"(", b"t\x93)R."), &unlisted),
+            (deep(b"(cos\nsystem\n", b"o."), &["GLOBAL os.system", "OBJ ?"]),
+        ] {
+            let without_offset = |one: String| one.rsplit_once(' ').map(|(one, _)| one.to_owned());
+            assert_eq!(found(&pickle).into_iter().filter_map(without_offset).collect::<Vec<_>>(), expected);
+            assert_eq!(scanned(&pickle).problem, None);
+        }
+        // The next pickle has a stack of its own.
+        assert!(scanned(&deep(b"", b".0.")).problem.is_some());
+    }
+
+    #[test]
+    fn names_in_long_lines_are_unknown() {
+        let long = "a".repeat(super::super::KEPT + 1);
+        assert_eq!(found(format!("V{long}\n0cos\n{long}\n.").as_bytes()), ["GLOBAL ? 65540"]);
+        assert!(scanned(format!("I{}\n.", "0".repeat(1 << 17)).as_bytes()).is_listed());
+    }
+
+    #[test]
+    fn large_memos_and_many_names_are_beyond_the_limit() {
+        let sparse = |groups: u32| (0..groups).flat_map(|at| [&b"r"[..], &(at << 12).to_le_bytes()].concat());
+        let memo = |groups| b"N".iter().copied().chain(sparse(groups)).chain(*b".").collect::<Vec<_>>();
+        assert!(scanned(&memo(1 << 14)).is_listed());
+        assert!(scanned(&memo((1 << 14) + 1)).problem.is_some_and(|problem| problem.is_limit));
+        assert!(scanned(b"Nr\xFF\xFF\xFF\xFFj\xFF\xFF\xFF\xFF.").is_listed());
         let mut names = Vec::new();
         for number in 0..=super::FINDINGS {
             names.extend(format!("cmodule\n{number}\n0").bytes());
