@@ -132,6 +132,14 @@ fn names_that_are_computed_are_found_in_files_of_other_formats() {
     };
     let call = [&text("os")[..], &text("system"), b"\x93(X\x02\0\0\0idtR."].concat();
     let whole = |begin: &[u8], call: &[u8]| [begin, call].concat();
+    // Neither long lines nor many items hide what follows.
+    for before in [format!("V{}\n0", "a".repeat(1 << 17)), "N".repeat(1 << 22), "Nr\n\n\n\n".to_owned()] {
+        let (code, line) = judged(&[b"GGUF\x03\0\0\0\0", before.as_bytes(), EVIL].concat());
+        assert!(code == Some(1) && line.to_string().contains("\"system\""), "{line}");
+    }
+    let memo: Vec<u8> =
+        (0..20_000_u32).flat_map(|at| [&b"r"[..], &(at << 12).to_le_bytes()].concat()).collect();
+    assert_eq!(judged(&[b"GGUF\x03\0\0\0\0N", &memo[..], EVIL].concat()).0, Some(2));
     let unfinished = &call[..call.len() - 1];
     for contents in [
         whole(b"GGUF\x03\0\0\0\0", &call),

@@ -293,9 +293,11 @@ fn does_something(scan: &Scan) -> bool {
     scan.findings.iter().any(|finding| finding.used != Use::PersistentId)
 }
 
-/// Whether bytes that need not be a pickle would import or call what is not on the list.
+/// Whether bytes that need not be a pickle would import or call what is not on the list. No other bytes are
+/// opcodes up to a limit of the scan.
 fn imports_something(scan: &Scan) -> bool {
-    scan.findings.iter().any(|finding| !finding.is_listed && is_meant(finding, scan))
+    let exceeds_limit = scan.problem.as_ref().is_some_and(|problem| problem.is_limit);
+    exceeds_limit || scan.findings.iter().any(|finding| !finding.is_listed && is_meant(finding, scan))
 }
 
 /// Whether a use in bytes that need not be a pickle is unlikely to be there by chance: it has a name that can
@@ -319,7 +321,7 @@ fn has_name(finding: &Finding) -> bool {
 /// The elements of an old file of PyTorch follow its pickles, and are not one.
 fn drop_elements_of_torch(first: &[u8], scan: &mut Scan) {
     if is_old_torch(first) && scan.pickles >= OF_OLD_TORCH {
-        scan.problem = None;
+        scan.problem.take_if(|problem| !problem.is_limit);
         let is_kept = |one: &&Finding| one.pickle < OF_OLD_TORCH || is_meant(one, scan);
         scan.findings = scan.findings.iter().filter(is_kept).cloned().collect();
     }
