@@ -387,6 +387,14 @@ mod tests {
     }
 
     #[test]
+    fn archives_that_wait_are_limited() {
+        let inner = zip(&[("a".to_owned(), Vec::new())]);
+        let all = |count: usize| (0..count).map(|at| (at.to_string(), inner.clone())).collect::<Vec<_>>();
+        assert!(!is_limit(&searched(&zip(&all(super::MOST)), 1 << 30)));
+        assert!(is_limit(&searched(&zip(&all(super::MOST + 1)), 1 << 30)));
+    }
+
+    #[test]
     fn what_is_found_is_limited_in_total() {
         let names =
             |from: u32| (from..from + 10_000).map(|number| format!("cm\n{number}\n0")).collect::<String>();
