@@ -16,18 +16,23 @@ pub type Found = (PathBuf, Result<(), NotRead>);
 /// The files of a directory that a command wants, by the ends of their names.
 pub struct Wanted {
     ends: &'static [&'static str],
+    /// Whether the ends may be in capitals.
+    in_any_case: bool,
     /// A predicate of a directory that has none.
     nothing: &'static str,
 }
 
 impl Wanted {
     fn has(&self, name: &OsStr) -> bool {
-        self.ends.iter().any(|end| ends_with(name, end))
+        let name = name.as_encoded_bytes();
+        let name = if self.in_any_case { &name.to_ascii_lowercase() } else { name };
+        self.ends.iter().any(|end| name.ends_with(end.as_bytes()))
     }
 }
 
 /// Models in safetensors.
-const MODELS: Wanted = Wanted { ends: &[".safetensors", ".safetensors.index.json"], nothing: NO_MODEL };
+const MODELS: Wanted =
+    Wanted { ends: &[".safetensors", ".safetensors.index.json"], in_any_case: false, nothing: NO_MODEL };
 
 /// Files that may have pickles.
 pub const PICKLES: Wanted = Wanted {
@@ -35,6 +40,7 @@ pub const PICKLES: Wanted = Wanted {
         ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill", ".npy", ".npz",
         ".zip", ".mar", ".pt2",
     ],
+    in_any_case: true,
     nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
 };
 
@@ -60,10 +66,6 @@ pub fn expand_to(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
 pub fn is_model(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     !is_hidden(name) && MODELS.has(name)
-}
-
-fn ends_with(name: &OsStr, end: &str) -> bool {
-    name.as_encoded_bytes().ends_with(end.as_bytes())
 }
 
 fn is_hidden(name: &OsStr) -> bool {

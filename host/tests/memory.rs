@@ -59,6 +59,8 @@ mod measured {
     const OF_CONVERSION: u64 = 64 * MIB;
     /// ... and for each tensor, with a name of at most 7 bytes.
     const OF_TENSOR: u64 = 256 + 7;
+    /// The promise of a scan.
+    const OF_SCAN: u64 = 64 * MIB;
     /// Above a program that does nothing, for streamed data of any length; without optimisation as above.
     const STREAMED: u64 = if cfg!(debug_assertions) { 8 * MIB } else { 2 * MIB };
     /// Of a program's own, without the code and constants mapped from its file.
@@ -127,6 +129,7 @@ mod measured {
         count_all_doubles(place.path(), empty);
         move_large_tensors(place.path(), empty);
         convert_many_tensors(place.path());
+        scan_large_pickles(place.path());
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
@@ -314,6 +317,30 @@ mod measured {
             // Twenty seconds on an idle machine.
             measured.report_within(&format!("{CONVERTED} tensors, {name}"), limit, 5 * PATIENCE);
         }
+    }
+
+    /// Pickles with all that is remembered of one: just within all limits, and far beyond them.
+    fn scan_large_pickles(folder: &Path) {
+        let empty = of_an_empty_model("scan", folder);
+        let path = folder.join("pickle");
+        for (name, exit, items, names) in
+            [("at the limits", 1, 2_097_000, 16_000), ("beyond them", 2, 4_194_000, 65_000)]
+        {
+            let mut out = BufWriter::new(File::create(&path).expect("a file"));
+            pickle(&mut out, items, names).and_then(|()| out.flush()).expect("disk space");
+            let args = ["scan", path.to_str().expect("a plain path")];
+            Measured::of(&args, None, exit).report(&format!("a pickle {name}"), empty + OF_SCAN);
+        }
+    }
+
+    /// Texts, an item in each part of the memo, items on the stack, and imported names.
+    fn pickle(out: Out<'_>, items: u64, names: u32) -> io::Result<()> {
+        (0..90_000).try_for_each(|number| write!(out, "U\x05{number:05}0"))?;
+        out.write_all(b"U\x0512345")?;
+        let put = |index: u32| [&b"r"[..], &(index << 7).to_le_bytes()].concat();
+        (0..524_288).try_for_each(|index| out.write_all(&put(index)))?;
+        repeat(out, b"N", items)?;
+        (0..names).try_for_each(|number| write!(out, "c{number:060}\n1\n0"))
     }
 
     fn large(out: Out<'_>) -> io::Result<()> {

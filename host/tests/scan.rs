@@ -79,9 +79,80 @@ fn pickles_are_found_where_they_are() {
     // A pickle of protocol 0 has no beginning of its own, and the name is not that of a pickle.
     let (code, line) = judged(&nested);
     assert_eq!((code, &line["pickles"][0]["entry"]), (Some(1), &json!(["inner.zip", "x.bin"])));
-    // Elements that look like an import of no name are none.
+    // Elements that look like an import of no name, or of a number, are none.
     let elements = zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"c\x01\n\x02\n.")]);
     assert_eq!(judged(&elements).0, Some(0));
+    let elements =
+        zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"NN\x93)R\x82\x01\0")]);
+    assert_eq!(judged(&elements).0, Some(0));
+}
+
+/// numpy evaluates headers as Python does, which has many spellings for the same name.
+#[test]
+fn objects_in_arrays_are_found_however_they_are_spelled() {
+    let header = |text: &str| {
+        let len = u16::try_from(text.len()).expect("short").to_le_bytes();
+        [b"\x93NUMPY\x01\0", &len[..], text.as_bytes()].concat()
+    };
+    let spaces = " ".repeat(5000);
+    for descr in
+        ["'object'", "'>O'", "'=O'", "'\\x4f'", "'|' 'O'", "[('a', 'object')]", &format!("{spaces}'O'")]
+    {
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n");
+        let array = [&header(&text)[..], EVIL].concat();
+        for contents in [zip(&[Entry::stored("a.npy", &array)]), zip(&[Entry::deflated("a", &array)]), array]
+        {
+            let (code, line) = judged(&contents);
+            assert_eq!(code, Some(1), "{descr}: {line}");
+            // The header may be the line of a `PERSID` in a pickle that begins with the archive.
+            let last = line["pickles"].as_array().and_then(|all| all.last()).expect("pickles");
+            assert_eq!(last["begin"], json!(10 + text.len()), "{descr}: {line}");
+        }
+    }
+    // Numbers, also those that `convert` does not read, and texts.
+    for (descr, data) in [
+        ("'<f4'", EVIL),
+        ("'<c16'", &[0; 16][..]),
+        ("'<U5'", b"N\0\0\0.\0\0\0"),
+        ("[('a', '<f4')]", b"\x82\x01\0\0"),
+        ("'<c8'", b"\0|O\0\0\0\0\0"),
+    ] {
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n");
+        let (code, line) = judged(&[&header(&text)[..], data].concat());
+        assert_eq!((code, &line["pickles"]), (Some(0), &json!([])), "{descr}");
+    }
+}
+
+/// `str("os")` is a name that the scan does not know.
+#[test]
+fn names_that_are_computed_are_found_in_files_of_other_formats() {
+    let text = |text: &str| {
+        let len = u32::try_from(text.len()).expect("short").to_le_bytes();
+        [&b"cbuiltins\nstr\n(X"[..], &len, text.as_bytes(), b"tR"].concat()
+    };
+    let call = [&text("os")[..], &text("system"), b"\x93(X\x02\0\0\0idtR."].concat();
+    let whole = |begin: &[u8], call: &[u8]| [begin, call].concat();
+    // Neither long lines nor many items hide what follows.
+    for before in [format!("V{}\n0", "a".repeat(1 << 17)), "N".repeat(1 << 22), "Nr\n\n\n\n".to_owned()] {
+        let (code, line) = judged(&[b"GGUF\x03\0\0\0\0", before.as_bytes(), EVIL].concat());
+        assert!(code == Some(1) && line.to_string().contains("\"system\""), "{line}");
+    }
+    let memo: Vec<u8> =
+        (0..20_000_u32).flat_map(|at| [&b"r"[..], &(at << 12).to_le_bytes()].concat()).collect();
+    assert_eq!(judged(&[b"GGUF\x03\0\0\0\0N", &memo[..], EVIL].concat()).0, Some(2));
+    let unfinished = &call[..call.len() - 1];
+    for contents in [
+        whole(b"GGUF\x03\0\0\0\0", &call),
+        whole(b"GGUF\x03\0\0\0\0", unfinished),
+        whole(b"X\x04\0\0\0\0\0\0{", &call),
+        zip(&[Entry::stored("m/whatever", &call)]),
+        zip(&[Entry::stored("m/whatever", unfinished)]),
+    ] {
+        let (code, line) = judged(&contents);
+        let uses = line["pickles"][0]["findings"].as_array().expect("findings");
+        let is_unknown = |one: &Value| one["use"] == json!("import") && one["name"] == Value::Null;
+        assert!(code == Some(1) && uses.iter().any(is_unknown), "{line}");
+    }
 }
 
 /// Other programs read archives that are damaged, or that follow something else.
@@ -130,6 +201,9 @@ fn other_files_and_damaged_ones_have_a_reason() {
     place.put("empty/a.bin", DICT).put("empty/b.txt", EVIL);
     let line = "empty/a.bin: ok, 1 pickle, 2 uses of names, all on the closed list\n";
     scan(&place, &["empty"]).is(0, line, "");
+    place.put("empty/EVIL.PT", EVIL);
+    let run = scan(&place, &["empty"]);
+    assert!(run.code == Some(1) && run.out.starts_with("empty/EVIL.PT: not allowed"), "{run:?}");
     let run = place.run_piped(["scan", "-"], EVIL);
     assert!(run.code == Some(1) && run.out.starts_with("-: not allowed"), "{run:?}");
 }
@@ -139,11 +213,18 @@ fn other_files_and_damaged_ones_have_a_reason() {
 fn elements_after_old_pickles_are_none() {
     let number = b"\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
     let frame = b"\x80\x04\x95\x0D\0\0\0\0\0\0\0";
-    for magic in [[&b"\x80\x02"[..], number], [b"\x80\x03", number], [frame, number]] {
+    let oldest = b"L119547037146038801333356L\n.";
+    for magic in [[&b"\x80\x02"[..], number], [b"\x80\x03", number], [frame, number], [b"", oldest]] {
         let magic = magic.concat();
         let pickles: [&[u8]; 5] = [&magic, b"\x80\x02M\xE9\x03.", b"\x80\x02}.", DICT, b"\x80\x02]."];
-        let old = [&pickles.concat()[..], &[0xFF; 100]].concat();
-        assert_eq!(judged(&old).0, Some(0));
+        let old = |elements: &[u8]| judged(&[&pickles.concat()[..], elements].concat()).0;
+        assert_eq!(old(&[0xFF; 100]), Some(0));
+        // The number of elements begins like `EXT1`, `EXT2`, `EXT4`, `GLOBAL` and `INST`.
+        for count in [0x82_u64, 0x183, 0x284, 99, 105] {
+            let elements = [&count.to_le_bytes()[..], b"\n\n\0\0", &[7; 500]].concat();
+            assert_eq!(old(&elements), Some(0), "{count}");
+        }
+        assert_eq!(old(EVIL), Some(1));
     }
     assert_eq!(judged(&[DICT, &[0xFF; 100]].concat()).0, Some(1));
 }

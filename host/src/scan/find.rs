@@ -1,29 +1,35 @@
 //! Finds the pickles of a file: the file itself, entries of archives, and arrays of objects.
 
+use super::unpacked::{Left, Lenient};
 use crate::foreign::is_model;
 use safetensors_convert::error::beyond_limit;
-use safetensors_convert::pickle::{Problem, Scan, Use, scan};
+use safetensors_convert::numpy::Header;
+use safetensors_convert::pickle::{Finding, Name, Problem, Scan, Use, scan};
 use safetensors_convert::text::quoted;
 use safetensors_convert::zip::{
     Entry, Part, ends_like_archive, entries_of, open_entry, open_stray, read_full, strays,
 };
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::rc::Rc;
 
 /// The deepest nesting of archives.
 const DEEPEST: usize = 4;
 /// The longest archive within another that is unpacked.
 const LONGEST: u64 = 1 << 30;
-/// The largest number of pickles in a file.
+/// The largest number of places with pickles in a file, and of archives that are still to be scanned.
 const MOST: usize = 1 << 12;
-/// How often entries of a damaged archive may share their bytes.
-const SHARED: u64 = 16;
-/// The pickle that begins an old file of PyTorch, without its protocol.
+/// The most memory for what was found in a file, and what a finding takes beside its name, in bytes.
+const MEMORY: usize = 16 << 20;
+const FINDING: usize = 128;
+/// The pickle that begins an old file of PyTorch, without its protocol, and that of protocols 0 and 1.
 const OLD_TORCH: &[u8] = b"\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
+const OLDEST_TORCH: &[u8] = b"L119547037146038801333356L\n.";
 /// The pickles that precede the elements in such a file.
 const OF_OLD_TORCH: u64 = 5;
 /// The suffixes of pickles in archives.
 const SUFFIXES: [&str; 6] = [".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill"];
+const NUMPY: &[u8] = b"\x93NUMPY";
 
 /// The pickles that follow each other in one place of a file.
 pub struct Pickles {
@@ -39,152 +45,210 @@ pub struct Pickles {
 /// # Errors
 /// Those of reading; an archive is unsound; a limit is exceeded.
 pub fn scan_file(file: &File) -> io::Result<Vec<Pickles>> {
-    let mut found = Vec::new();
-    let mut archives = vec![(Vec::new(), file.try_clone()?)];
-    // Archives in archives are scanned after those that have them.
-    while let Some((entry, file)) = archives.pop() {
-        scan_one(&entry, &file, &mut found, &mut archives)?;
-    }
-    Ok(found)
+    Search::new(Left::of(file.metadata()?.len())).through(file.try_clone()?)
 }
 
-/// Archives that are still to be scanned, with the names of their entries.
-type Archives = Vec<(Vec<String>, File)>;
+/// A file, or an archive that was an entry of another.
+struct Whole {
+    /// As for [`Pickles`].
+    entry: Vec<String>,
+    file: File,
+}
 
-/// Scans a file, or an archive that was an entry of another.
-fn scan_one(
-    entry: &[String],
-    file: &File,
-    found: &mut Vec<Pickles>,
-    archives: &mut Archives,
-) -> io::Result<()> {
-    let len = file.metadata()?.len();
-    let first = beginning(Part::new(file, 0, len))?;
-    if is_zip(&first) {
-        if entry.is_empty() {
-            // A file may be a pickle and something else, as a loader decides.
-            let scan = scan(Part::new(file, 0, len))?;
-            if imports_something(&scan) {
-                add(found, Pickles { entry: Vec::new(), begin: 0, scan })?;
+impl Whole {
+    fn names(&self, last: &str) -> Vec<String> {
+        self.entry.iter().cloned().chain([last.to_owned()]).collect()
+    }
+}
+
+struct Search {
+    found: Vec<Pickles>,
+    /// What is found takes so many bytes.
+    memory: usize,
+    /// Archives in archives, which are unpacked one after another.
+    waiting: Vec<(Rc<Whole>, Entry)>,
+    /// The bytes that may still be unpacked.
+    left: Left,
+}
+
+impl Search {
+    fn new(left: Left) -> Self {
+        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left }
+    }
+
+    fn through(mut self, file: File) -> io::Result<Vec<Pickles>> {
+        self.scan_whole(&Rc::new(Whole { entry: Vec::new(), file }))?;
+        // Archives in archives are scanned after those that have them.
+        while let Some((outer, one)) = self.waiting.pop() {
+            match self.unpack(&outer, &one) {
+                Ok(file) => {
+                    self.scan_whole(&Rc::new(Whole { entry: outer.names(&one.name), file }))?;
+                }
+                Err(error) => self.scan_damaged(&outer, error)?,
             }
         }
-        return scan_archive(entry, file, found, archives);
+        Ok(self.found)
     }
-    if let Some(begin) = objects_of_numpy(&first) {
-        let part = Part::new(file, begin, len.saturating_sub(begin));
-        add(found, Pickles { entry: entry.to_vec(), begin, scan: scan(part)? })?;
-    } else {
-        let mut scan = scan(Part::new(file, 0, len))?;
-        drop_elements_of_torch(&first, &mut scan);
-        if !is_without_pickles(&first) || imports_something(&scan) {
-            add(found, Pickles { entry: Vec::new(), begin: 0, scan })?;
+
+    fn scan_whole(&mut self, whole: &Rc<Whole>) -> io::Result<()> {
+        let len = whole.file.metadata()?.len();
+        let mut seen = Seen::in_bytes(|| Part::new(&whole.file, 0, len))?;
+        drop_elements_of_torch(&seen.first, &mut seen.scan);
+        let is_zip = is_zip(&seen.first);
+        // A file may be a pickle and something else, as a loader decides.
+        if seen.is_pickle(!is_zip && !has_other_format(&seen.first)) {
+            self.add(seen.into_pickles(whole.entry.clone()))?;
+        }
+        match () {
+            () if is_zip => self.scan_archive(whole),
+            // Some programs find an archive by its end.
+            () if ends_like_archive(&whole.file)? => self.scan_strays(whole),
+            () => Ok(()),
         }
     }
-    // Some programs find an archive by its end.
-    if ends_like_archive(file)? { scan_strays(entry, file, found) } else { Ok(()) }
-}
 
-/// Scans the entries of an archive. Those of a damaged one are looked for by their own headers, because
-/// there are programs that read them so.
-fn scan_archive(
-    entry: &[String],
-    file: &File,
-    found: &mut Vec<Pickles>,
-    archives: &mut Archives,
-) -> io::Result<()> {
-    let before = found.len();
-    let scanned = entries_of(file, "a zip archive")
-        .and_then(|entries| entries.iter().try_for_each(|one| scan_entry(entry, file, one, found, archives)));
-    let damage = match scanned {
-        Ok(()) if found.iter().skip(before).all(|pickles| pickles.scan.problem.is_none()) => return Ok(()),
-        Ok(()) => None,
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(error),
-        Err(error) => return Err(error),
-    };
-    scan_strays(entry, file, found)?;
-    match damage {
-        Some(error) if found.len() == before => Err(error),
-        Some(error) => {
-            let sentence = error.to_string();
-            let problem = Problem { pickle_at: 0, at: 0, is_limit: false, sentence };
-            let scan = Scan { problem: Some(problem), ..Scan::default() };
-            add(found, Pickles { entry: entry.to_vec(), begin: 0, scan })
-        }
-        None => Ok(()),
-    }
-}
-
-/// Scans entries that nothing but their own headers confirms. Only imports that are not on the list matter.
-fn scan_strays(outer: &[String], file: &File, found: &mut Vec<Pickles>) -> io::Result<()> {
-    let mut left = file.metadata()?.len().saturating_mul(SHARED);
-    for stray in strays(file)? {
-        left = left.checked_sub(stray.packed).ok_or_else(|| {
-            beyond_limit(format!("entries of a damaged archive share bytes more than {SHARED} times"))
-        })?;
-        let open = || open_stray(file, &stray).take(LONGEST);
-        let begin = objects_of_numpy(&beginning(open()).unwrap_or_default()).unwrap_or(0);
-        let mut contents = open();
-        if io::copy(&mut (&mut contents).take(begin), &mut io::sink()).is_err() {
-            continue;
-        }
-        let scan = scan(Lenient(contents))?;
-        let entry: Vec<String> = outer.iter().cloned().chain([stray.name.clone()]).collect();
-        let is_known = found.iter().any(|one| one.entry == entry && one.scan.findings == scan.findings);
-        if imports_something(&scan) && !is_known {
-            add(found, Pickles { entry, begin, scan })?;
+    /// Scans the entries of an archive. Those of a damaged one are looked for by their own headers, because
+    /// there are programs that read them so.
+    fn scan_archive(&mut self, archive: &Rc<Whole>) -> io::Result<()> {
+        let before = self.found.len();
+        let scanned = entries_of(&archive.file, "a zip archive")
+            .and_then(|entries| entries.into_iter().try_for_each(|one| self.scan_entry(archive, one)));
+        match scanned {
+            Ok(()) if self.found.iter().skip(before).all(|pickles| pickles.scan.problem.is_none()) => Ok(()),
+            Ok(()) => self.scan_strays(archive),
+            Err(error) => self.scan_damaged(archive, error),
         }
     }
-    Ok(())
-}
 
-/// What cannot be unpacked is the end.
-struct Lenient<R>(R);
-
-impl<R: Read> Read for Lenient<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).or_else(|error| match error.raw_os_error() {
-            Some(_) => Err(error),
-            None => Ok(0),
-        })
+    fn scan_damaged(&mut self, archive: &Whole, error: io::Error) -> io::Result<()> {
+        if error.kind() != io::ErrorKind::InvalidData {
+            return Err(error);
+        }
+        self.scan_strays(archive)?;
+        if self.found.is_empty() {
+            return Err(error);
+        }
+        let problem = Problem { pickle_at: 0, at: 0, is_limit: false, sentence: error.to_string() };
+        let scan = Scan { problem: Some(problem), ..Scan::default() };
+        self.add(Pickles { entry: archive.entry.clone(), begin: 0, scan })
     }
-}
 
-fn scan_entry(
-    outer: &[String],
-    file: &File,
-    one: &Entry,
-    found: &mut Vec<Pickles>,
-    archives: &mut Archives,
-) -> io::Result<()> {
-    let entry: Vec<String> = outer.iter().cloned().chain([one.name.clone()]).collect();
-    let first = beginning(open_entry(file, one))?;
-    if is_zip(&first) {
-        if entry.len() > DEEPEST {
-            let name = quoted(&one.name);
+    fn scan_entry(&mut self, outer: &Rc<Whole>, one: Entry) -> io::Result<()> {
+        let open = || self.left.counted(open_entry(&outer.file, &one));
+        if is_zip(&beginning(open())?) {
+            return self.defer(outer, one);
+        }
+        let seen = Seen::in_bytes(open)?;
+        self.left.check()?;
+        let is_named = SUFFIXES.iter().any(|suffix| one.name.to_ascii_lowercase().ends_with(suffix));
+        // Elements of tensors can begin like a pickle, too.
+        let is_marked = matches!(seen.first[..], [0x80, ..=5, ..])
+            && (seen.scan.pickles > 0 || does_something(&seen.scan));
+        match seen.is_pickle(is_named || is_marked) {
+            true => self.add(seen.into_pickles(outer.names(&one.name))),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts an archive within another on the list of those that are still to be scanned.
+    fn defer(&mut self, outer: &Rc<Whole>, one: Entry) -> io::Result<()> {
+        let name = quoted(&one.name);
+        if outer.entry.len() == DEEPEST {
             return Err(beyond_limit(format!("entry {name} is an archive deeper than {DEEPEST} others")));
         }
-        archives.push((entry, unpacked(file, one)?));
-        return Ok(());
+        if one.unpacked > LONGEST {
+            let len = one.unpacked;
+            return Err(beyond_limit(format!(
+                "entry {name} is an archive of {len} bytes, more than {LONGEST}"
+            )));
+        }
+        if self.waiting.len() == MOST {
+            return Err(beyond_limit(format!("more than {MOST} archives in archives")));
+        }
+        self.waiting.push((Rc::clone(outer), one));
+        Ok(())
     }
-    let is_named = SUFFIXES.iter().any(|suffix| one.name.to_ascii_lowercase().ends_with(suffix));
-    let begin = objects_of_numpy(&first).unwrap_or(0);
-    let mut contents = open_entry(file, one);
-    io::copy(&mut (&mut contents).take(begin), &mut io::sink())?;
-    let scan = scan(contents)?;
-    // Elements of tensors can begin like a pickle, too.
-    let is_marked = matches!(first[..], [0x80, ..=5, ..]) && (scan.pickles > 0 || does_something(&scan));
-    if is_named || begin > 0 || is_marked || imports_something(&scan) {
-        add(found, Pickles { entry, begin, scan })?;
+
+    /// Unpacks an archive within another into an unnamed file.
+    fn unpack(&self, outer: &Whole, one: &Entry) -> io::Result<File> {
+        let mut copy = tempfile::tempfile()?;
+        io::copy(&mut self.left.counted(open_entry(&outer.file, one)), &mut copy)?;
+        copy.flush()?;
+        copy.rewind()?;
+        Ok(copy)
     }
-    Ok(())
+
+    /// Scans entries that nothing but their own headers confirms. Only imports that are not on the list
+    /// matter.
+    fn scan_strays(&mut self, outer: &Whole) -> io::Result<()> {
+        for stray in strays(&outer.file)? {
+            let seen = Seen::in_bytes(|| Lenient(self.left.counted(open_stray(&outer.file, &stray))))?;
+            self.left.check()?;
+            let pickles = seen.into_pickles(outer.names(&stray.name));
+            let is_same =
+                |one: &Pickles| one.entry == pickles.entry && one.scan.findings == pickles.scan.findings;
+            if imports_something(&pickles.scan) && !self.found.iter().any(is_same) {
+                self.add(pickles)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, pickles: Pickles) -> io::Result<()> {
+        let names = pickles.entry.iter().map(String::len).sum::<usize>();
+        let findings = pickles.scan.findings.iter();
+        let of_name = |name: &Name| name.module.len() + name.name.len();
+        let findings = findings.map(|one| FINDING + one.name.as_deref().map_or(0, of_name)).sum::<usize>();
+        let sentence = pickles.scan.problem.as_ref().map_or(0, |problem| problem.sentence.len());
+        self.memory += names + findings + sentence;
+        if self.memory > MEMORY {
+            return Err(beyond_limit("too many different names are imported or called in the whole file"));
+        }
+        if self.found.len() == MOST {
+            return Err(beyond_limit(format!("more than {MOST} pickles")));
+        }
+        self.found.push(pickles);
+        Ok(())
+    }
 }
 
-fn add(found: &mut Vec<Pickles>, pickles: Pickles) -> io::Result<()> {
-    if found.len() == MOST {
-        return Err(beyond_limit(format!("more than {MOST} pickles")));
+/// What bytes have that may be pickles.
+struct Seen {
+    first: Vec<u8>,
+    /// The offset of what was scanned: the end of the header of an array whose elements may be objects.
+    begin: u64,
+    scan: Scan,
+}
+
+impl Seen {
+    /// Scans the bytes that `open` opens.
+    fn in_bytes<R: Read>(open: impl Fn() -> R) -> io::Result<Self> {
+        let first = beginning(open())?;
+        let begin = end_of_header(&first, open())?;
+        let mut contents = open();
+        io::copy(&mut (&mut contents).take(begin), &mut io::sink())?;
+        Ok(Self { first, begin, scan: scan(contents)? })
     }
-    found.push(pickles);
-    Ok(())
+
+    /// Whether there are pickles in bytes that are expected to be one, or not.
+    fn is_pickle(&self, is_expected: bool) -> bool {
+        let scan = &self.scan;
+        let may_be_objects = self.begin > 0
+            && (scan.problem.is_none()
+                || says_objects(self.header())
+                || scan.findings.iter().any(|finding| is_meant(finding, scan)));
+        is_expected || may_be_objects || imports_something(scan)
+    }
+
+    /// The part of an array's header that is in `first`.
+    fn header(&self) -> &[u8] {
+        let len = usize::try_from(self.begin).unwrap_or(usize::MAX).min(self.first.len());
+        self.first.get(..len).unwrap_or_default()
+    }
+
+    fn into_pickles(self, entry: Vec<String>) -> Pickles {
+        Pickles { entry, begin: self.begin, scan: self.scan }
+    }
 }
 
 fn beginning(mut source: impl Read) -> io::Result<Vec<u8>> {
@@ -198,38 +262,30 @@ fn is_zip(first: &[u8]) -> bool {
     first.starts_with(b"PK\x03\x04") || first.starts_with(b"PK\x05\x06")
 }
 
-/// Unpacks an archive within another into an unnamed file.
-fn unpacked(file: &File, one: &Entry) -> io::Result<File> {
-    if one.unpacked > LONGEST {
-        let (name, len) = (quoted(&one.name), one.unpacked);
-        return Err(beyond_limit(format!("entry {name} is an archive of {len} bytes, more than {LONGEST}")));
-    }
-    let mut copy = tempfile::tempfile()?;
-    io::copy(&mut open_entry(file, one), &mut copy)?;
-    copy.flush()?;
-    copy.rewind()?;
-    Ok(copy)
-}
-
-/// The offset of the pickle that is the data of an array of Python objects.
-fn objects_of_numpy(first: &[u8]) -> Option<u64> {
-    let rest = first.strip_prefix(b"\x93NUMPY")?;
-    let (begin, len) = match *rest {
-        [1, _, low, high, ..] => (10, u32::from(u16::from_le_bytes([low, high]))),
-        [2..=255, _, a, b, c, d, ..] => (12, u32::from_le_bytes([a, b, c, d])),
-        _ => return None,
+/// The offset of the data of an array, where a pickle is if its elements are objects; 0 if they are numbers,
+/// or if it is not an array. The header is a literal of Python, which has many spellings for objects; those
+/// of numbers that the strict parser accepts have only one meaning.
+fn end_of_header(first: &[u8], mut source: impl Read) -> io::Result<u64> {
+    let end = match first.strip_prefix(NUMPY) {
+        Some([1, _, low, high, ..]) => 10 + u64::from(u16::from_le_bytes([*low, *high])),
+        Some([2..=255, _, a, b, c, d, ..]) => 12 + u64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+        _ => return Ok(0),
     };
-    let end = begin + u64::from(len);
-    let header = first.get(usize::try_from(begin).ok()?..usize::try_from(end).ok()?.min(first.len()))?;
-    // Objects may be members of records, too.
-    let has_objects = header.windows(2).any(|pair| matches!(pair, b"|O" | b"'O" | b"\"O"));
-    has_objects.then_some(end)
+    match Header::read(&mut source) {
+        Ok(_) => Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(end),
+        Err(error) => Err(error),
+    }
 }
 
-/// Whether a file of this beginning is of a format that has no pickles: safetensors, GGUF, or numbers of
-/// numpy.
-fn is_without_pickles(first: &[u8]) -> bool {
-    is_model(first) || first.starts_with(b"GGUF") || first.starts_with(b"\x93NUMPY")
+/// Whether the header of an array has the usual name of objects, which may be members of records, too.
+fn says_objects(header: &[u8]) -> bool {
+    header.windows(2).any(|pair| matches!(pair, b"|O" | b"'O" | b"\"O"))
+}
+
+/// Whether a file of this beginning is of another format: numpy, safetensors or GGUF.
+fn has_other_format(first: &[u8]) -> bool {
+    is_model(first) || first.starts_with(b"GGUF") || first.starts_with(NUMPY)
 }
 
 /// Whether a pickle would import or call something, even if its end is damaged.
@@ -237,19 +293,37 @@ fn does_something(scan: &Scan) -> bool {
     scan.findings.iter().any(|finding| finding.used != Use::PersistentId)
 }
 
-/// Whether bytes that need not be a pickle would import a name that is not on the list, and that can be one.
+/// Whether bytes that need not be a pickle would import or call what is not on the list. No other bytes are
+/// opcodes up to a limit of the scan.
 fn imports_something(scan: &Scan) -> bool {
-    let is_name = |text: &str| !text.is_empty() && !text.contains(|letter: char| letter.is_control());
-    scan.findings.iter().any(|finding| match &finding.name {
-        Some(name) => !finding.is_listed && is_name(&name.module) && is_name(&name.name),
-        None => false,
-    })
+    let exceeds_limit = scan.problem.as_ref().is_some_and(|problem| problem.is_limit);
+    exceeds_limit || scan.findings.iter().any(|finding| !finding.is_listed && is_meant(finding, scan))
+}
+
+/// Whether a use in bytes that need not be a pickle is unlikely to be there by chance: it has a name that can
+/// be one, or its name is computed in a complete pickle, or after such a name.
+fn is_meant(finding: &Finding, scan: &Scan) -> bool {
+    match &finding.name {
+        Some(_) => has_name(finding),
+        None => {
+            let is_near = |other: &Finding| other.pickle == finding.pickle && has_name(other);
+            matches!(finding.used, Use::Import | Use::Call)
+                && (finding.pickle < scan.pickles || scan.findings.iter().any(is_near))
+        }
+    }
+}
+
+fn has_name(finding: &Finding) -> bool {
+    let can_be = |text: &str| !text.is_empty() && !text.contains(|letter: char| letter.is_control());
+    finding.name.as_ref().is_some_and(|name| can_be(&name.module) && can_be(&name.name))
 }
 
 /// The elements of an old file of PyTorch follow its pickles, and are not one.
 fn drop_elements_of_torch(first: &[u8], scan: &mut Scan) {
     if is_old_torch(first) && scan.pickles >= OF_OLD_TORCH {
-        scan.problem = None;
+        scan.problem.take_if(|problem| !problem.is_limit);
+        let is_kept = |one: &&Finding| one.pickle < OF_OLD_TORCH || is_meant(one, scan);
+        scan.findings = scan.findings.iter().filter(is_kept).cloned().collect();
     }
 }
 
@@ -259,7 +333,73 @@ fn is_old_torch(first: &[u8]) -> bool {
         [0x80, 2..=3, number @ ..] => number,
         // In a frame.
         [0x80, 4..=5, 0x95, _, _, _, _, _, _, _, _, number @ ..] => number,
-        _ => return false,
+        _ => return first.starts_with(OLDEST_TORCH),
     };
     number.starts_with(OLD_TORCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pickles, Search};
+    use crate::scan::unpacked::Left;
+    use safetensors_convert::zip::Archive;
+    use std::fs::File;
+    use std::io::{self, Write};
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes).expect("disk space");
+        file
+    }
+
+    fn zip(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
+        let mut archive = Archive::new(Vec::new(), true);
+        for (name, bytes) in entries {
+            archive.add::<io::Error>(name, |out| out.write_all(bytes)).expect("memory");
+        }
+        archive.finish().expect("memory")
+    }
+
+    fn searched(bytes: &[u8], left: u64) -> io::Result<Vec<Pickles>> {
+        Search::new(Left::new(left)).through(file(bytes))
+    }
+
+    fn is_limit(found: &io::Result<Vec<Pickles>>) -> bool {
+        found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::QuotaExceeded)
+    }
+
+    /// All that is unpacked counts, wherever it is.
+    #[test]
+    fn what_archives_unpack_to_is_limited() {
+        let numbers = vec![b'0'; 1 << 16];
+        let pickle = [b"N".repeat(1 << 16), b"cos\nsystem\n.".to_vec()].concat();
+        let inner = zip(&[("a".to_owned(), numbers)]);
+        let nested: Vec<_> = (0..8).map(|at| (format!("n{at}"), [&inner[..], &[0; 5000]].concat())).collect();
+        for (bytes, least, most) in [
+            (zip(&[("a.pkl".to_owned(), pickle.clone())]), 1 << 16, 1 << 18),
+            // Damaged ones.
+            ([b"x", &zip(&[("a.pkl".to_owned(), pickle)])[..]].concat(), 1 << 16, 1 << 18),
+            (zip(&nested), 8 * 5000, 1 << 21),
+        ] {
+            assert!(is_limit(&searched(&bytes, least)));
+            assert!(!is_limit(&searched(&bytes, most)));
+        }
+    }
+
+    #[test]
+    fn archives_that_wait_are_limited() {
+        let inner = zip(&[("a".to_owned(), Vec::new())]);
+        let all = |count: usize| (0..count).map(|at| (at.to_string(), inner.clone())).collect::<Vec<_>>();
+        assert!(!is_limit(&searched(&zip(&all(super::MOST)), 1 << 30)));
+        assert!(is_limit(&searched(&zip(&all(super::MOST + 1)), 1 << 30)));
+    }
+
+    #[test]
+    fn what_is_found_is_limited_in_total() {
+        let names =
+            |from: u32| (from..from + 10_000).map(|number| format!("cm\n{number}\n0")).collect::<String>();
+        let entry = |at: u32| (format!("{at}.pkl"), [names(at * 10_000).as_bytes(), b"N."].concat());
+        assert!(!is_limit(&searched(&zip(&(0..2).map(entry).collect::<Vec<_>>()), 1 << 30)));
+        assert!(is_limit(&searched(&zip(&(0..20).map(entry).collect::<Vec<_>>()), 1 << 30)));
+    }
 }

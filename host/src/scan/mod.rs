@@ -2,6 +2,7 @@
 
 mod find;
 mod print;
+mod unpacked;
 
 pub use find::scan_file;
 pub use print::Judged;

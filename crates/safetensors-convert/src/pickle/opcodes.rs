@@ -2,7 +2,7 @@
 
 use super::opcode::{Form, Opcode};
 use super::text::{unescaped, unquoted};
-use crate::error::{beyond_limit, unsound};
+use crate::error::unsound;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The longest argument that is kept, in bytes. Of longer texts and bytes, only the place is known.
@@ -43,7 +43,7 @@ pub enum Argument {
         /// The name in the module.
         name: String,
     },
-    /// A text, bytes or an integer that is too long to be kept. It was skipped.
+    /// An argument that is too long to be kept. It was skipped.
     Skipped {
         /// The offset of its first byte.
         at: u64,
@@ -56,8 +56,7 @@ pub enum Argument {
 ///
 /// It ends after `STOP` and after an error; [`resume`](Self::resume) begins the next pickle of the source.
 /// Errors are of the kind [`InvalidData`](io::ErrorKind::InvalidData) if the source is not a pickle or is
-/// truncated, of the kind [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if a line is longer than
-/// [`KEPT`], and otherwise those of the source.
+/// truncated, and otherwise those of the source.
 ///
 /// Memory: two buffers of 64 KiB, and the argument.
 #[derive(Debug)]
@@ -173,26 +172,19 @@ impl<R: Read> Arguments<'_, R> {
             Form::Text(width) => self.sized(width, texts),
             Form::OldText(width) => self.old_text(width),
             Form::Bytes(width) => self.sized(width, Argument::Bytes),
-            Form::Line => self.text_line(),
-            Form::TwoLines => {
-                let (module, name) = (self.name_line()?, self.name_line()?);
-                Ok(Argument::Name { module, name })
+            Form::TwoLines => self.names(),
+            Form::Line => self.in_line(|line| Some(texts(line))),
+            Form::IntLine => self.in_line(|line| int(&line)),
+            Form::LongLine => {
+                let at = self.opcodes.at;
+                self.in_line(|line| long(&line, at))
             }
-            Form::IntLine => self.int_line(),
-            Form::LongLine => self.long_line(),
             Form::IndexLine => {
-                let line = self.line()?;
-                decimal(&line).filter(|&index| index >= 0).map(Argument::Int).ok_or_else(|| self.invalid())
+                self.in_line(|line| decimal(&line).filter(|&index| index >= 0).map(Argument::Int))
             }
-            Form::FloatLine => self.float_line(),
-            Form::QuotedLine => {
-                let line = self.line()?;
-                unquoted(&line).map(texts).ok_or_else(|| self.invalid())
-            }
-            Form::EscapedLine => {
-                let line = self.line()?;
-                unescaped(&line).map(Argument::Text).ok_or_else(|| self.invalid())
-            }
+            Form::FloatLine => self.in_line(|line| float(&line)),
+            Form::QuotedLine => self.in_line(|line| unquoted(&line).map(texts)),
+            Form::EscapedLine => self.in_line(|line| unescaped(&line).map(Argument::Text)),
         }
     }
 
@@ -299,9 +291,28 @@ impl<R: Read> Arguments<'_, R> {
         }
     }
 
-    /// Reads a line without its end.
-    fn line(&mut self) -> io::Result<Vec<u8>> {
-        let mut line = Vec::new();
+    /// Reads a line, without its end, as an argument. A line that is too long is skipped.
+    fn in_line(&mut self, read: impl FnOnce(Vec<u8>) -> Option<Argument>) -> io::Result<Argument> {
+        match self.line()? {
+            Ok(line) => read(line).ok_or_else(|| self.invalid()),
+            Err(skipped) => Ok(skipped),
+        }
+    }
+
+    fn names(&mut self) -> io::Result<Argument> {
+        match (self.line()?, self.line()?) {
+            (Ok(module), Ok(name)) => {
+                let names = String::from_utf8(module).ok().zip(String::from_utf8(name).ok());
+                let (module, name) = names.ok_or_else(|| self.invalid())?;
+                Ok(Argument::Name { module, name })
+            }
+            (Err(skipped), _) | (_, Err(skipped)) => Ok(skipped),
+        }
+    }
+
+    /// Reads a line without its end, or skips it if it is too long to be kept.
+    fn line(&mut self) -> io::Result<Result<Vec<u8>, Argument>> {
+        let (at, mut line) = (self.opcodes.at, Vec::new());
         loop {
             let ready = self.opcodes.fill()?;
             if ready.is_empty() {
@@ -309,51 +320,38 @@ impl<R: Read> Arguments<'_, R> {
             }
             let end = ready.iter().position(|&byte| byte == b'\n');
             let len = end.unwrap_or(ready.len());
-            if line.len() + len > KEPT {
-                return Err(beyond_limit(self.sentence(&format!("has a line of more than {KEPT} bytes"))));
-            }
-            line.extend_from_slice(&ready[..len]);
+            // One byte more shows that it is too long.
+            let room = (KEPT + 1).saturating_sub(line.len());
+            line.extend_from_slice(&ready[..len.min(room)]);
             self.opcodes.consume(len + usize::from(end.is_some()));
-            if end.is_some() {
-                return Ok(line);
+            match end {
+                Some(_) if line.len() <= KEPT => return Ok(Ok(line)),
+                Some(_) => return Ok(Err(Argument::Skipped { at, len: self.opcodes.at - at - 1 })),
+                None => {}
             }
         }
     }
+}
 
-    fn text_line(&mut self) -> io::Result<Argument> {
-        Ok(texts(self.line()?))
+fn int(line: &[u8]) -> Option<Argument> {
+    match line {
+        b"00" => Some(Argument::Bool(false)),
+        b"01" => Some(Argument::Bool(true)),
+        line => decimal(line).map(Argument::Int),
     }
+}
 
-    fn name_line(&mut self) -> io::Result<String> {
-        let line = self.line()?;
-        String::from_utf8(line).map_err(|_| self.invalid())
+/// Returns the integer of a line that begins at this offset.
+fn long(line: &[u8], at: u64) -> Option<Argument> {
+    let digits = line.strip_suffix(b"L").unwrap_or(line);
+    match decimal(digits) {
+        Some(value) => Some(Argument::Int(value)),
+        None => is_decimal(digits).then_some(Argument::Skipped { at, len: line.len() as u64 }),
     }
+}
 
-    fn int_line(&mut self) -> io::Result<Argument> {
-        let line = self.line()?;
-        match line.as_slice() {
-            b"00" => Ok(Argument::Bool(false)),
-            b"01" => Ok(Argument::Bool(true)),
-            line => decimal(line).map(Argument::Int).ok_or_else(|| self.invalid()),
-        }
-    }
-
-    fn long_line(&mut self) -> io::Result<Argument> {
-        let at = self.opcodes.at;
-        let line = self.line()?;
-        let digits = line.strip_suffix(b"L").unwrap_or(&line);
-        match decimal(digits) {
-            Some(value) => Ok(Argument::Int(value)),
-            None if is_decimal(digits) => Ok(Argument::Skipped { at, len: line.len() as u64 }),
-            None => Err(self.invalid()),
-        }
-    }
-
-    fn float_line(&mut self) -> io::Result<Argument> {
-        let line = self.line()?;
-        let value = std::str::from_utf8(&line).ok().and_then(|text| text.parse().ok());
-        value.map(Argument::Float).ok_or_else(|| self.invalid())
-    }
+fn float(line: &[u8]) -> Option<Argument> {
+    std::str::from_utf8(line).ok()?.parse().ok().map(Argument::Float)
 }
 
 /// Returns the text, or the bytes if they are not UTF-8.
@@ -481,9 +479,18 @@ mod tests {
         long.pop();
         assert!(first(&long).is_err());
         assert!(first(b"\x8E\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFab").is_err());
-        let mut line = vec![b'P'];
-        line.extend(vec![b'a'; KEPT + 1]);
-        assert_eq!(first(&line).expect_err("a long line").kind(), io::ErrorKind::QuotaExceeded);
+        for code in *b"PVSIF" {
+            for (len, is_kept) in [(KEPT, true), (KEPT + 1, false), (3 * KEPT, false)] {
+                let line = [&[code][..], &vec![b'1'; len], b"\nN."].concat();
+                let mut opcodes = Opcodes::new(&line[..]);
+                let op = opcodes.next().expect("an opcode");
+                let skipped = Argument::Skipped { at: 1, len: len as u64 };
+                assert_eq!(op.is_ok_and(|op| op.argument == skipped), !is_kept);
+                assert!(is_kept || opcodes.count() == 2);
+            }
+        }
+        let names = [b"ca\n", &vec![b'1'; KEPT + 1][..], b"\n"].concat();
+        assert_eq!(first(&names).expect("skipped"), Argument::Skipped { at: 3, len: KEPT as u64 + 1 });
         let huge = first(b"L1234567890123456789012345678901234567890\n").expect("an integer");
         assert_eq!(huge, Argument::Skipped { at: 1, len: 40 });
     }

@@ -317,6 +317,7 @@ impl<'s> Machine<'s> {
     fn import(&mut self, argument: Argument) -> io::Result<()> {
         let (module, name): (Box<str>, Box<str>) = match argument {
             Argument::Name { module, name } => (module.into(), name.into()),
+            Argument::Skipped { .. } => return Err(self.unsound("imports a name that is too long")),
             _ => {
                 let (name, module) = (self.pop()?, self.pop()?);
                 match (self.values.get(module), self.values.get(name)) {

@@ -1,4 +1,4 @@
-//! Reads the list of entries of a zip archive, as far as `.npz` needs it: one disk, no encryption.
+//! Reads the list of entries of a zip archive: one disk, stored or deflated, no encryption.
 //!
 //! `rawzip` reads the records. This module rejects what `rawzip` leaves to its callers: duplicate names,
 //! entries that share bytes (by which a small archive unpacks to a huge one), and more entries than fit the
@@ -6,7 +6,7 @@
 
 use super::entry::Contents;
 use super::part::{Part, read_full};
-use crate::error::unsound;
+use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
@@ -57,7 +57,8 @@ impl Entry {
 /// Reads the list of an archive, and the header of every entry.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] if it is not an archive, or if it contradicts itself.
+/// [`io::ErrorKind::InvalidData`] if it is not an archive, or if it contradicts itself;
+/// [`io::ErrorKind::QuotaExceeded`] if its list is too long.
 pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
     entries_of(file, "a .npz file")
 }
@@ -168,7 +169,7 @@ fn check_list(archive: &ZipArchive<Source<'_>>) -> io::Result<(u64, u64)> {
         )));
     }
     if len > LONGEST_LIST {
-        return Err(unsound(format!(
+        return Err(beyond_limit(format!(
             "the archive's list has {len} bytes, at most {LONGEST_LIST} are allowed"
         )));
     }
@@ -201,7 +202,8 @@ impl Entry {
             other => {
                 let method = other.as_u16();
                 return Err(unsound(format!(
-                    "entry {shown} is compressed by method {method}; numpy writes 0 (stored) and 8 (deflated)"
+                    "entry {shown} is compressed by method {method}; only 0 (stored) and 8 (deflated) are \
+                    supported"
                 )));
             }
         };
@@ -268,4 +270,24 @@ fn check_overlaps(entries: &[Entry]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_LIST, entries};
+    use std::io::{self, Write};
+
+    #[test]
+    fn a_list_that_is_too_long_is_beyond_the_limit() {
+        let mut file = tempfile::tempfile().expect("a file");
+        let len = u32::try_from(LONGEST_LIST + 1).expect("short");
+        // A hole.
+        file.set_len(len.into())
+            .and_then(|()| io::Seek::seek(&mut file, io::SeekFrom::End(0)))
+            .expect("a file");
+        let end = [b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &len.to_le_bytes()[..], &[0; 6]].concat();
+        file.write_all(&end).expect("disk space");
+        let error = entries(&file).expect_err("too long");
+        assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded, "{error}");
+    }
 }

@@ -14,7 +14,7 @@ const FIRST_DATE: u32 = 0x0021_0000;
 const VERSION: u16 = 45;
 const LARGE: u32 = u32::MAX;
 
-/// A writer of a `.npz` archive.
+/// A writer of an archive, such as a `.npz`.
 pub struct Archive<W> {
     out: Counted<W>,
     is_compressed: bool,
