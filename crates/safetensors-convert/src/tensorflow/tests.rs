@@ -502,6 +502,24 @@ fn number_of_tensors_is_limited() {
     assert_eq!(error.to_string(), "the index has more than 5000 tensors and slices");
 }
 
+/// Keys that begin alike are short in the file, but each name takes memory.
+#[test]
+fn long_keys_are_limited_alone_and_together() {
+    let error = |lens: &[usize]| {
+        let mut made = Made::new(1);
+        for (number, len) in lens.iter().enumerate() {
+            made.tensor(format!("{}{number}", "a".repeat(len - 1)), 4, &[0], &[]);
+        }
+        open_made(&made).err().map(|error| (error.kind(), error.to_string()))
+    };
+    let name = "a".repeat(80);
+    let beyond = |sentence: String| Some((ErrorKind::QuotaExceeded, sentence));
+    let long = format!("tensor \"{name}…\": its key has 65536 bytes, at most 65535 are allowed");
+    assert_eq!((error(&[65_535]), error(&[65_536])), (None, beyond(long)));
+    let together = "the keys of the index have more than 200000 bytes together".to_owned();
+    assert_eq!((error(&[50_000; 4]), error(&[50_000, 50_000, 50_000, 50_001])), (None, beyond(together)));
+}
+
 /// The keys of a table, or why it is rejected.
 fn keys(table: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let mut keys = Vec::new();
