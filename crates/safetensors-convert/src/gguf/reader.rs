@@ -6,6 +6,7 @@ use super::input::{Input, Place};
 use super::value::{self, Text, Type};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
+    check_alignment,
 };
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
@@ -204,6 +205,7 @@ impl Metadata {
         if !alignment.is_power_of_two() {
             return Err(input.place.unsound(format!("{alignment} is not a power of two")));
         }
+        check_alignment(alignment).map_err(|reason| input.place.beyond(reason))?;
         if self.alignment.replace(alignment).is_some() {
             return Err(input.place.unsound("the key is duplicate"));
         }

@@ -3,7 +3,7 @@
 use super::value::Type;
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES,
-    aligned, parse,
+    aligned, check_alignment, parse,
 };
 use crate::error::{beyond_limit, unsound};
 use crate::source::{Tensor, TensorSource};
@@ -264,10 +264,12 @@ fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
     let parsed = parse::value(text, &mut bytes).ok().map(|()| bytes.as_slice());
     let number = parsed.and_then(|bytes| bytes.strip_prefix(&Type::Uint32.number().to_le_bytes()));
     let number = number.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
-    number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
+    let number = number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
         let text = quoted(text);
         unsound(format!("metadata value \"{ALIGNMENT}\": {text} is not an uint32 that is a power of two"))
-    })
+    })?;
+    let beyond = |reason| beyond_limit(format!("metadata value \"{ALIGNMENT}\": {reason}"));
+    check_alignment(number).map(|()| number).map_err(beyond)
 }
 
 fn write_string(sink: &mut impl Write, text: &str) -> io::Result<()> {
