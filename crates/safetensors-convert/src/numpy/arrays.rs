@@ -3,7 +3,7 @@
 use super::{Header, Order, Swapped, transposed};
 use crate::error::unsound;
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, Part, entries, open_contents, open_entry};
+use crate::zip::{Contents, Entry, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
 use std::fs::File;
@@ -47,8 +47,10 @@ impl Arrays {
     /// Opens a `.npz`.
     ///
     /// # Errors
-    /// As [`open_one`](Self::open_one).
+    /// As [`open_one`](Self::open_one); [`io::ErrorKind::QuotaExceeded`] if it unpacks to far more than its
+    /// length.
     pub fn open_many(file: File) -> io::Result<Self> {
+        check_ratio(&listed, file.metadata()?.len())?;
         let listed = entries(&file)?;
         let (mut tensors, mut layouts) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
         let mut entries = Vec::with_capacity(listed.len());
@@ -209,6 +211,23 @@ mod tests {
             many.metadata().is_empty() && many.read(7).expect("nothing").read(&mut [0]).expect("read") == 0
         );
         let header = b"{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }\n";
+    #[test]
+    fn archives_that_unpack_to_far_more_than_their_length_are_beyond_the_limit() {
+        let error = |unpacked: u64| {
+            let mut archive = Archive::new(Vec::new(), true);
+            archive.add::<io::Error>("a.npy", |out| out.write_all(&array(b"abc"))).expect("written");
+            let mut bytes = archive.finish().expect("written");
+            // The list has the sizes in a field for large numbers.
+            let at = bytes.windows(4).rposition(|field| field == [1, 0, 24, 0]).expect("the field");
+            bytes[at + 4..at + 12].copy_from_slice(&unpacked.to_le_bytes());
+            Arrays::open_many(file(&bytes)).expect_err("another size").to_string()
+        };
+        assert!(error(1 << 30).starts_with("entry \"a.npy\": the array has "), "so much is always allowed");
+        let (error, end) =
+            (error((1 << 30) + 1), " unpacks to 1073741825 bytes, at most 1073741824 are allowed");
+        assert!(error.ends_with(end), "{error}");
+    }
+
         let raw = [b"\x93NUMPY\x01\0", &[58, 0][..], header, b"ab"].concat();
         let raw = Arrays::open_one(file(&raw), "x").expect("an array");
         assert!(raw.is_raw(0) && !one.is_raw(0) && !many.is_raw(1));
