@@ -12,7 +12,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 
 /// The largest piece of the result in bytes. Two pieces are in memory at a time.
-const MEMORY: usize = 32 << 20;
+const MEMORY: usize = 16 << 20;
 /// The smallest part of a piece that is worth a thread, in bytes.
 const WORTH: usize = 1 << 20;
 /// The number of bytes read at once if the requested elements are close together.
