@@ -116,7 +116,7 @@ impl TensorSource for Gguf {
         let (tensor, stored) = found.ok_or_else(|| io::Error::other("no tensor has this index"))?;
         let source = Exact::new(&self.file, stored, &tensor.name);
         Ok(match (stored.kind.dtype(), self.is_big) {
-            (Some(dtype), true) => Box::new(Swapped::new(source, usize::from(dtype.bits() / 8))),
+            (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),
             (Some(_), false) => Box::new(source),
             (None, false) if self.quantised == Quantised::Raw => Box::new(source),
             (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.quantised)),

@@ -5,6 +5,7 @@ use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES,
     aligned, check_alignment, parse,
 };
+use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
 use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
@@ -68,7 +69,7 @@ impl<'a> Plan<'a> {
         let alignment = alignment(metadata)?;
         let pairs = ordered(metadata)?;
         let mut plan = Self { tensors, stored, metadata, pairs, alignment, header_len: 0, data_len: 0 };
-        let mut counted = Counted { sink: io::sink(), count: 0 };
+        let mut counted = Counted::new(io::sink());
         plan.write_header(&mut counted)?;
         plan.header_len = counted.count;
         plan.data_len = plan.offsets().last().unwrap_or(Ok(0))?;
@@ -119,7 +120,7 @@ impl<'a> Plan<'a> {
 
     /// Writes everything before the data of the first tensor.
     fn write_header(&self, sink: &mut impl Write) -> io::Result<()> {
-        let mut sink = Counted { sink, count: 0 };
+        let mut sink = Counted::new(sink);
         sink.write_all(&MAGIC)?;
         sink.write_all(&3u32.to_le_bytes())?;
         sink.write_all(&(self.tensors.len() as u64).to_le_bytes())?;
@@ -332,7 +333,7 @@ impl<W: Write> Writer<'_, W> {
     ) -> Result<(), E> {
         let found = self.plan.tensors.get(self.next).zip(self.plan.stored.get(self.next));
         let (tensor, (_, len)) = found.ok_or_else(|| io::Error::other("all tensors have been written"))?;
-        let mut counted = Counted { sink: &mut self.sink, count: 0 };
+        let mut counted = Counted::new(&mut self.sink);
         fill(&mut counted)?;
         if counted.count != *len {
             let (name, count) = (quoted(tensor.name()), counted.count);
@@ -352,23 +353,5 @@ impl<W: Write> Writer<'_, W> {
         }
         self.sink.flush()?;
         Ok(self.sink)
-    }
-}
-
-/// A sink that counts the bytes.
-struct Counted<W> {
-    sink: W,
-    count: u64,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.sink.write(bytes)?;
-        self.count += len as u64;
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
     }
 }

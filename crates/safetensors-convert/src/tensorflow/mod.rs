@@ -27,3 +27,4 @@ mod tests;
 
 pub use checkpoint::{Checkpoint, Names};
 pub use path::index_of;
+pub use table::is_table;
