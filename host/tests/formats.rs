@@ -218,6 +218,32 @@ fn checkpoints_of_tensorflow_are_read() {
         .collect();
     assert_eq!(files, ["m.index", name]);
     fs::create_dir_all(place.path("saved/variables")).expect("directories");
+/// They are U8, but their bytes are not numbers.
+#[test]
+fn kept_blocks_are_never_cast() {
+    let place = Place::new();
+    place.put("m.gguf", &gguf());
+    assert_eq!(convert(&place, &["m.gguf", "b.safetensors", "--keep-blocks"]).code, Some(0));
+    for input in [&["m.gguf", "--keep-blocks"][..], &["b.safetensors"]] {
+        let with = |options: &[&str]| convert(&place, &[input, &["-o", "o.safetensors"], options].concat());
+        let error = format!("{}: nothing to cast: blocks of GGUF are not numbers\n", input[0]);
+        with(&["--to", "F16", "--all"]).is(2, "", &error);
+        let error =
+            format!("{}: tensor \"w\": blocks of GGUF are not numbers, and cannot be cast\n", input[0]);
+        with(&["--to", "F16", "--only", "*"]).is(2, "", &error);
+        let error = format!("{}: no selected tensor is U8, the integer with the bits of F8_E4M3\n", input[0]);
+        with(&["--from-bits", "F8_E4M3"]).is(2, "", &error);
+    }
+    place.put("n.npy", &plain("(1,)", b"x"));
+    let run = convert(&place, &["b.safetensors", "n.npy", "o.safetensors", "--to", "F16", "--all"]);
+    assert!(run.code == Some(0) && run.out.contains("  not cast: 1 tensor, blocks of GGUF\n"), "{run:?}");
+    assert_eq!(convert(&place, &["o.safetensors", "p.safetensors", "--to", "F32"]).code, Some(0));
+    let list = r#"{"__metadata__":{"gguf_types":"{\"w\": \"Q8_0\"}"}}"#;
+    place.put("list.safetensors", &file(list, b""));
+    let error = "list.safetensors: metadata value \"gguf_types\": it is not an object with names and types\n";
+    convert(&place, &["list.safetensors", "q.safetensors"]).is(2, "", error);
+}
+
     place.put("saved/saved_model.pb", b"").put("saved/variables/variables.index", &index);
     place.put("saved/variables/variables.data-00000-of-00001", &data);
     assert_eq!(convert(&place, &["saved", "q.safetensors"]).code, Some(0));

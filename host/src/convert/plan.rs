@@ -103,7 +103,7 @@ impl Planned {
         let array = input.array(self.source());
         let name = self.own.as_ref().and_then(|own| own.name.as_deref()).unwrap_or(array.name);
         let dims = self.own.as_ref().and_then(|own| own.dims.as_deref()).unwrap_or(array.dims);
-        Array { name, dtype: self.dtype, dims, is_raw: false }
+        Array { name, dtype: self.dtype, dims, is_raw: false, ..array }
     }
 
     fn name<'p>(&'p self, input: &'p Input) -> &'p str {
@@ -136,11 +136,14 @@ pub enum Reason {
     NotFloat,
     Complex,
     /// It has no scale.
+    /// It has blocks of GGUF.
+    Blocks,
     NotI8,
 }
 
 impl Reason {
-    pub const ALL: [Self; 5] = [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::NotI8];
+    pub const ALL: [Self; 6] =
+        [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::Blocks, Self::NotI8];
 
     /// Describes such tensors.
     pub fn text(self) -> &'static str {
@@ -150,6 +153,7 @@ impl Reason {
             Self::NotFloat => "not floating-point (--all casts integers and BOOL)",
             Self::Complex => "complex",
             Self::NotI8 => "not I8",
+            Self::Blocks => "blocks of GGUF",
         }
     }
 
@@ -166,6 +170,7 @@ impl Reason {
             }
             Self::Complex => "nothing to cast: complex numbers cannot be cast",
             Self::NotI8 => "nothing to unscale: no selected tensor is I8",
+            Self::Blocks => "nothing to cast: blocks of GGUF are not numbers",
         }
     }
 }
@@ -302,7 +307,7 @@ impl Options<'_> {
     /// Whether a tensor is cast.
     ///
     /// # Errors
-    /// It is complex and selected by `--only`.
+    /// It is complex, or has blocks of GGUF, and is selected by `--only`.
     fn decide(&self, input: &Input, array: &Array<'_>) -> Result<Decision, String> {
         if self.is_used_scale(input, array.name) {
             return Ok(Decision::Scales);
@@ -338,6 +343,10 @@ impl Options<'_> {
             _ if self.unscale => Ok(vec![unscaled(input, source, array, to)?]),
             Some(scale) => Ok(quantized(source, array, scale)),
             None => {
+            _ if array.is_blocks && is_named => {
+                Err("blocks of GGUF are not numbers, and cannot be cast".into())
+            }
+            _ if array.is_blocks => Ok(Decision::Left(Reason::Blocks)),
                 let change = if to == array.dtype { Change::Keep } else { Change::Cast(to) };
                 Ok(vec![Planned::new(source, to, change)])
             }

@@ -57,7 +57,7 @@ mod write;
 
 pub use kind::Kind;
 pub use reader::{Gguf, Options, Quantised};
-pub use write::{Plan, Writer};
+pub use write::{Plan, Writer, raw_types};
 
 /// The key of `__metadata__` that lists the types of raw tensors.
 pub const TYPES: &str = "gguf_types";

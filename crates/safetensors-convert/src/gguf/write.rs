@@ -187,8 +187,11 @@ fn dims(tensor: &TensorSpec<'_>, kind: Kind) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Returns the types of raw tensors by name.
-fn raw_types(text: &str) -> Result<HashMap<String, Kind>, String> {
+/// Reads the list of raw tensors, [`TYPES`](super::TYPES): returns their types by name.
+///
+/// # Errors
+/// The reason why the text is not such a list.
+pub fn raw_types(text: &str) -> Result<HashMap<String, Kind>, String> {
     let mut types = HashMap::new();
     let invalid = "it is not an object with names and types";
     let mut rest = text.strip_prefix('{').ok_or(invalid)?;
