@@ -80,6 +80,26 @@ fn files_of_pytorch_are_read() {
     assert_eq!(convert(&place, &["model.bin", "p.safetensors"]).code, Some(0));
 }
 
+/// Otherwise a name of the output would mean two tensors, that of the note and another one.
+#[test]
+fn names_of_tied_tensors_are_not_used_again() {
+    let place = Place::new();
+    place.put("a.pt", &pytorch(&[&[1.0]], &[("a", 0), ("b", 0), ("c", 0)], &[]));
+    place.put("b.pt", &pytorch(&[&[2.0]], &[("b", 0)], &[]));
+    let error = "a.pt: duplicate tensor name \"b\": \"b\" of this file, which is tied to another tensor, and \
+        \"b\" of b.pt; use --file-prefix, or --ties copy and rename one of them\n";
+    convert(&place, &["a.pt", "b.pt", "o.safetensors"]).is(2, "", error);
+    convert(&place, &["b.pt", "a.pt", "o.safetensors"]).is(2, "", error);
+    assert_eq!(convert(&place, &["a.pt", "b.pt", "o.safetensors", "--file-prefix"]).code, Some(0));
+    let run = convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]);
+    assert!(run.code == Some(2) && run.err.contains("tensor, and \"a\" of a.pt; use"), "{run:?}");
+    let tensors = [("a.w", 0), ("p.w", 0), ("q.w", 0), ("p.v", 1), ("q.u", 2)];
+    place.put("c.pt", &pytorch(&[&[1.0], &[2.0], &[3.0]], &tensors, &[]));
+    let rules = ["--rename-prefix", "p.=z.", "--rename-prefix", "q.=z."];
+    let run = convert(&place, &[&["c.pt", "p.safetensors"], &rules[..]].concat());
+    assert!(run.code == Some(2) && run.err.contains("tensor, and another tied one; use"), "{run:?}");
+}
+
 /// One of them is kept, with a note that follows the names.
 #[test]
 fn tied_tensors_are_noted_copied_or_rejected() {

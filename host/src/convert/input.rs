@@ -350,14 +350,23 @@ impl InputFile {
         &self.path
     }
 
-    /// The names of all tensors, also of those that are left out because they are tied to others.
-    fn listed_names(&self) -> impl Iterator<Item = &str> {
+    /// The names of tensors that are left out because they are tied to others.
+    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
         let tied = match &self.source {
             Source::Foreign(foreign) if foreign.has_names_in_metadata() => foreign.source().metadata(),
             _ => &[],
         };
-        let names = self.source.tensors().iter().map(|tensor| &*tensor.name);
-        names.chain(tied.iter().map(|(name, _)| &**name))
+        tied.iter().map(|(name, _)| &**name)
+    }
+
+    /// The names of all tensors, also of those that are left out because they are tied to others.
+    fn listed_names(&self) -> impl Iterator<Item = &str> {
+        self.source.tensors().iter().map(|tensor| &*tensor.name).chain(self.tied_names())
+    }
+
+    /// The name of a tensor in the output.
+    pub fn new_name(&self, name: &str, renames: &Renames) -> String {
+        renames.new_name(&format!("{}{name}", self.prefix))
     }
 
     /// The metadata, if there is some, with the new names of tensors.
@@ -370,7 +379,7 @@ impl InputFile {
             Source::Foreign(foreign) => foreign,
         };
         let new = |text: &String| match foreign.has_names_in_metadata() {
-            true => renames.new_name(&format!("{}{text}", self.prefix)),
+            true => self.new_name(text, renames),
             false => text.clone(),
         };
         let pairs = foreign.source().metadata();
@@ -422,15 +431,6 @@ impl Source {
             Self::Foreign(foreign) => foreign.source().is_raw(index),
         }
     }
-}
-
-fn is_array(file: &Found) -> bool {
-    file.format == Some(Readable::Array)
-}
-
-/// What precedes the names of an input.
-fn prefix(path: &Path, opening: Opening<'_>) -> String {
-    if opening.by_file { format!("{}.", stem_of(path)) } else { String::new() }
 
     /// Whether each tensor has blocks of GGUF; empty if none has.
     ///
@@ -451,6 +451,15 @@ fn prefix(path: &Path, opening: Opening<'_>) -> String {
         let types = gguf::raw_types(types)?;
         Ok(self.tensors().iter().map(|tensor| types.contains_key(&tensor.name)).collect())
     }
+}
+
+fn is_array(file: &Found) -> bool {
+    file.format == Some(Readable::Array)
+}
+
+/// What precedes the names of an input.
+fn prefix(path: &Path, opening: Opening<'_>) -> String {
+    if opening.by_file { format!("{}.", stem_of(path)) } else { String::new() }
 }
 
 /// The name of an input without its suffix.
