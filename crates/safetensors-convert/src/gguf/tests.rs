@@ -306,7 +306,7 @@ fn alignments_are_limited() {
     let pairs = [("gguf.general.alignment".to_owned(), "uint32:131072".to_owned())];
     let error = Plan::new(&[], &pairs).expect_err("too large");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-    assert_eq!(error.to_string(), format!("metadata value \"general.alignment\": {reason}"));
+    assert_eq!(error.to_string(), format!("metadata value \"gguf.general.alignment\": {reason}"));
 }
 
 #[test]
@@ -478,7 +478,7 @@ fn invalid_texts_are_rejected() {
         "array:string[\"\\u+123\"]",
     ] {
         let message = plan_error(Dtype::F32, &[1], &[("gguf.k", text)]);
-        assert!(message.starts_with("metadata value \"k\": "), "{text}: {message}");
+        assert!(message.starts_with("metadata value \"gguf.k\": "), "{text}: {message}");
     }
     let deep = format!("array:{}uint8[]", "array[".repeat(100_000));
     assert!(plan_error(Dtype::F32, &[1], &[("gguf.k", &deep)]).contains("64 deep"));

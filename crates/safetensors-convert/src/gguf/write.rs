@@ -129,7 +129,8 @@ impl<'a> Plan<'a> {
         for (key, text) in &self.pairs {
             bytes.clear();
             write_string(&mut sink, key)?;
-            let invalid = |reason| unsound(format!("metadata value {}: {reason}", quoted(key)));
+            let invalid =
+                |reason| unsound(format!("metadata value {}: {reason}", quoted(&format!("{PREFIX}{key}"))));
             parse::value(text, &mut bytes).map_err(invalid)?;
             sink.write_all(&bytes)?;
         }
@@ -270,9 +271,11 @@ fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
     let number = number.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
     let number = number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
         let text = quoted(text);
-        unsound(format!("metadata value \"{ALIGNMENT}\": {text} is not an uint32 that is a power of two"))
+        unsound(format!(
+            "metadata value \"{PREFIX}{ALIGNMENT}\": {text} is not an uint32 that is a power of two"
+        ))
     })?;
-    let beyond = |reason| beyond_limit(format!("metadata value \"{ALIGNMENT}\": {reason}"));
+    let beyond = |reason| beyond_limit(format!("metadata value \"{PREFIX}{ALIGNMENT}\": {reason}"));
     check_alignment(number).map(|()| number).map_err(beyond)
 }
 
