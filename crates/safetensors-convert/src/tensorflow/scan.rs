@@ -220,7 +220,7 @@ impl Scan {
         let slice = found.ok().and_then(|index| self.slices.get_mut(index));
         let slice = slice.ok_or("one of its slices has no entry")?;
         if slice.is_used {
-            return Err("it lists a slice twice".into());
+            return Err("it lists a duplicate slice".into());
         }
         slice.is_used = true;
         if slice.kind != entry.kind {
