@@ -66,6 +66,11 @@ struct Slice {
     is_used: bool,
 }
 
+// A slice takes at most 256 bytes besides its key: vectors that grow have room for two times as many, and
+// each of its two boxes takes some bytes more.
+const _: () =
+    assert!(2 * (size_of::<Slice>() + size_of::<Place>() + size_of::<u32>()) + 8 * MAX_RANK <= 256 - 2 * 16);
+
 impl Scan {
     /// Reads an index.
     ///
