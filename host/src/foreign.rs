@@ -2,6 +2,7 @@
 
 use crate::source::Source;
 use embedded_safetensors::header::MAX_HEADER_LEN;
+use safetensors_convert::tensorflow::is_table;
 use safetensors_convert::zip::{Part, entries};
 use std::fs::File;
 use std::io::{self, Read};
@@ -163,7 +164,7 @@ pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>>
     Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
     let found = match format_of(&first) {
         Some(format) => format.readable,
-        None if ends_like_table(file)? => Some(Readable::TensorFlow),
+        None if is_table(file)? => Some(Readable::TensorFlow),
         None => None,
     };
     if found.is_none() && first.starts_with(b"PK\x03\x04") {
@@ -180,14 +181,6 @@ fn says_nothing(first: &[u8]) -> bool {
 
 fn is_numpy(format: Readable) -> bool {
     matches!(format, Readable::Array | Readable::Archive)
-}
-
-/// Whether a file has the end of a table of LevelDB, as the index of a checkpoint of TensorFlow.
-fn ends_like_table(file: &File) -> io::Result<bool> {
-    let mut end = Vec::new();
-    let len = file.metadata()?.len();
-    Part::new(file, len.saturating_sub(8), 8).read_to_end(&mut end)?;
-    Ok(end == 0xDB47_7524_8B80_FB57_u64.to_le_bytes())
 }
 
 /// The format of a zip archive by the names of all entries. A damaged archive has none.

@@ -586,10 +586,8 @@ fn bad_usage_is_one_sentence() {
             &["i8", "o.safetensors", "--to", "F32", "--unscale"],
             "i8: tensor \"a\": its scales \"a.scale\" are missing\n",
         ),
-        (
-            &["m", "o.safetensors", "--bits"],
-            "safetensors: --bits works with .npy and .npz only: safetensors has these dtypes\n",
-        ),
+        (&["m", "o.safetensors", "--bits"], "safetensors: --bits works with .npy and .npz only\n"),
+        (&["m", "o.gguf", "--bits"], "safetensors: --bits works with .npy and .npz only\n"),
         (&["m", "o.safetensors", "--compress"], "safetensors: --compress works with .npz only\n"),
         (
             &["m", "o.safetensors", "--name", "x"],

@@ -80,6 +80,26 @@ fn files_of_pytorch_are_read() {
     assert_eq!(convert(&place, &["model.bin", "p.safetensors"]).code, Some(0));
 }
 
+/// Otherwise a name of the output would mean two tensors, that of the note and another one.
+#[test]
+fn names_of_tied_tensors_are_not_used_again() {
+    let place = Place::new();
+    place.put("a.pt", &pytorch(&[&[1.0]], &[("a", 0), ("b", 0), ("c", 0)], &[]));
+    place.put("b.pt", &pytorch(&[&[2.0]], &[("b", 0)], &[]));
+    let error = "a.pt: duplicate tensor name \"b\": \"b\" of this file, which is tied to another tensor, and \
+        \"b\" of b.pt; use --file-prefix, or --ties copy and rename one of them\n";
+    convert(&place, &["a.pt", "b.pt", "o.safetensors"]).is(2, "", error);
+    convert(&place, &["b.pt", "a.pt", "o.safetensors"]).is(2, "", error);
+    assert_eq!(convert(&place, &["a.pt", "b.pt", "o.safetensors", "--file-prefix"]).code, Some(0));
+    let run = convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]);
+    assert!(run.code == Some(2) && run.err.contains("tensor, and \"a\" of a.pt; use"), "{run:?}");
+    let tensors = [("a.w", 0), ("p.w", 0), ("q.w", 0), ("p.v", 1), ("q.u", 2)];
+    place.put("c.pt", &pytorch(&[&[1.0], &[2.0], &[3.0]], &tensors, &[]));
+    let rules = ["--rename-prefix", "p.=z.", "--rename-prefix", "q.=z."];
+    let run = convert(&place, &[&["c.pt", "p.safetensors"], &rules[..]].concat());
+    assert!(run.code == Some(2) && run.err.contains("tensor, and another tied one; use"), "{run:?}");
+}
+
 /// One of them is kept, with a note that follows the names.
 #[test]
 fn tied_tensors_are_noted_copied_or_rejected() {
@@ -186,11 +206,42 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let run = convert(&place, &["u8.safetensors", "bool.gguf", "--to", "U8", "--all"]);
     assert!(run.code == Some(2) && run.err.contains("GGUF has no type for elements of dtype U8"), "{run:?}");
     assert!(!place.path("bool.gguf").exists());
+    // The error is about the input, and has the key as it is there.
+    place.put("bad.safetensors", &file(r#"{"__metadata__":{"gguf.k":"junk"}}"#, b""));
+    let run = convert(&place, &["bad.safetensors", "bad.gguf"]);
+    let begin = "bad.safetensors: metadata value \"gguf.k\": ";
+    assert!(run.code == Some(2) && run.err.starts_with(begin), "{run:?}");
     place.put("torn.gguf", &gguf()[..60]);
     let run = convert(&place, &["torn.gguf", "t.safetensors", "--json"]);
     assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("gguf")));
     let both = ["m.gguf", "t.safetensors", "--keep-blocks", "--rename", "w=v"];
     assert_eq!(convert(&place, &both).code, Some(2));
+}
+
+/// They are U8, but their bytes are not numbers.
+#[test]
+fn kept_blocks_are_never_cast() {
+    let place = Place::new();
+    place.put("m.gguf", &gguf());
+    assert_eq!(convert(&place, &["m.gguf", "b.safetensors", "--keep-blocks"]).code, Some(0));
+    for input in [&["m.gguf", "--keep-blocks"][..], &["b.safetensors"]] {
+        let with = |options: &[&str]| convert(&place, &[input, &["-o", "o.safetensors"], options].concat());
+        let error = format!("{}: nothing to cast: blocks of GGUF are not numbers\n", input[0]);
+        with(&["--to", "F16", "--all"]).is(2, "", &error);
+        let error =
+            format!("{}: tensor \"w\": blocks of GGUF are not numbers, and cannot be cast\n", input[0]);
+        with(&["--to", "F16", "--only", "*"]).is(2, "", &error);
+        let error = format!("{}: no selected tensor is U8, the integer with the bits of F8_E4M3\n", input[0]);
+        with(&["--from-bits", "F8_E4M3"]).is(2, "", &error);
+    }
+    place.put("n.npy", &plain("(1,)", b"x"));
+    let run = convert(&place, &["b.safetensors", "n.npy", "o.safetensors", "--to", "F16", "--all"]);
+    assert!(run.code == Some(0) && run.out.contains("  not cast: 1 tensor, blocks of GGUF\n"), "{run:?}");
+    assert_eq!(convert(&place, &["o.safetensors", "p.safetensors", "--to", "F32"]).code, Some(0));
+    let list = r#"{"__metadata__":{"gguf_types":"{\"w\": \"Q8_0\"}"}}"#;
+    place.put("list.safetensors", &file(list, b""));
+    let error = "list.safetensors: metadata value \"gguf_types\": it is not an object with names and types\n";
+    convert(&place, &["list.safetensors", "q.safetensors"]).is(2, "", error);
 }
 
 #[test]
@@ -233,5 +284,10 @@ fn checkpoints_of_tensorflow_are_read() {
     fs::create_dir(place.path("steps")).expect("a directory");
     place.put("steps/a.index", &index).put("steps/b.index", &index);
     let error = "steps: has several checkpoints, such as \"a.index\" and \"b.index\"; give one of them\n";
+    convert(&place, &["steps", "r.safetensors"]).is(2, "", error);
+    fs::remove_file(place.path("steps/b.index")).expect("removed");
+    place.put("steps/b.npy", &plain("(1,)", b"x"));
+    let error = "steps: has files of several formats, such as \"a.index\" and \"b.npy\"; give the files that \
+        belong together\n";
     convert(&place, &["steps", "r.safetensors"]).is(2, "", error);
 }

@@ -52,7 +52,7 @@ mod measured {
     /// Above that, for a tensor moved between files.
     const MOVED: u64 = 8 * MIB;
     /// Above that, for a transposed array.
-    const TURNED: u64 = 64 * MIB;
+    const TURNED: u64 = 52 * MIB;
     /// So many that their memory is more than the rest, where the code is fast.
     const CONVERTED: u32 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
     /// The promise of `convert`: in total, ...

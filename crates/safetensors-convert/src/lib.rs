@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod counted;
 pub mod error;
 pub mod gguf;
 #[cfg(test)]

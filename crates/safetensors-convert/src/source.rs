@@ -32,7 +32,8 @@ impl Tensor {
 /// An open file of another format, converted while it is read.
 ///
 /// Opening a file reads its structure, validates it, and rejects what safetensors cannot hold; it neither
-/// executes nor imports anything. Memory: at most 64 MiB, and for each tensor its name and 256 bytes.
+/// executes nor imports anything. Memory: at most 64 MiB, and for each tensor, storage or slice its name and
+/// 256 bytes.
 ///
 /// Errors are of the kind [`InvalidData`](io::ErrorKind::InvalidData) if the file is unsound or not allowed,
 /// and of the kind [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if it exceeds a limit of this library;

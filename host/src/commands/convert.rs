@@ -196,10 +196,8 @@ impl Convert {
             return Err(Complaint::about(output, sentence));
         }
         let kind = Kind::of_output(output)?;
-        if self.bits && kind == Kind::Model {
-            return Err(Complaint::usage(
-                "--bits works with .npy and .npz only: safetensors has these dtypes",
-            ));
+        if self.bits && !matches!(kind, Kind::Array | Kind::Archive) {
+            return Err(Complaint::usage("--bits works with .npy and .npz only"));
         }
         if self.compress && kind != Kind::Archive {
             return Err(Complaint::usage("--compress works with .npz only"));

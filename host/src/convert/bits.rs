@@ -41,7 +41,7 @@ impl FromBits {
             Some(glob) => matches(glob, array.name),
             None => array.is_raw || !any_is_raw,
         };
-        is_its && is_named
+        is_its && is_named && !array.is_blocks
     }
 }
 

@@ -120,8 +120,10 @@ fn in_directory(path: &Path) -> Result<Group, Complaint> {
 /// # Errors
 /// The files of a directory have several formats, or are several checkpoints.
 fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
-    if let [Found { format: Some(Readable::TensorFlow), path: one }, other, ..] = &files[..] {
-        let (one, other) = (named(one), named(&other.path));
+    if let [one, other, ..] = &files[..]
+        && [one.format, other.format] == [Some(Readable::TensorFlow); 2]
+    {
+        let (one, other) = (named(&one.path), named(&other.path));
         let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
         return Err(Complaint::about(path, sentence));
     }

@@ -13,7 +13,7 @@ use crate::sums::{hex_of_part, sum_at};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, TensorReader};
-use safetensors_convert::{Tensor, zip::read_full};
+use safetensors_convert::{Tensor, gguf, zip::read_full};
 use safetensors_files::shards::ShardIndex;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet, btree_map};
@@ -31,6 +31,8 @@ pub struct Array<'i> {
     pub dims: &'i [u64],
     /// Whether the elements are bits of an unknown dtype.
     pub is_raw: bool,
+    /// Whether the bytes are blocks of GGUF, which are not numbers of this dtype.
+    pub is_blocks: bool,
 }
 
 impl Array<'_> {
@@ -78,6 +80,8 @@ pub struct InputFile {
     prefix: String,
     /// Names other than those in the file.
     names: Option<Vec<String>>,
+    /// Whether each tensor has blocks of GGUF; empty if none has.
+    blocks: Vec<bool>,
     source: Source,
 }
 
@@ -144,6 +148,8 @@ impl Input {
                 Source::Model(model, tensors)
             }
         };
+        let invalid = |reason| format!("metadata value {}: {reason}", quoted(gguf::TYPES));
+        let blocks = source.blocks().map_err(|reason| Complaint::about(path, invalid(reason)))?;
         let new = |tensor: &Tensor| format!("{prefix}{}", tensor.name);
         let names = (!prefix.is_empty()).then(|| source.tensors().iter().map(new).collect());
         let first = self.len;
@@ -151,7 +157,8 @@ impl Input {
         if u32::try_from(self.len).is_err() {
             return Err(Complaint::limit(path, "the inputs have more than 4294967295 tensors"));
         }
-        self.files.push(InputFile { path: path.clone(), first, prefix: prefix.to_owned(), names, source });
+        let (path, prefix) = (path.clone(), prefix.to_owned());
+        self.files.push(InputFile { path, first, prefix, names, blocks, source });
         Ok(())
     }
 
@@ -177,7 +184,8 @@ impl Input {
         let name = file.names.as_ref().and_then(|names| names.get(at)).unwrap_or(&tensor.name);
         let (bits, dims) = (self.bits.get(index).copied().flatten(), &*tensor.dims);
         let is_raw = bits.is_none() && file.source.is_raw(at);
-        Array { name, dtype: bits.unwrap_or(tensor.dtype), dims, is_raw }
+        let is_blocks = file.blocks.get(at).copied().unwrap_or_default();
+        Array { name, dtype: bits.unwrap_or(tensor.dtype), dims, is_raw, is_blocks }
     }
 
     /// The file of a tensor, and its index in there.
@@ -342,14 +350,23 @@ impl InputFile {
         &self.path
     }
 
-    /// The names of all tensors, also of those that are left out because they are tied to others.
-    fn listed_names(&self) -> impl Iterator<Item = &str> {
+    /// The names of tensors that are left out because they are tied to others.
+    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
         let tied = match &self.source {
             Source::Foreign(foreign) if foreign.has_names_in_metadata() => foreign.source().metadata(),
             _ => &[],
         };
-        let names = self.source.tensors().iter().map(|tensor| &*tensor.name);
-        names.chain(tied.iter().map(|(name, _)| &**name))
+        tied.iter().map(|(name, _)| &**name)
+    }
+
+    /// The names of all tensors, also of those that are left out because they are tied to others.
+    fn listed_names(&self) -> impl Iterator<Item = &str> {
+        self.source.tensors().iter().map(|tensor| &*tensor.name).chain(self.tied_names())
+    }
+
+    /// The name of a tensor in the output.
+    pub fn new_name(&self, name: &str, renames: &Renames) -> String {
+        renames.new_name(&format!("{}{name}", self.prefix))
     }
 
     /// The metadata, if there is some, with the new names of tensors.
@@ -362,7 +379,7 @@ impl InputFile {
             Source::Foreign(foreign) => foreign,
         };
         let new = |text: &String| match foreign.has_names_in_metadata() {
-            true => renames.new_name(&format!("{}{text}", self.prefix)),
+            true => self.new_name(text, renames),
             false => text.clone(),
         };
         let pairs = foreign.source().metadata();
@@ -413,6 +430,26 @@ impl Source {
             Self::Model(..) => false,
             Self::Foreign(foreign) => foreign.source().is_raw(index),
         }
+    }
+
+    /// Whether each tensor has blocks of GGUF; empty if none has.
+    ///
+    /// # Errors
+    /// The list of such tensors in the metadata is invalid.
+    fn blocks(&self) -> Result<Vec<bool>, String> {
+        let types = match self {
+            Self::Model(model, _) => {
+                model.metadata().and_then(|all| all.get(gguf::TYPES)).map(|types| &**types)
+            }
+            Self::Foreign(foreign) if foreign.has_names_in_metadata() => None,
+            Self::Foreign(foreign) => {
+                let mut pairs = foreign.source().metadata().iter();
+                pairs.find(|(key, _)| key == gguf::TYPES).map(|(_, value)| &**value)
+            }
+        };
+        let Some(types) = types else { return Ok(Vec::new()) };
+        let types = gguf::raw_types(types)?;
+        Ok(self.tensors().iter().map(|tensor| types.contains_key(&tensor.name)).collect())
     }
 }
 

@@ -42,7 +42,7 @@ impl Output<'_> {
             (Kind::Array, [only]) => {
                 Ok(Some(header(input, only).len() as u64 + only.array(input).byte_len()))
             }
-            (Kind::Gguf, _) => Ok(Some(self.gguf(specs(input, &plan.tensors))?.file_len())),
+            (Kind::Gguf, _) => Ok(Some(self.gguf(input, plan)?.file_len())),
             _ => Ok(None),
         }
     }
@@ -65,9 +65,9 @@ impl Output<'_> {
         Some(pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
     }
 
-    fn gguf<'t>(&'t self, tensors: Vec<TensorSpec<'t>>) -> Result<gguf::Plan<'t>, Complaint> {
+    fn gguf<'t>(&'t self, input: &'t Input, plan: &'t Plan) -> Result<gguf::Plan<'t>, Complaint> {
         let pairs = self.metadata.as_deref().unwrap_or_default();
-        gguf::Plan::of(tensors, pairs).map_err(|error| Complaint::about(self.path, error.to_string()))
+        gguf::Plan::of(specs(input, &plan.tensors), pairs).map_err(|error| input.about(error.to_string()))
     }
 }
 
@@ -200,7 +200,7 @@ fn write_gguf(
     check: Check<'_>,
 ) -> Result<Reports, Complaint> {
     let said = |trouble: Trouble| trouble.about(output.path);
-    let layout = output.gguf(specs(changer.input(), &plan.tensors))?;
+    let layout = output.gguf(changer.input(), plan)?;
     let mut product = Product::create(output.path, output.force)?;
     product.expect(layout.file_len());
     let mut writer = layout.begin(product).map_err(|error| said(Trouble::Write(error)))?;

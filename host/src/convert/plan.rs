@@ -10,6 +10,7 @@ use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::is_unsafe;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The requested conversion.
@@ -103,7 +104,7 @@ impl Planned {
         let array = input.array(self.source());
         let name = self.own.as_ref().and_then(|own| own.name.as_deref()).unwrap_or(array.name);
         let dims = self.own.as_ref().and_then(|own| own.dims.as_deref()).unwrap_or(array.dims);
-        Array { name, dtype: self.dtype, dims, is_raw: false }
+        Array { name, dtype: self.dtype, dims, is_raw: false, ..array }
     }
 
     fn name<'p>(&'p self, input: &'p Input) -> &'p str {
@@ -135,12 +136,15 @@ pub enum Reason {
     NoRows,
     NotFloat,
     Complex,
+    /// It has blocks of GGUF.
+    Blocks,
     /// It has no scale.
     NotI8,
 }
 
 impl Reason {
-    pub const ALL: [Self; 5] = [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::NotI8];
+    pub const ALL: [Self; 6] =
+        [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::Blocks, Self::NotI8];
 
     /// Describes such tensors.
     pub fn text(self) -> &'static str {
@@ -149,6 +153,7 @@ impl Reason {
             Self::NoRows => "without rows of several numbers",
             Self::NotFloat => "not floating-point (--all casts integers and BOOL)",
             Self::Complex => "complex",
+            Self::Blocks => "blocks of GGUF",
             Self::NotI8 => "not I8",
         }
     }
@@ -165,6 +170,7 @@ impl Reason {
                 "nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL"
             }
             Self::Complex => "nothing to cast: complex numbers cannot be cast",
+            Self::Blocks => "nothing to cast: blocks of GGUF are not numbers",
             Self::NotI8 => "nothing to unscale: no selected tensor is I8",
         }
     }
@@ -210,18 +216,18 @@ impl Plan {
                 .try_for_each(|tensor| tensor.rename(input, options.renames))
                 .map_err(about)?;
         }
-        plan.validate_names(input)?;
+        plan.validate_names(input, options.renames)?;
         plan.check_output(input, Kind::of_output(output)?)?;
         Ok(plan)
     }
 
-    fn validate_names(&self, input: &Input) -> Result<(), Complaint> {
+    fn validate_names(&self, input: &Input, renames: &Renames) -> Result<(), Complaint> {
         let mut sorted: Vec<&Planned> = self.tensors.iter().collect();
         sorted.sort_unstable_by(|one, other| {
             (one.name(input), one.source).cmp(&(other.name(input), other.source))
         });
-        let twice = sorted.windows(2).find(|pair| pair[0].name(input) == pair[1].name(input));
-        let Some([one, other]) = twice else { return Ok(()) };
+        let duplicate = sorted.windows(2).find(|pair| pair[0].name(input) == pair[1].name(input));
+        let Some([one, other]) = duplicate else { return validate_tied_names(input, renames, &sorted) };
         let (one_of, other_of) = (one.source(), other.source());
         let name = quoted(one.name(input));
         if input.number_of_file(one_of) == input.number_of_file(other_of) {
@@ -264,6 +270,31 @@ impl Plan {
     }
 }
 
+/// Checks the names that the metadata notes for tensors that are left out because they are tied to others.
+/// `sorted` has the output's tensors by name.
+fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) -> Result<(), Complaint> {
+    let mut seen = HashSet::new();
+    for file in input.files() {
+        for own in file.tied_names() {
+            let name = file.new_name(own, renames);
+            let found = sorted.binary_search_by(|planned| planned.name(input).cmp(&name));
+            let found = found.ok().and_then(|at| sorted.get(at));
+            let shown = quoted(&name);
+            if found.is_none() && seen.insert(name) {
+                continue;
+            }
+            let (own, file) = (quoted(own), file.path());
+            let other = found.map_or("another tied one".into(), |planned| input.origin(planned.source()));
+            let sentence = format!(
+                "duplicate tensor name {shown}: {own} of this file, which is tied to another tensor, and {other}; \
+                 use --file-prefix, or --ties copy and rename one of them"
+            );
+            return Err(Complaint::about(file, sentence));
+        }
+    }
+    Ok(())
+}
+
 impl Options<'_> {
     fn check(&self, input: &Input) -> Result<(), String> {
         let to = self.to;
@@ -302,7 +333,7 @@ impl Options<'_> {
     /// Whether a tensor is cast.
     ///
     /// # Errors
-    /// It is complex and selected by `--only`.
+    /// It is complex, or has blocks of GGUF, and is selected by `--only`.
     fn decide(&self, input: &Input, array: &Array<'_>) -> Result<Decision, String> {
         if self.is_used_scale(input, array.name) {
             return Ok(Decision::Scales);
@@ -312,6 +343,10 @@ impl Options<'_> {
         match array.dtype {
             Dtype::I8 if self.unscale => Ok(Decision::Cast(to)),
             _ if self.unscale => Ok(Decision::Left(Reason::NotI8)),
+            _ if array.is_blocks && is_named => {
+                Err("blocks of GGUF are not numbers, and cannot be cast".into())
+            }
+            _ if array.is_blocks => Ok(Decision::Left(Reason::Blocks)),
             Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
             Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
             _ if !is_named

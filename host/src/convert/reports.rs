@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// The most tensors of a table: thousands of lines hide those that matter.
 const SHOWN: usize = 50;
 
-/// So many are held before all but the worst are summed.
+/// The most changes that are held. Then all but the worst are summed.
 const HELD: usize = 4096;
 
 /// The shown tensors, by index, and the number of all others, with their changes.

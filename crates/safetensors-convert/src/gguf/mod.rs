@@ -38,7 +38,8 @@
 //! the order of the file as a JSON array, since readers of `__metadata__` sort them.
 //!
 //! # Limits
-//! Tensors have at most 8 dims, as the writers of the format have at most 4. The texts in `__metadata__` have
+//! Tensors have at most 8 dims, as the writers of the format have at most 4. The alignment is at most 65,536,
+//! because each tensor may need as much padding. The texts in `__metadata__` have
 //! at most 24 MiB, which is more than the largest tokenizers need; [`Options`] can leave them out. Arrays are
 //! at most 64 deep.
 
@@ -56,7 +57,7 @@ mod write;
 
 pub use kind::Kind;
 pub use reader::{Gguf, Options, Quantised};
-pub use write::{Plan, Writer};
+pub use write::{Plan, Writer, raw_types};
 
 /// The key of `__metadata__` that lists the types of raw tensors.
 pub const TYPES: &str = "gguf_types";
@@ -69,6 +70,8 @@ const PREFIX: &str = "gguf.";
 /// The key of the alignment of data, in bytes, and the alignment if it is missing.
 const ALIGNMENT: &str = "general.alignment";
 const DEFAULT_ALIGNMENT: u32 = 32;
+/// The largest alignment. Each tensor has up to so many bytes of padding.
+const LARGEST_ALIGNMENT: u32 = 65_536;
 const MAGIC: [u8; 4] = *b"GGUF";
 /// The most tensors of a file.
 const MOST_TENSORS: u64 = 2_000_000;
@@ -78,6 +81,16 @@ const MOST_DIMS: u32 = 8;
 const LONGEST_NAME: u64 = 65_535;
 /// The deepest arrays of arrays.
 const DEEPEST: usize = 64;
+
+/// Returns why an alignment is beyond the limit, if it is.
+fn check_alignment(alignment: u32) -> Result<(), String> {
+    match alignment > LARGEST_ALIGNMENT {
+        true => {
+            Err(format!("the alignment {alignment} is too large, at most {LARGEST_ALIGNMENT} is supported"))
+        }
+        false => Ok(()),
+    }
+}
 
 /// Returns the next multiple of an alignment.
 fn aligned(at: u64, alignment: u32) -> Option<u64> {

@@ -6,6 +6,7 @@ use super::input::{Input, Place};
 use super::value::{self, Text, Type};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
+    check_alignment,
 };
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
@@ -115,7 +116,7 @@ impl TensorSource for Gguf {
         let (tensor, stored) = found.ok_or_else(|| io::Error::other("no tensor has this index"))?;
         let source = Exact::new(&self.file, stored, &tensor.name);
         Ok(match (stored.kind.dtype(), self.is_big) {
-            (Some(dtype), true) => Box::new(Swapped::new(source, usize::from(dtype.bits() / 8))),
+            (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),
             (Some(_), false) => Box::new(source),
             (None, false) if self.quantised == Quantised::Raw => Box::new(source),
             (None, _) => Box::new(Blocks::new(source, stored.kind, self.is_big, self.quantised)),
@@ -204,6 +205,7 @@ impl Metadata {
         if !alignment.is_power_of_two() {
             return Err(input.place.unsound(format!("{alignment} is not a power of two")));
         }
+        check_alignment(alignment).map_err(|reason| input.place.beyond(reason))?;
         if self.alignment.replace(alignment).is_some() {
             return Err(input.place.unsound("the key is duplicate"));
         }

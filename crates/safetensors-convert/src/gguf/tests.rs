@@ -296,6 +296,19 @@ fn texts_have_a_limit() {
     assert!(limit(&gguf(&[pair("k", ARRAY, &value)], &[], 0)).contains("longer than 24 MiB"));
 }
 
+/// Every tensor may need as much padding.
+#[test]
+fn alignments_are_limited() {
+    let of = |alignment| gguf(&[pair("general.alignment", U32, &u32(alignment))], &[], 0);
+    open(&of(1 << 16), &PLAIN).expect("allowed");
+    let reason = "the alignment 131072 is too large, at most 65536 is supported";
+    assert_eq!(limit(&of(1 << 17)), format!("GGUF metadata value \"general.alignment\": {reason}"));
+    let pairs = [("gguf.general.alignment".to_owned(), "uint32:131072".to_owned())];
+    let error = Plan::new(&[], &pairs).expect_err("too large");
+    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+    assert_eq!(error.to_string(), format!("metadata value \"gguf.general.alignment\": {reason}"));
+}
+
 #[test]
 fn invalid_metadata_is_rejected() {
     let of = |pairs: &[Vec<u8>]| error(&gguf(pairs, &[], 0));
@@ -465,7 +478,7 @@ fn invalid_texts_are_rejected() {
         "array:string[\"\\u+123\"]",
     ] {
         let message = plan_error(Dtype::F32, &[1], &[("gguf.k", text)]);
-        assert!(message.starts_with("metadata value \"k\": "), "{text}: {message}");
+        assert!(message.starts_with("metadata value \"gguf.k\": "), "{text}: {message}");
     }
     let deep = format!("array:{}uint8[]", "array[".repeat(100_000));
     assert!(plan_error(Dtype::F32, &[1], &[("gguf.k", &deep)]).contains("64 deep"));

@@ -3,8 +3,9 @@
 use super::value::Type;
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES,
-    aligned, parse,
+    aligned, check_alignment, parse,
 };
+use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
 use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
@@ -68,7 +69,7 @@ impl<'a> Plan<'a> {
         let alignment = alignment(metadata)?;
         let pairs = ordered(metadata)?;
         let mut plan = Self { tensors, stored, metadata, pairs, alignment, header_len: 0, data_len: 0 };
-        let mut counted = Counted { sink: io::sink(), count: 0 };
+        let mut counted = Counted::new(io::sink());
         plan.write_header(&mut counted)?;
         plan.header_len = counted.count;
         plan.data_len = plan.offsets().last().unwrap_or(Ok(0))?;
@@ -119,7 +120,7 @@ impl<'a> Plan<'a> {
 
     /// Writes everything before the data of the first tensor.
     fn write_header(&self, sink: &mut impl Write) -> io::Result<()> {
-        let mut sink = Counted { sink, count: 0 };
+        let mut sink = Counted::new(sink);
         sink.write_all(&MAGIC)?;
         sink.write_all(&3u32.to_le_bytes())?;
         sink.write_all(&(self.tensors.len() as u64).to_le_bytes())?;
@@ -128,7 +129,8 @@ impl<'a> Plan<'a> {
         for (key, text) in &self.pairs {
             bytes.clear();
             write_string(&mut sink, key)?;
-            let invalid = |reason| unsound(format!("metadata value {}: {reason}", quoted(key)));
+            let invalid =
+                |reason| unsound(format!("metadata value {}: {reason}", quoted(&format!("{PREFIX}{key}"))));
             parse::value(text, &mut bytes).map_err(invalid)?;
             sink.write_all(&bytes)?;
         }
@@ -186,8 +188,11 @@ fn dims(tensor: &TensorSpec<'_>, kind: Kind) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Returns the types of raw tensors by name.
-fn raw_types(text: &str) -> Result<HashMap<String, Kind>, String> {
+/// Reads the list of raw tensors, [`TYPES`](super::TYPES): returns their types by name.
+///
+/// # Errors
+/// The reason why the text is not such a list.
+pub fn raw_types(text: &str) -> Result<HashMap<String, Kind>, String> {
     let mut types = HashMap::new();
     let invalid = "it is not an object with names and types";
     let mut rest = text.strip_prefix('{').ok_or(invalid)?;
@@ -264,10 +269,14 @@ fn alignment(metadata: &[(String, String)]) -> io::Result<u32> {
     let parsed = parse::value(text, &mut bytes).ok().map(|()| bytes.as_slice());
     let number = parsed.and_then(|bytes| bytes.strip_prefix(&Type::Uint32.number().to_le_bytes()));
     let number = number.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
-    number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
+    let number = number.filter(|alignment| alignment.is_power_of_two()).ok_or_else(|| {
         let text = quoted(text);
-        unsound(format!("metadata value \"{ALIGNMENT}\": {text} is not an uint32 that is a power of two"))
-    })
+        unsound(format!(
+            "metadata value \"{PREFIX}{ALIGNMENT}\": {text} is not an uint32 that is a power of two"
+        ))
+    })?;
+    let beyond = |reason| beyond_limit(format!("metadata value \"{PREFIX}{ALIGNMENT}\": {reason}"));
+    check_alignment(number).map(|()| number).map_err(beyond)
 }
 
 fn write_string(sink: &mut impl Write, text: &str) -> io::Result<()> {
@@ -330,7 +339,7 @@ impl<W: Write> Writer<'_, W> {
     ) -> Result<(), E> {
         let found = self.plan.tensors.get(self.next).zip(self.plan.stored.get(self.next));
         let (tensor, (_, len)) = found.ok_or_else(|| io::Error::other("all tensors have been written"))?;
-        let mut counted = Counted { sink: &mut self.sink, count: 0 };
+        let mut counted = Counted::new(&mut self.sink);
         fill(&mut counted)?;
         if counted.count != *len {
             let (name, count) = (quoted(tensor.name()), counted.count);
@@ -350,23 +359,5 @@ impl<W: Write> Writer<'_, W> {
         }
         self.sink.flush()?;
         Ok(self.sink)
-    }
-}
-
-/// A sink that counts the bytes.
-struct Counted<W> {
-    sink: W,
-    count: u64,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.sink.write(bytes)?;
-        self.count += len as u64;
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
     }
 }

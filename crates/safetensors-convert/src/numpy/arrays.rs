@@ -3,9 +3,8 @@
 use super::{Header, Order, Swapped, transposed};
 use crate::error::unsound;
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, Part, entries, open_contents, open_entry};
+use crate::zip::{Contents, Entry, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
-use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -47,9 +46,11 @@ impl Arrays {
     /// Opens a `.npz`.
     ///
     /// # Errors
-    /// As [`open_one`](Self::open_one).
+    /// As [`open_one`](Self::open_one); [`io::ErrorKind::QuotaExceeded`] if it unpacks to far more than its
+    /// length.
     pub fn open_many(file: File) -> io::Result<Self> {
         let listed = entries(&file)?;
+        check_ratio(&listed, file.metadata()?.len())?;
         let (mut tensors, mut layouts) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
         let mut entries = Vec::with_capacity(listed.len());
         for entry in listed {
@@ -105,7 +106,7 @@ impl TensorSource for Arrays {
         match (self.tensors.get(index), self.layouts.get(index), self.entries.get(index)) {
             (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, *entry),
             (Some(tensor), Some(layout), None) => self.in_file(tensor, *layout),
-            _ => Ok(Box::new(io::empty())),
+            _ => Err(io::Error::other("no tensor has this index")),
         }
     }
 }
@@ -151,11 +152,9 @@ fn transposed_as<'f>(tensor: &Tensor, layout: Layout, source: File) -> Box<dyn R
 }
 
 fn in_order<'f>(tensor: &Tensor, layout: Layout, source: impl Read + 'f) -> Box<dyn Read + 'f> {
-    // The two parts of a complex number are swapped separately.
-    let bits = if tensor.dtype == Dtype::C64 { 32 } else { tensor.dtype.bits() };
-    match layout.order == Order::Big && bits > 8 {
-        true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
-        false => Box::new(source),
+    match layout.order {
+        Order::Big => Box::new(Swapped::of(tensor.dtype, source)),
+        Order::Little | Order::Raw => Box::new(source),
     }
 }
 
@@ -205,13 +204,28 @@ mod tests {
         let many = archive(&[("a.npy", b"ab"), ("b/c.npy", b"")]);
         let many = Arrays::open_many(file(&many)).expect("an archive");
         assert_eq!(contents(&many), [("a".to_owned(), b"ab".to_vec()), ("b/c".to_owned(), Vec::new())]);
-        assert!(
-            many.metadata().is_empty() && many.read(7).expect("nothing").read(&mut [0]).expect("read") == 0
-        );
+        assert!(many.metadata().is_empty() && many.read(2).is_err() && one.read(1).is_err());
         let header = b"{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }\n";
         let raw = [b"\x93NUMPY\x01\0", &[58, 0][..], header, b"ab"].concat();
         let raw = Arrays::open_one(file(&raw), "x").expect("an array");
         assert!(raw.is_raw(0) && !one.is_raw(0) && !many.is_raw(1));
+    }
+
+    #[test]
+    fn archives_that_unpack_to_far_more_than_their_length_are_beyond_the_limit() {
+        let error = |unpacked: u64| {
+            let mut archive = Archive::new(Vec::new(), true);
+            archive.add::<io::Error>("a.npy", |out| out.write_all(&array(b"abc"))).expect("written");
+            let mut bytes = archive.finish().expect("written");
+            // The list has the sizes in a field for large numbers.
+            let at = bytes.windows(4).rposition(|field| field == [1, 0, 24, 0]).expect("the field");
+            bytes[at + 4..at + 12].copy_from_slice(&unpacked.to_le_bytes());
+            Arrays::open_many(file(&bytes)).expect_err("another size").to_string()
+        };
+        assert!(error(1 << 30).starts_with("entry \"a.npy\": the array has "), "so much is always allowed");
+        let (error, end) =
+            (error((1 << 30) + 1), " unpacks to 1073741825 bytes, at most 1073741824 are allowed");
+        assert!(error.ends_with(end), "{error}");
     }
 
     /// Errors name the entry, also those of data that is read later.

@@ -47,7 +47,7 @@ pub fn parse(text: &str) -> Result<Dict, String> {
 fn once<T>(member: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
     match member.replace(value) {
         None => Ok(()),
-        Some(_) => Err(format!("has {} twice", quoted(key))),
+        Some(_) => Err(format!("has a duplicate member {}", quoted(key))),
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
             ("{'descr'", "ends where \":\" belongs"),
             ("{'descr", "has a string that does not end"),
             ("{'descr': '<f4'}x", "continues after its dictionary with \"x\""),
-            ("{'descr': '<f4', 'descr': '<f4'}", "has \"descr\" twice"),
+            ("{'descr': '<f4', 'descr': '<f4'}", "has a duplicate member \"descr\""),
             ("{'de\\x73cr': '<f4'}", "has an escape in a string"),
             ("{'other': 1}", "has an unknown member \"other\""),
             ("{'fortran_order': 0}", "has \"0\" where True or False belongs"),

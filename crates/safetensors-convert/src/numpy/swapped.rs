@@ -1,6 +1,7 @@
 //! Converts big-endian numbers to little-endian.
 
 use crate::zip::read_full;
+use embedded_safetensors::Dtype;
 use std::io::{self, Read};
 
 /// A reader that reverses the bytes of each number.
@@ -15,6 +16,13 @@ impl<R: Read> Swapped<R> {
     /// Creates a reader that reverses numbers of `width` bytes.
     pub fn new(source: R, width: usize) -> Self {
         Self { source, width, rest: Vec::new() }
+    }
+
+    /// Creates a reader that reverses numbers of this dtype.
+    pub fn of(dtype: Dtype, source: R) -> Self {
+        // The two parts of a complex number are reversed separately.
+        let bits = if dtype == Dtype::C64 { 32 } else { dtype.bits() };
+        Self::new(source, usize::from(bits / 8).max(1))
     }
 
     fn give_rest(&mut self, buffer: &mut [u8]) -> usize {

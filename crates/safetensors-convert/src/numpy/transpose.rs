@@ -12,7 +12,9 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 
 /// The largest piece of the result in bytes. Two pieces are in memory at a time.
-const MEMORY: usize = 32 << 20;
+const MEMORY: usize = 24 << 20;
+/// The most threads. Each has buffers of less than a mebibyte.
+const THREADS: usize = 8;
 /// The smallest part of a piece that is worth a thread, in bytes.
 const WORTH: usize = 1 << 20;
 /// The number of bytes read at once if the requested elements are close together.
@@ -102,7 +104,7 @@ where
     fn make_from(&self, start: u64, split: Axis, piece: &mut [u8]) -> io::Result<()> {
         let rest = self.axes.get(self.split + 1..).unwrap_or_default();
         let cores = available_parallelism().map_or(1, NonZero::get);
-        let threads = cores.min(piece.len() / WORTH).max(1);
+        let threads = cores.min(THREADS).min(piece.len() / WORTH).max(1);
         let indices = split.len.div_ceil(threads as u64);
         let parts = piece.chunks_mut(bytes(indices * split.in_result, self.width)).zip(0..);
         share(parts, threads, |(part, number)| {

@@ -7,7 +7,6 @@ use crate::error::unsound;
 use crate::numpy::Swapped;
 use crate::text::quoted;
 use crate::{Tensor, TensorSource};
-use embedded_safetensors::Dtype;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -115,7 +114,7 @@ impl TensorSource for Checkpoint {
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let (Some(tensor), Some(data)) = (self.scan.tensors.get(index), self.scan.data.get(index)) else {
-            return Err(io::ErrorKind::InvalidInput.into());
+            return Err(io::Error::other("no tensor has this index"));
         };
         let source: Box<dyn Read + '_> = match *data {
             Data::Whole(place) => match self.place(place) {
@@ -130,10 +129,8 @@ impl TensorSource for Checkpoint {
             }
         };
         let source = InTensor { source, name: &tensor.name };
-        // The two parts of a complex number are swapped separately.
-        let bits = if tensor.dtype == Dtype::C64 { 32 } else { tensor.dtype.bits() };
-        Ok(match self.is_big_endian && bits > 8 {
-            true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
+        Ok(match self.is_big_endian {
+            true => Box::new(Swapped::of(tensor.dtype, source)),
             false => Box::new(source),
         })
     }

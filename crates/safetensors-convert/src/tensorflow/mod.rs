@@ -8,8 +8,8 @@
 //! several axes; entries that share bytes. Tensors of texts, such as the object graph that Keras stores, are
 //! left out, and [`Checkpoint::strings`] names them.
 //!
-//! Memory: some blocks of the index of at most 4 MiB each while it is read, then about 200 bytes and the name
-//! of each tensor; 16 MiB while a partitioned variable is read.
+//! Memory: some blocks of the index of at most 4 MiB each while it is read, then at most 256 bytes and the
+//! name of each tensor or slice; 16 MiB while a partitioned variable is read.
 
 mod block;
 mod checkpoint;
@@ -27,3 +27,4 @@ mod tests;
 
 pub use checkpoint::{Checkpoint, Names};
 pub use path::index_of;
+pub use table::is_table;

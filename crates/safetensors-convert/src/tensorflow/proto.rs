@@ -110,11 +110,11 @@ impl<'b> Value<'b> {
     }
 }
 
-/// Sets a field, which must not be given twice: readers could disagree about its value.
+/// Sets a field, which must not be a duplicate: readers could disagree about its value.
 pub fn set<T>(place: &mut Option<T>, value: T, field: &str) -> Result<(), Reason> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(format!("the field {field} is given twice")),
+        Some(_) => Err(format!("the field {field} is duplicate")),
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(Value::Varint(1 << 31).small_count("f"), Err(large));
         let mut place = None;
         assert_eq!(set(&mut place, 1, "f"), Ok(()));
-        assert_eq!(set(&mut place, 1, "f"), Err("the field f is given twice".into()));
+        assert_eq!(set(&mut place, 1, "f"), Err("the field f is duplicate".into()));
         assert!(take(&mut &[0][..], 2).is_err());
     }
 }

@@ -14,6 +14,10 @@ use std::io;
 
 /// The most entries of an index; fewer in tests, which would take long.
 const MOST: usize = if cfg!(test) { 5000 } else { 2_000_000 };
+/// The most bytes of a key. Keys share what they begin with, so that a short index can have many long ones.
+const LONGEST_KEY: usize = 65_535;
+/// The most bytes of all keys: no header of safetensors has more. Fewer in tests.
+const MOST_KEY_BYTES: usize = if cfg!(test) { 200_000 } else { 100_000_000 };
 
 /// What an index says.
 #[derive(Default)]
@@ -32,6 +36,8 @@ pub struct Scan {
     pub pieces: Vec<u32>,
     /// The slices of all partitioned variables, in the order of their keys.
     slices: Vec<Slice>,
+    /// The bytes of all keys.
+    key_bytes: usize,
 }
 
 /// Where the bytes of a tensor are.
@@ -59,6 +65,11 @@ struct Slice {
     /// Whether a variable lists it.
     is_used: bool,
 }
+
+// A slice takes at most 256 bytes besides its key: vectors that grow have room for two times as many, and
+// each of its two boxes takes some bytes more.
+const _: () =
+    assert!(2 * (size_of::<Slice>() + size_of::<Place>() + size_of::<u32>()) + 8 * MAX_RANK <= 256 - 2 * 16);
 
 impl Scan {
     /// Reads an index.
@@ -92,10 +103,8 @@ impl Scan {
             return Ok(());
         };
         let shards = header.shards;
+        self.count(key)?;
         let shown = || quoted(&String::from_utf8_lossy(key));
-        if self.places.len() == MOST {
-            return Err(beyond_limit(format!("the index has more than {MOST} tensors and slices")));
-        }
         let in_tensor = |reason: Reason| unsound(format!("tensor {}: {reason}", shown()));
         let entry = Entry::read(value).map_err(in_tensor)?;
         let (is_slice, rank) = (key.first() == Some(&MARK), entry.dims.len());
@@ -117,6 +126,26 @@ impl Scan {
             false => Data::Whole(self.place(&entry)),
         };
         self.add_tensor(name, entry, data)
+    }
+
+    /// Counts an entry and the bytes of its key.
+    fn count(&mut self, key: &[u8]) -> io::Result<()> {
+        if self.places.len() == MOST {
+            return Err(beyond_limit(format!("the index has more than {MOST} tensors and slices")));
+        }
+        if key.len() > LONGEST_KEY {
+            let (shown, len) = (quoted(&String::from_utf8_lossy(key)), key.len());
+            return Err(beyond_limit(format!(
+                "tensor {shown}: its key has {len} bytes, at most {LONGEST_KEY} are allowed"
+            )));
+        }
+        self.key_bytes += key.len();
+        match self.key_bytes > MOST_KEY_BYTES {
+            true => Err(beyond_limit(format!(
+                "the keys of the index have more than {MOST_KEY_BYTES} bytes together"
+            ))),
+            false => Ok(()),
+        }
     }
 
     fn add_tensor(&mut self, name: String, entry: Entry<'_>, data: Data) -> io::Result<()> {
@@ -196,7 +225,7 @@ impl Scan {
         let slice = found.ok().and_then(|index| self.slices.get_mut(index));
         let slice = slice.ok_or("one of its slices has no entry")?;
         if slice.is_used {
-            return Err("it lists a slice twice".into());
+            return Err("it lists a duplicate slice".into());
         }
         slice.is_used = true;
         if slice.kind != entry.kind {

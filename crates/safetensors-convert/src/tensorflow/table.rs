@@ -26,7 +26,10 @@ pub fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Whether a file has the last bytes of a table.
+/// Whether a file has the last bytes of a table of LevelDB, as the index of a checkpoint.
+///
+/// # Errors
+/// Those of the system.
 pub fn is_table(file: &File) -> io::Result<bool> {
     let len = file.metadata()?.len();
     let mut end = [0; MAGIC.len()];

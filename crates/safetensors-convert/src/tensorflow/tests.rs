@@ -147,7 +147,7 @@ fn headers_are_validated() {
         (header(1, 2), "the endianness 2 is unknown"),
         (header(large, 0), "the field num_shards is 2147483648, more than 32 bits hold"),
         (header(u64::MAX, 0), "the field num_shards is negative"),
-        ([number(1, 1), number(1, 2)].concat(), "the field num_shards is given twice"),
+        ([number(1, 1), number(1, 2)].concat(), "the field num_shards is duplicate"),
         (message(2, b""), "the field endianness has the wrong wire type"),
         (with_version(&number(2, 2)), "it needs a reader of version 2, this one has version 1"),
         (with_version(&number(3, 1)), "it excludes readers of version 1, which this one is"),
@@ -193,7 +193,7 @@ fn entries_are_validated() {
         (entry(4, &[5], 0, 0, &[0; 5]), "its 5 bytes at byte 0 go beyond the 4 bytes of data file 0"),
         ([number(1, 4), message(2, &number(3, 1))].concat(), "its shape has an unknown rank"),
         ([number(1, 4), message(2, &shape(&[0; 255]))].concat(), "its shape has more than 254 dimensions"),
-        ([number(1, 4), number(1, 4)].concat(), "the field dtype is given twice"),
+        ([number(1, 4), number(1, 4)].concat(), "the field dtype is duplicate"),
         (message(1, b""), "the field dtype has the wrong wire type"),
         (vec![0x0a], "a number is truncated"),
         ([number(1, 4), number(6, 4)].concat(), "the field crc32c has the wrong wire type"),
@@ -439,7 +439,7 @@ fn slices_and_their_variable_must_match() {
     assert!(error.starts_with("no variable lists the slice with the key \"\\u{0}v\\u{0}\\u{1}"), "{error}");
     let mut made = right();
     made.pairs[1].1.extend(message(7, &slice(&[(0, Some(1))])));
-    assert_rejected(&made, "tensor \"v\": it lists a slice twice");
+    assert_rejected(&made, "tensor \"v\": it lists a duplicate slice");
     let mut made = right();
     made.pairs[1].1.extend(number(5, 1));
     assert_rejected(&made, "tensor \"v\": it has bytes of its own, and slices");
@@ -500,6 +500,24 @@ fn number_of_tensors_is_limited() {
     let error = open_made(&made(5001)).err().expect("beyond the limit");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
     assert_eq!(error.to_string(), "the index has more than 5000 tensors and slices");
+}
+
+/// Keys that begin alike are short in the file, but each name takes memory.
+#[test]
+fn long_keys_are_limited_alone_and_together() {
+    let error = |lens: &[usize]| {
+        let mut made = Made::new(1);
+        for (number, len) in lens.iter().enumerate() {
+            made.tensor(format!("{}{number}", "a".repeat(len - 1)), 4, &[0], &[]);
+        }
+        open_made(&made).err().map(|error| (error.kind(), error.to_string()))
+    };
+    let name = "a".repeat(80);
+    let beyond = |sentence: String| Some((ErrorKind::QuotaExceeded, sentence));
+    let long = format!("tensor \"{name}…\": its key has 65536 bytes, at most 65535 are allowed");
+    assert_eq!((error(&[65_535]), error(&[65_536])), (None, beyond(long)));
+    let together = "the keys of the index have more than 200000 bytes together".to_owned();
+    assert_eq!((error(&[50_000; 4]), error(&[50_000, 50_000, 50_000, 50_001])), (None, beyond(together)));
 }
 
 /// The keys of a table, or why it is rejected.

@@ -3,7 +3,7 @@
 use super::store::{Store, number_of};
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, entries_of, open_entry};
+use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -11,10 +11,6 @@ use std::io::{self, Read};
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=10;
 /// The longest of the entries with a word or a number.
 const SHORT: u64 = 64;
-/// Deflated entries may be this many times as large as the file, ...
-const RATIO: u64 = 64;
-/// ... or have this many bytes.
-const ALWAYS: u64 = 1 << 30;
 
 /// The parts of an archive.
 #[derive(Debug)]
@@ -68,19 +64,6 @@ pub(super) fn layout(file: &File) -> io::Result<Layout> {
     };
     let pickle = Contents { is_deflated, crc, packed, unpacked, at };
     Ok(Layout { store: Store::of_archive(storages), pickle_name, pickle, prefix, is_big })
-}
-
-/// Rejects archives that unpack to far more than their length.
-fn check_ratio(entries: &[Entry], len: u64) -> io::Result<()> {
-    let deflated = entries.iter().filter(|entry| entry.is_deflated);
-    let unpacked = deflated.fold(0_u64, |sum, entry| sum.saturating_add(entry.unpacked));
-    let most = len.saturating_mul(RATIO).max(ALWAYS);
-    match unpacked > most {
-        true => Err(beyond_limit(format!(
-            "the archive of {len} bytes unpacks to {unpacked} bytes, at most {most} are allowed"
-        ))),
-        false => Ok(()),
-    }
 }
 
 /// Returns the directory that all entries are in, with its slash.

@@ -4,10 +4,12 @@ mod directory;
 mod entry;
 mod pack;
 mod part;
+mod ratio;
 mod stray;
 
 pub use directory::{Entry, entries, entries_of, is_unsafe};
 pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
 pub use part::{Part, read_full};
+pub use ratio::check_ratio;
 pub use stray::{Stray, ends_like_archive, open_stray, strays};

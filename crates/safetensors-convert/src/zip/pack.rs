@@ -3,6 +3,7 @@
 //! Checksums and sizes follow each entry's data, because they are not known earlier; the list at the end
 //! repeats them. All dates are the earliest possible one, so that the same arrays give the same bytes.
 
+use crate::counted::Counted;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, CrcWriter};
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ pub struct Archive<W> {
 impl<W: Write> Archive<W> {
     /// Creates a writer. [`finish`](Self::finish) completes the archive.
     pub fn new(out: W, is_compressed: bool) -> Self {
-        Self { out: Counted { out, count: 0 }, is_compressed, list: Vec::new(), entries: 0 }
+        Self { out: Counted::new(out), is_compressed, list: Vec::new(), entries: 0 }
     }
 
     /// Adds one entry, whose bytes `fill` writes.
@@ -124,7 +125,7 @@ impl<W: Write> Archive<W> {
         end.extend([0; 2]);
         self.out.write_all(&end)?;
         self.out.flush()?;
-        Ok(self.out.out)
+        Ok(self.out.sink)
     }
 }
 
@@ -133,31 +134,14 @@ fn name_len(name: &str) -> io::Result<u16> {
         .map_err(|_| io::Error::other("a name has more than the 65535 bytes that archives allow"))
 }
 
-struct Counted<W> {
-    out: W,
-    count: u64,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.out.write(bytes)?;
-        self.count += len as u64;
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
 /// Writes what `fill` writes, and returns its checksum and its length.
 fn write_summed<E: From<io::Error>>(
     out: impl Write,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(u32, u64), E> {
-    let mut out = Counted { out: CrcWriter::new(out), count: 0 };
+    let mut out = Counted::new(CrcWriter::new(out));
     fill(&mut out)?;
-    Ok((out.out.crc().sum(), out.count))
+    Ok((out.sink.crc().sum(), out.count))
 }
 
 #[cfg(test)]

@@ -1,0 +1,26 @@
+//! A limit of what an archive unpacks to.
+
+use super::Entry;
+use crate::error::beyond_limit;
+use std::io;
+
+/// Deflated entries together may be this many times as large as the archive, ...
+const RATIO: u64 = 64;
+/// ... or have this many bytes.
+const ALWAYS: u64 = 1 << 30;
+
+/// Rejects archives that unpack to far more than their length.
+///
+/// # Errors
+/// [`io::ErrorKind::QuotaExceeded`] if the deflated entries of an archive of `len` bytes do.
+pub fn check_ratio(entries: &[Entry], len: u64) -> io::Result<()> {
+    let deflated = entries.iter().filter(|entry| entry.is_deflated);
+    let unpacked = deflated.fold(0_u64, |sum, entry| sum.saturating_add(entry.unpacked));
+    let most = len.saturating_mul(RATIO).max(ALWAYS);
+    match unpacked > most {
+        true => Err(beyond_limit(format!(
+            "the archive of {len} bytes unpacks to {unpacked} bytes, at most {most} are allowed"
+        ))),
+        false => Ok(()),
+    }
+}
