@@ -326,7 +326,11 @@ impl Machine<'_> {
             (Value::Text(key), Some(bytes)) => {
                 let key = key.clone();
                 let storage = self.store.find(&key, bytes, element.map_or(1, byte_width));
-                Ok(Value::Storage(storage.map_err(|error| self.unsound(error.to_string()))?, element))
+                let storage = storage.map_err(|error| match error.kind() {
+                    io::ErrorKind::InvalidData => self.unsound(error.to_string()),
+                    _ => error,
+                });
+                Ok(Value::Storage(storage?, element))
             }
             _ => Err(self.unsound("has an invalid id of a storage")),
         }
@@ -352,8 +356,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Does what `BUILD` does: sets attributes, the byte order of a dtype, or the contents of an array. PyTorch
-    /// would replace the elements of a tensor; `torch.save` does not write that.
+    /// Does what `BUILD` does: sets attributes, the byte order of a dtype, or the contents of an array.
+    ///
+    /// PyTorch would replace the elements of a tensor, which `torch.save` does not write.
     pub fn set_state(&mut self, object: Id, state: Id) -> io::Result<()> {
         match *self.values.get(object) {
             Value::Dict(_) => self.set_attributes(object, state),
