@@ -415,3 +415,73 @@ fn views_of_damaged_storages_are_rejected() {
         assert!(error.to_string().starts_with("tensor \"w\": "), "{error}");
     }
 }
+
+/// A deflated storage is unpacked once, however many tensors are parts of it.
+#[test]
+fn parts_of_deflated_storages_are_read() {
+    let storage: Vec<u8> = (0..24).collect();
+    let parts: [[&[u8]; 4]; 4] = [
+        [b"K\x01", b"K\x02", b"K\x01", &storage[4..12]],
+        [b"K\x05", b"K\x01", b"K\x01", &storage[20..]],
+        [b"K\0", b"K\x02", b"K\x05", &[0, 1, 2, 3, 20, 21, 22, 23]],
+        [b"K\0", b"K\x06", b"K\x01", &storage],
+    ];
+    let tensors = parts.map(|[offset, shape, strides, _]| tensor(offset, shape, strides)).concat();
+    let pickle = [b"](", &tensors[..], b"e."].concat();
+    for is_deflated in [false, true] {
+        let archive = zip_of(&[("a/data.pkl", &pickle), ("a/data/0", &storage)], is_deflated);
+        let source = Checkpoint::open(file(&archive)).expect("a checkpoint");
+        // In any order, and several times.
+        for index in [3, 0, 1, 2, 0] {
+            assert_eq!(read(&source, index).expect("read"), parts[index][3], "{index} {is_deflated}");
+        }
+        assert_eq!(source.bytes.spool.len(), if is_deflated { 24 } else { 0 });
+    }
+}
+
+/// Returns the opcodes of an array of bytes with these arguments of `_codecs.encode`.
+fn array(text: &[u8], len: u32) -> Vec<u8> {
+    let dtype = b"cnumpy\ndtype\n(X\x02\0\0\0u1I0\nI1\ntR";
+    let empty = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\0tC\x01btR";
+    let state = [b"(K\x01(J", &len.to_le_bytes()[..], b"t", dtype, b"\x89c_codecs\nencode\n(", text].concat();
+    [empty, &state[..], b"X\x06\0\0\0latin1tRtb"].concat()
+}
+
+/// Arrays in a pickle may share their bytes, which makes a huge model of a small file.
+#[test]
+fn arrays_of_the_same_bytes_are_limited() {
+    let bytes = [text(&"x".repeat(1 << 21)), b"q\x000".to_vec()].concat();
+    let of = |count| [&bytes[..], b"](", &array(b"h\0", 1 << 21).repeat(count), b"e."].concat();
+    for is_deflated in [false, true] {
+        let archive = |count| zip_of(&[("a/data.pkl", &of(count)[..])], is_deflated);
+        let few = all(&archive(2)).expect("arrays");
+        assert!(few.iter().all(|(_, bytes)| bytes.len() == 1 << 21) && few.len() == 2);
+        rejected(&archive(514), ErrorKind::QuotaExceeded, "but are views of");
+    }
+}
+
+#[test]
+fn errors_name_the_tensor_while_it_is_read() {
+    let array = array(&text(&format!("{}\u{100}", "x".repeat(4999))), 5000);
+    let pickle = [b"}", &text("w")[..], &array, b"s."].concat();
+    for is_deflated in [false, true] {
+        let archive = zip_of(&[("a/data.pkl", &pickle)], is_deflated);
+        rejected(&archive, ErrorKind::InvalidData, "tensor \"w\": an array in the pickle is spelled as");
+    }
+}
+
+#[test]
+fn entries_of_the_layout_are_named() {
+    let entries = [("a/data.pkl", &b"N."[..]), ("a/version", b"\xFF\n")];
+    rejected(&zip_of(&entries, false), ErrorKind::InvalidData, "entry \"a/version\" is not UTF-8");
+}
+
+/// A failed read says nothing about the format.
+#[cfg(unix)]
+#[test]
+fn errors_of_the_system_stay() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let directory = File::open(directory.path()).expect("opened");
+    let error = super::legacy::object_at(&directory, 100).expect_err("a directory");
+    assert!(error.raw_os_error().is_some(), "{error}");
+}
