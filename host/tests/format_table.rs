@@ -262,7 +262,14 @@ fn general(sentence: &str, name: &str) -> String {
     let mut text = sentence;
     let places = FILES.map(|file| format!("{file}: "));
     let places = places.iter().map(String::as_str);
-    let entries = ["i.safetensors: ", "entry \"m/data.pkl\": ", "entry \"w.npy\": "];
+    let entries = [
+        "i.safetensors: ",
+        "PyTorch: ",
+        "TensorFlow: ",
+        "numpy: ",
+        "entry \"m/data.pkl\": ",
+        "entry \"w.npy\": ",
+    ];
     places.chain(entries).for_each(|place| text = text.strip_prefix(place).unwrap_or(text));
     let text = text.replace("tensor \"m\"", "tensor \"w\"");
     let name = name.trim_matches('\'');

@@ -101,6 +101,26 @@ fn names_of_tied_tensors_are_not_used_again() {
 }
 
 /// One of them is kept, with a note that follows the names.
+/// Errors about the contents name the format, and limits have an exit code of their own.
+#[test]
+fn errors_name_the_format() {
+    let place = Place::new();
+    let one = made::tensor("0", "FloatStorage", 2, false);
+    let with = |object: &[u8]| made::pytorch(object, &[floats(&[1.0, 2.0])]);
+    place.put("twice.pt", &with(&made::dictionary(&[("w", one.clone()), ("w", b"K\x01".to_vec())])));
+    let error =
+        "twice.pt: PyTorch: entry \"m/data.pkl\": the dictionary at \"\" has the duplicate key \"w\"\n";
+    convert(&place, &["twice.pt", "o.safetensors"]).is(1, "", error);
+    let key = [b"X\x01\x10\0\0", &[b'k'; 4097][..]].concat();
+    place.put("long.pt", &with(&[b"\x80\x02}", &key[..], &one, b"s."].concat()));
+    let error = "long.pt: PyTorch: entry \"m/data.pkl\": a tensor at \"<str>\" has no name: its key has more \
+        than 4096 bytes\n";
+    convert(&place, &["long.pt", "o.safetensors"]).is(2, "", error);
+    place.put("short.gguf", b"GGUF");
+    let run = convert(&place, &["short.gguf", "o.safetensors"]);
+    assert!(run.code == Some(1) && run.err.matches("GGUF").count() == 1, "{run:?}");
+}
+
 #[test]
 fn tied_tensors_are_noted_copied_or_rejected() {
     let place = Place::new();

@@ -132,7 +132,7 @@ fn contents_show_the_format() {
     }
     // An archive is recognised by any of its entries.
     place.put("d", &zip(&[Entry::stored("README", b""), Entry::stored("w.npy", &plain("()", &[3]))]));
-    let error = "d: entry \"README\" is not an array: its name does not end with .npy\n";
+    let error = "d: numpy: entry \"README\" is not an array: its name does not end with .npy\n";
     convert(&place, &["d", "o.safetensors", "--force"]).is(1, "", error);
 }
 

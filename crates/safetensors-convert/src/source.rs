@@ -1,5 +1,7 @@
 //! A file of any format as a list of tensors.
 
+use crate::error::within;
+use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use std::io::{self, Read};
@@ -57,4 +59,17 @@ pub trait TensorSource {
     /// # Errors
     /// As for opening the file. The reader returns such errors, too.
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>>;
+}
+
+/// A reader of elements whose errors name the tensor.
+pub(crate) struct InTensor<'t, R> {
+    pub source: R,
+    pub name: &'t str,
+}
+
+impl<R: Read> Read for InTensor<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let place = || format!("tensor {}", quoted(self.name));
+        self.source.read(buffer).map_err(|error| within(&place(), error))
+    }
 }

@@ -106,7 +106,7 @@ impl Foreign {
         };
         let (source, left_out) = match open_source(path, format, reading, &mut open) {
             Ok(source) => source,
-            Err(error) => return Err(Complaint::of_contents(path, format.code(), error)),
+            Err(error) => return Err(complaint(path, format, error)),
         };
         Ok(Self { path: path.to_path_buf(), format, files, source, left_out })
     }
@@ -127,7 +127,7 @@ impl Foreign {
 
     /// The error for a failed read.
     pub fn complaint(&self, error: io::Error) -> Complaint {
-        Complaint::of_contents(&self.path, self.format.code(), error)
+        complaint(&self.path, self.format, error)
     }
 
     /// # Errors
@@ -154,6 +154,20 @@ impl Foreign {
         };
         self.files.iter().map(sum).collect()
     }
+}
+
+/// The error of a reader, with the name of the format.
+fn complaint(path: &Path, format: Readable, error: io::Error) -> Complaint {
+    let (name, sentence) = (format.name(), error.to_string());
+    let error = match error.kind() {
+        kind @ (io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded)
+            if error.raw_os_error().is_none() && !sentence.contains(name) =>
+        {
+            io::Error::new(kind, format!("{name}: {sentence}"))
+        }
+        _ => error,
+    };
+    Complaint::of_contents(path, format.code(), error)
 }
 
 /// Opens an input; `open` opens its files.

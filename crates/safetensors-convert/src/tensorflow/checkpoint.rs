@@ -5,6 +5,7 @@ use super::scan::{Data, Scan};
 use super::stored::{Joined, Place};
 use crate::error::unsound;
 use crate::numpy::Swapped;
+use crate::source::InTensor;
 use crate::text::quoted;
 use crate::{Tensor, TensorSource};
 use std::collections::BTreeSet;
@@ -132,21 +133,6 @@ impl TensorSource for Checkpoint {
         Ok(match self.is_big_endian {
             true => Box::new(Swapped::of(tensor.dtype, source)),
             false => Box::new(source),
-        })
-    }
-}
-
-/// Adds the name of the tensor to errors about its bytes.
-struct InTensor<'c> {
-    source: Box<dyn Read + 'c>,
-    name: &'c str,
-}
-
-impl Read for InTensor<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.source.read(buffer).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => unsound(format!("tensor {}: {error}", quoted(self.name))),
-            _ => error,
         })
     }
 }

@@ -108,12 +108,11 @@ fn word(file: &File, entry: &Entry) -> io::Result<String> {
     if entry.unpacked > SHORT {
         return Err(unsound(format!("entry {name} has {} bytes, too many", entry.unpacked)));
     }
-    let mut text = String::new();
-    let read = open_entry(file, entry).read_to_string(&mut text);
-    match read {
-        Ok(_) => Ok(text.trim_end().to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(unsound(error.to_string())),
-        Err(error) => Err(error),
+    let mut bytes = Vec::new();
+    open_entry(file, entry).read_to_end(&mut bytes)?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text.trim_end().to_owned()),
+        Err(_) => Err(unsound(format!("entry {name} is not UTF-8"))),
     }
 }
 

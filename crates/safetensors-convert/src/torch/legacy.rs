@@ -26,8 +26,14 @@ type Source<'f> = Opcodes<Part<'f>>;
 /// The file does not begin as this format does.
 pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
     let mut opcodes = Opcodes::new(Part::new(file, 0, len));
-    let magic = number(&mut opcodes).ok().flatten();
-    if magic != Some(MAGIC) {
+    let is_magic = match number(&mut opcodes) {
+        Ok(number) => number == Some(MAGIC),
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded) => {
+            false
+        }
+        Err(error) => return Err(error),
+    };
+    if !is_magic {
         return Err(unsound(
             "not a file of PyTorch: it begins neither with a zip archive nor with the magic number of the \
              format before 1.6",

@@ -20,7 +20,7 @@ pub(super) const MOST: usize = 2_000_000;
 /// The largest number of items on the stack.
 const DEEPEST: usize = 1 << 21;
 /// The longest text that is kept, in bytes, and the longest bytes. Of others only the place is known.
-const KEPT: usize = 4096;
+pub(super) const KEPT: usize = 4096;
 const KEPT_BYTES: usize = 64;
 
 /// A tensor: a view of a storage.
@@ -356,7 +356,7 @@ impl<'s> Machine<'s> {
             ) => return Err(self.unsound("is not used by PyTorch, and is rejected")),
             (_, Argument::Bool(value)) => Value::Bool(value),
             (_, Argument::Int(value)) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
-            (_, Argument::Float(_)) => Value::Other("float"),
+            (_, Argument::Float(value)) => Value::Float(value),
             (_, Argument::Text(text)) if text.len() <= KEPT => Value::Text(text.into()),
             (_, Argument::Bytes(bytes)) if is_bytes(code) && bytes.len() <= KEPT_BYTES => {
                 Value::Bytes(bytes.into())
@@ -400,6 +400,12 @@ impl<'s> Machine<'s> {
         let Value::Tuple(arguments) = self.values.get(arguments) else {
             return Err(self.unsound("calls something with arguments that are not a tuple"));
         };
+        if self.code == Opcode::NewObj
+            && matches!(callee, Listed::Dict | Listed::DefaultDict | Listed::Set)
+            && !arguments.is_empty()
+        {
+            return Err(self.unsound("makes an empty container, but gives arguments"));
+        }
         let arguments = arguments.clone();
         let made = self.call(callee, &arguments)?;
         self.push(made)

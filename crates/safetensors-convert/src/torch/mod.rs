@@ -16,6 +16,7 @@ mod machine;
 mod read;
 mod reasons;
 mod rebuild;
+mod spool;
 mod store;
 mod strided;
 mod ties;
@@ -24,18 +25,18 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{beyond_limit, unsound};
+use crate::error::{beyond_limit, unsound, within};
 use crate::pickle::Opcodes;
-use crate::source::{Tensor, TensorSource};
+use crate::source::{InTensor, Tensor, TensorSource};
 use crate::text::quoted;
 use crate::zip::{Part, open_contents, read_full};
 use fetched::Indices;
 use flatten::Flat;
 use machine::{Machine, View};
 use read::Bytes;
+use spool::Spool;
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::Mutex;
 use store::Store;
 use ties::Kept;
 
@@ -114,7 +115,7 @@ impl Checkpoint {
         let Kept { is_kept, notes: metadata } = ties::tied(&named, &views, ties)?;
         let mut is_kept = is_kept.into_iter();
         named.retain(|_| is_kept.next().unwrap_or(true));
-        check_expansion(&named, &views, &bytes.store, len)?;
+        check_expansion(&named, &views, &bytes, len)?;
         let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let mut uses = vec![0_u8; views.len()];
         for (_, number) in &named {
@@ -157,8 +158,10 @@ impl TensorSource for Checkpoint {
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let (tensor, number) = self.tensors.get(index).zip(self.numbers.get(index)).ok_or_else(no_tensor)?;
         let view = usize::try_from(*number).ok().and_then(|number| self.views.get(number));
-        let opened = self.bytes.open(view.ok_or_else(no_tensor)?, &tensor.dims);
-        opened.map_err(|error| within(&format!("tensor {}", quoted(&tensor.name)), error))
+        let name = &tensor.name;
+        let source = self.bytes.open(view.ok_or_else(no_tensor)?, &tensor.dims);
+        let source = source.map_err(|error| within(&format!("tensor {}", quoted(name)), error))?;
+        Ok(Box::new(InTensor { source, name }))
     }
 }
 
@@ -176,8 +179,8 @@ fn read_archive(file: File) -> io::Result<Parsed> {
         read_object(&mut open(), fetched, &mut store)
     })();
     let (flat, views) = parsed.map_err(|error| within(&format!("entry {}", quoted(&pickle_name)), error))?;
-    let (pickle, checked) = (Some((pickle_name, pickle)), Mutex::default());
-    Ok((Bytes { file, store, pickle, prefix, is_big, checked }, flat, views))
+    let (pickle, spool) = (Some((pickle_name, pickle)), Spool::default());
+    Ok((Bytes { file, store, pickle, prefix, is_big, spool }, flat, views))
 }
 
 fn read_legacy(file: File, len: u64) -> io::Result<Parsed> {
@@ -188,8 +191,8 @@ fn read_legacy(file: File, len: u64) -> io::Result<Parsed> {
     let fetched = Indices::fetched(&mut opcodes)?;
     let (flat, views) = read_object(&mut open(), fetched, &mut store)?;
     legacy::place_storages(&file, len, opcodes.offset(), &mut store)?;
-    let (prefix, checked) = (String::new(), Mutex::default());
-    Ok((Bytes { file, store, pickle: None, prefix, is_big: false, checked }, flat, views))
+    let (prefix, spool) = (String::new(), Spool::default());
+    Ok((Bytes { file, store, pickle: None, prefix, is_big: false, spool }, flat, views))
 }
 
 /// Reads the pickle with the tensors.
@@ -219,9 +222,9 @@ fn check_names(named: &[(Box<str>, u32)]) -> io::Result<()> {
 }
 
 /// Checks that views do not make a huge model of a small file.
-fn check_expansion(named: &[(Box<str>, u32)], views: &[View], store: &Store, len: u64) -> io::Result<()> {
-    let (mut total, mut stored) = (0_u64, 0_u64);
-    let mut is_counted = vec![false; store.len()];
+fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len: u64) -> io::Result<()> {
+    let (mut total, mut stored, mut in_pickle) = (0_u64, 0_u64, 0);
+    let mut is_counted = vec![false; bytes.store.len()];
     for (_, number) in named {
         let Some(view) = usize::try_from(*number).ok().and_then(|index| views.get(index)) else { continue };
         let elements = view.dims().iter().fold(1_u64, |elements, dim| elements.saturating_mul(*dim));
@@ -229,9 +232,15 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], store: &Store, len
         let index = usize::try_from(view.storage).unwrap_or(usize::MAX);
         if let Some(is_counted) = is_counted.get_mut(index).filter(|is_counted| !**is_counted) {
             *is_counted = true;
-            stored = stored.saturating_add(store.get(view.storage)?.len);
+            let storage = bytes.store.get(view.storage)?;
+            match storage.is_in_pickle() {
+                // Arrays in the pickle may share their bytes.
+                true => in_pickle = bytes.pickle.as_ref().map_or(len, |(_, pickle)| pickle.unpacked),
+                false => stored = stored.saturating_add(storage.len),
+            }
         }
     }
+    let stored = stored.saturating_add(in_pickle);
     let most = stored.saturating_add(EXPANDED.max(len));
     match total > most {
         true => Err(beyond_limit(format!(
@@ -243,14 +252,4 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], store: &Store, len
 
 fn no_tensor() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "there is no such tensor")
-}
-
-/// Adds the place to an error about the contents of a file.
-fn within(place: &str, error: io::Error) -> io::Error {
-    match error.kind() {
-        kind @ (io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded) => {
-            io::Error::new(kind, format!("{place}: {error}"))
-        }
-        _ => error,
-    }
 }

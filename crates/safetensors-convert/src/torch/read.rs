@@ -2,19 +2,18 @@
 
 use super::machine::View;
 use super::rebuild::width;
+use super::spool::Spool;
 use super::store::{Kind, Storage, Store};
-use super::strided::{Source, Strided};
-use crate::error::{beyond_limit, unsound};
+use super::strided::Strided;
+use crate::error::unsound;
 use crate::numpy::Swapped;
 use crate::pickle::Element;
 use crate::zip::{Contents, Part, open_contents};
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::sync::{Mutex, PoisonError};
 
-/// The largest storage that is unpacked into memory, in bytes.
-const UNPACKED: u64 = 16 << 20;
+/// The number of the pickle among the storages that are unpacked. No storage has it.
+const PICKLE: u32 = u32::MAX;
 
 /// What a reader of tensors needs of a file.
 #[derive(Debug)]
@@ -27,8 +26,8 @@ pub(super) struct Bytes {
     pub prefix: String,
     /// Whether the storages of the archive are big-endian.
     pub is_big: bool,
-    /// The storages whose checksum was checked, because not all of their bytes are read at once.
-    pub checked: Mutex<HashSet<u32>>,
+    /// The storages that were unpacked or checked, because not all of their bytes are read at once.
+    pub spool: Spool,
 }
 
 impl Bytes {
@@ -42,10 +41,13 @@ impl Bytes {
             return Ok(Box::new(io::empty()));
         }
         let elements: Box<dyn Read + '_> = match view.strides() {
-            None => self.range(view.storage, &storage, view.offset * element, len)?,
-            Some(strides) => {
-                let source = self.source(view.storage, &storage)?;
-                Box::new(Strided::new(source, element, view.offset, dims, strides))
+            None if view.offset == 0 && len == storage.len => self.whole(&storage)?,
+            strides => {
+                let (file, at) = self.place(view.storage, &storage)?;
+                match strides {
+                    None => part(file, at + view.offset * element, len),
+                    Some(strides) => Box::new(Strided::new(file, at, element, view.offset, dims, strides)),
+                }
             }
         };
         let number = if view.element == Element::C64 { 4 } else { element };
@@ -56,109 +58,58 @@ impl Bytes {
         }
     }
 
-    /// Opens a range of a storage.
-    fn range(&self, index: u32, storage: &Storage, at: u64, len: u64) -> io::Result<Box<dyn Read + '_>> {
-        if at == 0 && len == storage.len {
-            return self.whole(storage);
-        }
-        match storage.kind {
-            Kind::Plain => Ok(self.part(storage.at + at, len)),
-            Kind::Stored => {
-                self.check(index, storage)?;
-                Ok(self.part(storage.at + at, len))
-            }
-            _ => {
-                self.check(index, storage)?;
-                Ok(Box::new(after(self.whole(storage)?, at)?.take(len)))
-            }
-        }
-    }
-
-    fn part(&self, at: u64, len: u64) -> Box<dyn Read + '_> {
-        Box::new(Exact { source: Part::new(&self.file, at, len), left: len })
-    }
-
     /// Opens a storage.
     fn whole(&self, storage: &Storage) -> io::Result<Box<dyn Read + '_>> {
         let &Storage { key, at, packed, len, crc, kind, .. } = storage;
         match kind {
-            Kind::Plain => Ok(self.part(at, len)),
+            Kind::Plain => Ok(part(&self.file, at, len)),
             Kind::Stored | Kind::Deflated => {
                 let is_deflated = kind == Kind::Deflated;
                 let contents = Contents { is_deflated, crc, packed, unpacked: len, at };
                 let name = format!("{}data/{key}", self.prefix);
                 Ok(Box::new(open_contents(&self.file, name, contents)))
             }
-            Kind::Pickled => self.pickled(at, packed),
+            Kind::Pickled => {
+                let (file, at) = self.in_pickle(at)?;
+                Ok(part(file, at, len))
+            }
             Kind::Latin => {
-                let source = BufReader::with_capacity(1 << 16, self.pickled(at, packed)?);
+                let (file, at) = self.in_pickle(at)?;
+                let source = BufReader::with_capacity(1 << 16, part(file, at, packed));
                 Ok(Box::new(Latin { source, left: len }))
             }
             Kind::Kept => Ok(Box::new(self.store.kept(storage))),
         }
     }
 
-    /// Opens a range of the pickle.
-    fn pickled(&self, at: u64, len: u64) -> io::Result<Box<dyn Read + '_>> {
-        match &self.pickle {
-            None => Ok(self.part(at, len)),
-            Some((_, contents)) if !contents.is_deflated => Ok(self.part(contents.at + at, len)),
-            Some((name, contents)) => {
-                let pickle = open_contents(&self.file, name.clone(), *contents);
-                Ok(Box::new(after(pickle, at)?.take(len)))
+    /// Returns the file that has the bytes of a storage as they are, and where they begin.
+    fn place(&self, index: u32, storage: &Storage) -> io::Result<(&File, u64)> {
+        match storage.kind {
+            Kind::Plain => Ok((&self.file, storage.at)),
+            Kind::Pickled => self.in_pickle(storage.at),
+            Kind::Stored => {
+                self.spool.check(index, || self.whole(storage))?;
+                Ok((&self.file, storage.at))
             }
+            Kind::Deflated | Kind::Latin | Kind::Kept => self.spool.place(index, || self.whole(storage)),
         }
     }
 
-    /// Checks the checksum of a storage, unless that was done before.
-    fn check(&self, index: u32, storage: &Storage) -> io::Result<()> {
-        let is_checked = |checked: &Mutex<HashSet<u32>>| {
-            checked.lock().unwrap_or_else(PoisonError::into_inner).contains(&index)
+    /// Returns the file that has the bytes of the pickle as they are, and where that at `at` is.
+    fn in_pickle(&self, at: u64) -> io::Result<(&File, u64)> {
+        let (file, begin) = match &self.pickle {
+            None => (&self.file, 0),
+            Some((_, contents)) if !contents.is_deflated => (&self.file, contents.at),
+            Some((name, contents)) => self
+                .spool
+                .place(PICKLE, || Ok(Box::new(open_contents(&self.file, name.clone(), *contents))))?,
         };
-        if is_checked(&self.checked) {
-            return Ok(());
-        }
-        let mut buffer = vec![0; 1 << 18];
-        let mut whole = self.whole(storage)?;
-        while whole.read(&mut buffer)? > 0 {}
-        self.checked.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
-        Ok(())
-    }
-
-    /// Returns the bytes of a storage for reads in any order.
-    fn source(&self, index: u32, storage: &Storage) -> io::Result<Source<'_>> {
-        let pickle_at = match &self.pickle {
-            None => Some(0),
-            Some((_, contents)) => (!contents.is_deflated).then_some(contents.at),
-        };
-        match (storage.kind, pickle_at) {
-            (Kind::Plain, _) => return Ok(Source::File(&self.file, storage.at)),
-            (Kind::Stored, _) => {
-                self.check(index, storage)?;
-                return Ok(Source::File(&self.file, storage.at));
-            }
-            (Kind::Pickled, Some(at)) => return Ok(Source::File(&self.file, at + storage.at)),
-            _ => {}
-        }
-        if storage.len > UNPACKED {
-            return Err(beyond_limit(format!(
-                "it is a strided view of compressed {} bytes, at most {UNPACKED} are unpacked into memory",
-                storage.len
-            )));
-        }
-        let mut bytes = Vec::new();
-        self.whole(storage)?.read_to_end(&mut bytes)?;
-        Ok(Source::Memory(bytes))
+        Ok((file, begin + at))
     }
 }
 
-/// Skips the first bytes of a reader.
-fn after<R: Read>(mut source: R, len: u64) -> io::Result<R> {
-    let skipped = io::copy(&mut source.by_ref().take(len), &mut io::sink())?;
-    match skipped == len {
-        true => Ok(source),
-        false => Err(unsound("it ends too early")),
-    }
+fn part(file: &File, at: u64, len: u64) -> Box<dyn Read + '_> {
+    Box::new(Exact { source: Part::new(file, at, len), left: len })
 }
 
 /// A reader of a known number of bytes.

@@ -73,7 +73,7 @@ impl Machine<'_> {
             (Listed::Bytes, []) => Ok(self.values.add(Value::Bytes([].into()))),
             (Listed::Size, [dims]) if matches!(self.values.get(*dims), Value::Tuple(_)) => Ok(*dims),
             (Listed::Device, [_] | [_, _]) => Ok(self.values.add(Value::Other("device"))),
-            (Listed::NumpyDtype, [name, ..]) => self.numpy_dtype(*name),
+            (Listed::NumpyDtype, [name] | [name, _] | [name, _, _]) => self.numpy_dtype(*name),
             (Listed::NumpyScalar, [dtype, _]) if self.is_numpy_dtype(*dtype) => {
                 Ok(self.values.add(Value::Other("numpy scalar")))
             }
@@ -179,7 +179,7 @@ impl Machine<'_> {
     }
 
     /// Checks that a tensor has no hooks, and no flags by which its numbers differ from those stored.
-    fn check_plain(&self, hooks: Id, metadata: &[Id]) -> io::Result<()> {
+    fn check_plain(&mut self, hooks: Id, metadata: &[Id]) -> io::Result<()> {
         let is_none = |id: Id| match self.values.get(id) {
             Value::Nothing => true,
             Value::Dict(items) => items.0.is_empty(),
@@ -189,6 +189,7 @@ impl Machine<'_> {
             return Err(self.unsound("makes a tensor with hooks, which are code"));
         }
         for metadata in metadata {
+            self.work(self.values.get(*metadata).parts().len())?;
             let is_off = |id: &Id| matches!(self.values.get(*id), Value::Bool(false));
             let all_off = match self.values.get(*metadata) {
                 Value::Dict(items) => items.0.iter().skip(1).step_by(2).all(is_off),
@@ -325,12 +326,17 @@ impl Machine<'_> {
             (Value::Text(key), Some(bytes)) => {
                 let key = key.clone();
                 let storage = self.store.find(&key, bytes, element.map_or(1, byte_width));
-                Ok(Value::Storage(storage.map_err(|error| self.unsound(error.to_string()))?, element))
+                let storage = storage.map_err(|error| match error.kind() {
+                    io::ErrorKind::InvalidData => self.unsound(error.to_string()),
+                    _ => error,
+                });
+                Ok(Value::Storage(storage?, element))
             }
             _ => Err(self.unsound("has an invalid id of a storage")),
         }
     }
 
+    /// Sets attributes of a dictionary, or those of a tensor that a name of the list sets.
     fn set_attributes(&mut self, owner: Id, state: Id) -> io::Result<()> {
         match self.values.get(state) {
             Value::Nothing => return Ok(()),
@@ -351,9 +357,11 @@ impl Machine<'_> {
     }
 
     /// Does what `BUILD` does: sets attributes, the byte order of a dtype, or the contents of an array.
+    ///
+    /// PyTorch would replace the elements of a tensor, which `torch.save` does not write.
     pub fn set_state(&mut self, object: Id, state: Id) -> io::Result<()> {
         match *self.values.get(object) {
-            Value::Dict(_) | Value::Tensor(_) => self.set_attributes(object, state),
+            Value::Dict(_) => self.set_attributes(object, state),
             Value::NumpyDtype(element, _) => {
                 let order = self.values.get(state).parts().get(1).map(|order| self.values.get(*order));
                 let is_big = match order {
@@ -478,6 +486,7 @@ impl Machine<'_> {
             Value::Text(ref text) => {
                 let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
                 let bytes = bytes.map_err(|_| self.unsound("encodes a text that is not in latin1"))?;
+                self.work(bytes.len())?;
                 Ok(self.values.add(Value::Bytes(bytes.into())))
             }
             Value::Long(number, true) => {

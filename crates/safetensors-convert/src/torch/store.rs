@@ -1,5 +1,6 @@
 //! The storages of a file: where their bytes are.
 
+use super::machine::MOST;
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
 use crate::zip::Entry;
@@ -42,6 +43,13 @@ pub(super) struct Storage {
     /// The number of bytes of an element, as the pickle names it first.
     pub width: u8,
     pub kind: Kind,
+}
+
+impl Storage {
+    /// Whether its bytes are some of the pickle.
+    pub fn is_in_pickle(&self) -> bool {
+        matches!(self.kind, Kind::Pickled | Kind::Latin | Kind::Kept)
+    }
 }
 
 /// All storages of a file.
@@ -125,6 +133,9 @@ impl Store {
     }
 
     fn add(&mut self, storage: Storage) -> io::Result<u32> {
+        if self.storages.len() >= MOST {
+            return Err(beyond_limit(format!("the file has more than {MOST} storages and arrays")));
+        }
         self.storages.push(storage);
         u32::try_from(self.storages.len() - 1).map_err(|_| unsound("has too many storages"))
     }
@@ -168,4 +179,26 @@ impl Store {
 pub(super) fn number_of(key: &str) -> Option<u64> {
     let number: u64 = key.parse().ok()?;
     (number.to_string() == key).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, MOST, Store};
+    use std::io::ErrorKind;
+
+    /// Storages cost memory, also those that no tensor uses.
+    #[test]
+    fn storages_are_limited() {
+        let mut store = Store::default();
+        for _ in 0..MOST - 1 {
+            store.add_pickled(0, 4, 4, Kind::Pickled).expect("a storage");
+        }
+        store.find("7", 4, 4).expect("the last storage");
+        store.find("7", 4, 4).expect("the same storage");
+        let error = store.find("8", 4, 4).expect_err("too many");
+        assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+        assert_eq!(error.to_string(), "the file has more than 2000000 storages and arrays");
+        let error = store.add_kept(b"a").expect_err("too many");
+        assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+    }
 }

@@ -16,34 +16,6 @@ const WINDOW: u64 = 1 << 20;
 /// Gaps of at most this many bytes are read, too.
 const FAR: u64 = 1 << 12;
 
-/// The bytes of a storage.
-pub(super) enum Source<'f> {
-    /// They begin at an offset of a file.
-    File(&'f File, u64),
-    Memory(Vec<u8>),
-}
-
-impl Source<'_> {
-    fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let short = || unsound("the file has become shorter while it was read");
-        match self {
-            Self::File(file, begin) => {
-                let mut part = Part::new(file, begin.saturating_add(at), buffer.len() as u64);
-                match read_full(&mut part, buffer)? == buffer.len() {
-                    true => Ok(()),
-                    false => Err(short()),
-                }
-            }
-            Self::Memory(bytes) => {
-                let at = usize::try_from(at).map_err(|_| short())?;
-                let bytes = bytes.get(at..).and_then(|bytes| bytes.get(..buffer.len())).ok_or_else(short)?;
-                buffer.copy_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-}
-
 /// An axis: its length, and the distances of neighbours in the storage and in the result, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axis {
@@ -54,7 +26,9 @@ struct Axis {
 
 /// A reader of a view.
 pub(super) struct Strided<'f> {
-    source: Source<'f>,
+    file: &'f File,
+    /// Where the storage begins.
+    begin: u64,
     width: u64,
     /// The index of the first element in the storage.
     offset: u64,
@@ -72,27 +46,20 @@ pub(super) struct Strided<'f> {
 }
 
 impl<'f> Strided<'f> {
-    /// Creates a reader of the view with these dimensions and strides, whose end within the source was
-    /// checked.
-    pub fn new(source: Source<'f>, width: u64, offset: u64, dims: &[u64], strides: &[u64]) -> Self {
-        Self::within(PIECE, source, width, offset, dims, strides)
+    /// Creates a reader of the view with these dimensions and strides of a storage that begins at `begin`,
+    /// whose end within the storage was checked.
+    pub fn new(file: &'f File, begin: u64, width: u64, offset: u64, dims: &[u64], strides: &[u64]) -> Self {
+        Self { begin, ..Self::within(PIECE, file, width, offset, dims, strides) }
     }
 
-    fn within(
-        piece: u64,
-        source: Source<'f>,
-        width: u64,
-        offset: u64,
-        dims: &[u64],
-        strides: &[u64],
-    ) -> Self {
+    fn within(piece: u64, file: &'f File, width: u64, offset: u64, dims: &[u64], strides: &[u64]) -> Self {
         let axes = merged(dims, strides);
         let room = (piece / width).max(2);
         let split = axes.iter().position(|axis| axis.to <= room / 2).unwrap_or(axes.len());
         let step = axes.get(split).map_or(1, |axis| (room / axis.to).max(1));
         let next = (!dims.contains(&0)).then(|| vec![0; (split + 1).min(axes.len())]);
         let (piece, window) = (Vec::new(), Vec::new());
-        Self { source, width, offset, axes, split, step, next, piece, given: 0, window }
+        Self { file, begin: 0, width, offset, axes, split, step, next, piece, given: 0, window }
     }
 
     /// Makes the next piece; an empty one after the last.
@@ -132,7 +99,11 @@ impl<'f> Strided<'f> {
                 let span =
                     inner.iter().chain([&block]).map(|axis| (axis.len - 1) * axis.from).sum::<u64>() + 1;
                 self.window.resize(to_usize(span * self.width), 0);
-                self.source.read(block_from * self.width, &mut self.window)?;
+                let at = self.begin.saturating_add(block_from * self.width);
+                let mut part = Part::new(self.file, at, self.window.len() as u64);
+                if read_full(&mut part, &mut self.window)? < self.window.len() {
+                    return Err(unsound("the file has become shorter while it was read"));
+                }
                 self.gather(inner, block, outer_to + index * partial.to);
                 index += block.len;
             }
@@ -278,7 +249,7 @@ fn to_usize(value: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, Strided};
+    use super::Strided;
     use std::io::{Read, Write};
 
     fn expected(bytes: &[u8], width: usize, offset: u64, dims: &[u64], strides: &[u64]) -> Vec<u8> {
@@ -317,12 +288,10 @@ mod tests {
             for width in [1, 2, 4, 8] {
                 let expected = expected(&bytes, width, *offset, dims, strides);
                 for piece in [1, 16, 100, 1 << 20] {
-                    for source in [Source::File(&file, 3), Source::Memory(bytes.clone())] {
-                        let mut reader = Strided::within(piece, source, width as u64, *offset, dims, strides);
-                        let mut result = Vec::new();
-                        reader.read_to_end(&mut result).expect("read");
-                        assert_eq!(result, expected, "{offset} {dims:?} {strides:?} {width} {piece}");
-                    }
+                    let reader = Strided::within(piece, &file, width as u64, *offset, dims, strides);
+                    let mut result = Vec::new();
+                    Strided { begin: 3, ..reader }.read_to_end(&mut result).expect("read");
+                    assert_eq!(result, expected, "{offset} {dims:?} {strides:?} {width} {piece}");
                 }
             }
         }
@@ -331,12 +300,13 @@ mod tests {
     #[test]
     fn large_gaps_are_not_read() {
         let bytes: Vec<u8> = (0..40_u32 << 16).map(|index| u8::try_from(index % 251).unwrap_or(0)).collect();
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&bytes).expect("written");
         for (dims, strides) in
             [([20_u64, 2], [1_u64, 1 << 20]), ([40, 3000], [1 << 16, 1]), ([3000, 40], [1, 1 << 16])]
         {
             let mut result = Vec::new();
-            let source = Source::Memory(bytes.clone());
-            Strided::new(source, 1, 5, &dims, &strides).read_to_end(&mut result).expect("read");
+            Strided::new(&file, 0, 1, 5, &dims, &strides).read_to_end(&mut result).expect("read");
             assert_eq!(result, expected(&bytes, 1, 5, &dims, &strides));
         }
     }

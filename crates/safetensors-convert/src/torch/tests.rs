@@ -296,10 +296,94 @@ fn what_is_too_large_is_beyond_the_limit() {
 #[test]
 fn tensors_with_one_name_are_rejected() {
     let one = tensor(b"K\0", b"K\x01", b"K\x01");
-    let twice = [b"}", &text("w")[..], &one, b"s", &text("w"), &one, b"s."].concat();
-    rejected(&archive(&twice), ErrorKind::InvalidData, "two tensors have the name \"w\"");
+    let nested = [b"}", &text("w.0")[..], &one, b"s", &text("w"), b"]", &one, b"as."].concat();
+    rejected(&archive(&nested), ErrorKind::InvalidData, "two tensors have the name \"w.0\"");
     let reserved = [b"}", &text("__metadata__")[..], &one, b"s."].concat();
     rejected(&archive(&reserved), ErrorKind::InvalidData, "which safetensors reserves");
+}
+
+/// In Python, the later value replaces the tensor, and `OrderedDict.__new__` ignores its arguments.
+#[test]
+fn tensors_that_python_would_not_have_are_rejected() {
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let key = text("w");
+    let replaced = [b"}", &key[..], &one, b"s", &key, b"K\x01s."].concat();
+    unsound_pickle(&replaced, "the dictionary at \"\" has the duplicate key \"w\"");
+    let pairs = [b"](", &key[..], &one, b"\x86", &key, b"K\x01\x86e"].concat();
+    let called = |pairs: &[u8], end: &[u8]| [b"ccollections\nOrderedDict\n", pairs, b"\x85", end].concat();
+    unsound_pickle(&called(&pairs, b"R."), "has the duplicate key \"w\"");
+    let pairs = [b"](", &key[..], &one, b"\x86e"].concat();
+    assert_eq!(all(&archive(&called(&pairs, b"R."))).expect("a call").len(), 1);
+    unsound_pickle(&called(&pairs, b"\x81."), "makes an empty container, but gives arguments");
+    unsound_pickle(&[b"cbuiltins\nset\n]", &one[..], b"a\x85\x81."].concat(), "makes an empty container");
+}
+
+/// PyTorch would replace the elements of the tensor by those that the state names.
+#[test]
+fn the_state_of_a_tensor_is_rejected() {
+    let one = tensor(b"K\0", b"K\x02", b"K\x01");
+    let other = [b"(", &storage("0", b"K\x06")[..], b"K\0(K\x02K\x03t(K\x03K\x01tt"].concat();
+    for state in [&other[..], b"}X\x01\0\0\0aNs", b"N"] {
+        let pickle = [b"}", &text("w")[..], &one, state, b"bs."].concat();
+        unsound_pickle(&pickle, "sets the state of a value of type tensor");
+    }
+}
+
+/// A tensor that gets no name is an error wherever it is, so that none is lost.
+#[test]
+fn tensors_without_names_are_rejected() {
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let of_key = |key: &[u8]| [b"}", key, &one[..], b"s."].concat();
+    let long = |len: usize| text(&"k".repeat(len));
+    let attribute = [b"}", &text("x")[..], &one, b"s"].concat();
+    let empty = b"ccollections\nOrderedDict\n)R";
+    for (pickle, sentence) in [
+        ([b"}", &one[..], b"K\x01s."].concat(), "it is in a key of a dictionary"),
+        ([b"}", &one[..], b"\x85K\x01s."].concat(), "it is in a key of a dictionary"),
+        ([b"\x8F(", &one[..], b"\x90."].concat(), "it is in a set"),
+        ([empty, &attribute[..], b"b."].concat(), "it is in the attributes of a value"),
+        (
+            [empty, &empty[..], &attribute, b"bX\x01\0\0\0aNsb."].concat(),
+            "it is in the attributes of a value",
+        ),
+        (of_key(b"N"), "its key is of type None, neither a text nor an integer"),
+        (of_key(b"C\x01a"), "its key is of type bytes"),
+        (of_key(b"U\x01\xFF"), "its key is not UTF-8"),
+    ] {
+        unsound_pickle(&pickle, &format!("has no name: {sentence}"));
+    }
+    assert_eq!(all(&archive(&of_key(&long(4096)))).expect("a long key").len(), 1);
+    for (key, sentence) in [
+        (long(4097), "its key has more than 4096 bytes"),
+        (long(70_000), "its key has more than 4096 bytes"),
+        ([&b"V"[..], &b"k".repeat(4097), b"\n"].concat(), "its key has more than 4096 bytes"),
+        (b"\x8A\x09\0\0\0\0\0\0\0\0\x01".to_vec(), "its key is an integer beyond 64 bits"),
+    ] {
+        rejected(&archive(&of_key(&key)), ErrorKind::QuotaExceeded, sentence);
+    }
+    // Only their tensors are an error.
+    let other = [b"}", &long(4097)[..], b"Ns", &text("w"), &one, b"s."].concat();
+    assert_eq!(all(&archive(&other)).expect("a long key").len(), 1);
+}
+
+/// Attributes that are their own attributes end.
+#[test]
+fn attributes_of_themselves_are_rejected() {
+    let own = b"}q\0X\x01\0\0\0aNsh\0b.";
+    rejected(&archive(own), ErrorKind::QuotaExceeded, "nested more than 200 deep, or contain themselves");
+}
+
+/// A few bytes of a pickle cost a bounded amount of work.
+#[test]
+fn arguments_of_calls_are_limited() {
+    unsound_pickle(b"cnumpy\ndtype\n(X\x02\0\0\0f4I0\nI1\nNtR.", "calls NumpyDtype in an unknown way");
+    let plain = tensor(b"K\0", b"K\x01", b"K\x01");
+    let flags = [b"}(\x89", &b"2".repeat((1 << 20) - 1)[..], b"uq\x000"].concat();
+    let calls = [&plain[..plain.len() - 2], b"h\0tR0"].concat();
+    let pickle = |count| [&flags[..], &calls.repeat(count), b"N."].concat();
+    assert!(all(&archive(&pickle(1))).expect("few calls").is_empty());
+    let many = pickle(65);
+    rejected(&archive(&many), ErrorKind::QuotaExceeded, "calls copy too many values");
 }
 
 #[test]
@@ -330,4 +414,74 @@ fn views_of_damaged_storages_are_rejected() {
         let error = all(&bytes).map(|found| found.len()).expect_err("damaged");
         assert!(error.to_string().starts_with("tensor \"w\": "), "{error}");
     }
+}
+
+/// A deflated storage is unpacked once, however many tensors are parts of it.
+#[test]
+fn parts_of_deflated_storages_are_read() {
+    let storage: Vec<u8> = (0..24).collect();
+    let parts: [[&[u8]; 4]; 4] = [
+        [b"K\x01", b"K\x02", b"K\x01", &storage[4..12]],
+        [b"K\x05", b"K\x01", b"K\x01", &storage[20..]],
+        [b"K\0", b"K\x02", b"K\x05", &[0, 1, 2, 3, 20, 21, 22, 23]],
+        [b"K\0", b"K\x06", b"K\x01", &storage],
+    ];
+    let tensors = parts.map(|[offset, shape, strides, _]| tensor(offset, shape, strides)).concat();
+    let pickle = [b"](", &tensors[..], b"e."].concat();
+    for is_deflated in [false, true] {
+        let archive = zip_of(&[("a/data.pkl", &pickle), ("a/data/0", &storage)], is_deflated);
+        let source = Checkpoint::open(file(&archive)).expect("a checkpoint");
+        // In any order, and several times.
+        for index in [3, 0, 1, 2, 0] {
+            assert_eq!(read(&source, index).expect("read"), parts[index][3], "{index} {is_deflated}");
+        }
+        assert_eq!(source.bytes.spool.len(), if is_deflated { 24 } else { 0 });
+    }
+}
+
+/// Returns the opcodes of an array of bytes with these arguments of `_codecs.encode`.
+fn array(text: &[u8], len: u32) -> Vec<u8> {
+    let dtype = b"cnumpy\ndtype\n(X\x02\0\0\0u1I0\nI1\ntR";
+    let empty = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\0tC\x01btR";
+    let state = [b"(K\x01(J", &len.to_le_bytes()[..], b"t", dtype, b"\x89c_codecs\nencode\n(", text].concat();
+    [empty, &state[..], b"X\x06\0\0\0latin1tRtb"].concat()
+}
+
+/// Arrays in a pickle may share their bytes, which makes a huge model of a small file.
+#[test]
+fn arrays_of_the_same_bytes_are_limited() {
+    let bytes = [text(&"x".repeat(1 << 21)), b"q\x000".to_vec()].concat();
+    let of = |count| [&bytes[..], b"](", &array(b"h\0", 1 << 21).repeat(count), b"e."].concat();
+    for is_deflated in [false, true] {
+        let archive = |count| zip_of(&[("a/data.pkl", &of(count)[..])], is_deflated);
+        let few = all(&archive(2)).expect("arrays");
+        assert!(few.iter().all(|(_, bytes)| bytes.len() == 1 << 21) && few.len() == 2);
+        rejected(&archive(514), ErrorKind::QuotaExceeded, "but are views of");
+    }
+}
+
+#[test]
+fn errors_name_the_tensor_while_it_is_read() {
+    let array = array(&text(&format!("{}\u{100}", "x".repeat(4999))), 5000);
+    let pickle = [b"}", &text("w")[..], &array, b"s."].concat();
+    for is_deflated in [false, true] {
+        let archive = zip_of(&[("a/data.pkl", &pickle)], is_deflated);
+        rejected(&archive, ErrorKind::InvalidData, "tensor \"w\": an array in the pickle is spelled as");
+    }
+}
+
+#[test]
+fn entries_of_the_layout_are_named() {
+    let entries = [("a/data.pkl", &b"N."[..]), ("a/version", b"\xFF\n")];
+    rejected(&zip_of(&entries, false), ErrorKind::InvalidData, "entry \"a/version\" is not UTF-8");
+}
+
+/// A failed read says nothing about the format.
+#[cfg(unix)]
+#[test]
+fn errors_of_the_system_stay() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let directory = File::open(directory.path()).expect("opened");
+    let error = super::legacy::object_at(&directory, 100).expect_err("a directory");
+    assert!(error.raw_os_error().is_some(), "{error}");
 }

@@ -30,6 +30,7 @@ pub(super) enum Value {
     Nothing,
     Bool(bool),
     Int(i64),
+    Float(f64),
     Text(Box<str>),
     /// A text or bytes, of which only the place in the pickle is known: the number of a [`Span`], and whether
     /// it is text.
@@ -87,6 +88,7 @@ impl Value {
             Self::Nothing => "None",
             Self::Bool(_) => "bool",
             Self::Int(_) => "int",
+            Self::Float(_) => "float",
             Self::Text(_) | Self::Long(_, true) => "str",
             Self::Long(..) | Self::Bytes(_) => "bytes",
             Self::Tuple(_) => "tuple",
