@@ -127,13 +127,39 @@ impl Flash {
         }
         let mut out = io::stdout().lock();
         if self.json {
-            return writeln!(out, "{}", json(&self.model.to_string_lossy(), task, done));
+            return writeln!(out, "{}", self.object(task, done));
         }
         match done {
             "flashed" => writeln!(out, "{}", flashed(task)),
             "written" => writeln!(out, "{}", self.written(task)),
             _ => writeln!(out, "{}", self.planned(task)),
         }
+    }
+
+    fn object(&self, task: &Task<'_>, done: &str) -> String {
+        let Task { site, place, image, sha256 } = task;
+        let mut start = place.pages.start;
+        let erased = place.touched().into_iter().map(|(count, page)| {
+            let object = Object::new().number("address", start).number("count", count).number("bytes", page);
+            start += count * page;
+            object.end()
+        });
+        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+        let output = self.output.as_ref().filter(|_| done == "written");
+        let object = match output {
+            Some(output) => object.text("output", &output.to_string_lossy()),
+            None => object,
+        };
+        let object = object.text("done", done);
+        object
+            .text("chip", &site.chip.name)
+            .number("address", image.range.start)
+            .number("bytes", image.len() - image.fill())
+            .raw("erase", &array(erased))
+            .number("program_bytes", image.len())
+            .number("write_bytes", image.unit)
+            .text("sha256", sha256)
+            .end()
     }
 
     fn written(&self, task: &Task<'_>) -> String {
@@ -211,24 +237,4 @@ fn erase_ranges(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
         (range, counted(&[(count, page)]))
     };
     place.touched().into_iter().map(stretch).collect()
-}
-
-fn json(file: &str, task: &Task<'_>, done: &str) -> String {
-    let Task { site, place, image, sha256 } = task;
-    let mut start = place.pages.start;
-    let erased = place.touched().into_iter().map(|(count, page)| {
-        let object = Object::new().number("address", start).number("count", count).number("bytes", page);
-        start += count * page;
-        object.end()
-    });
-    let object = Object::new().text("file", file).flag("ok", true).text("done", done);
-    object
-        .text("chip", &site.chip.name)
-        .number("address", image.range.start)
-        .number("bytes", image.len() - image.fill())
-        .raw("erase", &array(erased))
-        .number("program_bytes", image.len())
-        .number("write_bytes", image.unit)
-        .text("sha256", sha256)
-        .end()
 }
