@@ -4,13 +4,13 @@
 mod counted;
 pub mod error;
 pub mod gguf;
-#[cfg(test)]
-mod noise;
 pub mod numbers;
 pub mod numpy;
 mod parallel;
 pub mod pickle;
 mod position;
+#[cfg(test)]
+mod samples;
 mod source;
 pub mod tensorflow;
 pub mod text;

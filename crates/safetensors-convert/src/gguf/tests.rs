@@ -2,7 +2,7 @@
 
 use super::quants::dequantise;
 use super::{Gguf, Kind, Options, Plan, Quantised, TYPES};
-use crate::noise::noise;
+use crate::samples::noise;
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
 use std::fs::File;

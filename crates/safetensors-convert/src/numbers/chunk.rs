@@ -115,9 +115,9 @@ fn integer(value: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::{Caster, Scales, is_integer, needs_f64};
-    use crate::noise::noise;
     use crate::numbers::decode::Decoder;
     use crate::numbers::{Cast, Number, Report, can_be_target};
+    use crate::samples::noise;
     use embedded_safetensors::Dtype;
 
     /// A chunk and more, but no multiple of a vector or of a block.
