@@ -1,4 +1,7 @@
-//! Bytes for tests.
+//! Bytes and files for tests.
+
+use std::fs::File;
+use std::io::{Seek, Write};
 
 /// Returns bytes that no two runs share, with every kind of number.
 pub fn noise(len: usize, seed: u64) -> Vec<u8> {
@@ -8,4 +11,11 @@ pub fn noise(len: usize, seed: u64) -> Vec<u8> {
         state.to_be_bytes()[0]
     });
     bytes.take(len).collect()
+}
+
+/// Returns an unnamed file with these bytes, at its beginning.
+pub fn file(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).and_then(|()| file.rewind()).expect("written");
+    file
 }

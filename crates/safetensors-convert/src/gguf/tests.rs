@@ -2,11 +2,10 @@
 
 use super::quants::dequantise;
 use super::{Gguf, Kind, Options, Plan, Quantised, TYPES};
-use crate::samples::noise;
+use crate::samples::{file, noise};
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read};
 
 const U32: u32 = 4;
 const BOOL: u32 = 7;
@@ -45,12 +44,6 @@ fn gguf(pairs: &[Vec<u8>], tensors: &[Vec<u8>], data: usize) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(32), 0);
     bytes.extend(noise(data, 0));
     bytes
-}
-
-fn file(bytes: &[u8]) -> File {
-    let mut file = tempfile::tempfile().expect("a file");
-    file.write_all(bytes).and_then(|()| file.rewind()).expect("space");
-    file
 }
 
 fn open(bytes: &[u8], options: &Options) -> io::Result<Gguf> {

@@ -163,17 +163,10 @@ mod tests {
     use super::Arrays;
     use crate::TensorSource;
     use crate::numpy::Header;
+    use crate::samples::file;
     use crate::zip::Archive;
     use embedded_safetensors::Dtype;
-    use std::fs::File;
-    use std::io::{self, Read, Seek, SeekFrom, Write};
-
-    fn file(bytes: &[u8]) -> File {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(bytes).expect("written");
-        file.seek(SeekFrom::Start(0)).expect("rewound");
-        file
-    }
+    use std::io::{self, Read};
 
     fn array(data: &[u8]) -> Vec<u8> {
         let dims = [u64::try_from(data.len()).expect("a length")];

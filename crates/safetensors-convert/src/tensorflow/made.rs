@@ -1,7 +1,7 @@
 //! Makes checkpoints, right and wrong ones, for tests.
 
 use super::table::masked;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -171,11 +171,4 @@ impl Made {
         fs::write(&path, self.index(2))?;
         Ok(path)
     }
-}
-
-/// Returns a file with these bytes.
-pub fn file(bytes: &[u8]) -> File {
-    let mut file = tempfile::tempfile().expect("a file");
-    io::Write::write_all(&mut file, bytes).expect("written");
-    file
 }

@@ -1,10 +1,11 @@
 //! Right checkpoints are read, and wrong ones are rejected.
 
-use super::made::{Made, Table, block, entry, file, header, message, number, shape, slice, varint};
+use super::made::{Made, Table, block, entry, header, message, number, shape, slice, varint};
 use super::slices::{Extent, key};
 use super::table;
 use super::{Checkpoint, Names};
 use crate::TensorSource;
+use crate::samples::file;
 use embedded_safetensors::Dtype;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};

@@ -2,20 +2,15 @@
 
 use super::{Checkpoint, Ties};
 use crate::pickle::{Opcode, scan};
+use crate::samples::file;
 use crate::source::TensorSource;
 use crate::zip::Archive;
 use embedded_safetensors::Dtype;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 
 /// The pickles before the object in the format before 1.6.
 const BEFORE: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
-
-fn file(bytes: &[u8]) -> File {
-    let mut file = tempfile::tempfile().expect("a file");
-    file.write_all(bytes).expect("written");
-    file
-}
 
 fn zip_of(entries: &[(&str, &[u8])], is_deflated: bool) -> Vec<u8> {
     let mut archive = Archive::new(Vec::new(), is_deflated);

@@ -149,8 +149,8 @@ mod tests {
     use super::super::directory::entries;
     use super::super::entry::open_entry;
     use super::Archive;
-    use std::fs::File;
-    use std::io::{self, Read, Seek, SeekFrom, Write};
+    use crate::samples::file;
+    use std::io::{self, Read};
 
     fn packed(is_compressed: bool) -> Vec<u8> {
         let mut archive = Archive::new(Vec::new(), is_compressed);
@@ -159,13 +159,6 @@ mod tests {
             archive.add::<io::Error>(name, |out| out.write_all(contents)).expect("written");
         }
         archive.finish().expect("written")
-    }
-
-    fn file(bytes: &[u8]) -> File {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(bytes).expect("written");
-        file.seek(SeekFrom::Start(0)).expect("rewound");
-        file
     }
 
     fn unpacked(bytes: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {

@@ -104,14 +104,8 @@ fn stray(file: &File, header: u64, next: u64, len: u64) -> io::Result<Stray> {
 #[cfg(test)]
 mod tests {
     use super::{CHUNK, ends_like_archive, open_stray, strays};
-    use std::fs::File;
-    use std::io::{Read, Write};
-
-    fn file(bytes: &[u8]) -> File {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(bytes).expect("disk space");
-        file
-    }
+    use crate::samples::file;
+    use std::io::Read;
 
     fn entry(name: &str, contents: &[u8], packed: u32) -> Vec<u8> {
         let name_len = u16::try_from(name.len()).expect("short").to_le_bytes();
