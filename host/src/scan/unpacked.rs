@@ -1,26 +1,25 @@
 //! Bytes that are unpacked from a file: a limit, and what ends where it is damaged.
 
 use safetensors_convert::error::beyond_limit;
+use safetensors_convert::zip::most_unpacked;
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// How many times its own length a file may unpack to, ...
-const RATIO: u64 = 64;
-/// ... unless that is less than this.
-const ALWAYS: u64 = 1 << 30;
-
 /// The number of bytes that may still be unpacked from a file, in all its entries and in all archives
 /// within it.
-pub struct Left(Cell<u64>);
+pub struct Left {
+    most: u64,
+    left: Cell<u64>,
+}
 
 impl Left {
     /// For a file of this length.
     pub fn of(len: u64) -> Self {
-        Self::new(len.saturating_mul(RATIO).max(ALWAYS))
+        Self::new(most_unpacked(len))
     }
 
-    pub fn new(bytes: u64) -> Self {
-        Self(Cell::new(bytes))
+    pub fn new(most: u64) -> Self {
+        Self { most, left: Cell::new(most) }
     }
 
     /// Counts what is read from this source.
@@ -33,10 +32,11 @@ impl Left {
     /// # Errors
     /// Nothing is left.
     pub fn check(&self) -> io::Result<()> {
-        match self.0.get() {
-            0 => Err(beyond_limit(format!(
-                "the archives unpack to more than {ALWAYS} bytes, and to more than {RATIO} times the file's length"
-            ))),
+        match self.left.get() {
+            0 => {
+                let most = self.most;
+                Err(beyond_limit(format!("the archives unpack to {most} bytes or more, beyond the limit")))
+            }
             _ => Ok(()),
         }
     }
@@ -51,7 +51,7 @@ pub struct Counted<'l, R> {
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.source.read(buffer)?;
-        self.left.0.set(self.left.0.get().saturating_sub(len as u64));
+        self.left.left.set(self.left.left.get().saturating_sub(len as u64));
         self.left.check()?;
         Ok(len)
     }

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io;
 
 /// The length of the end record with the longest possible comment.
-const LONGEST_END: u64 = 22 + 65_535;
+pub(super) const LONGEST_END: u64 = 22 + 65_535;
 /// The length of the longest safetensors header; the names must fit into one.
 const LONGEST_LIST: u64 = 100_000_000;
 /// The smallest size of an entry in the list.

@@ -1,6 +1,7 @@
 //! Finds entries by their own headers, wherever they are in a file: what programs that do not check archives
 //! would read.
 
+use super::directory::LONGEST_END;
 use super::part::{Part, read_full};
 use crate::error::beyond_limit;
 use flate2::bufread::DeflateDecoder;
@@ -11,9 +12,8 @@ use std::io::{self, BufReader, Read};
 const SIGNATURE: &[u8; 4] = b"PK\x03\x04";
 /// The length of a header without name and extra fields.
 const HEADER: usize = 30;
-/// What the record at the end of an archive begins with, and its length with the longest comment.
+/// What the record at the end of an archive begins with.
 const END: &[u8; 4] = b"PK\x05\x06";
-const LONGEST_END: u64 = 22 + 65_535;
 /// The largest number of headers.
 const MOST: usize = 1 << 12;
 const CHUNK: usize = 1 << 18;
