@@ -13,8 +13,8 @@ pub fn beyond_limit(sentence: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::QuotaExceeded, sentence.into())
 }
 
-/// Adds the place to an error about the contents of a file; all other errors stay.
-pub(crate) fn within(place: &str, error: io::Error) -> io::Error {
+/// Adds the place, or the format, to an error about the contents of a file; all other errors stay.
+pub fn within(place: &str, error: io::Error) -> io::Error {
     match error.kind() {
         kind @ (io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded)
             if error.raw_os_error().is_none() =>

@@ -8,6 +8,7 @@ use crate::source::Stamp;
 use crate::sums::{Trouble, hex_of_file};
 use crate::work::Work;
 use safetensors_convert::TensorSource;
+use safetensors_convert::error::within;
 use safetensors_convert::gguf::{self, Quantised};
 use safetensors_convert::numpy::Arrays;
 use safetensors_convert::tensorflow;
@@ -158,15 +159,8 @@ impl Foreign {
 
 /// The error of a reader, with the name of the format.
 fn complaint(path: &Path, format: Readable, error: io::Error) -> Complaint {
-    let (name, sentence) = (format.name(), error.to_string());
-    let error = match error.kind() {
-        kind @ (io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded)
-            if error.raw_os_error().is_none() && !sentence.contains(name) =>
-        {
-            io::Error::new(kind, format!("{name}: {sentence}"))
-        }
-        _ => error,
-    };
+    let name = format.name();
+    let error = if error.to_string().contains(name) { error } else { within(name, error) };
     Complaint::of_contents(path, format.code(), error)
 }
 
