@@ -8,6 +8,7 @@ use super::table;
 use crate::Tensor;
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
+use embedded_safetensors::header::MAX_HEADER_LEN;
 use embedded_safetensors::tensor::MAX_RANK;
 use std::fs::File;
 use std::io;
@@ -17,7 +18,7 @@ const MOST: usize = if cfg!(test) { 5000 } else { 2_000_000 };
 /// The most bytes of a key. Keys share what they begin with, so that a short index can have many long ones.
 const LONGEST_KEY: usize = 65_535;
 /// The most bytes of all keys: no header of safetensors has more. Fewer in tests.
-const MOST_KEY_BYTES: usize = if cfg!(test) { 200_000 } else { 100_000_000 };
+const MOST_KEY_BYTES: u64 = if cfg!(test) { 200_000 } else { MAX_HEADER_LEN };
 
 /// What an index says.
 #[derive(Default)]
@@ -37,7 +38,7 @@ pub struct Scan {
     /// The slices of all partitioned variables, in the order of their keys.
     slices: Vec<Slice>,
     /// The bytes of all keys.
-    key_bytes: usize,
+    key_bytes: u64,
 }
 
 /// Where the bytes of a tensor are.
@@ -139,7 +140,7 @@ impl Scan {
                 "tensor {shown}: its key has {len} bytes, at most {LONGEST_KEY} are allowed"
             )));
         }
-        self.key_bytes += key.len();
+        self.key_bytes += key.len() as u64;
         match self.key_bytes > MOST_KEY_BYTES {
             true => Err(beyond_limit(format!(
                 "the keys of the index have more than {MOST_KEY_BYTES} bytes together"

@@ -5,14 +5,13 @@ use super::machine::{KEPT, MOST};
 use super::values::{Id, Value, Values};
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
+use embedded_safetensors::header::MAX_HEADER_LEN;
 use std::io;
 
 /// The largest number of dictionaries and lists around a value.
 const DEEPEST: usize = 200;
 /// The longest name, in bytes.
 const LONGEST: usize = 1 << 16;
-/// The largest number of bytes of all names: no header of safetensors can have more.
-const NAMES: usize = 100_000_000;
 /// The largest number of values, and of keys, that are looked at, however often they are reached.
 const VISITS: usize = 1 << 23;
 /// The name of a tensor that is not in a dictionary or list.
@@ -32,7 +31,7 @@ pub(super) struct Flat {
     pub count: u64,
     listed: usize,
     /// The number of bytes of all names.
-    names: usize,
+    names: u64,
 }
 
 /// A container whose parts are being visited.
@@ -248,9 +247,11 @@ impl Walk<'_> {
     /// Adds a tensor, whose name is the path.
     fn add(&mut self, number: u32) -> io::Result<()> {
         let name = if self.frames.is_empty() { ALONE } else { &self.path };
-        self.flat.names += name.len();
-        if self.flat.names > NAMES {
-            return Err(beyond_limit(format!("the names of the tensors have more than {NAMES} bytes")));
+        self.flat.names += name.len() as u64;
+        if self.flat.names > MAX_HEADER_LEN {
+            return Err(beyond_limit(format!(
+                "the names of the tensors have more than {MAX_HEADER_LEN} bytes"
+            )));
         }
         if self.flat.tensors.len() == MOST {
             return Err(beyond_limit(format!("the file has more than {MOST} tensors")));
