@@ -3,6 +3,7 @@
 use super::check::check_tensors;
 use super::elements::{Blocks, Exact, Stored};
 use super::input::{Input, Place};
+use super::raw::push_types;
 use super::value::{self, Text, Type};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
@@ -13,7 +14,6 @@ use crate::numpy::Swapped;
 use crate::source::{Tensor, TensorSource};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
-use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -247,14 +247,11 @@ impl Metadata {
             self.pairs.push((KEYS.to_owned(), text.into_string()));
         }
         let all = tensors.iter().zip(stored).filter(|(_, stored)| stored.kind.dtype().is_none());
-        let mut raw = all.filter(|_| quantised == Quantised::Raw).peekable();
+        let raw = all.filter(|_| quantised == Quantised::Raw);
+        let mut raw = raw.map(|(tensor, stored)| (tensor.name.as_str(), stored.kind)).peekable();
         if raw.peek().is_some() {
             let mut text = Text::new(self.left);
-            let listed = text.push_list(['{', '}'], raw, |text, (tensor, stored)| {
-                text.push_quoted(&tensor.name)?;
-                write!(text, ":\"{}\"", stored.kind)
-            });
-            listed.map_err(too_long)?;
+            push_types(&mut text, raw).map_err(too_long)?;
             self.pairs.push((TYPES.to_owned(), text.into_string()));
         }
         Ok(self.pairs)
