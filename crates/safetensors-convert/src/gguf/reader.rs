@@ -239,7 +239,7 @@ impl Metadata {
         stored: &[Stored],
         quantised: Quantised,
     ) -> io::Result<Vec<(String, String)>> {
-        let too_long = |_| beyond_limit("GGUF: the lists of keys and of types of raw tensors are too long");
+        let too_long = |_| beyond_limit("the lists of keys and of types of raw tensors are too long");
         let mut text = Text::new(self.left);
         let keys = self.pairs.iter().filter_map(|(key, _)| key.strip_prefix(PREFIX));
         text.push_list(['[', ']'], keys, |text, key| text.push_quoted(key)).map_err(too_long)?;
@@ -331,13 +331,13 @@ impl List {
                 None if !aligned => {
                     let name = quoted(&tensor.name);
                     return Err(unsound(format!(
-                        "GGUF tensor {name}: its offset {offset} is not a multiple of {alignment}"
+                        "tensor {name}: its offset {offset} is not a multiple of {alignment}"
                     )));
                 }
                 None => {
                     let (name, left) = (quoted(&tensor.name), input.len.saturating_sub(begin));
                     return Err(unsound(format!(
-                        "GGUF tensor {name}: its {len} bytes at offset {offset} exceed the {left} bytes of data"
+                        "tensor {name}: its {len} bytes at offset {offset} exceed the {left} bytes of data"
                     )));
                 }
             }

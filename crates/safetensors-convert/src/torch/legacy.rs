@@ -35,8 +35,7 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
     };
     if !is_magic {
         return Err(unsound(
-            "not a file of PyTorch: it begins neither with a zip archive nor with the magic number of the \
-             format before 1.6",
+            "it begins neither with a zip archive nor with the magic number of the format before 1.6",
         ));
     }
     next(&mut opcodes)?;

@@ -353,7 +353,7 @@ impl<'s> Machine<'s> {
                 | Opcode::Ext2
                 | Opcode::Ext4,
                 _,
-            ) => return Err(self.unsound("is not used by PyTorch, and is rejected")),
+            ) => return Err(self.unsound("is not used in this format, and is rejected")),
             (_, Argument::Bool(value)) => Value::Bool(value),
             (_, Argument::Int(value)) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             (_, Argument::Float(value)) => Value::Float(value),

@@ -101,7 +101,7 @@ impl Checkpoint {
             [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(file)?,
             start if start.get(257..262) == Some(b"ustar") => {
                 return Err(unsound(
-                    "a tar archive: PyTorch before 0.1.10 wrote such files, which are not supported",
+                    "a tar archive: releases before 0.1.10 wrote such files, which are not supported",
                 ));
             }
             _ => read_legacy(file, len)?,

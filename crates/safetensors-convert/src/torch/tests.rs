@@ -143,8 +143,8 @@ fn names_outside_the_list_are_rejected_with_their_offset() {
             "GLOBAL at byte 0 of the pickle imports os.system, which is not on the closed",
         ),
         (b"N0X\x02\0\0\0osX\x06\0\0\0system\x93.", "STACK_GLOBAL at byte 20 of the pickle imports os.system"),
-        (b"(ios\nsystem\n.", "INST at byte 1 of the pickle is not used by PyTorch"),
-        (b"\x82\x01.", "EXT1 at byte 0 of the pickle is not used by PyTorch"),
+        (b"(ios\nsystem\n.", "INST at byte 1 of the pickle is not used in this format"),
+        (b"\x82\x01.", "EXT1 at byte 0 of the pickle is not used in this format"),
         (b"P0\n.", "PERSID at byte 0"),
         (b"\x97.", "NEXT_BUFFER at byte 0"),
         (b"NQ.", "has an id that is not a tuple"),
@@ -225,9 +225,9 @@ fn archives_of_other_programs_are_rejected() {
     let mut tar = vec![b'a'; 600];
     tar[257..262].copy_from_slice(b"ustar");
     rejected(&tar, ErrorKind::InvalidData, "a tar archive");
-    rejected(b"", ErrorKind::InvalidData, "not a file of PyTorch");
-    rejected(b"N.", ErrorKind::InvalidData, "not a file of PyTorch");
-    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of PyTorch, or a truncated one");
+    rejected(b"", ErrorKind::InvalidData, "it begins neither with a zip archive");
+    rejected(b"N.", ErrorKind::InvalidData, "it begins neither with a zip archive");
+    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of this format, or a truncated one");
 }
 
 #[test]
