@@ -380,6 +380,7 @@ fn arguments_of_calls_are_limited() {
     let many = pickle(65);
     rejected(&archive(&many), ErrorKind::QuotaExceeded, "calls copy too many values");
 }
+        (of_key(b"S'\xFF'\n"), "its key is not UTF-8"),
 
 #[test]
 fn ties_are_noted_copied_or_rejected() {
