@@ -11,7 +11,7 @@ use super::{
 };
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
-use crate::source::{Tensor, TensorSource};
+use crate::source::{Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use std::fs::File;
@@ -113,7 +113,7 @@ impl TensorSource for Gguf {
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let found = self.tensors.get(index).zip(self.stored.get(index));
-        let (tensor, stored) = found.ok_or_else(|| io::Error::other("no tensor has this index"))?;
+        let (tensor, stored) = found.ok_or_else(no_tensor)?;
         let source = Exact::new(&self.file, stored, &tensor.name);
         Ok(match (stored.kind.dtype(), self.is_big) {
             (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),

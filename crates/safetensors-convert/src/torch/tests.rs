@@ -324,6 +324,42 @@ fn the_state_of_a_tensor_is_rejected() {
     }
 }
 
+/// Each number is reversed; complex ones are two.
+#[test]
+fn big_endian_storages_are_reversed() {
+    let bytes: Vec<u8> = (0..24).collect();
+    for (class, count, width) in [
+        ("ByteStorage", 24, 1),
+        ("ShortStorage", 12, 2),
+        ("FloatStorage", 6, 4),
+        ("ComplexFloatStorage", 3, 4),
+        ("DoubleStorage", 3, 8),
+    ] {
+        let storage = [
+            b"(".to_vec(),
+            text("storage"),
+            format!("ctorch\n{class}\n").into_bytes(),
+            text("0"),
+            text("cpu"),
+            vec![b'K', count],
+        ];
+        let numbers = [b"tQK\0(K", &[count][..], b"t(K\x01t\x89ccollections\nOrderedDict\n)RtR"].concat();
+        let object = [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage.concat()[..], &numbers].concat();
+        let entries =
+            [("a/data.pkl", pickle(&object)), ("a/byteorder", b"big".to_vec()), ("a/data/0", bytes.clone())];
+        let file = zip_of(&entries.each_ref().map(|(name, bytes)| (*name, &bytes[..])), false);
+        let reversed = bytes.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
+        assert_eq!(all(&file).expect("a file"), [("w".to_owned(), reversed)], "{class}");
+    }
+}
+
+/// The error is one of the caller, not of the file.
+#[test]
+fn no_tensor_beyond_the_last_is_read() {
+    let source = Checkpoint::open(file(&archive(&plain()))).expect("a file");
+    assert_eq!(read(&source, 1).expect_err("one tensor").kind(), ErrorKind::Other);
+}
+
 /// A tensor that gets no name is an error wherever it is, so that none is lost.
 #[test]
 fn tensors_without_names_are_rejected() {
@@ -344,6 +380,7 @@ fn tensors_without_names_are_rejected() {
         (of_key(b"N"), "its key is of type None, neither a text nor an integer"),
         (of_key(b"C\x01a"), "its key is of type bytes"),
         (of_key(b"U\x01\xFF"), "its key is not UTF-8"),
+        (of_key(b"S'\xFF'\n"), "its key is not UTF-8"),
     ] {
         unsound_pickle(&pickle, &format!("has no name: {sentence}"));
     }
@@ -380,7 +417,6 @@ fn arguments_of_calls_are_limited() {
     let many = pickle(65);
     rejected(&archive(&many), ErrorKind::QuotaExceeded, "calls copy too many values");
 }
-        (of_key(b"S'\xFF'\n"), "its key is not UTF-8"),
 
 #[test]
 fn ties_are_noted_copied_or_rejected() {
