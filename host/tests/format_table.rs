@@ -265,6 +265,7 @@ fn general(sentence: &str, name: &str) -> String {
     let entries = [
         "i.safetensors: ",
         "PyTorch: ",
+        "GGUF: ",
         "TensorFlow: ",
         "numpy: ",
         "entry \"m/data.pkl\": ",

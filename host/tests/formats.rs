@@ -72,7 +72,7 @@ fn files_of_pytorch_are_read() {
     assert!(!place.path("p.safetensors").exists());
     place.put("torn.pt", b"torn").put("lfs.bin", b"version https://git-lfs.github.com/spec/v1\n");
     let run = convert(&place, &["torn.pt", "p.safetensors"]);
-    assert!(run.code == Some(1) && run.err.contains("not a file of PyTorch"), "{run:?}");
+    assert!(run.code == Some(1) && run.err.contains("PyTorch: it begins neither with"), "{run:?}");
     let run = convert(&place, &["lfs.bin", "p.safetensors"]);
     assert!(run.code == Some(1) && run.err.contains("`git lfs pull`"), "{run:?}");
     // A model in safetensors stays one.
@@ -90,6 +90,11 @@ fn names_of_tied_tensors_are_not_used_again() {
         \"b\" of b.pt; use --file-prefix, or --ties copy and rename one of them\n";
     convert(&place, &["a.pt", "b.pt", "o.safetensors"]).is(2, "", error);
     convert(&place, &["b.pt", "a.pt", "o.safetensors"]).is(2, "", error);
+    // Without notes there is nothing to confuse.
+    for output in [&["m.safetensors", "--no-metadata"][..], &["m.npz"], &["m.gguf"]] {
+        let run = convert(&place, &[&["a.pt", "b.pt"], output].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
     assert_eq!(convert(&place, &["a.pt", "b.pt", "o.safetensors", "--file-prefix"]).code, Some(0));
     let run = convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]);
     assert!(run.code == Some(2) && run.err.contains("tensor, and \"a\" of a.pt; use"), "{run:?}");
@@ -100,7 +105,6 @@ fn names_of_tied_tensors_are_not_used_again() {
     assert!(run.code == Some(2) && run.err.contains("tensor, and another tied one; use"), "{run:?}");
 }
 
-/// One of them is kept, with a note that follows the names.
 /// Errors about the contents name the format, and limits have an exit code of their own.
 #[test]
 fn errors_name_the_format() {
@@ -117,10 +121,15 @@ fn errors_name_the_format() {
         than 4096 bytes\n";
     convert(&place, &["long.pt", "o.safetensors"]).is(2, "", error);
     place.put("short.gguf", b"GGUF");
-    let run = convert(&place, &["short.gguf", "o.safetensors"]);
-    assert!(run.code == Some(1) && run.err.matches("GGUF").count() == 1, "{run:?}");
+    let error = "short.gguf: GGUF: header: 4 bytes needed at byte 4, but the file has 0 more\n";
+    convert(&place, &["short.gguf", "o.safetensors"]).is(1, "", error);
+    // Whatever the names in the file are.
+    place.put("named.npz", &zip(&[Entry::stored("numpy.npy", b"text")]));
+    let run = convert(&place, &["named.npz", "o.safetensors"]);
+    assert!(run.code == Some(1) && run.err.starts_with("named.npz: numpy: entry \"numpy.npy\": "), "{run:?}");
 }
 
+/// One of them is kept, with a note that follows the names.
 #[test]
 fn tied_tensors_are_noted_copied_or_rejected() {
     let place = Place::new();
@@ -234,8 +243,31 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     place.put("torn.gguf", &gguf()[..60]);
     let run = convert(&place, &["torn.gguf", "t.safetensors", "--json"]);
     assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("gguf")));
-    let both = ["m.gguf", "t.safetensors", "--keep-blocks", "--rename", "w=v"];
-    assert_eq!(convert(&place, &both).code, Some(2));
+}
+
+/// The list of their types follows the names of tensors.
+#[test]
+fn renamed_blocks_of_gguf_stay_blocks() {
+    let place = Place::new();
+    place.put("m.gguf", &gguf()).put("n.gguf", &gguf());
+    assert_eq!(convert(&place, &["m.gguf", "b.safetensors", "--keep-blocks"]).code, Some(0));
+    let renamed = |input: &[&str], output: &str, types: Value| {
+        let run = convert(&place, &[input, &["-o", output]].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let read: Value = serde_json::from_str(&place.run(["decode", output]).out).expect("JSON");
+        let text = read["metadata"]["gguf_types"].as_str().expect("a list");
+        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), types);
+        let error = format!("{output}: nothing to cast: blocks of GGUF are not numbers\n");
+        convert(&place, &[output, "cast.safetensors", "--to", "F32", "--all"]).is(2, "", &error);
+    };
+    renamed(&["b.safetensors", "--rename", "w=v"], "r.safetensors", json!({"v": "Q8_0"}));
+    renamed(&["m.gguf", "--keep-blocks", "--rename", "w=v"], "s.safetensors", json!({"v": "Q8_0"}));
+    let two = json!({"m.w": "Q8_0", "n.w": "Q8_0"});
+    renamed(&["m.gguf", "n.gguf", "--keep-blocks", "--file-prefix"], "t.safetensors", two);
+    let both = json!({"b.w": "Q8_0", "r.v": "Q8_0"});
+    renamed(&["b.safetensors", "r.safetensors", "--file-prefix"], "u.safetensors", both);
+    assert_eq!(convert(&place, &["r.safetensors", "w.gguf", "--rename", "v=w"]).code, Some(0));
+    assert_eq!(fs::read(place.path("w.gguf")).expect("a file"), gguf());
 }
 
 /// They are U8, but their bytes are not numbers.
@@ -251,7 +283,7 @@ fn kept_blocks_are_never_cast() {
         let error =
             format!("{}: tensor \"w\": blocks of GGUF are not numbers, and cannot be cast\n", input[0]);
         with(&["--to", "F16", "--only", "*"]).is(2, "", &error);
-        let error = format!("{}: no selected tensor is U8, the integer with the bits of F8_E4M3\n", input[0]);
+        let error = format!("{}: tensor \"w\": blocks of GGUF are not bits of F8_E4M3\n", input[0]);
         with(&["--from-bits", "F8_E4M3"]).is(2, "", &error);
     }
     place.put("n.npy", &plain("(1,)", b"x"));

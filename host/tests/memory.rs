@@ -297,6 +297,7 @@ mod measured {
         };
         put("zip.pt", &|out| Many(CONVERTED).zip(out));
         put("legacy.pt", &|out| Many(CONVERTED).legacy(out));
+        put("blocks.gguf", &blocks);
         for (name, args) in [
             ("of PyTorch", &["zip.pt", "m.safetensors"][..]),
             ("of PyTorch before 1.6", &["legacy.pt", "m.safetensors", "--force"]),
@@ -308,6 +309,8 @@ mod measured {
             ("out of it", &["m.npz", "m.safetensors", "--force"]),
             ("into GGUF", &["m.safetensors", "m.gguf"]),
             ("of GGUF", &["m.gguf", "m.safetensors", "--force"]),
+            ("of GGUF, kept blocks", &["blocks.gguf", "b.safetensors", "--keep-blocks"]),
+            ("into GGUF, kept blocks", &["b.safetensors", "b.gguf"]),
         ] {
             let arg = |arg: &&str| if arg.contains('.') { path(arg) } else { (*arg).to_owned() };
             let args: Vec<String> = args.iter().map(arg).collect();
@@ -317,6 +320,24 @@ mod measured {
             // Twenty seconds on an idle machine.
             measured.report_within(&format!("{CONVERTED} tensors, {name}"), limit, 5 * PATIENCE);
         }
+    }
+
+    /// A model in GGUF whose tensors have one block of Q8_0 each.
+    fn blocks(out: Out<'_>) -> io::Result<()> {
+        let mut list = Vec::new();
+        for number in 0..CONVERTED {
+            let name = number.to_string();
+            list.extend((name.len() as u64).to_le_bytes());
+            list.extend(name.as_bytes());
+            list.extend([1_u32.to_le_bytes(), 32_u32.to_le_bytes(), [0; 4], 8_u32.to_le_bytes()].concat());
+            list.extend((64 * u64::from(number)).to_le_bytes());
+        }
+        list.resize(list.len().next_multiple_of(32) + 8, 0);
+        out.write_all(b"GGUF\x03\0\0\0")?;
+        out.write_all(&u64::from(CONVERTED).to_le_bytes())?;
+        out.write_all(&0_u64.to_le_bytes())?;
+        out.write_all(&list)?;
+        repeat(out, &[0; 64], 64 * u64::from(CONVERTED))
     }
 
     /// Pickles with all that is remembered of one: just within all limits, and far beyond them.

@@ -57,8 +57,13 @@ pub trait TensorSource {
     /// gaps. Several tensors can be open at a time.
     ///
     /// # Errors
-    /// As for opening the file. The reader returns such errors, too.
+    /// As for opening the file; or no tensor has this index. The reader returns such errors, too.
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>>;
+}
+
+/// Returns the error of a caller that reads a tensor that the file does not have.
+pub(crate) fn no_tensor() -> io::Error {
+    io::Error::other("no tensor has this index")
 }
 
 /// A reader of elements whose errors name the tensor.

@@ -101,7 +101,7 @@ pub struct Convert {
     ties: Tied,
 
     /// GGUF: keep the blocks of quantised tensors as U8, instead of their numbers as F32
-    #[arg(long, conflicts_with_all = ["file_prefix", "rename", "rename_prefix"])]
+    #[arg(long)]
     keep_blocks: bool,
 
     /// Leave out the metadata of all inputs
@@ -252,7 +252,7 @@ impl Convert {
         }
         read_bits(&mut input, &self.from_bits)?;
         let plan = Plan::new(&input, &self.options(), path)?;
-        let metadata = if self.no_metadata { None } else { input.metadata(&self.renames)? };
+        let metadata = if self.no_metadata { None } else { plan.metadata(&input, &self.renames)? };
         let (force, is_compressed, reports_all) = (self.force, self.compress, self.json);
         let output = Output { path, force, is_compressed, metadata, reports_all };
         let lost = output.lost()?;
@@ -289,9 +289,9 @@ impl Convert {
     }
 
     fn options(&self) -> Options<'_> {
-        let Self { to, all, scale, unscale, bits, .. } = *self;
-        let renames = &self.renames;
-        Options { to, all, only: &self.only, except: &self.except, scale, unscale, bits, renames }
+        let Self { to, all, scale, unscale, bits, no_metadata, .. } = *self;
+        let (only, except, renames) = (&self.only[..], &self.except[..], &self.renames);
+        Options { to, all, only, except, scale, unscale, bits, no_metadata, renames }
     }
 }
 

@@ -35,13 +35,18 @@ impl FromStr for FromBits {
 }
 
 impl FromBits {
-    fn takes(&self, array: &Array<'_>, any_is_raw: bool) -> bool {
+    /// Whether it selects this tensor.
+    fn selects(&self, array: &Array<'_>, any_is_raw: bool) -> bool {
         let is_its = array.dtype == self.dtype || array.dtype == bits_of(self.dtype);
         let is_named = match &self.glob {
             Some(glob) => matches(glob, array.name),
             None => array.is_raw || !any_is_raw,
         };
-        is_its && is_named && !array.is_blocks
+        is_its && is_named
+    }
+
+    fn takes(&self, array: &Array<'_>, any_is_raw: bool) -> bool {
+        self.selects(array, any_is_raw) && array.blocks.is_none()
     }
 }
 
@@ -59,10 +64,14 @@ pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<(), Complain
         let hint = did_you_mean(glob, input.names());
         return Err(input.about(format!("no tensor matches {}{hint}", quoted(glob))));
     }
-    if let Some(FromBits { dtype, .. }) =
+    if let Some(wish) =
         options.iter().find(|wish| !input.arrays().any(|array| wish.takes(&array, any_is_raw)))
     {
-        let integer = bits_of(*dtype);
+        let dtype = wish.dtype;
+        if let Some(blocks) = input.arrays().position(|array| wish.selects(&array, any_is_raw)) {
+            return Err(input.about_tensor(blocks, &format!("blocks of GGUF are not bits of {dtype}")));
+        }
+        let integer = bits_of(dtype);
         let sentence = format!("no selected tensor is {integer}, the integer with the bits of {dtype}");
         return Err(input.about(sentence));
     }

@@ -159,9 +159,7 @@ impl Foreign {
 
 /// The error of a reader, with the name of the format.
 fn complaint(path: &Path, format: Readable, error: io::Error) -> Complaint {
-    let name = format.name();
-    let error = if error.to_string().contains(name) { error } else { within(name, error) };
-    Complaint::of_contents(path, format.code(), error)
+    Complaint::of_contents(path, format.code(), within(format.name(), error))
 }
 
 /// Opens an input; `open` opens its files.

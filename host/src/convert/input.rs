@@ -31,8 +31,8 @@ pub struct Array<'i> {
     pub dims: &'i [u64],
     /// Whether the elements are bits of an unknown dtype.
     pub is_raw: bool,
-    /// Whether the bytes are blocks of GGUF, which are not numbers of this dtype.
-    pub is_blocks: bool,
+    /// The type of blocks of GGUF, whose bytes are not numbers of this dtype.
+    pub blocks: Option<gguf::Kind>,
 }
 
 impl Array<'_> {
@@ -80,8 +80,8 @@ pub struct InputFile {
     prefix: String,
     /// Names other than those in the file.
     names: Option<Vec<String>>,
-    /// Whether each tensor has blocks of GGUF; empty if none has.
-    blocks: Vec<bool>,
+    /// The type of each tensor's blocks of GGUF; empty if none has some.
+    blocks: Vec<Option<gguf::Kind>>,
     source: Source,
 }
 
@@ -184,8 +184,8 @@ impl Input {
         let name = file.names.as_ref().and_then(|names| names.get(at)).unwrap_or(&tensor.name);
         let (bits, dims) = (self.bits.get(index).copied().flatten(), &*tensor.dims);
         let is_raw = bits.is_none() && file.source.is_raw(at);
-        let is_blocks = file.blocks.get(at).copied().unwrap_or_default();
-        Array { name, dtype: bits.unwrap_or(tensor.dtype), dims, is_raw, is_blocks }
+        let blocks = file.blocks.get(at).copied().flatten();
+        Array { name, dtype: bits.unwrap_or(tensor.dtype), dims, is_raw, blocks }
     }
 
     /// The file of a tensor, and its index in there.
@@ -274,8 +274,8 @@ impl Input {
         })
     }
 
-    /// The contents of `__metadata__` of all inputs together, if any has some. Names of tensors in it are
-    /// renamed.
+    /// The contents of `__metadata__` of all inputs together, if any has some, but not the types of blocks.
+    /// Names of tensors in it are renamed.
     ///
     /// # Errors
     /// Two inputs have different values for a key.
@@ -373,17 +373,19 @@ impl InputFile {
     fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
         let foreign = match &self.source {
             Source::Model(model, _) => {
-                let pairs = model.pairs()?.into_iter();
+                let pairs = model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES);
                 return Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
             }
             Source::Foreign(foreign) => foreign,
         };
-        let new = |text: &String| match foreign.has_names_in_metadata() {
+        let has_names = foreign.has_names_in_metadata();
+        let new = |text: &String| match has_names {
             true => self.new_name(text, renames),
             false => text.clone(),
         };
-        let pairs = foreign.source().metadata();
-        let pairs: Vec<_> = pairs.iter().map(|(key, value)| (new(key), new(value))).collect();
+        let pairs = foreign.source().metadata().iter();
+        let pairs = pairs.filter(|(key, _)| has_names || key != gguf::TYPES);
+        let pairs: Vec<_> = pairs.map(|(key, value)| (new(key), new(value))).collect();
         (!pairs.is_empty()).then_some(pairs)
     }
 
@@ -432,11 +434,11 @@ impl Source {
         }
     }
 
-    /// Whether each tensor has blocks of GGUF; empty if none has.
+    /// The type of each tensor's blocks of GGUF; empty if none has some.
     ///
     /// # Errors
     /// The list of such tensors in the metadata is invalid.
-    fn blocks(&self) -> Result<Vec<bool>, String> {
+    fn blocks(&self) -> Result<Vec<Option<gguf::Kind>>, String> {
         let types = match self {
             Self::Model(model, _) => {
                 model.metadata().and_then(|all| all.get(gguf::TYPES)).map(|types| &**types)
@@ -448,8 +450,9 @@ impl Source {
             }
         };
         let Some(types) = types else { return Ok(Vec::new()) };
-        let types = gguf::raw_types(types)?;
-        Ok(self.tensors().iter().map(|tensor| types.contains_key(&tensor.name)).collect())
+        let tensors = self.tensors();
+        // Names of tensors that are no longer in the model do no harm.
+        Ok(gguf::RawTypes::read(types, tensors.len(), |index| &tensors[index].name)?.kinds)
     }
 }
 

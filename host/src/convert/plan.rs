@@ -7,6 +7,7 @@ use crate::pack::Renames;
 use crate::selection::Choice;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
+use safetensors_convert::gguf::{RawTypes, TYPES};
 use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::is_unsafe;
@@ -23,6 +24,7 @@ pub struct Options<'w> {
     pub scale: Option<Scale>,
     pub unscale: bool,
     pub bits: bool,
+    pub no_metadata: bool,
     pub renames: &'w Renames,
 }
 
@@ -216,18 +218,47 @@ impl Plan {
                 .try_for_each(|tensor| tensor.rename(input, options.renames))
                 .map_err(about)?;
         }
-        plan.validate_names(input, options.renames)?;
-        plan.check_output(input, Kind::of_output(output)?)?;
+        let kind = Kind::of_output(output)?;
+        plan.validate_names(input, options, kind)?;
+        plan.check_output(input, kind)?;
         Ok(plan)
     }
 
-    fn validate_names(&self, input: &Input, renames: &Renames) -> Result<(), Complaint> {
+    /// The metadata of the output: that of the inputs, and the types of its tensors with blocks.
+    ///
+    /// # Errors
+    /// Those of [`Input::metadata`].
+    pub fn metadata(
+        &self,
+        input: &Input,
+        renames: &Renames,
+    ) -> Result<Option<Vec<(String, String)>>, Complaint> {
+        let mut pairs = input.metadata(renames)?;
+        let blocks = self.tensors.iter().filter_map(|planned| {
+            let array = planned.array(input);
+            Some((array.name, array.blocks?))
+        });
+        if let Some(types) = RawTypes::list(blocks) {
+            let pairs = pairs.get_or_insert_default();
+            let at = pairs.partition_point(|(key, _)| key.as_str() < TYPES);
+            pairs.insert(at, (TYPES.to_owned(), types));
+        }
+        Ok(pairs)
+    }
+
+    fn validate_names(&self, input: &Input, options: &Options<'_>, kind: Kind) -> Result<(), Complaint> {
         let mut sorted: Vec<&Planned> = self.tensors.iter().collect();
         sorted.sort_unstable_by(|one, other| {
             (one.name(input), one.source).cmp(&(other.name(input), other.source))
         });
         let duplicate = sorted.windows(2).find(|pair| pair[0].name(input) == pair[1].name(input));
-        let Some([one, other]) = duplicate else { return validate_tied_names(input, renames, &sorted) };
+        let Some([one, other]) = duplicate else {
+            // Other outputs have no notes.
+            return match kind == Kind::Model && !options.no_metadata {
+                true => validate_tied_names(input, options.renames, &sorted),
+                false => Ok(()),
+            };
+        };
         let (one_of, other_of) = (one.source(), other.source());
         let name = quoted(one.name(input));
         if input.number_of_file(one_of) == input.number_of_file(other_of) {
@@ -343,10 +374,10 @@ impl Options<'_> {
         match array.dtype {
             Dtype::I8 if self.unscale => Ok(Decision::Cast(to)),
             _ if self.unscale => Ok(Decision::Left(Reason::NotI8)),
-            _ if array.is_blocks && is_named => {
+            _ if array.blocks.is_some() && is_named => {
                 Err("blocks of GGUF are not numbers, and cannot be cast".into())
             }
-            _ if array.is_blocks => Ok(Decision::Left(Reason::Blocks)),
+            _ if array.blocks.is_some() => Ok(Decision::Left(Reason::Blocks)),
             Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
             Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
             _ if !is_named

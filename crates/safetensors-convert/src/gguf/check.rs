@@ -14,7 +14,7 @@ pub fn check_tensors(tensors: &[Tensor], stored: &[Stored]) -> io::Result<()> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_unstable_by_key(|&index| name(index));
     if let Some(&[first, _]) = pairs(&order).find(|&&[first, second]| name(first) == name(second)) {
-        return Err(unsound(format!("GGUF tensor {}: the name is duplicate", quoted(name(first)))));
+        return Err(unsound(format!("tensor {}: the name is duplicate", quoted(name(first)))));
     }
     let range = |index: u32| {
         stored.get(index as usize).map_or((0, 0), |stored| (stored.at, stored.at.saturating_add(stored.len)))
@@ -24,7 +24,7 @@ pub fn check_tensors(tensors: &[Tensor], stored: &[Stored]) -> io::Result<()> {
     match pairs(&order).find(|&&[first, second]| range(second).0 < range(first).1) {
         Some(&[first, second]) => {
             let [first, second] = [first, second].map(|index| quoted(name(index)));
-            Err(unsound(format!("GGUF tensors {first} and {second} share bytes")))
+            Err(unsound(format!("tensors {first} and {second} share bytes")))
         }
         None => Ok(()),
     }

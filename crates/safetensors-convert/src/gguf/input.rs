@@ -43,11 +43,11 @@ impl Place {
 
     fn sentence(&self, reason: &str) -> String {
         match self {
-            Self::Header => format!("GGUF header: {reason}"),
-            Self::Key(index) => format!("GGUF metadata key {index}: {reason}"),
-            Self::Value(key) => format!("GGUF metadata value {}: {reason}", quoted(key)),
-            Self::Index(index) => format!("GGUF tensor {index}: {reason}"),
-            Self::Tensor(name) => format!("GGUF tensor {}: {reason}", quoted(name)),
+            Self::Header => format!("header: {reason}"),
+            Self::Key(index) => format!("metadata key {index}: {reason}"),
+            Self::Value(key) => format!("metadata value {}: {reason}", quoted(key)),
+            Self::Index(index) => format!("tensor {index}: {reason}"),
+            Self::Tensor(name) => format!("tensor {}: {reason}", quoted(name)),
         }
     }
 }

@@ -49,6 +49,7 @@ mod input;
 mod kind;
 mod parse;
 mod quants;
+mod raw;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -56,8 +57,9 @@ mod value;
 mod write;
 
 pub use kind::Kind;
+pub use raw::RawTypes;
 pub use reader::{Gguf, Options, Quantised};
-pub use write::{Plan, Writer, raw_types};
+pub use write::{Plan, Writer};
 
 /// The key of `__metadata__` that lists the types of raw tensors.
 pub const TYPES: &str = "gguf_types";

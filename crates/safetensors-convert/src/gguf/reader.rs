@@ -3,6 +3,7 @@
 use super::check::check_tensors;
 use super::elements::{Blocks, Exact, Stored};
 use super::input::{Input, Place};
+use super::raw::push_types;
 use super::value::{self, Text, Type};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
@@ -10,10 +11,9 @@ use super::{
 };
 use crate::error::{beyond_limit, unsound};
 use crate::numpy::Swapped;
-use crate::source::{Tensor, TensorSource};
+use crate::source::{Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
-use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -113,7 +113,7 @@ impl TensorSource for Gguf {
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let found = self.tensors.get(index).zip(self.stored.get(index));
-        let (tensor, stored) = found.ok_or_else(|| io::Error::other("no tensor has this index"))?;
+        let (tensor, stored) = found.ok_or_else(no_tensor)?;
         let source = Exact::new(&self.file, stored, &tensor.name);
         Ok(match (stored.kind.dtype(), self.is_big) {
             (Some(dtype), true) => Box::new(Swapped::of(dtype, source)),
@@ -239,7 +239,7 @@ impl Metadata {
         stored: &[Stored],
         quantised: Quantised,
     ) -> io::Result<Vec<(String, String)>> {
-        let too_long = |_| beyond_limit("GGUF: the lists of keys and of types of raw tensors are too long");
+        let too_long = |_| beyond_limit("the lists of keys and of types of raw tensors are too long");
         let mut text = Text::new(self.left);
         let keys = self.pairs.iter().filter_map(|(key, _)| key.strip_prefix(PREFIX));
         text.push_list(['[', ']'], keys, |text, key| text.push_quoted(key)).map_err(too_long)?;
@@ -247,14 +247,11 @@ impl Metadata {
             self.pairs.push((KEYS.to_owned(), text.into_string()));
         }
         let all = tensors.iter().zip(stored).filter(|(_, stored)| stored.kind.dtype().is_none());
-        let mut raw = all.filter(|_| quantised == Quantised::Raw).peekable();
+        let raw = all.filter(|_| quantised == Quantised::Raw);
+        let mut raw = raw.map(|(tensor, stored)| (tensor.name.as_str(), stored.kind)).peekable();
         if raw.peek().is_some() {
             let mut text = Text::new(self.left);
-            let listed = text.push_list(['{', '}'], raw, |text, (tensor, stored)| {
-                text.push_quoted(&tensor.name)?;
-                write!(text, ":\"{}\"", stored.kind)
-            });
-            listed.map_err(too_long)?;
+            push_types(&mut text, raw).map_err(too_long)?;
             self.pairs.push((TYPES.to_owned(), text.into_string()));
         }
         Ok(self.pairs)
@@ -334,13 +331,13 @@ impl List {
                 None if !aligned => {
                     let name = quoted(&tensor.name);
                     return Err(unsound(format!(
-                        "GGUF tensor {name}: its offset {offset} is not a multiple of {alignment}"
+                        "tensor {name}: its offset {offset} is not a multiple of {alignment}"
                     )));
                 }
                 None => {
                     let (name, left) = (quoted(&tensor.name), input.len.saturating_sub(begin));
                     return Err(unsound(format!(
-                        "GGUF tensor {name}: its {len} bytes at offset {offset} exceed the {left} bytes of data"
+                        "tensor {name}: its {len} bytes at offset {offset} exceed the {left} bytes of data"
                     )));
                 }
             }

@@ -213,21 +213,18 @@ fn files_that_become_shorter_are_an_error() {
         file.set_len(100).expect("shorter");
         let error = source.read(0).and_then(|mut reader| reader.read_to_end(&mut Vec::new()));
         let message = error.expect_err("shorter").to_string();
-        assert!(message.starts_with("GGUF tensor \"t\": the file has become shorter"), "{message}");
+        assert!(message.starts_with("tensor \"t\": the file has become shorter"), "{message}");
     }
 }
 
 #[test]
 fn other_versions_are_rejected() {
     let with = |version: [u8; 4]| [&b"GGUF"[..], &version, &[0; 16]].concat();
-    assert_eq!(error(&with([1, 0, 0, 0])), "GGUF header: version 1 is not supported; versions 2 and 3 are");
-    assert_eq!(error(&with([0, 0, 0, 1])), "GGUF header: version 1 has no big-endian files");
-    assert_eq!(error(&with([0, 0, 0, 2])), "GGUF header: version 2 has no big-endian files");
-    assert_eq!(error(&with([4, 0, 0, 0])), "GGUF header: version 4 is not supported; versions 2 and 3 are");
-    assert_eq!(
-        error(&[b"GGML".to_vec(), u32(3)].concat()),
-        "GGUF header: the file does not begin with \"GGUF\""
-    );
+    assert_eq!(error(&with([1, 0, 0, 0])), "header: version 1 is not supported; versions 2 and 3 are");
+    assert_eq!(error(&with([0, 0, 0, 1])), "header: version 1 has no big-endian files");
+    assert_eq!(error(&with([0, 0, 0, 2])), "header: version 2 has no big-endian files");
+    assert_eq!(error(&with([4, 0, 0, 0])), "header: version 4 is not supported; versions 2 and 3 are");
+    assert_eq!(error(&[b"GGML".to_vec(), u32(3)].concat()), "header: the file does not begin with \"GGUF\"");
     for version in [[2, 0, 0, 0], [3, 0, 0, 0], [0, 0, 0, 3]] {
         assert!(open(&with(version), &Options::default()).expect("no tensors").tensors().is_empty());
     }
@@ -241,16 +238,16 @@ fn counts_that_exceed_the_file_are_rejected() {
         assert!(message.contains("it claims") && message.contains(what), "{message}");
     }
     let long = |value: Vec<u8>| error(&gguf(&[pair("k", STRING, &value)], &[], 0));
-    assert!(long(u64(huge)).starts_with("GGUF metadata value \"k\": 9223372036854775808 bytes needed"));
+    assert!(long(u64(huge)).starts_with("metadata value \"k\": 9223372036854775808 bytes needed"));
     for kind in [0, U32, STRING, ARRAY] {
         let array = [u32(kind), u64(huge)].concat();
         let message = error(&gguf(&[pair("k", ARRAY, &array)], &[], 0));
         assert!(message.contains("an array claims 9223372036854775808 items"), "{message}");
     }
     let name = [u64(huge), vec![0; 40]].concat();
-    assert!(error(&gguf(&[], &[name], 0)).starts_with("GGUF tensor 0: 9223372036854775808 bytes needed"));
+    assert!(error(&gguf(&[], &[name], 0)).starts_with("tensor 0: 9223372036854775808 bytes needed"));
     let name = gguf(&[], &[tensor(&"n".repeat(65_536), &[], Kind::I8, 0)], 1);
-    assert_eq!(limit(&name), "GGUF tensor 0: its name has 65536 bytes, at most 65535 are allowed");
+    assert_eq!(limit(&name), "tensor 0: its name has 65536 bytes, at most 65535 are allowed");
 }
 
 #[test]
@@ -259,7 +256,7 @@ fn too_many_tensors_are_beyond_the_limit() {
     file.set_len(100_000_000).expect("a sparse file");
     let error = Gguf::open(file, &Options::default()).expect_err("too many");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
-    assert_eq!(error.to_string(), "GGUF header: 2000001 tensors, at most 2000000 are supported");
+    assert_eq!(error.to_string(), "header: 2000001 tensors, at most 2000000 are supported");
 }
 
 #[test]
@@ -270,7 +267,7 @@ fn deep_arrays_are_beyond_the_limit() {
         gguf(&[pair("k", ARRAY, &value)], &[], 0)
     };
     open(&deep(64), &Options::default()).expect("64 are allowed");
-    assert_eq!(limit(&deep(65)), "GGUF metadata value \"k\": its arrays are more than 64 deep");
+    assert_eq!(limit(&deep(65)), "metadata value \"k\": its arrays are more than 64 deep");
     assert!(open(&deep(100_000), &PLAIN).is_err());
 }
 
@@ -280,7 +277,7 @@ fn texts_have_a_limit() {
     let long = gguf(&[pair("k", STRING, &value)], &[], 0);
     let message = limit(&long);
     assert!(
-        message.starts_with("GGUF metadata value \"k\": with it, the texts of the metadata are longer"),
+        message.starts_with("metadata value \"k\": with it, the texts of the metadata are longer"),
         "{message}"
     );
     open(&long, &PLAIN).expect("without metadata");
@@ -295,7 +292,7 @@ fn alignments_are_limited() {
     let of = |alignment| gguf(&[pair("general.alignment", U32, &u32(alignment))], &[], 0);
     open(&of(1 << 16), &PLAIN).expect("allowed");
     let reason = "the alignment 131072 is too large, at most 65536 is supported";
-    assert_eq!(limit(&of(1 << 17)), format!("GGUF metadata value \"general.alignment\": {reason}"));
+    assert_eq!(limit(&of(1 << 17)), format!("metadata value \"general.alignment\": {reason}"));
     let pairs = [("gguf.general.alignment".to_owned(), "uint32:131072".to_owned())];
     let error = Plan::new(&[], &pairs).expect_err("too large");
     assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
@@ -306,17 +303,14 @@ fn alignments_are_limited() {
 fn invalid_metadata_is_rejected() {
     let of = |pairs: &[Vec<u8>]| error(&gguf(pairs, &[], 0));
     let one = || pair("k", U32, &u32(1));
-    assert_eq!(of(&[one(), one()]), "GGUF metadata value \"k\": the key is duplicate");
-    assert_eq!(
-        of(&[pair("k", BOOL, &[2])]),
-        "GGUF metadata value \"k\": a boolean is 0 or 1, but this one is 2"
-    );
+    assert_eq!(of(&[one(), one()]), "metadata value \"k\": the key is duplicate");
+    assert_eq!(of(&[pair("k", BOOL, &[2])]), "metadata value \"k\": a boolean is 0 or 1, but this one is 2");
     let array = [u32(BOOL), u64(2), vec![0, 3]].concat();
     assert!(of(&[pair("k", ARRAY, &array)]).contains("this one is 3"));
-    assert_eq!(of(&[pair("k", 13, &[0; 8])]), "GGUF metadata value \"k\": type 13 is unknown");
+    assert_eq!(of(&[pair("k", 13, &[0; 8])]), "metadata value \"k\": type 13 is unknown");
     assert!(of(&[pair("k", ARRAY, &[u32(99), u64(0)].concat())]).contains("type 99 is unknown"));
     let key = [string([0xFF, 0xFE]), u32(U32), u32(0)].concat();
-    assert_eq!(of(&[key]), "GGUF metadata key 0: its text is not UTF-8");
+    assert_eq!(of(&[key]), "metadata key 0: its text is not UTF-8");
     for (kind, value, part) in [
         (U32, u32(0), "0 is not a power of two"),
         (U32, u32(48), "48 is not a power of two"),
@@ -324,7 +318,7 @@ fn invalid_metadata_is_rejected() {
         (STRING, string("32"), "its type is string, not uint32"),
     ] {
         let message = of(&[pair("general.alignment", kind, &value)]);
-        assert_eq!(message, format!("GGUF metadata value \"general.alignment\": {part}"));
+        assert_eq!(message, format!("metadata value \"general.alignment\": {part}"));
     }
     let twice = [pair("general.alignment", U32, &u32(32)), pair("general.alignment", U32, &u32(32))];
     assert!(open(&gguf(&twice, &[], 0), &PLAIN).expect_err("duplicate").to_string().contains("duplicate"));
@@ -334,15 +328,12 @@ fn invalid_metadata_is_rejected() {
 fn invalid_tensors_are_rejected() {
     let of = |tensors: &[Vec<u8>]| error(&gguf(&[], tensors, 96));
     let one = |name, at| tensor(name, &[8], Kind::F32, at);
-    assert_eq!(of(&[one("a", 0), one("a", 32)]), "GGUF tensor \"a\": the name is duplicate");
-    assert_eq!(of(&[one("a", 32), one("b", 32)]), "GGUF tensors \"a\" and \"b\" share bytes");
+    assert_eq!(of(&[one("a", 0), one("a", 32)]), "tensor \"a\": the name is duplicate");
+    assert_eq!(of(&[one("a", 32), one("b", 32)]), "tensors \"a\" and \"b\" share bytes");
     let long = tensor("b", &[9], Kind::F32, 0);
-    assert_eq!(of(&[one("a", 32), long]), "GGUF tensors \"b\" and \"a\" share bytes");
-    assert_eq!(of(&[one("a", 16)]), "GGUF tensor \"a\": its offset 16 is not a multiple of 32");
-    assert_eq!(
-        of(&[one("a", 96)]),
-        "GGUF tensor \"a\": its 32 bytes at offset 96 exceed the 96 bytes of data"
-    );
+    assert_eq!(of(&[one("a", 32), long]), "tensors \"b\" and \"a\" share bytes");
+    assert_eq!(of(&[one("a", 16)]), "tensor \"a\": its offset 16 is not a multiple of 32");
+    assert_eq!(of(&[one("a", 96)]), "tensor \"a\": its 32 bytes at offset 96 exceed the 96 bytes of data");
     assert!(of(&[one("a", u64::MAX - 31)]).contains("exceed the 96 bytes"));
     assert!(of(&[tensor("a", &[1 << 40], Kind::F32, 0)]).contains("exceed the 96 bytes"));
     for dims in [&[1 << 32, 1 << 32][..], &[1 << 63, 2, 0], &[u64::MAX]] {
@@ -352,7 +343,7 @@ fn invalid_tensors_are_rejected() {
     assert!(of(&[tensor("a", &[], Kind::Q8_0, 0)]).contains("its rows have 1 elements"));
     assert_eq!(
         of(&[tensor("a", &[32], Kind::Q8_1, 0)]),
-        "GGUF tensor \"a\": type Q8_1 cannot be made floats; it can be kept raw"
+        "tensor \"a\": type Q8_1 cannot be made floats; it can be kept raw"
     );
     assert!(of(&[tensor("__metadata__", &[8], Kind::F32, 0)]).contains("reserves the name"));
     let mut unknown = one("a", 0);
@@ -362,9 +353,9 @@ fn invalid_tensors_are_rejected() {
         assert!(of(&[unknown.clone()]).contains(part), "{part}");
     }
     let name = [string([0xFF]), vec![0; 24]].concat();
-    assert_eq!(of(&[name]), "GGUF tensor 0: its name is not UTF-8");
+    assert_eq!(of(&[name]), "tensor 0: its name is not UTF-8");
     let rank = gguf(&[], &[tensor("a", &[1; 9], Kind::F32, 0)], 96);
-    assert_eq!(limit(&rank), "GGUF tensor \"a\": 9 dims, at most 8 are supported");
+    assert_eq!(limit(&rank), "tensor \"a\": 9 dims, at most 8 are supported");
 }
 
 /// Empty tensors share no bytes with others, wherever they are.

@@ -2,8 +2,8 @@
 
 use super::value::Type;
 use super::{
-    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES,
-    aligned, check_alignment, parse,
+    ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, LONGEST_NAME, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, RawTypes,
+    TYPES, aligned, check_alignment, parse,
 };
 use crate::counted::Counted;
 use crate::error::{beyond_limit, unsound};
@@ -57,13 +57,14 @@ impl<'a> Plan<'a> {
     /// Those of [`new`](Self::new).
     pub fn of(tensors: Vec<TensorSpec<'a>>, metadata: &'a [(String, String)]) -> io::Result<Self> {
         let types = metadata.iter().find(|(key, _)| key == TYPES).map_or("{}", |(_, value)| value);
-        let mut types =
-            raw_types(types).map_err(|reason| unsound(format!("metadata value \"{TYPES}\": {reason}")))?;
-        let stored = tensors.iter().map(|tensor| stored(tensor, types.remove(tensor.name())));
+        let types =
+            RawTypes::read(types, tensors.len(), |index| tensors.get(index).map_or("", TensorSpec::name));
+        let invalid = |reason| unsound(format!("metadata value \"{TYPES}\": {reason}"));
+        let types = types.map_err(invalid)?;
+        let stored = tensors.iter().zip(types.kinds).map(|(tensor, raw)| stored(tensor, raw));
         let stored = stored.collect::<io::Result<Vec<_>>>()?;
-        if let Some(name) = types.keys().next() {
-            let name = quoted(name);
-            return Err(unsound(format!("metadata value \"{TYPES}\": no tensor has the name {name}")));
+        if let Some(name) = types.unknown {
+            return Err(invalid(format!("no tensor has the name {}", quoted(&name))));
         }
         check_names(&tensors)?;
         let alignment = alignment(metadata)?;
@@ -186,32 +187,6 @@ fn dims(tensor: &TensorSpec<'_>, kind: Kind) -> impl Iterator<Item = u64> {
         0 if is_raw => (dim / bytes).saturating_mul(elements),
         _ => dim,
     })
-}
-
-/// Reads the list of raw tensors, [`TYPES`](super::TYPES): returns their types by name.
-///
-/// # Errors
-/// The reason why the text is not such a list.
-pub fn raw_types(text: &str) -> Result<HashMap<String, Kind>, String> {
-    let mut types = HashMap::new();
-    let invalid = "it is not an object with names and types";
-    let mut rest = text.strip_prefix('{').ok_or(invalid)?;
-    while rest != "}" {
-        if !types.is_empty() {
-            rest = rest.strip_prefix(',').ok_or(invalid)?;
-        }
-        let mut name = Vec::new();
-        rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut name)?;
-        let name = String::from_utf8(name).map_err(|_| invalid)?;
-        let (kind, after) = rest.strip_prefix(":\"").and_then(|rest| rest.split_once('"')).ok_or(invalid)?;
-        let kind = Kind::of_name(kind).filter(|kind| kind.dtype().is_none());
-        let kind = kind.ok_or_else(|| format!("the type of tensor {} is not quantised", quoted(&name)))?;
-        if let Some(duplicate) = types.insert(name, kind) {
-            return Err(format!("two tensors have the same name, one of type {duplicate}"));
-        }
-        rest = after;
-    }
-    Ok(types)
 }
 
 /// Returns the keys of the file and their texts: first those that the list of keys has, in its order.

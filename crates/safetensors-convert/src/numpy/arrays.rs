@@ -1,7 +1,8 @@
 //! Files of numpy as sources of tensors, with their bytes in the order of safetensors.
 
 use super::{Header, Order, Swapped, transposed};
-use crate::error::unsound;
+use crate::error::{unsound, within};
+use crate::source::no_tensor;
 use crate::text::quoted;
 use crate::zip::{Contents, Entry, Part, check_ratio, entries, open_contents, open_entry};
 use crate::{Tensor, TensorSource};
@@ -106,7 +107,7 @@ impl TensorSource for Arrays {
         match (self.tensors.get(index), self.layouts.get(index), self.entries.get(index)) {
             (Some(tensor), Some(layout), Some(entry)) => self.in_entry(tensor, *layout, *entry),
             (Some(tensor), Some(layout), None) => self.in_file(tensor, *layout),
-            _ => Err(io::Error::other("no tensor has this index")),
+            _ => Err(no_tensor()),
         }
     }
 }
@@ -130,10 +131,7 @@ fn described_in(file: &File, mut entry: Entry) -> io::Result<(Tensor, Layout)> {
         let name = quoted(&entry.name);
         return Err(unsound(format!("entry {name} is not an array: its name does not end with {SUFFIX}")));
     }
-    let of_entry = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidData => unsound(format!("entry {}: {error}", quoted(&entry.name))),
-        _ => error,
-    };
+    let of_entry = |error| within(&format!("entry {}", quoted(&entry.name)), error);
     let (mut header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
     check_len(&header, entry.unpacked.saturating_sub(data_at)).map_err(of_entry)?;
     header.dims.shrink_to_fit();

@@ -14,7 +14,7 @@ pub struct Swapped<R> {
 
 impl<R: Read> Swapped<R> {
     /// Creates a reader that reverses numbers of `width` bytes.
-    pub fn new(source: R, width: usize) -> Self {
+    fn new(source: R, width: usize) -> Self {
         Self { source, width, rest: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use super::scan::{Data, Scan};
 use super::stored::{Joined, Place};
 use crate::error::unsound;
 use crate::numpy::Swapped;
-use crate::source::InTensor;
+use crate::source::{InTensor, no_tensor};
 use crate::text::quoted;
 use crate::{Tensor, TensorSource};
 use std::collections::BTreeSet;
@@ -115,7 +115,7 @@ impl TensorSource for Checkpoint {
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let (Some(tensor), Some(data)) = (self.scan.tensors.get(index), self.scan.data.get(index)) else {
-            return Err(io::Error::other("no tensor has this index"));
+            return Err(no_tensor());
         };
         let source: Box<dyn Read + '_> = match *data {
             Data::Whole(place) => match self.place(place) {

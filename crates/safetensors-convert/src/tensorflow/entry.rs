@@ -25,7 +25,7 @@ impl Header {
             match field? {
                 (1, Value::Bytes(_)) => {
                     return Err("this is a V1 checkpoint, which is not supported: load and save it with \
-                        TensorFlow, whose checkpoints are V2 since version 0.12"
+                        version 0.12 or later, which writes V2"
                         .into());
                 }
                 (1, value) => set(&mut shards, value.small_count("num_shards")?, "num_shards")?,

@@ -47,10 +47,10 @@ pub fn index_of(path: &Path) -> io::Result<PathBuf> {
     Err(unsound(match is_table(&File::open(path)?)? {
         true => format!(
             "{} does not exist beside it: this may be a V1 checkpoint, which is not supported; load and save \
-             it with TensorFlow, whose checkpoints are V2 since version 0.12",
+             it with version 0.12 or later, which writes V2",
             quoted(&format!("{name}{SUFFIX}"))
         ),
-        false => "this is not a checkpoint of TensorFlow, which has an index NAME.index".to_owned(),
+        false => "this is not a checkpoint, which has an index NAME.index".to_owned(),
     }))
 }
 
@@ -109,8 +109,8 @@ mod tests {
             ("checkpoint", "give one's NAME.index"),
             ("empty", "it has no variables/variables.index"),
             ("old", "V1 checkpoint"),
-            ("text", "not a checkpoint of TensorFlow"),
-            ("tiny", "not a checkpoint of TensorFlow"),
+            ("text", "not a checkpoint, which has an index"),
+            ("tiny", "not a checkpoint, which has an index"),
         ] {
             let error = index_of(&at(name)).expect_err(name);
             assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{error}");

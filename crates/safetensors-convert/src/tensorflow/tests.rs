@@ -155,8 +155,8 @@ fn headers_are_validated() {
         (with_version(&message(3, &[2, 1])), "it excludes readers of version 1, which this one is"),
         (
             message(1, b""),
-            "this is a V1 checkpoint, which is not supported: load and save it with TensorFlow, whose \
-             checkpoints are V2 since version 0.12",
+            "this is a V1 checkpoint, which is not supported: load and save it with version \
+             0.12 or later, which writes V2",
         ),
     ] {
         let mut made = Made::new(1);

@@ -40,7 +40,7 @@ enum Part {
 /// # Errors
 /// It is not what PyTorch writes.
 pub(super) fn layout(file: &File) -> io::Result<Layout> {
-    let entries = entries_of(file, "a file of PyTorch")?;
+    let entries = entries_of(file, "a file of this format")?;
     if entries.len() > super::machine::MOST + 16 {
         return Err(beyond_limit(format!("the archive has {} entries, too many", entries.len())));
     }
@@ -58,7 +58,7 @@ pub(super) fn layout(file: &File) -> io::Result<Layout> {
     }
     let Some(Entry { is_deflated, crc, packed, unpacked, at, name: pickle_name, .. }) = pickle else {
         return Err(unsound(format!(
-            "the archive has no entry {}, which every file of PyTorch has",
+            "the archive has no entry {}, which every file of this format has",
             quoted(&format!("{prefix}data.pkl"))
         )));
     };
@@ -71,10 +71,7 @@ fn prefix(entries: &[Entry]) -> io::Result<String> {
     let first = entries.first().ok_or_else(|| unsound("the archive has no entries"))?;
     match first.name.split_once('/') {
         Some((directory, _)) => Ok(format!("{directory}/")),
-        None => Err(unsound(format!(
-            "not a file of PyTorch: entry {} of the archive is not in a directory",
-            quoted(&first.name)
-        ))),
+        None => Err(unsound(format!("entry {} of the archive is not in a directory", quoted(&first.name)))),
     }
 }
 

@@ -71,6 +71,7 @@ impl Unnamed {
                 Some(span) if span.len <= KEPT as u64 => Self::NotText,
                 _ => Self::Long,
             },
+            Value::NotText => Self::NotText,
             Value::Other("str") => Self::Long,
             Value::Other("int") => Self::Large,
             ref other => Self::Key(other.kind()),

@@ -28,15 +28,12 @@ pub(super) fn object_at(file: &File, len: u64) -> io::Result<u64> {
     let mut opcodes = Opcodes::new(Part::new(file, 0, len));
     let is_magic = match number(&mut opcodes) {
         Ok(number) => number == Some(MAGIC),
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::QuotaExceeded) => {
-            false
-        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => false,
         Err(error) => return Err(error),
     };
     if !is_magic {
         return Err(unsound(
-            "not a file of PyTorch: it begins neither with a zip archive nor with the magic number of the \
-             format before 1.6",
+            "it begins neither with a zip archive nor with the magic number of the format before 1.6",
         ));
     }
     next(&mut opcodes)?;

@@ -353,7 +353,7 @@ impl<'s> Machine<'s> {
                 | Opcode::Ext2
                 | Opcode::Ext4,
                 _,
-            ) => return Err(self.unsound("is not used by PyTorch, and is rejected")),
+            ) => return Err(self.unsound("is not used in this format, and is rejected")),
             (_, Argument::Bool(value)) => Value::Bool(value),
             (_, Argument::Int(value)) => i64::try_from(value).map_or(Value::Other("int"), Value::Int),
             (_, Argument::Float(value)) => Value::Float(value),
@@ -365,7 +365,8 @@ impl<'s> Machine<'s> {
             (code, Argument::Text(text)) if has_length(code) => return self.push_span(text.len() as u64),
             (code, Argument::Bytes(bytes)) if has_length(code) => return self.push_span(bytes.len() as u64),
             (code, Argument::Skipped { len, .. }) if has_length(code) => return self.push_span(len),
-            // A text in a line has escapes, so that its bytes are not in the file.
+            (_, Argument::Bytes(bytes)) if bytes.len() <= KEPT => Value::NotText,
+            // A long text in a line has escapes, too.
             (_, Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. }) => Value::Other("str"),
             (_, Argument::None | Argument::Name { .. }) => {
                 return Err(self.unsound("is not expected here"));

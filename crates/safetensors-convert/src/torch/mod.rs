@@ -27,7 +27,7 @@ mod tests;
 
 use crate::error::{beyond_limit, unsound, within};
 use crate::pickle::Opcodes;
-use crate::source::{InTensor, Tensor, TensorSource};
+use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use crate::zip::{Part, open_contents, read_full};
 use fetched::Indices;
@@ -101,7 +101,7 @@ impl Checkpoint {
             [b'P', b'K', 3 | 5 | 6, 4 | 6, ..] => read_archive(file)?,
             start if start.get(257..262) == Some(b"ustar") => {
                 return Err(unsound(
-                    "a tar archive: PyTorch before 0.1.10 wrote such files, which are not supported",
+                    "a tar archive: releases before 0.1.10 wrote such files, which are not supported",
                 ));
             }
             _ => read_legacy(file, len)?,
@@ -248,8 +248,4 @@ fn check_expansion(named: &[(Box<str>, u32)], views: &[View], bytes: &Bytes, len
         ))),
         false => Ok(()),
     }
-}
-
-fn no_tensor() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "there is no such tensor")
 }

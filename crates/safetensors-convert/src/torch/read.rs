@@ -1,13 +1,12 @@
 //! Opens the elements of a tensor.
 
 use super::machine::View;
-use super::rebuild::width;
+use super::rebuild::{dtype, width};
 use super::spool::Spool;
 use super::store::{Kind, Storage, Store};
 use super::strided::Strided;
 use crate::error::unsound;
 use crate::numpy::Swapped;
-use crate::pickle::Element;
 use crate::zip::{Contents, Part, open_contents};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -50,11 +49,9 @@ impl Bytes {
                 }
             }
         };
-        let number = if view.element == Element::C64 { 4 } else { element };
-        let is_big = view.is_big || (self.is_big && is_of_archive);
-        match usize::try_from(number) {
-            Ok(number) if is_big && number > 1 => Ok(Box::new(Swapped::new(elements, number))),
-            _ => Ok(elements),
+        match view.is_big || (self.is_big && is_of_archive) {
+            true => Ok(Box::new(Swapped::of(dtype(view.element), elements))),
+            false => Ok(elements),
         }
     }
 

@@ -306,7 +306,7 @@ impl Machine<'_> {
             _ => return Err(self.unsound("has the id of something else than a storage")),
         }
         if !view.iter().all(|view| matches!(self.values.get(*view), Value::Nothing)) || view.len() > 1 {
-            return Err(self.unsound("names a view of a storage, as PyTorch before 0.4 wrote them"));
+            return Err(self.unsound("names a view of a storage, as releases before 0.4 wrote them"));
         }
         if matches!(self.values.get(*device), Value::Text(device) if &**device == "meta") {
             return Err(self.unsound("names a storage without data, on the device meta"));

@@ -143,8 +143,8 @@ fn names_outside_the_list_are_rejected_with_their_offset() {
             "GLOBAL at byte 0 of the pickle imports os.system, which is not on the closed",
         ),
         (b"N0X\x02\0\0\0osX\x06\0\0\0system\x93.", "STACK_GLOBAL at byte 20 of the pickle imports os.system"),
-        (b"(ios\nsystem\n.", "INST at byte 1 of the pickle is not used by PyTorch"),
-        (b"\x82\x01.", "EXT1 at byte 0 of the pickle is not used by PyTorch"),
+        (b"(ios\nsystem\n.", "INST at byte 1 of the pickle is not used in this format"),
+        (b"\x82\x01.", "EXT1 at byte 0 of the pickle is not used in this format"),
         (b"P0\n.", "PERSID at byte 0"),
         (b"\x97.", "NEXT_BUFFER at byte 0"),
         (b"NQ.", "has an id that is not a tuple"),
@@ -225,9 +225,9 @@ fn archives_of_other_programs_are_rejected() {
     let mut tar = vec![b'a'; 600];
     tar[257..262].copy_from_slice(b"ustar");
     rejected(&tar, ErrorKind::InvalidData, "a tar archive");
-    rejected(b"", ErrorKind::InvalidData, "not a file of PyTorch");
-    rejected(b"N.", ErrorKind::InvalidData, "not a file of PyTorch");
-    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of PyTorch, or a truncated one");
+    rejected(b"", ErrorKind::InvalidData, "it begins neither with a zip archive");
+    rejected(b"N.", ErrorKind::InvalidData, "it begins neither with a zip archive");
+    rejected(b"PK\x03\x04", ErrorKind::InvalidData, "not a file of this format, or a truncated one");
 }
 
 #[test]
@@ -324,6 +324,42 @@ fn the_state_of_a_tensor_is_rejected() {
     }
 }
 
+/// Each number is reversed; complex ones are two.
+#[test]
+fn big_endian_storages_are_reversed() {
+    let bytes: Vec<u8> = (0..24).collect();
+    for (class, count, width) in [
+        ("ByteStorage", 24, 1),
+        ("ShortStorage", 12, 2),
+        ("FloatStorage", 6, 4),
+        ("ComplexFloatStorage", 3, 4),
+        ("DoubleStorage", 3, 8),
+    ] {
+        let storage = [
+            b"(".to_vec(),
+            text("storage"),
+            format!("ctorch\n{class}\n").into_bytes(),
+            text("0"),
+            text("cpu"),
+            vec![b'K', count],
+        ];
+        let numbers = [b"tQK\0(K", &[count][..], b"t(K\x01t\x89ccollections\nOrderedDict\n)RtR"].concat();
+        let object = [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage.concat()[..], &numbers].concat();
+        let entries =
+            [("a/data.pkl", pickle(&object)), ("a/byteorder", b"big".to_vec()), ("a/data/0", bytes.clone())];
+        let file = zip_of(&entries.each_ref().map(|(name, bytes)| (*name, &bytes[..])), false);
+        let reversed = bytes.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
+        assert_eq!(all(&file).expect("a file"), [("w".to_owned(), reversed)], "{class}");
+    }
+}
+
+/// The error is one of the caller, not of the file.
+#[test]
+fn no_tensor_beyond_the_last_is_read() {
+    let source = Checkpoint::open(file(&archive(&plain()))).expect("a file");
+    assert_eq!(read(&source, 1).expect_err("one tensor").kind(), ErrorKind::Other);
+}
+
 /// A tensor that gets no name is an error wherever it is, so that none is lost.
 #[test]
 fn tensors_without_names_are_rejected() {
@@ -344,6 +380,7 @@ fn tensors_without_names_are_rejected() {
         (of_key(b"N"), "its key is of type None, neither a text nor an integer"),
         (of_key(b"C\x01a"), "its key is of type bytes"),
         (of_key(b"U\x01\xFF"), "its key is not UTF-8"),
+        (of_key(b"S'\xFF'\n"), "its key is not UTF-8"),
     ] {
         unsound_pickle(&pickle, &format!("has no name: {sentence}"));
     }

@@ -35,6 +35,8 @@ pub(super) enum Value {
     /// A text or bytes, of which only the place in the pickle is known: the number of a [`Span`], and whether
     /// it is text.
     Long(u32, IsText),
+    /// A text in a line whose bytes are not UTF-8. It has escapes, so that its bytes are not in the pickle.
+    NotText,
     /// Short bytes.
     Bytes(Box<[u8]>),
     Tuple(Box<[Id]>),
@@ -89,7 +91,7 @@ impl Value {
             Self::Bool(_) => "bool",
             Self::Int(_) => "int",
             Self::Float(_) => "float",
-            Self::Text(_) | Self::Long(_, true) => "str",
+            Self::Text(_) | Self::Long(_, true) | Self::NotText => "str",
             Self::Long(..) | Self::Bytes(_) => "bytes",
             Self::Tuple(_) => "tuple",
             Self::List(_) => "list",

@@ -167,7 +167,7 @@ def kept_raw(program):
         writer = GGUFWriter("one.gguf", "test")
         writer.add_tensor("t", raw(kind, [BLOCKS[kind][0]], chance, False), raw_dtype=kind)
         finish(writer)
-        sentence = f'GGUF tensor "t": type {kind.name} cannot be made floats; it can be kept raw\n'
+        sentence = f'tensor "t": type {kind.name} cannot be made floats; it can be kept raw\n'
         expect(kind.name, run(program, "read", "f32", "one.gguf", "none"), (1, "", sentence))
 
 
@@ -238,7 +238,7 @@ def swapped(program):
     writer = GGUFWriter("big.gguf", "test", endianess=GGUFEndian.BIG)
     writer.add_tensor("t", raw(Type.Q5_0, [32], chance, False), raw_dtype=Type.Q5_0, tensor_endianess=GGUFEndian.BIG)
     finish(writer)
-    sentence = 'GGUF tensor "t": the byte order of type Q5_0 in big-endian files is unknown\n'
+    sentence = 'tensor "t": the byte order of type Q5_0 in big-endian files is unknown\n'
     expect("big Q5_0", run(program, "read", "f32", "big.gguf", "none"), (1, "", sentence))
 
 

@@ -1,0 +1,98 @@
+//! The list of the types of raw tensors in `__metadata__`.
+
+use super::value::Text;
+use super::{Kind, parse};
+use crate::text::quoted;
+use std::fmt::{self, Write as _};
+
+/// The types of some tensors, as a list has them.
+#[derive(Debug, Default)]
+pub struct RawTypes {
+    /// The type of each tensor; `None` if it is not raw.
+    pub kinds: Vec<Option<Kind>>,
+    /// A name in the list that no tensor has.
+    pub unknown: Option<String>,
+}
+
+impl RawTypes {
+    /// Reads a list, [`TYPES`](super::TYPES), for so many tensors, whose names `name` returns.
+    ///
+    /// Memory: 5 bytes for each tensor, and a name.
+    ///
+    /// # Errors
+    /// The reason why the text is not such a list.
+    pub fn read<'n>(text: &str, tensors: usize, name: impl Fn(usize) -> &'n str) -> Result<Self, String> {
+        let name = |index: u32| name(index as usize);
+        let mut order: Vec<u32> = (0..tensors).map_while(|index| u32::try_from(index).ok()).collect();
+        order.sort_unstable_by_key(|index| name(*index));
+        let mut types = Self { kinds: vec![None; tensors], unknown: None };
+        let invalid = "it is not an object with names and types";
+        let mut rest = text.strip_prefix('{').ok_or(invalid)?;
+        let mut is_first = true;
+        while rest != "}" {
+            if !is_first {
+                rest = rest.strip_prefix(',').ok_or(invalid)?;
+            }
+            is_first = false;
+            let mut own = Vec::new();
+            rest = parse::unquote(rest.strip_prefix('"').ok_or(invalid)?, &mut own)?;
+            let own = String::from_utf8(own).map_err(|_| invalid)?;
+            let (kind, after) =
+                rest.strip_prefix(":\"").and_then(|rest| rest.split_once('"')).ok_or(invalid)?;
+            let kind = Kind::of_name(kind).filter(|kind| kind.dtype().is_none());
+            let kind = kind.ok_or_else(|| format!("the type of tensor {} is not quantised", quoted(&own)))?;
+            let found = order.binary_search_by_key(&own.as_str(), |index| name(*index)).ok();
+            let found = found.and_then(|at| types.kinds.get_mut(*order.get(at)? as usize));
+            match found.map(|place| place.replace(kind)) {
+                Some(Some(_)) => return Err(format!("tensor {} has two types", quoted(&own))),
+                Some(None) => {}
+                None => types.unknown = Some(own),
+            }
+            rest = after;
+        }
+        Ok(types)
+    }
+
+    /// Returns the list for raw tensors with these names and types; `None` if there are none.
+    pub fn list<'n>(raw: impl Iterator<Item = (&'n str, Kind)>) -> Option<String> {
+        let mut text = Text::new(usize::MAX);
+        let mut raw = raw.peekable();
+        raw.peek()?;
+        push_types(&mut text, raw).ok()?;
+        Some(text.into_string())
+    }
+}
+
+/// Appends the list.
+pub(super) fn push_types<'n>(text: &mut Text, raw: impl Iterator<Item = (&'n str, Kind)>) -> fmt::Result {
+    text.push_list(['{', '}'], raw, |text, (name, kind)| {
+        text.push_quoted(name)?;
+        write!(text, ":\"{kind}\"")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, RawTypes};
+
+    #[test]
+    fn lists_are_read_as_they_are_written() {
+        let names = ["b", "a\"\n", "c"];
+        let raw = [(names[1], Kind::Q4_0), (names[0], Kind::Q8_0)];
+        let text = RawTypes::list(raw.into_iter()).expect("two are raw");
+        assert_eq!(text, r#"{"a\"\n":"Q4_0","b":"Q8_0"}"#);
+        let read = |names: &[&'static str]| RawTypes::read(&text, names.len(), |index| names[index]);
+        let types = read(&names).expect("a list");
+        assert_eq!((types.kinds, types.unknown), (vec![Some(Kind::Q8_0), Some(Kind::Q4_0), None], None));
+        let types = read(&names[1..]).expect("a list");
+        assert_eq!((types.kinds, types.unknown), (vec![Some(Kind::Q4_0), None], Some("b".to_owned())));
+        assert_eq!(RawTypes::list(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn a_tensor_with_two_types_is_rejected() {
+        let text = r#"{"t":"Q4_0","t":"Q4_1"}"#;
+        let error = RawTypes::read(text, 1, |_| "t").expect_err("two types");
+        assert_eq!(error, "tensor \"t\" has two types");
+    }
+}
