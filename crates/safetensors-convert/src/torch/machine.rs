@@ -367,7 +367,7 @@ impl<'s> Machine<'s> {
             (code, Argument::Skipped { len, .. }) if has_length(code) => return self.push_span(len),
             // A text in a line has escapes, so that its bytes are not in the file.
             (_, Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. }) => Value::Other("str"),
-            (_, Argument::None | Argument::Name { .. }) => {
+            (_, Argument::None | Argument::Name { .. } | Argument::Unknown) => {
                 return Err(self.unsound("is not expected here"));
             }
         };
