@@ -87,8 +87,9 @@ fn verdict(all: &[Pickles]) -> String {
     if all.is_empty() {
         return "ok, no pickle".to_owned();
     }
-    let has_nothing = |pickles: &Pickles| pickles.scan.pickles == 0 && pickles.scan.findings.is_empty();
-    if all.iter().all(|pickles| has_nothing(pickles) && !exceeds_limit(pickles)) {
+    let is_none =
+        |Pickles { scan, .. }: &Pickles| scan.pickles == 0 && scan.findings.is_empty() && !scan.may_hide;
+    if all.iter().all(|pickles| is_none(pickles) && !exceeds_limit(pickles)) {
         return "not a pickle that can be read, nor an archive or a model".to_owned();
     }
     let count = findings(all).count() as u64;
