@@ -95,17 +95,18 @@ impl Table {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn print_long<const N: usize, R: Iterator<Item = [String; N]>>(
-    titles: [(&str, Side); N],
+pub fn print_long<R: Iterator<Item: AsRef<[String]>>>(
+    titles: &[(&str, Side)],
     rows: impl Fn() -> R,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let head = titles.map(|(title, _)| title.to_owned());
-    let all = || std::iter::once(head.clone()).chain(rows());
-    let mut widths = [0; N];
-    all().for_each(|row| widen(&mut widths, &row));
-    let sides = titles.map(|(_, side)| side);
-    all().try_for_each(|row| print_row(&row, &widths, &sides, out))
+    let (head, sides): (Vec<_>, Vec<_>) =
+        titles.iter().map(|(title, side)| (title.to_string(), *side)).unzip();
+    let mut widths = vec![0; titles.len()];
+    widen(&mut widths, &head);
+    rows().for_each(|row| widen(&mut widths, row.as_ref()));
+    print_row(&head, &widths, &sides, out)?;
+    rows().try_for_each(|row| print_row(row.as_ref(), &widths, &sides, out))
 }
 
 /// Makes columns wide enough for a row.
@@ -196,7 +197,10 @@ mod tests {
         let mut table = Table::new(titles);
         rows().for_each(|row| table.push(row));
         let [mut short, mut long] = [Vec::new(), Vec::new()];
-        table.print(&mut short).and_then(|()| print_long(titles, rows, &mut long)).expect("writing to a Vec");
+        table
+            .print(&mut short)
+            .and_then(|()| print_long(&titles, rows, &mut long))
+            .expect("writing to a Vec");
         assert_eq!(long, short);
     }
 

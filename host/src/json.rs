@@ -78,10 +78,30 @@ impl Object {
         self
     }
 
+    /// Ends with an array, whose items and the end `]}` are written after it: it may be too long for memory.
+    pub fn open_array(self, key: &str) -> String {
+        self.raw(key, "[").0
+    }
+
     pub fn end(mut self) -> String {
         self.0.push('}');
         self.0
     }
+}
+
+/// Writes the items and the end of what [`Object::open_array`] began.
+pub fn write_items<T>(
+    out: &mut dyn Write,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut dyn Write, T) -> io::Result<()>,
+) -> io::Result<()> {
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        write(out, item)?;
+    }
+    out.write_all(b"]}")
 }
 
 /// An array of values that are already JSON.

@@ -24,6 +24,7 @@ mod torch;
 #[cfg(target_os = "linux")]
 mod measured {
     use crate::torch::Many;
+    use safetensors_convert::zip::Archive;
     use std::fs::{self, File};
     use std::io::{self, BufWriter, Write};
     use std::os::unix::process::ExitStatusExt;
@@ -345,12 +346,50 @@ mod measured {
         let empty = of_an_empty_model("scan", folder);
         let path = folder.join("pickle");
         for (name, exit, items, names) in
-            [("at the limits", 1, 2_097_000, 16_000), ("beyond them", 2, 4_194_000, 65_000)]
+            [("at the limits", 1, 1_048_000, 16_000), ("beyond them", 2, 2_097_000, 65_000)]
         {
             let mut out = BufWriter::new(File::create(&path).expect("a file"));
             pickle(&mut out, items, names).and_then(|()| out.flush()).expect("disk space");
             let args = ["scan", path.to_str().expect("a plain path")];
             Measured::of(&args, None, exit).report(&format!("a pickle {name}"), empty + OF_SCAN);
+        }
+        scan_archives(&path, empty + OF_SCAN);
+    }
+
+    /// Pickles of many names, of names that are printed in six times their length, and many entries.
+    fn scan_archives(path: &Path, limit: u64) {
+        let file = path.to_str().expect("a plain path");
+        let names = |entry: u32, letter: u8, len: usize| {
+            let most = u32::try_from(1_000_000 / len.max(60)).expect("few");
+            let name = |number: u32| {
+                let begin = format!("cm\n{entry}_{number}").into_bytes();
+                [&begin[..], &vec![letter; len], b"\n0"].concat()
+            };
+            (0..most).flat_map(name).chain(*b"N.").collect::<Vec<_>>()
+        };
+        for (what, exit, entries, letter, len) in [
+            ("many names", 2, 7, b'a', 0),
+            ("names of control characters", 2, 11, 1, 300),
+            ("long names", 2, 11, b'a', 60_000),
+        ] {
+            let out = BufWriter::new(File::create(path).expect("a file"));
+            let mut archive = Archive::new(out, true);
+            for entry in 0..entries {
+                let write = |out: &mut dyn Write| out.write_all(&names(entry, letter, len));
+                archive.add(&format!("{entry}.pkl"), write).expect("disk space");
+            }
+            archive.finish().and_then(|mut out| out.flush()).expect("disk space");
+            for args in [&["scan", file][..], &["scan", "--json", file]] {
+                let name = format!("an archive of pickles of {what}");
+                // Seconds, where the code is fast.
+                Measured::of(args, None, exit).report_within(&name, limit, 5 * PATIENCE);
+            }
+        }
+        for (tensors, exit) in [(70_000, 0), (1_000_000, 2)] {
+            let mut out = BufWriter::new(File::create(path).expect("a file"));
+            Many(tensors).zip(&mut out).and_then(|()| out.flush()).expect("disk space");
+            let name = format!("{tensors} tensors of PyTorch, scanned");
+            Measured::of(&["scan", file], None, exit).report(&name, limit);
         }
     }
 

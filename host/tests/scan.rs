@@ -115,6 +115,7 @@ fn objects_in_arrays_are_found_however_they_are_spelled() {
         ("'<c16'", &[0; 16][..]),
         ("'<U5'", b"N\0\0\0.\0\0\0"),
         ("[('a', '<f4')]", b"\x82\x01\0\0"),
+        ("[('Open', '<f8')]", &[0x41; 8]),
         ("'<c8'", b"\0|O\0\0\0\0\0"),
     ] {
         let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n");
@@ -155,6 +156,41 @@ fn names_that_are_computed_are_found_in_files_of_other_formats() {
     }
 }
 
+/// Python reads arguments that files of PyTorch never have, and imports before it finds an error.
+#[test]
+fn whatever_python_reads_does_not_hide_what_follows() {
+    let array = b"\x93NUMPY\x01\0\x3C\0{'descr': '|\\x4f', 'fortran_order': False, 'shape': (1,), }\n";
+    for before in ["I+1\n0", "I 1\n0", "I1_0\n0", "I0x10\n0", "L 1L\n0", "Np+1\n0", "Np 1\n0", "V\\ud800\n0"]
+    {
+        let pickle = [before.as_bytes(), EVIL].concat();
+        for contents in [
+            [b"GGUF\x03\0\0\0\0", &pickle[..]].concat(),
+            [b"X\x04\0\0\0\0\0\0{", &pickle[..]].concat(),
+            [&array[..], &pickle].concat(),
+            zip(&[Entry::stored("m/y", &[b"\x80\x02", &pickle[..]].concat())]),
+        ] {
+            let (code, line) = judged(&contents);
+            assert!(code == Some(1) && line.to_string().contains("\"system\""), "{before:?}: {line}");
+        }
+    }
+    // What is imported first exists, whatever follows.
+    for import in
+        ["cos\n\x01\n", "cos.\x01\na\n", "cos\na", "cosX", &format!("cos.{}\na\n", "a".repeat(1 << 17))]
+    {
+        let (code, line) = judged(&[b"GGUF\x03\0\0\0\0", import.as_bytes()].concat());
+        assert!(code == Some(1) && line.to_string().contains("\"os"), "{import:.20}: {line}");
+    }
+    // Python's own machine imports `os` here: it drops what is left of a frame before a length or a line.
+    let frame = b"GGUF\x03\0\0\0\0\x95\x06\0\0\0\0\0\0\0cxxxxxos\nsystem\n";
+    assert_eq!(judged(frame).0, Some(1));
+    // Two indices that are not the same, and a memo whose last names are not kept.
+    let texts = b"Vos\np4294967295\n0Vsystem\np4294967296\n0g4294967295\ng4294967296\n\x93(Vid\ntR.";
+    assert_eq!(judged(texts).0, Some(2));
+    let names = b"U\x02os\x94U\x06system\x94j\0\0\x08\0j\x01\0\x08\0\x93(Vid\ntR\xFF";
+    let full = [b"GGUF\x03\0\0\0\0U\x01a", &vec![0x94; 1 << 19][..], names].concat();
+    assert_eq!(judged(&full).0, Some(1));
+}
+
 /// Other programs read archives that are damaged, or that follow something else.
 #[test]
 fn pickles_in_damaged_archives_are_found() {
@@ -179,6 +215,18 @@ fn pickles_in_damaged_archives_are_found() {
         assert!(line.to_string().contains("\"system\""), "{what}: {line}");
     }
     assert_eq!(judged(&damaged(&whole, EVIL, &[b'.'; 23])).0, Some(1));
+}
+
+/// Only pickles are counted, not archives that cannot be read.
+#[test]
+fn damaged_archives_are_no_pickles() {
+    let place = Place::new();
+    let broken = |at: usize| (format!("n{at}"), [&b"PK\x05\x06"[..], &[0; 100]].concat());
+    let all: Vec<_> = (0..3).map(broken).chain([("a.pkl".to_owned(), DICT.to_vec())]).collect();
+    place.put("m.zip", &zip(&all.iter().map(|(name, bytes)| Entry::stored(name, bytes)).collect::<Vec<_>>()));
+    let run = scan(&place, &["m.zip"]);
+    let begin = "m.zip: not scanned completely, 1 pickle, 2 uses of names on the closed list\n";
+    assert!(run.code == Some(1) && run.out.starts_with(begin), "{run:?}");
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Done<'_> {
             let (from, to) = (self.from(planned).to_owned(), array.dtype.to_string());
             [quoted(array.name), from, to, format!("{:?}", array.dims), origin]
         };
-        print_long(titles, || self.plan.tensors.iter().map(row), out)
+        print_long(&titles, || self.plan.tensors.iter().map(row), out)
     }
 
     /// The table of the cast tensors with the largest losses.

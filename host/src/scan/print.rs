@@ -1,10 +1,10 @@
 //! The verdict on the pickles of a file.
 
 use super::find::Pickles;
-use crate::columns::{Side, Table};
+use crate::columns::{Side, print_long};
 use crate::complaint::Complaint;
 use crate::exit::Exit;
-use crate::json::{self, Object, array};
+use crate::json::{self, Object, array, write_items};
 use crate::output::complain;
 use crate::text::{counted, quoted, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
@@ -44,10 +44,7 @@ impl Judged {
         };
         let mut out = BufWriter::new(io::stdout().lock());
         writeln!(out, "{}: {}", shown_text(&file.to_string_lossy()), verdict(all))?;
-        let table = table(all, every);
-        if !table.is_empty() {
-            table.print(&mut out)?;
-        }
+        print_findings(all, every, &mut out)?;
         for Pickles { entry, scan, .. } in all {
             if let Some(problem) = &scan.problem {
                 let place = if entry.is_empty() { String::new() } else { format!("{}: ", place(entry)) };
@@ -62,15 +59,18 @@ impl Judged {
     /// # Errors
     /// Those of standard output.
     pub fn print_json(&self, file: &Path) -> io::Result<()> {
-        let line = match self {
-            Self::Failed(complaint) => complaint.json(),
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self {
+            Self::Failed(complaint) => out.write_all(complaint.json().as_bytes())?,
             Self::Scanned(all) => {
                 let object = Object::new().text("file", &file.to_string_lossy());
                 let object = object.flag("ok", self.exit() == Exit::Good);
-                object.raw("pickles", &array(all.iter().map(object_of))).end()
+                out.write_all(object.open_array("pickles").as_bytes())?;
+                write_items(&mut out, all, write_pickles)?;
             }
-        };
-        writeln!(io::stdout(), "{line}")
+        }
+        out.write_all(b"\n")?;
+        out.flush()
     }
 }
 
@@ -87,13 +87,16 @@ fn verdict(all: &[Pickles]) -> String {
     if all.is_empty() {
         return "ok, no pickle".to_owned();
     }
-    if all.iter().all(|pickles| pickles.scan.pickles == 0 && pickles.scan.findings.is_empty()) {
+    let is_none =
+        |Pickles { scan, .. }: &Pickles| scan.pickles == 0 && scan.findings.is_empty() && !scan.may_hide;
+    if all.iter().all(|pickles| is_none(pickles) && !exceeds_limit(pickles)) {
         return "not a pickle that can be read, nor an archive or a model".to_owned();
     }
     let count = findings(all).count() as u64;
     let unlisted = findings(all).filter(|(_, finding)| !finding.is_listed).count() as u64;
-    // The end of a pickle that was not read completely is not counted.
-    let pickles: u64 = all.iter().map(|pickles| pickles.scan.pickles.max(1)).sum();
+    // An incomplete pickle is counted only if it is the only one in its place, and something was found in it.
+    let pickles: u64 =
+        all.iter().map(|Pickles { scan, .. }| scan.pickles.max(u64::from(!scan.findings.is_empty()))).sum();
     let (pickles, uses) = (counted(pickles, "pickle"), counted(count, "use"));
     match (unlisted, all.iter().any(|pickles| pickles.scan.problem.is_some())) {
         (0, false) if count == 0 => format!("ok, {pickles}, no import"),
@@ -106,35 +109,36 @@ fn verdict(all: &[Pickles]) -> String {
     }
 }
 
-fn table(all: &[Pickles], every: bool) -> Table {
-    let mut table = Table::new([
+/// Prints the uses that are not on the list, or every use, if there are any.
+fn print_findings(all: &[Pickles], every: bool, out: &mut impl Write) -> io::Result<()> {
+    let shown = || findings(all).filter(|(_, finding)| every || !finding.is_listed);
+    if shown().next().is_none() {
+        return Ok(());
+    }
+    let has_entries = all.iter().any(|pickles| !pickles.entry.is_empty());
+    let mut titles = vec![
         ("what", Side::Left),
         ("name", Side::Left),
         ("opcode", Side::Left),
         ("byte", Side::Right),
         ("times", Side::Right),
-        ("listed", Side::Left),
-        ("entry", Side::Left),
-    ]);
-    for (pickles, finding) in findings(all).filter(|(_, finding)| every || !finding.is_listed) {
+    ];
+    titles.extend(every.then_some(("listed", Side::Left)));
+    titles.extend(has_entries.then_some(("entry", Side::Left)));
+    let row = |(pickles, finding): (&Pickles, &Finding)| {
         let listed = if finding.is_listed { "yes" } else { "no" };
-        table.push([
+        let mut row = vec![
             what(finding.used).1.to_owned(),
             finding.name.as_ref().map_or("?".to_owned(), |name| dotted(&name.module, &name.name)),
             finding.code.name().to_owned(),
             (pickles.begin + finding.at).to_string(),
             finding.count.to_string(),
-            listed.to_owned(),
-            place(&pickles.entry),
-        ]);
-    }
-    if !every {
-        table.remove("listed");
-    }
-    if all.iter().all(|pickles| pickles.entry.is_empty()) {
-        table.remove("entry");
-    }
-    table
+        ];
+        row.extend(every.then(|| listed.to_owned()));
+        row.extend(has_entries.then(|| place(&pickles.entry)));
+        row
+    };
+    print_long(&titles, || shown().map(row), out)
 }
 
 /// A name as Python spells it, safe for a terminal.
@@ -158,7 +162,7 @@ fn what(used: Use) -> (&'static str, &'static str) {
     }
 }
 
-fn object_of(pickles: &Pickles) -> String {
+fn write_pickles(out: &mut dyn Write, pickles: &Pickles) -> io::Result<()> {
     let Pickles { entry, begin, scan } = pickles;
     let entry = array(entry.iter().map(|name| json::quoted(name)));
     let object = Object::new().raw("entry", &entry).number("begin", *begin).number("count", scan.pickles);
@@ -169,14 +173,17 @@ fn object_of(pickles: &Pickles) -> String {
         }
         None => object.raw("problem", "null"),
     };
-    let findings = scan.findings.iter().map(|finding| {
-        let object = Object::new().text("use", what(finding.used).0).text("opcode", finding.code.name());
-        let object = match &finding.name {
-            Some(name) => object.text("module", &name.module).text("name", &name.name),
-            None => object.raw("module", "null").raw("name", "null"),
-        };
-        let object = object.flag("listed", finding.is_listed).number("at", begin + finding.at);
-        object.number("pickle", finding.pickle).number("times", finding.count).end()
-    });
-    object.raw("findings", &array(findings)).end()
+    out.write_all(object.open_array("findings").as_bytes())?;
+    write_items(out, &scan.findings, |out, finding| write_finding(out, finding, *begin))
+}
+
+fn write_finding(out: &mut dyn Write, finding: &Finding, begin: u64) -> io::Result<()> {
+    let object = Object::new().text("use", what(finding.used).0).text("opcode", finding.code.name());
+    let object = match &finding.name {
+        Some(name) => object.text("module", &name.module).text("name", &name.name),
+        None => object.raw("module", "null").raw("name", "null"),
+    };
+    let object = object.flag("listed", finding.is_listed).number("at", begin + finding.at);
+    let object = object.number("pickle", finding.pickle).number("times", finding.count);
+    out.write_all(object.end().as_bytes())
 }

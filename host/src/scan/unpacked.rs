@@ -27,7 +27,16 @@ impl Left {
         Counted { source, left: self }
     }
 
-    /// Returns an error if nothing is left. A scan takes an error of its source as the end.
+    /// Counts this many bytes that are read from the file itself.
+    ///
+    /// # Errors
+    /// Nothing is left.
+    pub fn spend(&self, len: u64) -> io::Result<()> {
+        self.left.set(self.left.get().saturating_sub(len));
+        self.check()
+    }
+
+    /// Returns an error if nothing is left. To a scan, that is a problem of the entry, and not its error.
     ///
     /// # Errors
     /// Nothing is left.
@@ -51,8 +60,7 @@ pub struct Counted<'l, R> {
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.source.read(buffer)?;
-        self.left.left.set(self.left.left.get().saturating_sub(len as u64));
-        self.left.check()?;
+        self.left.spend(len as u64)?;
         Ok(len)
     }
 }

@@ -65,6 +65,14 @@ macro_rules! opcodes {
                 }
             }
 
+            /// Whether it pushes a text.
+            pub(super) const fn is_text(self) -> bool {
+                matches!(
+                    self.form(),
+                    Form::Text(_) | Form::OldText(_) | Form::QuotedLine | Form::EscapedLine
+                )
+            }
+
             /// Returns how its argument is read.
             pub(super) const fn form(self) -> Form {
                 match self {

@@ -7,6 +7,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 /// The longest argument that is kept, in bytes. Of longer texts and bytes, only the place is known.
 pub const KEPT: usize = 1 << 16;
+/// The length to which the names of a long line are cut.
+const SHOWN: usize = 1 << 10;
 /// The number of bytes read at once.
 const AHEAD: usize = 1 << 16;
 
@@ -50,6 +52,9 @@ pub enum Argument {
         /// Its length in bytes.
         len: u64,
     },
+    /// An argument that has a value for some programs, perhaps; only of a [`lenient`](Opcodes::lenient)
+    /// decoder.
+    Unknown,
 }
 
 /// Decodes the opcodes of a pickle, up to and including `STOP`.
@@ -64,6 +69,7 @@ pub struct Opcodes<R> {
     source: BufReader<R>,
     at: u64,
     state: State,
+    is_lenient: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +82,13 @@ enum State {
 impl<R: Read> Opcodes<R> {
     /// Creates a decoder. Offsets begin with 0.
     pub fn new(source: R) -> Self {
-        Self { source: BufReader::with_capacity(AHEAD, source), at: 0, state: State::Open }
+        Self { source: BufReader::with_capacity(AHEAD, source), at: 0, state: State::Open, is_lenient: false }
+    }
+
+    /// Creates a decoder that goes on wherever a program might: a line whose value is not understood is
+    /// [`Argument::Unknown`], an index is read as Python reads integers, and a line may end with the source.
+    pub fn lenient(source: R) -> Self {
+        Self { is_lenient: true, ..Self::new(source) }
     }
 
     /// Creates a decoder of a source that begins at this offset.
@@ -179,9 +191,7 @@ impl<R: Read> Arguments<'_, R> {
                 let at = self.opcodes.at;
                 self.in_line(|line| long(&line, at))
             }
-            Form::IndexLine => {
-                self.in_line(|line| decimal(&line).filter(|&index| index >= 0).map(Argument::Int))
-            }
+            Form::IndexLine => self.index(),
             Form::FloatLine => self.in_line(|line| float(&line)),
             Form::QuotedLine => self.in_line(|line| unquoted(&line).map(texts)),
             Form::EscapedLine => self.in_line(|line| unescaped(&line).map(Argument::Text)),
@@ -293,43 +303,81 @@ impl<R: Read> Arguments<'_, R> {
 
     /// Reads a line, without its end, as an argument. A line that is too long is skipped.
     fn in_line(&mut self, read: impl FnOnce(Vec<u8>) -> Option<Argument>) -> io::Result<Argument> {
-        match self.line()? {
-            Ok(line) => read(line).ok_or_else(|| self.invalid()),
-            Err(skipped) => Ok(skipped),
+        let Line { kept, skipped } = self.line()?;
+        match skipped.or_else(|| read(kept)) {
+            Some(argument) => Ok(argument),
+            None if self.opcodes.is_lenient => Ok(Argument::Unknown),
+            None => Err(self.invalid()),
         }
+    }
+
+    fn index(&mut self) -> io::Result<Argument> {
+        if !self.opcodes.is_lenient {
+            return self.in_line(|line| decimal(&line).filter(|&index| index >= 0).map(Argument::Int));
+        }
+        let Line { kept, skipped } = self.line()?;
+        Ok(match skipped {
+            None => python_int(&kept).map_or(Argument::Unknown, Argument::Int),
+            Some(skipped) if may_be_index(&kept) => skipped,
+            Some(_) => Argument::Unknown,
+        })
     }
 
     fn names(&mut self) -> io::Result<Argument> {
-        match (self.line()?, self.line()?) {
-            (Ok(module), Ok(name)) => {
-                let names = String::from_utf8(module).ok().zip(String::from_utf8(name).ok());
-                let (module, name) = names.ok_or_else(|| self.invalid())?;
-                Ok(Argument::Name { module, name })
-            }
-            (Err(skipped), _) | (_, Err(skipped)) => Ok(skipped),
+        let (module, name) = (self.line()?, self.line()?);
+        if !self.opcodes.is_lenient
+            && let Some(skipped) = module.skipped.as_ref().or(name.skipped.as_ref())
+        {
+            return Ok(skipped.clone());
         }
+        if module.kept.is_empty() && self.opcodes.fill()?.is_empty() {
+            return Err(self.truncated());
+        }
+        let names = module.text().zip(name.text()).ok_or_else(|| self.invalid())?;
+        Ok(Argument::Name { module: names.0, name: names.1 })
     }
 
-    /// Reads a line without its end, or skips it if it is too long to be kept.
-    fn line(&mut self) -> io::Result<Result<Vec<u8>, Argument>> {
-        let (at, mut line) = (self.opcodes.at, Vec::new());
+    /// Reads a line without its end. Of one that is too long, the beginning is kept.
+    fn line(&mut self) -> io::Result<Line> {
+        let (at, mut kept) = (self.opcodes.at, Vec::new());
         loop {
+            let is_lenient = self.opcodes.is_lenient;
             let ready = self.opcodes.fill()?;
-            if ready.is_empty() {
+            if ready.is_empty() && !is_lenient {
                 return Err(self.truncated());
             }
+            let is_end = ready.is_empty();
             let end = ready.iter().position(|&byte| byte == b'\n');
             let len = end.unwrap_or(ready.len());
             // One byte more shows that it is too long.
-            let room = (KEPT + 1).saturating_sub(line.len());
-            line.extend_from_slice(&ready[..len.min(room)]);
+            let room = (KEPT + 1).saturating_sub(kept.len());
+            kept.extend_from_slice(&ready[..len.min(room)]);
             self.opcodes.consume(len + usize::from(end.is_some()));
-            match end {
-                Some(_) if line.len() <= KEPT => return Ok(Ok(line)),
-                Some(_) => return Ok(Err(Argument::Skipped { at, len: self.opcodes.at - at - 1 })),
-                None => {}
+            if is_end || end.is_some() {
+                let len = (self.opcodes.at - at).saturating_sub(1);
+                let skipped = (kept.len() > KEPT).then_some(Argument::Skipped { at, len });
+                // As in Python, which drops the last byte, whatever it is.
+                kept.truncate(usize::try_from(len).unwrap_or(usize::MAX));
+                return Ok(Line { kept, skipped });
             }
         }
+    }
+}
+
+/// A line, or the beginning of one that is too long to be kept.
+struct Line {
+    kept: Vec<u8>,
+    skipped: Option<Argument>,
+}
+
+impl Line {
+    /// Returns the text; of a long one, the beginning, which is the module that is imported first.
+    fn text(mut self) -> Option<String> {
+        if self.skipped.is_some() {
+            self.kept.truncate(SHOWN);
+            return Some(String::from_utf8_lossy(&self.kept).into_owned());
+        }
+        String::from_utf8(self.kept).ok()
     }
 }
 
@@ -367,6 +415,35 @@ fn is_decimal(digits: &[u8]) -> bool {
 fn decimal(digits: &[u8]) -> Option<i128> {
     let digits = is_decimal(digits).then_some(digits)?;
     std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Returns an integer as Python reads it: with space around it, a sign, and underscores between digits. One
+/// that is too large becomes the largest. Python's own machine sees the end of a text in a zero byte.
+fn python_int(line: &[u8]) -> Option<i128> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | 9..=13);
+    let text = line.split(|&byte| byte == 0).next()?;
+    let begin = text.iter().position(|byte| !is_space(byte))?;
+    let end = text.iter().rposition(|byte| !is_space(byte))?;
+    let (is_negative, digits) = match text.get(begin..=end)? {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
+    };
+    let mut value = 0_i128;
+    for group in digits.split(|&byte| byte == b'_') {
+        if group.is_empty() || !group.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let add = |value: i128, digit: &u8| value.saturating_mul(10).saturating_add((digit - b'0').into());
+        value = group.iter().fold(value, add);
+    }
+    Some(if is_negative { -value } else { value })
+}
+
+/// Whether a line that begins so could be an index of more digits than are kept.
+fn may_be_index(kept: &[u8]) -> bool {
+    let text = kept.split(|&byte| byte == 0).next().unwrap_or_default();
+    let fits = |byte: &u8| matches!(byte, b'0'..=b'9' | b'_' | b'+' | b'-' | b' ' | 9..=13);
+    !text.is_empty() && text.iter().all(fits)
 }
 
 #[cfg(test)]
@@ -472,6 +549,25 @@ mod tests {
     }
 
     #[test]
+    fn a_lenient_decoder_goes_on() {
+        let first = |pickle: &[u8]| Opcodes::lenient(pickle).next().expect("an opcode").map(|op| op.argument);
+        for line in ["I+1", "I", "L1LL", "Fx", "gL", "p1__0", "p+", "p", "Sab", "V\\u12"] {
+            let argument = first(format!("{line}\n").as_bytes()).expect("a line");
+            assert_eq!(argument, Argument::Unknown, "{line}");
+        }
+        let huge = format!("g-{}", u128::MAX);
+        for (line, index) in
+            [("g 1_0\t", 10), ("p+7", 7), ("g-1", -1), ("p2\0x", 2), ("g007", 7), (&huge, -i128::MAX)]
+        {
+            let argument = first(format!("{line}\n").as_bytes()).expect("a line");
+            assert_eq!(argument, Argument::Int(index), "{line}");
+        }
+        for pickle in [&b"c\xFF\nb\n"[..], b"T\xFF\xFF\xFF\xFFab", b"K", b"c", b""] {
+            assert!(first(pickle).is_err(), "{pickle:?}");
+        }
+    }
+
+    #[test]
     fn long_arguments_are_skipped() {
         let mut long = b"X\x01\0\x01\0".to_vec();
         long.extend(vec![b'a'; KEPT + 1]);
@@ -479,14 +575,23 @@ mod tests {
         long.pop();
         assert!(first(&long).is_err());
         assert!(first(b"\x8E\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFab").is_err());
-        for code in *b"PVSIF" {
-            for (len, is_kept) in [(KEPT, true), (KEPT + 1, false), (3 * KEPT, false)] {
-                let line = [&[code][..], &vec![b'1'; len], b"\nN."].concat();
+        // Zeros, which are a text and a number of any length.
+        let zeros = |len: usize| "0".repeat(len);
+        let quoted = |len: usize| format!("'{}'", zeros(len - 2));
+        for (code, line, value) in [
+            (b'P', &zeros as &dyn Fn(usize) -> String, Argument::Text(zeros(KEPT))),
+            (b'V', &zeros, Argument::Text(zeros(KEPT))),
+            (b'S', &quoted, Argument::Text(zeros(KEPT - 2))),
+            (b'I', &zeros, Argument::Int(0)),
+            (b'F', &zeros, Argument::Float(0.0)),
+        ] {
+            for len in [KEPT, KEPT + 1, 3 * KEPT] {
+                let line = [&[code][..], line(len).as_bytes(), b"\nN."].concat();
                 let mut opcodes = Opcodes::new(&line[..]);
-                let op = opcodes.next().expect("an opcode");
+                let op = opcodes.next().expect("an opcode").expect("a line");
                 let skipped = Argument::Skipped { at: 1, len: len as u64 };
-                assert_eq!(op.is_ok_and(|op| op.argument == skipped), !is_kept);
-                assert!(is_kept || opcodes.count() == 2);
+                assert_eq!(op.argument, if len == KEPT { value.clone() } else { skipped });
+                assert_eq!(opcodes.count(), 2);
             }
         }
         let names = [b"ca\n", &vec![b'1'; KEPT + 1][..], b"\n"].concat();

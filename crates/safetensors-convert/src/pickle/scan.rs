@@ -14,21 +14,22 @@ use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of items on the stack of which the lower half is forgotten.
-const DEEPEST: usize = 1 << 21;
-/// The largest number of names in the memo. Names beyond it become unknown.
-const REMEMBERED: usize = 1 << 19;
+/// When the stack has this many items, the lower half of them is forgotten.
+const DEEPEST: usize = 1 << 20;
+/// The largest number of texts and names in the memo. Those beyond it are forgotten.
+const REMEMBERED: usize = 1 << 18;
 /// The number of indices of the memo whose bits are allocated together, and the largest number of such
 /// groups.
 const TOGETHER: u32 = 1 << 12;
 const GROUPS: usize = 1 << 14;
-/// The largest number of bytes of different texts. Texts beyond it become unknown, except those on the
-/// list.
+/// The largest number of bytes of different texts. Texts beyond it are forgotten, except those on the list.
 const TEXTS: usize = 8 << 20;
 /// What a text needs beside its bytes.
 const TEXT: usize = 136;
 /// The longest text that can be a name, in bytes.
 const LONGEST: usize = 1 << 10;
+/// No frame is as long as this, or it ends after the file.
+const LARGEST_FRAME: i128 = 1 << 40;
 /// The largest number of different findings, and of bytes of their names.
 const FINDINGS: usize = 1 << 14;
 const NAMES: usize = 1 << 20;
@@ -40,6 +41,9 @@ pub struct Scan {
     pub findings: Vec<Finding>,
     /// The number of complete pickles: several can follow each other in one file.
     pub pickles: u64,
+    /// Whether a program may import a name that the scan did not see: the texts of one were forgotten, or an
+    /// opcode is not within its frame.
+    pub may_hide: bool,
     /// Why the scan ended before the end of the file. What precedes the problem would still be executed,
     /// and is listed.
     pub problem: Option<Problem>,
@@ -48,8 +52,6 @@ pub struct Scan {
 /// Why the rest of a file was not scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The offset of the pickle. Unless it is the first, what begins there may be something else.
-    pub pickle_at: u64,
     /// The offset where the scan ended.
     pub at: u64,
     /// Whether a limit of this library was exceeded; otherwise the file is not sound.
@@ -115,16 +117,15 @@ impl Scan {
 /// # Errors
 /// Those of the source, except those about its contents, which become the [`Scan::problem`].
 pub fn scan(source: impl Read) -> io::Result<Scan> {
-    let (mut opcodes, mut scanner) = (Opcodes::new(source), Scanner::default());
+    let (mut opcodes, mut scanner) = (Opcodes::lenient(source), Scanner::default());
     loop {
-        let pickle_at = opcodes.offset();
         if let Err(error) = scanner.pickle(&mut opcodes) {
             let is_limit = error.kind() == io::ErrorKind::QuotaExceeded;
             if !is_limit && error.kind() != io::ErrorKind::InvalidData {
                 return Err(error);
             }
             let (at, sentence) = (opcodes.offset(), error.to_string());
-            scanner.scan.problem = Some(Problem { pickle_at, at, is_limit, sentence });
+            scanner.scan.problem = Some(Problem { at, is_limit, sentence });
             return Ok(scanner.scan);
         }
         scanner.scan.pickles += 1;
@@ -145,7 +146,9 @@ enum Item {
     Import(u32),
     /// What a call of an imported name made.
     Made(u32),
-    /// Anything else.
+    /// A text that is not known, or anything that was forgotten.
+    Forgotten,
+    /// Anything else. It is not a text, unless a call made it.
     Unknown,
 }
 
@@ -211,10 +214,14 @@ impl Indices {
 #[derive(Debug, Default)]
 struct Scanner {
     stack: Vec<Item>,
-    /// Whether items below these were forgotten. They are unknown, and so is their number.
+    /// Where the outermost frame ends.
+    frame_end: u64,
+    /// Whether items below these were forgotten, and their number with them.
     is_bottomless: bool,
     /// The known items of the memo; all others are unknown.
     memo: HashMap<u32, Item>,
+    /// Whether other items of the memo may be forgotten ones.
+    is_memo_full: bool,
     used: Indices,
     texts: Numbers<Rc<str>>,
     names: Numbers<Arc<Name>>,
@@ -229,16 +236,44 @@ impl Scanner {
     /// Scans one pickle.
     fn pickle<R: Read>(&mut self, opcodes: &mut Opcodes<R>) -> io::Result<()> {
         self.stack.clear();
-        self.is_bottomless = false;
+        (self.is_bottomless, self.is_memo_full) = (false, false);
         (self.memo, self.used) = Default::default();
-        for op in opcodes {
-            let op = op?;
-            self.step(&op)?;
+        self.frame_end = 0;
+        loop {
+            let at = opcodes.offset();
+            let Some(op) = opcodes.next() else { return Ok(()) };
+            let checked = self.check_frame(at, opcodes.offset(), op.as_ref().ok());
+            self.step(&op?)?;
+            checked?;
             // Its capacity, which doubles, never exceeds this number.
             if self.stack.len() == DEEPEST {
                 self.stack.drain(..DEEPEST / 2);
                 self.is_bottomless = true;
             }
+        }
+    }
+
+    /// Rejects what crosses the end of a frame: there, Python's own machine drops bytes of some sources, and
+    /// reads other opcodes than all other programs.
+    fn check_frame(&mut self, at: u64, end: u64, op: Option<&Op>) -> io::Result<()> {
+        let code = op.map(|op| op.code);
+        let len = match op {
+            Some(Op { code: Opcode::Frame, argument: Argument::Int(len), .. }) if *len < LARGEST_FRAME => {
+                *len
+            }
+            _ => 0,
+        };
+        let reaches = end.saturating_add(u64::try_from(len).unwrap_or(0));
+        let is_crossed = at < self.frame_end && reaches > self.frame_end;
+        if is_crossed || (code == Some(Opcode::Stop) && reaches < self.frame_end) {
+            self.scan.may_hide = true;
+            return Err(unsound(format!(
+                "the opcode at byte {at} of the pickle contradicts its frame, which ends at byte {}",
+                self.frame_end
+            )));
+        }
+        if code == Some(Opcode::Frame) {
+            self.frame_end = self.frame_end.max(reaches);
         }
         Ok(())
     }
@@ -267,7 +302,7 @@ impl Scanner {
             }
             Get | BinGet | LongBinGet => self.fetch(op)?,
             Put | BinPut | LongBinPut => self.store(op, index(op)?)?,
-            Memoize => self.store(op, self.used.count)?,
+            Memoize => self.store(op, Some(self.used.count))?,
             Tuple | List | Dict | FrozenSet => {
                 self.pop_group(op)?;
                 self.stack.push(Item::Unknown);
@@ -291,7 +326,8 @@ impl Scanner {
     /// Pushes a value that needs nothing from the stack.
     fn push_value(&mut self, op: &Op) {
         let item = match &op.argument {
-            Argument::Text(text) => self.text(text).map_or(Item::Unknown, Item::Text),
+            Argument::Text(text) => self.text(text).map_or(Item::Forgotten, Item::Text),
+            _ if op.code.is_text() => Item::Forgotten,
             _ => Item::Unknown,
         };
         self.stack.push(item);
@@ -299,7 +335,7 @@ impl Scanner {
 
     fn pop(&mut self, op: &Op) -> io::Result<Item> {
         match self.stack.pop() {
-            None if self.is_bottomless => Ok(Item::Unknown),
+            None if self.is_bottomless => Ok(Item::Forgotten),
             Some(Item::Mark) | None => Err(underflow(op)),
             Some(item) => Ok(item),
         }
@@ -309,7 +345,7 @@ impl Scanner {
     fn pop_group(&mut self, op: &Op) -> io::Result<Option<Item>> {
         let Some(mark) = self.stack.iter().rposition(|item| *item == Item::Mark) else {
             self.stack.clear();
-            return if self.is_bottomless { Ok(Some(Item::Unknown)) } else { Err(underflow(op)) };
+            return if self.is_bottomless { Ok(Some(Item::Forgotten)) } else { Err(underflow(op)) };
         };
         let first = self.stack.get(mark + 1).copied();
         self.stack.truncate(mark);
@@ -326,7 +362,10 @@ impl Scanner {
     }
 
     fn fetch(&mut self, op: &Op) -> io::Result<()> {
-        let index = index(op)?;
+        let Some(index) = index(op)? else {
+            self.stack.push(Item::Unknown);
+            return Ok(());
+        };
         if !self.used.contains(index) {
             let at = op.at;
             return Err(unsound(format!(
@@ -334,13 +373,15 @@ impl Scanner {
                 op.code.name()
             )));
         }
-        self.stack.push(self.memo.get(&index).copied().unwrap_or(Item::Unknown));
+        let other = if self.is_memo_full { Item::Forgotten } else { Item::Unknown };
+        self.stack.push(self.memo.get(&index).copied().unwrap_or(other));
         Ok(())
     }
 
-    fn store(&mut self, op: &Op, index: u32) -> io::Result<()> {
+    fn store(&mut self, op: &Op, index: Option<u32>) -> io::Result<()> {
         let item = self.pop(op)?;
         self.stack.push(item);
+        let Some(index) = index else { return Ok(()) };
         self.used.insert(index);
         if self.used.bits.len() > GROUPS {
             return Err(beyond_limit(format!(
@@ -350,10 +391,12 @@ impl Scanner {
             )));
         }
         // An item that is not stored must not leave an older one in its place.
-        if item == Item::Unknown || (self.memo.len() >= REMEMBERED && !self.memo.contains_key(&index)) {
+        if item == Item::Unknown {
             self.memo.remove(&index);
-        } else {
+        } else if self.memo.len() < REMEMBERED || self.memo.contains_key(&index) {
             self.memo.insert(index, item);
+        } else {
+            self.is_memo_full = true;
         }
         Ok(())
     }
@@ -377,9 +420,9 @@ impl Scanner {
     fn import(&mut self, op: &Op) -> io::Result<()> {
         let name = match (&op.argument, op.code) {
             (Argument::Name { module, name }, _) => Some(Name { module: module.clone(), name: name.clone() }),
-            (Argument::Skipped { .. }, _) => None,
             _ => {
                 let (name, module) = (self.pop(op)?, self.pop(op)?);
+                self.scan.may_hide |= may_be_forgotten_text(module, name);
                 let texts = self.text_of(module).zip(self.text_of(name));
                 texts.map(|(module, name)| Name { module: module.into(), name: name.into() })
             }
@@ -494,11 +537,23 @@ fn underflow(op: &Op) -> io::Error {
     ))
 }
 
-fn index(op: &Op) -> io::Result<u32> {
-    match op.argument {
-        Argument::Int(index) => Ok(u32::try_from(index).unwrap_or(u32::MAX)),
-        _ => Err(unsound(format!("opcode {} at byte {} of the pickle has no index", op.code.name(), op.at))),
-    }
+/// Whether two items may be the texts of a name, but are not both known.
+fn may_be_forgotten_text(module: Item, name: Item) -> bool {
+    let is_text = |item| matches!(item, Item::Text(_) | Item::Forgotten);
+    is_text(module) && is_text(name) && [module, name].contains(&Item::Forgotten)
+}
+
+/// Returns an index of the memo; `None` if it is not one for Python 3. To Python 2, any line is.
+fn index(op: &Op) -> io::Result<Option<u32>> {
+    let index = match op.argument {
+        Argument::Unknown | Argument::Int(..0) => return Ok(None),
+        Argument::Int(index) => u32::try_from(index).ok(),
+        _ => None,
+    };
+    index.map(Some).ok_or_else(|| {
+        let (code, at) = (op.code.name(), op.at);
+        beyond_limit(format!("opcode {code} at byte {at} of the pickle has an index beyond {}", u32::MAX))
+    })
 }
 
 #[cfg(test)]
@@ -576,6 +631,101 @@ mod tests {
         assert_eq!(scanned(b"(ios\nsystem\n.").findings[1].used, Use::Call);
     }
 
+    /// Python reads more arguments than the decoder for files of PyTorch, or does not need their values.
+    #[test]
+    fn arguments_that_only_python_reads_do_not_end_the_scan() {
+        for before in [
+            &b"I+1\n"[..],
+            b"I 1\n",
+            b"I1_0\n",
+            b"I0x10\n",
+            b"I\0\n",
+            b"L 1L\n",
+            b"L0b1\n",
+            b"F 1_0.5\n",
+            b"Np+1\n",
+            b"Np 1\x0B\n",
+            b"Np1_0\ng 10\n",
+            b"Np-0\ng0\n",
+            b"Np7\0 \ng7\n",
+            b"V\\ud800\n",
+            b"S'\\x4'\n",
+            b"X\x03\0\0\0\xED\xA0\x80",
+        ] {
+            let pickle = [before, b"cos\nsystem\n."].concat();
+            assert_eq!(found(&pickle), [format!("GLOBAL os.system {}", before.len())], "{before:?}");
+            assert_eq!(scanned(&pickle).problem, None, "{before:?}");
+        }
+        // The same item, however its index is spelled.
+        let fetched = found(b"Vos\np+1\n0Vsystem\np 2_0\n0g01\ng20\n\x93.");
+        assert_eq!(fetched, ["STACK_GLOBAL os.system 32"]);
+        // A line may end with the file.
+        assert_eq!(found(b"cos\nsystemX"), ["GLOBAL os.system 0"]);
+        assert_eq!(found(b"cosX"), ["GLOBAL os. 0"]);
+        assert_eq!(found(b"c"), [""; 0]);
+    }
+
+    #[test]
+    fn indices_beyond_32_bits_exceed_a_limit() {
+        let zeros = "0".repeat(1 << 17);
+        for index in ["4294967296", "1_000_000_000_000_000_000_000_000_000_000_000_000_000_000", &zeros] {
+            let problem = scanned(format!("Np{index}\n.").as_bytes()).problem.expect("a problem");
+            assert!(problem.is_limit, "{problem:?}");
+            assert!(problem.sentence.contains("an index beyond 4294967295"), "{problem:?}");
+        }
+        assert_eq!(scanned(b"Np4294967295\ng4294967295\n.").problem, None);
+        // Nothing but digits can be an index, however long it is.
+        assert_eq!(scanned(format!("Np{}\n.", "\0".repeat(1 << 17)).as_bytes()).problem, None);
+    }
+
+    /// A name that was forgotten is not one that was computed, or something else than a name.
+    #[test]
+    fn names_that_were_forgotten_are_known_to_be() {
+        let long = format!("V{}\n", "a".repeat(super::LONGEST + 1));
+        let full = [b"U\x01a".to_vec(), vec![0x94; super::REMEMBERED]].concat();
+        let at = |index: usize| [&b"j"[..], &u32::try_from(index).expect("small").to_le_bytes()].concat();
+        let last = [at(super::REMEMBERED), at(super::REMEMBERED + 1)].concat();
+        let memo = [&full[..], b"U\x02os\x94U\x06system\x94", &last, b"\x93"].concat();
+        let other = [&full[..], b"N\x94N\x94\x93"].concat();
+        for (pickle, may_hide) in [
+            (&memo[..], true),
+            (&other, false),
+            (format!("{long}Va\n").as_bytes(), false),
+            (&[format!("{long}Va\n").as_bytes(), b"\x93"].concat(), true),
+            (b"U\x02\xFF\xFFVa\n\x93", true),
+            (b"U\x02\xFF\xFFN\x93", false),
+            (b"NN\x93", false),
+            (b"Vb\nVa\n\x93", false),
+        ] {
+            assert_eq!(scanned(pickle).may_hide, may_hide, "{} bytes", pickle.len());
+        }
+    }
+
+    #[test]
+    fn opcodes_do_not_cross_the_end_of_a_frame() {
+        let frame = |len: u8, rest: &[u8]| [&[0x95, len, 0, 0, 0, 0, 0, 0, 0], rest].concat();
+        for (pickle, is_sound) in [
+            (frame(2, b"N."), true),
+            (frame(1, b"N."), true),
+            (frame(0, b"N."), true),
+            // In the name of an import, in a length, and in a text that the file does not have.
+            (frame(6, b"cos\nsystem\n."), false),
+            (frame(3, b"X\x01\0\0\0aN."), false),
+            (frame(3, b"X\x01\0\xFF\0aN."), false),
+            (frame(3, b"N."), false),
+            // A frame in a frame.
+            (frame(11, &frame(2, b"N.")), true),
+            (frame(12, &frame(1, b"N.")), false),
+            (frame(10, &frame(2, b"N.")), false),
+            (frame(8, &frame(2, b"N.")), false),
+        ] {
+            let scan = scanned(&pickle);
+            assert_eq!((scan.may_hide, scan.problem.is_none()), (!is_sound, is_sound), "{pickle:?}");
+        }
+        // A frame beyond the file, which is unlikely to be one.
+        assert!(scanned(&[&[0x95], &[0xFF; 8][..], b"N."].concat()).is_listed());
+    }
+
     #[test]
     fn what_precedes_a_problem_is_listed() {
         for (pickle, at, sentence) in [
@@ -600,7 +750,7 @@ mod tests {
     fn pickles_that_follow_are_scanned() {
         let scan = scanned(b"N.(ios\nsystem\n.N.rubbish");
         assert_eq!((scan.pickles, scan.findings[0].pickle, scan.findings[0].at), (3, 1, 3));
-        assert_eq!(scan.problem.as_ref().map(|problem| problem.pickle_at), Some(17));
+        assert_eq!(scan.problem.as_ref().map(|problem| problem.at), Some(22));
         assert!(!scan.is_listed());
         assert!(scanned(b"N.N.").is_listed());
         assert!(!scanned(b"").is_listed());
@@ -661,9 +811,12 @@ mod tests {
     }
 
     #[test]
-    fn names_in_long_lines_are_unknown() {
+    fn names_in_long_lines_are_cut() {
         let long = "a".repeat(super::super::KEPT + 1);
-        assert_eq!(found(format!("V{long}\n0cos\n{long}\n.").as_bytes()), ["GLOBAL ? 65540"]);
+        let cut = &long[..1024];
+        let expected = [format!("GLOBAL os.{cut} 65540")];
+        assert_eq!(found(format!("V{long}\n0cos\n{long}\n.").as_bytes()), expected);
+        assert_eq!(found(format!("c{long}\nb\n.").as_bytes()), [format!("GLOBAL {cut}.b 0")]);
         assert!(scanned(format!("I{}\n.", "0".repeat(1 << 17)).as_bytes()).is_listed());
     }
 

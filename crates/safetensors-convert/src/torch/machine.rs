@@ -368,7 +368,7 @@ impl<'s> Machine<'s> {
             (_, Argument::Bytes(bytes)) if bytes.len() <= KEPT => Value::NotText,
             // A long text in a line has escapes, too.
             (_, Argument::Text(_) | Argument::Bytes(_) | Argument::Skipped { .. }) => Value::Other("str"),
-            (_, Argument::None | Argument::Name { .. }) => {
+            (_, Argument::None | Argument::Name { .. } | Argument::Unknown) => {
                 return Err(self.unsound("is not expected here"));
             }
         };

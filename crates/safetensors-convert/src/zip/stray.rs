@@ -43,15 +43,16 @@ pub fn ends_like_archive(file: &File) -> io::Result<bool> {
     Ok(end.windows(END.len()).any(|window| window == END))
 }
 
-/// Finds all entries. Nothing is checked, so that they may share bytes.
+/// Finds all entries. Nothing is checked, so that they may share bytes, also those of their names: each is
+/// read when it is due.
 ///
 /// # Errors
 /// Those of the system; there are more than 4,096.
-pub fn strays(file: &File) -> io::Result<Vec<Stray>> {
+pub fn strays(file: &File) -> io::Result<impl Iterator<Item = io::Result<Stray>>> {
     let len = file.metadata()?.len();
     let headers = headers(file, len)?;
-    let ends = headers.iter().skip(1).copied().chain([len]);
-    headers.iter().zip(ends).map(|(header, end)| stray(file, *header, end, len)).collect()
+    let ends: Vec<_> = headers.iter().skip(1).copied().chain([len]).collect();
+    Ok(headers.into_iter().zip(ends).map(move |(header, end)| stray(file, header, end, len)))
 }
 
 /// Opens the bytes of an entry, and does not check them.
@@ -73,7 +74,9 @@ fn headers(file: &File, len: u64) -> io::Result<Vec<u64>> {
         let places = bytes.windows(SIGNATURE.len()).enumerate().filter(|(_, window)| *window == SIGNATURE);
         found.extend(places.map(|(place, _)| at + place as u64));
         if found.len() > MOST {
-            return Err(beyond_limit(format!("more than {MOST} entries in a damaged archive")));
+            return Err(beyond_limit(format!(
+                "the file is damaged and has more than {MOST} headers of entries, which are all looked for"
+            )));
         }
         // A signature may be in two chunks.
         let is_last = read < chunk.len();
@@ -120,7 +123,8 @@ mod tests {
             open_stray(&file, stray).read_to_end(&mut bytes).expect("stored");
             bytes
         };
-        strays(&file).expect("few").into_iter().map(|stray| (stray.name.clone(), contents(&stray))).collect()
+        let found = strays(&file).expect("few").map(|stray| stray.expect("a name"));
+        found.map(|stray| (stray.name.clone(), contents(&stray))).collect()
     }
 
     #[test]

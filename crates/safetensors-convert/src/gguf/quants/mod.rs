@@ -19,8 +19,8 @@ pub fn is_supported(kind: Kind) -> bool {
 /// The bytes of an F32.
 type Single = [u8; 4];
 
-/// Makes the elements of all blocks with a function for one, which is called directly: a call of a value need
-/// not be inlined, and then is not compiled for wide vectors.
+/// Makes the elements of all blocks with a function for one block. This is a macro so that the function is
+/// called by its name and inlined: otherwise it is not compiled for wide vectors.
 macro_rules! each {
     ($blocks:ident, $out:ident, $one:path) => {
         wide::run(
