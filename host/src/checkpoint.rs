@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::{Model, Part};
-use crate::remote::check_output;
+use crate::remote::check_output_directory;
 use crate::siblings::{Folders, Index, reject_partial_models};
 use crate::sums::{first_unlisted, open_file};
 use crate::text::quoted;
@@ -114,7 +114,7 @@ fn unnamed(text: &[u8]) -> Result<(File, u64), NotRead> {
 /// The contents of an existing directory are deleted, so it must be a checkpoint, as the library checks, and
 /// contain nothing else.
 fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
-    check_output(folder)?;
+    check_output_directory(folder)?;
     let there = match fs::symlink_metadata(folder) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,6 +1,7 @@
 //! Tables for people.
 
-use crate::text::{columns, fitted};
+use crate::picture::terminal_width;
+use crate::text::{columns, fitted, grouped};
 use std::io::{self, Write};
 
 /// The alignment of a column.
@@ -14,17 +15,34 @@ pub enum Side {
 /// all other rows.
 const FIRST: usize = 80;
 
+/// The width of names for which shapes are shortened.
+pub const USUAL: usize = 24;
+
+/// The width of whole names for which a terminal of this width does without optional columns: a cut can make
+/// names of tensors alike.
+pub fn names_of(terminal: usize) -> usize {
+    USUAL.max(terminal / 3 * 2)
+}
+
+/// A number in a cell: with separators on a terminal, and plain for other programs.
+pub fn number(number: impl Into<u128>) -> String {
+    let number = number.into();
+    if terminal_width().is_some() { grouped(number) } else { number.to_string() }
+}
+
 /// Rows of text that is safe to print, all of one length.
 pub struct Table {
     sides: Vec<Side>,
     rows: Vec<Vec<String>>,
+    /// The width to which the first column is padded at most.
+    first: usize,
 }
 
 impl Table {
     /// Creates a table with these titles and alignments.
     pub fn new<const N: usize>(titles: [(&str, Side); N]) -> Self {
         let row = titles.map(|(title, _)| title.to_owned()).to_vec();
-        Self { sides: titles.map(|(_, side)| side).to_vec(), rows: vec![row] }
+        Self { sides: titles.map(|(_, side)| side).to_vec(), rows: vec![row], first: FIRST }
     }
 
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
@@ -45,14 +63,14 @@ impl Table {
     }
 
     /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
-    /// names of a usual length do not fit; then shortens texts in the middle: in the widest column of them,
-    /// such as shapes, and in the first one. At last it does without the last columns.
+    /// whole names do not fit; then shortens texts in the middle: in the widest column of them, such as
+    /// shapes, and in the first one. At last it does without the last columns.
     pub fn fit(&mut self, width: usize, optional: &[&str]) {
-        const USUAL: usize = 24;
         const LEAST: usize = 12;
+        self.first = usize::MAX;
         let longest = self.rows.iter().map(|row| columns(&row[0])).max().unwrap_or(0);
         for title in optional {
-            if self.others() + longest.min(USUAL) + 2 > width {
+            if self.others() + longest.min(names_of(width)) + 2 > width {
                 self.remove(title);
             }
         }
@@ -86,7 +104,7 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let mut widths = vec![0; self.sides.len()];
-        self.rows.iter().for_each(|row| widen(&mut widths, row));
+        self.rows.iter().for_each(|row| widen(&mut widths, row, self.first));
         widths
     }
 }
@@ -103,17 +121,17 @@ pub fn print_long<R: Iterator<Item: AsRef<[String]>>>(
     let (head, sides): (Vec<_>, Vec<_>) =
         titles.iter().map(|(title, side)| (title.to_string(), *side)).unzip();
     let mut widths = vec![0; titles.len()];
-    widen(&mut widths, &head);
-    rows().for_each(|row| widen(&mut widths, row.as_ref()));
+    widen(&mut widths, &head, FIRST);
+    rows().for_each(|row| widen(&mut widths, row.as_ref(), FIRST));
     print_row(&head, &widths, &sides, out)?;
     rows().try_for_each(|row| print_row(row.as_ref(), &widths, &sides, out))
 }
 
 /// Makes columns wide enough for a row.
-fn widen(widths: &mut [usize], row: &[String]) {
+fn widen(widths: &mut [usize], row: &[String], first: usize) {
     for (column, (width, cell)) in widths.iter_mut().zip(row).enumerate() {
         let needed = columns(cell);
-        if column > 0 || needed <= FIRST {
+        if column > 0 || needed <= first {
             *width = needed.max(*width);
         }
     }

@@ -92,7 +92,7 @@ const fn readable(what: &'static str, format: Readable) -> Format {
 }
 
 /// Formats with these first bytes.
-const BINARY: [(&[u8], Format); 16] = [
+const BINARY: [(&[u8], Format); 19] = [
     (b"version ", format("a pointer of Git LFS instead of the file", "fetch the file with `git lfs pull`")),
     (b"GGUF", readable("a GGUF file, as llama.cpp reads it", Readable::Gguf)),
     (b"lmgg", GGML),
@@ -110,6 +110,9 @@ const BINARY: [(&[u8], Format); 16] = [
         ),
     ),
     (b"\x89PNG", format("a PNG image", "give a safetensors file")),
+    (b"\xFF\xD8\xFF", format("a JPEG image", "give a safetensors file")),
+    (b"%PDF-", format("a PDF document", "give a safetensors file")),
+    (b"\x7FELF", format("a program or library for Linux (ELF)", "give a safetensors file")),
     (b"\x1F\x8B\x08", format("a file compressed with gzip", "decompress it with `gunzip`")),
     (b"\xFD7zXZ\0", format("a file compressed with xz", "decompress it with `unxz`")),
     (b"BZh", format("a file compressed with bzip2", "decompress it with `bunzip2`")),
@@ -137,6 +140,10 @@ const ONNX: Format = format(
 const TFLITE: Format = format("a TFLite file", "use the model from which it was converted");
 const PAGE: Format =
     format("an HTML page, such as the error or the login of a web server", "download the file again");
+const TEXT: Format = format(
+    "a text, such as a script or the error of a web server",
+    "look at it, and download the file again",
+);
 const XML: Format = format("an XML text, such as the error of a web server", "download the file again");
 const INDEX: Format = format(
     "the index of a sharded model",
@@ -150,8 +157,19 @@ const JSON: Format =
 /// A sentence about an invalid file that looks like one of another format.
 pub fn hint(source: &mut Source) -> Option<String> {
     let first = source.beginning(LOOKED_AT).ok()?;
-    let Format { what, advice, .. } = format_of(&first)?;
-    Some(format!("it looks like {what}: {advice}"))
+    let found = format_of(&first).or_else(|| is_text(&first).then_some(TEXT));
+    let Format { what, advice, readable } = found?;
+    // `convert` itself reads those only from a file.
+    let first = if readable.is_some() && !source.is_file() { "save it as a file, and " } else { "" };
+    Some(format!("it looks like {what}: {first}{advice}"))
+}
+
+/// Whether a file that is no model has nothing but text, as far as it is known.
+fn is_text(first: &[u8]) -> bool {
+    // The last character may be cut.
+    let text = first.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let is_printed = |letter: char| !letter.is_control() || letter.is_ascii_whitespace();
+    first.len() >= 8 && text.len() + 3 >= first.len() && !is_model(first) && text.chars().all(is_printed)
 }
 
 /// The format of a file with this name, if `convert` reads it. The name counts only if the contents show

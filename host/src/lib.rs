@@ -66,7 +66,7 @@ mod verdict;
 mod walk;
 mod work;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 
 /// Validate, inspect, compare, convert and create safetensors files
@@ -80,11 +80,16 @@ struct CommandLine {
     remote: remote::Settings,
 }
 
+/// The command line, with what only some commands have.
+fn command_line() -> Command {
+    remote::explain(CommandLine::command())
+}
+
 /// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     remote::begin();
     let words: Vec<OsString> = words.into_iter().collect();
-    let found = remote::hide_in_paths(CommandLine::command()).try_get_matches_from(&words);
+    let found = remote::hide_in_paths(command_line()).try_get_matches_from(&words);
     let exit = match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
         Ok(line) => {
             line.remote.apply();

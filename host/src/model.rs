@@ -13,7 +13,7 @@ use crate::validation::{SHORT, validate_or_report, validate_source};
 use crate::work::Work;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
-use safetensors_remote::{RemoteError, RemoteErrorKind, Url};
+use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, Url};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -78,9 +78,12 @@ impl Model {
     pub fn open_in_file(path: &Path) -> Result<Self, Complaint> {
         let model = Self::open(path)?;
         match &model.parts[..] {
-            [Part::Remote(part)] => {
+            [only @ Part::Remote(part)] => {
                 let file = copy_of(part.file()).map_err(|reason| Complaint::not_read(path, reason))?;
-                Ok(Self::of(path, vec![Part::File(FileModel::from_file(file, path)?)], None))
+                // With the name of the file, which a model of the Hub does not have.
+                let is_named = part.path().file_name() == Some(only.file_name());
+                let named = if is_named { part.path().into() } else { part.path().join(only.file_name()) };
+                Ok(Self::of(path, vec![Part::File(FileModel::from_file(file, named)?)], None))
             }
             _ => Ok(model),
         }
@@ -321,15 +324,15 @@ fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Complaint 
     let name = without_query(shard, index);
     let again = is_invalid.then(|| remote::open(Path::new(&name), &index.sibling(shard)));
     match again {
-        Some(Ok(file)) => {
-            open_remote_part(Path::new(&name), file).err().unwrap_or_else(|| Complaint::not_read(path, error))
-        }
+        Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file)
+            .err()
+            .unwrap_or_else(|| Complaint::not_read(path, error)),
         _ => Complaint::not_read(path, remote::of_file(error)),
     }
 }
 
 /// Validates a file on a server, whose header is in memory.
-fn open_remote_part(path: &Path, file: Remote) -> Result<Part, Complaint> {
+fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Complaint> {
     let not_read = |reason| Complaint::not_read(path, reason);
     let file = Arc::new(file);
     let mut source = Source::of_remote(file.clone()).map_err(not_read)?;
@@ -338,7 +341,9 @@ fn open_remote_part(path: &Path, file: Remote) -> Result<Part, Complaint> {
     let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
     let name = path.to_string_lossy();
     let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
-    let file_name = name.rsplit('/').next().unwrap_or(name).to_owned();
+    // The name that a model of the Hub has in its cache, too.
+    let found = CANDIDATES.into_iter().find(|name| url.path().rsplit('/').next() == Some(name));
+    let file_name = found.or_else(|| name.rsplit('/').next()).unwrap_or(name).to_owned();
     Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
 }
 
@@ -347,7 +352,7 @@ fn open_part(path: &Path) -> Result<Part, Complaint> {
     if remote::is_remote(path)
         && let Place::Url(url) = remote::place(path).map_err(not_read)?
     {
-        return open_remote_part(path, remote::open(path, &url).map_err(not_read)?);
+        return open_remote_part(path, &url, remote::open(path, &url).map_err(not_read)?);
     }
     let mut source = open(path).map_err(not_read)?;
     if source.is_stream() {

@@ -1,7 +1,7 @@
 //! Opens the files on the command line, whether file, pipe or device.
 
 use crate::failure::NotRead;
-use crate::remote::{self, Place, is_remote, place};
+use crate::remote::{self, Place, check_local, is_remote, place};
 use crate::source::Source;
 use embedded_safetensors::{
     FileModel,
@@ -28,6 +28,7 @@ pub fn open(path: &Path) -> Result<Source, NotRead> {
 
 /// Opens a file or pipe that is read once, from front to end, and is not a model.
 pub fn open_list(path: &Path) -> Result<Box<dyn Read>, NotRead> {
+    check_local(path)?;
     let (file, metadata) = reject_directory(system::open_at_once(path)?)?;
     if system::is_fifo(&metadata) { system::open_fifo(file) } else { Ok(system::blocking(file)) }
 }

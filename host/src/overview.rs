@@ -1,7 +1,8 @@
 //! What `inspect` shows of a model whose headers are in memory: of a sharded one always, otherwise with an
 //! option that chooses, sorts or sums.
 
-use crate::columns::{Side, Table, wrapped};
+use crate::columns::{Side, Table, number, wrapped};
+use crate::commands::count;
 use crate::complaint::{Complaint, Outcome};
 use crate::dump::by_dtype;
 use crate::exit::Exit;
@@ -34,7 +35,7 @@ pub struct View {
     sort: Option<Key>,
 
     /// Show the first N tensors; the total has all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     top: Option<NonZero<usize>>,
 
     /// Show the names as a tree, by their dots, with sums
@@ -77,14 +78,6 @@ impl View {
         }
     }
 
-    /// The tensors that the patterns choose, by offset.
-    fn chosen<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Complaint> {
-        let choice = self.selection.as_choice();
-        let names = || model.tensors().map(|tensor| tensor.name());
-        choice.check(names).map_err(|sentence| Complaint::about(model.path(), sentence))?;
-        Ok(model.tensors().filter(|tensor| choice.takes(tensor.name())).collect())
-    }
-
     fn arrange(&self, tensors: &mut Vec<Tensor<'_>>) {
         match self.sort {
             None | Some(Key::Offset) => {}
@@ -105,7 +98,7 @@ impl View {
 /// standard output.
 pub fn inspect(path: &Path, json: bool, view: &View) -> Outcome {
     let model = Model::open(path)?;
-    let chosen = view.chosen(&model)?;
+    let chosen = view.selection.tensors_of(&model)?;
     let mut facts = Facts::new(&Summary { tensors: 0, data_start: 0, data_len: 0 }, 2);
     for tensor in &chosen {
         facts.count(tensor.dtype(), tensor.elements(), tensor.byte_len());
@@ -221,11 +214,11 @@ fn files(model: &Model) -> Table {
         ("tensors", Side::Right),
         ("bytes", Side::Right),
     ]);
-    for (number, part) in model.parts().iter().enumerate() {
+    for (index, part) in model.parts().iter().enumerate() {
         let (name, len) = (part.file_name(), part.index().summary());
         let name = shown_text(&name.to_string_lossy());
-        let bytes = len.file_len().to_string();
-        table.push([(number + 1).to_string(), name, part.index().len().to_string(), bytes]);
+        let (tensors, bytes) = (number(part.index().len() as u64), number(len.file_len()));
+        table.push([(index + 1).to_string(), name, tensors, bytes]);
     }
     table
 }
@@ -246,9 +239,9 @@ fn dtypes(facts: &Facts) -> Table {
     for dtype in list {
         table.push([
             dtype.dtype.to_string(),
-            grouped(dtype.tensors),
-            grouped(dtype.elements),
-            grouped(dtype.bytes),
+            number(dtype.tensors),
+            number(dtype.elements),
+            number(dtype.bytes),
             human(dtype.bytes),
             share_of(dtype.bytes, all),
         ]);

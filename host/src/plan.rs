@@ -25,8 +25,7 @@ pub fn one_part(model: &Model) -> Result<&Part, Complaint> {
     match model.parts() {
         [part] => Ok(part),
         parts => {
-            let sentence =
-                format!("is in {} files, but a device needs one; use `safetensors join`", parts.len());
+            let sentence = format!("is in {} files, but one is needed; use `safetensors join`", parts.len());
             Err(Complaint::about(model.path(), sentence))
         }
     }

@@ -1,13 +1,15 @@
 //! The tensors that `--only` and `--except` choose.
 
+use crate::complaint::Complaint;
 use crate::conform::matches;
+use crate::model::{Model, Tensor};
 use crate::text::{did_you_mean, quoted};
 
 /// The patterns of a command.
 #[derive(clap::Args)]
 pub struct Selection {
     /// Only tensors that match this glob, with * and ? (repeatable)
-    #[arg(long, alias = "filter", value_name = "GLOB")]
+    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
     pub only: Vec<String>,
 
     /// Except tensors that match this glob (repeatable)
@@ -21,8 +23,19 @@ impl Selection {
         self.only.is_empty() && self.except.is_empty()
     }
 
-    pub fn as_choice(&self) -> Choice<'_> {
-        Choice { only: &self.only, except: &self.except }
+    /// The tensors of a model that are chosen, by offset.
+    ///
+    /// # Errors
+    /// A pattern matches nothing, or no tensor is left.
+    pub fn tensors_of<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Complaint> {
+        let choice = Choice { only: &self.only, except: &self.except };
+        let about = |sentence| Complaint::about(model.path(), sentence);
+        choice.check(|| model.tensors().map(|tensor| tensor.name())).map_err(about)?;
+        let tensors: Vec<_> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
+        match tensors.is_empty() && !self.is_empty() {
+            true => Err(about("--only and --except leave no tensor".to_owned())),
+            false => Ok(tensors),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::convert::Kind;
+use crate::foreign::Readable;
 use crate::model::{file_of, is_index};
 use crate::remote::is_remote;
 use crate::text::{counted, quoted, shown_text};
@@ -223,7 +224,11 @@ pub fn model_in(directory: &Path) -> Result<PathBuf, Complaint> {
     let sentence = match &shards[..] {
         [first, ..] if shards.len() == names.len() && shards.iter().all(|shard| shard.stem == first.stem) => {
             let (all, index) = (counted(shards.len() as u64, "shard"), quoted(&first.index_name()));
-            format!("contains {all} of {}, but not the index {index}", first.count)
+            let advice = match shards.len() as u64 == first.count {
+                true => "`safetensors pack` of these files makes one of them",
+                false => "give the path of one",
+            };
+            format!("contains {all} of {}, but not the index {index}; {advice}", first.count)
         }
         _ if names.len() > 1 => {
             let all = counted(names.len() as u64, "model");
@@ -239,9 +244,22 @@ fn without_model(paths: &[PathBuf]) -> String {
     let has_model = |path: &Path| files_in(path).is_ok_and(|paths| paths.iter().any(|path| is_model(path)));
     let names: Vec<String> = paths.iter().filter(|path| has_model(path)).map(|path| name_of(path)).collect();
     match &names[..] {
-        [] => NO_MODEL.to_owned(),
+        [] => format!("{NO_MODEL}{}", convertible(paths)),
         names => format!("{NO_MODEL}, but its directories do: {}; give the path of one", listed(names)),
     }
+}
+
+/// What follows [`NO_MODEL`] of a directory with a file of another format.
+pub fn convertible_in(directory: &Path) -> String {
+    files_in(directory).map_or_else(|_| String::new(), |paths| convertible(&paths))
+}
+
+/// The same for the paths in a directory. Only suffixes count.
+fn convertible(paths: &[PathBuf]) -> String {
+    let is_one = |path: &&PathBuf| Readable::by_name(path).is_some() && path.is_file();
+    paths.iter().find(is_one).map_or_else(String::new, |path| {
+        format!(", but {}, which `safetensors convert` reads", quoted(&name_of(path)))
+    })
 }
 
 /// The first names.

@@ -178,6 +178,11 @@ impl Source {
         matches!(self.store, Store::Stream { .. })
     }
 
+    /// Whether it is a local file.
+    pub fn is_file(&self) -> bool {
+        matches!(self.store, Store::File { .. })
+    }
+
     /// The source, and a second handle for positioned reads that threads can share. A stream becomes an
     /// unnamed file.
     pub fn share(self) -> Result<(Self, Handle), NotRead> {

@@ -1,5 +1,6 @@
 //! Prints the tensors of a valid file as a table, and the rest of its header in short.
 
+use crate::columns::{USUAL, names_of};
 use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
@@ -106,16 +107,15 @@ impl Form {
         if self.human || width <= WIDEST { width } else { 0 }
     }
 
-    /// Makes the table as narrow as a terminal: without the offsets if names of a usual length do not fit
-    /// beside them, and with shorter shapes and names.
+    /// Makes the table as narrow as a terminal: without the offsets if whole names do not fit beside them,
+    /// and with shorter shapes and names.
     fn fit(&mut self, terminal: Option<usize>) {
-        const USUAL: usize = 24;
         const LEAST: usize = 12;
         const SHAPE: usize = 2;
         // In this order: align, end, begin; then dtype and bytes.
-        const OPTIONAL: [(usize, usize); 5] = [(6, USUAL), (4, USUAL), (3, USUAL), (1, LEAST), (5, LEAST)];
         let Some(columns) = terminal else { return };
-        for (column, name) in OPTIONAL {
+        let names = names_of(columns);
+        for (column, name) in [(6, names), (4, names), (3, names), (1, LEAST), (5, LEAST)] {
             let shape = self.widths[SHAPE] - self.widths[SHAPE].min(LEAST);
             if self.others() - shape + self.widths[0].min(name) + 2 > columns {
                 self.shown[column] = false;
@@ -281,7 +281,7 @@ fn print_layout(
     write!(out, "  header: {} bytes", grouped(header))?;
     let room = if room > 0 { format!(", {} of them free", grouped(room)) } else { String::new() };
     writeln!(out, "{room}")?;
-    let (data, start) = (counted(summary.data_len, "byte"), grouped(summary.data_start));
+    let (data, start) = (counted(summary.data_len, "byte"), summary.data_start);
     writeln!(out, "  data: {data} from byte {start}, no gaps")?;
     Ok(match terminal_width() {
         Some(_) => print_total(facts.sizes.tensors, facts, out),
@@ -298,15 +298,16 @@ pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
 
 fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     let Sizes { tensors, dims, name_bytes, longest_name, .. } = &facts.sizes;
-    let index_bytes = facts.sizes.index_bytes();
-    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {index_bytes} bytes")?;
+    let index_bytes = counted(facts.sizes.index_bytes(), "byte");
+    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {index_bytes}")?;
     writeln!(out, "  longest name: {}", counted(*longest_name, "byte"))?;
     facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
 }
 
-/// A key of the metadata and its value, of which a long one is cut.
+/// A key of the metadata and its value, of which a long one is cut, also to fit a terminal.
 pub fn pair(key: &str, value: &str) -> String {
-    format!("  metadata: {}: {}", quoted(key), quoted(value))
+    let line = format!("  metadata: {}: {}", quoted(key), quoted(value));
+    terminal_width().map_or(line.clone(), |width| fitted(&line, width))
 }
 
 /// Returns whether one of the keys is that of a structure.

@@ -1,10 +1,10 @@
 //! The names of tensors as a tree, by their dots, with sums.
 
-use crate::columns::{Side, Table};
+use crate::columns::{Side, Table, number};
 use crate::json::{Object, array};
 use crate::model::Tensor;
 use crate::table::shape_text;
-use crate::text::{counted, grouped, human, shown_text};
+use crate::text::{counted, human, shown_text};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -126,7 +126,7 @@ impl<'m> Tree<'m> {
             };
             let name = if row.name.is_empty() { "\"\"".into() } else { shown_text(&row.name) };
             let name = format!("{:indent$}{name}", "", indent = 2 * row.depth);
-            table.push([name, dtype, shape, grouped(row.parameters), human(row.bytes)]);
+            table.push([name, dtype, shape, number(row.parameters), human(row.bytes)]);
         }
         table
     }

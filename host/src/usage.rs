@@ -22,11 +22,12 @@ pub fn end(error: &Error, words: &[OsString]) -> Exit {
     }
 }
 
-/// The first paragraph, which is the error, on one line.
+/// The first paragraph, which is the error, and the tips on one line.
 fn sentence(text: &str) -> String {
-    let (mistake, _) = text.split_once("\n\n").unwrap_or((text, ""));
+    let (mistake, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     let words: Vec<&str> = mistake.split_whitespace().collect();
-    let line = words.join(" ");
+    let tips = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let line = tips.fold(words.join(" "), |line, tip| format!("{line}; {tip}"));
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
@@ -40,5 +41,6 @@ mod tests {
             "error: these were not provided:\n  <FILE>...\n\nUsage: safetensors check <FILE>...\n\nFor more";
         assert_eq!(sentence(text), "these were not provided: <FILE>...");
         assert_eq!(sentence("error: no"), "no");
+        assert_eq!(sentence("error: no --x\n\n  tip: use '--y'\n\nUsage: a"), "no --x; use '--y'");
     }
 }

@@ -1,6 +1,7 @@
 //! Finds files in directories.
 
 use crate::failure::NotRead;
+use crate::siblings::convertible_in;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -20,6 +21,8 @@ pub struct Wanted {
     in_any_case: bool,
     /// A predicate of a directory that has none.
     nothing: &'static str,
+    /// What follows it for a directory that has something similar.
+    but: fn(&Path) -> String,
 }
 
 impl Wanted {
@@ -31,8 +34,12 @@ impl Wanted {
 }
 
 /// Models in safetensors.
-const MODELS: Wanted =
-    Wanted { ends: &[".safetensors", ".safetensors.index.json"], in_any_case: false, nothing: NO_MODEL };
+const MODELS: Wanted = Wanted {
+    ends: &[".safetensors", ".safetensors.index.json"],
+    in_any_case: true,
+    nothing: NO_MODEL,
+    but: convertible_in,
+};
 
 /// Files that may have pickles.
 pub const PICKLES: Wanted = Wanted {
@@ -42,6 +49,7 @@ pub const PICKLES: Wanted = Wanted {
     ],
     in_any_case: true,
     nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
+    but: |_| String::new(),
 };
 
 /// An argument itself, or all models below it if it is a directory, sorted by path.
@@ -56,7 +64,8 @@ pub fn expand_to(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
     }
     let found = Walk { seen: HashSet::new(), folders: Vec::new(), found: Vec::new(), wanted }.through(path);
     if found.is_empty() {
-        return vec![(path.to_path_buf(), Err(NotRead::that(wanted.nothing)))];
+        let sentence = format!("{}{}", wanted.nothing, (wanted.but)(path));
+        return vec![(path.to_path_buf(), Err(NotRead::that(sentence)))];
     }
     found
 }

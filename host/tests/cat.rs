@@ -254,7 +254,7 @@ fn terminal_output_is_limited() {
         finish(script.args(["-qec", &command, "/dev/null"]).current_dir(place.path(".")))
     };
     let run = on_terminal("");
-    assert!(run.out.ends_with("7\r\n… 1 more of 1001\r\n"), "{run:?}");
+    assert!(run.out.ends_with("7\r\n… 1 more of 1,001\r\n"), "{run:?}");
     assert_eq!(on_terminal("--limit 1001").out.matches('7').count(), 1001);
     for format in ["raw", "npy"] {
         let run = on_terminal(&format!("--format {format}"));
@@ -266,7 +266,7 @@ fn terminal_output_is_limited() {
         assert_eq!(on_terminal(&format!("-o - --format {format}")), run);
     }
     assert_eq!(on_terminal("--format raw --force").out.len(), 1001);
-    assert!(on_terminal("-o -").out.ends_with("7\r\n… 1 more of 1001\r\n"));
+    assert!(on_terminal("-o -").out.ends_with("7\r\n… 1 more of 1,001\r\n"));
     let run = place.run(["cat", "m", "a", "--format", "raw", "--json"]);
     assert_eq!(place.run(["cat", "m", "a", "--format", "raw", "--json", "-o", "-"]), run);
     assert_eq!(place.run(["cat", "m", "a", "--json", "-o", "-"]), place.run(["cat", "m", "a", "--json"]));

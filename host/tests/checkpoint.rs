@@ -230,3 +230,24 @@ fn names_are_escaped() {
     let run = place.run(["checkpoint", "\u{1b}[31m", "model.safetensors"]);
     run.is(0, "\\u{1b}[31m: 1 file, 118 bytes\n", "");
 }
+
+#[test]
+fn an_output_directory_has_a_name() {
+    let place = place();
+    let sentence = "safetensors: an output directory is needed; standard output is not supported\n";
+    for args in [
+        &["checkpoint", "-o", "-", "model.safetensors"][..],
+        &["checkpoint", "-", "model.safetensors", "--force"],
+        &["split", "model.safetensors", "-o", "-"],
+        &["convert", "--each", "model.safetensors", "-o", "-"],
+    ] {
+        place.run(args).is(2, "", sentence);
+    }
+    fs::create_dir(place.path("-")).expect("directory");
+    let file = place.run(["convert", "model.safetensors", "-o", "-"]);
+    assert!(file.code == Some(2) && file.err.contains("an output file is needed"), "{file:?}");
+    let without_model = place.run(["checkpoint", "-o", "new"]);
+    assert!(without_model.err.contains("not provided:\n  <MODEL>...\n"), "{without_model:?}");
+    let alone = "safetensors: a model is missing: give the directory, then the models\n";
+    place.run(["checkpoint", "new"]).is(2, "", alone);
+}

@@ -47,6 +47,32 @@ fn bash_completes_dtypes() {
     run.is(0, "BF16\n", "");
 }
 
+/// Nothing means that bash offers files.
+#[test]
+fn bash_completes_values_and_files() {
+    let place = Place::new();
+    place.put("script", place.run(["completions", "bash"]).out.as_bytes()).put("model", b"");
+    for (words, last, completed) in [
+        ("safetensors check", "", ""),
+        ("safetensors inspect", "mod", ""),
+        ("safetensors check", "--fi", "--finite"),
+        ("safetensors man", "insp", "inspect"),
+        ("safetensors lint --allow", "name.s", "name.slash name.space"),
+        ("safetensors convert --to", "bf", "BF16"),
+        ("safetensors inspect", "--filt", "--filter"),
+    ] {
+        let before = words.rsplit(' ').next().unwrap_or("");
+        let (count, script) = (words.split(' ').count(), "source ./script");
+        let script = format!(
+            "{script}; COMP_WORDS=({words} '{last}'); COMP_CWORD={count}; _safetensors safetensors '{last}' \
+             '{before}'; echo \"${{COMPREPLY[*]}}\""
+        );
+        let mut bash = Command::new("bash");
+        let run = finish(bash.args(["-c", &script]).current_dir(place.path(".")).stdin(Stdio::null()));
+        run.is(0, &format!("{completed}\n"), "");
+    }
+}
+
 #[test]
 fn an_unknown_shell_is_bad_usage() {
     let run = Place::new().run(["completions", "cmd.exe"]);

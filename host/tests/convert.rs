@@ -547,11 +547,11 @@ fn bad_usage_is_one_sentence() {
         ),
         (
             &["m", "o.safetensors", "--to", "C64"],
-            "m: C64 is not supported with --to; use an integer dtype or a float from F8 to F64\n",
+            "error: invalid value 'C64' for '--to <DTYPE>': C64 cannot be chosen here; use one of U8, I8, F8_E5M2, ",
         ),
         (
             &["m", "o.safetensors", "--to", "F4"],
-            "m: F4 is not supported with --to; use an integer dtype or a float from F8 to F64\n",
+            "error: invalid value 'F4' for '--to <DTYPE>': F4 cannot be chosen here; use one of U8, ",
         ),
         (
             &["c", "o.safetensors", "--to", "F32", "--all"],
@@ -563,7 +563,7 @@ fn bad_usage_is_one_sentence() {
             &["m", "o.safetensors", "--to", "F32"],
             "m: nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL\n",
         ),
-        (&["m", "o.safetensors", "--all"], "m: --all needs --to\n"),
+        (&["m", "o.safetensors", "--all"], "safetensors: --all needs --to\n"),
         (
             &["m", "o.safetensors", "--to", "F32", "--except", "*"],
             "m: nothing to cast: no tensor is selected\n",
@@ -577,10 +577,10 @@ fn bad_usage_is_one_sentence() {
             &["m", "o.safetensors", "--from-bits", "BF16"],
             "m: no selected tensor is U16, the integer with the bits of BF16\n",
         ),
-        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale needs --to I8\n"),
+        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "safetensors: --scale needs --to I8\n"),
         (
             &["m", "o.safetensors", "--to", "I8", "--unscale"],
-            "m: --unscale needs --to F32, F64, F16 or BF16\n",
+            "safetensors: --unscale needs --to F32, F64, F16 or BF16\n",
         ),
         (
             &["i8", "o.safetensors", "--to", "F32", "--unscale"],
@@ -596,6 +596,11 @@ fn bad_usage_is_one_sentence() {
         (
             &["b", "o.npy"],
             "b: tensor \"a\": numpy has no BF16; cast it with --to F32, or write its bits with --bits\n",
+        ),
+        (&["a.npy", "o.safetensors", "--name", ""], "safetensors: --name is empty\n"),
+        (
+            &["m", "o.safetensors", "--to", "F32", "--all", "--rename", "a="],
+            "m: the new name of tensor \"a\" is empty\n",
         ),
         (&["f6", "o.npz", "--bits"], "f6: tensor \"a\": numpy has no F6_E2M3; cast it with --to F32\n"),
         (&["a.npy", "a.npy", "--force"], "a.npy: is an input; choose another output file\n"),

@@ -117,7 +117,7 @@ fn duplicate_names_are_rejected() {
     let header = format!("{{{},{}}}", tensor("a", 0, 0), tensor(r"\u0061", 0, 0));
     let run = decode(&file(header, b""));
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    assert!(run.err.starts_with("error[name.duplicate] at byte 61: "), "{run:?}");
+    assert!(run.err.starts_with("-: error[name.duplicate] at byte 61: "), "{run:?}");
 }
 
 #[test]

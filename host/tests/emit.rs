@@ -484,7 +484,7 @@ fn errors_are_one_sentence() {
         place.run([&["emit"], args].concat()).is(2, "", &format!("{line}\n"));
     }
     assert_eq!(place.run(["split", "2-model.st", "-o", "parts", "--max-size", "40"]).code, Some(0));
-    let sharded = "parts: is in 2 files, but a device needs one; use `safetensors join`\n";
+    let sharded = "parts: is in 2 files, but one is needed; use `safetensors join`\n";
     place.run(["emit", "parts"]).is(2, "", sharded);
     assert_eq!(fs::read(place.path("there.h")).expect("existing file"), b"mine");
     assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));

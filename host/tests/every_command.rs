@@ -631,7 +631,12 @@ fn shards_without_their_index_are_read_in_turn_or_rejected_in_one_sentence() {
             numbers.iter().map(|number| format!("m-{number}-of-00002.safetensors")).collect();
         let files: Vec<&str> = names.iter().map(String::as_str).collect();
         let shards = if numbers.len() == 1 { "1 shard" } else { "2 shards" };
-        let sentence = format!("d: contains {shards} of 2, but not the index \"m.safetensors.index.json\"\n");
+        let advice = match numbers.len() {
+            1 => "give the path of one",
+            _ => "`safetensors pack` of these files makes one of them",
+        };
+        let index = "m.safetensors.index.json";
+        let sentence = format!("d: contains {shards} of 2, but not the index \"{index}\"; {advice}\n");
         for case in of_models() {
             let place = with_directory(&files);
             let run = case.run(&place, "d");

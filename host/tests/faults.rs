@@ -9,8 +9,8 @@ fn says(contents: &[u8], report: &str) {
     place.put("m", contents);
     place.run(["check", "m"]).is(1, &format!("m: {report}\n"), "");
     place.run_piped(["check", "-"], contents).is(1, &format!("-: {report}\n"), "");
-    place.run(["decode", "m"]).is(1, "", &format!("{report}\n"));
-    place.run_piped(["decode"], contents).is(1, "", &format!("{report}\n"));
+    place.run(["decode", "m"]).is(1, "", &format!("m: {report}\n"));
+    place.run_piped(["decode"], contents).is(1, "", &format!("-: {report}\n"));
 }
 
 /// An error in the text of a header without data: first line, excerpt, carets.

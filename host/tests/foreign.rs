@@ -19,7 +19,7 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
     let pickle = b"\x80\x02\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
     let short_gzip = [&b"\x1F\x8B\x08\0\0\0\0\0\0\x03"[..], &[7; 100]].concat();
     let tar = [&b"model/"[..], &[0; 251], b"ustar\0"].concat();
-    let list: [(&[u8], _, _); 41] = [
+    let list: [(&[u8], _, _); 47] = [
         (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS", "`git lfs pull`"),
         (b"<!DOCTYPE html>\n", "an HTML page", "download"),
         (b"<HTML>\n<head>", "an HTML page", "download"),
@@ -60,6 +60,12 @@ fn formats() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (&short_gzip, "a file compressed with gzip", "`gunzip`"),
         (b"\x28\xB5\x2F\xFD\x04\x88\x41\0\0", "a file compressed with Zstandard", "`zstd -d`"),
         (b"\x89HDF\r\n\x1A\n\0", "an HDF5 file", "h5py"),
+        (b"Entry not found", "a text", "download the file again"),
+        (b"Invalid username or password.", "a text", "download the file again"),
+        ("#!/bin/sh\necho é".as_bytes(), "a text", "look at it"),
+        (b"%PDF-1.4\n%", "a PDF document", "give a safetensors file"),
+        (b"\xFF\xD8\xFF\xE0\0\x10JFIF", "a JPEG image", "give a safetensors file"),
+        (b"\x7FELF\x02\x01\x01\0\0\0", "a program or library", "give a safetensors file"),
         (b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR", "a PNG image", "give a safetensors file"),
     ];
     list.into_iter().map(|(contents, what, advice)| (contents.to_vec(), what, advice)).collect()
@@ -139,5 +145,33 @@ fn nothing_is_said_about_valid_files() {
         let header = format!("{{}}{}", " ".repeat(usize::try_from(len).expect("a length") - 2));
         let run = place.put("m", &file(header, b"")).run(["check", "m"]);
         assert!(run.code == Some(0) && run.out.lines().count() == 1, "{run:?}");
+    }
+}
+
+#[test]
+fn a_pipe_is_saved_before_it_is_converted() {
+    let array = b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx";
+    let run = Place::new().run_piped(["convert", "-", "o.safetensors"], array);
+    assert!(run.code == Some(1), "{run:?}");
+    assert!(
+        run.err.contains("an array of numpy: save it as a file, and use `safetensors convert`"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_directory_of_another_format_is_for_convert() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("d")).expect("directory");
+    place.put("d/pytorch_model.bin", b"x").put("d/notes.txt", b"x");
+    let sentence = "d: contains no *.safetensors and no *.safetensors.index.json file, but \
+        \"pytorch_model.bin\", which `safetensors convert` reads\n";
+    for command in ["check", "inspect", "stats", "hash"] {
+        place.run([command, "d"]).is(2, "", sentence);
+    }
+    std::fs::rename(place.path("d/pytorch_model.bin"), place.path("d/A.SAFETENSORS")).expect("a file");
+    place.put("d/A.SAFETENSORS", &sound());
+    for model in ["d", "d/A.SAFETENSORS"] {
+        place.run(["check", model]).is(0, "d/A.SAFETENSORS: ok, 2 tensors, 118 bytes\n", "");
     }
 }

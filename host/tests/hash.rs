@@ -532,7 +532,7 @@ fn models_in_several_files_have_no_sum_of_their_own() {
     let before = bytes();
     for option in ["--embed", "--check-embedded"] {
         for path in ["d", "d/model.safetensors.index.json"] {
-            let why = "is in 2 files, but a device needs one; use `safetensors join`";
+            let why = "is in 2 files, but one is needed; use `safetensors join`";
             place.run(["hash", option, path]).is(2, "", &format!("{path}: {why}\n"));
         }
     }

@@ -142,7 +142,7 @@ fn long_names_are_whole_and_long_shapes_and_values_are_cut() {
     let lines: Vec<&str> = run.out.lines().collect();
     assert!(run.code == Some(0) && lines[2] == row, "{}", &lines[2][lines[2].len() - 200..]);
     assert_eq!(lines[10], format!("  metadata: {cut}: {cut}"));
-    assert_eq!(lines[11], "  index: IndexStorage<1, 1000, 100000>, 108048 bytes");
+    assert_eq!(lines[11], "  index: IndexStorage<1, 1000, 100000>, 108,048 bytes");
 }
 
 #[test]
@@ -268,4 +268,26 @@ fn bytes_read(place: &Place, args: &[&str]) -> i64 {
     let read = counters.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("rchar");
     child.wait().expect("it has ended");
     read.parse().expect("a number")
+}
+
+#[test]
+fn options_say_what_they_take() {
+    let place = Place::new();
+    place.put("m", &sound());
+    for (args, sentence) in [
+        (&["inspect", "m", "--top", "0"][..], "'--top <N>': a number above 0 needed"),
+        (&["stats", "m", "--top", "-1"], "'--top <N>': a number above 0 needed"),
+        (&["check", "m", "--jobs", "x"], "a number above 0 needed"),
+        (&["diff", "m", "m", "--tolerance", "-1"], "a number of 0 or more needed"),
+        (&["cat", "m", "a", "--limit", "-1"], "a whole number needed"),
+        (&["pack", "m", "-o", "k", "--align", "x"], "a whole number needed"),
+        (&["check", "m", "--server-timeout", "5s"], "a number of seconds from 1 to 86400 needed"),
+        (&["inspect", "m", "--except", "*"], "m: --only and --except leave no tensor\n"),
+        (&["stats", "m", "--only", "a", "--except", "?"], "m: --only and --except leave no tensor\n"),
+    ] {
+        let run = place.run(args);
+        assert!(run.code == Some(2) && run.err.contains(sentence), "{args:?}: {run:?}");
+    }
+    let json = place.run(["inspect", "m", "--json", "--onyl", "a"]).out;
+    assert!(json.contains("found; a similar argument exists: '--only'\"}"), "{json}");
 }

@@ -102,7 +102,11 @@ fn all_orders() {
     let order = |list| place.run(["pack", "sound", "-o", "none", "--order", list]);
     order("twice").is(2, "", "twice: lists \"a\" more than once\n");
     order("unknown").is(2, "", "unknown: lists \"zz\", but there is no such tensor\n");
-    order("missing").is(2, "", "missing: cannot be read: no such file or directory\n");
+    order("./missing").is(2, "", "./missing: cannot be read: no such file or directory\n");
+    let unknown = "neither one of canonical, name, file nor a file with names";
+    order("missing").is(2, "", &format!("missing: {unknown}\n"));
+    order("nmae").is(2, "", &format!("nmae: {unknown}; did you mean \"name\"?\n"));
+    order("http://h/m?key=secret").is(2, "", "http://h/m?…: a URL is not supported here; download it\n");
     let align = place.run(["pack", "sound", "-o", "none", "--order", "name", "--align", "64"]);
     align.is(2, "", "safetensors: --align needs its own order; use --align-all to combine it with --order\n");
     assert!(!place.path("none").exists());

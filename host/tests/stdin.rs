@@ -34,6 +34,7 @@ fn all_inputs_give_the_same_answer() {
             let through = |name: &'static str| flags.iter().copied().chain([name]);
             let mut direct = place.run(through("m"));
             direct.out = direct.out.replacen("m: ", "-: ", 1).replacen("\"file\":\"m\"", "\"file\":\"-\"", 1);
+            direct.err = direct.err.replacen("m: ", "-: ", 1);
             assert_eq!(place.run_piped(through("-"), &contents), direct);
             assert_eq!(place.run_redirected(through("-"), opened()), direct);
         }

@@ -114,7 +114,8 @@ fn tables_fit_the_terminal() {
     }
     let shown = on_columns(&place, 100, "inspect m");
     assert!(
-        shown.contains(" 2.0 KB ") && shown.contains("  total: 2 tensors, 2,001 parameters of U8, 2.0 KB\n")
+        shown.contains("  2.0 KB\n")
+            && shown.contains("  total: 2 tensors, 2,001 parameters of U8, 2.0 KB\n")
     );
     let wide = on_columns(&place, 300, "stats m");
     assert!(wide.contains(&names[0]) && wide.contains("histogram"), "{wide}");
@@ -123,6 +124,30 @@ fn tables_fit_the_terminal() {
         names.iter().all(|name| piped.contains(&format!("\"{name}\""))) && piped.contains(" 2000 "),
         "{piped}"
     );
+}
+
+/// Names differ where a cut in the middle would make them alike.
+#[test]
+fn names_are_whole_before_offsets_are_shown() {
+    let place = Place::new();
+    let layers = (0..4).flat_map(|layer| ["q", "k", "v", "o"].map(|part| (layer, part)));
+    let names = layers.map(|(layer, part)| format!("model.layers.{layer}.self_attn.{part}_proj.weight"));
+    let names: Vec<String> = names.collect();
+    let tensors = names.iter().zip(0..).map(|(name, at)| tensor(name, at, at + 1)).collect::<Vec<_>>();
+    let header = format!("{{\"__metadata__\":{{\"key\":\"{}\"}},{}}}", "v".repeat(70), tensors.join(","));
+    place.put("m", &file(header, &[7; 16]));
+    for command in ["inspect m", "inspect m --top 12", "stats m"] {
+        let shown = on_columns(&place, 80, command);
+        let least = if command.contains("top") { 12 } else { names.len() };
+        assert!(
+            names[..least].iter().all(|name| shown.contains(&format!("\"{name}\""))),
+            "{command}: {shown}"
+        );
+        let fits = |line: &str| line.chars().count() <= 80;
+        assert!(shown.lines().all(fits), "{command}: {shown}");
+    }
+    let wide = on_columns(&place, 120, "inspect m");
+    assert!(wide.contains("  begin  end") && wide.contains("  metadata: \"key\": \"vvv"), "{wide}");
 }
 
 /// Shapes of many dimensions, large integers and narrow terminals.

@@ -76,6 +76,8 @@ pub enum RemoteErrorKind {
     NoModel {
         /// These names.
         tried: Vec<&'static str>,
+        /// The revision, which may not exist, unless it is `main`.
+        revision: Option<String>,
     },
     /// The configuration of the client cannot be used.
     Setup {
@@ -217,19 +219,23 @@ impl fmt::Display for RemoteErrorKind {
         match self {
             Self::Location { reason } => write!(f, "not a location of a model: {reason}"),
             Self::Offline => f.write_str("not in the local cache, and HF_HUB_OFFLINE forbids to download it"),
-            Self::NoModel { tried } => write!(f, "no model here: tried {}", tried.join(", ")),
+            Self::NoModel { tried, revision } => {
+                write!(f, "no model here: tried {}", tried.join(", "))?;
+                revision.iter().try_for_each(|name| write!(f, "; is there a revision {name:?}?"))
+            }
             Self::Setup { reason } => f.write_str(reason),
             Self::Stopped => f.write_str("stopped"),
             Self::Memory { bytes } => write!(f, "no memory for {bytes} bytes"),
             Self::Network { reason } => write!(f, "the connection failed: {reason}"),
             Self::Timeout { waiting_for, limit } => {
-                write!(f, "the server is too slow: waited {limit:?} for {waiting_for}")
+                write!(f, "the server is too slow: waited {} s for {waiting_for}", limit.as_secs_f64())
             }
             Self::Status { status, with_token, is_on_hub } => {
                 write_status(f, *status, *with_token, *is_on_hub)
             }
             Self::Wait { status, seconds, limit } => {
-                write!(f, "the server answers {status} and asks to wait {seconds} s, the limit is {limit:?}")
+                let limit = limit.as_secs_f64();
+                write!(f, "the server answers {status} and asks to wait {seconds} s, the limit is {limit} s")
             }
             Self::Redirects { limit } => write!(f, "more than {limit} redirects"),
             Self::Redirect { reason } => write!(f, "a redirect is not followed: {reason}"),
@@ -284,9 +290,11 @@ fn write_status(f: &mut fmt::Formatter<'_>, status: u16, with_token: bool, is_on
         write!(f, " {name}")?;
     }
     match (status, with_token) {
-        (401 | 403, false) if is_on_hub => {
-            f.write_str("; a private or gated model needs a token in HF_TOKEN")
+        // The Hub answers so if there is no model of this name, too.
+        (401, false) if is_on_hub => {
+            f.write_str("; the name may be wrong, and a private or gated model needs a token in HF_TOKEN")
         }
+        (403, false) if is_on_hub => f.write_str("; a private or gated model needs a token in HF_TOKEN"),
         (401 | 403, true) => f.write_str("; the token has no access to it"),
         _ => Ok(()),
     }

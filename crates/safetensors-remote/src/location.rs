@@ -39,7 +39,7 @@ pub struct HubFile {
     path: Option<String>,
 }
 
-const MAIN: &str = "main";
+pub(crate) const MAIN: &str = "main";
 const FORMS: &str = "write hf://owner/name, hf://owner/name@revision or hf://owner/name/path";
 
 /// Whether a URL is that of a page about a model, or about a file of it.
@@ -51,14 +51,18 @@ fn is_page_of_hub(url: &Url) -> bool {
 
 impl Location {
     /// Returns whether a text has the form of a location: whether it begins with a scheme, of which only
-    /// three can be [parsed](Self::parse), or with `hf:`. A single letter is the name of a disk.
+    /// three can be [parsed](Self::parse), or with `hf:`, `http:/` or `https:/`, which is a mistake. A single
+    /// letter is the name of a disk. Spaces before it do not count.
     pub fn is_remote(text: &str) -> bool {
+        let text = text.trim_start();
         let is_scheme = |scheme: &str| {
             let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
             scheme.len() > 1 && scheme.bytes().all(is_part)
         };
-        let starts_with_hf = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("hf:"));
-        starts_with_hf || text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
+        let begins =
+            |with: &str| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+        ["hf:", "http:/", "https:/"].into_iter().any(begins)
+            || text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
     }
 
     /// Returns a location as it can be shown: without user name, password, query and fragment, whether it is
@@ -69,9 +73,10 @@ impl Location {
             None => (text, ""),
         };
         let query = if query.starts_with('?') { "?…" } else { "" };
-        let shown = match text.split_once("://") {
+        let shown = match text.split_once(":/") {
             Some((scheme, rest)) if !scheme.eq_ignore_ascii_case("hf") => {
-                format!("{scheme}://{}{query}", without_password(rest))
+                let (slash, rest) = rest.strip_prefix('/').map_or(("", rest), |rest| ("/", rest));
+                format!("{scheme}:/{slash}{}{query}", without_password(rest))
             }
             _ => format!("{text}{query}"),
         };
@@ -85,7 +90,9 @@ impl Location {
     pub fn parse(text: &str) -> Result<Self, RemoteError> {
         let parsed = match text.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("hf") => HubFile::parse(rest).map(Self::Hub),
-            None if Self::is_remote(text) => Err(FORMS),
+            _ if text.starts_with(char::is_whitespace) => Err("it begins with a space"),
+            None if text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("hf:")) => Err(FORMS),
+            None if Self::is_remote(text) => Err("two slashes are needed after the colon"),
             _ => Url::parse(text).and_then(|url| match is_page_of_hub(&url) {
                 true => Err("it is a page of the Hub; write hf://owner/name"),
                 false => Ok(Self::Url(url)),
@@ -246,6 +253,8 @@ mod tests {
             ("hf://o/a?b", "write hf://owner/name"),
             ("ftp://h/a", "only http, https and hf"),
             ("hf:/o/n", "write hf://owner/name"),
+            ("HTTP:/h/a", "two slashes"),
+            (" hf://o/n", "begins with a space"),
             ("https://huggingface.co/o/n", "write hf://owner/name"),
             ("https://huggingface.co/o/n/blob/main/m.safetensors", "write hf://owner/name"),
             ("model.safetensors", "absolute URL"),
@@ -257,7 +266,9 @@ mod tests {
 
     #[test]
     fn texts_with_a_scheme_are_remote() {
-        for text in ["http://h", "HTTPS://h", "hf://o/n", "s3://b/a", "file:///a", "hf:/o"] {
+        for text in
+            ["http://h", "HTTPS://h", "hf://o/n", "s3://b/a", "file:///a", "hf:/o", "Http:/h", " https://h"]
+        {
             assert!(Location::is_remote(text), "{text}");
         }
         for text in ["model.safetensors", "C:\\a", "c://a", "-", "a b://o", "://", "a/b://c"] {
@@ -278,6 +289,8 @@ mod tests {
             ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
             ("hf://o/n@v1/a", "hf://o/n@v1/a"),
             ("hf://o/n?token=1", "hf://o/n?…"),
+            (" http://u:p@h/a?key=1", " http://…@h/a?…"),
+            ("http:/u:p@h/a?key=1", "http:/…@h/a?…"),
         ] {
             assert_eq!(Location::shown(text), shown);
         }

@@ -5,7 +5,7 @@ use super::{Client, Model, RemoteFile, form, open_all};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::fetch::{CONFIG, INDEX};
 use crate::hub::CANDIDATES;
-use crate::location::{HubFile, Location};
+use crate::location::{HubFile, Location, MAIN};
 use crate::parameters::{Entry, Parameters, Quantization};
 use crate::shards::{is_index, name_of, shards};
 use crate::url::Url;
@@ -69,7 +69,8 @@ impl Client {
                 outcome => return outcome,
             }
         }
-        Err(error(RemoteErrorKind::NoModel { tried: CANDIDATES.to_vec() }))
+        let revision = Some(file.revision()).filter(|name| *name != MAIN).map(str::to_owned);
+        Err(error(RemoteErrorKind::NoModel { tried: CANDIDATES.to_vec(), revision }))
     }
 
     async fn open(&self, url: &Url) -> Result<RemoteFile, RemoteError> {
@@ -82,7 +83,8 @@ impl Client {
     fn on_hub(&self, file: &HubFile, path: &str) -> Result<Url, RemoteError> {
         let url = self.options().hub.url(file, path);
         url.map_err(|reason| {
-            RemoteError::new(Location::Hub(file.clone()), RemoteErrorKind::Location { reason })
+            let reason = reason.to_owned();
+            RemoteError::new(Location::Hub(file.clone()), RemoteErrorKind::Setup { reason })
         })
     }
 

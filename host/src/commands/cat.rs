@@ -1,6 +1,6 @@
 //! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
-use crate::commands::Run;
+use crate::commands::{Run, whole};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{self, Object};
@@ -9,7 +9,7 @@ use crate::nested::{Layout, Nested};
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::product::Product;
 use crate::sliced::Sliced;
-use crate::text::quoted;
+use crate::text::{grouped, quoted};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Style, bits_of, printed};
@@ -54,7 +54,7 @@ pub struct Cat {
     bits: bool,
 
     /// Print at most N elements [default: 1000 on a terminal, otherwise all]
-    #[arg(long, value_name = "N", conflicts_with = "json")]
+    #[arg(long, value_name = "N", conflicts_with = "json", value_parser = whole::<u64>, allow_negative_numbers = true)]
     limit: Option<u64>,
 
     /// Output file [default: standard output]
@@ -271,7 +271,7 @@ fn print<W: Write>(
     }
     if shown < total {
         let begun = if shown > 0 { "\n" } else { "" };
-        write!(out, "{begun}… {} more of {total}", total - shown).map_err(cannot)?;
+        write!(out, "{begun}… {} more of {}", grouped(total - shown), grouped(total)).map_err(cannot)?;
     }
     Ok(())
 }

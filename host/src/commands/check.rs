@@ -1,6 +1,6 @@
 //! `safetensors check`: prints a verdict for every file.
 
-use crate::commands::{Run, check_stdin_once};
+use crate::commands::{Run, check_stdin_once, count};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::model::is_sharded;
@@ -30,7 +30,7 @@ pub struct Check {
     finite: bool,
 
     /// Number of files to check at once [default: number of cores]
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     jobs: Option<NonZero<usize>>,
 
     /// Files or directories to check; `-` is standard input

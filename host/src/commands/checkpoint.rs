@@ -3,7 +3,7 @@
 
 use crate::checkpoint::Contents;
 use crate::commands::Run;
-use crate::complaint::Outcome;
+use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::text::{counted, shown_text};
@@ -16,16 +16,14 @@ use std::path::PathBuf;
 /// --verify DIR` verifies the directory later. Exit code: 0 if the checkpoint is written, 1 if a model is
 /// invalid, 2 if a file cannot be read or written. On failure, an existing checkpoint is unchanged.
 #[derive(clap::Args)]
+#[command(override_usage = "safetensors checkpoint [OPTIONS] <DIR> <MODEL>...\n       \
+    safetensors checkpoint [OPTIONS] -o <DIR> <MODEL>...")]
 pub struct Checkpoint {
-    /// Checkpoint directory to create; with -o, the first model
-    #[arg(value_name = "DIR")]
-    first: PathBuf,
-
-    /// Models to copy
-    #[arg(required_unless_present = "output", value_name = "MODEL")]
+    /// Models to copy; without -o, the first path is the checkpoint directory to create
+    #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
 
-    /// Checkpoint directory to create; then all other paths are models
+    /// Checkpoint directory to create
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -48,10 +46,12 @@ impl Run for Checkpoint {
     }
 
     fn run(self) -> Outcome {
-        let (mut folder, mut models) = (self.first, self.models);
-        if let Some(output) = self.output {
-            models.insert(0, std::mem::replace(&mut folder, output));
-        }
+        let mut models = self.models;
+        let folder = match self.output {
+            Some(output) => output,
+            None if models.len() > 1 => models.remove(0),
+            None => return Err(Complaint::usage("a model is missing: give the directory, then the models")),
+        };
         let written = Contents::open(&models, &self.also)?.write(&folder, self.force)?;
         let folder = folder.to_string_lossy();
         let text = if self.json {

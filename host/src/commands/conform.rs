@@ -5,6 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::conform::{Break, Job, Store, Unusable, json, matches, page, run_all, summary};
 use crate::exit::Exit;
 use crate::product::Product;
+use crate::remote::check_local;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use std::ffi::OsString;
@@ -68,6 +69,10 @@ impl Run for Conform {
     }
 
     fn run(self) -> Outcome {
+        let vectors = self.vectors.iter();
+        vectors
+            .clone()
+            .try_for_each(|path| check_local(path).map_err(|reason| Complaint::not_read(path, reason)))?;
         let store = self.vectors.clone().map_or(Store::Packed, Store::Folder);
         let manifest = store.manifest().map_err(|reason| complaint(&store, reason))?;
         let chosen = self.choose(&manifest)?;

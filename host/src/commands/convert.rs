@@ -11,6 +11,7 @@ use crate::folder::Folder;
 use crate::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
 use crate::product::check_output_path;
+use crate::remote::check_output_directory;
 use crate::text::shown_text;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -57,7 +58,7 @@ pub struct Convert {
     all: bool,
 
     /// Cast only tensors that match this glob, of any dtype (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
     only: Vec<String>,
 
     /// Do not cast tensors that match this glob (repeatable)
@@ -162,9 +163,7 @@ impl Run for Convert {
     }
 
     fn run(self) -> Outcome {
-        if self.to.is_none() && !(self.only.is_empty() && self.except.is_empty()) {
-            return Err(Complaint::usage("--only and --except need --to"));
-        }
+        self.check_options().map_err(Complaint::usage)?;
         let (inputs, output) = self.split()?;
         check_stdin_once(inputs)?;
         if self.each {
@@ -180,6 +179,20 @@ impl Run for Convert {
 }
 
 impl Convert {
+    /// # Errors
+    /// An option about casts needs another one; the name is empty.
+    fn check_options(&self) -> Result<(), &'static str> {
+        match self.to {
+            _ if self.name.as_deref() == Some("") => Err("--name is empty"),
+            None if !(self.only.is_empty() && self.except.is_empty()) => Err("--only and --except need --to"),
+            None if self.all => Err("--all needs --to"),
+            to if self.scale.is_some() && to != Some(Dtype::I8) => Err("--scale needs --to I8"),
+            Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16) => Ok(()),
+            _ if self.unscale => Err("--unscale needs --to F32, F64, F16 or BF16"),
+            _ => Ok(()),
+        }
+    }
+
     /// The inputs and the output.
     fn split(&self) -> Result<(&[PathBuf], &Path), Complaint> {
         match (&self.output, &self.paths[..]) {
@@ -191,7 +204,7 @@ impl Convert {
 
     /// Checks an output before anything is opened.
     fn check(&self, Job { inputs, output }: &Job<'_>) -> Result<(), Complaint> {
-        if output.is_dir() {
+        if output.as_os_str() != "-" && output.is_dir() {
             let sentence = "is a directory; convert each input to a file in it with --each -o";
             return Err(Complaint::about(output, sentence));
         }
@@ -208,6 +221,7 @@ impl Convert {
 
     /// Converts each input to a file in a directory. An error about one does not stop the others.
     fn convert_each(&self, inputs: &[PathBuf], folder: &Path) -> Outcome {
+        check_output_directory(folder)?;
         let jobs = inputs.iter().map(|input| Job {
             inputs: std::slice::from_ref(input),
             output: folder.join(format!("{}.safetensors", stem_of(input))),

@@ -4,11 +4,8 @@ use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Trouble, print};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::model::is_sharded;
 use crate::open::open;
-use crate::output::complain;
-use crate::report::Report;
 use crate::source::Data;
 use crate::validation::{SHORT, validate_source};
 use std::io;
@@ -46,10 +43,6 @@ fn decode(file: &Path) -> Outcome {
                 Err(Trouble::Read(reason)) => Err(not_read(reason)),
             }
         }
-        Err(Failure::Invalid(error)) => {
-            complain(Report::new(&mut source, error).map_err(not_read)?);
-            Ok(Exit::Bad)
-        }
-        Err(Failure::NotRead(reason)) => Err(not_read(reason)),
+        Err(failure) => Err(Complaint::of(file, &mut source, failure)),
     }
 }

@@ -28,11 +28,11 @@ pub struct Diff {
     values: bool,
 
     /// Ignore differences of at most ABS, and differences in dtype
-    #[arg(long, value_name = "ABS", value_parser = measure)]
+    #[arg(long, value_name = "ABS", value_parser = measure, allow_negative_numbers = true)]
     tolerance: Option<f64>,
 
     /// Ignore differences of at most REL times the larger value, and differences in dtype
-    #[arg(long, value_name = "REL", value_parser = measure)]
+    #[arg(long, value_name = "REL", value_parser = measure, allow_negative_numbers = true)]
     relative: Option<f64>,
 
     /// Print one JSON object

@@ -6,7 +6,8 @@ use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::model::Model;
-use crate::text::{counted, did_you_mean, grouped, shown_text};
+use crate::text::{counted, grouped, shown_text};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -20,16 +21,15 @@ pub struct Lint {
     files: Files,
 
     /// Leave out findings of this code, such as `name.slash` (repeatable)
-    #[arg(long, value_name = "CODE", value_parser = code)]
+    #[arg(long, value_name = "CODE", value_parser = codes(), hide_possible_values = true)]
     allow: Vec<Code>,
 }
 
-fn code(text: &str) -> Result<Code, String> {
-    Code::ALL.iter().copied().find(|code| code.name() == text).ok_or_else(|| {
-        let names = Code::ALL.iter().map(|code| code.name());
-        let hint = did_you_mean(text, names.clone());
-        format!("no such code{hint}; there are {}", names.collect::<Vec<_>>().join(", "))
-    })
+/// Takes the names of all codes, which shells complete.
+fn codes() -> impl TypedValueParser<Value = Code> {
+    let names = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.name()));
+    let code = |text: String| Code::ALL.iter().copied().find(|code| code.name() == text);
+    names.try_map(move |text| code(text).ok_or("no such code"))
 }
 
 impl Run for Lint {

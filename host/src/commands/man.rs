@@ -1,12 +1,16 @@
 //! `safetensors man`: prints the man pages.
 
-use crate::CommandLine;
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::complaint::Outcome;
 use crate::exit::Exit;
-use crate::text::{did_you_mean, quoted};
-use clap::{Command, CommandFactory};
-use std::io::{Write, stdout};
+use crate::remote::{VARIABLES, reads_urls};
+use crate::{CommandLine, command_line};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command, CommandFactory, Error};
+use clap_mangen::Man as Page;
+use std::ffi::OsStr;
+use std::io::{self, Write, stdout};
+use std::sync::LazyLock;
 
 /// Print the man page of the program, or of one of its commands
 ///
@@ -14,29 +18,88 @@ use std::io::{Write, stdout};
 #[derive(clap::Args)]
 pub struct Man {
     /// The command whose page is printed [default: the program]
+    #[arg(value_parser = Name)]
     command: Option<String>,
 }
 
 impl Run for Man {
     fn run(self) -> Outcome {
-        let page = page(self.command.as_deref())?;
         let mut text = Vec::new();
-        clap_mangen::Man::new(page).render(&mut text)?;
+        render(page(self.command.as_deref()), &mut text)?;
         stdout().write_all(&text)?;
         Ok(Exit::Good)
     }
 }
 
-/// What the page describes.
-fn page(command: Option<&str>) -> Result<Command, Complaint> {
+/// The name of a command, which shells complete.
+#[derive(Clone)]
+struct Name;
+
+/// Found only when they are needed.
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let program = CommandLine::command();
+    program.get_subcommands().map(|command| &*command.get_name().to_owned().leak()).collect()
+});
+
+impl TypedValueParser for Name {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        PossibleValuesParser::new(NAMES.iter().copied()).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(NAMES.iter().copied().map(PossibleValue::new)))
+    }
+}
+
+/// Writes a page with the sections that man pages usually have.
+fn render(command: Command, text: &mut Vec<u8>) -> io::Result<()> {
+    let (reads_urls, is_program) = (reads_urls(command.get_name()), command.has_subcommands());
+    let page = Page::new(command);
+    page.render_title(text)?;
+    page.render_name_section(text)?;
+    page.render_synopsis_section(text)?;
+    page.render_description_section(text)?;
+    page.render_options_section(text)?;
+    if is_program {
+        page.render_subcommands_section(text)?;
+    }
+    text.write_all(EXITS.as_bytes())?;
+    if reads_urls {
+        let mut extra = Vec::new();
+        page.render_extra_section(&mut extra)?;
+        let extra = String::from_utf8_lossy(&extra).replace(".SH EXTRA", ".SH LOCATIONS");
+        text.write_all(extra.as_bytes())?;
+        text.write_all(b".SH ENVIRONMENT\n")?;
+        for (names, meaning) in VARIABLES {
+            write!(text, ".TP\n{names}\n{meaning}\n")?;
+        }
+    }
+    if is_program { page.render_version_section(text) } else { Ok(()) }
+}
+
+const EXITS: &str = ".SH \"EXIT STATUS\"
+.TP
+0
+success
+.TP
+1
+a file is invalid or not allowed, or the answer to the question is no
+.TP
+2
+something could not be read or written, or bad usage
+.TP
+130
+stopped by Ctrl\\-C or another request to end
+";
+
+/// What the page describes; the program, if there is no such command.
+fn page(name: Option<&str>) -> Command {
     // A page has the text of the rare options, too.
-    let mut program = CommandLine::command().mut_args(|arg| arg.hide_short_help(false));
+    let mut program = command_line().mut_args(|arg| arg.hide_short_help(false));
     // Gives the pages of commands their titles, such as `safetensors-check`.
     program.build();
-    let Some(name) = command else { return Ok(program) };
-    let found = program.get_subcommands().find(|known| known.get_name() == name).cloned();
-    found.ok_or_else(|| {
-        let hint = did_you_mean(name, program.get_subcommands().map(Command::get_name));
-        Complaint::usage(format!("no command {}{hint}", quoted(name)))
-    })
+    let found = name.and_then(|name| program.find_subcommand(name).cloned());
+    found.unwrap_or(program)
 }

@@ -35,7 +35,9 @@ use crate::exit::Exit;
 use crate::model::file_of;
 use crate::siblings::models_in;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// The subcommands.
 #[derive(clap::Subcommand)]
@@ -156,6 +158,22 @@ fn each_of(paths: &[PathBuf]) -> Vec<PathBuf> {
         Err(_) => models_in(path).unwrap_or_else(|_| vec![path.clone()]),
     };
     paths.iter().flat_map(each).collect()
+}
+
+/// Reads a whole number of an option.
+///
+/// # Errors
+/// It is not a number, or out of range.
+pub fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "a whole number needed, within its limits".to_owned())
+}
+
+/// Reads how many of something are wanted.
+///
+/// # Errors
+/// It is not a number, or 0.
+pub fn count(text: &str) -> Result<NonZero<usize>, String> {
+    text.parse().map_err(|_| "a number above 0 needed".to_owned())
 }
 
 /// # Errors

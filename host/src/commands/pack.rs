@@ -1,7 +1,7 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
 use crate::columns::{Side, Table};
-use crate::commands::{Run, check_stdin_once};
+use crate::commands::{Run, check_stdin_once, whole};
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::Kind;
 use crate::exit::Exit;
@@ -39,11 +39,11 @@ pub struct Pack {
     /// Tensor order: `canonical` (by dtype, then name), `name`, `file` (unchanged), or the path of a text
     /// file with names
     #[arg(long, value_name = "ORDER", default_value = "canonical")]
-    order: Ordering,
+    order: PathBuf,
 
     /// Order tensors so that they begin at multiples of N bytes as far as their sizes allow; an --order
     /// other than canonical also needs --align-all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>, allow_negative_numbers = true)]
     align: Option<u32>,
 
     /// With --align, keep the order and align every tensor: padding tensors of zeros are added between them
@@ -51,7 +51,7 @@ pub struct Pack {
     align_all: bool,
 
     /// Leave N spaces at the end of the header for later edits in place
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u32>)]
     header_room: u32,
 
     /// Which input wins if two have the same tensor or metadata key
@@ -121,7 +121,7 @@ impl Run for Pack {
         let mut contents = Contents::of(&models, self.prefer)?;
         self.edits.apply(&mut contents, &self.inputs)?;
         contents.unite(self.prefer)?;
-        self.order.apply(&mut contents)?;
+        Ordering::of(&self.order).apply(&mut contents)?;
         let output = self.target();
         let (bytes, lines) = plan(&contents, layout, output)?;
         let saved = match (self.in_place, self.dry_run) {
@@ -142,7 +142,7 @@ impl Run for Pack {
 
 impl Pack {
     fn layout(&self) -> Result<Layout, Complaint> {
-        let is_canonical = self.order.is_canonical();
+        let is_canonical = Ordering::of(&self.order).is_canonical();
         let placement = match self.align {
             Some(unit) if self.align_all => Placement::Padded(unit),
             Some(unit) if is_canonical => Placement::BySize(unit),

@@ -10,7 +10,7 @@ use crate::old_model::OldModel;
 use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Closed, Product, check_output_path};
-use crate::remote::check_output;
+use crate::remote::check_output_directory;
 use crate::siblings::reject_partial_models;
 use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
@@ -79,7 +79,7 @@ impl Run for Split {
                 quoted(&self.name)
             )));
         }
-        check_output(&self.output)?;
+        check_output_directory(&self.output)?;
         reject_partial_models(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let contents = Contents::of(&models, Some(Prefer::First))?;

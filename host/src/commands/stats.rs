@@ -1,10 +1,10 @@
 //! `safetensors stats`: the values of the tensors in numbers.
 
-use crate::commands::{Files, Run};
-use crate::complaint::{Complaint, Outcome};
+use crate::commands::{Files, Run, count};
+use crate::complaint::Outcome;
 use crate::exit::Exit;
 use crate::json::Object;
-use crate::model::{Model, Tensor, bytes_of};
+use crate::model::{Model, bytes_of};
 use crate::selection::Selection;
 use crate::stats::{Aggregate, Row, json, measure, sum, table, total};
 use crate::verdict::Verdict;
@@ -32,7 +32,7 @@ pub struct Stats {
     sort: Option<Key>,
 
     /// Show the first N tensors; the total has all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     top: Option<NonZero<usize>>,
 }
 
@@ -68,10 +68,7 @@ impl Run for Stats {
 impl Stats {
     fn show(&self, file: &Path, json: bool) -> Outcome {
         let model = Model::open(file)?;
-        let choice = self.selection.as_choice();
-        let names = || model.tensors().map(|tensor| tensor.name());
-        choice.check(names).map_err(|sentence| Complaint::about(file, sentence))?;
-        let tensors: Vec<Tensor<'_>> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
+        let tensors = self.selection.tensors_of(&model)?;
         let mut rows = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         let (count, all) = (rows.len(), sum(&rows));

@@ -65,7 +65,9 @@ pub fn find(path: &Path) -> Result<Group, Complaint> {
 /// prefix of a checkpoint of TensorFlow.
 fn found(path: &Path) -> Found {
     let format = match fs::metadata(path) {
-        _ if is_remote(path) => Readable::by_name(path),
+        _ if is_remote(path) => {
+            Readable::by_name(Path::new(path.to_string_lossy().split('?').next().unwrap_or_default()))
+        }
         Ok(metadata) if metadata.is_file() => {
             File::open(path).ok().and_then(|file| readable_format(&file, path).ok().flatten())
         }

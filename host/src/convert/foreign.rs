@@ -4,6 +4,7 @@ use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::foreign::Readable;
 use crate::overwrite::check_not_input;
+use crate::remote::check_local;
 use crate::source::Stamp;
 use crate::sums::{Trouble, hex_of_file};
 use crate::work::Work;
@@ -98,6 +99,7 @@ impl Foreign {
     /// # Errors
     /// The input cannot be read, is invalid or not allowed, or has contents that safetensors cannot hold.
     pub fn open(path: &Path, format: Readable, reading: Reading<'_>) -> Result<Self, Complaint> {
+        check_local(path).map_err(|reason| Complaint::not_read(path, reason))?;
         let mut files = Vec::new();
         let mut open = |path: &Path| {
             let opened = Opened::open(path)?;

@@ -56,7 +56,11 @@ impl TypedValueParser for NameOf {
         value: &OsStr,
     ) -> Result<Dtype, clap::Error> {
         let Self(is_taken) = *self;
-        (move |name: &str| dtype_named(name, is_taken)).parse_ref(command, arg, value)
+        let taken = move |name: &str| match dtype_named(name, is_taken)? {
+            dtype if is_taken(dtype) => Ok(dtype),
+            dtype => Err(format!("{dtype} cannot be chosen here; use one of {}", list_of(is_taken))),
+        };
+        taken.parse_ref(command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -75,13 +79,23 @@ pub fn dtype_named(name: &str, is_taken: impl Fn(Dtype) -> bool) -> Result<Dtype
     if let Some(dtype) = Dtype::ALL.iter().find(|dtype| names_of(**dtype).any(|name| name == plain)) {
         return Ok(*dtype);
     }
+    // In torch it is not ambiguous.
+    if name.eq_ignore_ascii_case("torch.int") {
+        return Ok(Dtype::I32);
+    }
     if let Some((_, meant)) = AMBIGUOUS.iter().find(|(name, _)| *name == plain) {
         return Err(format!("ambiguous dtype; use {}", list(meant, " or ")));
     }
-    let taken: Vec<Dtype> = Dtype::ALL.iter().copied().filter(|dtype| is_taken(*dtype)).collect();
-    let near = taken.iter().flat_map(|dtype| names_of(*dtype)).collect::<Vec<_>>();
+    let taken = Dtype::ALL.iter().filter(|dtype| is_taken(**dtype));
+    let near = taken.flat_map(|dtype| names_of(*dtype)).collect::<Vec<_>>();
     let hint = did_you_mean(&plain, near.iter().map(String::as_str));
-    Err(format!("unknown dtype; use one of {}{hint}", list(&taken, ", ")))
+    Err(format!("unknown dtype; use one of {}{hint}", list_of(is_taken)))
+}
+
+/// The names of all that an option takes.
+fn list_of(is_taken: impl Fn(Dtype) -> bool) -> String {
+    let taken: Vec<Dtype> = Dtype::ALL.iter().copied().filter(|dtype| is_taken(*dtype)).collect();
+    list(&taken, ", ")
 }
 
 /// All names of a dtype, in lowercase and without separators.
@@ -141,6 +155,7 @@ mod tests {
             ("fp8_e5m2", Dtype::F8_E5M2),
             ("complex64", Dtype::C64),
             ("F4", Dtype::F4),
+            ("torch.int", Dtype::I32),
         ] {
             assert_eq!(dtype_named(name, |_| true), Ok(dtype), "{name}");
         }

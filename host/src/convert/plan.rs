@@ -8,7 +8,7 @@ use crate::selection::Choice;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use safetensors_convert::gguf::{RawTypes, TYPES};
-use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
+use safetensors_convert::numbers::{bits_of, is_float};
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::is_unsafe;
 use std::collections::HashSet;
@@ -328,21 +328,6 @@ fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) ->
 
 impl Options<'_> {
     fn check(&self, input: &Input) -> Result<(), String> {
-        let to = self.to;
-        if let Some(to) = to.filter(|to| !can_be_target(*to)) {
-            return Err(format!(
-                "{to} is not supported with --to; use an integer dtype or a float from F8 to F64"
-            ));
-        }
-        if self.scale.is_some() && to != Some(Dtype::I8) {
-            return Err("--scale needs --to I8".into());
-        }
-        if self.unscale && !matches!(to, Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16)) {
-            return Err("--unscale needs --to F32, F64, F16 or BF16".into());
-        }
-        if to.is_none() && self.all {
-            return Err("--all needs --to".into());
-        }
         self.renames.check(|| input.names())?;
         self.choice().check(|| input.names())
     }

@@ -77,7 +77,7 @@ codes! {
     NameLong, "name.long", Warning, "rename it with `safetensors pack --rename`";
     NamePart, "name.empty-part", Warning, "no torch module has such a name: rename it with `safetensors pack --rename`";
     NameGroup, "name.group", Note, "no torch module has both; see `safetensors pack --rename`";
-    DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert --to`";
+    DtypeNew, "dtype.new", Note, "if old readers matter, cast it with `safetensors convert --to`, which takes all but C64";
     MetadataFormat, "metadata.format", Note, "`safetensors pack --set format=pt` adds it";
     MetadataValue, "metadata.format-value", Warning, "set it with `safetensors pack --set format=pt`";
     Duplicate, "data.duplicate", Warning, "store one of them, and tie the others to it in the program";

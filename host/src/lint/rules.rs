@@ -81,8 +81,7 @@ fn header_text(header: &HeaderText, data_start: u64, found: &mut Vec<Finding>) {
         say(Code::PaddingRoom, end, format!("the header ends with {} spaces", grouped(header.room)));
     }
     if !data_start.is_multiple_of(UNIT) {
-        let message =
-            format!("the data begins at byte {}, which is no multiple of {UNIT}", grouped(data_start));
+        let message = format!("the data begins at byte {data_start}, which is no multiple of {UNIT}");
         say(Code::DataStart, data_start, message);
     }
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Edits {
     /// Take only tensors that match this glob, with * and ? (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
     pub only: Vec<String>,
 
     /// Leave out tensors that match this glob (repeatable)

@@ -22,20 +22,20 @@ pub enum Ordering {
     List(PathBuf),
 }
 
-impl std::str::FromStr for Ordering {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "canonical" => Self::Canonical,
-            "name" => Self::Name,
-            "file" => Self::File,
-            list => Self::List(list.into()),
-        })
-    }
-}
-
 impl Ordering {
+    /// The words that are no paths.
+    const WORDS: [&str; 3] = ["canonical", "name", "file"];
+
+    /// One of the words, or the path of a list.
+    pub fn of(text: &Path) -> Self {
+        match text.to_str() {
+            Some("canonical") => Self::Canonical,
+            Some("name") => Self::Name,
+            Some("file") => Self::File,
+            _ => Self::List(text.into()),
+        }
+    }
+
     pub fn is_canonical(&self) -> bool {
         matches!(self, Self::Canonical)
     }
@@ -64,6 +64,13 @@ impl Ordering {
 const LONGEST: u64 = MAX_HEADER_LEN;
 
 fn read(path: &Path) -> Result<String, Complaint> {
+    let name = path.to_str().unwrap_or("");
+    // Not a path in a directory, and so probably one of the words.
+    if !name.contains(['/', '\\', '.']) && !path.exists() {
+        let hint = did_you_mean(name, Ordering::WORDS);
+        let sentence = format!("neither one of {} nor a file with names{hint}", Ordering::WORDS.join(", "));
+        return Err(Complaint::about(path, sentence));
+    }
     let list = open_list(path).map_err(|reason| Complaint::not_read(path, reason))?;
     let mut text = String::new();
     match list.take(LONGEST + 1).read_to_string(&mut text) {

@@ -54,9 +54,10 @@ impl Renames {
     /// Applies all rules at once: a rule never sees the result of another. None if no rule matches.
     ///
     /// # Errors
-    /// The new name is reserved.
+    /// The new name is empty or reserved.
     pub fn checked(&self, name: &str) -> Result<Option<String>, String> {
         match self.find(name).filter(|new| new != name) {
+            Some(new) if new.is_empty() => Err(format!("the new name of tensor {} is empty", quoted(name))),
             Some(new) if new.starts_with("__padding__.") => Err(format!(
                 "{} is not allowed as a new tensor name: it is reserved for padding",
                 quoted(&new)

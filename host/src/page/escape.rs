@@ -24,10 +24,12 @@ pub fn escaped(text: &str) -> String {
 /// The widest name that is shown whole, in columns.
 const NAME: usize = 200;
 
-/// A name, in quotes if there is nothing else to see of it, and without its middle if it is long.
+/// A name, in quotes if it begins or ends where nothing is to be seen, and without its middle if it is long.
 pub fn label(name: &str) -> String {
     match name {
-        "" => "&quot;&quot;".to_owned(),
+        _ if name.is_empty() || name.trim() != name => {
+            format!("&quot;{}&quot;", escaped(&fitted(&shown_text(name), NAME)))
+        }
         _ => escaped(&fitted(&shown_text(name), NAME)),
     }
 }
@@ -86,6 +88,7 @@ mod tests {
     #[test]
     fn names_are_seen_and_short() {
         assert_eq!([label(""), label("<a>")], ["&quot;&quot;", "&lt;a&gt;"]);
+        assert_eq!(label(" sp"), "&quot; sp&quot;");
         let long = label(&"n".repeat(4000));
         assert_eq!(long.chars().count(), 200);
         assert!(long.starts_with("nnn") && long.contains("n…n") && long.ends_with("nnn"));

@@ -55,7 +55,9 @@ fn find(path: &Path) -> Result<Found, NotRead> {
                 return Ok(at(Place::Cached(file)));
             }
             let file = client()?.find(&location).map_err(|error| match error.kind() {
-                RemoteErrorKind::NoModel { .. } | RemoteErrorKind::Offline => error.into(),
+                RemoteErrorKind::NoModel { .. }
+                | RemoteErrorKind::Offline
+                | RemoteErrorKind::Setup { .. } => error.into(),
                 _ => of_file(&error),
             })?;
             Ok(Found { place: Ok(Place::Url(file.url().clone())), file: Some(file) })

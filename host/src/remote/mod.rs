@@ -6,7 +6,9 @@ mod settings;
 
 pub use file::{GAP, Handle, Reader, Remote};
 pub use find::{Place, index_text, is_sharded, of_file, open, open_shards, place};
-pub use settings::{Settings, begin, client, hide_in_paths, hide_in_text, is_remote, stop};
+pub use settings::{
+    Settings, VARIABLES, begin, client, explain, hide_in_paths, hide_in_text, is_remote, reads_urls, stop,
+};
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
@@ -19,6 +21,24 @@ use std::path::Path;
 pub fn check_output(path: &Path) -> Result<(), Complaint> {
     match is_remote(path) {
         true => Err(Complaint::about(path, "a URL cannot be written to; give a file")),
+        false => Ok(()),
+    }
+}
+
+/// # Errors
+/// The path of an output directory is a URL or standard output.
+pub fn check_output_directory(path: &Path) -> Result<(), Complaint> {
+    match path.as_os_str() == "-" {
+        true => Err(Complaint::usage("an output directory is needed; standard output is not supported")),
+        false => check_output(path),
+    }
+}
+
+/// # Errors
+/// A path that must be that of a local file is a URL.
+pub fn check_local(path: &Path) -> Result<(), NotRead> {
+    match is_remote(path) {
+        true => Err(NotRead::that("a URL is not supported here; download it")),
         false => Ok(()),
     }
 }

@@ -3,8 +3,8 @@
 use super::find::Found;
 use crate::commands::size;
 use crate::failure::NotRead;
-use clap::Command;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::{Args, Command};
 use safetensors_remote::{Client, Location, Options};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -23,8 +23,13 @@ pub struct Settings {
 
     /// How long a server may send nothing, up to a day [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", hide_short_help = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(value_parser = seconds, allow_negative_numbers = true)]
     server_timeout: Option<u64>,
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (1..=86_400).contains(number));
+    number.ok_or_else(|| "a number of seconds from 1 to 86400 needed, without a unit".to_owned())
 }
 
 #[derive(Default)]
@@ -62,6 +67,39 @@ impl Settings {
     }
 }
 
+/// The commands that read no URL.
+const LOCAL: [&str; 7] = ["completions", "conform", "fit", "flash", "help", "man", "scan"];
+
+const FORMS: &str = "A model can be a file on a server: http://…, https://…, or one of the Hub of Hugging \
+    Face: hf://OWNER/NAME, hf://OWNER/NAME@REVISION, hf://OWNER/NAME/PATH. HF_TOKEN has the token of the \
+    Hub; `safetensors man` lists the other variables.";
+
+/// The variables of the environment, and what they are for.
+pub const VARIABLES: [(&str, &str); 5] = [
+    ("HF_TOKEN, HF_TOKEN_PATH", "the token of the Hub, or a file with it"),
+    ("HF_ENDPOINT", "the address of the Hub"),
+    ("HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE", "the local cache of the Hub; whether only it is used"),
+    ("HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY", "proxies"),
+    ("SSL_CERT_FILE", "certificates in PEM, instead of the roots of Mozilla"),
+];
+
+/// Whether the command of this name, or the program, reads models on servers.
+pub fn reads_urls(command: &str) -> bool {
+    !LOCAL.contains(&command)
+}
+
+/// Explains URLs in the help of commands that read them, and hides the options about servers elsewhere.
+pub fn explain(program: Command) -> Command {
+    let options = Settings::augment_args(Command::new(""));
+    let hidden = || options.get_arguments().map(|option| option.clone().hide(true));
+    let program = program.after_long_help(FORMS);
+    program.mut_subcommands(|command| match reads_urls(command.get_name()) {
+        true => command.after_long_help(FORMS),
+        // An option that a command has already is not added to it again.
+        false => command.args(hidden()),
+    })
+}
+
 /// Replaces each URL with a secret among the paths of a command line by one that can be shown.
 pub fn hide_in_paths(command: Command) -> Command {
     let is_path = |arg: &clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
@@ -73,8 +111,8 @@ pub fn hide_in_paths(command: Command) -> Command {
 /// Replaces the URLs of these words in a text.
 pub fn hide_in_text(words: &[OsString], mut text: String) -> String {
     for word in words.iter().filter_map(|word| word.to_str()) {
-        let Some(end) = word.find("://") else { continue };
-        let start = word[..end].rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        let Some(end) = word.find(":/") else { continue };
+        let start = word[..end].rfind(|letter: char| !letter.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
         let url = &word[start..];
         if Location::is_remote(url) {
             text = text.replace(url, &Location::shown(url));
@@ -166,8 +204,9 @@ mod tests {
 
     #[test]
     fn a_text_about_words_has_no_secrets() {
-        let words = ["check", "--output=https://h/x?key=secret", "http://a:secret@h/"].map(Into::into);
-        let text = "--output=https://h/x?key=secret, 'http://a:secret@h/'".to_owned();
-        assert_eq!(hide_in_text(&words, text), "--output=https://h/x?…, 'http://…@h/'");
+        let words = ["check", "--output=https://h/x?key=secret", "http://a:secret@h/", "http:/h?secret"]
+            .map(Into::into);
+        let text = "--output=https://h/x?key=secret, 'http://a:secret@h/', http:/h?secret".to_owned();
+        assert_eq!(hide_in_text(&words, text), "--output=https://h/x?…, 'http://…@h/', http:/h?…");
     }
 }

@@ -1,6 +1,6 @@
 //! Prints the statistics of tensors.
 
-use crate::columns::{Side, Table, wrapped};
+use crate::columns::{Side, Table, number, wrapped};
 use crate::compare::shown;
 use crate::json::{Object, array};
 use crate::picture::{is_ascii, terminal_width};
@@ -58,7 +58,7 @@ fn cells(Row { tensor, statistics }: &Row<'_>, ascii: bool) -> Vec<String> {
     vec![
         quoted_whole(tensor.name()),
         tensor.dtype().to_string(),
-        part.values.to_string(),
+        number(part.values),
         edge(part.least),
         quantile(1),
         quantile(4),
@@ -67,8 +67,8 @@ fn cells(Row { tensor, statistics }: &Row<'_>, ascii: bool) -> Vec<String> {
         moment(part.moments.mean()),
         moment(part.moments.deviation()),
         share_of(part.zeros, part.values),
-        part.nan.to_string(),
-        part.infinities().to_string(),
+        number(part.nan),
+        number(part.infinities()),
         histogram,
     ]
 }

@@ -4,7 +4,7 @@ use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
 use crate::model::{Part, Tensor};
 use crate::number::digits;
-use crate::remote::{self, Place};
+use crate::remote::{self, Place, check_local};
 use crate::source::pieces;
 use crate::work::Work;
 use embedded_safetensors::{ReadAt, ReadError};
@@ -54,6 +54,7 @@ pub fn hex_of_part(part: &Part, work: &Work) -> Result<String, Trouble> {
 
 /// Opens a regular file and returns its length. Other kinds of files could be endless or block.
 pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
+    check_local(path)?;
     let is_file = |metadata: &fs::Metadata| metadata.is_file();
     if !is_file(&fs::metadata(path)?) {
         return Err(NotRead::because("not a regular file"));

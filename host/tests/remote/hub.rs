@@ -28,6 +28,9 @@ fn a_model_of_the_hub_is_found_by_its_name() {
     let tried = "model.safetensors, model.safetensors.index.json, adapter_model.safetensors";
     let missing = run(&place, &["check", "hf://o/x"], &hub);
     missing.is(2, "", &format!("hf://o/x: no model here: tried {tried}\n"));
+    let revision = run(&place, &["check", "hf://o/n@nope"], &hub);
+    let sentence = format!("hf://o/n@nope: no model here: tried {tried}; is there a revision \"nope\"?\n");
+    revision.is(2, "", &sentence);
     let without_owner = run(&place, &["check", "hf://o"], &hub);
     without_owner.is(2, "", &format!("hf://o: no model here: tried {tried}\n"));
     let wrong = run(&place, &["check", "hf://o/../x"], &hub);
@@ -54,6 +57,56 @@ fn a_model_in_the_cache_needs_no_request() {
     let offline = run(&place, &["check", "hf://o/other"], &[hub[0], ("HF_HUB_OFFLINE", "1")]);
     assert!(offline.code == Some(2) && offline.err.contains("HF_HUB_OFFLINE"), "{offline:?}");
     assert_eq!(server.requests().len(), 0);
+}
+
+/// In the cache or not.
+#[test]
+fn a_file_of_the_hub_has_one_name() {
+    let server = serve([(MODEL, sound())]);
+    let (place, endpoint) = (Place::new(), server.url(""));
+    let hub = [("HF_ENDPOINT", endpoint.as_str())];
+    let made = |directory: &str| {
+        let written = run(&place, &["checkpoint", directory, "hf://o/n"], &hub);
+        assert!(written.code == Some(0) && place.path(directory).join("model.safetensors").is_file());
+        place.run(["check", directory]).is(
+            0,
+            &format!("{directory}/model.safetensors: ok, 2 tensors, 118 bytes\n"),
+            "",
+        );
+        run(&place, &["emit", "hf://o/n"], &hub).out
+    };
+    let remote = made("c1");
+    let requests = server.requests().len();
+    let repository = place.path("hf/hub/models--o--n");
+    fs::create_dir_all(repository.join("snapshots/c0ffee")).expect("directory");
+    fs::create_dir_all(repository.join("refs")).expect("directory");
+    fs::write(repository.join("refs/main"), "c0ffee").expect("a file");
+    fs::write(repository.join("snapshots/c0ffee/model.safetensors"), sound()).expect("a file");
+    assert_eq!(made("c2"), remote);
+    let begin = "/* Written by safetensors-emit from model.safetensors. ";
+    assert!(remote.starts_with(begin), "{remote}");
+    assert_eq!(server.requests().len(), requests);
+    let signed = run(&place, &["emit", &server.url(&format!("{MODEL}?key=secret"))], &[]);
+    assert!(signed.out.starts_with(begin), "{signed:?}");
+}
+
+#[test]
+fn urls_are_rejected_where_only_files_are_read() {
+    let (place, url) = (Place::new(), "https://h/m?key=secret");
+    place.put("m", &sound());
+    for args in [
+        &["scan", url][..],
+        &["hash", "--verify", url],
+        &["pack", "m", "-o", "k", "--order", url],
+        &["checkpoint", "c", "m", "--also", url],
+        &["conform", "--vectors", url, "--", "true"],
+        &["convert", "https://h/pytorch_model.bin?key=secret", "o.safetensors"],
+    ] {
+        let rejected = run(&place, args, &[]);
+        let sentence = "?…: a URL is not supported here; download it\n";
+        assert!(rejected.code == Some(2) && rejected.err.ends_with(sentence), "{args:?}: {rejected:?}");
+        assert!(!rejected.err.contains("secret"), "{rejected:?}");
+    }
 }
 
 #[test]
@@ -144,7 +197,9 @@ fn an_index_has_the_verdict_of_a_local_one() {
         for command in ["check", "inspect", "hash"] {
             let (local, remote) =
                 (place.run([command, names[0]]), run(&place, &[command, &server.url(&paths[0])], &[]));
-            let named = |text: &str| text.replace(&server.url("/"), "");
+            // What `convert` reads only from a file.
+            let named =
+                |text: &str| text.replace(&server.url("/"), "").replace("save it as a file, and ", "");
             assert_eq!((local.code, &local.out), (remote.code, &named(&remote.out)), "{command} {local:?}");
             assert_eq!(local.err, named(&remote.err), "{command}");
         }
@@ -193,7 +248,7 @@ fn what_is_no_location_is_said() {
         run(&place, &["check", path], &[]).is(2, "", &sentence);
     }
     let wrong = run(&place, &["check", "hf://o/n"], &[("HF_ENDPOINT", "hub")]);
-    assert!(wrong.err.contains("HF_ENDPOINT is not a URL"), "{wrong:?}");
+    wrong.is(2, "", "hf://o/n: HF_ENDPOINT is not a URL of http or https\n");
 }
 
 #[test]
@@ -221,6 +276,10 @@ fn secrets_are_sent_only_to_the_hub_and_never_printed() {
     texts.push(run(&place, &["check", "--json", &output, &signed], &[]));
     texts.push(run(&place, &["check", &signed, "--max-header", &signed], &[]));
     texts.push(run(&place, &["check", "https://u:secret@secret@localhost/m"], &[]));
+    // Mistakes.
+    texts.push(run(&place, &["check", "http:/localhost/m?secret", " http://localhost/m?secret"], &[]));
+    texts.push(run(&place, &["pack", &server.url("/m"), "--order", &signed, "-o", "k"], &[]));
+    texts.push(run(&place, &["man", &signed], &[]));
     for text in texts {
         assert!(!format!("{text:?}").contains("secret"), "{text:?}");
     }

@@ -146,9 +146,14 @@ impl<'a> Fetch<'a> {
         }
     }
 
-    /// No reply has come, or not all of it.
+    /// No reply has come, or not all of it. A server that has replied before may come back.
     pub(crate) fn failed(&mut self, failure: Failure) -> Step {
-        if failure.is_transient { self.repeat(failure.kind, None) } else { self.fail(failure.kind) }
+        let is_lost = self.known.is_some() && matches!(failure.kind, RemoteErrorKind::Network { .. });
+        if failure.is_transient || is_lost {
+            self.repeat(failure.kind, None)
+        } else {
+            self.fail(failure.kind)
+        }
     }
 
     fn is_at_remembered_url(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::fetch::{Deadline, Fetch, HEADER, Route, Step};
 use super::reply::{Meaning, meaning_of};
-use super::{Head, Span, Version};
+use super::{Failure, Head, Span, Version};
 use crate::error::RemoteErrorKind;
 use crate::hub::{Hub, Token};
 use crate::options::Options;
@@ -101,6 +101,20 @@ fn no_wait_is_longer_than_the_time_that_is_left() {
     let mut fetch = fetch(&options, FILE).after(0, soon);
     assert!(fetch.limit() <= Duration::from_millis(400));
     assert!(matches!(fetch.reply(&head(503, &[])), Step::Fail(_)), "500 ms are too long");
+}
+
+#[test]
+fn a_server_that_has_gone_is_asked_again() {
+    let (options, version) = (options(), Version::default());
+    let gone = || Failure {
+        kind: RemoteErrorKind::Network { reason: "connection refused".into() },
+        is_transient: false,
+    };
+    assert!(matches!(fetch(&options, FILE).failed(gone()), Step::Fail(_)));
+    let route = Route::new(Url::parse(FILE).unwrap());
+    let mut fetch = Fetch::new(&options, route, Some(Span::between(0, 100)), Some(&version));
+    assert!((0..options.retries).all(|_| matches!(fetch.failed(gone()), Step::Wait(_))));
+    assert!(matches!(fetch.failed(gone()), Step::Fail(_)));
 }
 
 /// No limit makes a clock overflow, or is shorter than what a socket takes.

@@ -21,7 +21,13 @@ fn timeout(waiting_for: &'static str, limit: Duration) -> Failure {
 
 fn network(reason: String, is_transient: bool) -> Failure {
     // Without the number of the system.
-    let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    let advice = match () {
+        () if reason.contains("UnknownIssuer") => "; SSL_CERT_FILE can name the certificate of its issuer",
+        () if reason.contains("InvalidContentType") => ", which may mean that its port is not one of https",
+        () => "",
+    };
+    let reason = format!("{reason}{advice}");
     Failure { kind: RemoteErrorKind::Network { reason }, is_transient }
 }
 
@@ -33,12 +39,33 @@ fn unreadable(reason: String) -> Failure {
 fn ca_file(options: &Options) -> Result<Option<Vec<u8>>, RemoteErrorKind> {
     let Some(path) = &options.ca_file else { return Ok(None) };
     let read = std::fs::read(path);
-    read.map(Some).map_err(|error| RemoteErrorKind::Setup {
-        reason: format!("the certificates in {} cannot be read: {error}", path.display()),
+    read.map(Some).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" (os error").next().unwrap_or_default().to_lowercase();
+        let reason = format!("the certificates in {} cannot be read: {why}", path.display());
+        RemoteErrorKind::Setup { reason }
     })
 }
 
 fn bad_certificates(options: &Options) -> RemoteErrorKind {
     let path = options.ca_file.as_ref().map_or(String::new(), |path| path.display().to_string());
     RemoteErrorKind::Setup { reason: format!("{path} has no certificate in PEM") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::network;
+
+    #[test]
+    fn errors_of_tls_say_what_to_do() {
+        for (reason, advice) in [
+            ("invalid peer certificate: UnknownIssuer", "SSL_CERT_FILE"),
+            ("received corrupt message of type InvalidContentType", "its port is not one of https"),
+        ] {
+            let error = network(reason.into(), false).kind.to_string();
+            assert!(error.contains(reason) && error.contains(advice), "{error}");
+        }
+        let refused = network("Connection refused (os error 111)".into(), false).kind.to_string();
+        assert!(refused.ends_with("Connection refused"), "{refused}");
+    }
 }

@@ -114,14 +114,14 @@ fn a_text_that_drips_has_a_limit() {
     let list = index(&[("s1.safetensors", "a")], 20);
     let server = Server::new(move |request, wire| part(&list, request).pace(1, 10).send(wire));
     let error = look(brief(options()), &server.url("/m.safetensors.index.json")).unwrap_err().to_string();
-    assert!(error.contains("waited 700ms for the index"), "{error}");
+    assert!(error.contains("waited 0.7 s for the index"), "{error}");
     let (model, config) = (shard("a", 1), File::of(" ".repeat(1000)));
     let server = Server::new(move |request, wire| match request.path.as_str() {
         "/m" => part(&model, request).send(wire),
         _ => part(&config, request).pace(1, 10).send(wire),
     });
     let error = look(brief(options()), &server.url("/m")).unwrap_err().to_string();
-    assert!(error.contains("waited 700ms for config.json"), "{error}");
+    assert!(error.contains("waited 0.7 s for config.json"), "{error}");
 }
 
 #[test]

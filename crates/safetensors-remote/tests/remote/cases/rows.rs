@@ -450,7 +450,7 @@ fn statuses() -> Vec<Row> {
         Row::new("401", 1, |_, _, wire| status(401, wire)).fails("401 Unauthorized$"),
         Row::new("401 of the Hub", 1, |_, _, wire| status(401, wire))
             .with(without_token)
-            .fails("needs a token in HF_TOKEN"),
+            .fails("401 Unauthorized; the name may be wrong, and a private or gated model needs a token"),
         Row::new("403 of the Hub", 1, |_, _, wire| status(403, wire))
             .with(without_token)
             .fails("403 Forbidden; a private or gated model needs a token in HF_TOKEN"),
