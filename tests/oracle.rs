@@ -22,7 +22,7 @@ fn problems_of(manifest: &Manifest, check: impl Fn(&Manifest, &Vector) -> Proble
     };
     // With a share, only some of the vectors of many MiB are run.
     let vectors = manifest.vectors.iter().enumerate();
-    let vectors = vectors.filter(|(number, vector)| !vector.large || share::takes(*number));
+    let vectors = vectors.filter(|(number, vector)| !vector.is_large() || share::takes(*number));
     vectors.flat_map(|(_, vector)| of_one(vector)).collect()
 }
 

@@ -1,16 +1,19 @@
 //! The conformance vectors of `tests/vectors` for programs: the manifest, the recipes of files too large to
 //! be committed, the answers of readers, and their scores.
 
+pub mod counts;
 pub mod manifest;
 pub mod protocol;
 pub mod recipe;
 pub mod scoring;
 pub mod table;
 
-pub use manifest::{Answers, Code, Manifest, Ours, TensorRow, Vector, Verdict, sha256};
+pub use manifest::{
+    Answers, Code, Level, MOST_IN_MEMORY, Manifest, Ours, Rule, Source, TensorRow, Vector, Verdict, sha256,
+};
 pub use protocol::Answer;
 pub use recipe::Recipe;
-pub use scoring::Score;
+pub use scoring::{Kind, Score};
 pub use table::{Table, Tensor};
 
 use std::path::{Path, PathBuf};
@@ -20,17 +23,27 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
 }
 
-/// Reads the manifest of the committed vectors.
+/// Reads the manifest of the committed vectors, without those whose files are never in memory.
 ///
 /// # Panics
 /// If the manifest cannot be read: no test of vectors can run without it.
 pub fn load() -> Manifest {
+    let mut manifest = load_all();
+    manifest.vectors.retain(Vector::fits_memory);
+    manifest
+}
+
+/// Reads the manifest of the committed vectors.
+///
+/// # Panics
+/// If the manifest cannot be read.
+pub fn load_all() -> Manifest {
     let path = folder().join("manifest.json");
     let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Manifest::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the vectors that are made by recipes.
+/// Returns the vectors that are made by recipes, in memory.
 pub fn recipes() -> impl Iterator<Item = Vector> {
     load().vectors.into_iter().filter(|vector| vector.recipe.is_some())
 }
