@@ -7,6 +7,8 @@ import re
 
 #: The directory of the vectors.
 HERE = pathlib.Path(__file__).resolve().parent.parent
+#: A longer file is never made in memory.
+MOST_IN_MEMORY = 1 << 30
 PLACEHOLDER = re.compile(r"\$\{i(?:\*(\d+))?(?:\+(\d+))?\}")
 
 
@@ -34,6 +36,19 @@ def content(vector):
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
         raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
     return data
+
+
+def write(vector, path):
+    """Writes a vector's file. One that is too long for memory ends with zeros, which take no space."""
+    if vector["length"] <= MOST_IN_MEMORY:
+        path.write_bytes(content(vector))
+        return
+    recipe = vector["recipe"]
+    with open(path, "wb") as file:
+        file.write(expand({**recipe, "data": recipe["data"][:-1]}))
+        file.truncate(file.tell() + recipe["data"][-1]["zeros"])
+        if file.tell() + recipe["data"][-1]["zeros"] != vector["length"]:
+            raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
 
 
 def expand(recipe):
