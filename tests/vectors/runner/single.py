@@ -26,7 +26,7 @@ def ask(command, vector, timeout, stop):
     if stop.is_set():
         return answers.Answer("crash", text="not asked")
     most = most_output(vector["length"])
-    if vector["length"] <= vectors.MOST_IN_MEMORY:
+    if vectors.fits_memory(vector):
         data = vectors.content(vector)
         return run(Process(command), data, most, timeout, stop)
     with tempfile.TemporaryDirectory(prefix="vectors-") as directory:
