@@ -237,7 +237,14 @@ pub const STAGES: [Stage; 49] = [
         "the results page is right, `safetensors decode` is right, and run.py scores like the command",
         scripts::readers,
     )
-    .needs(&[Need::Python(READERS)]),
+    .needs(&[
+        Need::Python(READERS),
+        Need::Sanitizers("gcc", "gcc"),
+        Need::Sanitizers("g++", "g++"),
+        Need::Program("node", "nodejs"),
+        Need::Program("go", "golang-go"),
+        Need::Program("javac", "default-jdk-headless"),
+    ]),
     deep("remote", "models on nginx with TLS, and their parameters beside huggingface.js", remote::run)
         .needs(&[
             Need::Program("nginx", "nginx-light"),

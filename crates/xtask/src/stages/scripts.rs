@@ -125,19 +125,21 @@ fn generator(command: &str) -> Run {
     own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
 }
 
-/// Checks that the results page is right, that `safetensors decode` is right about every vector, and that
-/// `run.py` scores readers as the command does.
+/// Checks that the results page is right, that `safetensors decode` is right about every vector, that `run.py`
+/// scores readers as the command does, and that it scores the adapters.
 pub fn readers() -> Outcome {
     let program = release_command()?;
     let mut tally = Tally::of(
         "the results page is right",
         script(READERS, RESULTS)?.args(["--decoder"]).args([&program]).args(["--check"]).check(),
     );
-    let score = script(READERS, "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
+    let score = script(READERS, "tests/vectors/run.py")?.args(["--strict", "--level", "large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
-    let alike = script(READERS, "tests/vectors/compare.py")?.args([&program]).limit(300).check();
+    let alike = script(READERS, "tests/vectors/compare.py")?.args([&program]).limit(900).check();
     tally.check("run.py and the command score readers alike", alike);
+    let adapters = script(READERS, "tests/vectors/adapters/check.py")?.args(["--all"]).limit(900).check();
+    tally.check("run.py scores the adapters", adapters);
     Ok(tally)
 }
 
