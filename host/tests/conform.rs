@@ -68,7 +68,7 @@ fn our_decoder_passes_all_vectors() {
     for part in ["offsets", "checksums", "metadata"] {
         let line = lines.iter().find(|line| line.starts_with(&format!("{part}: "))).expect("a part");
         let numbers: Vec<&str> = line.split_whitespace().filter(|word| word.parse::<u32>().is_ok()).collect();
-        assert!(line.ends_with("tables have them, all right") && numbers[0] == numbers[1], "{line}");
+        assert!(line.ends_with("tables, all right") && numbers[0] == numbers[1], "{line}");
     }
     let last = [
         format!("of {errors} errors, {errors} have the manifest's code and {errors} its offset"),
@@ -525,9 +525,7 @@ fn the_page_has_the_answers_as_data() {
         assert_eq!(vectors[0][member], first[member], "{member}");
     }
     let hex = vectors[0]["hex"].as_str().expect("bytes");
-    assert!(
-        hex.len() == first["length"].as_u64().expect("a length") as usize * 2 && hex.contains("00000000")
-    );
+    assert!(Some(hex.len() as u64 / 2) == first["length"].as_u64() && hex.contains("00000000"));
 }
 
 #[test]

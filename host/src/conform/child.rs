@@ -133,9 +133,9 @@ impl Received {
         let mut this = self.lock();
         let found = this.bytes[this.searched..].iter().position(|byte| *byte == b'\n');
         let end = found.map(|at| this.searched + at + 1);
-        this.searched = if end.is_some() { 0 } else { this.bytes.len() };
-        let rest = this.bytes.len();
-        let end = end.or((this.is_closed && rest > 0).then_some(rest))?;
+        this.searched = this.bytes.len();
+        let end = end.or((this.is_closed && this.searched > 0).then_some(this.searched))?;
+        this.searched = 0;
         let after = this.bytes.split_off(end);
         Some(mem::replace(&mut this.bytes, after))
     }

@@ -85,7 +85,7 @@ fn parts(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
             (_, 0) => ", all right".to_owned(),
             _ => format!(", {wrong} wrong"),
         };
-        writeln!(out, "{}: {have} of {tables} tables have them{how}", part.word())?;
+        writeln!(out, "{}: in {have} of {tables} tables{how}", part.word())?;
     }
     Ok(())
 }

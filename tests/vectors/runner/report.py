@@ -86,7 +86,7 @@ def parts(counted):
     for member, count in counted.items():
         if count["tables"]:
             how = f", {count['wrong']} wrong" if count["wrong"] else ", all right" if count["have"] else ""
-            yield f"{PARTS[member]}: {count['have']} of {count['tables']} tables have them{how}"
+            yield f"{PARTS[member]}: in {count['have']} of {count['tables']} tables{how}"
 
 
 def not_right(scores):
