@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::case::{At, Body, Case, Expect, Header, MARKER};
 use crate::codes::class;
 use crate::recipe::{Part, Recipe};
+use crate::rules::rules;
 use support::reference::{LATEST, RELEASES, Release};
 use vectors::table::Table;
 
@@ -49,10 +50,25 @@ impl Vector<'_> {
     /// `valid`, `invalid` or `either`.
     pub fn verdict(&self) -> &'static str {
         match (self.case.deviation, self.case.expect) {
+            _ if self.case.either => "either",
             (Some("D1" | "D2" | "D3" | "D4" | "D5"), _) => "either",
             (_, Expect::Accept) => "valid",
             (_, Expect::Reject { .. }) => "invalid",
         }
+    }
+
+    /// Returns what the published text says where readers may differ: it disallows duplicates, and an entry
+    /// and a dtype have one form.
+    pub fn published(&self) -> Option<&'static str> {
+        match self.case.deviation {
+            Some("D1" | "D2" | "D3" | "D4") => Some("reject"),
+            _ => self.case.published,
+        }
+    }
+
+    /// Returns whose rule the verdict is. A listed deviation is this project's reading of its rule.
+    pub fn source(&self) -> &'static str {
+        self.case.source.unwrap_or_else(|| rules().get(self.case.rule).map_or("", |rule| rule.source))
     }
 
     /// Returns the path of the file.
