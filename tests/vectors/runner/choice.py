@@ -1,0 +1,54 @@
+"""Which vectors are asked."""
+
+import fnmatch
+
+from runner.vectors import Unusable
+
+#: The levels that can be chosen, each with a test of a vector.
+LEVELS = {
+    "core": lambda vector: level(vector) == "core",
+    "full": lambda vector: level(vector) != "large",
+    "large": lambda vector: True,
+    "header-only": lambda vector: vector.get("header_only", False) and level(vector) != "large",
+    "lite": lambda vector: vector.get("lite", False),
+}
+
+
+def level(vector):
+    """Returns the level of a vector."""
+    return vector.get("level", "large" if vector.get("large") else "full")
+
+
+def choose(manifest, name, wanted, unwanted):
+    """Returns the vectors of a level that match one of `wanted`, or all if it is empty, and none of `unwanted`;
+    then the number of those that match, but are of another level."""
+    matching = [
+        vector
+        for vector in manifest["vectors"]
+        if (not wanted or matches_any(vector, wanted)) and not matches_any(vector, unwanted)
+    ]
+    for pattern in (*wanted, *unwanted):
+        if not any(matches(vector, pattern) for vector in manifest["vectors"]):
+            raise Unusable(f"no vector has the id, the flag or the rule {pattern!r}")
+    chosen = [vector for vector in matching if LEVELS[name](vector)]
+    if not chosen:
+        raise Unusable(f"none of the {len(matching)} vectors that match is of the level {name}; see --level")
+    return chosen, len(matching) - len(chosen)
+
+
+def matches_any(vector, patterns):
+    """Whether a vector matches one of the patterns."""
+    return any(matches(vector, pattern) for pattern in patterns)
+
+
+def matches(vector, pattern):
+    """Whether the pattern is the vector's rule, one of its flags, or a glob of its id."""
+    return fnmatch.fnmatchcase(vector["id"], pattern) or pattern == vector["rule"] or pattern in vector["flags"]
+
+
+def with_twins(manifest, chosen):
+    """Returns the chosen vectors and their twins, the valid ones first: a reader that accepts none need not be
+    asked more."""
+    ids = {vector["id"] for vector in chosen} | {vector["twin"] for vector in chosen if "twin" in vector}
+    asked = [vector for vector in manifest["vectors"] if vector["id"] in ids]
+    return sorted(asked, key=lambda vector: vector["verdict"] != "valid")
