@@ -221,14 +221,17 @@ def safetensors_print():
 
 def tinygrad():
     """Loads the tensors, and copies them from the disk into memory."""
+    from tinygrad import Tensor
     from tinygrad.nn import state
 
     def read(path):
-        rows = ((name, state.inverse_safe_dtypes[found.dtype], found.shape, data(found)) for name, found in state.safe_load(path).items())
-        return table_of(rows)
+        loaded = {name: found.to("CPU") for name, found in state.safe_load(path).items()}
+        Tensor.realize(*loaded.values())
+        rows = loaded.items()
+        return table_of((name, state.inverse_safe_dtypes[found.dtype], found.shape, data(found)) for name, found in rows)
 
     def data(tensor):
-        return tensor.to("CPU").realize().uop.base.buffer.as_memoryview() if tensor.numel() else b""
+        return tensor.uop.base.buffer.as_memoryview() if tensor.numel() else b""
 
     return read
 

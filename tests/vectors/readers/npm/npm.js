@@ -12,6 +12,9 @@ globalThis.Float16Array ??= class Float16Array extends Uint16Array {};
 const sha256 = (data) => createHash("sha256").update(data).digest("hex");
 const bytes = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
+/** How half a surrogate pair is written, which is not UTF-8. */
+const LONE = /(?<=(?:^|[^\\])(?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
+
 /** Returns the answer; names such as `__proto__` need an object without a prototype. */
 function table(rows, metadata) {
   const tensors = Object.create(null);
@@ -85,5 +88,5 @@ for await (const path of createInterface({ input: process.stdin })) {
   } catch (error) {
     answer = { error: String(error) };
   }
-  process.stdout.write(`${JSON.stringify(answer)}\n`);
+  process.stdout.write(`${JSON.stringify(answer).replace(LONE, "\\ufffd")}\n`);
 }
