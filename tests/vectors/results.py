@@ -25,7 +25,8 @@ READERS = HERE / "readers"
 PAGE = HERE / "RESULTS.html"
 SUMMARY = HERE / "RESULTS.md"
 TEMPLATE = HERE / "page.html"
-MARK = "@DATA@"
+#: Where the template has its data, up to the end of the element.
+PLACE = '<script type="application/json" id="data">{}'
 #: How many bytes of a file, and how many characters of an answer, are on the page.
 BYTES = 512
 CHARACTERS = 160
@@ -264,8 +265,8 @@ def text(answer):
 
 def page(data):
     """Returns the page with the data, which cannot end the element that it is in."""
-    before, after = TEMPLATE.read_text(encoding="utf-8").split(MARK)
-    return before + json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c") + after
+    before, after = TEMPLATE.read_text(encoding="utf-8").split(PLACE)
+    return before + PLACE.removesuffix("{}") + json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c") + after
 
 
 def summary(data, readers):

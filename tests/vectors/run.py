@@ -114,7 +114,7 @@ def write_json(options, manifest, scores):
     """Writes every answer, for other programs."""
     scored = {
         "ok": all(map(report.is_right, scores)),
-        "suite": manifest.get("suite"),
+        "suite": manifest.get("suite", ""),
         "command": options.command,
         "batch": options.batch,
         "level": options.level,

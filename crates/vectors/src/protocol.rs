@@ -35,6 +35,8 @@ pub enum End {
     TimedOut(u64),
     /// It was killed after this many bytes on its standard output.
     Flooded(u64),
+    /// It has closed its standard output, but did not exit.
+    Closed,
 }
 
 /// The result of a reader's process.
@@ -126,6 +128,7 @@ impl Answer {
             End::Flooded(bytes) => {
                 return Self::new(Outcome::BadOutput, format!("more than {bytes} bytes of output"));
             }
+            End::Closed => return Self::new(Outcome::Crash, "it has closed its output"),
         };
         let line = report(words).or_else(|| words.lines().next()).unwrap_or_default();
         let line: String = line.chars().take(CRASH_WORDS).collect();

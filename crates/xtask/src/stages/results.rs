@@ -10,8 +10,8 @@ use std::path::Path;
 
 const PAGE: &str = "tests/vectors/RESULTS.html";
 const TEMPLATE: &str = "tests/vectors/page.html";
-/// What a program replaces by the data.
-const MARK: &str = "@DATA@";
+/// Before the data, which the template does not have.
+const BEFORE: &str = "<script type=\"application/json\" id=\"data\">";
 /// The widths of a desktop, of a narrow window and of a telephone, in pixels.
 const WIDTHS: [u32; 3] = [1280, 980, 400];
 
@@ -85,8 +85,9 @@ fn text(path: &str) -> Result<String, String> {
 
 /// Fills the template as every program must.
 fn filled(template: &str, data: &Value) -> Result<String, String> {
-    let (before, after) = template.split_once(MARK).ok_or("the template has no mark")?;
-    Ok(format!("{before}{}{after}", data.to_string().replace('<', "\\u003c")))
+    let place = format!("{BEFORE}{{}}");
+    let (before, after) = template.split_once(&place).ok_or("the template has no place for data")?;
+    Ok(format!("{before}{BEFORE}{}{after}", data.to_string().replace('<', "\\u003c")))
 }
 
 /// Three vectors, and this many readers.
