@@ -66,9 +66,27 @@ impl Vector<'_> {
         }
     }
 
-    /// Returns whose rule the verdict is. A listed deviation is this project's reading of its rule.
+    /// Returns whose rule the verdict is: that of its rule, unless the case or the error says otherwise.
     pub fn source(&self) -> &'static str {
-        self.case.source.unwrap_or_else(|| rules().get(self.case.rule).map_or("", |rule| rule.source))
+        let of_rule = || rules().get(self.case.rule).map_or("", |rule| rule.source);
+        self.case.source.or_else(|| self.source_of_error()).unwrap_or_else(of_rule)
+    }
+
+    /// What is not JSON breaks JSON, and what is not a number breaks the text, whatever the rule is about. An
+    /// offset above 2^64 is beyond the end of any file.
+    fn source_of_error(&self) -> Option<&'static str> {
+        let (code, at) = self.error?;
+        let first = usize::try_from(at).ok().and_then(|at| self.file.get(at));
+        match code {
+            "json.syntax" | "json.number" | "json.end" | "json.trailing" | "json.control" | "json.escape" => {
+                Some("json")
+            }
+            "shape.integer" | "offsets.integer" if first.is_some_and(|byte| b"\"ntf[{".contains(byte)) => {
+                Some("text")
+            }
+            "offsets.range" => Some("text"),
+            _ => None,
+        }
     }
 
     /// Returns the path of the file.
@@ -105,8 +123,20 @@ fn from_recipe(recipe: &Recipe) -> Bytes {
     let mut header = Bytes::default();
     recipe.header.iter().for_each(|part| header.push_part(part));
     let mut bytes = header.with_length(recipe.length);
-    recipe.data.iter().for_each(|part| part.append(&mut bytes.file));
+    match recipe.data {
+        [Part::Zeros(count)] => bytes.file = with_zeros(&bytes.file, *count),
+        parts => parts.iter().for_each(|part| part.append(&mut bytes.file)),
+    }
     bytes
+}
+
+/// Returns the header with zeros after it. Memory that is zero from the start is only taken when it is used, so
+/// that a file above 4 GiB fits.
+fn with_zeros(header: &[u8], count: u64) -> Vec<u8> {
+    let count = usize::try_from(count).expect("the address space is larger than the file");
+    let mut file = vec![0; header.len() + count];
+    file[..header.len()].copy_from_slice(header);
+    file
 }
 
 /// Returns data that differs from byte to byte, so that a wrong range gives a wrong checksum.

@@ -245,6 +245,35 @@ const fn wrapped(before: &'static str, text: &'static [u8], after: &'static str,
     Body::Header(Header { before, text, after, data, claims: None, twin: None })
 }
 
+/// A header with a tensor of one byte.
+pub const TENSOR: &str = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+
+/// A header with a tensor, and a text after its object.
+pub const fn tensor_then(text: &'static [u8]) -> Body {
+    wrapped(TENSOR, text, "", 1)
+}
+
+/// A text, and a header with a tensor after it.
+pub const fn then_tensor(text: &'static str) -> Body {
+    wrapped("", text.as_bytes(), TENSOR, 1)
+}
+
+/// The inside of a header after its first brace, up to the entry of a tensor.
+pub const fn before_name(text: &'static str) -> Body {
+    wrapped("{", text.as_bytes(), r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1)
+}
+
+/// The place after the first comma of an entry.
+pub const fn in_entry(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"U8","#, text.as_bytes(), r#""shape":[1],"data_offsets":[0,1]}}"#, 1)
+}
+
+/// The value of `__metadata__` before a tensor.
+pub const fn metadata_then_tensor(text: &'static str) -> Body {
+    let tensor = r#","t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+    wrapped(r#"{"__metadata__":"#, text.as_bytes(), tensor, 1)
+}
+
 /// A tensor's entry, for one byte of data.
 pub const fn entry(text: &'static str) -> Body {
     wrapped(r#"{"a":"#, text.as_bytes(), "}", 1)

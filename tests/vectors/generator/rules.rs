@@ -13,46 +13,11 @@ pub const SOURCES: [(&str, &str); 3] = [
 
 /// Rules whose breach loses or forges data or memory. A vector is in the core if its rule is one of them and
 /// its source is the text or JSON.
-const CORE: [&str; 38] = [
-    "container-1",
-    "container-2",
-    "container-3",
-    "container-4",
-    "container-6",
-    "container-7",
-    "text-1",
-    "text-2",
-    "text-3",
-    "header-1",
-    "json-1",
-    "json-2",
-    "json-5",
-    "json-6",
-    "json-8",
-    "name-1",
-    "name-2",
-    "entry-1",
-    "entry-2",
-    "entry-3",
-    "dtype-1",
-    "dtype-2",
-    "shape-1",
-    "shape-4",
-    "shape-6",
-    "offsets-1",
-    "tensor-1",
-    "tensor-2",
-    "tensor-3",
-    "layout-1",
-    "layout-2",
-    "layout-3",
-    "layout-4",
-    "metadata-1",
-    "metadata-2",
-    "metadata-3",
-    "metadata-5",
-    "order-1",
-];
+const CORE: &str = "\
+    container-1 container-2 container-3 container-4 container-6 container-7 text-1 text-2 text-3 header-1 \
+    json-1 json-2 json-5 json-6 json-8 name-1 name-2 entry-1 entry-2 entry-3 dtype-1 dtype-2 \
+    shape-1 shape-2 shape-4 shape-6 offsets-1 offsets-2 offsets-3 tensor-1 tensor-2 tensor-3 \
+    layout-1 layout-2 layout-3 layout-4 layout-5 metadata-1 metadata-2 metadata-3 metadata-5 order-1";
 
 /// A rule of RULES.md.
 pub struct Rule {
@@ -77,5 +42,5 @@ fn rule(line: &'static str) -> Option<(&'static str, Rule)> {
 
 /// Whether breaking the rule loses or forges data or memory.
 pub fn is_core(rule: &str) -> bool {
-    CORE.contains(&rule)
+    CORE.split_whitespace().any(|core| core == rule)
 }

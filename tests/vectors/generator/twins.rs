@@ -6,7 +6,7 @@
 use crate::build::Vector;
 
 /// The longest span in which twins differ, unless the case says why.
-const MOST: usize = 5000;
+const MOST: usize = 32;
 
 /// A longer file has no twin but the one that its case names.
 const LONGEST: usize = 1 << 16;
@@ -17,12 +17,11 @@ pub fn of<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Result<&'a Vec
         Some(id) => named(id, vectors)?,
         None => closest(invalid, vectors).ok_or("no valid vector is a twin: name one")?,
     };
-    let distance = distance(&invalid.file, &twin.file);
-    match (distance <= MOST, invalid.case.unlike) {
-        (true, Some(_)) => {
-            Err(format!("the twin {} differs in {distance} bytes: no reason needed", twin.case.id))
-        }
-        (false, None) => Err(format!("the closest twin, {}, differs in {distance} bytes", twin.case.id)),
+    let [of_invalid, of_valid] = spans(&invalid.file, &twin.file);
+    let differs = || format!("the twin {} differs in {of_invalid} or {of_valid} bytes", twin.case.id);
+    match (of_invalid.max(of_valid) <= MOST, invalid.case.unlike) {
+        (true, Some(_)) => Err(differs() + ": no reason is needed"),
+        (false, None) => Err(differs()),
         _ => Ok(twin),
     }
 }
@@ -37,19 +36,19 @@ fn named<'a>(id: &str, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, Stri
 fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Vector<'a>> {
     let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == "valid";
     let near = if invalid.file.len() <= LONGEST { vectors } else { &[] };
-    near.iter().filter(small).min_by_key(|valid| distance(&invalid.file, &valid.file))
+    near.iter().filter(small).min_by_key(|valid| spans(&invalid.file, &valid.file).iter().sum::<usize>())
 }
 
-/// Returns the length of the span in which the files differ after the length, in the file where it is longer;
-/// 0 if only the length differs. Data that is longer or shorter at its end counts as one byte.
-fn distance(invalid: &[u8], valid: &[u8]) -> usize {
+/// Returns the lengths of the spans in which the files differ after the length; none if only the length differs.
+/// Data that is longer or shorter at its end counts as one byte.
+fn spans(invalid: &[u8], valid: &[u8]) -> [usize; 2] {
     let (length, a) = invalid.split_at(invalid.len().min(8));
     let (of_valid, b) = valid.split_at(valid.len().min(8));
     if length == of_valid && (a.starts_with(b) || b.starts_with(a)) {
-        return 1;
+        return [1, 0];
     }
     let before = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[before..], &b[before..]);
     let after = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
-    a.len().max(b.len()) - after
+    [a.len() - after, b.len() - after]
 }
