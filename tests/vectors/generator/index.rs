@@ -1,6 +1,7 @@
 //! The index of a sharded model: a text, the shards, and what a reader of both must report.
 //!
-//! An index is a convention, which `huggingface_hub` writes and `transformers` reads. The format says nothing of it.
+//! An index is a convention, which `huggingface_hub` writes and `transformers` reads. The format says nothing of
+//! it.
 
 mod cases;
 

@@ -133,7 +133,7 @@ pub const UTF8_BORDERS: &[Case] = &[
     bad("utf8-outside-strings", "text-1", UTF8, bytes(b"{\xC2\xA6\xFF}"), "A bad byte where no string is.").flags(&["utf8"]),
     bad("utf8-for-a-value", "text-1", UTF8, bytes(b"{\"a\":\xC2\xA6\xC3}"), "A cut character in the place of a value."),
     bad("utf8-for-a-number", "text-1", UTF8, bytes(b"{\"a\":{\"dtype\":\"U8\",\"shape\":[\xC2\xA6\xFF],\"data_offsets\":[0,1]}}").data(1), "A bad byte in the place of a dimension."),
-    bad("utf8-cut-by-header-end", "text-1", UTF8, bytes(b"{\"a\xC3").data(2), "The header ends inside a character, although its missing byte would be the first one of the data.").at(At::Byte(11)).faults(2).flags(&["early-end"]),
+    bad("utf8-cut-by-header-end", "text-1", UTF8, bytes(b"{\"a\xC3").data(2), "The header ends inside a character, although its missing byte would be the first one of the data.").at(At::Byte(11)).faults(2).flags(&["early-end"]).twin("container-empty-object"),
     bad("utf8-valid-outside-strings", "json-1", SYNTAX, json("{¦\u{e9}}"), "A valid character where no character may stand is a fault of the JSON, not of the text."),
     bad("utf8-valid-in-dtype", "dtype-1", "dtype.unknown", dtype("¦\"U\u{ff18}\""), "A full-width digit is not the digit."),
 ];
