@@ -70,7 +70,10 @@ pub fn run() -> Outcome {
     for (name, page) in [("comparison", &committed), ("made", &made), ("single", &single)] {
         let browser = Browser { directory: &directory, page };
         tally.check(&format!("{name}: no errors and no requests"), browser.is_quiet());
-        tally.check(&format!("{name}: nothing of the data is markup"), is_escaped(&browser, page == &committed));
+        tally.check(
+            &format!("{name}: nothing of the data is markup"),
+            is_escaped(&browser, page == &committed),
+        );
         for width in WIDTHS {
             tally.check(&format!("{name}: nothing is wider than {width} pixels"), browser.fits(width));
             browser.picture(&directory.join(format!("{name}-{width}.png")))?;
@@ -105,13 +108,13 @@ fn example(readers: usize) -> Value {
         json!({"name": "other", "version": "2", "kind": "header-only", "date": "2026-01-01", "how": long}),
     ];
     json!({"suite": "1.0.0", "date": "2026-01-01", "readers": all[..readers],
-        "rules": {"text-1": {"source": "text", "rule": "The rule of rules"}, "text-2": {"source": "json", "rule": EVIL}},
-        "flags": {"bom": "What the flag means", "evil": EVIL},
-        "vectors": [
-            vector("first", "valid", "text-1", &long, "evil", ["right", "right"]),
-            vector("second", "invalid", "text-1", "Two mistakes", "bom", ["right", "wrong"]),
-            vector(EVIL, "either", "text-2", EVIL, "evil", ["not shown", "not asked"]),
-        ]})
+    "rules": {"text-1": {"source": "text", "rule": "The rule of rules"}, "text-2": {"source": "json", "rule": EVIL}},
+    "flags": {"bom": "What the flag means", "evil": EVIL},
+    "vectors": [
+        vector("first", "valid", "text-1", &long, "evil", ["right", "right"]),
+        vector("second", "invalid", "text-1", "Two mistakes", "bom", ["right", "wrong"]),
+        vector(EVIL, "either", "text-2", EVIL, "evil", ["not shown", "not asked"]),
+    ]})
 }
 
 /// Returns the title after a script has run in a page without its policy, which would forbid the script.
