@@ -1,5 +1,5 @@
-//! The cases of writers in `tests/vectors/writers`: this project's writer writes what it must, and refuses the
-//! rest.
+//! The cases of writers in `tests/vectors/writers`: this project's writer writes what it must, and
+//! rejects the rest.
 
 use embedded_safetensors::{
     Dtype, View,
@@ -79,7 +79,7 @@ fn sorted(mut dictionary: Dictionary) -> Dictionary {
 }
 
 #[test]
-fn every_case_is_written_or_refused() {
+fn every_case_is_written_or_rejected() {
     let cases = cases();
     assert!(cases.len() >= LEAST);
     for case in &cases {

@@ -123,6 +123,9 @@ fn list<'a>(
     if flags.is_empty() {
         return Err("it has no flag".to_owned());
     }
+    if vector.verdict() == "valid" && !groups::obeys_text(vector) {
+        return Err("the published text forbids it, so readers may differ".to_owned());
+    }
     let level = groups::level(vector, &flags);
     Ok(Listed {
         vector,

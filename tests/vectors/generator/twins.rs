@@ -42,7 +42,7 @@ fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Ve
     near.iter().filter(small).min_by_key(|valid| distance(&invalid.file, &valid.file))
 }
 
-/// Returns how much the files differ. A header with other data is far away: the data may be a fault of its own.
+/// Returns how much the files differ. A header with other data is far away: the data may be a fault itself.
 fn distance(invalid: &[u8], valid: &[u8]) -> usize {
     let spans = spans(invalid, valid);
     let other_data = spans.iter().sum::<usize>() > 1 && data_len(invalid) != data_len(valid);
@@ -54,7 +54,7 @@ fn data_len(file: &[u8]) -> Option<u64> {
     (file.len() as u64).checked_sub(data_at(file))
 }
 
-/// Returns the lengths of the spans in which the files differ after the length; 0 if only the length differs.
+/// Returns how long the spans are in which the files differ after the length; 0 if only the length differs.
 /// Data that is longer or shorter at its end counts as one byte.
 fn spans(invalid: &[u8], valid: &[u8]) -> [usize; 2] {
     let (length, a) = invalid.split_at(invalid.len().min(8));

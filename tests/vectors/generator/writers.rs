@@ -52,8 +52,8 @@ pub fn document() -> Result<String, String> {
     let flags: Vec<String> =
         FLAGS.iter().map(|(flag, meaning)| format!("\n\"{flag}\":{}", json!(meaning))).collect();
     Ok(format!(
-        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"reference\":\"{}\",\n\"flags\":{{{}}},\n\
-         \"cases\":[\n{}\n]}}\n",
+        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"reference\":\"{}\",\n\
+         \"flags\":{{{}}},\n\"cases\":[\n{}\n]}}\n",
         LATEST.version,
         flags.join(","),
         lines.join(",\n"),
