@@ -60,7 +60,7 @@ READERS = {
         esac""",
     # It is started once.
     "line by line": """
-        while read -r file; do "$0" decode "$file" 2> said || printf '{"error":"%s"}\\n' "$(head -n 1 said)"; done""",
+        while read -r file; do "$0" decode "$file" 2> said || printf '{"error":"%s"}\\n' "$(head -n 1 said | tr '"\\\\' ..)"; done""",
     "lines in turns": """
         while read -r file; do
         sum=$(cksum < "$file"); case $((${sum%% *} % 11)) in
@@ -73,7 +73,7 @@ READERS = {
         6) echo '{"tensors":[]}';;
         7) rm "$file"; exit 0;;
         8) echo 'main.rs:1: index out of bounds' >&2; exit 101;;
-        *) "$0" decode "$file" 2> said || printf '{"error":"%s"}\\n' "$(head -n 1 said)";;
+        *) "$0" decode "$file" 2> said || printf '{"error":"%s"}\\n' "$(head -n 1 said | tr '"\\\\' ..)";;
         esac; done""",
     "hangs": "while read -r file; do case $file in *bracket*) echo '{\"tensors\":{}}';; *) sleep 60 & wait;; esac; done",
     "answers at the end": "cat > /dev/null; echo '{\"error\":\"\"}'",

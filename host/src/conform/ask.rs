@@ -2,7 +2,7 @@
 
 use crate::conform::Unusable;
 use crate::conform::batch::Batch;
-use crate::conform::child::{Limit, run};
+use crate::conform::child::{Limit, most_output, run};
 use crate::conform::store::Store;
 use crate::conform::summary::cut;
 use std::ffi::OsString;
@@ -92,13 +92,16 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     fn ask<'v>(&mut self, vector: &'v Vector) -> Result<Option<Score<'v>>, Unusable> {
-        let (file, command) = (self.job.store.content(vector)?, self.job.command);
+        let (input, command) = (self.job.store.input(vector)?, self.job.command);
         let answer = match &mut self.batch {
-            Some(batch) => batch.ask(vector, &file)?,
+            Some(batch) => batch.ask(vector, input)?,
             None if self.job.is_batch => {
-                self.batch.insert(Batch::new(command, self.limit)?).ask(vector, &file)?
+                self.batch.insert(Batch::new(command, self.limit)?).ask(vector, input)?
             }
-            None => run(command, file, self.limit)?.map(|output| Answer::of_process(&output)),
+            None => {
+                let most = most_output(input.len(vector));
+                run(command, input, most, self.limit)?.map(|output| Answer::of_process(&output))
+            }
         };
         Ok(answer.map(|answer| Score::new(vector, answer, self.job.strict)))
     }

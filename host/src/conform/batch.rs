@@ -2,11 +2,13 @@
 
 use crate::conform::Unusable;
 use crate::conform::child::{GRACE, Limit, Running, TICK, most_output};
+use crate::conform::store::Input;
 use crate::failure::sentence;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use vectors::protocol::{End, Outcome};
@@ -30,18 +32,23 @@ impl<'a> Batch<'a> {
     }
 
     /// Asks about a file, which exists until the answer. Returns None if told to stop.
-    pub fn ask(&mut self, vector: &Vector, file: &[u8]) -> Result<Option<Answer>, Unusable> {
+    pub fn ask(&mut self, vector: &Vector, input: Input) -> Result<Option<Answer>, Unusable> {
         let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
         let name = vector.id.replace(|character| !is_plain(character), "_");
         let path = self.directory.path().join(format!("{name}.safetensors"));
-        fs::write(&path, file).map_err(|error| {
+        let most = most_output(input.len(vector));
+        let written = match input {
+            Input::Bytes(bytes) => fs::write(&path, bytes),
+            Input::File(file) => file.persist(&path).map(drop).map_err(|error| error.error),
+        };
+        written.map_err(|error| {
             Unusable::Reader(format!("{} cannot be written: {}", path.display(), sentence(&error)))
         })?;
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
             None => Lines::start(self.command)?,
         };
-        let answer = reader.ask(&path, most_output(file.len()), self.limit);
+        let answer = reader.ask(&path, most, self.limit);
         // The reader may have removed it.
         let _ = fs::remove_file(&path);
         let answer = answer?;
@@ -59,7 +66,10 @@ struct Lines {
 
 impl Lines {
     fn start(command: &[OsString]) -> Result<Self, Unusable> {
-        Ok(Self { running: Running::start(command, most_output(usize::MAX))?, is_first: true })
+        Ok(Self {
+            running: Running::start(command, Stdio::piped(), most_output(usize::MAX))?,
+            is_first: true,
+        })
     }
 
     fn ask(&mut self, path: &Path, most: usize, limit: Limit<'_>) -> Result<Option<Answer>, Unusable> {

@@ -1,6 +1,7 @@
 //! A reader as a process: in a group of its own, so that its children end with it, and in an empty directory.
 
 use crate::conform::Unusable;
+use crate::conform::store::Input;
 use crate::failure::sentence;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -56,10 +57,25 @@ pub fn most_output(len: usize) -> usize {
 }
 
 /// Runs the reader on a file with a time limit. Returns None if told to stop.
-pub fn run(command: &[OsString], file: Vec<u8>, limit: Limit<'_>) -> Result<Option<Output>, Unusable> {
-    let most = most_output(file.len());
-    let mut running = Running::start(command, most)?;
-    running.feed(file);
+pub fn run(
+    command: &[OsString],
+    input: Input,
+    most: usize,
+    limit: Limit<'_>,
+) -> Result<Option<Output>, Unusable> {
+    let mut running = match input {
+        Input::Bytes(bytes) => {
+            let mut running = Running::start(command, Stdio::piped(), most)?;
+            running.feed(bytes);
+            running
+        }
+        Input::File(file) => {
+            let again = file.reopen().map_err(|error| Unusable::Reader(sentence(&error)))?;
+            let mut running = Running::start(command, again.into(), most)?;
+            running.feed(Vec::new());
+            running
+        }
+    };
     let begun = Instant::now();
     let mut left = None;
     let end = loop {
@@ -164,11 +180,11 @@ pub struct Running {
 
 impl Running {
     /// Starts a reader that may have so many bytes of output waiting.
-    pub fn start(command: &[OsString], most: usize) -> Result<Self, Unusable> {
+    pub fn start(command: &[OsString], stdin: Stdio, most: usize) -> Result<Self, Unusable> {
         let directory = TempDir::with_prefix("reader-").map_err(|error| {
             Unusable::Reader(format!("no directory for the reader can be made: {}", sentence(&error)))
         })?;
-        let mut child = spawn_in(command, directory.path())?;
+        let mut child = spawn_in(command, stdin, directory.path())?;
         let (sender, news) = channel();
         let (out, err) = (Received::default(), Received::default());
         let stdin = child.stdin.take();
@@ -191,14 +207,16 @@ impl Running {
         Ok(Self { child, stdin, out, err, news, sender, ended: false, _directory: directory })
     }
 
-    /// Writes the file to standard input, and closes it. The reader may use its streams in any order.
-    fn feed(&mut self, file: Vec<u8>) {
-        if let Some((mut pipe, sender)) = self.stdin.take().zip(self.sender.take()) {
+    /// Writes these bytes to standard input, if it is a pipe, and closes it. The reader may use its streams in any
+    /// order.
+    fn feed(&mut self, bytes: Vec<u8>) {
+        let sender = self.sender.take();
+        if let Some(mut pipe) = self.stdin.take() {
             spawn(move || {
                 // A reader may decide before the end and close the pipe.
-                let _ = pipe.write_all(&file);
+                let _ = pipe.write_all(&bytes);
                 drop(pipe);
-                let _ = sender.send(StreamEvent::End);
+                drop(sender);
             });
         }
     }
@@ -235,13 +253,13 @@ impl Drop for Running {
     }
 }
 
-fn spawn_in(command: &[OsString], directory: &Path) -> Result<Child, Unusable> {
+fn spawn_in(command: &[OsString], stdin: Stdio, directory: &Path) -> Result<Child, Unusable> {
     let (program, _) =
         command.split_first().ok_or_else(|| Unusable::Reader("no reader command given".into()))?;
     let mut words = command.iter().map(|word| absolute(word));
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words).current_dir(directory).env("TMPDIR", directory);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     for (name, value) in SANITIZERS {
         let mut options = env::var_os(name).unwrap_or_default();
         options.push(if options.is_empty() { "" } else { ":" });

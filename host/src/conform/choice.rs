@@ -86,13 +86,12 @@ fn has(vector: &Vector, pattern: &str) -> bool {
     matches(pattern, &vector.id) || vector.rule == pattern || vector.flags.iter().any(|flag| flag == pattern)
 }
 
-/// The chosen vectors and their twins, the valid ones first: a reader that accepts none is not asked more.
+/// The chosen vectors and the twins of invalid ones, the valid ones first: a reader that accepts none is not
+/// asked more.
 pub fn with_twins<'m>(manifest: &'m Manifest, chosen: &[&'m Vector]) -> Vec<&'m Vector> {
-    let ids: HashSet<&str> = chosen
-        .iter()
-        .flat_map(|vector| [Some(vector.id.as_str()), vector.twin.as_deref()])
-        .flatten()
-        .collect();
+    let invalid = chosen.iter().filter(|vector| vector.verdict == Verdict::Invalid);
+    let twins = invalid.filter_map(|vector| vector.twin.as_deref());
+    let ids: HashSet<&str> = chosen.iter().map(|vector| vector.id.as_str()).chain(twins).collect();
     let mut asked: Vec<_> =
         manifest.vectors.iter().filter(|vector| ids.contains(vector.id.as_str())).collect();
     asked.sort_by_key(|vector| vector.verdict != Verdict::Valid);
@@ -121,7 +120,10 @@ mod tests {
                 "b-full",
                 r#""verdict":"valid","level":"full","header_only":true,"rule":"r-2","flags":["x","y"]"#,
             ),
-            vector("b-lite", r#""verdict":"either","level":"full","lite":true,"rule":"r-1","flags":["z"]"#),
+            vector(
+                "b-lite",
+                r#""verdict":"either","level":"full","lite":true,"rule":"r-1","flags":["z"],"twin":"b-full""#,
+            ),
         ];
         let text = format!(r#"{{"flags":{{}},"vectors":[{}]}}"#, vectors.join(","));
         Manifest::parse(text.as_bytes()).expect("a manifest")
@@ -171,10 +173,12 @@ mod tests {
     #[test]
     fn twins_are_asked_too_and_valid_files_first() {
         let manifest = manifest();
-        let (chosen, _) = Choice { level: Set::Core, filter: Vec::new(), exclude: Vec::new() }
-            .choose(&manifest)
-            .expect("some");
-        let asked: Vec<_> = with_twins(&manifest, &chosen).iter().map(|vector| vector.id.as_str()).collect();
-        assert_eq!(asked, ["b-full", "a-core"]);
+        for (level, expected) in [(Set::Core, "b-full a-core"), (Set::Lite, "b-lite")] {
+            let choice = Choice { level, filter: Vec::new(), exclude: Vec::new() };
+            let (chosen, _) = choice.choose(&manifest).expect("some");
+            let asked = with_twins(&manifest, &chosen);
+            let ids: Vec<_> = asked.iter().map(|vector| vector.id.as_str()).collect();
+            assert_eq!(ids.join(" "), expected);
+        }
     }
 }

@@ -1,7 +1,9 @@
 """Asks a reader with one process for all files: it gets a path per line, and prints a line of JSON for each."""
 
 import os
+import pathlib
 import queue
+import re
 import shutil
 import subprocess
 import tempfile
@@ -30,10 +32,9 @@ def ask_all(command, asked, timeout):
 
 def ask(reader, vector, directory, timeout):
     """Returns the answer to one file, which exists until then."""
-    path, data = os.path.join(directory, f"{vector['id']}.safetensors"), vectors.content(vector)
-    with open(path, "wb") as file:
-        file.write(data)
-    answer = reader.ask(path, most_output(len(data)), timeout)
+    path = pathlib.Path(directory, re.sub(r"[^A-Za-z0-9.-]", "_", vector["id"]) + ".safetensors")
+    vectors.write(vector, path)
+    answer = reader.ask(str(path), most_output(vector["length"]), timeout)
     try:
         os.remove(path)
     except OSError:

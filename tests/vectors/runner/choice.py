@@ -6,17 +6,12 @@ from runner.vectors import Unusable
 
 #: The levels that can be chosen, each with a test of a vector.
 LEVELS = {
-    "core": lambda vector: level(vector) == "core",
-    "full": lambda vector: level(vector) != "large",
+    "core": lambda vector: vector["level"] == "core",
+    "full": lambda vector: vector["level"] != "large",
     "large": lambda vector: True,
-    "header-only": lambda vector: vector.get("header_only", False) and level(vector) != "large",
+    "header-only": lambda vector: vector.get("header_only", False) and vector["level"] != "large",
     "lite": lambda vector: vector.get("lite", False),
 }
-
-
-def level(vector):
-    """Returns the level of a vector."""
-    return vector.get("level", "large" if vector.get("large") else "full")
 
 
 def choose(manifest, name, wanted, unwanted):
@@ -47,8 +42,9 @@ def matches(vector, pattern):
 
 
 def with_twins(manifest, chosen):
-    """Returns the chosen vectors and their twins, the valid ones first: a reader that accepts none need not be
-    asked more."""
-    ids = {vector["id"] for vector in chosen} | {vector["twin"] for vector in chosen if "twin" in vector}
+    """Returns the chosen vectors and the twins of invalid ones, the valid ones first: a reader that accepts none
+    need not be asked more."""
+    twins = {vector["twin"] for vector in chosen if vector["verdict"] == "invalid" and "twin" in vector}
+    ids = twins.union(vector["id"] for vector in chosen)
     asked = [vector for vector in manifest["vectors"] if vector["id"] in ids]
     return sorted(asked, key=lambda vector: vector["verdict"] != "valid")

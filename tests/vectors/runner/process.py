@@ -32,10 +32,10 @@ class Unusable(Exception):
 class Process:
     """A running reader. Use `with`: at the end all of its processes and its directory are gone."""
 
-    def __init__(self, command):
+    def __init__(self, command, stdin=subprocess.PIPE):
         self.directory = tempfile.mkdtemp(prefix="reader-")
         self.words = bytearray()
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
             self.process = subprocess.Popen(
                 command, cwd=self.directory, env=environment(self.directory), start_new_session=True, **pipes

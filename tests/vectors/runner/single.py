@@ -1,6 +1,8 @@
 """Asks a reader with one process for each file, which gets it on its standard input."""
 
 import concurrent.futures
+import pathlib
+import tempfile
 import threading
 import time
 
@@ -13,23 +15,34 @@ def ask_all(command, asked, jobs, timeout):
     stop = threading.Event()
     pool = concurrent.futures.ThreadPoolExecutor(jobs)
     try:
-        yield from pool.map(lambda vector: ask(command, vectors.content(vector), timeout, stop), asked)
+        yield from pool.map(lambda vector: ask(command, vector, timeout, stop), asked)
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
 
 
-def ask(command, data, timeout, stop):
+def ask(command, vector, timeout, stop):
     """Returns the answer to one file."""
     if stop.is_set():
         return answers.Answer("crash", text="not asked")
-    most, said = most_output(len(data)), bytearray()
-    with Process(command) as reader:
-        threads = [
-            background(feed, reader.stdin, data),
-            background(collect, reader, said, most),
-            reader.listener,
-        ]
+    most = most_output(vector["length"])
+    if vectors.fits_memory(vector):
+        data = vectors.content(vector)
+        return run(Process(command), data, most, timeout, stop)
+    with tempfile.TemporaryDirectory(prefix="vectors-") as directory:
+        path = pathlib.Path(directory, "model.safetensors")
+        vectors.write(vector, path)
+        with open(path, "rb") as file:
+            return run(Process(command, file), b"", most, timeout, stop)
+
+
+def run(reader, data, most, timeout, stop):
+    """Returns the answer of a process, which gets these bytes unless its standard input is a file."""
+    said = bytearray()
+    with reader:
+        threads = [background(collect, reader, said, most), reader.listener]
+        if reader.stdin:
+            threads.append(background(feed, reader.stdin, data))
         in_time = wait(reader, threads, timeout, stop)
     if len(said) > most:
         return answers.Answer("bad output", text=f"more than {most} bytes of output")
@@ -61,8 +74,8 @@ def wait(reader, threads, timeout, stop):
     last, process = time.monotonic() + timeout, reader.process
     while process.poll() is None and time.monotonic() < last and not stop.is_set():
         # As soon as its output ends, the reader is about to exit.
-        threads[1].join(0.05)
-        if not threads[1].is_alive():
+        threads[0].join(0.05)
+        if not threads[0].is_alive():
             time.sleep(0.001)
     in_time = process.returncode is not None
     reader.end()
