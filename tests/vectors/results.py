@@ -33,7 +33,7 @@ CHARACTERS = 160
 #: What is most often wrong. The page says it where there is no text.
 ACCEPTED = "must reject, but did accept"
 INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
-HOW = "cargo xtask vectors --results"
+HOW = "cargo xtask results"
 #: What differs from run to run in a sentence: the directory of the file, and addresses.
 RANDOM = (re.compile(r"(/[^/\s'\"]+)*/vectors-[^/\s'\"]+/"), ""), (re.compile(r"0x[0-9a-f]{6,}"), "0x…")
 #: Not named by vector: nobody is handed a file that stops the programs of others.
