@@ -1,5 +1,5 @@
-//! Lists the files of the conformance vectors for `conform`, which contains them and the template of its page,
-//! so that an installed command needs no copy of the repository.
+//! Lists the files of the conformance vectors for `conform`, which contains them and the template of its
+//! page, so that an installed command needs no copy of the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

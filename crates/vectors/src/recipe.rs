@@ -49,8 +49,8 @@ impl Recipe {
         self.make(&self.data, usize::try_from(len).unwrap_or(usize::MAX))
     }
 
-    /// Returns the bytes before the zeros at the end of the file, and the number of these zeros. So a file of any
-    /// length can be made where zeros take no space.
+    /// Returns the bytes before the zeros at the end of the file, and the number of these zeros. So a file of
+    /// any length can be made where zeros take no space.
     ///
     /// # Errors
     /// The recipe is invalid, or there are more than [`MOST_IN_MEMORY`] bytes before the zeros.

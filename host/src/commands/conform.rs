@@ -15,10 +15,11 @@ use vectors::{Manifest, Score, Vector};
 
 /// Score any safetensors reader against the conformance vectors
 ///
-/// The reader is a command that gets one file on standard input. If it accepts the file, it prints one JSON object
-/// in the format of `safetensors decode` and exits with 0; if it rejects the file, it exits with 1. With --batch it
-/// is started once, gets a path on each line, and prints a line for each. It runs in an empty directory. Exit code:
-/// 0 if the reader is right about all vectors, 1 if it is not, 2 if it cannot be run or accepts no valid file.
+/// The reader is a command that gets one file on standard input. If it accepts the file, it prints one JSON
+/// object in the format of `safetensors decode` and exits with 0; if it rejects the file, it exits with 1.
+/// With --batch it is started once, gets a path on each line, and prints a line for each. It runs in an empty
+/// directory. Exit code: 0 if the reader is right about all vectors, 1 if it is not, 2 if it cannot be run or
+/// accepts no valid file.
 #[derive(clap::Args)]
 pub struct Conform {
     #[command(flatten)]

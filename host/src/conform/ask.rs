@@ -49,8 +49,8 @@ impl<E> From<Unusable> for Break<E> {
 /// The index of a vector, and its result.
 type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
-/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with the length of
-/// every finished file, and now and then with 0; stops when it fails.
+/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with the length
+/// of every finished file, and now and then with 0; stops when it fails.
 pub fn run_all<'v, E>(
     job: &Job<'_>,
     vectors: &[&'v Vector],

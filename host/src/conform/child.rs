@@ -207,8 +207,8 @@ impl Running {
         Ok(Self { child, stdin, out, err, news, sender, ended: false, _directory: directory })
     }
 
-    /// Writes these bytes to standard input, if it is a pipe, and closes it. The reader may use its streams in any
-    /// order.
+    /// Writes these bytes to standard input, if it is a pipe, and closes it. The reader may use its streams
+    /// in any order.
     fn feed(&mut self, bytes: Vec<u8>) {
         let sender = self.sender.take();
         if let Some(mut pipe) = self.stdin.take() {

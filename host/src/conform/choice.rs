@@ -42,8 +42,8 @@ impl Set {
 /// The arguments that choose vectors.
 #[derive(clap::Args)]
 pub struct Choice {
-    /// Which vectors: `core` (what loses or forges data or memory), `full`, `large` (also files of more than a
-    /// megabyte), `header-only` (for readers that see no data), or `lite` (the fewest that find most bugs)
+    /// Which vectors: `core` (what loses or forges data or memory), `full`, `large` (also files of more than
+    /// a megabyte), `header-only` (for readers that see no data), or `lite` (the fewest that find most bugs)
     #[arg(long, value_enum, hide_possible_values = true, default_value = "full")]
     pub level: Set,
 

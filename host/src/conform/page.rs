@@ -1,4 +1,5 @@
-//! The results as a page for a browser: the template of the vectors, with the scores of one reader as its data.
+//! The results as a page for a browser: the template of the vectors, with the scores of one reader as its
+//! data.
 
 use crate::conform::Unusable;
 use crate::conform::store::Store;

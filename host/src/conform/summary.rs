@@ -43,7 +43,8 @@ fn verdicts(scores: &[Score<'_>]) -> Vec<(&'static str, Count)> {
         .collect()
 }
 
-/// Prints a line for each area, and what is not visible from them; then three for each answer that is not right.
+/// Prints a line for each area, and what is not visible from them; then three for each answer that is not
+/// right.
 pub fn summary(asked: &Asked<'_>, scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     let all = Count::of(scores);
     for (area, Count { right, all }) in grouped(scores, area).into_iter().chain([("all", all)]) {
