@@ -1,5 +1,5 @@
-//! Lists the files of the conformance vectors for `conform`, which contains them, so that an installed
-//! command needs no copy of the repository.
+//! Lists the files of the conformance vectors for `conform`, which contains them and the template of its
+//! page, so that an installed command needs no copy of the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,10 @@ fn main() {
     }
     list.push_str("])");
     let out = std::env::var_os("OUT_DIR").expect("OUT_DIR is set");
-    std::fs::write(Path::new(&out).join("vectors.rs"), list).expect("OUT_DIR is writable");
+    let page = format!("include_str!({:?})", existing(&vectors, "page.html"));
+    for (name, text) in [("vectors.rs", list), ("page.rs", page)] {
+        std::fs::write(Path::new(&out).join(name), text).expect("OUT_DIR is writable");
+    }
 }
 
 /// A file or directory of the vectors; the build script runs again when it changes.

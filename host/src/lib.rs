@@ -43,6 +43,7 @@ mod part;
 mod picture;
 mod plan;
 mod product;
+mod published;
 mod quant;
 mod remote;
 mod report;

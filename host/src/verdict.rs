@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::{Model, Tensor, bytes_of};
 use crate::output::complain;
+use crate::published::Violation;
 use crate::stats::{NotFinite, first_not_finite};
 use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
@@ -23,6 +24,8 @@ pub enum Verdict {
     },
     /// The file is valid, but one of its values is NaN or infinite.
     NotFinite(Box<NotFiniteAt>),
+    /// The file is valid, but not by the published text.
+    Unpublished(Violation),
     /// The reason why it is invalid or was not validated.
     Other(Complaint),
 }
@@ -61,7 +64,7 @@ impl Verdict {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Valid(_) | Self::Shards { .. } => Exit::Good,
-            Self::NotFinite(_) => Exit::Bad,
+            Self::NotFinite(_) | Self::Unpublished(_) => Exit::Bad,
             Self::Other(complaint) => complaint.exit(),
         }
     }
@@ -125,6 +128,9 @@ impl Verdict {
                     value.message()
                 )
             }
+            Self::Unpublished(Violation { code, at, message }) => {
+                writeln!(out, "{file}: error[{code}] at byte {at}: {message}")
+            }
             Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
             Self::Other(complaint) => {
                 complain(complaint.line());
@@ -153,6 +159,10 @@ impl Verdict {
                 let object = object.text("code", NotFiniteAt::CODE).number("at", value.byte);
                 let object = object.text("message", &value.message()).text("tensor", &value.tensor);
                 object.raw("index", &array(value.index.iter().map(u64::to_string))).end()
+            }
+            Self::Unpublished(Violation { code, at, message }) => {
+                let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", false);
+                object.text("code", code).number("at", *at).text("message", message).end()
             }
             Self::Other(complaint) => complaint.json(),
         }

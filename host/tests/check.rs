@@ -2,6 +2,7 @@
 
 use crate::support::{Place, command_names, file, finish, sound, tensor};
 use serde_json::{Value, json};
+use std::path::Path;
 
 #[test]
 fn a_valid_file_is_one_line() {
@@ -248,4 +249,61 @@ fn truncated_models_are_not_of_other_formats() {
         let run = place.put("m", text).run(["check", "m"]);
         assert!(run.code == Some(1) && run.out.lines().count() == 1, "{run:?}");
     }
+}
+
+/// Vectors about which the text says something other than the reference have it as `published`.
+#[test]
+fn as_published_is_the_verdict_of_the_text() {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
+    let manifest = std::fs::read(vectors.join("manifest.json")).expect("the manifest");
+    let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
+    let all = manifest["vectors"].as_array().expect("a list");
+    let stored: Vec<&Value> = all.iter().filter(|vector| vector["file"].is_string()).collect();
+    let files = stored.iter().map(|vector| vector["file"].as_str().expect("a path"));
+    let place = Place::new();
+    let mut command = place.command(["check", "--json", "--as-published"]);
+    let run = finish(command.args(files).current_dir(&vectors));
+    let verdicts: Vec<Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(verdicts.len(), stored.len());
+    let mut only_published = 0;
+    for (vector, verdict) in stored.iter().zip(&verdicts) {
+        let ours = vector["ours"] == "accept";
+        let is_rejected = vector["published"] == "reject";
+        assert_eq!(verdict["ok"], ours && !is_rejected, "{verdict}");
+        let code = verdict["code"].as_str().unwrap_or_default();
+        assert_eq!(code.starts_with("published."), ours && is_rejected, "{verdict}");
+        only_published += usize::from(ours && is_rejected);
+    }
+    assert!(only_published >= 15, "{only_published}");
+}
+
+#[test]
+fn violations_of_the_text_have_a_byte_and_a_sentence() {
+    let place = Place::new();
+    let padding = "padding: error[published.padding] at byte 10: the header is padded with other characters than \
+        spaces\n";
+    let long = format!("{{}}\n{}", " ".repeat(10_000));
+    for (name, header, line) in [
+        ("start", " {}", "start: error[published.start] at byte 8: the header does not begin with {\n"),
+        (
+            "null",
+            r#"{"__metadata__":null}"#,
+            "null: error[published.metadata] at byte 24: the metadata is null and not an object of strings\n",
+        ),
+        ("padding", "{}\t \r", padding),
+        ("padding", &long, padding),
+    ] {
+        place.put(name, &file(header, b""));
+        assert_eq!(place.run(["check", name]).code, Some(0));
+        place.run(["check", "--as-published", name]).is(1, line, "");
+    }
+    place.put("spaces", &file("{}   ", b""));
+    place.run(["check", "--as-published", "spaces"]).is(0, "spaces: ok, 0 tensors, 13 bytes\n", "");
+    let run = place.run_piped(["check", "--as-published", "--json", "-"], &file("{}\n", b""));
+    let said: Value = serde_json::from_str(&run.out).expect("JSON");
+    let message = "the header is padded with other characters than spaces";
+    let expected =
+        json!({"file": "-", "ok": false, "code": "published.padding", "at": 10, "message": message});
+    assert_eq!((run.code, said), (Some(1), expected));
 }

@@ -29,7 +29,19 @@ fn count(word: &str) -> usize {
     let manifest = manifest();
     let all = manifest["vectors"].as_array().expect("a list").iter();
     let has_it = |vector: &&Value| vector["verdict"] == word || vector["ours"] == word;
-    all.filter(|vector| has_it(vector) && vector["large"].is_null()).count()
+    all.filter(|vector| has_it(vector) && vector["level"] != "large").count()
+}
+
+/// A reader that does as the decoder does, but for the vectors of this line of shell.
+fn decoder_but(odd: &str) -> String {
+    format!(
+        "file=$(mktemp); cat > $file; case $(wc -c < $file) in {odd} *) exec {DECODER} decode $file;; esac"
+    )
+}
+
+/// The scores in JSON.
+fn scores(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{run:?}"))
 }
 
 #[test]
@@ -37,49 +49,150 @@ fn our_decoder_passes_all_vectors() {
     let place = Place::new();
     let run = place.run(["conform", "--strict", "--", DECODER, "decode"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
-    let all = count("valid") + count("invalid") + count("either");
+    let counts = ["valid", "invalid", "either"].map(count);
+    let all: usize = counts.iter().sum();
     let large = manifest()["vectors"].as_array().expect("a list").len() - all;
-    let last: Vec<_> = run.out.lines().rev().skip(1).take(2).collect();
-    let left_out =
-        format!("{large} vectors of more than a megabyte were not tested: --large includes them\n");
-    assert!(run.out.ends_with(&left_out), "{}", run.out);
-    assert_eq!(last[1], format!("{:<12} {all:>5} of {all:>5}", "all"));
-    assert!(last[0].starts_with("of ") && last[0].contains(" errors, "));
-    let numbers: Vec<_> = last[0].split_whitespace().filter(|word| word.parse::<u32>().is_ok()).collect();
-    assert!(numbers.len() == 3 && numbers.iter().all(|number| *number == numbers[0]), "{}", last[0]);
+    let [valid, invalid, either] = counts;
+    let rules = run.out.split("rules without a fault: ").nth(1).and_then(|rest| rest.lines().next());
+    let rules = rules.expect("the rules");
+    let (right, every) = rules.split_once(" of ").expect("two numbers");
+    assert_eq!(right, every);
+    let errors = count("reject");
+    let lines: Vec<&str> = run.out.lines().collect();
+    let expected = [
+        format!("{:<12} {all:>5} of {all:>5}", "all"),
+        format!("valid {valid} of {valid}, invalid {invalid} of {invalid}, either {either} of {either}"),
+        format!("rules without a fault: {rules}"),
+    ];
+    assert!(lines.windows(3).any(|lines| lines == expected), "{}", run.out);
+    for part in ["offsets", "checksums", "metadata"] {
+        let line = lines.iter().find(|line| line.starts_with(&format!("{part}: "))).expect("a part");
+        let numbers: Vec<&str> = line.split_whitespace().filter(|word| word.parse::<u32>().is_ok()).collect();
+        assert!(line.ends_with("tables, all right") && numbers[0] == numbers[1], "{line}");
+    }
+    let last = [
+        format!("of {errors} errors, {errors} have the manifest's code and {errors} its offset"),
+        format!("{large} large vectors were not asked: --level large includes them"),
+    ];
+    assert_eq!(lines[lines.len() - 2..], last);
 }
 
 #[test]
 fn large_files_are_generated_on_request() {
     let place = Place::new();
-    let one = ["conform", "--large", "--filter", "large-two-names-1m", "--", DECODER, "decode"];
-    let said = "large            1 of     1\nall              1 of     1\nof 0 errors, 0 have the \
-        manifest's code and 0 its offset (not scored)\n";
+    let one = ["conform", "--level", "large", "--filter", "large-two-names-1m", "--", DECODER, "decode"];
+    let said = "large            1 of     1\nall              1 of     1\nvalid 1 of 1\n\
+        rules without a fault: 1 of 1\n";
     place.run(one).is(0, said, "");
     let without = ["conform", "--filter", "large-two-names-1m", "--", DECODER, "decode"];
-    place.run(without).is(2, "", "safetensors: no vector matches \"large-two-names-1m\"\n");
+    let said = "safetensors: none of the 1 vectors that match is of the level full; see --level\n";
+    place.run(without).is(2, "", said);
+    let unknown = ["conform", "--exclude", "no-such-flag", "--", DECODER, "decode"];
+    let said = "safetensors: no vector has the id, the flag or the rule \"no-such-flag\"\n";
+    place.run(unknown).is(2, "", said);
 }
 
 #[test]
-fn a_reader_that_rejects_everything_passes_invalid_vectors() {
+fn vectors_are_chosen_by_level_flag_and_rule() {
     let place = Place::new();
-    let run = ask(&place, &["--json"], "exit 1");
+    let reader = "echo '{\"tensors\":{}}'";
+    let manifest = manifest();
+    let all = manifest["vectors"].as_array().expect("a list");
+    let is = |vector: &Value, key: &str, value: &str| vector[key] == value;
+    let has =
+        |vector: &Value, flag: &str| vector["flags"].as_array().expect("flags").iter().any(|own| own == flag);
+    let small: Vec<&Value> = all.iter().filter(|vector| !is(vector, "level", "large")).collect();
+    let number = |test: &dyn Fn(&Value) -> bool| small.iter().filter(|vector| test(vector)).count();
+    for (options, expected) in [
+        (&["--level", "core"][..], number(&|vector| is(vector, "level", "core"))),
+        (&["--level", "header-only"], number(&|vector| vector["header_only"] == true)),
+        (
+            &["--filter", "text-2", "--filter", "d?-*"],
+            number(&|vector| {
+                is(vector, "rule", "text-2") || is(vector, "id", "") || {
+                    let id = vector["id"].as_str().expect("an id").as_bytes();
+                    id[0] == b'd' && id[2] == b'-'
+                }
+            }),
+        ),
+        (&["--exclude", "no-tensors"], number(&|vector| !has(vector, "no-tensors"))),
+    ] {
+        let run = ask(&place, &[options, &["--json"]].concat(), reader);
+        assert_eq!(scores(&run)["vectors"], expected, "{options:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_accepts_nothing_has_no_score() {
+    let place = Place::new();
+    for (options, reader, problem) in [
+        (&[][..], "exit 1", "must accept, but did reject"),
+        (&["--strict"], "echo no >&2; exit 1", "must accept, but did reject: no"),
+        (&["--batch"], "exit 1", "crashed: exit code 1"),
+        (
+            &["--batch"],
+            "while read -r line; do echo hello; done",
+            "bad output: the line is not one JSON object: hello",
+        ),
+    ] {
+        let run = ask(&place, &[&["--filter", "container-*"], options].concat(), reader);
+        let (begin, end) = run.err.split_once(" valid files, so nothing is scored; ").unwrap_or_default();
+        let count = begin.strip_prefix("safetensors: the reader accepts none of the ");
+        assert!(count.is_some_and(|count| count.parse::<u32>().is_ok()), "{run:?}");
+        assert_eq!((run.code, end), (Some(2), format!("container-empty-object: {problem}\n").as_str()));
+    }
+    // Readers may differ about all of these.
+    assert_eq!(ask(&place, &["--filter", "d3-array"], "exit 1").code, Some(0));
+}
+
+#[test]
+fn a_rejection_counts_only_if_the_twin_is_accepted() {
+    let place = Place::new();
+    let manifest = manifest();
+    let vectors = manifest["vectors"].as_array().expect("a list");
+    let is_container = |vector: &&Value| vector["id"].as_str().is_some_and(|id| id.starts_with("container-"));
+    let invalid: Vec<&Value> =
+        vectors.iter().filter(is_container).filter(|vector| vector["verdict"] == "invalid").collect();
+    let is_empty = |id: &Value| vectors.iter().any(|vector| vector["id"] == *id && vector["length"] == 10);
+    let without: usize = invalid.iter().filter(|vector| is_empty(&vector["twin"])).count();
+    assert!(without > 0);
+    // It does not take the file `{}`.
+    let run = ask(&place, &["--filter", "container-*", "--json"], &decoder_but("10) exit 1;;"));
+    let score = scores(&run);
+    assert_eq!((run.code, &score["kinds"]["not shown"]), (Some(1), &Value::from(without)), "{run:?}");
+    let first = invalid.iter().find(|vector| is_empty(&vector["twin"])).expect("one");
+    let answer = &score["answers"][first["id"].as_str().expect("an id")];
+    assert_eq!((&answer["verdict"], &answer["kind"]), (&"reject".into(), &"not shown".into()));
+    let problem = format!("rejected, but so is the valid file {}", first["twin"].as_str().expect("an id"));
+    assert_eq!(answer["problem"], problem);
+}
+
+#[test]
+fn json_has_all_numbers_and_every_answer() {
+    let place = Place::new();
+    let run = ask(&place, &["--json"], "echo '{\"tensors\":{}}'");
     assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
-    let score: Value = serde_json::from_str(&run.out).expect("JSON");
+    let score = scores(&run);
     assert_eq!(score["ok"], false);
-    assert_eq!(score["command"], serde_json::json!(["sh", "-c", "exit 1"]));
-    assert_eq!(score["vectors"], count("valid") + count("invalid") + count("either"));
-    assert_eq!(score["right"], count("invalid") + count("either"));
-    assert_eq!((&score["crashed"], &score["strict"]), (&Value::from(0), &Value::from(false)));
-    assert_eq!(score["errors"], serde_json::json!({"all": count("reject"), "code": 0, "at": 0}));
-    let answer = &score["answers"]["dtype-all"];
+    assert_eq!(score["command"], serde_json::json!(["sh", "-c", "echo '{\"tensors\":{}}'"]));
     assert_eq!(
-        (&answer["verdict"], &answer["problem"]),
-        (&"reject".into(), &"must accept, but did reject".into())
+        (&score["level"], &score["batch"], &score["strict"]),
+        (&"full".into(), &false.into(), &false.into())
     );
-    let right: u64 =
-        score["areas"].as_object().expect("areas").values().map(|area| area["right"].as_u64().unwrap()).sum();
-    assert_eq!(score["right"], right);
+    assert_eq!(score["suite"], manifest()["suite"]);
+    assert_eq!(score["vectors"], count("valid") + count("invalid") + count("either"));
+    assert_eq!(score["verdicts"]["invalid"], serde_json::json!({"vectors": count("invalid"), "right": 0}));
+    assert_eq!(score["errors"], serde_json::json!({"all": 0, "code": 0, "at": 0}));
+    assert_eq!(score["parts"]["metadata"]["have"], 0);
+    let answer = &score["answers"]["dtype-all"];
+    assert_eq!((&answer["verdict"], &answer["kind"]), (&"accept".into(), &"wrong".into()));
+    for groups in ["areas", "rules", "verdicts"] {
+        let groups = score[groups].as_object().expect("groups").values();
+        let right: u64 = groups.map(|group| group["right"].as_u64().expect("a number")).sum();
+        assert_eq!(score["right"], right);
+    }
+    let kinds = score["kinds"].as_object().expect("kinds").values();
+    assert_eq!(score["vectors"], kinds.map(|count| count.as_u64().expect("a number")).sum::<u64>());
 }
 
 #[test]
@@ -96,8 +209,9 @@ fn wrong_answers_are_listed_with_reasons() {
         .expect("it")["reason"]
         .clone();
     let said = format!(
-        "d3               0 of     1\nall              0 of     1\nof 0 errors, 0 have the manifest's code \
-         and 0 its offset\nd3-array: must reject, but did accept\n    {}\n    \
+        "d3               0 of     1\nall              0 of     1\neither 0 of 1\nrules without a fault: 0 of 1\n\
+         not right: wrong 1\nof 0 errors, 0 have the manifest's code and 0 its offset\n\
+         d3-array: must reject, but did accept\n    {}\n    \
          entry-6, entry.array at byte 13: either/d3-array.safetensors\n",
         reason.as_str().expect("a reason")
     );
@@ -105,29 +219,121 @@ fn wrong_answers_are_listed_with_reasons() {
 }
 
 #[test]
-fn any_other_exit_is_a_crash() {
+fn every_end_is_told_apart() {
     let place = Place::new();
-    for (reader, text) in [
-        ("echo boom >&2; exit 3", "exit code 3 boom"),
-        ("printf 'panic: boom\\n\\nmain.go:12\\n' >&2; exit 2", "exit code 2 panic: boom"),
-        ("kill -SEGV $$", "signal 11"),
-        ("yes", "more than 16777340 bytes of output"),
-        ("sleep 600", "no answer in 1 seconds"),
-        ("exit 0", "exit code 0, but standard output is empty"),
+    for (reader, kind, text) in [
+        ("echo boom >&2; exit 3", "crash", "exit code 3 boom"),
+        ("printf 'panic: boom\\n\\nmain.go:12\\n' >&2; exit 2", "crash", "exit code 2 panic: boom"),
+        (
+            "echo '==7==ERROR: AddressSanitizer: x' >&2; exit 1",
+            "crash",
+            "exit code 1 ==7==ERROR: AddressSanitizer: x",
+        ),
+        ("kill -SEGV $$", "crash", "signal 11"),
+        ("yes", "bad output", "more than 16777340 bytes of output"),
+        ("sleep 600", "hang", "no answer in 1 seconds"),
+        ("exit 0", "bad output", "standard output is empty"),
+        ("printf '\\377'", "bad output", "standard output is not UTF-8: \u{fffd}"),
         (
             "echo '{\"tensors\":{},\"metadata\":[]}'",
-            "exit code 0, but \"metadata\" is neither an object nor null",
+            "bad output",
+            "\"metadata\" is neither an object nor null",
         ),
-        ("echo 12 tensors", "exit code 0, but standard output is not one JSON object: 12 tensors"),
+        ("echo 12 tensors", "bad output", "standard output is not one JSON object: 12 tensors"),
     ] {
         let seconds = if reader == "sleep 600" { "1" } else { "60" };
         let run = ask(&place, &["--timeout", seconds, "--filter", "d3-array", "--json"], reader);
         assert_eq!((run.code, run.err.as_str()), (Some(1), ""), "{reader}");
-        let score: Value = serde_json::from_str(&run.out).expect("JSON");
+        let score = scores(&run);
         let answer = &score["answers"]["d3-array"];
-        assert_eq!((&answer["verdict"], &answer["text"]), (&"crash".into(), &text.into()));
-        assert_eq!((&answer["problem"], &score["crashed"]), (&format!("crashed: {text}").into(), &1.into()));
+        assert_eq!((&answer["kind"], &answer["text"]), (&kind.into(), &text.into()));
+        assert_eq!(score["kinds"][kind], 1);
     }
+}
+
+/// The runner asks about one file at a time, and starts the reader again after each of these answers.
+#[test]
+fn a_batch_goes_on_after_every_answer() {
+    let place = Place::new();
+    let reader = format!(
+        "echo started >> {}; while read -r file; do case $file in
+         */d3-array.*) exit 3;;
+         */d3-array-scalar.*) sleep 600 & wait;;
+         */d3-array-second.*) echo hello;;
+         */d3-array-spaced.*) echo '{{\"error\":\"error[entry.array] at byte 13\",\"file\":\"'$file'\"}}';;
+         */d4-object.*) rm $file; kill -9 $$;;
+         *) {DECODER} decode $file 2> /dev/null || echo '{{\"error\":\"\"}}';;
+         esac; done",
+        place.path("log").display()
+    );
+    let options = ["--batch", "--timeout", "2", "--filter", "d[34]-*", "--filter", "dtype-all", "--json"];
+    let run = ask(&place, &options, &reader);
+    let score = scores(&run);
+    let kinds =
+        ["d3-array", "d3-array-scalar", "d3-array-second", "d3-array-spaced", "d4-object", "d4-object-f32"]
+            .map(|id| score["answers"][id]["kind"].as_str().unwrap_or_default());
+    assert_eq!(kinds, ["crash", "hang", "bad output", "right", "crash", "right"]);
+    assert_eq!(score["answers"]["d3-array-spaced"]["at"], 13);
+    assert_eq!(score["answers"]["dtype-all"]["kind"], "right");
+    let log = fs::read_to_string(place.path("log")).expect("a log");
+    assert_eq!(log.lines().count(), 5);
+}
+
+#[test]
+fn a_batch_of_our_decoder_is_right() {
+    let place = Place::new();
+    let reader = r#"
+        while read -r file; do
+        DECODER decode "$file" 2> said || printf '{"error":"%s"}\n' "$(head -n 1 said | tr '"\\' ..)"
+        done"#;
+    let reader = reader.replace("DECODER", DECODER);
+    let run = ask(&place, &["--batch", "--strict", "--filter", "d?-*", "--filter", "dtype-*"], &reader);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn a_batch_must_flush_each_line() {
+    let place = Place::new();
+    let run =
+        ask(&place, &["--batch", "--timeout", "1"], "read -r file; cat > /dev/null; echo '{\"error\":\"\"}'");
+    let said = "safetensors: the reader answers only when its input ends: it must flush its output after each line\n";
+    run.is(2, "", said);
+    let both = place.run(["conform", "--batch", "--jobs", "2", "--", "cat"]);
+    assert_eq!(both.code, Some(2));
+}
+
+/// Nothing that a reader writes beside it is left.
+#[test]
+fn a_reader_runs_in_an_empty_directory() {
+    let place = Place::new();
+    place.put(
+        "reader",
+        b"#!/bin/sh\n[ -z \"$(ls)\" ] || exit 9\necho >&2 \"$1 $2\"; mktemp >&2; touch left; exit 1\n",
+    );
+    fs::set_permissions(place.path("reader"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("it is ours");
+    place.put("decode", b"").put("model.bin", b"");
+    let temporary = place.path("temporary");
+    fs::create_dir(&temporary).expect("a directory");
+    let options = ["conform", "--filter", "d3-array", "--json"];
+    let mut command = place.command(options.iter().chain(&["--", "./reader", "decode", "model.bin"]));
+    let score = scores(&finish(command.env("TMPDIR", &temporary)));
+    let text = score["answers"]["d3-array"]["text"].as_str().expect("a text");
+    // A word that may be a subcommand is no path.
+    let words = format!("decode {}\n", place.path("model.bin").display());
+    assert!(text.starts_with(&words) && text.contains("/temporary/reader-"), "{text}");
+    assert_eq!(fs::read_dir(&temporary).expect("a directory").count(), 0);
+    assert!(!place.path("left").exists());
+}
+
+#[test]
+fn sanitizers_are_told_their_exit_code() {
+    let place = Place::new();
+    let reader = "echo $ASAN_OPTIONS $UBSAN_OPTIONS; exit 1";
+    let mut command = place.command(["conform", "--filter", "d3-array", "--json", "--", "sh", "-c", reader]);
+    let score = scores(&finish(command.env("ASAN_OPTIONS", "abort_on_error=0")));
+    let text = &score["answers"]["d3-array"]["text"];
+    assert_eq!(text, "abort_on_error=0:exitcode=99 halt_on_error=1:exitcode=99");
 }
 
 #[test]
@@ -143,11 +349,15 @@ fn a_reader_that_always_hangs_is_given_up() {
 #[test]
 fn many_wrong_answers_are_cut_short() {
     let place = Place::new();
-    let run = ask(&place, &[], "exit 1");
-    assert!(run.out.contains("\nno valid file was accepted: does the runner work?\n"), "{}", run.out);
-    assert_eq!(run.out.matches(": must accept, but did reject\n").count(), 50);
-    let more =
-        format!("… and {} more: --filter selects vectors, --json lists all answers\n", count("valid") - 50);
+    let run = ask(&place, &[], "echo '{\"tensors\":{}}'");
+    let wrong: usize = run
+        .out
+        .split("not right: wrong ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next()?.parse().ok())
+        .expect("a number");
+    assert_eq!(run.out.lines().filter(|line| line.starts_with("    ")).count(), 100);
+    let more = format!("… and {} more: --filter selects vectors, --json lists all answers\n", wrong - 50);
     assert!(run.out.ends_with(&more), "{}", run.out);
 }
 
@@ -172,7 +382,7 @@ fn a_missing_interpreter_is_named_as_the_reason() {
 fn a_hanging_reader_is_killed_with_its_children() {
     let place = Place::new();
     let started = Instant::now();
-    let run = ask(&place, &["--timeout", "1", "--filter", "d3-array"], "sleep 600 & echo $! > pid; wait");
+    let run = ask(&place, &["--timeout", "1", "--filter", "d3-array"], &pid_in(&place, "wait"));
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(started.elapsed() < Duration::from_secs(30));
     assert!(is_gone(&place), "the child still runs");
@@ -183,8 +393,8 @@ fn a_hanging_reader_is_killed_with_its_children() {
 #[test]
 fn an_exit_code_counts_despite_running_children() {
     let place = Place::new();
-    let reader = "sleep 600 & echo $! > new; mv new pid; echo bad-json >&2; exit 1";
-    let run = ask(&place, &["--timeout", "60", "--filter", "d3-array", "--json"], reader);
+    let reader = pid_in(&place, "echo bad-json >&2; exit 1");
+    let run = ask(&place, &["--timeout", "60", "--filter", "d3-array", "--json"], &reader);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(is_gone(&place), "the child still runs");
 }
@@ -199,6 +409,11 @@ fn long_standard_error_is_accepted() {
     let answer = &score["answers"]["d3-array"];
     assert_eq!((run.code, &answer["verdict"]), (Some(0), &"reject".into()));
     assert!(answer["text"].as_str().is_some_and(|text| text.starts_with("y\n")), "{answer}");
+}
+
+/// A reader that starts a process in the background, and writes its number.
+fn pid_in(place: &Place, then: &str) -> String {
+    format!("sleep 600 & echo $! > new; mv new {}; {then}", place.path("pid").display())
 }
 
 fn is_gone(place: &Place) -> bool {
@@ -217,9 +432,9 @@ fn is_gone(place: &Place) -> bool {
 #[test]
 fn ctrl_c_ends_the_readers_and_leaves_no_page() {
     let place = Place::new();
-    let reader = "sleep 600 & echo $! > new; mv new pid; wait";
+    let reader = &pid_in(&place, "wait");
     let mut command =
-        place.command(["conform", "--filter", "d3-array", "--page", "p.md", "--", "sh", "-c", reader]);
+        place.command(["conform", "--filter", "d3-array", "--page", "p.html", "--", "sh", "-c", reader]);
     let child = command.spawn().expect("it starts");
     let started = Instant::now();
     while !place.path("pid").exists() {
@@ -241,80 +456,96 @@ fn ctrl_c_ends_the_readers_and_leaves_no_page() {
 #[test]
 fn a_reader_need_not_read() {
     let place = Place::new();
-    let run = ask(&place, &["--large", "--filter", "large-zeros"], "exit 1");
+    let run = ask(&place, &["--level", "large", "--filter", "large-padding-before"], "exit 1");
     assert_eq!(run.code, Some(0), "{run:?}");
 }
 
 #[test]
 fn reader_output_is_escaped() {
     let place = Place::new();
-    let run = ask(&place, &["--filter", "d3-array", "--page", "p.md"], r"printf '\033[31mred|`x`\n'; exit 3");
-    assert_eq!(run.code, Some(1));
-    assert!(run.out.contains("crashed: exit code 3 \\u{1b}[31mred|`x`\n"), "{run:?}");
-    let page = fs::read_to_string(place.path("p.md")).expect("a page");
-    assert!(
-        !page.contains('\u{1b}') && page.contains("`` crashed: exit code 3 \\u{1b}[31mred\\|`x` ``"),
-        "{page}"
+    let run = ask(
+        &place,
+        &["--filter", "d3-array", "--page", "p.html"],
+        r"printf '\033[31mred|`x`</script>\n'; exit 3",
     );
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("crashed: exit code 3 \\u{1b}[31mred|`x`</script>\n"), "{run:?}");
+    let page = fs::read_to_string(place.path("p.html")).expect("a page");
+    assert!(!page.contains('\u{1b}'));
+    assert_eq!(data(&page)["vectors"][0]["texts"][0], "crashed: exit code 3 \\u{1b}[31mred|`x`</script>");
+}
+
+/// The data of a page.
+fn data(page: &str) -> Value {
+    let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("a place");
+    serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON")
 }
 
 #[test]
-fn the_page_has_the_score_and_wrong_answers() {
+fn the_page_has_the_answers_as_data() {
     let place = Place::new();
     let run = ask(
         &place,
-        &["--filter", "d[34]-*", "--strict", "--page", "p.md"],
+        &["--filter", "d3-array", "--filter", "d4-object*", "--strict", "--page", "p.html"],
         "echo 'error[entry.array] at byte 13'; exit 1",
     );
     assert_eq!(run.code, Some(1), "{run:?}");
-    let page = fs::read_to_string(place.path("p.md")).expect("a page");
-    let (right, all) = page
-        .split_once("\n\n")
-        .and_then(|(_, rest)| rest.split_once(" answers"))
-        .and_then(|(words, _)| words.split_once(" of "))
-        .expect("a score");
-    assert!(run.out.contains(&format!("{:<12} {right:>5} of {all:>5}", "all")), "{page}");
-    for part in [
-        "# What `sh -c ",
-        "| either: readers may differ |",
-        "## By area",
-        "| d3 | ",
-        "## By flag",
-        "## By rule",
-        "| entry-",
-        "## Crashed or hung\n\nNone.",
-        "## Wrong answers",
-        "| d4-object | ",
-        "must say error[dtype.object]",
-    ] {
-        assert!(page.contains(part), "{part} is not in {page}");
+    let page = fs::read_to_string(place.path("p.html")).expect("a page");
+    let (data, manifest) = (data(&page), manifest());
+    for member in ["suite", "date", "flags"] {
+        assert_eq!(data[member], manifest[member]);
     }
-    let widths: Vec<usize> = page
-        .lines()
-        .filter(|line| line.starts_with("| d4-"))
-        .map(|line| line.replace("\\|", "").matches('|').count())
-        .collect();
-    assert!(!widths.is_empty() && widths.iter().all(|width| *width == 7), "{page}");
+    assert_eq!(data["rules"]["entry-6"], manifest["rules"]["entry-6"]);
+    let reader = &data["readers"][0];
+    assert_eq!(reader["name"], "sh -c echo 'error[entry.array] at byte 13'; exit 1");
+    assert_eq!(
+        (&reader["kind"], &reader["how"]),
+        (&"full".into(), &"safetensors conform --level full: one process for each file, strictly".into())
+    );
+    let vectors = data["vectors"].as_array().expect("vectors");
+    let right = vectors.iter().filter(|vector| vector["answers"][0] == "right").count();
+    assert!(run.out.contains(&format!("{:<12} {right:>5} of {:>5}", "all", vectors.len())), "{}", run.out);
+    let first =
+        manifest["vectors"].as_array().expect("a list").iter().find(|one| one["id"] == vectors[0]["id"]);
+    let first = first.expect("it is listed");
+    for member in [
+        "verdict",
+        "published",
+        "source",
+        "ours",
+        "rule",
+        "reason",
+        "flags",
+        "level",
+        "code",
+        "at",
+        "length",
+        "twin",
+    ] {
+        assert_eq!(vectors[0][member], first[member], "{member}");
+    }
+    let hex = vectors[0]["hex"].as_str().expect("bytes");
+    assert!(Some(hex.len() as u64 / 2) == first["length"].as_u64() && hex.contains("00000000"));
 }
 
 #[test]
 fn the_page_is_checked_before_readers_run() {
     let place = Place::new();
-    place.put("p.md", b"mine");
-    let options = ["--filter", "d3-array", "--page", "p.md"];
+    place.put("p.html", b"mine");
+    let options = ["--filter", "d3-array", "--page", "p.html"];
     ask(&place, &options, "touch asked; exit 1").is(
         2,
         "",
-        "p.md: already exists; use --force to overwrite it\n",
+        "p.html: already exists; use --force to overwrite it\n",
     );
     assert!(!place.path("asked").exists());
-    assert_eq!(fs::read(place.path("p.md")).expect("the page"), b"mine");
+    assert_eq!(fs::read(place.path("p.html")).expect("the page"), b"mine");
     assert_eq!(ask(&place, &[&options[..], &["--force"]].concat(), "exit 1").code, Some(0));
-    assert!(fs::read_to_string(place.path("p.md")).expect("the page").starts_with("# What"));
+    assert!(fs::read_to_string(place.path("p.html")).expect("the page").starts_with("<!doctype html>"));
     let printed = ask(&place, &["--filter", "d3-array", "--page", "-"], "exit 1");
-    assert_eq!(printed.out, fs::read_to_string(place.path("p.md")).expect("the page"));
-    let nowhere = ask(&place, &["--filter", "d3-array", "--page", "none/p.md"], "exit 1");
-    nowhere.is(2, "", "none/p.md: cannot be written: no such file or directory\n");
+    assert_eq!(printed.out, fs::read_to_string(place.path("p.html")).expect("the page"));
+    let nowhere = ask(&place, &["--filter", "d3-array", "--page", "none/p.html"], "exit 1");
+    nowhere.is(2, "", "none/p.html: cannot be written: no such file or directory\n");
 }
 
 #[test]
@@ -395,7 +626,7 @@ fn damaged_vectors_are_reported() {
         (r#""length":2,"file":"valid/a""#, "it does not have the 2 bytes that the manifest states\n"),
         (
             r#""length":9999999999,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,
-            "too long: 9999999999 bytes, at most 1073741824 allowed\n",
+            "too long: 9999999999 bytes, at most 8589934592 allowed\n",
         ),
         (
             r#""length":100,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,

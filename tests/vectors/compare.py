@@ -11,7 +11,6 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,11 +24,11 @@ READERS = {
     "rejects all": "echo 'error[json.syntax] at byte 8: so it goes' >&2; exit 1",
     # Its answer depends on the checksum of the file.
     "wrong in turns": """
-        file=$(mktemp); trap 'rm "$file"' EXIT; cat > "$file"
+        file=$(mktemp); cat > "$file"
         read_it() { "$0" decode "$file"; }
-        sum=$(cksum < "$file"); case $((${sum%% *} % 13)) in
+        sum=$(cksum < "$file"); case $((${sum%% *} % 17)) in
         0) echo broken >&2; exit 70;;
-        1) rm "$file"; kill -9 $$;;
+        1) touch left; kill -9 $$;;
         2) echo nonsense;;
         3) echo '{"tensors":[],"metadata":null}';;
         4) echo '{"tensors":{"a":{"dtype":"U8"}},"metadata":null}';;
@@ -40,11 +39,14 @@ READERS = {
         9) read_it | sed 's/"dtype":/"more":1,"dtype":/g';;
         10) read_it | sed 's/,"metadata":.*}/}/; s/"data_offsets":\\[[0-9,]*\\],//g';;
         11) read_it | sed 's/"sha256":"./"sha256":"x/g';;
+        12) read_it | sed 's/"shape":\\[\\([0-9]*\\)\\]/"shape":["\\1"]/g';;
+        13) echo '==1==ERROR: AddressSanitizer: heap-buffer-overflow' >&2; exit 1;;
+        14) printf 'Traceback (most recent call last):\\n  File "a.py"\\nKeyError: 1\\n' >&2; exit 1;;
         *) read_it;;
         esac""",
-    # None of it follows the protocol.
+    # None of it follows the protocol, but for one answer.
     "odd in turns": """
-        sum=$(cksum); case $((${sum%% *} % 8)) in
+        sum=$(cksum); case $((${sum%% *} % 10)) in
         0) exec yes;;
         1) printf '\\npanic: no such index\\n\\nmain.go:12\\n' >&2; exit 2;;
         2) yes | head -c 1000000 | tr -d '\\n' >&2; exit 3;;
@@ -52,18 +54,44 @@ READERS = {
         4) echo '[1]';;
         5) echo 'hello {';;
         6) printf '\\377\\376{}';;
+        7) echo '{"tensors":{},"more":"\\\\ud800"}';;
+        8) echo '{"tensors":{"a":{"dtype":"U8","shape":[-0]}}}';;
         *) ;;
         esac""",
+    # It is started once.
+    "line by line": """
+        while read -r file; do "$0" decode "$file" 2> said || printf '{"error":"%s"}\\n' "$(head -n 1 said | tr '"\\\\' ..)"; done""",
+    "lines in turns": """
+        while read -r file; do
+        sum=$(cksum < "$file"); case $((${sum%% *} % 11)) in
+        0) exit 1;;
+        1) kill -9 $$;;
+        2) echo nonsense;;
+        3) echo '{"error":1}';;
+        4) echo '{"tensors":{},"file":"other"}';;
+        5) echo;;
+        6) echo '{"tensors":[]}';;
+        7) rm "$file"; exit 0;;
+        8) echo 'main.rs:1: index out of bounds' >&2; exit 101;;
+        *) "$0" decode "$file" 2> said || printf '{"error":"%s"}\\n' "$(head -n 1 said | tr '"\\\\' ..)";;
+        esac; done""",
+    "hangs": "while read -r file; do case $file in *bracket*) echo '{\"tensors\":{}}';; *) sleep 60 & wait;; esac; done",
+    "answers at the end": "cat > /dev/null; echo '{\"error\":\"\"}'",
 }
 
 #: The readers that are scored, with options.
 SCORED = [
-    ("right", "--strict"),
+    ("right", "--strict", "--level", "large"),
     ("accepts all",),
     ("rejects all", "--strict"),
     ("wrong in turns",),
-    ("wrong in turns", "--strict"),
-    ("odd in turns", "--filter", "d*"),
+    ("wrong in turns", "--strict", "--level", "header-only"),
+    ("odd in turns", "--filter", "d*", "--exclude", "depth-*"),
+    ("line by line", "--batch", "--strict"),
+    ("lines in turns", "--batch", "--exclude", "metadata-1"),
+    ("hangs", "--batch", "--timeout", "1", "--filter", "d3-*"),
+    ("answers at the end", "--batch", "--timeout", "1", "--level", "core"),
+    ("right", "--filter", "no-such-id"),
 ]
 
 
@@ -87,11 +115,7 @@ def ours(program, command):
     conform = [program, "conform", "--json", "--vectors", str(HERE), *command]
     scored = subprocess.run(conform, capture_output=True, text=True, check=False)
     score = json.loads(scored.stdout)
-    numbers = [[area, str(count["right"]), str(count["vectors"])] for area, count in score["areas"].items()]
-    numbers.append(["all", str(score["right"]), str(score["vectors"])])
-    numbers.append([str(score["errors"][count]) for count in ("all", "code", "at")])
-    numbers.append([str(score["left_out"])])
-    return {"exit code": scored.returncode, "numbers": numbers} | answers(score)
+    return results(scored.returncode, score, score.get("message"))
 
 
 def theirs(command):
@@ -99,28 +123,20 @@ def theirs(command):
     with tempfile.NamedTemporaryFile() as file:
         ask = [sys.executable, "-B", str(HERE / "run.py"), "--json", file.name, *command]
         shown = subprocess.run(ask, capture_output=True, text=True, check=False)
-        return {"exit code": shown.returncode, "numbers": numbers(shown.stdout)} | answers(json.load(file))
+        score = json.load(file) if shown.returncode < 2 else {}
+        return results(shown.returncode, score, shown.stderr.removeprefix("run.py: ").strip())
 
 
-def numbers(text):
-    """Returns the right answers and the total of an area; then three counts of errors, one of incomplete tables."""
-    lines = [line.replace(" of ", " ").split() for line in text.splitlines()]
-    end = next(index for index, line in enumerate(lines) if line[0] == "all")
-    left_out = re.search(r"^(\d+) of \d+ tables leave out", text, re.MULTILINE)
-    return [*lines[: end + 1], re.findall(r"\d+", " ".join(lines[end + 1])), [left_out[1] if left_out else "0"]]
-
-
-def answers(score):
-    """Returns for every vector the answer and whether it is right; for a crash also how it is told."""
-    return {
-        vector: (
-            answer["verdict"],
-            answer["code"],
-            answer["at"],
-            answer["problem"] if answer["verdict"] == "crash" else answer["problem"] is None,
-        )
-        for vector, answer in score["answers"].items()
-    }
+def results(code, score, sentence):
+    """Returns what must be the same: all numbers, and the answer to each vector. Values of tables are spelled
+    as each language does."""
+    if "answers" not in score:
+        return {"exit code": code, "sentence": sentence.replace("'", '"')}
+    answers = score.pop("answers")
+    for answer in answers.values():
+        if (answer["problem"] or "").endswith((" was read", " were read")):
+            answer["problem"] = "another table"
+    return {"exit code": code} | score | answers
 
 
 def differences(reader, mine, other):

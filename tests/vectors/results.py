@@ -1,261 +1,305 @@
 #!/usr/bin/env python3
-"""Writes RESULTS.md: the answers of all readers about the vectors, and where they differ.
+"""Asks all readers of readers/readers.json about the vectors, and writes what they said.
 
-The answers of the Rust releases of the reference are in the manifest; a test compares them with the crates. The other
-readers are run by `safetensors conform`, which scores their answers. The Python package must match the Rust crate, and this
-project's decoder must be right about every vector. Public domain (CC0-1.0).
+RESULTS.html has every answer, and RESULTS.md the sums. All readers are asked by run.py at the level `full`, those
+of registries in batch form. Two things must hold before anything is written: the releases of the reference say
+what the manifest says of them, and this project's decoder is right about everything. Public domain (CC0-1.0).
 """
 
 import argparse
-import collections
 import concurrent.futures
+import fnmatch
 import importlib.metadata
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
-import tempfile
+
+from runner import report, scoring, vectors
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE / "RESULTS.md"
-OURS = "safetensors decode"
-PYTHON = ("deserialize", "safe_open")
-#: These are not run on large files, each of which takes them minutes.
-OTHERS = ("gguf", "tinygrad")
-#: A reader that answers from a directory of reader.py.
-REPLAY = 'answer=$0/$(sha256sum | cut -c1-64); test -e "$answer" || exit 70; test -s "$answer" && exec cat "$answer"'
-UNASKED = {"verdict": None, "problem": None}
+READERS = HERE / "readers"
+PAGE = HERE / "RESULTS.html"
+SUMMARY = HERE / "RESULTS.md"
+TEMPLATE = HERE / "page.html"
+#: Where the template has its data, up to the end of the element.
+PLACE = '<script type="application/json" id="data">{}'
+#: How many bytes of a file, and how many characters of an answer, are on the page.
+BYTES = 512
+CHARACTERS = 160
+#: What is most often wrong. The page says it where there is no text.
+ACCEPTED = "must reject, but did accept"
 INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
-#: The only hint on the page about how to generate it.
-HOW = "python3 tests/vectors/results.py --decoder target/release/safetensors"
-RIGHT = {"valid": ("accept",), "invalid": ("reject",), "either": ("accept", "reject")}
+HOW = "cargo xtask results"
+#: What differs from run to run in a sentence: the directory of the file, and addresses.
+RANDOM = (re.compile(r"(/[^/\s'\"]+)*/vectors-[^/\s'\"]+/"), ""), (re.compile(r"0x[0-9a-f]{6,}"), "0x…")
+#: Not named by vector: nobody is handed a file that stops the programs of others.
+UNNAMED = ("crash", "hang")
+COLUMNS = ("right", "wrong", "not shown", "crash", "hang", "bad output")
+
+
+class Missing(Exception):
+    """A reader is not installed as listed."""
 
 
 def main():
-    """Writes the page, or compares it with the existing one."""
+    """Writes the page and the summary, or compares them with the existing ones."""
     options = arguments()
-    manifest = json.loads((HERE / "manifest.json").read_bytes())
-    versions = installed_versions()
-    readers = ask_all(manifest, versions, str(options.decoder))
-    wrong = surprises(manifest["vectors"], readers, versions)
+    manifest = vectors.load()
+    readers = chosen(json.loads((READERS / "readers.json").read_bytes()), options.only)
+    try:
+        commands = Installer(options.directory.resolve()).commands(readers)
+    except Missing as error:
+        sys.exit(f"results.py: {error}")
+    if not options.only:
+        readers.append(decoder(manifest))
+        commands.append((False, [str(options.decoder.resolve()), "decode"]))
+    scores = ask_all(readers, commands, options.directory.resolve())
+    wrong = surprises(manifest["vectors"], readers, scores)
     if wrong:
         sys.exit("\n".join(wrong))
-    page = "\n".join(page_lines(manifest, readers)) + "\n"
-    if not options.check:
-        PAGE.write_text(page, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-        sys.exit(f"{PAGE.name} is not what the readers say today; make it anew: {HOW}")
+    data = page_data(manifest, readers, scores)
+    written = {options.page or PAGE: page(data)}
+    if not options.only:
+        written[SUMMARY] = "\n".join(summary(data, readers)) + "\n"
+    for path, text in written.items():
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.name} is not what the readers say today; write it again: {HOW}")
 
 
 def arguments():
     """Parses the command line."""
-    parser = argparse.ArgumentParser(description="Writes RESULTS.md from the answers of all readers.")
-    parser.add_argument("--decoder", required=True, type=pathlib.Path, help="this project's program `safetensors`")
+    parser = argparse.ArgumentParser(description="Asks all readers about the vectors, and writes what they said.")
+    parser.add_argument("--decoder", type=pathlib.Path, help="this project's program `safetensors`")
+    parser.add_argument("--directory", required=True, type=pathlib.Path, help="where readers of npm and crates.io are installed")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="only readers with this name; needs --page")
+    parser.add_argument("--page", type=pathlib.Path, help="write the page here instead")
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if bool(options.only) == bool(options.decoder) or options.only and not options.page:
+        parser.error("--decoder is needed, or --only and --page")
+    return options
 
 
-def installed_versions():
-    """Returns the packages of requirements.txt with their versions, which must be installed."""
-    lines = (HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    wanted = dict(line.split("==") for line in lines if "==" in line)
-    for name, version in wanted.items():
-        try:
-            found = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            sys.exit(f"results.py: the Python package {name} is not installed: {INSTALL}")
-        if found != version:
-            sys.exit(f"results.py: the Python package {name} is {found}, not {version}: {INSTALL}")
-    return wanted
+def chosen(readers, only):
+    """Returns the readers with these names. Others are not installed."""
+    found = [reader for reader in readers if not only or any(fnmatch.fnmatchcase(reader["name"], name) for name in only)]
+    return found or sys.exit(f"results.py: no reader has the name {' or '.join(only)}")
 
 
-def ask_all(manifest, versions, program):
-    """Returns for each reader, in the order of the columns, the answer to each vector by id."""
-    unasked = dict.fromkeys((vector["id"] for vector in manifest["vectors"]), UNASKED)
-    readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-        others = [workers.submit(ask_python, program, name) for name in OTHERS]
-        python = [workers.submit(ask_python, program, name, "--large") for name in PYTHON]
-        ours = workers.submit(ask, program, "--large", "--strict", "--", program, "decode")
-        readers |= {python_name(versions, name): asked.result() for name, asked in zip(PYTHON, python)}
-        readers |= {f"{name} {versions[name]}": unasked | asked.result() for name, asked in zip(OTHERS, others)}
-        readers[OURS] = ours.result()
-    return readers
+def decoder(manifest):
+    """Returns this project's reader."""
+    return {
+        "name": "safetensors decode",
+        "registry": "this project",
+        "version": "",
+        "code": "embedded-safetensors",
+        "kind": "full",
+        "date": manifest["date"],
+        "how": "The command of the project that keeps the suite.",
+    }
 
 
-def ask_python(program, name, *large):
-    """Returns the answers of a Python reader, which starts slowly: it writes all answers to a directory first."""
-    with tempfile.TemporaryDirectory() as directory:
-        subprocess.run([sys.executable, "-B", str(HERE / "reader.py"), name, directory, *large], check=True)
-        return ask(program, *large, "--", "sh", "-c", REPLAY, directory)
+class Installer:
+    """Installs the readers of npm and of crates.io. Those of PyPI are installed already."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def commands(self, readers):
+        """Returns for each reader whether it has the batch form, and its command."""
+        registries = {reader["registry"] for reader in readers}
+        asks = {name: getattr(self, name.replace(".", "_").lower())() for name in sorted(registries)}
+        found = []
+        for reader in readers:
+            version, command = asks[reader["registry"]]
+            installed = version(reader["package"])
+            if reader["version"] not in installed:
+                raise Missing(f"{reader['package']} {reader['version']} is not installed, but {' and '.join(installed) or 'none'}")
+            found.append((True, [*command, reader["adapter"]]))
+        return found
+
+    def pypi(self):
+        """Readers in this Python."""
+
+        def versions(package):
+            try:
+                return [importlib.metadata.version(package)]
+            except importlib.metadata.PackageNotFoundError as error:
+                raise Missing(f"the Python package {package} is not installed: {INSTALL}") from error
+
+        return versions, [sys.executable, "-B", str(READERS / "pypi.py")]
+
+    def npm(self):
+        """Readers in Node, beside a copy of their adapter."""
+        home = self.directory / "npm"
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json", "npm.js"):
+            shutil.copy(READERS / "npm" / name, home)
+        run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], home)
+
+        def versions(package):
+            path = home / "node_modules" / package / "package.json"
+            return [json.loads(path.read_bytes())["version"]] if path.exists() else []
+
+        return versions, ["node", str(home / "npm.js")]
+
+    def crates_io(self):
+        """Readers in one program."""
+        home, target = READERS / "rust", self.directory / "rust"
+        run(["cargo", "build", "--locked", "--quiet", "--target-dir", str(target)], home)
+        locked = re.findall(r'name = "(.+)"\nversion = "(.+)"', (home / "Cargo.lock").read_text(encoding="utf-8"))
+        return lambda package: [version for name, version in locked if name == package], [str(target / "debug/readers")]
 
 
-def ask(program, *options):
-    """Returns the answers of a reader; `safetensors conform` runs and scores it."""
-    conform = [program, "conform", "--json", "--vectors", str(HERE), *options]
+def run(command, directory):
+    """Runs a command that installs readers."""
     try:
-        score = json.loads(subprocess.run(conform, stdout=subprocess.PIPE, check=False).stdout)
-    except (OSError, ValueError) as error:
-        sys.exit(f"results.py: {program}: {error}")
-    if "answers" not in score:
-        sys.exit(f"results.py: {score['message']}")
-    return score["answers"]
+        subprocess.run(command, cwd=directory, check=True, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Missing(f"{' '.join(command)} in {directory}: {error}") from error
 
 
-def python_name(versions, function):
-    """Returns the column of a function of the Python package."""
-    return f"Python {versions['safetensors']} {function}"
+def ask_all(readers, commands, directory):
+    """Returns the score of each reader."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        return list(workers.map(lambda pair: ask(*pair, directory), enumerate(zip(readers, commands, strict=True))))
 
 
-def released(manifest, version):
-    """Returns the answers of a Rust release, as listed in the manifest."""
-    return {vector["id"]: from_manifest(vector, vector["reference"][version]) for vector in manifest["vectors"]}
+def ask(index, pair, directory):
+    """Returns what run.py says of a reader."""
+    reader, (is_batch, command) = pair
+    level = "header-only" if reader["kind"] == "header-only" else "full"
+    path = directory / f"{index}.json"
+    path.unlink(missing_ok=True)
+    options = ["--level", level, "--timeout", "120", "--json", str(path), *(["--batch"] if is_batch else [])]
+    asked = subprocess.run([sys.executable, "-B", str(HERE / "run.py"), *options, "--", *command], capture_output=True, check=False)
+    if asked.returncode == 2 or not path.exists():
+        sys.exit(f"results.py: {title(reader)}: {asked.stderr.decode(errors='replace').strip()}")
+    return json.loads(path.read_bytes())
 
 
-def from_manifest(vector, said):
-    """Converts `ok`, `panic`, a class, or a list of random classes. The manifest does not have the table."""
-    verdict = {"ok": "accept", "panic": "crash"}.get(str(said), "reject")
-    return {"verdict": verdict, "problem": None if verdict in RIGHT[vector["verdict"]] else verdict}
+def title(reader):
+    """Returns the name of a reader, with its registry and version."""
+    return f"{reader['name']} {reader['version']} ({reader['registry']})".replace("  ", " ")
 
 
-def surprises(all_vectors, readers, versions):
-    """Returns unexpected results: the Python package differs from the Rust crate of the same release, or this
-    project's decoder is not strictly right."""
-    wrong = [f"{name} takes no sound file at all: it was not asked properly" for name in useless(all_vectors, readers)]
-    for vector in all_vectors:
-        crate = readers[f"Rust {versions['safetensors']}"][vector["id"]]
-        for name in (python_name(versions, function) for function in PYTHON):
-            answer = readers[name][vector["id"]]
-            if answer["verdict"] != crate["verdict"] or answer["problem"]:
-                said = f"{name}: {answer['verdict']}, the crate: {crate['verdict']}"
-                wrong.append(f"{vector['id']}: {said}; {answer['problem']}")
-        ours = readers[OURS][vector["id"]]["problem"]
-        if ours:
-            wrong.append(f"{vector['id']}: {OURS}: {ours}")
+def surprises(all_vectors, readers, scores):
+    """Returns what must not be: a release of the reference that differs from the manifest, or an error of this
+    project's decoder."""
+    wrong = []
+    for reader, score in zip(readers, scores, strict=True):
+        for vector in all_vectors:
+            answer = score["answers"].get(vector["id"])
+            if answer and reader["code"] == "safetensors" and reader.get("package") == "safetensors":
+                said = {"ok": "accept", "panic": "crash"}.get(str(vector["reference"][reader["version"]]), "reject")
+                if answer["verdict"] != said or answer["kind"] != "right" and reader["version"] == "0.8.0":
+                    wrong.append(f"{vector['id']}: {title(reader)}: {answer['verdict']}, the manifest: {said}; {answer['problem']}")
+            if answer and reader["registry"] == "this project" and answer["kind"] != "right":
+                wrong.append(f"{vector['id']}: {title(reader)}: {answer['problem']}")
     return wrong
 
 
-def useless(all_vectors, readers):
-    """Returns the readers that are right about no valid file."""
-    sound = [vector["id"] for vector in all_vectors if vector["verdict"] == "valid"]
-    return [name for name, said in readers.items() if all(said[vector]["verdict"] != "accept" for vector in sound)]
+def page_data(manifest, readers, scores):
+    """Returns the data of the page. Of the large vectors, which nobody is asked, it has none."""
+    asked = [vector for vector in manifest["vectors"] if vector["level"] != "large"]
+    return {
+        "suite": manifest["suite"],
+        "date": max(reader["date"] for reader in readers),
+        "rules": manifest["rules"],
+        "flags": manifest["flags"],
+        "readers": [reader_data(reader, score) for reader, score in zip(readers, scores, strict=True)],
+        "vectors": [vector_data(vector, [score["answers"].get(vector["id"]) for score in scores]) for vector in asked],
+    }
 
 
-def page_lines(manifest, readers):
-    """Yields the entire page."""
-    every = manifest["vectors"]
-    large = sum(bool(vector.get("large")) for vector in every)
-    yield "# Who says what about the vectors"
+def reader_data(reader, score):
+    """Returns a reader with its sums. They cannot be counted on the page, where crashes are not named."""
+    rules = score["rules"].values()
+    clean = sum(rule["right"] == rule["vectors"] for rule in rules)
+    sums = {kind: score["kinds"].get(kind, 0) for kind in scoring.KINDS}
+    return {
+        "name": f"{reader['registry']} {reader['name']}" if "package" in reader else reader["name"],
+        "version": reader["version"],
+        "kind": reader["kind"],
+        "date": reader["date"],
+        "how": reader["how"],
+        "sums": {**sums, "rules": [clean, len(rules)]},
+    }
+
+
+def vector_data(vector, answers):
+    """Returns a vector with the answers to it."""
+    kinds = [shown_kind(answer) for answer in answers]
+    texts = [text(answer) for answer in answers]
+    data = vectors.content(vector)
+    members = ("id", "verdict", "published", "source", "ours", "rule", "reason", "flags", "level", "code", "at", "length", "twin")
+    return {
+        **{member: vector[member] for member in members if member in vector},
+        "hex": data[:BYTES].hex(),
+        "answers": kinds,
+        "texts": texts if any(texts) else None,
+    }
+
+
+def shown_kind(answer):
+    """Returns the kind of an answer, as far as it is named."""
+    if answer is None:
+        return "not asked"
+    return "not shown" if answer["kind"] in UNNAMED else answer["kind"]
+
+
+def text(answer):
+    """Returns what is wrong with an answer."""
+    if answer is None or not answer["problem"] or answer["kind"] in UNNAMED + ("not shown",):
+        return None
+    sentence = answer["problem"]
+    if sentence == ACCEPTED:
+        return None
+    for pattern, replacement in RANDOM:
+        sentence = pattern.sub(replacement, sentence)
+    sentence = report.cut(sentence)
+    return sentence if len(sentence) <= CHARACTERS else f"{sentence[:CHARACTERS]}…"
+
+
+def page(data):
+    """Returns the page with the data, which cannot end the element that it is in."""
+    before, after = TEMPLATE.read_text(encoding="utf-8").split(PLACE)
+    return before + PLACE.removesuffix("{}") + json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c") + after
+
+
+def summary(data, readers):
+    """Yields the lines of the summary."""
+    codes = len({reader["code"] for reader in readers if "package" in reader})
+    yield "# What readers say about the vectors"
     yield ""
-    yield f"Made by `{HOW}` from {len(every)} vectors; not edited by hand."
-    yield "*Rust* is the crate `safetensors`, the reference, in five releases. *Python* is the package of the same name, once"
-    yield "through `deserialize` and once through `safe_open`. *gguf* is the reader in llama.cpp's converter, *tinygrad* that of"
-    yield "the framework; neither shares code with the reference, and neither claims to prove a file sound: some of the files"
-    yield f"that they take here fail later, when values are read. These two are not asked about the {large} vectors that are"
-    yield f"`large`, for one of them takes minutes for those. *{OURS}* is this project's reader."
+    yield f"Written by `{HOW}`; not edited by hand. [RESULTS.html](RESULTS.html) has every answer: who differs where, with"
+    yield "the bytes and the reason. Download it and open it in a browser; it needs no network."
     yield ""
-    yield from counts(every, readers)
-    yield from by_flag(manifest, readers)
-    yield from disagreements(every, readers)
-    yield from either(every, readers)
+    yield f"{len(readers) - 1} readers of {codes} code bases were asked about {len(data['vectors'])} vectors of suite {data['suite']}, all but the"
+    yield "`large` ones. *Rules* are those about which every answer is right. *Not shown* are rejections of invalid files whose valid"
+    yield "twin is rejected, too. Readers of headers were asked only what the header decides. The name of a reader is that of its package,"
+    yield f"with the function where there are two; {READERS.name}/readers.json says how each was asked."
+    yield ""
+    yield row("reader", "version", "of", "asked on", "rules", *COLUMNS)
+    yield row(*["---"] * 4, *["---:"] * 7)
+    for reader, shown in zip(readers, data["readers"], strict=True):
+        sums = shown["sums"]
+        name = shown["name"] + (" (header)" if reader["kind"] == "header-only" else "")
+        rules = "{} of {}".format(*sums["rules"])
+        yield row(name, reader["version"], reader["code"], reader["date"], rules, *(sums[column] for column in COLUMNS))
+    yield ""
+    yield "Crashes and hangs are counted, but the files that cause them are not named."
 
 
 def row(*cells):
     """Returns a row of a table."""
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
-
-
-def head(*cells):
-    """Returns the first two rows of a table."""
-    return [row(*cells), "|" + " --- |" * len(cells)]
-
-
-def counts(every, readers):
-    """Yields how often each reader is right."""
-    total = collections.Counter(vector["verdict"] for vector in every)
-    yield "## Right answers"
-    yield ""
-    yield from head(
-        "reader",
-        f"valid ({total['valid']})",
-        f"invalid ({total['invalid']})",
-        f"either ({total['either']}): accepted, rejected",
-        "crashes",
-    )
-    for name, answers in readers.items():
-        asked = [vector for vector in every if answers[vector["id"]] is not UNASKED]
-        right = [score(asked, answers, verdict, total[verdict]) for verdict in ("valid", "invalid")]
-        free = collections.Counter(answers[v["id"]]["verdict"] for v in asked if v["verdict"] == "either")
-        crashes = sum(answer["verdict"] == "crash" for answer in answers.values())
-        yield row(name, *right, f"{free['accept']}, {free['reject']}", crashes)
-    yield ""
-
-
-def score(asked, answers, verdict, total):
-    """Returns how many answers to the vectors with this verdict are right, and of how many if not all were asked."""
-    asked = [vector for vector in asked if vector["verdict"] == verdict]
-    right = sum(not answers[vector["id"]]["problem"] for vector in asked)
-    return right if len(asked) == total else f"{right} of {len(asked)}"
-
-
-def by_flag(manifest, readers):
-    """Yields how often each reader is wrong, by known class of bugs."""
-    flags = {}
-    for flag in manifest["flags"]:
-        flagged = [v for v in manifest["vectors"] if flag in v["flags"]]
-        wrong = [sum(bool(answers[v["id"]]["problem"]) for v in flagged) for answers in readers.values()]
-        if any(wrong):
-            flags[flag] = row(f"{flag} ({len(flagged)})", *wrong)
-    yield "## Wrong answers by class of bugs"
-    yield ""
-    yield from head("flag", *readers)
-    yield from flags.values()
-    yield ""
-
-
-def disagreements(every, readers):
-    """Yields every vector about which a reader is wrong."""
-    yield "## Where a reader is wrong"
-    yield ""
-    yield "An empty cell is a right answer, or none."
-    yield ""
-    yield from head("vector", "flags", *readers)
-    for vector in every:
-        wrong = [wrong_word(vector, answers[vector["id"]]) for answers in readers.values()]
-        if any(wrong):
-            yield row(link(vector), ", ".join(vector["flags"]), *wrong)
-    yield ""
-
-
-def wrong_word(vector, answer):
-    """Returns the error in a word or two."""
-    if not answer["problem"]:
-        return ""
-    return "wrong table" if answer["verdict"] in RIGHT[vector["verdict"]] else word(answer)
-
-
-def word(answer):
-    """Returns the answer in a word."""
-    return {"accept": "accepts", "reject": "rejects", "crash": "crashes", None: ""}[answer["verdict"]]
-
-
-def either(every, readers):
-    """Yields the listed deviations, where readers may differ."""
-    yield "## Where readers may differ"
-    yield ""
-    yield "The deviations are listed in [RULES.md](RULES.md)."
-    yield ""
-    yield from head("vector", "deviation", *readers)
-    for vector in every:
-        if vector["verdict"] == "either":
-            said = (word(answers[vector["id"]]) for answers in readers.values())
-            yield row(link(vector), vector.get("deviation", ""), *said)
-
-
-def link(vector):
-    """Returns the vector's id, with a link to the file if it is stored."""
-    return f"[{vector['id']}]({vector['file']})" if "file" in vector else vector["id"]
 
 
 if __name__ == "__main__":

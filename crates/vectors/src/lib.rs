@@ -1,6 +1,7 @@
 //! The conformance vectors of `tests/vectors` for programs: the manifest, the recipes of files too large to
 //! be committed, the answers of readers, and their scores.
 
+pub mod counts;
 pub mod manifest;
 pub mod protocol;
 pub mod recipe;
@@ -12,7 +13,7 @@ pub use manifest::{
 };
 pub use protocol::Answer;
 pub use recipe::Recipe;
-pub use scoring::Score;
+pub use scoring::{Kind, Score};
 pub use table::{Table, Tensor};
 
 use std::path::{Path, PathBuf};

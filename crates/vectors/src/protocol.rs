@@ -1,14 +1,28 @@
-//! The runner protocol: a reader gets a file on its standard input, and answers by its exit code and its
-//! output.
+//! The runner protocol: how a reader's exit code, its output, or its line of a batch is an answer.
 
 use serde_json::{Map, Value};
 
-/// The largest number of characters of a reader's message that is kept.
+/// The largest number of characters of a rejection's message that is kept.
 const WORDS: usize = 1000;
-/// The number of characters kept of the first line of a crash's message.
-const FIRST_WORDS: usize = 200;
+/// The number of characters kept of the line that tells of a crash.
+const CRASH_WORDS: usize = 200;
 /// The number of bytes that are shown of output that is not JSON.
 const START: usize = 60;
+
+/// Parts of lines that sanitizers print.
+const SANITIZERS: [&str; 6] = [
+    "ERROR: AddressSanitizer",
+    "ERROR: HWAddressSanitizer",
+    "ERROR: LeakSanitizer",
+    "WARNING: MemorySanitizer",
+    "WARNING: ThreadSanitizer",
+    ": runtime error: ",
+];
+/// The start of the line before the frames of an exception that a Python program does not catch. Its last
+/// line says why.
+const TRACEBACK: &str = "Traceback (most recent call last):";
+/// The starts of lines that other languages print about such an exception.
+const UNCAUGHT: [&str; 2] = ["Node.js v", "Exception in thread \""];
 
 /// How a reader's process ended.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +35,8 @@ pub enum End {
     TimedOut(u64),
     /// It was killed after this many bytes on its standard output.
     Flooded(u64),
+    /// It has closed its standard output, but did not exit.
+    Closed,
 }
 
 /// The result of a reader's process.
@@ -42,24 +58,30 @@ impl Output {
     }
 }
 
-/// A reader's verdict about a file.
+/// What a reader says about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It accepted the file.
+    /// It accepts the file.
     Accept,
-    /// It rejected the file.
+    /// It rejects the file.
     Reject,
-    /// It did neither.
+    /// Its process ended in another way.
     Crash,
+    /// It did not answer in time.
+    Hang,
+    /// Its output says neither.
+    BadOutput,
 }
 
 impl Outcome {
-    /// Returns the word for it in the manifest.
+    /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Accept => "accept",
             Self::Reject => "reject",
             Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::BadOutput => "bad output",
         }
     }
 }
@@ -67,9 +89,9 @@ impl Outcome {
 /// An answer to one file.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The reader's verdict.
+    /// What the reader says.
     pub outcome: Outcome,
-    /// For a crash or a rejection: the message.
+    /// The message; for an accepted file without a table: what is wrong with the output.
     pub text: String,
     /// For a rejection: this project's error code, if given.
     pub code: Option<String>,
@@ -77,67 +99,120 @@ pub struct Answer {
     pub at: Option<u64>,
     /// For an accepted file: the object that was printed.
     pub table: Option<Map<String, Value>>,
-    /// For a crash: whether there was no answer in time.
-    pub hangs: bool,
 }
 
 impl Answer {
-    fn new(outcome: Outcome, text: String) -> Self {
-        Self { outcome, text, code: None, at: None, table: None, hangs: false }
+    fn new(outcome: Outcome, text: impl Into<String>) -> Self {
+        Self { outcome, text: text.into(), code: None, at: None, table: None }
     }
 
-    /// Returns the answer of a reader's process.
-    pub fn of(output: &Output) -> Self {
+    /// Returns the answer of a process that got one file.
+    pub fn of_process(output: &Output) -> Self {
+        let words = || output.words();
         match output.end {
-            End::Code(0) => Self::acceptance(&output.stdout),
-            End::Code(1) => Self::rejection(&output.words()),
-            End::Code(code) => Self::crash(&format!("exit code {code}"), &output.words()),
-            End::Signal(signal) => Self::crash(&format!("signal {signal}"), &output.words()),
-            End::TimedOut(seconds) => {
-                let text = format!("no answer in {seconds} seconds");
-                Self { hangs: true, ..Self::new(Outcome::Crash, text) }
-            }
-            End::Flooded(bytes) => Self::new(Outcome::Crash, format!("more than {bytes} bytes of output")),
+            End::Code(0) => object(&output.stdout, "standard output")
+                .map_or_else(|why| Self::new(Outcome::Accept, why), Self::acceptance),
+            End::Code(1) if report(&words()).is_none() => Self::rejection(&words()),
+            _ => Self::of_end(output.end, &words()),
         }
     }
 
-    fn crash(how: &str, words: &str) -> Self {
-        let first: String = words.lines().next().unwrap_or_default().chars().take(FIRST_WORDS).collect();
-        Self::new(Outcome::Crash, format!("{how} {first}").trim().to_owned())
+    /// Returns the answer of a process that ended in this way without one; `words` are its messages.
+    pub fn of_end(end: End, words: &str) -> Self {
+        let how = match end {
+            End::Code(code) => format!("exit code {code}"),
+            End::Signal(signal) => format!("signal {signal}"),
+            End::TimedOut(seconds) => {
+                return Self::new(Outcome::Hang, format!("no answer in {seconds} seconds"));
+            }
+            End::Flooded(bytes) => {
+                return Self::new(Outcome::BadOutput, format!("more than {bytes} bytes of output"));
+            }
+            End::Closed => return Self::new(Outcome::Crash, "it has closed its output"),
+        };
+        let line = report(words).or_else(|| words.lines().next()).unwrap_or_default();
+        let line: String = line.chars().take(CRASH_WORDS).collect();
+        Self::new(Outcome::Crash, format!("{how} {line}").trim())
+    }
+
+    /// Returns the answer of a line of a batch about the file with this path.
+    pub fn of_line(line: &[u8], path: &str) -> Self {
+        let answer = match object(line, "the line") {
+            Ok(object) => Self::of_object(object, line, path),
+            // What is printed of an invalid file that was accepted may not be text.
+            Err(why) if contains(line, b"\"tensors\"") => Ok(Self::new(Outcome::Accept, why)),
+            Err(why) => Err(why),
+        };
+        answer.unwrap_or_else(|why| Self::new(Outcome::BadOutput, why))
+    }
+
+    fn of_object(object: Map<String, Value>, line: &[u8], path: &str) -> Result<Self, String> {
+        match (object.get("error"), object.contains_key("tensors")) {
+            (None, false) | (Some(_), true) => {
+                Err(format!("the line has not one of \"tensors\" and \"error\": {}", start(line)))
+            }
+            (Some(error), _) if !error.is_string() => Err("\"error\" is not a string".to_owned()),
+            _ if object.get("file").is_some_and(|file| file != path) => {
+                Err(format!("\"file\" is not the one that was asked: {}", start(line)))
+            }
+            (Some(error), _) => Ok(Self::rejection(error.as_str().unwrap_or_default().trim())),
+            (None, true) => Ok(Self::acceptance(object)),
+        }
     }
 
     fn rejection(words: &str) -> Self {
         let (code, at) = error_line(words).map_or((None, None), |(code, at)| (Some(code.to_owned()), at));
-        Self { code, at, ..Self::new(Outcome::Reject, words.chars().take(WORDS).collect()) }
+        Self { code, at, ..Self::new(Outcome::Reject, words.chars().take(WORDS).collect::<String>()) }
     }
 
-    /// Output that violates the protocol counts as a crash.
-    fn acceptance(output: &[u8]) -> Self {
-        match table(output) {
-            Ok(table) => Self { table: Some(table), ..Self::new(Outcome::Accept, String::new()) },
-            Err(why) => Self::new(Outcome::Crash, format!("exit code 0, but {why}")),
+    fn acceptance(table: Map<String, Value>) -> Self {
+        match violation(&table) {
+            None => Self { table: Some(table), ..Self::new(Outcome::Accept, "") },
+            Some(why) => Self::new(Outcome::Accept, why),
         }
     }
 }
 
-/// Returns the object that was printed, or how it violates the protocol.
-fn table(output: &[u8]) -> Result<Map<String, Value>, String> {
+/// Returns the line that tells of a bug found by a sanitizer, or of an exception that was not caught.
+fn report(words: &str) -> Option<&str> {
+    words.lines().find_map(|line| match () {
+        () if line.starts_with(TRACEBACK) => words.lines().last(),
+        () if SANITIZERS.iter().any(|part| line.contains(part)) => Some(line),
+        () if UNCAUGHT.iter().any(|start| line.starts_with(start)) => words.lines().next(),
+        () => None,
+    })
+}
+
+/// Returns the JSON object that the bytes are.
+fn object(output: &[u8], what: &str) -> Result<Map<String, Value>, String> {
     if output.trim_ascii().is_empty() {
-        return Err("standard output is empty".to_owned());
+        return Err(format!("{what} is empty"));
     }
-    let not_object = |_| {
-        let start = String::from_utf8_lossy(&output[..output.len().min(START)]);
-        format!("standard output is not one JSON object: {}", start.trim())
+    let text = std::str::from_utf8(output).map_err(|_| format!("{what} is not UTF-8: {}", start(output)))?;
+    serde_json::from_str(text).map_err(|_| format!("{what} is not one JSON object: {}", start(output)))
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Returns the first bytes of an output as text.
+fn start(output: &[u8]) -> String {
+    String::from_utf8_lossy(&output[..output.len().min(START)]).trim().to_owned()
+}
+
+/// Returns how a JSON object violates the protocol.
+fn violation(table: &Map<String, Value>) -> Option<String> {
+    let Some(tensors) = table.get("tensors").and_then(Value::as_object) else {
+        return Some("\"tensors\" is not an object".to_owned());
     };
-    let table: Map<String, Value> = serde_json::from_slice(output).map_err(not_object)?;
-    let tensors = table.get("tensors").and_then(Value::as_object).ok_or("\"tensors\" is not an object")?;
     let has_both = |tensor: &Value| ["dtype", "shape"].iter().all(|key| tensor.get(key).is_some());
     if !tensors.values().all(has_both) {
-        return Err("a tensor lacks dtype or shape".to_owned());
+        return Some("a tensor lacks dtype or shape".to_owned());
     }
     match table.get("metadata") {
-        None | Some(Value::Object(_) | Value::Null) => Ok(table),
-        Some(_) => Err("\"metadata\" is neither an object nor null".to_owned()),
+        None | Some(Value::Object(_) | Value::Null) => None,
+        Some(_) => Some("\"metadata\" is neither an object nor null".to_owned()),
     }
 }
 
@@ -161,8 +236,8 @@ fn code_at(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::{Answer, End, Outcome, Output, error_line};
 
-    fn answer(end: End, out: &str, err: &str) -> Answer {
-        Answer::of(&Output { end, stdout: out.into(), stderr: err.into() })
+    fn answer(end: End, out: impl Into<Vec<u8>>, err: &str) -> Answer {
+        Answer::of_process(&Output { end, stdout: out.into(), stderr: err.into() })
     }
 
     #[test]
@@ -180,41 +255,85 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_have_the_meaning_of_the_protocol() {
+    fn exit_code_0_accepts_whatever_is_printed() {
         for good in [
             r#"{"tensors":{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}},"metadata":null}"#,
             r#"{"tensors":{"a":{"dtype":"U8","shape":[]}}}"#,
         ] {
-            assert_eq!(answer(End::Code(0), good, "").outcome, Outcome::Accept, "{good}");
+            let said = answer(End::Code(0), good, "");
+            assert!(said.outcome == Outcome::Accept && said.table.is_some(), "{good}");
         }
-        for bad in [
-            "",
-            "[]",
-            "{}",
-            r#"{"tensors":{},"metadata":1}"#,
-            r#"{"tensors":{"a":{"dtype":"U8"}},"metadata":{}}"#,
-            r#"{"tensors":{"a":{"shape":[]}},"metadata":{}}"#,
+        let in_tensor = |members: &str| format!(r#"{{"tensors":{{"a":{{{members}}}}}}}"#).into_bytes();
+        for (bad, why) in [
+            (Vec::from(" \n"), "standard output is empty"),
+            (b"{\"\xff\":1}".into(), "standard output is not UTF-8: {\"\u{fffd}\":1}"),
+            ("hello {".into(), "standard output is not one JSON object: hello {"),
+            ("[]".into(), "standard output is not one JSON object: []"),
+            (r#"{"\ud800":1}"#.into(), r#"standard output is not one JSON object: {"\ud800":1}"#),
+            ("{}".into(), "\"tensors\" is not an object"),
+            (in_tensor(r#""dtype":"U8""#), "a tensor lacks dtype or shape"),
+            (in_tensor(r#""shape":[]"#), "a tensor lacks dtype or shape"),
+            (r#"{"tensors":{},"metadata":1}"#.into(), "\"metadata\" is neither an object nor null"),
         ] {
-            assert_eq!(answer(End::Code(0), bad, "").outcome, Outcome::Crash, "{bad}");
+            let said = answer(End::Code(0), bad, "");
+            assert_eq!((said.outcome, said.text.as_str()), (Outcome::Accept, why));
+            assert!(said.table.is_none());
         }
-        for (output, why) in [
-            (" \n", "standard output is empty"),
-            ("hello {", "standard output is not one JSON object: hello {"),
-            ("[]", "standard output is not one JSON object: []"),
-            ("{}", "\"tensors\" is not an object"),
-        ] {
-            assert_eq!(answer(End::Code(0), output, "").text, format!("exit code 0, but {why}"));
-        }
+    }
+
+    #[test]
+    fn exit_code_1_rejects_unless_nobody_caught_the_exception() {
         let rejected = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
         assert_eq!(
             (rejected.outcome, rejected.code.as_deref(), rejected.at),
             (Outcome::Reject, Some("a"), Some(1))
         );
+        for (words, line) in [
+            ("=====\n==1==ERROR: AddressSanitizer: heap-use\n #0", "==1==ERROR: AddressSanitizer: heap-use"),
+            ("a.c:1:2: runtime error: overflow", "a.c:1:2: runtime error: overflow"),
+            ("Traceback (most recent call last):\n  File\nKeyError: 'a'\n", "KeyError: 'a'"),
+            ("/a.js:3\n  throw\n\nNode.js v20.1.0", "/a.js:3"),
+            ("Exception in thread \"main\" java.lang.Error", "Exception in thread \"main\" java.lang.Error"),
+        ] {
+            let said = answer(End::Code(1), "", words);
+            assert_eq!((said.outcome, said.text), (Outcome::Crash, format!("exit code 1 {line}")));
+        }
+    }
+
+    #[test]
+    fn every_other_end_is_told_apart() {
         assert_eq!(answer(End::Code(101), "", "\npanicked\r\n  at x.go\n").text, "exit code 101 panicked");
         assert_eq!(answer(End::Signal(11), "", "").text, "signal 11");
-        assert_eq!(
-            answer(End::Code(3), "", &"é".repeat(500)).text,
-            format!("exit code 3 {}", "é".repeat(200))
-        );
+        let long = answer(End::Code(3), "", &"é".repeat(500));
+        assert_eq!((long.outcome, long.text), (Outcome::Crash, format!("exit code 3 {}", "é".repeat(200))));
+        let said = [End::TimedOut(5), End::Flooded(9)].map(|end| answer(end, "", ""));
+        assert_eq!(said.each_ref().map(|said| said.outcome), [Outcome::Hang, Outcome::BadOutput]);
+        assert_eq!(said.map(|said| said.text), ["no answer in 5 seconds", "more than 9 bytes of output"]);
+    }
+
+    #[test]
+    fn a_line_of_a_batch_is_an_answer() {
+        let said = |line: &str| Answer::of_line(line.as_bytes(), "/a");
+        let tensors = r#"{"tensors":{"a":{"dtype":"U8","shape":[]}},"file":"/a"}"#;
+        assert!(said(tensors).table.is_some());
+        let rejected = said(r#"{"error":"error[a.b] at byte 7","file":"/a"}"#);
+        assert_eq!((rejected.outcome, rejected.at), (Outcome::Reject, Some(7)));
+        let form = said(r#"{"tensors":[]}"#);
+        assert_eq!((form.outcome, form.text.as_str()), (Outcome::Accept, "\"tensors\" is not an object"));
+        let half = said(r#"{"tensors":{"\ud800":{}}}"#);
+        assert_eq!((half.outcome, half.table), (Outcome::Accept, None));
+        for (line, why) in [
+            ("", "the line is empty"),
+            ("Loading", "the line is not one JSON object: Loading"),
+            ("{}", "the line has not one of \"tensors\" and \"error\": {}"),
+            (r#"{"error":1}"#, "\"error\" is not a string"),
+            (
+                r#"{"error":"","file":"/b"}"#,
+                r#""file" is not the one that was asked: {"error":"","file":"/b"}"#,
+            ),
+        ] {
+            let bad = said(line);
+            assert_eq!((bad.outcome, bad.text.as_str()), (Outcome::BadOutput, why));
+        }
     }
 }

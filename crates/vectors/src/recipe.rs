@@ -46,7 +46,24 @@ impl Recipe {
         if len > MOST_IN_MEMORY as u64 {
             return Err(format!("it has {len} bytes, and at most {MOST_IN_MEMORY} are made in memory"));
         }
-        let mut file = Limited { bytes: Vec::new(), limit: usize::try_from(len).unwrap_or(usize::MAX) };
+        self.make(&self.data, usize::try_from(len).unwrap_or(usize::MAX))
+    }
+
+    /// Returns the bytes before the zeros at the end of the file, and the number of these zeros. So a file of
+    /// any length can be made where zeros take no space.
+    ///
+    /// # Errors
+    /// The recipe is invalid, or there are more than [`MOST_IN_MEMORY`] bytes before the zeros.
+    pub fn without_zeros(&self) -> Result<(Vec<u8>, u64), String> {
+        let (data, zeros) = match self.data.split_last() {
+            Some((Part::Zeros(count), data)) => (data, *count),
+            _ => (self.data.as_slice(), 0),
+        };
+        Ok((self.make(data, MOST_IN_MEMORY)?, zeros))
+    }
+
+    fn make(&self, data: &[Part], limit: usize) -> Result<Vec<u8>, String> {
+        let mut file = Limited { bytes: Vec::new(), limit };
         file.append(&[0; 8])?;
         self.header.iter().try_for_each(|part| part.append(&mut file))?;
         let length = match &self.length {
@@ -54,7 +71,7 @@ impl Recipe {
             None => file.bytes.len() as u64 - 8,
         };
         file.bytes[..8].copy_from_slice(&length.to_le_bytes());
-        self.data.iter().try_for_each(|part| part.append(&mut file))?;
+        data.iter().try_for_each(|part| part.append(&mut file))?;
         Ok(file.bytes)
     }
 }

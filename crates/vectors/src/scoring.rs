@@ -8,114 +8,147 @@ use std::collections::BTreeMap;
 /// The largest number of characters of a value in a sentence.
 const SHOWN: usize = 200;
 
-/// An answer to a vector, and its error if it is wrong.
+/// What an answer is worth. Only a right one has a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It matches the manifest.
+    Right,
+    /// Another verdict or another table.
+    Wrong,
+    /// The file is rejected as it must be, but so is its valid twin.
+    NotShown,
+    /// The process ended in an unexpected way.
+    Crash,
+    /// There was no answer in time.
+    Hang,
+    /// The output does not follow the protocol.
+    BadOutput,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Right, Self::Wrong, Self::NotShown, Self::Crash, Self::Hang, Self::BadOutput];
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Wrong => "wrong",
+            Self::NotShown => "not shown",
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::BadOutput => "bad output",
+        }
+    }
+}
+
+/// A part of a table that a reader may leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The offsets of every tensor.
+    Offsets,
+    /// The SHA-256 of every tensor's bytes.
+    Checksums,
+    /// The metadata.
+    Metadata,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Self; 3] = [Self::Offsets, Self::Checksums, Self::Metadata];
+
+    /// Returns its word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Offsets => "offsets",
+            Self::Checksums => "checksums",
+            Self::Metadata => "metadata",
+        }
+    }
+
+    /// Returns its member in the table or in a tensor.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Offsets => "data_offsets",
+            Self::Checksums => "sha256",
+            Self::Metadata => "metadata",
+        }
+    }
+}
+
+/// A part of a table, compared with the manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// The reader left it out.
+    LeftOut,
+    /// It is that of the manifest.
+    Right,
+    /// It is another one.
+    Wrong,
+}
+
+/// An answer to a vector, and what it is worth.
 #[derive(Clone, Debug)]
 pub struct Score<'v> {
     /// The vector.
     pub vector: &'v Vector,
     /// The answer, without its table, which may be large.
     pub answer: Answer,
-    /// Why the answer is wrong, in a sentence; `None` if it is right.
+    /// What it is worth.
+    pub kind: Kind,
+    /// Why the answer is not right, in a sentence; `None` if it is.
     pub problem: Option<String>,
-    /// Whether the answer omits something that the manifest lists, and that was therefore not compared.
-    pub left_out: bool,
+    /// The parts of the table in the order of [`Part::ALL`]; `None` where there is nothing to compare.
+    pub parts: [Option<Compared>; 3],
 }
 
 impl<'v> Score<'v> {
     /// Scores an answer. `strict` requires what this project requires of itself: its own verdict where
     /// readers may differ, the code and the byte of each error, and all that the manifest lists of a table.
     pub fn new(vector: &'v Vector, answer: Answer, strict: bool) -> Self {
-        let problem = problem(vector, &answer, strict);
-        let left_out = answer.table.as_ref().is_some_and(|table| left_out(vector, table).is_some());
-        Self { vector, answer: Answer { table: None, ..answer }, problem, left_out }
+        let (kind, problem) = judge(vector, &answer, strict);
+        let parts = Part::ALL.map(|part| compared(vector, answer.table.as_ref()?, part));
+        Self { vector, answer: Answer { table: None, ..answer }, kind, problem, parts }
+    }
+
+    /// Takes the point for a rejection if the vector's twin is not accepted.
+    #[must_use]
+    pub fn with_twin(self, twin: &Score<'_>) -> Self {
+        let is_rejection = self.answer.outcome == Outcome::Reject && self.vector.verdict == Verdict::Invalid;
+        if self.kind != Kind::Right || !is_rejection || twin.answer.outcome == Outcome::Accept {
+            return self;
+        }
+        let problem = format!("rejected, but so is the valid file {}", twin.vector.id);
+        Self { kind: Kind::NotShown, problem: Some(problem), ..self }
     }
 
     /// Whether the answer is right.
     pub fn is_right(&self) -> bool {
-        self.problem.is_none()
+        self.kind == Kind::Right
     }
 }
 
-/// The number of right answers among all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// The number of right answers.
-    pub right: usize,
-    /// The number of all answers.
-    pub all: usize,
-}
-
-impl Count {
-    /// Counts some scores.
-    pub fn of<'s, 'v: 's>(scores: impl IntoIterator<Item = &'s Score<'v>>) -> Self {
-        scores.into_iter().fold(Self::default(), Self::with)
-    }
-
-    fn with(self, score: &Score<'_>) -> Self {
-        Self { right: self.right + usize::from(score.is_right()), all: self.all + 1 }
-    }
-}
-
-/// Counts the scores in groups with the same word, in the order in which the words first occur.
-pub fn grouped<'s, 'v, W: PartialEq>(
-    scores: &'s [Score<'v>],
-    word: impl Fn(&'s Score<'v>) -> W,
-) -> Vec<(W, Count)> {
-    let mut groups: Vec<(W, Count)> = Vec::new();
-    for score in scores {
-        let word = word(score);
-        match groups.iter_mut().find(|(known, _)| *known == word) {
-            Some((_, count)) => *count = count.with(score),
-            None => groups.push((word, Count::of([score]))),
+/// Returns what an answer is worth and what is wrong with it, without regard to the twin.
+fn judge(vector: &Vector, answer: &Answer, strict: bool) -> (Kind, Option<String>) {
+    let (expected, text) = (expected(vector, strict), &answer.text);
+    let with = |kind, problem: String| (kind, Some(problem));
+    match (answer.outcome, expected) {
+        (Outcome::Crash, _) => with(Kind::Crash, format!("crashed: {text}")),
+        (Outcome::Hang, _) => with(Kind::Hang, format!("hung: {text}")),
+        (Outcome::BadOutput, _) => with(Kind::BadOutput, format!("bad output: {text}")),
+        (Outcome::Accept, Some(Outcome::Reject)) => {
+            with(Kind::Wrong, "must reject, but did accept".to_owned())
         }
-    }
-    groups
-}
-
-/// How many errors match the manifest. This is for information only, unless the scores are strict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Errors {
-    /// The rejections of files that this project rejects, too.
-    pub all: usize,
-    /// The number of them with the manifest's code.
-    pub code: usize,
-    /// The number of them with the manifest's offset.
-    pub at: usize,
-}
-
-impl Errors {
-    /// Counts the errors among some scores.
-    pub fn of(scores: &[Score<'_>]) -> Self {
-        let is_error =
-            |score: &&Score<'_>| score.answer.outcome == Outcome::Reject && score.vector.ours == Ours::Reject;
-        let errors = || scores.iter().filter(is_error);
-        Self {
-            all: errors().count(),
-            code: errors().filter(|score| score.answer.code == score.vector.code).count(),
-            at: errors().filter(|score| score.answer.at == score.vector.at).count(),
+        (Outcome::Reject, Some(Outcome::Accept)) => {
+            let colon = if text.is_empty() { "" } else { ": " };
+            with(Kind::Wrong, format!("must accept, but did reject{colon}{text}"))
         }
-    }
-}
-
-/// Returns why an answer is wrong.
-fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
-    if answer.outcome == Outcome::Crash {
-        return Some(format!("crashed: {}", answer.text));
-    }
-    let expected = expected(vector, strict)?;
-    if answer.outcome != expected {
-        let colon = if answer.text.is_empty() { "" } else { ": " };
-        return Some(format!(
-            "must {}, but did {}{colon}{}",
-            expected.word(),
-            answer.outcome.word(),
-            answer.text
-        ));
-    }
-    match &answer.table {
-        Some(table) => table_problem(vector, table).or_else(|| left_out(vector, table).filter(|_| strict)),
-        None if strict => error_problem(vector, answer),
-        None => None,
+        (Outcome::Accept, _) if answer.table.is_none() => {
+            with(Kind::BadOutput, format!("accepted, but {text}"))
+        }
+        (_, None) => (Kind::Right, None),
+        _ => detail(vector, answer, strict).map_or((Kind::Right, None), |problem| with(Kind::Wrong, problem)),
     }
 }
 
@@ -130,6 +163,15 @@ fn expected(vector: &Vector, strict: bool) -> Option<Outcome> {
     }
 }
 
+/// Returns what is wrong with an answer whose verdict is right.
+fn detail(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
+    match &answer.table {
+        Some(table) => table_problem(vector, table).or_else(|| left_out(vector, table).filter(|_| strict)),
+        None if strict => error_problem(vector, answer),
+        None => None,
+    }
+}
+
 fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
     if (&answer.code, answer.at) == (&vector.code, vector.at) {
         return None;
@@ -141,7 +183,7 @@ fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
     Some(format!("must say {}, but said {}", error(&vector.code, vector.at), error(&answer.code, answer.at)))
 }
 
-/// Returns what is wrong with the tensors or the metadata. Omitted metadata is not compared.
+/// Returns what is wrong with the tensors or the metadata. What is missing in the table is not compared.
 fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     let tensors = table.get("tensors")?.as_object()?;
     if let Some(count) = vector.tensor_count.filter(|count| *count != tensors.len()) {
@@ -155,7 +197,7 @@ fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> 
     })
 }
 
-/// Returns what the manifest lists and the table omits: offsets or metadata.
+/// Returns what the manifest lists and the table does not have: offsets or metadata.
 fn left_out(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     let tensors = table.get("tensors")?.as_object()?;
     let has_offsets = tensors.values().all(|tensor| tensor.get("data_offsets").is_some());
@@ -168,8 +210,12 @@ fn left_out(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     }
 }
 
+fn by_name(rows: &[TensorRow]) -> BTreeMap<&str, &TensorRow> {
+    rows.iter().map(|row| (row.name.as_str(), row)).collect()
+}
+
 fn tensors_problem(expected: &[TensorRow], found: &Map<String, Value>) -> Option<String> {
-    let rows: BTreeMap<&str, &TensorRow> = expected.iter().map(|row| (row.name.as_str(), row)).collect();
+    let rows = by_name(expected);
     if rows.len() != found.len() || !rows.keys().all(|name| found.contains_key(*name)) {
         let (expected, found) = (rows.keys().copied().collect(), found.keys().map(String::as_str).collect());
         return Some(format!("the tensors are {}, but {} were read", shown(&expected), shown(&found)));
@@ -177,15 +223,56 @@ fn tensors_problem(expected: &[TensorRow], found: &Map<String, Value>) -> Option
     rows.iter().find_map(|(name, row)| tensor_problem(name, row, found.get(*name)?))
 }
 
-/// Returns what is wrong with a tensor. Omitted members are not compared.
+/// Returns what is wrong with a tensor. Missing members are not compared.
 fn tensor_problem(name: &str, row: &TensorRow, tensor: &Value) -> Option<String> {
-    // The row as the manifest has it.
-    let row = serde_json::to_value(row).ok()?;
-    let expected = |member: &String| row.get(member).unwrap_or(&Value::Null);
     let mut members = tensor.as_object()?.iter();
-    let (member, value) = members.find(|(member, value)| expected(member) != *value)?;
-    let name = shown(&Value::from(name));
-    Some(format!("{member} of {name} is {}, but {} was read", shown(expected(member)), shown(value)))
+    let is_wrong = |(member, value): &(&String, &Value)| !same(value, &member_of(row, member));
+    let (member, value) = members.find(is_wrong)?;
+    let (name, expected) = (shown(&Value::from(name)), shown(&member_of(row, member)));
+    Some(format!("{member} of {name} is {expected}, but {} was read", shown(value)))
+}
+
+/// Returns a member of a row as the manifest has it, or null.
+fn member_of(row: &TensorRow, member: &str) -> Value {
+    match member {
+        "name" => row.name.clone().into(),
+        "dtype" => row.dtype.clone().into(),
+        "shape" => row.shape.clone().into(),
+        "data_offsets" => row.data_offsets.to_vec().into(),
+        "sha256" => row.sha256.clone().into(),
+        _ => Value::Null,
+    }
+}
+
+/// Whether a value is the expected one. An integer may be a string of decimal digits.
+fn same(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Array(found), Value::Array(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(one, other)| same(one, other))
+        }
+        (Value::String(digits), Value::Number(number)) => *digits == number.to_string(),
+        _ => found == expected,
+    }
+}
+
+/// Compares a part of the table of a valid file with the manifest, if that lists it.
+fn compared(vector: &Vector, table: &Map<String, Value>, part: Part) -> Option<Compared> {
+    let (rows, member) = (by_name(vector.tensors.as_ref()?), part.member());
+    let tensors = table.get("tensors")?.as_object()?;
+    let verdict = |is_right| if is_right { Compared::Right } else { Compared::Wrong };
+    match part {
+        _ if vector.verdict != Verdict::Valid => None,
+        Part::Metadata => {
+            let expected = vector.metadata.as_ref()?;
+            Some(table.get(member).map_or(Compared::LeftOut, |found| verdict(found == expected)))
+        }
+        _ if rows.is_empty() || tensors.is_empty() => None,
+        _ if tensors.values().any(|tensor| tensor.get(member).is_none()) => Some(Compared::LeftOut),
+        _ => Some(verdict(tensors.iter().all(|(name, tensor)| {
+            let expected = rows.get(name.as_str()).map(|row| member_of(row, member));
+            tensor.get(member).zip(expected).is_some_and(|(found, expected)| same(found, &expected))
+        }))),
+    }
 }
 
 /// Formats a value as JSON, shortened if it is extremely long.
@@ -199,22 +286,22 @@ fn shown(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Count, Errors, Score, grouped, problem};
-    use crate::manifest::{Vector, Verdict};
+pub(crate) mod tests {
+    use super::{Compared, Kind, Score, judge};
+    use crate::manifest::Vector;
     use crate::protocol::{Answer, End, Output};
 
-    fn vector(members: &str) -> Vector {
+    pub fn vector(members: &str) -> Vector {
         let fixed = r#""id":"a-b","length":0,"sha256":"","rule":"","reason":"","flags":[]"#;
         serde_json::from_str(&format!("{{{fixed},{members}}}")).expect("a vector")
     }
 
-    fn answer(code: i32, out: &str) -> Answer {
-        Answer::of(&Output { end: End::Code(code), stdout: out.into(), stderr: Vec::new() })
+    pub fn answer(code: i32, out: &str) -> Answer {
+        Answer::of_process(&Output { end: End::Code(code), stdout: out.into(), stderr: Vec::new() })
     }
 
     fn wrong(vector: &Vector, code: i32, out: &str, strict: bool) -> Option<String> {
-        problem(vector, &answer(code, out), strict)
+        judge(vector, &answer(code, out), strict).1
     }
 
     #[test]
@@ -242,20 +329,77 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_compared_including_types() {
+    fn bad_output_is_acceptance() {
+        let invalid = vector(r#""verdict":"invalid","ours":"reject""#);
+        let judged = judge(&invalid, &answer(0, ""), false);
+        assert_eq!(judged, (Kind::Wrong, Some("must reject, but did accept".to_owned())));
+        for verdict in ["valid", "either"] {
+            let vector = vector(&format!(r#""verdict":"{verdict}","ours":"accept""#));
+            let judged = judge(&vector, &answer(0, ""), false);
+            let problem = "accepted, but standard output is empty".to_owned();
+            assert_eq!(judged, (Kind::BadOutput, Some(problem)));
+        }
+        let judged = judge(&invalid, &Answer::of_line(b"x", "/a"), false);
+        let problem = "bad output: the line is not one JSON object: x".to_owned();
+        assert_eq!(judged, (Kind::BadOutput, Some(problem)));
+    }
+
+    #[test]
+    fn every_end_has_its_kind() {
+        let either = vector(r#""verdict":"either","ours":"reject""#);
+        let kind = |end| {
+            let output = Output { end, stdout: Vec::new(), stderr: Vec::new() };
+            judge(&either, &Answer::of_process(&output), false).0
+        };
+        assert_eq!(kind(End::Signal(11)), Kind::Crash);
+        assert_eq!(kind(End::TimedOut(1)), Kind::Hang);
+        assert_eq!(kind(End::Flooded(1)), Kind::BadOutput);
+        assert_eq!(kind(End::Code(1)), Kind::Right);
+    }
+
+    #[test]
+    fn a_rejection_needs_an_accepted_twin() {
+        let twin = vector(r#""verdict":"valid","ours":"accept","tensors":[],"metadata":null"#);
+        let invalid = vector(r#""verdict":"invalid","ours":"reject","twin":"a-b""#);
+        let scored = |code, out, twin_code, twin_out| {
+            let twin = Score::new(&twin, answer(twin_code, twin_out), false);
+            Score::new(&invalid, answer(code, out), false).with_twin(&twin).kind
+        };
+        let table = r#"{"tensors":{},"metadata":null}"#;
+        assert_eq!(scored(1, "", 0, table), Kind::Right);
+        assert_eq!(scored(1, "", 0, r#"{"tensors":{"x":{"dtype":"U8","shape":[]}}}"#), Kind::Right);
+        assert_eq!(scored(1, "", 1, ""), Kind::NotShown);
+        assert_eq!(scored(1, "", 2, ""), Kind::NotShown);
+        assert_eq!(scored(0, table, 1, ""), Kind::Wrong);
+        assert_eq!(scored(2, "", 1, ""), Kind::Crash);
+        let either = vector(r#""verdict":"either","ours":"reject""#);
+        let twin = Score::new(&twin, answer(1, ""), false);
+        assert_eq!(Score::new(&either, answer(1, ""), false).with_twin(&twin).kind, Kind::Right);
+    }
+
+    /// A vector with one tensor, and its table with these members of the tensor and this metadata.
+    fn one_tensor() -> Vector {
         let row = r#"{"name":"a","dtype":"U8","shape":[2],"data_offsets":[0,2],"sha256":"00"}"#;
-        let two = vector(&format!(r#""verdict":"valid","ours":"accept","tensors":[{row}],"metadata":null"#));
+        vector(&format!(r#""verdict":"valid","ours":"accept","tensors":[{row}],"metadata":null"#))
+    }
+
+    #[test]
+    fn tables_are_compared_including_types() {
+        let one = one_tensor();
         let read = |tensor: &str, metadata: &str| {
-            wrong(&two, 0, &format!(r#"{{"tensors":{{{tensor}}},"metadata":{metadata}}}"#), false)
+            wrong(&one, 0, &format!(r#"{{"tensors":{{{tensor}}},"metadata":{metadata}}}"#), false)
                 .unwrap_or_default()
         };
         let with = |shape: &str, more: &str| {
             format!(r#""a":{{"dtype":"U8","shape":{shape},"data_offsets":[0,2]{more}}}"#)
         };
-        assert_eq!(read(&with("[2]", ""), "null"), "");
-        assert_eq!(read(&with("[2]", r#","sha256":"00""#), "null"), "");
-        assert_eq!(read(&with("[2.0]", ""), "null"), "shape of \"a\" is [2], but [2.0] was read");
-        assert_eq!(read(&with("[true]", ""), "null"), "shape of \"a\" is [2], but [true] was read");
+        for right in [with("[2]", ""), with("[2]", r#","sha256":"00""#), with(r#"["2"]"#, "")] {
+            assert_eq!(read(&right, "null"), "");
+        }
+        for shape in ["[2.0]", "[true]", "[\"02\"]", "[\"2.0\"]", "[2,2]"] {
+            let said = format!("shape of \"a\" is [2], but {shape} was read");
+            assert_eq!(read(&with(shape, ""), "null"), said);
+        }
         assert_eq!(
             read(&with("[2]", r#","sha256":"01""#), "null"),
             "sha256 of \"a\" is \"00\", but \"01\" was read"
@@ -263,12 +407,6 @@ mod tests {
         assert_eq!(read(&with("[2]", r#","more":1"#), "null"), "more of \"a\" is null, but 1 was read");
         assert_eq!(read(&with("[2]", ""), "{}"), "the metadata is null, but {} was read");
         assert_eq!(read(r#""a":{"dtype":"U8","shape":[2]}"#, "null"), "");
-        let without_metadata = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}}}"#;
-        assert_eq!(wrong(&two, 0, without_metadata, false), None);
-        assert_eq!(wrong(&two, 0, without_metadata, true).as_deref(), Some("leaves out the metadata"));
-        let without_offsets = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}},"metadata":null}"#;
-        assert_eq!(wrong(&two, 0, without_offsets, true).as_deref(), Some("leaves out data_offsets"));
-        assert!(Score::new(&two, answer(0, without_offsets), false).left_out);
         assert_eq!(read("", "null"), "the tensors are [\"a\"], but [] were read");
         let many = vector(r#""verdict":"valid","ours":"accept","tensor_count":3"#);
         let error = wrong(&many, 0, r#"{"tensors":{},"metadata":{"a":"b"}}"#, false);
@@ -276,19 +414,27 @@ mod tests {
     }
 
     #[test]
-    fn scores_groups_and_errors_are_counted() {
-        let (valid, invalid) = (
-            vector(r#""verdict":"valid","ours":"accept""#),
-            vector(r#""verdict":"invalid","ours":"reject","code":"a.b","at":7"#),
-        );
-        let words = ["error[a.b] at byte 7", "error[a.b] at byte 8", "error[a.c] at byte 7"];
-        let rejections = words.map(|words| Score::new(&invalid, answer(1, words), true));
-        let scores =
-            [&rejections[..], &[Score::new(&valid, answer(1, "error[a.b] at byte 7"), true)]].concat();
-        let count = |right, all| Count { right, all };
-        assert_eq!(Count::of(&scores), count(1, 4));
-        let groups = grouped(&scores, |score| score.vector.verdict);
-        assert_eq!(groups, [(Verdict::Invalid, count(1, 3)), (Verdict::Valid, count(0, 1))]);
-        assert_eq!(Errors::of(&scores), Errors { all: 3, code: 2, at: 2 });
+    fn parts_may_be_left_out_and_are_compared_on_their_own() {
+        let one = one_tensor();
+        let parts = |members: &str, metadata: &str| {
+            let out = format!(r#"{{"tensors":{{"a":{{"dtype":"U8","shape":[2]{members}}}}}{metadata}}}"#);
+            Score::new(&one, answer(0, &out), false).parts
+        };
+        let (none, right, wrong) = (Some(Compared::LeftOut), Some(Compared::Right), Some(Compared::Wrong));
+        assert_eq!(parts("", ""), [none, none, none]);
+        let members = r#","data_offsets":["0","2"],"sha256":"01""#;
+        assert_eq!(parts(members, r#","metadata":null"#), [right, wrong, right]);
+        assert_eq!(Score::new(&one, answer(0, r#"{"tensors":{}}"#), false).parts, [None, None, none]);
+        assert_eq!(Score::new(&one, answer(0, ""), false).parts, [None; 3]);
+    }
+
+    #[test]
+    fn strict_scores_miss_what_is_left_out() {
+        let one = one_tensor();
+        let without_metadata = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}}}"#;
+        assert_eq!(wrong(&one, 0, without_metadata, false), None);
+        assert_eq!(wrong(&one, 0, without_metadata, true).as_deref(), Some("leaves out the metadata"));
+        let without_offsets = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}},"metadata":null}"#;
+        assert_eq!(wrong(&one, 0, without_offsets, true).as_deref(), Some("leaves out data_offsets"));
     }
 }

@@ -5,6 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::model::is_sharded;
 use crate::parallel::{cores, in_order};
+use crate::published::Violation;
 use crate::source::Data;
 use crate::text::{counted, grouped};
 use crate::validation::{SHORT, open_valid};
@@ -29,6 +30,10 @@ pub struct Check {
     #[arg(long)]
     finite: bool,
 
+    /// Also reject what the published text of the format rejects, although the reference accepts it
+    #[arg(long, conflicts_with = "finite")]
+    as_published: bool,
+
     /// Number of files to check at once [default: number of cores]
     #[arg(long, short, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     jobs: Option<NonZero<usize>>,
@@ -47,7 +52,7 @@ impl Run for Check {
         check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
         let mut tally = Tally::default();
-        let check = |found| check_file(found, self.finite);
+        let check = |found| check_file(found, self.finite, self.as_published);
         in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {
             if self.json { verdict.print_json(file) } else { verdict.print(file) }?;
             tally.add(verdict.exit());
@@ -93,18 +98,22 @@ impl Tally {
     }
 }
 
-fn check_file((file, found): &Found, finite: bool) -> (&Path, Verdict) {
+fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path, Verdict) {
     let verdict = match found {
         Ok(()) if finite => Verdict::of_values(file),
         Ok(()) => match is_sharded(file) {
             Ok(true) => Verdict::of_index(file),
-            Ok(false) => {
-                let sound = open_valid(file, SHORT, Data::Count);
-                sound.map_or_else(Verdict::Other, |(_, (summary, _))| Verdict::Valid(summary))
-            }
+            Ok(false) => check_header(file, as_published).unwrap_or_else(Verdict::Other),
             Err(complaint) => Verdict::Other(complaint),
         },
         Err(reason) => Verdict::Other(Complaint::not_read(file, reason.clone())),
     };
     (file, verdict)
+}
+
+fn check_header(file: &Path, as_published: bool) -> Result<Verdict, Complaint> {
+    let (mut source, (summary, _)) = open_valid(file, SHORT, Data::Count)?;
+    let found = if as_published { Violation::find(&mut source) } else { Ok(None) };
+    let found = found.map_err(|failure| Complaint::of(file, &mut source, failure))?;
+    Ok(found.map_or(Verdict::Valid(summary), Verdict::Unpublished))
 }

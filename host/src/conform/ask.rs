@@ -1,14 +1,17 @@
 //! Runs a reader command on many files, several at a time.
 
 use crate::conform::Unusable;
-use crate::conform::child::{Limit, run};
+use crate::conform::batch::Batch;
+use crate::conform::child::{Limit, most_output, run};
 use crate::conform::store::Store;
+use crate::conform::summary::cut;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::scope;
 use std::time::Duration;
-use vectors::{Answer, Score, Vector};
+use vectors::protocol::Outcome;
+use vectors::{Answer, Score, Vector, Verdict};
 
 /// The interval at which `tick` is called while no file is finished.
 const TICK: Duration = Duration::from_millis(100);
@@ -21,6 +24,8 @@ pub struct Job<'a> {
     pub store: &'a Store,
     /// The program and its arguments.
     pub command: &'a [OsString],
+    /// It is started once, and gets paths.
+    pub is_batch: bool,
     /// The number of files at a time.
     pub jobs: usize,
     /// The time limit per file.
@@ -44,8 +49,8 @@ impl<E> From<Unusable> for Break<E> {
 /// The index of a vector, and its result.
 type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
-/// Returns the scores in vector order. Calls `tick` with the length of every finished file, and now and
-/// then with 0; stops when it fails.
+/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with the length
+/// of every finished file, and now and then with 0; stops when it fails.
 pub fn run_all<'v, E>(
     job: &Job<'_>,
     vectors: &[&'v Vector],
@@ -53,12 +58,14 @@ pub fn run_all<'v, E>(
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, done) = channel();
+    let workers = if job.is_batch { 1 } else { job.jobs.min(vectors.len()) };
     scope(|threads| {
-        for _ in 0..job.jobs.min(vectors.len()) {
+        for _ in 0..workers {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
             threads.spawn(move || {
+                let mut worker = Worker { job, limit: Limit { seconds: job.seconds, stop }, batch: None };
                 while let Some((index, vector)) = following(next, vectors) {
-                    if stop.load(Ordering::Relaxed) || sender.send((index, ask(job, vector, stop))).is_err() {
+                    if worker.limit.is_stopped() || sender.send((index, worker.ask(vector))).is_err() {
                         break;
                     }
                 }
@@ -76,13 +83,31 @@ fn following<'v>(next: &AtomicUsize, vectors: &[&'v Vector]) -> Option<(usize, &
     vectors.get(index).map(|vector| (index, *vector))
 }
 
-fn ask<'v>(job: &Job<'_>, vector: &'v Vector, stop: &AtomicBool) -> Result<Option<Score<'v>>, Unusable> {
-    let file = job.store.content(vector)?;
-    let limit = Limit { seconds: job.seconds, stop };
-    let output = run(job.command, file, &limit)?;
-    Ok(output.map(|output| Score::new(vector, Answer::of(&output), job.strict)))
+/// Asks about one file after the other.
+struct Worker<'a> {
+    job: &'a Job<'a>,
+    limit: Limit<'a>,
+    batch: Option<Batch<'a>>,
 }
 
+impl Worker<'_> {
+    fn ask<'v>(&mut self, vector: &'v Vector) -> Result<Option<Score<'v>>, Unusable> {
+        let (input, command) = (self.job.store.input(vector)?, self.job.command);
+        let answer = match &mut self.batch {
+            Some(batch) => batch.ask(vector, input)?,
+            None if self.job.is_batch => {
+                self.batch.insert(Batch::new(command, self.limit)?).ask(vector, input)?
+            }
+            None => {
+                let most = most_output(input.len(vector));
+                run(command, input, most, self.limit)?.map(|output| Answer::of_process(&output))
+            }
+        };
+        Ok(answer.map(|answer| Score::new(vector, answer, self.job.strict)))
+    }
+}
+
+/// Receives the scores until all are there, or the reader turns out to be no reader.
 fn gather<'v, E>(
     done: &Receiver<Done<'v>>,
     vectors: &[&'v Vector],
@@ -90,18 +115,26 @@ fn gather<'v, E>(
     tick: &mut impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let mut scores: Vec<Option<Score<'v>>> = vectors.iter().map(|_| None).collect();
-    let (mut count, mut hangs) = (0, 0);
+    let valid = vectors.iter().filter(|vector| vector.verdict == Verdict::Valid).count();
+    let (mut count, mut hangs, mut valid_left) = (0, 0, valid);
     loop {
         let len = match done.recv_timeout(TICK) {
             Ok((index, score)) => {
                 scores[index] = score?;
                 count += 1;
-                hangs += usize::from(scores[index].as_ref().is_some_and(|score| score.answer.hangs));
+                let hung = |score: &Score<'_>| score.answer.outcome == Outcome::Hang;
+                hangs += usize::from(scores[index].as_ref().is_some_and(hung));
                 if hangs == HANGS && count == HANGS {
                     return Err(Unusable::Reader(format!(
                         "the reader answered none of {HANGS} files in {seconds} seconds; see --timeout"
                     ))
                     .into());
+                }
+                if vectors[index].verdict == Verdict::Valid {
+                    valid_left -= 1;
+                    if valid_left == 0 {
+                        check_accepting(&scores[..valid])?;
+                    }
                 }
                 vectors[index].length
             }
@@ -109,5 +142,22 @@ fn gather<'v, E>(
             Err(RecvTimeoutError::Disconnected) => return Ok(scores.into_iter().flatten().collect()),
         };
         tick(len as u64).map_err(Break::Stopped)?;
+    }
+}
+
+/// Reports a reader that accepts none of the valid files: it was not asked properly.
+fn check_accepting(valid: &[Option<Score<'_>>]) -> Result<(), Unusable> {
+    let mut scores = valid.iter().flatten();
+    let first = scores.clone().next();
+    match first {
+        Some(first) if scores.all(|score| score.answer.outcome != Outcome::Accept) => {
+            Err(Unusable::Reader(format!(
+                "the reader accepts none of the {} valid files, so nothing is scored; {}: {}",
+                valid.len(),
+                first.vector.id,
+                cut(first.problem.as_deref().unwrap_or_default())
+            )))
+        }
+        _ => Ok(()),
     }
 }

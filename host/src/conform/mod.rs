@@ -2,19 +2,22 @@
 //! and scores the answers.
 
 mod ask;
+mod batch;
 mod child;
+mod choice;
 mod glob;
 mod page;
 mod store;
 mod summary;
 
 pub use ask::{Break, Job, run_all};
+pub use choice::{Choice, with_twins};
 #[cfg(test)]
 pub use glob::PATTERNS;
 pub use glob::matches;
 pub use page::page;
 pub use store::Store;
-pub use summary::{json, summary};
+pub use summary::{Asked, json, summary};
 
 /// The reason why a reader could not be tested, as a sentence.
 #[derive(Debug)]

@@ -1,119 +1,113 @@
-//! The results as a Markdown page.
+//! The results as a page for a browser: the template of the vectors, with the scores of one reader as its
+//! data.
 
-use crate::conform::summary::{area, cut, error_of, errors};
-use crate::text::shown_text;
-use std::io::{self, Write};
-use vectors::protocol::Outcome;
-use vectors::scoring::{Count, grouped};
-use vectors::{Manifest, Score, Verdict};
+use crate::conform::Unusable;
+use crate::conform::store::Store;
+use crate::conform::summary::{Asked, cut};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use vectors::{Score, Vector};
 
-/// Writes the numbers and every wrong answer.
-pub fn page(
-    manifest: &Manifest,
-    scores: &[Score<'_>],
-    command: &str,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let Count { right, all } = Count::of(scores);
-    writeln!(out, "# What {} says about the conformance vectors\n", code(command))?;
-    writeln!(out, "{right} of {all} answers are right; {}.", errors(scores))?;
-    writeln!(out, "The rules are those of `RULES.md`, beside the vectors.\n")?;
-    verdicts(scores, out)?;
-    table("area", &grouped(scores, area), out)?;
-    table("flag", &by_flag(manifest, scores), out)?;
-    let mut rules = grouped(scores, |score| score.vector.rule.as_str());
-    rules.sort_by_key(|(rule, _)| *rule);
-    table("rule", &rules, out)?;
-    wrong(scores, "Crashed or hung", |outcome| outcome == Outcome::Crash, out)?;
-    wrong(scores, "Wrong answers", |outcome| outcome != Outcome::Crash, out)
+/// The template, with the place of its data.
+const TEMPLATE: &str = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+const BEFORE_DATA: &str = "<script type=\"application/json\" id=\"data\">";
+const AFTER_DATA: &str = "</script>";
+
+/// The number of bytes of a file that are shown.
+const SHOWN: usize = 512;
+
+/// Returns the page.
+pub fn page(asked: &Asked<'_>, store: &Store, scores: &[Score<'_>]) -> Result<String, Unusable> {
+    let data = data(asked, store, scores)?.to_string();
+    // `<` begins a tag even inside the script; in JSON it occurs only in strings.
+    let data = data.replace('<', "\\u003c");
+    let (before, after) = TEMPLATE.split_once(BEFORE_DATA).unwrap_or((TEMPLATE, AFTER_DATA));
+    let after = after.find(AFTER_DATA).map_or("", |at| &after[at..]);
+    Ok([before, BEFORE_DATA, &data, after].concat())
 }
 
-fn verdicts(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "| files | right | accepted | rejected | crashed |\n| --- | --- | --- | --- | --- |")?;
-    for (verdict, files) in [
-        (Verdict::Valid, "valid: to be accepted"),
-        (Verdict::Invalid, "invalid: to be rejected"),
-        (Verdict::Either, "either: readers may differ"),
-    ] {
-        let these = || scores.iter().filter(move |score| score.vector.verdict == verdict);
-        let Count { right, all } = Count::of(these());
-        let ended = |outcome| these().filter(|score| score.answer.outcome == outcome).count();
-        let [accepted, rejected, crashed] = [Outcome::Accept, Outcome::Reject, Outcome::Crash].map(ended);
-        writeln!(out, "| {files} | {right} of {all} | {accepted} | {rejected} | {crashed} |")?;
+fn data(asked: &Asked<'_>, store: &Store, scores: &[Score<'_>]) -> Result<Value, Unusable> {
+    let manifest = asked.manifest;
+    let rules: Map<String, Value> = manifest
+        .rules
+        .iter()
+        .map(|(id, rule)| (id.clone(), json!({"source": rule.source, "rule": rule.rule})))
+        .collect();
+    let vectors: Result<Vec<Value>, _> = scores.iter().map(|score| row(store, score)).collect();
+    Ok(json!({
+        "suite": manifest.suite,
+        "date": manifest.date,
+        "rules": rules,
+        "flags": manifest.flags,
+        "readers": [reader(asked)],
+        "vectors": vectors?,
+    }))
+}
+
+fn reader(asked: &Asked<'_>) -> Value {
+    let how = match (asked.is_batch, asked.strict) {
+        (true, false) => "one process for all files",
+        (true, true) => "one process for all files, strictly",
+        (false, false) => "one process for each file",
+        (false, true) => "one process for each file, strictly",
+    };
+    let kind = if asked.level == "header-only" { "header-only" } else { "full" };
+    json!({
+        "name": asked.command.join(" "),
+        "version": "",
+        "kind": kind,
+        "date": "",
+        "how": format!("safetensors conform --level {}: {how}", asked.level),
+    })
+}
+
+fn row(store: &Store, score: &Score<'_>) -> Result<Value, Unusable> {
+    let vector = score.vector;
+    Ok(json!({
+        "id": vector.id,
+        "verdict": word(vector.verdict),
+        "published": vector.published.map(word),
+        "source": vector.source,
+        "ours": word(vector.ours),
+        "rule": vector.rule,
+        "reason": vector.reason,
+        "flags": vector.flags,
+        "level": vector.level,
+        "code": vector.code,
+        "at": vector.at,
+        "length": vector.length,
+        "hex": start(store, vector)?,
+        "twin": vector.twin,
+        "answers": [score.kind.word()],
+        "texts": [score.problem.as_deref().map(cut)],
+    }))
+}
+
+/// The manifest's word for a verdict.
+fn word(verdict: impl std::fmt::Debug) -> String {
+    format!("{verdict:?}").to_lowercase()
+}
+
+/// The first bytes of a file in hexadecimal; None if the file is never in memory.
+fn start(store: &Store, vector: &Vector) -> Result<Option<String>, Unusable> {
+    if !vector.fits_memory() {
+        return Ok(None);
     }
-    writeln!(out)
-}
-
-/// The bug classes of the tested vectors, with their meaning.
-fn by_flag(manifest: &Manifest, scores: &[Score<'_>]) -> Vec<(String, Count)> {
-    let flags = manifest.flags.iter().map(|(flag, meaning)| {
-        let flagged = scores.iter().filter(|score| score.vector.flags.contains(flag));
-        (format!("{flag}: {meaning}"), Count::of(flagged))
-    });
-    flags.filter(|(_, count)| count.all > 0).collect()
-}
-
-fn table(title: &str, groups: &[(impl AsRef<str>, Count)], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "## By {title}\n\n| {title} | right | wrong |\n| --- | --- | --- |")?;
-    for (group, Count { right, all }) in groups {
-        writeln!(out, "| {} | {right} of {all} | {} |", cell(group.as_ref()), all - right)?;
+    let mut hex = String::new();
+    for byte in store.content(vector)?.iter().take(SHOWN) {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
     }
-    writeln!(out)
-}
-
-fn wrong(
-    scores: &[Score<'_>],
-    title: &str,
-    which: impl Fn(Outcome) -> bool,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let wrong = scores.iter().filter(|score| which(score.answer.outcome));
-    let wrong: Vec<_> = wrong.filter_map(|score| Some((score.vector, score.problem.as_ref()?))).collect();
-    writeln!(out, "## {title}\n")?;
-    if wrong.is_empty() {
-        return writeln!(out, "None.\n");
-    }
-    writeln!(
-        out,
-        "| vector | why it exists | rule | error | flags | what is wrong |\n| --- | --- | --- | --- | --- | --- |"
-    )?;
-    for (vector, problem) in wrong {
-        let (id, reason, rule) = (cell(&vector.id), cell(&vector.reason), cell(&vector.rule));
-        let (error, flags) = (cell(&error_of(vector).unwrap_or_default()), cell(&vector.flags.join(", ")));
-        writeln!(out, "| {id} | {reason} | {rule} | {error} | {flags} | {} |", code(&cut(problem)))?;
-    }
-    writeln!(out)
-}
-
-/// Escapes text for a table cell.
-fn cell(text: &str) -> String {
-    let mut cell = String::new();
-    for character in shown_text(text).chars() {
-        if matches!(character, '|' | '*' | '_' | '`' | '<' | '>' | '\\' | '[' | ']' | '&') {
-            cell.push('\\');
-        }
-        cell.push(character);
-    }
-    cell
-}
-
-/// Quotes text as code, whatever backticks it contains.
-fn code(text: &str) -> String {
-    let text = shown_text(text).replace('|', "\\|");
-    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let space = if longest > 0 { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
+    Ok(Some(hex))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, code};
+    use super::{AFTER_DATA, BEFORE_DATA, TEMPLATE};
 
     #[test]
-    fn text_means_nothing_but_itself() {
-        assert_eq!(cell("a|b <c> `d` \u{1b}"), r"a\|b \<c\> \`d\` \\u{1b}");
-        assert_eq!(code("a|b"), r"`a\|b`");
-        assert_eq!(code("a``b"), "``` a``b ```");
+    fn the_template_has_one_place_for_its_data() {
+        assert_eq!(TEMPLATE.matches(BEFORE_DATA).count(), 1);
+        assert!(TEMPLATE.ends_with("</html>\n") && TEMPLATE.contains(AFTER_DATA));
     }
 }

@@ -3,8 +3,9 @@
 use crate::conform::Unusable;
 use crate::failure::sentence;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 use vectors::{Manifest, Vector};
 
 /// The manifest, and the files by name, sorted by name.
@@ -14,7 +15,25 @@ type Packed = (&'static [u8], &'static [(&'static str, &'static [u8])]);
 static PACKED: Packed = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
 
 /// No vector is longer; a longer one in a manifest is damage.
-const LONGEST: usize = 1 << 30;
+const LONGEST: u64 = 1 << 33;
+/// No manifest is longer.
+const LONGEST_MANIFEST: u64 = 1 << 30;
+
+/// A file for a reader.
+pub enum Input {
+    Bytes(Vec<u8>),
+    /// A file that is too long for memory; its zeros take no space.
+    File(NamedTempFile),
+}
+
+impl Input {
+    pub fn len(&self, vector: &Vector) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::File(_) => vector.length,
+        }
+    }
+}
 
 /// The built-in vectors, or those of a directory.
 pub enum Store {
@@ -35,7 +54,7 @@ impl Store {
         match self {
             Self::Packed => Manifest::parse(PACKED.0).map_err(Unusable::Vectors),
             Self::Folder(_) => {
-                let bytes = read(&self.manifest_path(), LONGEST as u64);
+                let bytes = read(&self.manifest_path(), LONGEST_MANIFEST);
                 let bytes = bytes
                     .map_err(|error| Unusable::Vectors(format!("cannot be read: {}", sentence(&error))))?;
                 Manifest::parse(&bytes).map_err(Unusable::Vectors)
@@ -43,13 +62,18 @@ impl Store {
         }
     }
 
-    /// The bytes of a vector's file, read or generated, and compared with their checksum.
+    /// A vector's file, read or made. In memory it is compared with its checksum.
+    pub fn input(&self, vector: &Vector) -> Result<Input, Unusable> {
+        match vector.fits_memory() {
+            true => self.content(vector).map(Input::Bytes),
+            false => sparse(vector).map(Input::File).map_err(|why| unusable(vector, why)),
+        }
+    }
+
+    /// The bytes of a vector's file, compared with their checksum.
     pub fn content(&self, vector: &Vector) -> Result<Vec<u8>, Unusable> {
-        let bytes = match vector.length > LONGEST {
-            true => Err(format!("too long: {} bytes, at most {LONGEST} allowed", vector.length)),
-            false => vector.content(|file| self.file(file, vector.length)),
-        };
-        bytes.map_err(|why| Unusable::Vectors(format!("vector {:?} cannot be used: {why}", vector.id)))
+        let bytes = vector.content(|file| self.file(file, vector.length));
+        bytes.map_err(|why| unusable(vector, why))
     }
 
     fn file(&self, name: &str, len: usize) -> Result<Vec<u8>, String> {
@@ -59,6 +83,30 @@ impl Store {
                 .map_err(|error| format!("{name}: {}", sentence(&error))),
         }
     }
+}
+
+fn unusable(vector: &Vector, why: String) -> Unusable {
+    Unusable::Vectors(format!("vector {:?} cannot be used: {why}", vector.id))
+}
+
+/// Makes a file that ends with so many zeros that it is not made in memory.
+fn sparse(vector: &Vector) -> Result<NamedTempFile, String> {
+    let length = vector.length as u64;
+    if length > LONGEST {
+        return Err(format!("too long: {length} bytes, at most {LONGEST} allowed"));
+    }
+    let recipe = vector.recipe.as_ref().ok_or("its file is too long")?;
+    let (bytes, zeros) = recipe.without_zeros()?;
+    if bytes.len() as u64 + zeros != length {
+        return Err(format!("its recipe does not make the {length} bytes that it has"));
+    }
+    let make = || {
+        let mut file = NamedTempFile::with_suffix(".safetensors")?;
+        file.write_all(&bytes)?;
+        file.as_file().set_len(length)?;
+        Ok(file)
+    };
+    make().map_err(|error| sentence(&error))
 }
 
 fn packed(name: &str) -> Option<&'static [u8]> {
@@ -82,7 +130,7 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PACKED, Store, Unusable};
+    use super::{Input, PACKED, Store, Unusable};
 
     #[test]
     fn every_vector_is_in_the_program_and_no_other_file() {
@@ -94,6 +142,18 @@ mod tests {
         let files = manifest.vectors.iter().filter(|vector| vector.file.is_some()).count();
         assert!(files > 900);
         assert_eq!(PACKED.1.len(), files);
+    }
+
+    #[test]
+    fn a_long_file_is_made_without_memory() {
+        let manifest = Store::Packed.manifest().expect("valid manifest");
+        let mut long = manifest.vectors.into_iter().find(|vector| !vector.fits_memory()).expect("a long one");
+        let Ok(Input::File(file)) = Store::Packed.input(&long) else { panic!("not a file") };
+        assert_eq!(file.as_file().metadata().expect("it is there").len(), long.length as u64);
+        long.length += 1;
+        let input = Store::Packed.input(&long);
+        let why = format!("its recipe does not make the {} bytes that it has", long.length);
+        assert!(matches!(input, Err(Unusable::Vectors(said)) if said.ends_with(&why)));
     }
 
     #[test]

@@ -1,53 +1,55 @@
-"""The answers of readers to vectors, and whether they are right."""
+"""Whether the answers of readers are right."""
 
 import dataclasses
-import re
 from typing import Optional
 
-ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte (\d+))?")
+from runner.answers import Answer
+
+#: What an answer can be.
+KINDS = ("right", "wrong", "not shown", "crash", "hang", "bad output")
+#: What a reader may leave out of a table: the members of a tensor, and a member of the object.
+OF_TENSORS = ("data_offsets", "sha256")
+METADATA = "metadata"
 
 
 @dataclasses.dataclass
-class Answer:
-    """The answer of a reader about one file."""
+class Score:
+    """An answer to a vector, and what it is worth."""
 
-    #: "accept", "reject" or "crash"
-    verdict: str
-    #: For a crash or a rejection: the message.
-    text: str = ""
-    #: For a rejection: this project's code of the error and its byte, if given.
-    code: Optional[str] = None
-    at: Optional[int] = None
-    #: For a crash: whether there was no answer in time.
-    hangs: bool = False
-    #: For an accepted file: {"tensors": {name: {…}}, "metadata": {…} or None}
-    table: Optional[dict] = None
+    vector: dict
+    answer: Answer
+    #: One of KINDS; the reader has a point only for "right".
+    kind: str
+    #: Why the answer is not right, as a sentence.
+    problem: Optional[str]
 
 
-def rejection(text):
-    """Returns the answer of a reader that rejects a file with this text."""
-    found = ERROR_LINE.search(text)
-    if not found:
-        return Answer("reject", text=text)
-    return Answer("reject", text=text, code=found[1], at=int(found[2]) if found[2] else None)
-
-
-def problem(vector, answer, strict=False):
-    """Returns why the answer is wrong, as a sentence; None if it is right.
+def score(vector, answer, twin, strict=False):
+    """Returns the score of an answer; `twin` is the answer about the vector's twin, if that was asked.
 
     Strict are the requirements on this project's own reader: its verdict where readers may differ, the
     code and the offset of each error, and everything that the manifest lists of a table.
     """
-    if answer.verdict == "crash":
-        return f"crashed: {answer.text}"
+    kind, problem = judge(vector, answer, strict)
+    if kind == "right" and answer.verdict == "reject" and vector["verdict"] == "invalid":
+        if twin and twin.verdict != "accept":
+            kind, problem = "not shown", f"rejected, but so is the valid file {vector['twin']}"
+    return Score(vector, answer, kind, problem)
+
+
+def judge(vector, answer, strict):
+    """Returns the kind of an answer and the problem with it, without regard to the twin."""
+    if answer.verdict not in ("accept", "reject"):
+        word = {"crash": "crashed", "hang": "hung"}.get(answer.verdict, answer.verdict)
+        return answer.verdict, f"{word}: {answer.text}"
     expected = expected_verdict(vector, strict)
-    if expected is None:
-        return None
-    if answer.verdict != expected:
-        return f"must {expected}, but did {answer.verdict}{': ' if answer.text else ''}{answer.text}"
-    if expected == "accept":
-        return table_problem(vector, answer.table) or (left_out(vector, answer.table) if strict else None)
-    return error_problem(vector, answer) if strict else None
+    if answer.verdict != (expected or answer.verdict):
+        said = f": {answer.text}" if answer.text and answer.verdict == "reject" else ""
+        return "wrong", f"must {expected}, but did {answer.verdict}{said}"
+    if answer.verdict == "accept" and answer.table is None:
+        return "bad output", f"accepted, but {answer.text}"
+    problem = detail(vector, answer, strict) if expected else None
+    return ("wrong", problem) if problem else ("right", None)
 
 
 def expected_verdict(vector, strict):
@@ -55,6 +57,13 @@ def expected_verdict(vector, strict):
     if strict:
         return vector["ours"]
     return {"valid": "accept", "invalid": "reject", "either": None}[vector["verdict"]]
+
+
+def detail(vector, answer, strict):
+    """Returns what is wrong with an answer whose verdict is right."""
+    if answer.verdict == "accept":
+        return table_problem(vector, answer.table) or (left_out(vector, answer.table) if strict else None)
+    return error_problem(vector, answer) if strict else None
 
 
 def error_problem(vector, answer):
@@ -81,23 +90,28 @@ def has_place(vector, answer):
 
 
 def table_problem(vector, table):
-    """Returns what is wrong with the tensors or the metadata, as a sentence. Members that are missing in
-    an answer's tensor are not compared."""
+    """Returns what is wrong with the tensors or the metadata, as a sentence. What is missing in the table is
+    not compared."""
     tensors = table["tensors"]
     if "tensor_count" in vector and len(tensors) != vector["tensor_count"]:
         return f"has {vector['tensor_count']} tensors, but {len(tensors)} were read"
     if "tensors" in vector:
-        wrong = tensors_problem({tensor["name"]: tensor for tensor in vector["tensors"]}, tensors)
+        wrong = tensors_problem(rows(vector), tensors)
         if wrong:
             return wrong
-    if "metadata" in vector and "metadata" in table and not same(table["metadata"], vector["metadata"]):
-        return f"the metadata is {vector['metadata']!r}, but {table['metadata']!r} was read"
+    if METADATA in vector and METADATA in table and not same(table[METADATA], vector[METADATA]):
+        return f"the metadata is {vector[METADATA]!r}, but {table[METADATA]!r} was read"
     return None
+
+
+def rows(vector):
+    """Returns the tensors that the manifest lists, by their names."""
+    return {tensor["name"]: tensor for tensor in vector["tensors"]}
 
 
 def left_out(vector, table):
     """Returns the offsets or metadata that the manifest lists and the table does not have."""
-    if "metadata" in vector and "metadata" not in table:
+    if METADATA in vector and METADATA not in table:
         return "leaves out the metadata"
     if "tensors" in vector and not all("data_offsets" in tensor for tensor in table["tensors"].values()):
         return "leaves out data_offsets"
@@ -116,11 +130,31 @@ def tensors_problem(expected, found):
 
 
 def same(found, expected):
-    """Whether two JSON values are the same. In plain Python 2, 2.0 and (for 1) true are equal."""
-    if type(found) is not type(expected):
+    """Whether a JSON value is the expected one. Integers may be strings of decimal digits; 2.0 and true are
+    no integers, although they are equal to some in plain Python."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in found)
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(found) == len(expected) and all(map(same, found, expected))
+    if type(expected) is int:
+        return type(found) in (int, str) and str(found) == str(expected)
+    return type(found) is type(expected) and found == expected
+
+
+def part(scored, member):
+    """Returns whether this part of a table is right; None where it is left out or there is nothing to compare."""
+    vector, table = scored.vector, scored.answer.table
+    if member == METADATA:
+        return same(table[METADATA], vector[METADATA]) if METADATA in table else None
+    expected, found = rows(vector), table["tensors"]
+    if not all(member in tensor for tensor in found.values()):
+        return None
+    return all(name in expected and same(tensor[member], expected[name][member]) for name, tensor in found.items())
+
+
+def can_have(scored, member):
+    """Whether the manifest lists this part of a table, and the reader has accepted the file with a table."""
+    vector, table = scored.vector, scored.answer.table
+    if table is None or vector["verdict"] != "valid" or "tensors" not in vector:
         return False
-    if isinstance(found, dict):
-        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in found)
-    if isinstance(found, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
-    return found == expected
+    return member == METADATA and METADATA in vector or member != METADATA and bool(vector["tensors"] and table["tensors"])

@@ -50,6 +50,19 @@ def content(vector):
     return data
 
 
+def write(vector, path):
+    """Writes a vector's file. One that is too long for memory ends with zeros, which take no space."""
+    if fits_memory(vector):
+        path.write_bytes(content(vector))
+        return
+    recipe = vector["recipe"]
+    with open(path, "wb") as file:
+        file.write(expand({**recipe, "data": recipe["data"][:-1]}))
+        file.truncate(file.tell() + recipe["data"][-1]["zeros"])
+        if file.tell() + recipe["data"][-1]["zeros"] != vector["length"]:
+            raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
+
+
 def expand(recipe):
     """Returns the file that a recipe describes."""
     header = b"".join(map(part, recipe["header"]))

@@ -19,7 +19,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-static COMMANDS: [Command; 11] = [
+static COMMANDS: [Command; 12] = [
     Command {
         name: "demo",
         about: "run a board that reads digits (--board BOARD: which one; --list: all boards)",
@@ -39,6 +39,11 @@ static COMMANDS: [Command; 11] = [
         name: "vectors",
         about: "regenerate tests/vectors, with the reference's verdicts",
         run: |words| succeed(words, "vectors", stages::write_vectors),
+    },
+    Command {
+        name: "results",
+        about: "ask readers of three registries about tests/vectors, and write RESULTS.md and RESULTS.html",
+        run: |words| succeed(words, "results", stages::write_results),
     },
     Command {
         name: "tables",

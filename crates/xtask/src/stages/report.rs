@@ -21,6 +21,7 @@ const SHOWN: &str = "&lt;script&gt;alert(1)&lt;/script&gt;";
 /// be.
 const MEASURE: &str = r#"<script>addEventListener("load", () => {
   document.querySelectorAll("details").forEach((group) => (group.open = true));
+  document.querySelectorAll("[aria-expanded=false]").forEach((row) => row.click());
   const canScroll = (element) => /auto|scroll/.test(getComputedStyle(element).overflowX);
   const isInScroll = (element) => element && (canScroll(element) || isInScroll(element.parentElement));
   const sticksOut = (element) => {
@@ -122,14 +123,15 @@ fn control(directory: &Path) -> Result<(), String> {
     }
 }
 
-struct Browser<'d> {
-    directory: &'d Path,
-    page: &'d Path,
+/// Chromium with a page.
+pub(super) struct Browser<'d> {
+    pub directory: &'d Path,
+    pub page: &'d Path,
 }
 
 impl Browser<'_> {
     /// Chromium without a window, with a profile of its own.
-    fn open(&self, page: &Path, width: u32) -> Run {
+    pub fn open(&self, page: &Path, width: u32) -> Run {
         let profile = format!("--user-data-dir={}", self.directory.join("profile").display());
         let window = format!("--window-size={width},1600");
         let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"];
@@ -138,7 +140,8 @@ impl Browser<'_> {
             .args([format!("file://{}", page.display())])
     }
 
-    fn dom(run: Run) -> Result<(String, String), String> {
+    /// Returns what the page has become, and what the browser said.
+    pub fn dom(run: Run) -> Result<(String, String), String> {
         let output = run.args(["--dump-dom"]).capture()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok((text(&output.stdout), text(&output.stderr)))
@@ -146,7 +149,7 @@ impl Browser<'_> {
 
     /// # Errors
     /// The page writes to the console, or requests something.
-    fn is_quiet(&self) -> Result<(), String> {
+    pub fn is_quiet(&self) -> Result<(), String> {
         let log = self.directory.join("network.json");
         let run = self.open(self.page, WIDTHS[0]).args([format!("--log-net-log={}", log.display())]);
         let (_, said) = Self::dom(run)?;
@@ -176,7 +179,7 @@ impl Browser<'_> {
 
     /// # Errors
     /// Something is wider than the window.
-    fn fits(&self, width: u32) -> Result<(), String> {
+    pub fn fits(&self, width: u32) -> Result<(), String> {
         let page = fs::read_to_string(self.page).map_err(|error| error.to_string())?;
         // The policy of the page would forbid this script.
         let open = page.replace("http-equiv=Content-Security-Policy", "name=policy");
@@ -201,7 +204,7 @@ impl Browser<'_> {
     }
 
     /// Leaves a picture of a framed page, for people.
-    fn picture(&self, path: &Path) -> Result<(), String> {
+    pub fn picture(&self, path: &Path) -> Result<(), String> {
         self.open(&self.directory.join("framed.html"), WIDTHS[0] + 100)
             .args([format!("--screenshot={}", path.display())])
             .capture()

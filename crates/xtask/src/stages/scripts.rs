@@ -7,6 +7,7 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
 use crate::workspace;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 const MAKE_TABLES: &str = "tests/elements/make.py";
@@ -106,12 +107,24 @@ pub fn tables() -> Outcome {
     Ok(Tally::of("the committed tables match the script", check.check()))
 }
 
-/// Regenerates the conformance vectors, and the page with the results of readers.
+/// Regenerates the conformance vectors.
 pub fn write_vectors() -> Result<(), String> {
-    // Reports missing Python packages before anything is written.
-    let page = script(READERS, RESULTS)?;
-    generator("generate").check()?;
-    page.args(["--decoder"]).args([release_command()?]).check()
+    generator("generate").check()
+}
+
+/// Writes the pages with the results of readers.
+pub fn write_results() -> Result<(), String> {
+    results()?.check()
+}
+
+/// Returns a run that asks all readers: those of PyPI in an environment with torch, which one of them
+/// imports; the others are installed in the target directory.
+fn results() -> Result<Run, String> {
+    let python = environment_of(TORCH, READERS[0], Path::new(READERS[1]))?;
+    let home = workspace::target_dir().join("readers");
+    fs::create_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
+    let run = Run::new(python).args(["-B", RESULTS, "--decoder"]).args([release_command()?]);
+    Ok(run.args(["--directory"]).args([home]).limit(3600))
 }
 
 /// Checks that the committed vectors match the generator.
@@ -125,23 +138,22 @@ fn generator(command: &str) -> Run {
     own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
 }
 
-/// Checks that the results page is right, that `safetensors decode` is right about every vector, and that
-/// `run.py` scores readers as the command does.
+/// Checks that the results pages are right, that `safetensors decode` is right about every vector, that
+/// `run.py` scores readers as the command does, and that it scores the adapters.
 pub fn readers() -> Outcome {
     let program = release_command()?;
-    let mut tally = Tally::of(
-        "the results page is right",
-        script(READERS, RESULTS)?.args(["--decoder"]).args([&program]).args(["--check"]).check(),
-    );
-    let score = script(READERS, "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
+    let mut tally = Tally::of("the results pages are right", results()?.args(["--check"]).check());
+    let score = script(TESTS, "tests/vectors/run.py")?.args(["--strict", "--level", "large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
-    let alike = script(READERS, "tests/vectors/compare.py")?.args([&program]).limit(300).check();
+    let alike = script(TESTS, "tests/vectors/compare.py")?.args([&program]).limit(900).check();
     tally.check("run.py and the command score readers alike", alike);
+    let adapters = script(TESTS, "tests/vectors/adapters/check.py")?.args(["--all"]).limit(900).check();
+    tally.check("run.py scores the adapters", adapters);
     Ok(tally)
 }
 
-/// Writes the page with the results of readers on the vectors.
+/// Writes the pages with the results of readers on the vectors.
 const RESULTS: &str = "tests/vectors/results.py";
 
 /// Checks that the command makes of files of PyTorch what PyTorch makes of them.

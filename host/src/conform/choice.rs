@@ -1,0 +1,184 @@
+//! Which vectors are asked.
+
+use crate::conform::matches;
+use crate::text::quoted;
+use std::collections::HashSet;
+use vectors::manifest::Level;
+use vectors::{Manifest, Vector, Verdict};
+
+/// Sets of vectors.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Set {
+    Core,
+    Full,
+    Large,
+    HeaderOnly,
+    Lite,
+}
+
+impl Set {
+    /// Its word in arguments.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Full => "full",
+            Self::Large => "large",
+            Self::HeaderOnly => "header-only",
+            Self::Lite => "lite",
+        }
+    }
+
+    fn contains(self, vector: &Vector) -> bool {
+        match self {
+            Self::Core => vector.level == Level::Core,
+            Self::Full => !vector.is_large(),
+            Self::Large => true,
+            Self::HeaderOnly => vector.header_only && !vector.is_large(),
+            Self::Lite => vector.lite,
+        }
+    }
+}
+
+/// The arguments that choose vectors.
+#[derive(clap::Args)]
+pub struct Choice {
+    /// Which vectors: `core` (what loses or forges data or memory), `full`, `large` (also files of more than
+    /// a megabyte), `header-only` (for readers that see no data), or `lite` (the fewest that find most bugs)
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "full")]
+    pub level: Set,
+
+    /// Only vectors with this id, id glob (`utf8-*`), flag or rule (repeatable)
+    #[arg(long, value_name = "X")]
+    filter: Vec<String>,
+
+    /// Except vectors with this id, id glob, flag or rule (repeatable)
+    #[arg(long, value_name = "X")]
+    exclude: Vec<String>,
+}
+
+impl Choice {
+    /// Returns the chosen vectors, and the number of large ones that match but were not chosen.
+    pub fn choose<'m>(&self, manifest: &'m Manifest) -> Result<(Vec<&'m Vector>, usize), String> {
+        let all = &manifest.vectors;
+        let is_unused = |pattern: &&String| !all.iter().any(|vector| has(vector, pattern));
+        if let Some(pattern) = self.filter.iter().chain(&self.exclude).find(is_unused) {
+            return Err(format!("no vector has the id, the flag or the rule {}", quoted(pattern)));
+        }
+        let (chosen, others): (Vec<_>, Vec<_>) =
+            all.iter().filter(|vector| self.takes(vector)).partition(|vector| self.level.contains(vector));
+        if chosen.is_empty() {
+            let (count, level) = (others.len(), self.level.word());
+            return Err(format!(
+                "none of the {count} vectors that match is of the level {level}; see --level"
+            ));
+        }
+        Ok((chosen, if self.level == Set::Full { others.len() } else { 0 }))
+    }
+
+    fn takes(&self, vector: &Vector) -> bool {
+        let has_any = |patterns: &[String]| patterns.iter().any(|pattern| has(vector, pattern));
+        (self.filter.is_empty() || has_any(&self.filter)) && !has_any(&self.exclude)
+    }
+}
+
+/// Whether the pattern is the vector's rule, one of its flags, or a glob of its id.
+fn has(vector: &Vector, pattern: &str) -> bool {
+    matches(pattern, &vector.id) || vector.rule == pattern || vector.flags.iter().any(|flag| flag == pattern)
+}
+
+/// The chosen vectors and the twins of invalid ones, the valid ones first: a reader that accepts none is not
+/// asked more.
+pub fn with_twins<'m>(manifest: &'m Manifest, chosen: &[&'m Vector]) -> Vec<&'m Vector> {
+    let invalid = chosen.iter().filter(|vector| vector.verdict == Verdict::Invalid);
+    let twins = invalid.filter_map(|vector| vector.twin.as_deref());
+    let ids: HashSet<&str> = chosen.iter().map(|vector| vector.id.as_str()).chain(twins).collect();
+    let mut asked: Vec<_> =
+        manifest.vectors.iter().filter(|vector| ids.contains(vector.id.as_str())).collect();
+    asked.sort_by_key(|vector| vector.verdict != Verdict::Valid);
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, Set, with_twins};
+    use vectors::Manifest;
+
+    fn manifest() -> Manifest {
+        let vector = |id: &str, members: &str| {
+            format!(r#"{{"id":"{id}","length":0,"sha256":"","reason":"","ours":"accept",{members}}}"#)
+        };
+        let vectors = [
+            vector(
+                "a-core",
+                r#""verdict":"invalid","level":"core","rule":"r-1","flags":["x"],"twin":"b-full""#,
+            ),
+            vector(
+                "a-large",
+                r#""verdict":"valid","level":"large","header_only":true,"rule":"r-2","flags":["y"]"#,
+            ),
+            vector(
+                "b-full",
+                r#""verdict":"valid","level":"full","header_only":true,"rule":"r-2","flags":["x","y"]"#,
+            ),
+            vector(
+                "b-lite",
+                r#""verdict":"either","level":"full","lite":true,"rule":"r-1","flags":["z"],"twin":"b-full""#,
+            ),
+        ];
+        let text = format!(r#"{{"flags":{{}},"vectors":[{}]}}"#, vectors.join(","));
+        Manifest::parse(text.as_bytes()).expect("a manifest")
+    }
+
+    fn chosen(level: Set, filter: &[&str], exclude: &[&str]) -> Result<(String, usize), String> {
+        let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let manifest = manifest();
+        let choice = Choice { level, filter: own(filter), exclude: own(exclude) };
+        let (vectors, left) = choice.choose(&manifest)?;
+        Ok((vectors.iter().map(|vector| vector.id.as_str()).collect::<Vec<_>>().join(" "), left))
+    }
+
+    #[test]
+    fn levels_are_sets() {
+        for (level, expected) in [
+            (Set::Core, ("a-core", 0)),
+            (Set::Full, ("a-core b-full b-lite", 1)),
+            (Set::Large, ("a-core a-large b-full b-lite", 0)),
+            (Set::HeaderOnly, ("b-full", 0)),
+            (Set::Lite, ("b-lite", 0)),
+        ] {
+            let (ids, left) = chosen(level, &[], &[]).expect("some");
+            assert_eq!((ids.as_str(), left), expected);
+        }
+    }
+
+    #[test]
+    fn patterns_are_ids_globs_flags_and_rules() {
+        for (filter, exclude, expected) in [
+            (&["b-full"][..], &[][..], "b-full"),
+            (&["a-*"], &[], "a-core a-large"),
+            (&["y"], &[], "a-large b-full"),
+            (&["r-1"], &[], "a-core b-lite"),
+            (&["r-1", "y"], &["x"], "a-large b-lite"),
+            (&[], &["r-2"], "a-core b-lite"),
+        ] {
+            assert_eq!(chosen(Set::Large, filter, exclude).expect("some").0, expected);
+        }
+        let unused = "no vector has the id, the flag or the rule \"none\"".to_owned();
+        assert_eq!(chosen(Set::Large, &["none"], &[]), Err(unused.clone()));
+        assert_eq!(chosen(Set::Large, &[], &["none"]), Err(unused));
+        let other = "none of the 1 vectors that match is of the level full; see --level".to_owned();
+        assert_eq!(chosen(Set::Full, &["a-large"], &[]), Err(other));
+    }
+
+    #[test]
+    fn twins_are_asked_too_and_valid_files_first() {
+        let manifest = manifest();
+        for (level, expected) in [(Set::Core, "b-full a-core"), (Set::Lite, "b-lite")] {
+            let choice = Choice { level, filter: Vec::new(), exclude: Vec::new() };
+            let (chosen, _) = choice.choose(&manifest).expect("some");
+            let asked = with_twins(&manifest, &chosen);
+            let ids: Vec<_> = asked.iter().map(|vector| vector.id.as_str()).collect();
+            assert_eq!(ids.join(" "), expected);
+        }
+    }
+}

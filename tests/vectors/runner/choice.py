@@ -1,0 +1,50 @@
+"""Which vectors are asked."""
+
+import fnmatch
+
+from runner.vectors import Unusable
+
+#: The levels that can be chosen, each with a test of a vector.
+LEVELS = {
+    "core": lambda vector: vector["level"] == "core",
+    "full": lambda vector: vector["level"] != "large",
+    "large": lambda vector: True,
+    "header-only": lambda vector: vector.get("header_only", False) and vector["level"] != "large",
+    "lite": lambda vector: vector.get("lite", False),
+}
+
+
+def choose(manifest, name, wanted, unwanted):
+    """Returns the vectors of a level that match one of `wanted`, or all if it is empty, and none of `unwanted`;
+    then the number of those that match, but are of another level."""
+    matching = [
+        vector
+        for vector in manifest["vectors"]
+        if (not wanted or matches_any(vector, wanted)) and not matches_any(vector, unwanted)
+    ]
+    for pattern in (*wanted, *unwanted):
+        if not any(matches(vector, pattern) for vector in manifest["vectors"]):
+            raise Unusable(f"no vector has the id, the flag or the rule {pattern!r}")
+    chosen = [vector for vector in matching if LEVELS[name](vector)]
+    if not chosen:
+        raise Unusable(f"none of the {len(matching)} vectors that match is of the level {name}; see --level")
+    return chosen, len(matching) - len(chosen)
+
+
+def matches_any(vector, patterns):
+    """Whether a vector matches one of the patterns."""
+    return any(matches(vector, pattern) for pattern in patterns)
+
+
+def matches(vector, pattern):
+    """Whether the pattern is the vector's rule, one of its flags, or a glob of its id."""
+    return fnmatch.fnmatchcase(vector["id"], pattern) or pattern == vector["rule"] or pattern in vector["flags"]
+
+
+def with_twins(manifest, chosen):
+    """Returns the chosen vectors and the twins of invalid ones, the valid ones first: a reader that accepts none
+    need not be asked more."""
+    twins = {vector["twin"] for vector in chosen if vector["verdict"] == "invalid" and "twin" in vector}
+    ids = twins.union(vector["id"] for vector in chosen)
+    asked = [vector for vector in manifest["vectors"] if vector["id"] in ids]
+    return sorted(asked, key=lambda vector: vector["verdict"] != "valid")

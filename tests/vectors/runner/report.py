@@ -1,0 +1,134 @@
+"""The scores of a reader, for people and for programs."""
+
+import collections
+
+from runner import scoring, vectors
+
+#: How many wrong answers are printed, and how many characters of each.
+MOST_SHOWN = 50
+LONGEST_LINE = 240
+#: The parts of a table that a reader may leave out, and their names for people.
+PARTS = {"data_offsets": "offsets", "sha256": "checksums", "metadata": "metadata"}
+
+
+def numbers(scores):
+    """Returns all that is counted, by name."""
+    return {
+        "vectors": len(scores),
+        "right": sum(is_right(scored) for scored in scores),
+        "kinds": {kind: sum(scored.kind == kind for scored in scores) for kind in scoring.KINDS},
+        "verdicts": groups(sorted(scores, key=verdict), lambda scored: scored.vector["verdict"]),
+        "areas": groups(scores, lambda scored: vectors.area(scored.vector)),
+        "rules": groups(scores, lambda scored: scored.vector["rule"]),
+        "parts": {member: part(scores, member) for member in PARTS},
+        "errors": errors(scores),
+    }
+
+
+def is_right(scored):
+    """Whether the reader gets a point."""
+    return scored.kind == "right"
+
+
+def verdict(scored):
+    """Returns the place of a vector's verdict among the verdicts."""
+    return ("valid", "invalid", "either").index(scored.vector["verdict"])
+
+
+def groups(scores, name):
+    """Returns the number of vectors and of right answers of each group, in the order of the scores."""
+    found = collections.defaultdict(lambda: {"vectors": 0, "right": 0})
+    for scored in scores:
+        found[name(scored)]["vectors"] += 1
+        found[name(scored)]["right"] += is_right(scored)
+    return dict(found)
+
+
+def part(scores, member):
+    """Returns how many tables can have a part, how many have it, and in how many it is wrong."""
+    parts = [scoring.part(scored, member) for scored in scores if scoring.can_have(scored, member)]
+    return {"tables": len(parts), "have": len(parts) - parts.count(None), "wrong": parts.count(False)}
+
+
+def errors(scores):
+    """Returns how many errors have the code and the offset of the manifest."""
+    rejected = [
+        (scored.vector, scored.answer)
+        for scored in scores
+        if scored.answer.verdict == "reject" and scored.vector["ours"] == "reject"
+    ]
+    codes, places = (sum(test(*pair) for pair in rejected) for test in (scoring.has_code, scoring.has_place))
+    return {"all": len(rejected), "code": codes, "at": places}
+
+
+def summary(scores, strict, others):
+    """Yields a line for each area, and what is not visible from them; then the answers that are not right."""
+    counted = numbers(scores)
+    for area, count in [*counted["areas"].items(), ("all", counted)]:
+        yield f"{area:<12} {count['right']:>5} of {count['vectors']:>5}"
+    yield ", ".join(f"{name} {count['right']} of {count['vectors']}" for name, count in counted["verdicts"].items())
+    rules = counted["rules"].values()
+    yield f"rules without a fault: {sum(rule['right'] == rule['vectors'] for rule in rules)} of {len(rules)}"
+    if counted["right"] < counted["vectors"]:
+        kinds = [f"{kind} {count}" for kind, count in counted["kinds"].items() if count and kind != "right"]
+        yield f"not right: {', '.join(kinds)}"
+    yield from parts(counted["parts"])
+    if strict:
+        said = counted["errors"]
+        yield f"of {said['all']} errors, {said['code']} have the manifest's code and {said['at']} its offset"
+    if others:
+        yield f"{others} large vectors were not asked: --level large includes them"
+    yield from not_right(scores)
+
+
+def parts(counted):
+    """Yields how many tables have the parts that may be left out."""
+    for member, count in counted.items():
+        if count["tables"]:
+            how = f", {count['wrong']} wrong" if count["wrong"] else ", all right" if count["have"] else ""
+            yield f"{PARTS[member]}: in {count['have']} of {count['tables']} tables{how}"
+
+
+def not_right(scores):
+    """Yields the answers that are not right, each with the reason of the vector and where to look."""
+    wrong = sorted((scored for scored in scores if scored.problem), key=lambda scored: scored.kind == "not shown")
+    for scored in wrong[:MOST_SHOWN]:
+        vector = scored.vector
+        yield f"{vector['id']}: {cut(scored.problem)}"
+        yield f"    {vector['reason']}"
+        yield f"    {where(vector)}"
+    if len(wrong) > MOST_SHOWN:
+        yield f"… and {len(wrong) - MOST_SHOWN} more: --filter selects vectors, --json lists all answers"
+
+
+def where(vector):
+    """Returns the rule, the error and the file of a vector."""
+    error = f", {vector['code']} at byte {vector['at']}" if "code" in vector else ""
+    return f"{vector['rule']}{error}: {vector.get('file', 'made by its recipe')}"
+
+
+def cut(text):
+    """Returns the first line of a text, cut if it is too long. A reader's control characters are escaped."""
+    line = text.split("\n", 1)[0]
+    shown = "".join(map(escaped, line[:LONGEST_LINE]))
+    return shown if len(line) <= LONGEST_LINE else f"{shown}…"
+
+
+def escaped(character):
+    """Returns a character so that a terminal shows it and does nothing else."""
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def answers(scores):
+    """Returns every answer by id, for other programs."""
+    return {
+        scored.vector["id"]: {
+            "verdict": scored.answer.verdict,
+            "kind": scored.kind,
+            "code": scored.answer.code,
+            "at": scored.answer.at,
+            "text": scored.answer.text,
+            "problem": scored.problem,
+        }
+        for scored in scores
+    }
