@@ -81,6 +81,8 @@ pub(super) struct Machine<'s> {
     pub at: u64,
     /// The offset after it.
     end: u64,
+    /// The offset after the last frame.
+    framed: u64,
     /// The number of items that calls have looked at.
     pub worked: usize,
 }
@@ -102,6 +104,7 @@ impl<'s> Machine<'s> {
             code: Opcode::Stop,
             at: 0,
             end: 0,
+            framed: 0,
             worked: 0,
         }
     }
@@ -122,6 +125,9 @@ impl<'s> Machine<'s> {
             }
         }
         let result = result.ok_or_else(|| self.unsound("ends the pickle without a value"))?;
+        if self.framed > self.end {
+            return Err(self.unsound("ends the pickle within a frame"));
+        }
         if !(self.stack.is_empty() && self.marks.is_empty()) {
             return Err(self.unsound("leaves other values on the stack"));
         }
@@ -150,7 +156,12 @@ impl<'s> Machine<'s> {
         };
         match op.code {
             Proto => self.check_protocol(&op.argument),
-            Frame | ReadonlyBuffer => Ok(()),
+            Frame => {
+                let len = if let Argument::Int(len) = op.argument { u64::try_from(len).ok() } else { None };
+                self.framed = self.end.saturating_add(len.unwrap_or(u64::MAX));
+                Ok(())
+            }
+            ReadonlyBuffer => Ok(()),
             Mark => {
                 self.marks.push(self.stack.len());
                 self.check_depth()
@@ -260,10 +271,15 @@ impl<'s> Machine<'s> {
         self.push_value(Value::Tuple(items.into()))
     }
 
-    fn check_pairs(&self, items: &[Id]) -> io::Result<()> {
-        match items.len() % 2 {
-            0 => Ok(()),
-            _ => Err(self.unsound("has a key without a value")),
+    /// Checks the keys and values of a dictionary, in turn.
+    pub fn check_pairs(&self, items: &[Id]) -> io::Result<()> {
+        if !items.len().is_multiple_of(2) {
+            return Err(self.unsound("has a key without a value"));
+        }
+        let mut keys = items.iter().step_by(2).map(|key| self.values.get(*key));
+        match keys.find(|key| matches!(key, Value::List(_) | Value::Dict(_) | Value::Deque(_))) {
+            Some(key) => Err(self.unsound(format!("has a key of type {}, which Python rejects", key.kind()))),
+            None => Ok(()),
         }
     }
 
@@ -279,12 +295,12 @@ impl<'s> Machine<'s> {
         };
         let target = self.top()?;
         let fits = match self.values.get(target) {
-            Value::List(_) => matches!(self.code, Opcode::Append | Opcode::Appends),
+            Value::List(_) | Value::Deque(_) => matches!(self.code, Opcode::Append | Opcode::Appends),
             Value::Set(_) => self.code == Opcode::AddItems,
             Value::Dict(_) => matches!(self.code, Opcode::SetItem | Opcode::SetItems),
             _ => false,
         };
-        if self.code == Opcode::SetItems {
+        if matches!(self.code, Opcode::SetItem | Opcode::SetItems) {
             self.check_pairs(&items)?;
         }
         if !fits || !self.values.extend(target, &items) {
@@ -393,6 +409,7 @@ impl<'s> Machine<'s> {
     }
 
     fn reduce(&mut self) -> io::Result<()> {
+        use Listed::{Counter, DefaultDict, Deque, Dict, Set};
         let (arguments, callee) = (self.pop()?, self.pop()?);
         let Value::Listed(callee) = *self.values.get(callee) else {
             let kind = self.values.get(callee).kind();
@@ -402,7 +419,7 @@ impl<'s> Machine<'s> {
             return Err(self.unsound("calls something with arguments that are not a tuple"));
         };
         if self.code == Opcode::NewObj
-            && matches!(callee, Listed::Dict | Listed::DefaultDict | Listed::Set)
+            && matches!(callee, Dict | DefaultDict | Set | Counter | Deque)
             && !arguments.is_empty()
         {
             return Err(self.unsound("makes an empty container, but gives arguments"));
