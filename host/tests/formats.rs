@@ -90,10 +90,10 @@ fn names_of_tied_tensors_are_not_used_again() {
         \"b\" of b.pt; use --file-prefix, or --ties copy and rename one of them\n";
     convert(&place, &["a.pt", "b.pt", "o.safetensors"]).is(2, "", error);
     convert(&place, &["b.pt", "a.pt", "o.safetensors"]).is(2, "", error);
-    // Without notes there is nothing to confuse.
+    // Where there are no notes, they are copied.
     for output in [&["m.safetensors", "--no-metadata"][..], &["m.npz"], &["m.gguf"]] {
         let run = convert(&place, &[&["a.pt", "b.pt"], output].concat());
-        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(run.code == Some(2) && run.err.contains("\"b\" of a.pt, and \"b\" of b.pt; use"), "{run:?}");
     }
     assert_eq!(convert(&place, &["a.pt", "b.pt", "o.safetensors", "--file-prefix"]).code, Some(0));
     let run = convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]);
@@ -149,10 +149,80 @@ fn tied_tensors_are_noted_copied_or_rejected() {
     assert!(run.code == Some(2) && run.err.contains("no tensor \"m.lm_head.*\" to rename"), "{run:?}");
     let note = json!({"m.lm_head.w": "m.embed.w"});
     assert_eq!(metadata(&["--file-prefix"]), ("m.embed.w".to_owned(), note));
-    assert_eq!(metadata(&["--no-metadata"]), ("embed.w".to_owned(), Value::Null));
+    assert_eq!(metadata(&["--no-metadata"]), ("embed.w lm_head.w".to_owned(), Value::Null));
     assert_eq!(metadata(&["--ties", "copy"]), ("embed.w lm_head.w".to_owned(), Value::Null));
     let run = convert(&place, &["m.pt", "p.safetensors", "--ties", "reject"]);
     assert!(run.code == Some(1) && run.err.contains("embed.w"), "{run:?}");
+}
+
+/// No tensor disappears where the note would, and the output and the manifest say what was tied.
+#[test]
+fn tied_tensors_are_listed_and_copied_where_no_note_is_written() {
+    let place = Place::new();
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("head.w", 0), ("emb.w", 0)], &[]));
+    let noted = "o.safetensors: 1 tensor, 116 bytes\n  tied: 1 tensor, noted in the metadata: \"y.head.w\" (as \
+        \"y.emb.w\")\n";
+    convert(&place, &["m.pt", "o.safetensors", "--rename", "*=y.*"]).is(0, noted, "");
+    let tied = |stored: bool| json!([{"name": "head.w", "same_as": "emb.w", "stored": stored}]);
+    for output in [&["p.safetensors", "--no-metadata"][..], &["p.npz"], &["p.gguf"]] {
+        let run = convert(&place, &[&["m.pt"], output].concat());
+        let copied = "  tied: 1 tensor, stored as copies: \"head.w\" (as \"emb.w\")\n";
+        assert!(run.out.contains(": 2 tensors") && run.out.ends_with(copied), "{run:?}");
+        let run =
+            convert(&place, &[&["m.pt"], output, &["--force", "--json", "--manifest", "m.json"]].concat());
+        assert_eq!((run.code, &said(&run)["tied"]), (Some(0), &tied(true)), "{run:?}");
+        let manifest: Value =
+            serde_json::from_slice(&fs::read(place.path("m.json")).expect("a file")).expect("JSON");
+        assert_eq!(manifest["outputs"][0]["tied"], tied(true));
+        fs::remove_file(place.path("m.json")).expect("removed");
+        let run = convert(&place, &[&["m.pt"], output, &["--force", "--ties", "note"]].concat());
+        let error = "safetensors: --ties note needs a .safetensors output with metadata; use --ties copy\n";
+        run.is(2, "", error);
+    }
+    let run = convert(&place, &["m.pt", "q.safetensors", "--dry-run", "--json", "--ties", "note"]);
+    assert_eq!((run.code, &said(&run)["tied"]), (Some(0), &tied(false)), "{run:?}");
+}
+
+/// A note would otherwise name tensors that are no longer there.
+#[test]
+fn notes_of_tied_tensors_in_models_are_renamed() {
+    let place = Place::new();
+    let tensor = r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
+    let header = format!(r#"{{"__metadata__":{{"head":"emb","format":"emb","k":"v"}},"emb":{tensor}}}"#);
+    place.put("m.safetensors", &file(&header, b"x"));
+    let metadata = |options: &[&str]| {
+        let run = convert(&place, &[&["m.safetensors", "o.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let read: Value = serde_json::from_str(&place.run(["decode", "o.safetensors"]).out).expect("JSON");
+        read["metadata"].clone()
+    };
+    assert_eq!(metadata(&[]), json!({"head": "emb", "format": "emb", "k": "v"}));
+    assert_eq!(metadata(&["--rename", "emb=y"]), json!({"head": "y", "format": "emb", "k": "v"}));
+    assert_eq!(metadata(&["--file-prefix"]), json!({"m.head": "m.emb", "format": "emb", "k": "v"}));
+    place.put("n.safetensors", &file(&format!(r#"{{"head":{tensor}}}"#), b"x"));
+    let run = convert(&place, &["m.safetensors", "n.safetensors", "p.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("duplicate tensor name \"head\""), "{run:?}");
+    let run = convert(&place, &["m.safetensors", "n.safetensors", "p.npz"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+/// An option without effect is a mistake.
+#[test]
+fn options_of_formats_that_no_input_has_are_errors() {
+    let place = Place::new();
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("w", 0)], &[])).put("m.gguf", &gguf());
+    for (input, options, format) in
+        [("m.gguf", &["--ties", "copy"][..], "PyTorch"), ("m.pt", &["--keep-blocks"], "GGUF")]
+    {
+        let run = convert(&place, &[&[input, "o.safetensors"], options].concat());
+        let error =
+            format!("{input}: {} works with {format} only, and no input has this format\n", options[0]);
+        run.is(2, "", &error);
+        let run = convert(&place, &[&["m.pt", "m.gguf", "o.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    let run = convert(&place, &["m.pt", "m.gguf", "--each", "-o", "d", "--keep-blocks", "--ties", "copy"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::convert::{
 };
 use crate::exit::Exit;
 use crate::folder::Folder;
+use crate::foreign::Readable;
 use crate::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
 use crate::product::check_output_path;
@@ -96,9 +97,10 @@ pub struct Convert {
     #[command(flatten)]
     renames: Renames,
 
-    /// PyTorch: what becomes of tensors that share all their memory
-    #[arg(long, value_name = "WHAT", default_value = "note")]
-    ties: Tied,
+    /// PyTorch: what becomes of tensors that share all their memory [default: note; copy if the output has
+    /// no metadata]
+    #[arg(long, value_name = "WHAT")]
+    ties: Option<Tied>,
 
     /// GGUF: keep the blocks of quantised tensors as U8, instead of their numbers as F32
     #[arg(long)]
@@ -132,7 +134,7 @@ pub struct Convert {
 /// What becomes of tied tensors.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Tied {
-    /// Keep one, and note the names of the others in the metadata
+    /// Keep one, and note the names of the others in the metadata of a .safetensors
     Note,
     /// Keep each
     Copy,
@@ -245,7 +247,8 @@ impl Convert {
 
     fn convert(&self, job: &Job<'_>, manifest: Option<&mut Manifest>) -> Result<(), Complaint> {
         let path = job.output.as_path();
-        let mut input = Input::open(job.inputs, self.opening(), path)?;
+        let mut input = Input::open(job.inputs, self.opening(path)?, path)?;
+        self.check_options(&input)?;
         input.must_not_be(path)?;
         if let Some(manifest) = &self.manifest {
             input.must_not_be(manifest)?;
@@ -256,24 +259,22 @@ impl Convert {
         let (force, is_compressed, reports_all) = (self.force, self.compress, self.json);
         let output = Output { path, force, is_compressed, metadata, reports_all };
         let lost = output.lost()?;
-        let (paths, plan_of) = (job.inputs, &plan);
-        let mut done =
-            Done { paths, output: path, input: &input, plan: plan_of, reports: None, bytes: None, lost };
+        let (paths, renames, (input, plan)) = (job.inputs, &self.renames, (&input, &plan));
+        let mut done = Done { paths, output: path, input, plan, renames, reports: None, bytes: None, lost };
         if self.dry_run {
-            done.bytes = output.len(&input, &plan)?;
+            done.bytes = output.len(input, plan)?;
         } else {
-            let mut changer = Changer::new(&input, self.saturate, &plan.tensors, manifest.is_some());
+            let mut changer = Changer::new(input, self.saturate, &plan.tensors, manifest.is_some());
             let mut files = Sums::new();
-            let reports = write(&output, &plan, &mut changer, &mut || {
+            let reports = write(&output, plan, &mut changer, &mut || {
                 if manifest.is_some() {
-                    files = sums_of(&input)?;
+                    files = sums_of(input)?;
                 }
                 input.check_unchanged()
             })?;
             if let Some(manifest) = manifest {
-                let tensors = &changer.into_sums();
-                let (input, plan, files) = (&input, &plan, &files);
-                manifest.add(&Made { output: path, input, plan, files, tensors })?;
+                let (files, tensors) = (&files, &changer.into_sums());
+                manifest.add(&Made { output: path, input, plan, renames, files, tensors })?;
             }
             done.reports = Some(reports);
             done.bytes =
@@ -282,10 +283,40 @@ impl Convert {
         if self.json { done.print_json() } else { done.print() }
     }
 
-    fn opening(&self) -> Opening<'_> {
-        let (ties, keeps_blocks, without_metadata) = (self.ties.into(), self.keep_blocks, self.no_metadata);
+    /// # Errors
+    /// The output has no notes of tied tensors, but these are wanted.
+    fn opening(&self, output: &Path) -> Result<Opening<'_>, Complaint> {
+        let ties = self.ties_for(Kind::of_output(output)?)?;
+        let (keeps_blocks, without_metadata) = (self.keep_blocks, self.no_metadata);
         let reading = Reading { name: "", ties, keeps_blocks, without_metadata };
-        Opening { name: self.name.as_deref(), by_file: self.file_prefix, reading }
+        Ok(Opening { name: self.name.as_deref(), by_file: self.file_prefix, reading })
+    }
+
+    /// What becomes of tied tensors. Where a note would be lost, the tensors would be, too.
+    fn ties_for(&self, output: Kind) -> Result<Ties, Complaint> {
+        let has_notes = output == Kind::Model && !self.no_metadata;
+        match self.ties {
+            Some(Tied::Note) if !has_notes => {
+                let sentence = "--ties note needs a .safetensors output with metadata; use --ties copy";
+                Err(Complaint::usage(sentence))
+            }
+            Some(ties) => Ok(ties.into()),
+            None => Ok(if has_notes { Ties::Note } else { Ties::Copy }),
+        }
+    }
+
+    /// # Errors
+    /// An option is for a format that no input has. With `--each`, it may be for another input.
+    fn check_options(&self, input: &Input) -> Result<(), Complaint> {
+        let needs = |option: &str, format: Readable| match self.each || input.has(format) {
+            true => Ok(()),
+            false => {
+                let name = format.name();
+                Err(input.about(format!("{option} works with {name} only, and no input has this format")))
+            }
+        };
+        self.ties.map_or(Ok(()), |_| needs("--ties", Readable::PyTorch))?;
+        if self.keep_blocks { needs("--keep-blocks", Readable::Gguf) } else { Ok(()) }
     }
 
     fn options(&self) -> Options<'_> {

@@ -310,6 +310,19 @@ impl Input {
         })
     }
 
+    /// The file, the name and the other name of each tied tensor of PyTorch, as they are in the output.
+    pub fn ties<'i>(&'i self, renames: &'i Renames) -> impl Iterator<Item = (&'i InputFile, [String; 2])> {
+        self.files.iter().flat_map(move |file| {
+            let ties = file.foreign().into_iter().flat_map(Foreign::ties);
+            ties.map(move |(name, other)| (file, [name, other].map(|name| file.new_name(name, renames))))
+        })
+    }
+
+    /// Whether an input is of this format.
+    pub fn has(&self, format: Readable) -> bool {
+        self.files.iter().filter_map(InputFile::foreign).any(|foreign| foreign.format() == format)
+    }
+
     /// # Errors
     /// An input has changed since it was opened.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
@@ -350,18 +363,46 @@ impl InputFile {
         &self.path
     }
 
-    /// The names of tensors that are left out because they are tied to others.
-    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
-        let tied = match &self.source {
-            Source::Foreign(foreign) if foreign.has_names_in_metadata() => foreign.source().metadata(),
-            _ => &[],
-        };
-        tied.iter().map(|(name, _)| &**name)
+    fn foreign(&self) -> Option<&Foreign> {
+        match &self.source {
+            Source::Foreign(foreign) => Some(foreign),
+            Source::Model(..) => None,
+        }
     }
 
-    /// The names of all tensors, also of those that are left out because they are tied to others.
+    /// Whether tied tensors are kept.
+    pub fn has_copies(&self) -> bool {
+        self.foreign().is_some_and(Foreign::has_copies)
+    }
+
+    /// The names that the metadata notes for tensors that are left out because they are tied to others.
+    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
+        let (pairs, notes) = match &self.source {
+            Source::Model(model, _) => (model.pairs(), &[][..]),
+            Source::Foreign(foreign) if foreign.has_names_in_metadata() => {
+                (None, foreign.source().metadata())
+            }
+            Source::Foreign(_) => (None, &[][..]),
+        };
+        let pairs = pairs.into_iter().flatten().filter(|(key, value)| self.is_note(key, value));
+        pairs.map(|(name, _)| name).chain(notes.iter().map(|(name, _)| &**name))
+    }
+
+    /// Whether a pair of the metadata of a model says that one tensor is left out because it is tied to
+    /// another one, as `safetensors.torch.save_model` notes it. `format` is the key of the framework.
+    fn is_note(&self, key: &str, value: &str) -> bool {
+        match &self.source {
+            Source::Model(model, _) => {
+                key != "format" && model.find(value).is_some() && model.find(key).is_none()
+            }
+            Source::Foreign(foreign) => foreign.has_names_in_metadata(),
+        }
+    }
+
+    /// The names of all tensors, also of those of PyTorch that are left out because they are tied to others.
     fn listed_names(&self) -> impl Iterator<Item = &str> {
-        self.source.tensors().iter().map(|tensor| &*tensor.name).chain(self.tied_names())
+        let tied = self.foreign().into_iter().flat_map(Foreign::ties).map(|(name, _)| name);
+        self.source.tensors().iter().map(|tensor| &*tensor.name).chain(tied)
     }
 
     /// The name of a tensor in the output.
@@ -371,21 +412,20 @@ impl InputFile {
 
     /// The metadata, if there is some, with the new names of tensors.
     fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
+        let new = |(key, value): (&str, &str)| match self.is_note(key, value) {
+            true => (self.new_name(key, renames), self.new_name(value, renames)),
+            false => (key.to_owned(), value.to_owned()),
+        };
         let foreign = match &self.source {
             Source::Model(model, _) => {
                 let pairs = model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES);
-                return Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+                return Some(pairs.map(new).collect());
             }
             Source::Foreign(foreign) => foreign,
         };
-        let has_names = foreign.has_names_in_metadata();
-        let new = |text: &String| match has_names {
-            true => self.new_name(text, renames),
-            false => text.clone(),
-        };
-        let pairs = foreign.source().metadata().iter();
-        let pairs = pairs.filter(|(key, _)| has_names || key != gguf::TYPES);
-        let pairs: Vec<_> = pairs.map(|(key, value)| (new(key), new(value))).collect();
+        let pairs = foreign.source().metadata().iter().map(|(key, value)| (&**key, &**value));
+        let pairs = pairs.filter(|(key, _)| foreign.has_names_in_metadata() || *key != gguf::TYPES);
+        let pairs: Vec<_> = pairs.map(new).collect();
         (!pairs.is_empty()).then_some(pairs)
     }
 
