@@ -155,6 +155,76 @@ fn tied_tensors_are_noted_copied_or_rejected() {
     assert!(run.code == Some(1) && run.err.contains("embed.w"), "{run:?}");
 }
 
+/// The rest of the model would be missing.
+#[test]
+fn single_shards_are_rejected() {
+    let place = Place::new();
+    let (one, two) = ("d/m-00001-of-00002.bin", "d/m-00002-of-00002.bin");
+    fs::create_dir(place.path("d")).expect("a directory");
+    place.put(one, &pytorch(&[&[1.0]], &[("a", 0)], &[]));
+    let error = format!(
+        "{one}: is shard 1 of 2, and \"m-00002-of-00002.bin\" is not among the inputs; give all shards, their \
+         index or their directory\n"
+    );
+    convert(&place, &[one, "o.safetensors"]).is(2, "", &error);
+    convert(&place, &["d", "o.gguf"]).is(2, "", &error);
+    place.put(two, &pytorch(&[&[2.0]], &[("b", 0)], &[]));
+    convert(&place, &[one, "o.safetensors"]).is(2, "", &error);
+    // Complete models, shards that stay shards, and arrays.
+    for arguments in [
+        &["d", "o1.safetensors"][..],
+        &[two, one, "o2.safetensors"],
+        &[one, "m-00001-of-00002.safetensors"],
+        &[one, two, "--each", "-o", "each"],
+        &[one, "o.npz"],
+    ] {
+        let run = convert(&place, arguments);
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    let run = convert(&place, &[one, "m-00002-of-00002.safetensors"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+}
+
+/// Parts of a GGUF say so, whatever they are called, and become one model without these keys.
+#[test]
+fn parts_of_gguf_become_one_model() {
+    let place = Place::new();
+    fs::create_dir(place.path("d")).expect("a directory");
+    place.put("d/m-00001-of-00002.gguf", &made::gguf_part([0, 2], 2, "a"));
+    place.put("x.gguf", &made::gguf_part([0, 2], 2, "a")).put("y.gguf", &made::gguf_part([1, 2], 2, "b"));
+    let run = convert(&place, &["d", "o.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("is shard 1 of 2, and \"m-00002-of"), "{run:?}");
+    place.put("d/m-00002-of-00002.gguf", &made::gguf_part([1, 2], 2, "b"));
+    for (inputs, output) in [
+        (&["d"][..], "a.safetensors"),
+        (&["y.gguf", "x.gguf"], "b.safetensors"),
+        (&["x.gguf", "y.gguf"], "c.gguf"),
+    ] {
+        let run = convert(&place, &[inputs, &[output]].concat());
+        assert!(run.code == Some(0) && run.out.contains(": 2 tensors"), "{run:?}");
+    }
+    convert(&place, &["c.gguf", "c.safetensors"]).is(0, "c.safetensors: 2 tensors, 224 bytes\n", "");
+    for model in ["a.safetensors", "b.safetensors", "c.safetensors"] {
+        let read: Value = serde_json::from_str(&place.run(["decode", model]).out).expect("JSON");
+        assert_eq!(read["metadata"], json!({"gguf.k": "uint16:7", "gguf_keys": "[\"k\"]"}));
+    }
+    let rejected = |code: i32, parts: &[&str], error: &str| {
+        for options in [&[][..], &["--no-metadata"]] {
+            convert(&place, &[parts, &["o.safetensors"], options].concat()).is(code, "", error);
+        }
+    };
+    let error =
+        "x.gguf: is part 1 of 2, and part 2 is not among the inputs; give all parts, or their directory\n";
+    rejected(2, &["x.gguf"], error);
+    place.put("z.gguf", &made::gguf_part([0, 2], 2, "z")).put("w.gguf", &made::gguf_part([1, 3], 2, "w"));
+    rejected(2, &["x.gguf", "z.gguf"], "z.gguf: is part 1 of 2, as x.gguf is\n");
+    rejected(2, &["x.gguf", "w.gguf"], "w.gguf: is one of 3 parts, and x.gguf one of 2\n");
+    place.put("v.gguf", &made::gguf_part([0, 2], 3, "v"));
+    let error = "v.gguf: GGUF: all parts together have 3 tensors, but 2 were found\n";
+    rejected(1, &["v.gguf", "y.gguf"], error);
+    assert_eq!(convert(&place, &["x.gguf", "o.npz"]).code, Some(0));
+}
+
 /// No tensor disappears where the note would, and the output and the manifest say what was tied.
 #[test]
 fn tied_tensors_are_listed_and_copied_where_no_note_is_written() {

@@ -32,11 +32,13 @@ struct Contents {
     left_out: LeftOut,
     /// The indexes of tied tensors that are kept, and those of the tensors that they are tied to.
     copies: Vec<(u32, u32)>,
+    /// Which file of a GGUF of several it is.
+    split: Option<gguf::Split>,
 }
 
 impl Contents {
     fn of(source: impl TensorSource + 'static) -> Self {
-        Self { source: Box::new(source), left_out: LeftOut::default(), copies: Vec::new() }
+        Self { source: Box::new(source), left_out: LeftOut::default(), copies: Vec::new(), split: None }
     }
 }
 
@@ -134,6 +136,10 @@ impl Foreign {
         self.format
     }
 
+    pub fn split(&self) -> Option<gguf::Split> {
+        self.contents.split
+    }
+
     /// The names of tied tensors, and those of the tensors that they are tied to.
     pub fn ties(&self) -> impl Iterator<Item = (&str, &str)> {
         let notes = if self.has_names_in_metadata() { self.source().metadata() } else { &[] };
@@ -206,12 +212,13 @@ fn open_source(
         Readable::PyTorch => {
             let checkpoint = torch::Checkpoint::open_with(open(path)?, reading.ties)?;
             let (left_out, copies) = (LeftOut::of_pytorch(&checkpoint), checkpoint.copies().to_vec());
-            Contents { source: Box::new(checkpoint), left_out, copies }
+            Contents { left_out, copies, ..Contents::of(checkpoint) }
         }
         Readable::Gguf => {
             let quantised = if reading.keeps_blocks { Quantised::Raw } else { Quantised::F32 };
             let options = gguf::Options { quantised, without_metadata: reading.without_metadata };
-            Contents::of(gguf::Gguf::open(open(path)?, &options)?)
+            let gguf = gguf::Gguf::open(open(path)?, &options)?;
+            Contents { split: gguf.split(), ..Contents::of(gguf) }
         }
         Readable::TensorFlow => {
             let checkpoint = tensorflow::Checkpoint::open(path, tensorflow::Names::default(), open)?;

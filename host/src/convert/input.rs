@@ -2,6 +2,7 @@
 
 use super::find::{Found, find};
 use super::foreign::{Foreign, LeftOut, Reading};
+use super::parts::{check_splits, reject_parts};
 use crate::complaint::Complaint;
 use crate::foreign::Readable;
 use crate::model::{Model, Padding};
@@ -102,6 +103,7 @@ impl Input {
         let files = || groups.iter().flat_map(|group| &group.files);
         let models = files().filter(|file| file.format.is_none()).map(|file| file.path.clone());
         reject_partial_models(&models.collect::<Vec<_>>(), Some(output))?;
+        reject_parts(&groups, output)?;
         if let (Some(_), Some(file)) = (opening.name, files().find(|file| !is_array(file))) {
             let sentence = "--name works with .npy only: all other inputs have tensor names";
             return Err(Complaint::about(&file.path, sentence));
@@ -118,6 +120,7 @@ impl Input {
                 check_index(path, index, &input.files[begin..])?;
             }
         }
+        check_splits(&input, output)?;
         Ok(input)
     }
 
@@ -368,6 +371,16 @@ impl InputFile {
             Source::Foreign(foreign) => Some(foreign),
             Source::Model(..) => None,
         }
+    }
+
+    /// Which file of a GGUF of several it is.
+    pub fn split(&self) -> Option<gguf::Split> {
+        self.foreign()?.split()
+    }
+
+    /// The number of its tensors.
+    pub fn len(&self) -> usize {
+        self.source.tensors().len()
     }
 
     /// Whether tied tensors are kept.
