@@ -144,11 +144,17 @@ fn out_of_range_numbers_are_errors() {
     let place = Place::new();
     place.put("m", &model("F32", "[2]", &floats(&[-3.0, 300.5])));
     for (to, error) in [
-        ("U8", "-3.0 does not fit U8, which goes from 0 to 255; --saturate takes the nearest"),
-        ("I8", "300.5 does not fit I8, which goes from -128 to 127; --saturate takes the nearest"),
+        (
+            "U8",
+            "-3.0 does not fit U8, which goes from 0 to 255; exclude it with --except, or clamp with --saturate",
+        ),
+        (
+            "I8",
+            "300.5 does not fit I8, which goes from -128 to 127; exclude it with --except, or clamp with --saturate",
+        ),
         (
             "F8_E4M3FNUZ",
-            "300.5 does not fit F8_E4M3FNUZ, which goes from -240.0 to 240.0; --saturate takes the nearest",
+            "300.5 does not fit F8_E4M3FNUZ, which goes from -240.0 to 240.0; exclude it with --except, or clamp with --saturate",
         ),
     ] {
         let line = format!("m: tensor \"a\": {error}\n");
@@ -156,7 +162,7 @@ fn out_of_range_numbers_are_errors() {
         convert(&place, &["m", "n.npz", "--to", "U8"]).is(
             2,
             "",
-            "m: tensor \"a\": -3.0 does not fit U8, which goes from 0 to 255; --saturate takes the nearest\n",
+            "m: tensor \"a\": -3.0 does not fit U8, which goes from 0 to 255; exclude it with --except, or clamp with --saturate\n",
         );
     }
     place.put("nan", &model("F32", "[1]", &floats(&[f32::NAN])));

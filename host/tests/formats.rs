@@ -3,7 +3,7 @@
 
 use crate::made::{self, tensorflow};
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, Run, convert, file, sound, text};
+use crate::support::{Place, Run, convert, file, finish, sound, text};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -155,6 +155,62 @@ fn tied_tensors_are_noted_copied_or_rejected() {
     assert!(run.code == Some(1) && run.err.contains("embed.w"), "{run:?}");
 }
 
+/// Other formats need random access, which is no error of the file.
+#[test]
+fn other_formats_are_not_read_from_a_pipe() {
+    let place = Place::new();
+    let model = pytorch(&[&[1.0]], &[("w", 0)], &[]);
+    for (bytes, name) in [(model, "PyTorch"), (gguf(), "GGUF"), (plain("()", &[1]), "numpy")] {
+        place.put("f", &bytes);
+        let file = fs::File::open(place.path("f")).expect("a file");
+        let arguments = ["convert", "-", "o.safetensors"];
+        for run in [place.run_piped(arguments, &bytes), place.run_redirected(arguments, file)] {
+            let error = format!("-: files of {name}");
+            let reason = " are not read from a pipe or standard input, because they need random access; give a \
+                file\n";
+            assert!(
+                run.code == Some(2) && run.err.starts_with(&error) && run.err.ends_with(reason),
+                "{run:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_archives_and_indexes_of_themselves_are_explained() {
+    let place = Place::new();
+    place.put("a.zip", &zip(&[Entry::stored("config.json", b"{}")]));
+    let run = convert(&place, &["a.zip", "o.safetensors"]);
+    let reason = "`safetensors convert` reads one that has the data.pkl of PyTorch, or the .npy of numpy";
+    assert!(run.code == Some(1) && run.err.contains(reason), "{run:?}");
+    place.put("self.bin.index.json", br#"{"metadata":{},"weight_map":{"a":"self.bin.index.json"}}"#);
+    let error = "self.bin.index.json: names an index, such as itself, among its shards\n";
+    convert(&place, &["self.bin.index.json", "o.safetensors"]).is(1, "", error);
+}
+
+/// What is wrong is the temporary directory, not the file.
+#[test]
+fn a_missing_temporary_directory_is_named() {
+    let place = Place::new();
+    let whole = made::tensor("0", "FloatStorage", 4, false);
+    let at = whole.windows(5).position(|part| part == [b'K', 0, b'K', 4, 0x85]).expect("a view");
+    let mut part = whole.clone();
+    part[at..at + 5].copy_from_slice(&[b'K', 1, b'K', 2, 0x85]);
+    let pickle = made::dictionary(&[("w", part)]);
+    let numbers = floats(&[1.0, 2.0, 3.0, 4.0]);
+    let entries = [("m/data.pkl".to_owned(), &pickle[..]), ("m/data/0".to_owned(), &numbers)];
+    place.put("m.pt", &made::archive(&entries, true));
+    let missing = place.path("missing");
+    let run = finish(place.command(["convert", "m.pt", "o.safetensors"]).env("TMPDIR", &missing));
+    let error = format!(
+        "m.pt: cannot be read: it cannot be unpacked in the temporary directory {}: no such file or directory",
+        missing.display()
+    );
+    assert!(run.code == Some(2) && run.err.to_lowercase().starts_with(&error.to_lowercase()), "{run:?}");
+    assert_eq!(convert(&place, &["m.pt", "o.safetensors"]).code, Some(0));
+    assert_eq!(text(&place, "o.safetensors", "w"), "[2.0, 3.0]\n");
+}
+
 /// The rest of the model would be missing.
 #[test]
 fn single_shards_are_rejected() {
@@ -203,7 +259,7 @@ fn parts_of_gguf_become_one_model() {
         let run = convert(&place, &[inputs, &[output]].concat());
         assert!(run.code == Some(0) && run.out.contains(": 2 tensors"), "{run:?}");
     }
-    convert(&place, &["c.gguf", "c.safetensors"]).is(0, "c.safetensors: 2 tensors, 224 bytes\n", "");
+    convert(&place, &["c.gguf", "c.safetensors"]).is(0, "c.safetensors: 2 tensors, 184 bytes\n", "");
     for model in ["a.safetensors", "b.safetensors", "c.safetensors"] {
         let read: Value = serde_json::from_str(&place.run(["decode", model]).out).expect("JSON");
         assert_eq!(read["metadata"], json!({"gguf.k": "uint16:7", "gguf_keys": "[\"k\"]"}));
@@ -280,7 +336,7 @@ fn notes_of_tied_tensors_in_models_are_renamed() {
 #[test]
 fn options_of_formats_that_no_input_has_are_errors() {
     let place = Place::new();
-    place.put("m.pt", &pytorch(&[&[1.0]], &[("w", 0)], &[])).put("m.gguf", &gguf());
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("v", 0)], &[])).put("m.gguf", &gguf());
     for (input, options, format) in
         [("m.gguf", &["--ties", "copy"][..], "PyTorch"), ("m.pt", &["--keep-blocks"], "GGUF")]
     {
@@ -464,9 +520,22 @@ fn checkpoints_of_tensorflow_are_read() {
     place.put("saved/saved_model.pb", b"").put("saved/variables/variables.index", &index);
     place.put("saved/variables/variables.data-00000-of-00001", &data);
     assert_eq!(convert(&place, &["saved", "q.safetensors"]).code, Some(0));
-    for (input, part) in [(name, "give its index"), ("saved/saved_model.pb", "give the directory")] {
+    // What is no index says what it is, or at least the format.
+    place
+        .put("checkpoint", b"model_checkpoint_path: \"m\"\n")
+        .put("frozen.pb", b"\x0A\x10\x0A\x01xgraph of it");
+    place.put("torn.index", &index[..index.len() / 2]).put("empty.index", b"");
+    for (input, part) in [
+        (name, "give its index"),
+        ("saved/saved_model.pb", "give the directory"),
+        ("checkpoint", "give one's NAME.index"),
+        ("frozen.pb", "this is not a checkpoint"),
+        ("torn.index", ""),
+        ("empty.index", ""),
+    ] {
         let run = convert(&place, &[input, "r.safetensors"]);
-        assert!(run.code == Some(1) && run.err.contains(part), "{run:?}");
+        let begin = format!("{input}: TensorFlow: ");
+        assert!(run.code == Some(1) && run.err.starts_with(&begin) && run.err.contains(part), "{run:?}");
     }
     fs::remove_file(place.path(name)).expect("removed");
     let run = convert(&place, &["m", "r.safetensors"]);

@@ -20,6 +20,9 @@ use safetensors_convert::torch::Ties;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// What an error about the manifest adds.
+const WRITTEN: &str = "; the output itself was written, and stays";
+
 /// Convert files of other formats to safetensors and back, and cast tensors to other dtypes
 ///
 /// Several inputs become one model, or with --each one file each. Numbers are rounded to nearest, ties to
@@ -176,7 +179,7 @@ impl Run for Convert {
         self.check(&job)?;
         let mut manifest = self.begin_manifest(&[&job])?;
         self.convert(&job, manifest.as_mut())?;
-        manifest.map_or(Ok(()), Manifest::finish)?;
+        manifest.map_or(Ok(()), Manifest::finish).map_err(|complaint| complaint.and(WRITTEN))?;
         Ok(Exit::Good)
     }
 }
@@ -210,22 +213,26 @@ impl Convert {
 
     /// Converts each input to a file in a directory. An error about one does not stop the others.
     fn convert_each(&self, inputs: &[PathBuf], folder: &Path) -> Outcome {
-        let jobs = inputs.iter().map(|input| Job {
-            inputs: std::slice::from_ref(input),
-            output: folder.join(format!("{}.safetensors", stem_of(input))),
+        let jobs = inputs.iter().map(|input| {
+            let output = folder.join(format!("{}.safetensors", stem_of(input)?));
+            Ok(Job { inputs: std::slice::from_ref(input), output })
         });
-        let jobs: Vec<Job<'_>> = jobs.collect();
+        let jobs = jobs.collect::<Result<Vec<Job<'_>>, Complaint>>()?;
         check_outputs(&jobs)?;
         let made = if self.dry_run { None } else { Some(Folder::make(folder)?) };
         let mut manifest = self.begin_manifest(&jobs.iter().collect::<Vec<_>>())?;
         let mut worst = Exit::Good;
         for job in &jobs {
             let result = self.check(job).and_then(|()| self.convert(job, manifest.as_mut()));
-            let exit = result.map_or_else(|complaint| complaint.say(self.json), |()| Exit::Good);
-            worst = worst.max(exit);
+            worst = worst.max(match result {
+                Ok(()) => Exit::Good,
+                // It is said once.
+                Err(complaint) if complaint.exit() == Exit::Interrupted => return Err(complaint),
+                Err(complaint) => complaint.say(self.json),
+            });
             Work::check()?;
         }
-        manifest.map_or(Ok(()), Manifest::finish)?;
+        manifest.map_or(Ok(()), Manifest::finish).map_err(|complaint| complaint.and(WRITTEN))?;
         // A directory without files is removed.
         drop(made);
         Ok(worst)
@@ -274,7 +281,8 @@ impl Convert {
             })?;
             if let Some(manifest) = manifest {
                 let (files, tensors) = (&files, &changer.into_sums());
-                manifest.add(&Made { output: path, input, plan, renames, files, tensors })?;
+                let made = Made { output: path, input, plan, renames, files, tensors };
+                manifest.add(&made).map_err(|complaint| complaint.and(WRITTEN))?;
             }
             done.reports = Some(reports);
             done.bytes =
@@ -342,7 +350,7 @@ fn check_outputs(jobs: &[Job<'_>]) -> Result<(), Complaint> {
         }
         if let Some(other) = seen.insert(output, input) {
             let (output, other) = [output, other].map(|path| shown_text(&path.to_string_lossy())).into();
-            let sentence = format!("and {other} would both become {output}");
+            let sentence = format!("would become {output}, as {other} would; convert them one by one");
             return Err(Complaint::about(input, sentence));
         }
     }

@@ -8,7 +8,7 @@ use crate::foreign::Readable;
 use crate::model::{Model, Padding};
 use crate::overwrite::check_not_in_model;
 use crate::pack::Renames;
-use crate::remote::Reader;
+use crate::remote::{Reader, is_remote};
 use crate::siblings::reject_partial_models;
 use crate::sums::{hex_of_part, sum_at};
 use crate::text::{quoted, shown_text};
@@ -98,6 +98,7 @@ impl Input {
     /// # Errors
     /// An input cannot be read, is invalid, or is a part of a model.
     pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Complaint> {
+        raise_open_files();
         let mut input = Self::empty(paths);
         let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
         let files = || groups.iter().flat_map(|group| &group.files);
@@ -114,7 +115,7 @@ impl Input {
         for (path, group) in paths.iter().zip(&groups) {
             let begin = input.files.len();
             for file in &group.files {
-                input.push(file, opening, &prefix(path, opening))?;
+                input.push(file, opening, &prefix(path, opening)?)?;
             }
             if let Some((path, index)) = &group.index {
                 check_index(path, index, &input.files[begin..])?;
@@ -134,12 +135,13 @@ impl Input {
         let path = &found.path;
         let source = match found.format {
             Some(format) => {
-                let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+                let stem =
+                    if is_array(found) && opening.name.is_none() { stem_of(path)? } else { String::new() };
                 let reading = Reading { name: opening.name.unwrap_or(&stem), ..opening.reading };
                 Source::Foreign(Foreign::open(path, format, reading)?)
             }
             None => {
-                let model = Model::open(path)?;
+                let model = Model::open(path).map_err(|complaint| not_streamed(path, complaint))?;
                 let (tensors, padding) = model.without_padding()?;
                 self.padding.add(padding);
                 let tensors = tensors.iter().map(|tensor| Tensor {
@@ -509,21 +511,49 @@ impl Source {
     }
 }
 
+/// The error of a model, or that of a file of another format that is not a regular one.
+fn not_streamed(path: &Path, complaint: Complaint) -> Complaint {
+    match complaint.seen_format() {
+        Some(name) if !is_remote(path) && !path.is_file() => {
+            let sentence = format!(
+                "files of {name} are not read from a pipe or standard input, because they need random access"
+            );
+            Complaint::about(path, format!("{sentence}; give a file"))
+        }
+        _ => complaint,
+    }
+}
+
 fn is_array(file: &Found) -> bool {
     file.format == Some(Readable::Array)
 }
 
+/// Allows as many open files as the system does: all inputs are open at once.
+fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        // Without it, opening may fail with the system's reason.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
+}
+
 /// What precedes the names of an input.
-fn prefix(path: &Path, opening: Opening<'_>) -> String {
-    if opening.by_file { format!("{}.", stem_of(path)) } else { String::new() }
+fn prefix(path: &Path, opening: Opening<'_>) -> Result<String, Complaint> {
+    if opening.by_file { Ok(format!("{}.", stem_of(path)?)) } else { Ok(String::new()) }
 }
 
 /// The name of an input without its suffix.
-pub fn stem_of(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".index.json").unwrap_or(&name);
+///
+/// # Errors
+/// It is not UTF-8, so that no name can be made of it.
+pub fn stem_of(path: &Path) -> Result<String, Complaint> {
+    let name = path.file_name().unwrap_or_default().to_str();
+    let name = name.ok_or_else(|| Complaint::about(path, "the name of the file is not UTF-8; rename it"))?;
+    let name = name.strip_suffix(".index.json").unwrap_or(name);
     let stem = Path::new(name).file_stem().unwrap_or_default();
-    if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() }
+    Ok(if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() })
 }
 
 /// # Errors
