@@ -166,8 +166,8 @@ fn other_formats_are_not_read_from_a_pipe() {
         let arguments = ["convert", "-", "o.safetensors"];
         for run in [place.run_piped(arguments, &bytes), place.run_redirected(arguments, file)] {
             let error = format!("-: files of {name}");
-            let reason = " are not read from a pipe or standard input, because they need random access; give a \
-                file\n";
+            let reason = " are not read from a pipe or standard input, because they need random access; \
+                give a file\n";
             assert!(
                 run.code == Some(2) && run.err.starts_with(&error) && run.err.ends_with(reason),
                 "{run:?}"
@@ -203,7 +203,8 @@ fn a_missing_temporary_directory_is_named() {
     let missing = place.path("missing");
     let run = finish(place.command(["convert", "m.pt", "o.safetensors"]).env("TMPDIR", &missing));
     let error = format!(
-        "m.pt: cannot be read: it cannot be unpacked in the temporary directory {}: no such file or directory",
+        "m.pt: cannot be read: it cannot be unpacked in the temporary directory {}: no such file or \
+         directory",
         missing.display()
     );
     assert!(run.code == Some(2) && run.err.to_lowercase().starts_with(&error.to_lowercase()), "{run:?}");
@@ -219,8 +220,8 @@ fn single_shards_are_rejected() {
     fs::create_dir(place.path("d")).expect("a directory");
     place.put(one, &pytorch(&[&[1.0]], &[("a", 0)], &[]));
     let error = format!(
-        "{one}: is shard 1 of 2, and \"m-00002-of-00002.bin\" is not among the inputs; give all shards, their \
-         index or their directory\n"
+        "{one}: is shard 1 of 2, and \"m-00002-of-00002.bin\" is not among the inputs; give all shards, \
+         their index or their directory\n"
     );
     convert(&place, &[one, "o.safetensors"]).is(2, "", &error);
     convert(&place, &["d", "o.gguf"]).is(2, "", &error);
@@ -286,8 +287,8 @@ fn parts_of_gguf_become_one_model() {
 fn tied_tensors_are_listed_and_copied_where_no_note_is_written() {
     let place = Place::new();
     place.put("m.pt", &pytorch(&[&[1.0]], &[("head.w", 0), ("emb.w", 0)], &[]));
-    let noted = "o.safetensors: 1 tensor, 116 bytes\n  tied: 1 tensor, noted in the metadata: \"y.head.w\" (as \
-        \"y.emb.w\")\n";
+    let noted = "o.safetensors: 1 tensor, 116 bytes\n  tied: 1 tensor, noted in the metadata: \"y.head.w\" \
+        (as \"y.emb.w\")\n";
     convert(&place, &["m.pt", "o.safetensors", "--rename", "*=y.*"]).is(0, noted, "");
     let tied = |stored: bool| json!([{"name": "head.w", "same_as": "emb.w", "stored": stored}]);
     for output in [&["p.safetensors", "--no-metadata"][..], &["p.npz"], &["p.gguf"]] {
@@ -340,7 +341,7 @@ fn options_of_formats_that_no_input_has_are_errors() {
     for (input, options, format) in
         [("m.gguf", &["--ties", "copy"][..], "PyTorch"), ("m.pt", &["--keep-blocks"], "GGUF")]
     {
-        let run = convert(&place, &[&[input, "o.safetensors"], options].concat());
+        let run = convert(&place, &[&[input, "o.safetensors", "--force"], options].concat());
         let error =
             format!("{input}: {} works with {format} only, and no input has this format\n", options[0]);
         run.is(2, "", &error);
@@ -360,9 +361,14 @@ fn shards_of_pytorch_are_one_model() {
     place.put("m/training_args.bin", b"\x80\x02cos\nsystem\n.").put("m/config.json", b"{}");
     let index = br#"{"metadata":{"total_size":8},"weight_map":{"a":"pytorch_model-00001-of-00002.bin","b":"pytorch_model-00002-of-00002.bin"}}"#;
     place.put("m/pytorch_model.bin.index.json", index);
-    for input in ["m", "m/pytorch_model.bin.index.json"] {
-        let run = convert(&place, &[input, "o.safetensors", "--force"]);
+    for (input, manifest) in [("m", "a.json"), ("m/pytorch_model.bin.index.json", "b.json")] {
+        let run = convert(&place, &[input, "o.safetensors", "--force", "--manifest", manifest]);
         assert_eq!(run.code, Some(0), "{run:?}");
+        let manifest = fs::read_to_string(place.path(manifest)).expect("a manifest");
+        let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+        let output = &manifest["outputs"][0];
+        assert_eq!(output["inputs"][2]["file"], "m/pytorch_model.bin.index.json");
+        assert_eq!((&output["tensors"][1]["was"], &output["tensors"][1]["input"]), (&json!("b"), &json!(1)));
         assert_eq!(text(&place, "o.safetensors", "b"), "[2.0]\n");
     }
     // Every tensor is where the index says, also one that is tied to another, and no other is there.
@@ -405,7 +411,11 @@ fn shards_of_pytorch_are_one_model() {
 fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let place = Place::new();
     place.put("m.gguf", &gguf());
-    assert_eq!(convert(&place, &["m.gguf", "f.safetensors"]).code, Some(0));
+    let run = convert(&place, &["m.gguf", "f.safetensors", "--json", "--manifest", "f.json"]);
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(place.path("f.json")).expect("a file")).expect("JSON");
+    let types = [&said(&run)["tensors"][0]["from"], &manifest["outputs"][0]["tensors"][0]["from"]];
+    assert_eq!(types, ["Q8_0"; 2]);
     let numbers = text(&place, "f.safetensors", "w");
     assert!(numbers.starts_with("[[0.0, 1.0, 2.0,") && numbers.contains("60.0, 62.0]"), "{numbers}");
     let metadata = place.run(["decode", "f.safetensors"]).out;

@@ -259,7 +259,9 @@ fn a_manifest_that_cannot_be_written_says_that_the_output_stays() {
 fn many_inputs_are_read() {
     let place = Place::new();
     fs::create_dir(place.path("d")).expect("a directory");
-    (0..100).for_each(|number| drop(place.put(format!("d/{number}.npy"), &plain("()", &[1]))));
+    for number in 0..100 {
+        place.put(format!("d/{number}.npy"), &plain("()", &[1]));
+    }
     let program = env!("CARGO_BIN_EXE_safetensors");
     let limited = format!("ulimit -S -n 64; exec {program} convert d o.safetensors");
     let run = finish(Command::new("sh").args(["-c", &limited]).current_dir(place.path(".")));

@@ -275,7 +275,7 @@ impl Convert {
             let mut files = Sums::new();
             let reports = write(&output, plan, &mut changer, &mut || {
                 if manifest.is_some() {
-                    files = sums_of(input)?;
+                    files = input.sums(&Work::new("summing", 0))?;
                 }
                 input.check_unchanged()
             })?;
@@ -332,11 +332,6 @@ impl Convert {
         let (only, except, renames) = (&self.only[..], &self.except[..], &self.renames);
         Options { to, all, only, except, scale, unscale, bits, no_metadata, renames }
     }
-}
-
-fn sums_of(input: &Input) -> Result<Sums, Complaint> {
-    let work = Work::new("summing", 0);
-    input.files().iter().map(|file| file.sums(&work)).collect()
 }
 
 /// # Errors

@@ -35,9 +35,9 @@ impl Done<'_> {
         self.reports.as_ref()?.get(index)
     }
 
-    /// The dtype in the input.
+    /// The type in the input.
     fn from(&self, planned: &Planned) -> &'static str {
-        self.input.array(planned.source()).dtype.name()
+        self.input.own_type(planned.source())
     }
 
     /// # Errors

@@ -47,6 +47,9 @@ impl Array<'_> {
     }
 }
 
+/// The path, the length and the SHA-256 of a file.
+type Sum = (PathBuf, u64, String);
+
 /// How inputs are opened.
 #[derive(Clone, Copy, Default)]
 pub struct Opening<'o> {
@@ -61,6 +64,8 @@ pub struct Opening<'o> {
 /// The open inputs and their tensors, one after another.
 pub struct Input {
     files: Vec<InputFile>,
+    /// The indexes that name files of other formats.
+    indexes: Vec<PathBuf>,
     /// The only path as given, if there is only one.
     path: Option<PathBuf>,
     len: usize,
@@ -119,6 +124,7 @@ impl Input {
             }
             if let Some((path, index)) = &group.index {
                 check_index(path, index, &input.files[begin..])?;
+                input.indexes.push(path.clone());
             }
         }
         check_splits(&input, output)?;
@@ -127,8 +133,8 @@ impl Input {
 
     fn empty(paths: &[PathBuf]) -> Self {
         let path = if let [only] = paths { Some(only.clone()) } else { None };
-        let (files, bits, padding) = (Vec::new(), Vec::new(), Padding::default());
-        Self { files, path, len: 0, bits, padding, by_name: OnceCell::new() }
+        let (files, indexes, bits, padding) = (Vec::new(), Vec::new(), Vec::new(), Padding::default());
+        Self { files, indexes, path, len: 0, bits, padding, by_name: OnceCell::new() }
     }
 
     fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Complaint> {
@@ -224,6 +230,13 @@ impl Input {
         &file.source.tensors()[at].name
     }
 
+    /// The type of a tensor in its file: its dtype, or that of its blocks.
+    pub fn own_type(&self, index: usize) -> &'static str {
+        let (file, at) = self.place(index);
+        let stored = file.foreign().and_then(|foreign| foreign.source().stored_type(at));
+        stored.unwrap_or_else(|| self.array(index).dtype.name())
+    }
+
     /// The tensor and its file, for messages.
     pub fn origin(&self, index: usize) -> String {
         let file = shown_text(&self.file_of(index).path.to_string_lossy());
@@ -249,6 +262,16 @@ impl Input {
     /// The dtypes that integers are read as.
     pub fn read_as_bits(&self) -> &[Option<Dtype>] {
         &self.bits
+    }
+
+    /// The path, the length and the SHA-256 of each file of each input, and of all indexes after them.
+    ///
+    /// # Errors
+    /// A file cannot be read; interruption by the user.
+    pub fn sums(&self, work: &Work) -> Result<Vec<Vec<Sum>>, Complaint> {
+        let mut sums = self.files.iter().map(|file| file.sums(work)).collect::<Result<Vec<_>, _>>()?;
+        sums.push(self.indexes.iter().map(|index| sum_of(index, work)).collect::<Result<_, _>>()?);
+        Ok(sums)
     }
 
     /// The files, models of several as one.
@@ -456,15 +479,14 @@ impl InputFile {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, work: &Work) -> Result<Vec<(PathBuf, u64, String)>, Complaint> {
+    fn sums(&self, work: &Work) -> Result<Vec<Sum>, Complaint> {
         let model = match &self.source {
             Source::Foreign(foreign) => return foreign.sums(work),
             Source::Model(model, _) => model,
         };
         let mut sums = Vec::new();
         if let Some(index) = model.index() {
-            let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
-            sums.push((index.to_path_buf(), len, sum));
+            sums.push(sum_of(index, work)?);
         }
         for part in model.parts() {
             let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
@@ -522,6 +544,11 @@ fn not_streamed(path: &Path, complaint: Complaint) -> Complaint {
         }
         _ => complaint,
     }
+}
+
+fn sum_of(index: &Path, work: &Work) -> Result<Sum, Complaint> {
+    let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
+    Ok((index.to_path_buf(), len, sum))
 }
 
 fn is_array(file: &Found) -> bool {

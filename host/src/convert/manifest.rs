@@ -91,7 +91,7 @@ impl Made<'_> {
             .text("sha256", &digits(sum))
             .number("input", input as u64)
             .text("was", self.input.own_name(source))
-            .text("from", self.input.array(source).dtype.name())
+            .text("from", self.input.own_type(source))
             .end()
     }
 }

@@ -119,6 +119,10 @@ impl TensorSource for Gguf {
         &self.metadata
     }
 
+    fn stored_type(&self, index: usize) -> Option<&'static str> {
+        self.kind(index).filter(|kind| kind.dtype().is_none()).map(Kind::name)
+    }
+
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         let found = self.tensors.get(index).zip(self.stored.get(index));
         let (tensor, stored) = found.ok_or_else(no_tensor)?;

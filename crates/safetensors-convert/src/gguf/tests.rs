@@ -140,6 +140,7 @@ fn tensors_and_metadata_are_read() {
     assert_eq!(elements(&source, 0), noise(24, 0));
     assert_eq!((elements(&source, 1).len(), elements(&source, 2).len()), (512, 0));
     assert_eq!(source.kind(1), Some(Kind::Q4_0));
+    assert_eq!((source.stored_type(0), source.stored_type(1)), (None, Some("Q4_0")));
     let metadata: Vec<_> =
         source.metadata().iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
     assert_eq!(
