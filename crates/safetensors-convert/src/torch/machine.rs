@@ -8,6 +8,7 @@
 //! called is in `rebuild`.
 
 use super::fetched::Indices;
+use super::rebuild::AXES;
 use super::store::Store;
 use super::values::{Id, Span, Value, Values};
 use crate::error::{beyond_limit, unsound};
@@ -83,6 +84,8 @@ pub(super) struct Machine<'s> {
     end: u64,
     /// The offset after the last frame.
     framed: u64,
+    /// For each type of plain values, one that stands for all in long lists.
+    merged: Vec<(&'static str, Id)>,
     /// The number of items that calls have looked at.
     pub worked: usize,
 }
@@ -105,6 +108,7 @@ impl<'s> Machine<'s> {
             at: 0,
             end: 0,
             framed: 0,
+            merged: Vec::new(),
             worked: 0,
         }
     }
@@ -139,6 +143,7 @@ impl<'s> Machine<'s> {
     fn collect(&mut self, result: Option<Id>) -> io::Result<()> {
         let of_roots = self.stack.len() * size_of::<Id>() + self.memo.len() * 2 * size_of::<(i128, Id)>();
         let roots = self.stack.iter().chain(self.memo.values()).copied().chain(result);
+        let roots = roots.chain(self.merged.iter().map(|(_, id)| *id));
         self.values.collect(roots, of_roots, self.views.len())
     }
 
@@ -285,7 +290,7 @@ impl<'s> Machine<'s> {
 
     /// Adds items to the list, set or dictionary below them.
     fn extend(&mut self) -> io::Result<()> {
-        let items = match self.code {
+        let mut items = match self.code {
             Opcode::Append => vec![self.pop()?],
             Opcode::SetItem => {
                 let (value, key) = (self.pop()?, self.pop()?);
@@ -303,11 +308,29 @@ impl<'s> Machine<'s> {
         if matches!(self.code, Opcode::SetItem | Opcode::SetItems) {
             self.check_pairs(&items)?;
         }
+        if self.code == Opcode::Appends && items.len() > AXES {
+            items.iter_mut().for_each(|item| *item = self.merge(*item));
+        }
         if !fits || !self.values.extend(target, &items) {
             let kind = self.values.get(target).kind();
             return Err(self.unsound(format!("cannot add to a value of type {kind}")));
         }
         Ok(())
+    }
+
+    /// Returns the value that stands for a plain one in a list that is too long for a shape or for a key and
+    /// its value: only its type matters then, and it takes no memory.
+    fn merge(&mut self, id: Id) -> Id {
+        if !self.is_plain(id) {
+            return id;
+        }
+        let kind = self.values.get(id).kind();
+        if let Some((_, merged)) = self.merged.iter().find(|(of, _)| *of == kind) {
+            return *merged;
+        }
+        let merged = self.values.add(Value::Other(kind));
+        self.merged.push((kind, merged));
+        merged
     }
 
     fn fetch(&mut self, argument: &Argument) -> io::Result<()> {

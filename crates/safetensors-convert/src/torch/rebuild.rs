@@ -9,7 +9,7 @@ use embedded_safetensors::Dtype;
 use std::io;
 
 /// The largest number of axes, as in PyTorch.
-const AXES: usize = 64;
+pub(super) const AXES: usize = 64;
 /// The largest number of items that calls may look at.
 const WORK: usize = 1 << 26;
 
@@ -102,7 +102,7 @@ impl Machine<'_> {
     }
 
     /// Whether a value is a number, a text or bytes.
-    fn is_plain(&self, id: Id) -> bool {
+    pub fn is_plain(&self, id: Id) -> bool {
         use Value::{Bool, Bytes, Float, Int, Long, NotText, Nothing, Other, Text};
         matches!(
             self.values.get(id),

@@ -288,6 +288,22 @@ fn what_is_too_large_is_beyond_the_limit() {
     rejected(&archive(&pickle(&expanded)), beyond, "but are views of 24 bytes");
 }
 
+/// Only the types of a history of losses, or of a list of words, matter.
+#[test]
+fn long_lists_of_plain_values_take_no_memory() {
+    let values = [&b"G?\xF0\0\0\0\0\0\0"[..], b"K\x07", b"J\0\0\0\x01", &text(&"x".repeat(100))].concat();
+    let appended = [b"(", &values.repeat(250)[..], b"e"].concat().repeat(1200);
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let pickle = [b"}", &text("v")[..], b"]", &appended, b"s", &text("w"), &one, b"s."].concat();
+    let source = Checkpoint::open(file(&archive(&pickle))).expect("a list");
+    assert_eq!((source.tensors().len(), source.left_out_count()), (1, 1_200_000));
+    let kinds: Vec<_> = source.left_out().iter().take(4).map(|value| value.kind).collect();
+    assert_eq!(kinds, ["float", "int", "int", "str"]);
+    // A tensor among them has its name.
+    let mixed = [b"](", &b"K\x01".repeat(100)[..], &one, b"e."].concat();
+    assert_eq!(all(&archive(&mixed)).expect("a list")[0].0, "100");
+}
+
 #[test]
 fn tensors_with_one_name_are_rejected() {
     let one = tensor(b"K\0", b"K\x01", b"K\x01");
