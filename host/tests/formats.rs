@@ -329,6 +329,7 @@ fn notes_of_tied_tensors_in_models_are_renamed() {
     place.put("n.safetensors", &file(&format!(r#"{{"head":{tensor}}}"#), b"x"));
     let run = convert(&place, &["m.safetensors", "n.safetensors", "p.safetensors"]);
     assert!(run.code == Some(2) && run.err.contains("duplicate tensor name \"head\""), "{run:?}");
+    assert!(run.err.ends_with("use --file-prefix, or --no-metadata\n"), "{run:?}");
     let run = convert(&place, &["m.safetensors", "n.safetensors", "p.npz"]);
     assert_eq!(run.code, Some(0), "{run:?}");
 }
@@ -337,18 +338,18 @@ fn notes_of_tied_tensors_in_models_are_renamed() {
 #[test]
 fn options_of_formats_that_no_input_has_are_errors() {
     let place = Place::new();
-    place.put("m.pt", &pytorch(&[&[1.0]], &[("v", 0)], &[])).put("m.gguf", &gguf());
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("v", 0)], &[])).put("q.gguf", &gguf());
     for (input, options, format) in
-        [("m.gguf", &["--ties", "copy"][..], "PyTorch"), ("m.pt", &["--keep-blocks"], "GGUF")]
+        [("q.gguf", &["--ties", "copy"][..], "PyTorch"), ("m.pt", &["--keep-blocks"], "GGUF")]
     {
         let run = convert(&place, &[&[input, "o.safetensors", "--force"], options].concat());
         let error =
             format!("{input}: {} works with {format} only, and no input has this format\n", options[0]);
         run.is(2, "", &error);
-        let run = convert(&place, &[&["m.pt", "m.gguf", "o.safetensors", "--force"], options].concat());
+        let run = convert(&place, &[&["m.pt", "q.gguf", "o.safetensors", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
     }
-    let run = convert(&place, &["m.pt", "m.gguf", "--each", "-o", "d", "--keep-blocks", "--ties", "copy"]);
+    let run = convert(&place, &["m.pt", "q.gguf", "--each", "-o", "d", "--keep-blocks", "--ties", "copy"]);
     assert_eq!(run.code, Some(0), "{run:?}");
 }
 
@@ -446,6 +447,18 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let run = convert(&place, &["bad.safetensors", "bad.gguf"]);
     let begin = "bad.safetensors: metadata value \"gguf.k\": ";
     assert!(run.code == Some(2) && run.err.starts_with(begin), "{run:?}");
+    // What llama.cpp cannot load is written, but said.
+    let tensor = |name: &str, shape: &str| {
+        let header = format!(r#"{{"{name}":{{"dtype":"I8","shape":{shape},"data_offsets":[0,1]}}}}"#);
+        place.put("l.safetensors", &file(header, b"x"));
+        convert(&place, &["l.safetensors", "l.gguf", "--force"]).out
+    };
+    for (name, shape) in [("a", "[1,1,1,1,1]"), (&*"a".repeat(64), "[1]"), (r"a\u0000", "[1]")] {
+        let said = "  llama.cpp cannot load: 1 tensor with more than 4 axes, or names of more than 63 bytes or \
+            with a NUL\n";
+        assert!(tensor(name, shape).ends_with(said), "{name} {shape}");
+    }
+    assert!(!tensor(&"a".repeat(63), "[1,1,1,1]").contains("llama.cpp"));
     place.put("torn.gguf", &gguf()[..60]);
     let run = convert(&place, &["torn.gguf", "t.safetensors", "--json"]);
     assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("gguf")));

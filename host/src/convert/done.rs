@@ -1,6 +1,6 @@
 //! Prints what a conversion has done, or would do.
 
-use super::input::Input;
+use super::input::{Array, Input};
 use super::kind::Kind;
 use super::plan::{Change, Plan, Planned, Reason};
 use super::reports::Reports;
@@ -64,6 +64,7 @@ impl Done<'_> {
         }
         self.print_left(&mut out)?;
         self.print_ties(&mut out)?;
+        self.print_unloadable(&mut out)?;
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
             let keys = counted(self.lost as u64, "key");
@@ -91,6 +92,24 @@ impl Done<'_> {
         let names = ties().map(|(_, [name, other])| format!("{} (as {})", quoted(&name), quoted(&other)));
         let count = ties().count() as u64;
         writeln!(out, "  tied: {}, {fate}: {}", counted(count, "tensor"), listed(names, count))
+    }
+
+    /// Prints how many tensors of a GGUF are beyond the limits of llama.cpp, which the format does not have.
+    fn print_unloadable(&self, out: &mut impl Write) -> io::Result<()> {
+        if !matches!(Kind::of_output(self.output), Ok(Kind::Gguf)) {
+            return Ok(());
+        }
+        let arrays = self.plan.tensors.iter().map(|planned| planned.array(self.input));
+        let is_beyond =
+            |array: &Array<'_>| array.dims.len() > 4 || array.name.len() > 63 || array.name.contains('\0');
+        match arrays.filter(is_beyond).count() as u64 {
+            0 => Ok(()),
+            count => {
+                let tensors = counted(count, "tensor");
+                let why = "more than 4 axes, or names of more than 63 bytes or with a NUL";
+                writeln!(out, "  llama.cpp cannot load: {tensors} with {why}")
+            }
+        }
     }
 
     /// Prints notes on what the table does not show.

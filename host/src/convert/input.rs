@@ -391,6 +391,11 @@ impl InputFile {
         &self.path
     }
 
+    /// Whether it is in safetensors.
+    pub fn is_model(&self) -> bool {
+        matches!(self.source, Source::Model(..))
+    }
+
     fn foreign(&self) -> Option<&Foreign> {
         match &self.source {
             Source::Foreign(foreign) => Some(foreign),

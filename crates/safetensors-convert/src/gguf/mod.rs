@@ -37,8 +37,8 @@
 //! Each value of a file has one text, from which [`Plan`] restores the same bytes. [`KEYS`] lists the keys in
 //! the order of the file as a JSON array, since readers of `__metadata__` sort them.
 //!
-//! Files of a [`Split`] model say which they are in `split.no`, `split.count` and `split.tensors.count`. These
-//! keys are not in `__metadata__`: they are about the file, not about the model.
+//! Files of a [`Split`] model say which they are in `split.no`, `split.count` and `split.tensors.count`.
+//! These keys are not in `__metadata__`: they are about the file, not about the model.
 //!
 //! # Limits
 //! Tensors have at most 8 dims, as the writers of the format have at most 4. The alignment is at most 65,536,
