@@ -326,7 +326,7 @@ fn notes_of_tied_tensors_in_models_are_renamed() {
     assert_eq!(metadata(&[]), json!({"head": "emb", "format": "emb", "k": "v"}));
     assert_eq!(metadata(&["--rename", "emb=y"]), json!({"head": "y", "format": "emb", "k": "v"}));
     assert_eq!(metadata(&["--file-prefix"]), json!({"m.head": "m.emb", "format": "emb", "k": "v"}));
-    place.put("n.safetensors", &file(&format!(r#"{{"head":{tensor}}}"#), b"x"));
+    place.put("n.safetensors", &file(format!(r#"{{"head":{tensor}}}"#), b"x"));
     let run = convert(&place, &["m.safetensors", "n.safetensors", "p.safetensors"]);
     assert!(run.code == Some(2) && run.err.contains("duplicate tensor name \"head\""), "{run:?}");
     assert!(run.err.ends_with("use --file-prefix, or --no-metadata\n"), "{run:?}");
