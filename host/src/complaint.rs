@@ -137,6 +137,22 @@ impl Complaint {
         Self::bad(file, fault.kind.code(), sentence)
     }
 
+    /// The name of the format that an invalid file seems to have, if `convert` reads it.
+    pub fn seen_format(&self) -> Option<&'static str> {
+        if let What::Invalid(report) = &self.what { report.seen } else { None }
+    }
+
+    /// The same with something after the sentence.
+    pub fn and(self, more: &str) -> Self {
+        match self.what {
+            What::Message { exit, kind, sentence } => {
+                let sentence = sentence + more;
+                Self { what: What::Message { exit, kind, sentence }, ..self }
+            }
+            _ => self,
+        }
+    }
+
     fn said(file: Option<&Path>, exit: Exit, kind: &'static str, sentence: String) -> Self {
         Self { file: file.map(name), what: What::Message { exit, kind, sentence } }
     }

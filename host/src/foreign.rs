@@ -59,13 +59,14 @@ impl Readable {
     pub fn by_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy();
         // Its reader says which file to give instead.
-        if name == "saved_model.pb" || name.contains(".data-0") {
+        if name == "checkpoint" || name.contains(".data-0") {
             return Some(Self::TensorFlow);
         }
         match &*suffix_of(path)? {
             "npy" => Some(Self::Array),
             "npz" => Some(Self::Archive),
             "gguf" => Some(Self::Gguf),
+            "index" | "pb" => Some(Self::TensorFlow),
             suffix => Self::OF_PYTORCH.contains(&suffix).then_some(Self::PyTorch),
         }
     }
@@ -131,7 +132,7 @@ const CHECKPOINT: Format =
 const ARRAYS: Format = readable("a zip archive of numpy", Readable::Archive);
 const ZIP: Format = format(
     "a zip archive, as .pt and .npz files are",
-    "`safetensors convert` reads those of PyTorch and of numpy",
+    "`safetensors convert` reads one that has the data.pkl of PyTorch, or the .npy of numpy",
 );
 const ONNX: Format = format(
     "an ONNX file",
@@ -170,6 +171,17 @@ fn is_text(first: &[u8]) -> bool {
     let text = first.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let is_printed = |letter: char| !letter.is_control() || letter.is_ascii_whitespace();
     first.len() >= 8 && text.len() + 3 >= first.len() && !is_model(first) && text.chars().all(is_printed)
+}
+
+/// The name of the format that `convert` reads and that the beginning shows.
+pub fn seen_format(source: &mut Source) -> Option<&'static str> {
+    let first = source.beginning(LOOKED_AT).ok()?;
+    match format_of(&first)?.readable {
+        Some(readable) => Some(readable.name()),
+        // So little is known of a stream.
+        None if first.len() == 8 && first.starts_with(b"PK\x03\x04") => Some("PyTorch or numpy"),
+        None => None,
+    }
 }
 
 /// The format of a file with this name, if `convert` reads it. The name counts only if the contents show

@@ -2,7 +2,7 @@
 
 use crate::excerpt::Excerpt;
 use crate::failure::NotRead;
-use crate::foreign::hint;
+use crate::foreign::{hint, seen_format};
 use crate::json::Object;
 use crate::locate::tensor_at;
 use crate::source::Source;
@@ -18,6 +18,8 @@ pub struct Report {
     excerpt: Option<Excerpt>,
     /// The format that the file seems to have instead.
     hint: Option<String>,
+    /// Its name, if `convert` reads it.
+    pub seen: Option<&'static str>,
 }
 
 impl Report {
@@ -25,9 +27,9 @@ impl Report {
     pub fn new(source: &mut Source, error: Error) -> Result<Self, NotRead> {
         let excerpt = Excerpt::of(source, &error)?;
         let tensor = if excerpt.is_some() { tensor_at(source, error.at)? } else { None };
-        let hint = hint(source);
+        let (hint, seen) = (hint(source), seen_format(source));
         source.check_unchanged()?;
-        Ok(Self { error, tensor, excerpt, hint })
+        Ok(Self { error, tensor, excerpt, hint, seen })
     }
 
     /// The stable error code.

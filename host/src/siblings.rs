@@ -30,7 +30,12 @@ pub struct ShardName<'n> {
 
 impl<'n> ShardName<'n> {
     pub fn parse(name: &'n str) -> Option<Self> {
-        let (rest, count) = name.strip_suffix(".safetensors")?.rsplit_once("-of-")?;
+        Self::of_stem(name.strip_suffix(".safetensors")?)
+    }
+
+    /// The name of a shard without its suffix.
+    pub fn of_stem(name: &'n str) -> Option<Self> {
+        let (rest, count) = name.rsplit_once("-of-")?;
         let (stem, number) = rest.rsplit_once('-')?;
         Some(Self { stem, number: number_of(number)?, count: number_of(count)? })
     }
@@ -41,8 +46,13 @@ impl<'n> ShardName<'n> {
     }
 
     fn siblings(self) -> impl Iterator<Item = String> {
+        (1..=self.count).map(move |number| self.name(number, "safetensors"))
+    }
+
+    /// The name of the shard of this number, with this suffix.
+    pub fn name(self, number: u64, suffix: &str) -> String {
         let Self { stem, count, .. } = self;
-        (1..=count).map(move |number| format!("{stem}-{number:05}-of-{count:05}.safetensors"))
+        format!("{stem}-{number:05}-of-{count:05}.{suffix}")
     }
 }
 

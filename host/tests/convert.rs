@@ -52,7 +52,7 @@ fn metadata_is_kept_where_possible() {
     let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1],"file":"m.safetensors","was":"a"}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
     let line = format!(
-        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"written\":true,\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"left_out\":0,\"values_left_out\":[],\"tensors\":{tensors}}}\n"
+        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"written\":true,\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"left_out\":0,\"values_left_out\":[],\"tied\":[],\"tensors\":{tensors}}}\n"
     );
     run.is(0, &line, "");
 }
@@ -143,21 +143,16 @@ fn errors_are_json_numbers() {
 fn out_of_range_numbers_are_errors() {
     let place = Place::new();
     place.put("m", &model("F32", "[2]", &floats(&[-3.0, 300.5])));
+    let advice = "exclude it with --except, or clamp with --saturate\n";
     for (to, error) in [
-        ("U8", "-3.0 does not fit U8, which goes from 0 to 255; --saturate takes the nearest"),
-        ("I8", "300.5 does not fit I8, which goes from -128 to 127; --saturate takes the nearest"),
-        (
-            "F8_E4M3FNUZ",
-            "300.5 does not fit F8_E4M3FNUZ, which goes from -240.0 to 240.0; --saturate takes the nearest",
-        ),
+        ("U8", "-3.0 does not fit U8, which goes from 0 to 255"),
+        ("I8", "300.5 does not fit I8, which goes from -128 to 127"),
+        ("F8_E4M3FNUZ", "300.5 does not fit F8_E4M3FNUZ, which goes from -240.0 to 240.0"),
     ] {
-        let line = format!("m: tensor \"a\": {error}\n");
+        let line = format!("m: tensor \"a\": {error}; {advice}");
         convert(&place, &["m", "n.safetensors", "--to", to]).is(2, "", &line);
-        convert(&place, &["m", "n.npz", "--to", "U8"]).is(
-            2,
-            "",
-            "m: tensor \"a\": -3.0 does not fit U8, which goes from 0 to 255; --saturate takes the nearest\n",
-        );
+        let line = format!("m: tensor \"a\": -3.0 does not fit U8, which goes from 0 to 255; {advice}");
+        convert(&place, &["m", "n.npz", "--to", "U8"]).is(2, "", &line);
     }
     place.put("nan", &model("F32", "[1]", &floats(&[f32::NAN])));
     let error = "nan: tensor \"a\": it has a NaN, and I32 has none; --saturate makes it 0\n";

@@ -3,7 +3,7 @@
 
 use crate::made::{self, tensorflow};
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, Run, convert, file, sound, text};
+use crate::support::{Place, Run, convert, file, finish, sound, text};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -90,10 +90,10 @@ fn names_of_tied_tensors_are_not_used_again() {
         \"b\" of b.pt; use --file-prefix, or --ties copy and rename one of them\n";
     convert(&place, &["a.pt", "b.pt", "o.safetensors"]).is(2, "", error);
     convert(&place, &["b.pt", "a.pt", "o.safetensors"]).is(2, "", error);
-    // Without notes there is nothing to confuse.
+    // Where there are no notes, they are copied.
     for output in [&["m.safetensors", "--no-metadata"][..], &["m.npz"], &["m.gguf"]] {
         let run = convert(&place, &[&["a.pt", "b.pt"], output].concat());
-        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(run.code == Some(2) && run.err.contains("\"b\" of a.pt, and \"b\" of b.pt; use"), "{run:?}");
     }
     assert_eq!(convert(&place, &["a.pt", "b.pt", "o.safetensors", "--file-prefix"]).code, Some(0));
     let run = convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]);
@@ -149,10 +149,208 @@ fn tied_tensors_are_noted_copied_or_rejected() {
     assert!(run.code == Some(2) && run.err.contains("no tensor \"m.lm_head.*\" to rename"), "{run:?}");
     let note = json!({"m.lm_head.w": "m.embed.w"});
     assert_eq!(metadata(&["--file-prefix"]), ("m.embed.w".to_owned(), note));
-    assert_eq!(metadata(&["--no-metadata"]), ("embed.w".to_owned(), Value::Null));
+    assert_eq!(metadata(&["--no-metadata"]), ("embed.w lm_head.w".to_owned(), Value::Null));
     assert_eq!(metadata(&["--ties", "copy"]), ("embed.w lm_head.w".to_owned(), Value::Null));
     let run = convert(&place, &["m.pt", "p.safetensors", "--ties", "reject"]);
     assert!(run.code == Some(1) && run.err.contains("embed.w"), "{run:?}");
+}
+
+/// Other formats need random access, which is no error of the file.
+#[test]
+fn other_formats_are_not_read_from_a_pipe() {
+    let place = Place::new();
+    let model = pytorch(&[&[1.0]], &[("w", 0)], &[]);
+    for (bytes, name) in [(model, "PyTorch"), (gguf(), "GGUF"), (plain("()", &[1]), "numpy")] {
+        place.put("f", &bytes);
+        let file = fs::File::open(place.path("f")).expect("a file");
+        let arguments = ["convert", "-", "o.safetensors"];
+        for run in [place.run_piped(arguments, &bytes), place.run_redirected(arguments, file)] {
+            let error = format!("-: files of {name}");
+            let reason = " are not read from a pipe or standard input, because they need random access; \
+                give a file\n";
+            assert!(
+                run.code == Some(2) && run.err.starts_with(&error) && run.err.ends_with(reason),
+                "{run:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_archives_and_indexes_of_themselves_are_explained() {
+    let place = Place::new();
+    place.put("a.zip", &zip(&[Entry::stored("config.json", b"{}")]));
+    let run = convert(&place, &["a.zip", "o.safetensors"]);
+    let reason = "`safetensors convert` reads one that has the data.pkl of PyTorch, or the .npy of numpy";
+    assert!(run.code == Some(1) && run.err.contains(reason), "{run:?}");
+    place.put("self.bin.index.json", br#"{"metadata":{},"weight_map":{"a":"self.bin.index.json"}}"#);
+    let error = "self.bin.index.json: names an index, such as itself, among its shards\n";
+    convert(&place, &["self.bin.index.json", "o.safetensors"]).is(1, "", error);
+}
+
+/// What is wrong is the temporary directory, not the file.
+#[test]
+fn a_missing_temporary_directory_is_named() {
+    let place = Place::new();
+    let whole = made::tensor("0", "FloatStorage", 4, false);
+    let at = whole.windows(5).position(|part| part == [b'K', 0, b'K', 4, 0x85]).expect("a view");
+    let mut part = whole.clone();
+    part[at..at + 5].copy_from_slice(&[b'K', 1, b'K', 2, 0x85]);
+    let pickle = made::dictionary(&[("w", part)]);
+    let numbers = floats(&[1.0, 2.0, 3.0, 4.0]);
+    let entries = [("m/data.pkl".to_owned(), &pickle[..]), ("m/data/0".to_owned(), &numbers)];
+    place.put("m.pt", &made::archive(&entries, true));
+    let missing = place.path("missing");
+    let run = finish(place.command(["convert", "m.pt", "o.safetensors"]).env("TMPDIR", &missing));
+    let error = format!(
+        "m.pt: cannot be read: it cannot be unpacked in the temporary directory {}: no such file or \
+         directory",
+        missing.display()
+    );
+    assert!(run.code == Some(2) && run.err.to_lowercase().starts_with(&error.to_lowercase()), "{run:?}");
+    assert_eq!(convert(&place, &["m.pt", "o.safetensors"]).code, Some(0));
+    assert_eq!(text(&place, "o.safetensors", "w"), "[2.0, 3.0]\n");
+}
+
+/// The rest of the model would be missing.
+#[test]
+fn single_shards_are_rejected() {
+    let place = Place::new();
+    let (one, two) = ("d/m-00001-of-00002.bin", "d/m-00002-of-00002.bin");
+    fs::create_dir(place.path("d")).expect("a directory");
+    place.put(one, &pytorch(&[&[1.0]], &[("a", 0)], &[]));
+    let error = format!(
+        "{one}: is shard 1 of 2, and \"m-00002-of-00002.bin\" is not among the inputs; give all shards, \
+         their index or their directory\n"
+    );
+    convert(&place, &[one, "o.safetensors"]).is(2, "", &error);
+    convert(&place, &["d", "o.gguf"]).is(2, "", &error);
+    place.put(two, &pytorch(&[&[2.0]], &[("b", 0)], &[]));
+    convert(&place, &[one, "o.safetensors"]).is(2, "", &error);
+    // Complete models, shards that stay shards, and arrays.
+    for arguments in [
+        &["d", "o1.safetensors"][..],
+        &[two, one, "o2.safetensors"],
+        &[one, "m-00001-of-00002.safetensors"],
+        &[one, two, "--each", "-o", "each"],
+        &[one, "o.npz"],
+    ] {
+        let run = convert(&place, arguments);
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    let run = convert(&place, &[one, "m-00002-of-00002.safetensors"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+}
+
+/// Parts of a GGUF say so, whatever they are called, and become one model without these keys.
+#[test]
+fn parts_of_gguf_become_one_model() {
+    let place = Place::new();
+    fs::create_dir(place.path("d")).expect("a directory");
+    place.put("d/m-00001-of-00002.gguf", &made::gguf_part([0, 2], 2, "a"));
+    place.put("x.gguf", &made::gguf_part([0, 2], 2, "a")).put("y.gguf", &made::gguf_part([1, 2], 2, "b"));
+    let run = convert(&place, &["d", "o.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("is shard 1 of 2, and \"m-00002-of"), "{run:?}");
+    place.put("d/m-00002-of-00002.gguf", &made::gguf_part([1, 2], 2, "b"));
+    for (inputs, output) in [
+        (&["d"][..], "a.safetensors"),
+        (&["y.gguf", "x.gguf"], "b.safetensors"),
+        (&["x.gguf", "y.gguf"], "c.gguf"),
+    ] {
+        let run = convert(&place, &[inputs, &[output]].concat());
+        assert!(run.code == Some(0) && run.out.contains(": 2 tensors"), "{run:?}");
+    }
+    convert(&place, &["c.gguf", "c.safetensors"]).is(0, "c.safetensors: 2 tensors, 184 bytes\n", "");
+    for model in ["a.safetensors", "b.safetensors", "c.safetensors"] {
+        let read: Value = serde_json::from_str(&place.run(["decode", model]).out).expect("JSON");
+        assert_eq!(read["metadata"], json!({"gguf.k": "uint16:7", "gguf_keys": "[\"k\"]"}));
+    }
+    let rejected = |code: i32, parts: &[&str], error: &str| {
+        for options in [&[][..], &["--no-metadata"]] {
+            convert(&place, &[parts, &["o.safetensors"], options].concat()).is(code, "", error);
+        }
+    };
+    let error =
+        "x.gguf: is part 1 of 2, and part 2 is not among the inputs; give all parts, or their directory\n";
+    rejected(2, &["x.gguf"], error);
+    place.put("z.gguf", &made::gguf_part([0, 2], 2, "z")).put("w.gguf", &made::gguf_part([1, 3], 2, "w"));
+    rejected(2, &["x.gguf", "z.gguf"], "z.gguf: is part 1 of 2, as x.gguf is\n");
+    rejected(2, &["x.gguf", "w.gguf"], "w.gguf: is one of 3 parts, and x.gguf one of 2\n");
+    place.put("v.gguf", &made::gguf_part([0, 2], 3, "v"));
+    let error = "v.gguf: GGUF: all parts together have 3 tensors, but 2 were found\n";
+    rejected(1, &["v.gguf", "y.gguf"], error);
+    assert_eq!(convert(&place, &["x.gguf", "o.npz"]).code, Some(0));
+}
+
+/// No tensor disappears where the note would, and the output and the manifest say what was tied.
+#[test]
+fn tied_tensors_are_listed_and_copied_where_no_note_is_written() {
+    let place = Place::new();
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("head.w", 0), ("emb.w", 0)], &[]));
+    let noted = "o.safetensors: 1 tensor, 116 bytes\n  tied: 1 tensor, noted in the metadata: \"y.head.w\" \
+        (as \"y.emb.w\")\n";
+    convert(&place, &["m.pt", "o.safetensors", "--rename", "*=y.*"]).is(0, noted, "");
+    let tied = |stored: bool| json!([{"name": "head.w", "same_as": "emb.w", "stored": stored}]);
+    for output in [&["p.safetensors", "--no-metadata"][..], &["p.npz"], &["p.gguf"]] {
+        let run = convert(&place, &[&["m.pt"], output].concat());
+        let copied = "  tied: 1 tensor, stored as copies: \"head.w\" (as \"emb.w\")\n";
+        assert!(run.out.contains(": 2 tensors") && run.out.ends_with(copied), "{run:?}");
+        let run =
+            convert(&place, &[&["m.pt"], output, &["--force", "--json", "--manifest", "m.json"]].concat());
+        assert_eq!((run.code, &said(&run)["tied"]), (Some(0), &tied(true)), "{run:?}");
+        let manifest: Value =
+            serde_json::from_slice(&fs::read(place.path("m.json")).expect("a file")).expect("JSON");
+        assert_eq!(manifest["outputs"][0]["tied"], tied(true));
+        fs::remove_file(place.path("m.json")).expect("removed");
+        let run = convert(&place, &[&["m.pt"], output, &["--force", "--ties", "note"]].concat());
+        let error = "safetensors: --ties note needs a .safetensors output with metadata; use --ties copy\n";
+        run.is(2, "", error);
+    }
+    let run = convert(&place, &["m.pt", "q.safetensors", "--dry-run", "--json", "--ties", "note"]);
+    assert_eq!((run.code, &said(&run)["tied"]), (Some(0), &tied(false)), "{run:?}");
+}
+
+/// A note would otherwise name tensors that are no longer there.
+#[test]
+fn notes_of_tied_tensors_in_models_are_renamed() {
+    let place = Place::new();
+    let tensor = r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
+    let header = format!(r#"{{"__metadata__":{{"head":"emb","format":"emb","k":"v"}},"emb":{tensor}}}"#);
+    place.put("m.safetensors", &file(&header, b"x"));
+    let metadata = |options: &[&str]| {
+        let run = convert(&place, &[&["m.safetensors", "o.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let read: Value = serde_json::from_str(&place.run(["decode", "o.safetensors"]).out).expect("JSON");
+        read["metadata"].clone()
+    };
+    assert_eq!(metadata(&[]), json!({"head": "emb", "format": "emb", "k": "v"}));
+    assert_eq!(metadata(&["--rename", "emb=y"]), json!({"head": "y", "format": "emb", "k": "v"}));
+    assert_eq!(metadata(&["--file-prefix"]), json!({"m.head": "m.emb", "format": "emb", "k": "v"}));
+    place.put("n.safetensors", &file(format!(r#"{{"head":{tensor}}}"#), b"x"));
+    let run = convert(&place, &["m.safetensors", "n.safetensors", "p.safetensors"]);
+    assert!(run.code == Some(2) && run.err.contains("duplicate tensor name \"head\""), "{run:?}");
+    assert!(run.err.ends_with("use --file-prefix, or --no-metadata\n"), "{run:?}");
+    let run = convert(&place, &["m.safetensors", "n.safetensors", "p.npz"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+/// An option without effect is a mistake.
+#[test]
+fn options_of_formats_that_no_input_has_are_errors() {
+    let place = Place::new();
+    place.put("m.pt", &pytorch(&[&[1.0]], &[("v", 0)], &[])).put("q.gguf", &gguf());
+    for (input, options, format) in
+        [("q.gguf", &["--ties", "copy"][..], "PyTorch"), ("m.pt", &["--keep-blocks"], "GGUF")]
+    {
+        let run = convert(&place, &[&[input, "o.safetensors", "--force"], options].concat());
+        let error =
+            format!("{input}: {} works with {format} only, and no input has this format\n", options[0]);
+        run.is(2, "", &error);
+        let run = convert(&place, &[&["m.pt", "q.gguf", "o.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    let run = convert(&place, &["m.pt", "q.gguf", "--each", "-o", "d", "--keep-blocks", "--ties", "copy"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
 }
 
 #[test]
@@ -164,9 +362,14 @@ fn shards_of_pytorch_are_one_model() {
     place.put("m/training_args.bin", b"\x80\x02cos\nsystem\n.").put("m/config.json", b"{}");
     let index = br#"{"metadata":{"total_size":8},"weight_map":{"a":"pytorch_model-00001-of-00002.bin","b":"pytorch_model-00002-of-00002.bin"}}"#;
     place.put("m/pytorch_model.bin.index.json", index);
-    for input in ["m", "m/pytorch_model.bin.index.json"] {
-        let run = convert(&place, &[input, "o.safetensors", "--force"]);
+    for (input, manifest) in [("m", "a.json"), ("m/pytorch_model.bin.index.json", "b.json")] {
+        let run = convert(&place, &[input, "o.safetensors", "--force", "--manifest", manifest]);
         assert_eq!(run.code, Some(0), "{run:?}");
+        let manifest = fs::read_to_string(place.path(manifest)).expect("a manifest");
+        let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+        let output = &manifest["outputs"][0];
+        assert_eq!(output["inputs"][2]["file"], "m/pytorch_model.bin.index.json");
+        assert_eq!((&output["tensors"][1]["was"], &output["tensors"][1]["input"]), (&json!("b"), &json!(1)));
         assert_eq!(text(&place, "o.safetensors", "b"), "[2.0]\n");
     }
     // Every tensor is where the index says, also one that is tied to another, and no other is there.
@@ -209,7 +412,11 @@ fn shards_of_pytorch_are_one_model() {
 fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let place = Place::new();
     place.put("m.gguf", &gguf());
-    assert_eq!(convert(&place, &["m.gguf", "f.safetensors"]).code, Some(0));
+    let run = convert(&place, &["m.gguf", "f.safetensors", "--json", "--manifest", "f.json"]);
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(place.path("f.json")).expect("a file")).expect("JSON");
+    let types = [&said(&run)["tensors"][0]["from"], &manifest["outputs"][0]["tensors"][0]["from"]];
+    assert_eq!(types, ["Q8_0"; 2]);
     let numbers = text(&place, "f.safetensors", "w");
     assert!(numbers.starts_with("[[0.0, 1.0, 2.0,") && numbers.contains("60.0, 62.0]"), "{numbers}");
     let metadata = place.run(["decode", "f.safetensors"]).out;
@@ -240,6 +447,18 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let run = convert(&place, &["bad.safetensors", "bad.gguf"]);
     let begin = "bad.safetensors: metadata value \"gguf.k\": ";
     assert!(run.code == Some(2) && run.err.starts_with(begin), "{run:?}");
+    // What llama.cpp cannot load is written, but said.
+    let tensor = |name: &str, shape: &str| {
+        let header = format!(r#"{{"{name}":{{"dtype":"I8","shape":{shape},"data_offsets":[0,1]}}}}"#);
+        place.put("l.safetensors", &file(header, b"x"));
+        convert(&place, &["l.safetensors", "l.gguf", "--force"]).out
+    };
+    for (name, shape) in [("a", "[1,1,1,1,1]"), (&*"a".repeat(64), "[1]"), (r"a\u0000", "[1]")] {
+        let said = "  llama.cpp cannot load: 1 tensor with more than 4 axes, or names of more than 63 bytes or \
+            with a NUL\n";
+        assert!(tensor(name, shape).ends_with(said), "{name} {shape}");
+    }
+    assert!(!tensor(&"a".repeat(63), "[1,1,1,1]").contains("llama.cpp"));
     place.put("torn.gguf", &gguf()[..60]);
     let run = convert(&place, &["torn.gguf", "t.safetensors", "--json"]);
     assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("gguf")));
@@ -324,9 +543,22 @@ fn checkpoints_of_tensorflow_are_read() {
     place.put("saved/saved_model.pb", b"").put("saved/variables/variables.index", &index);
     place.put("saved/variables/variables.data-00000-of-00001", &data);
     assert_eq!(convert(&place, &["saved", "q.safetensors"]).code, Some(0));
-    for (input, part) in [(name, "give its index"), ("saved/saved_model.pb", "give the directory")] {
+    // What is no index says what it is, or at least the format.
+    place
+        .put("checkpoint", b"model_checkpoint_path: \"m\"\n")
+        .put("frozen.pb", b"\x0A\x10\x0A\x01xgraph of it");
+    place.put("torn.index", &index[..index.len() / 2]).put("empty.index", b"");
+    for (input, part) in [
+        (name, "give its index"),
+        ("saved/saved_model.pb", "give the directory"),
+        ("checkpoint", "give one's NAME.index"),
+        ("frozen.pb", "this is not a checkpoint"),
+        ("torn.index", ""),
+        ("empty.index", ""),
+    ] {
         let run = convert(&place, &[input, "r.safetensors"]);
-        assert!(run.code == Some(1) && run.err.contains(part), "{run:?}");
+        let begin = format!("{input}: TensorFlow: ");
+        assert!(run.code == Some(1) && run.err.starts_with(&begin) && run.err.contains(part), "{run:?}");
     }
     fs::remove_file(place.path(name)).expect("removed");
     let run = convert(&place, &["m", "r.safetensors"]);

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, convert, file, sound, tensor, text};
+use crate::support::{Place, convert, file, finish, sound, tensor, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
@@ -186,13 +186,86 @@ fn each_input_becomes_a_file() {
     assert!(run.code == Some(1) && !place.path("none").exists(), "{run:?}");
     fs::create_dir(place.path("other")).expect("a directory");
     place.put("other/encoder.npy", &plain("()", &[1]));
-    let error = "other/encoder.npy: and encoder.npz would both become out/encoder.safetensors\n";
+    let error = "other/encoder.npy: would become out/encoder.safetensors, as encoder.npz would; convert them \
+        one by one\n";
     convert(&place, &["encoder.npz", "other/encoder.npy", "--each", "-o", "out"]).is(2, "", error);
     let error = "out: is a directory; convert each input to a file in it with --each -o\n";
     convert(&place, &["encoder.npz", "decoder.npz", "-o", "out"]).is(2, "", error);
     assert_eq!(convert(&place, &["encoder.npz", "--each", "out"]).code, Some(2));
     let error = "safetensors: --each needs inputs with names; standard input has none\n";
     convert(&place, &["-", "--each", "-o", "out"]).is(2, "", error);
+}
+
+/// Otherwise two files could become one, with a name that is neither.
+#[test]
+fn names_that_are_not_utf8_are_errors() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = place();
+    let name = std::ffi::OsStr::from_bytes(b"n\xFF.npy");
+    place.put(name, &plain("()", &[1]));
+    for options in [&["--each", "-o", "out"][..], &["-o", "o.safetensors"]] {
+        let run = place.run(
+            [&["convert".as_ref(), name][..], &options.iter().map(|one| one.as_ref()).collect::<Vec<_>>()]
+                .concat(),
+        );
+        assert!(
+            run.code == Some(2) && run.err.ends_with(": the name of the file is not UTF-8; rename it\n"),
+            "{run:?}"
+        );
+    }
+    let named: [&std::ffi::OsStr; 5] =
+        ["convert".as_ref(), name, "o.safetensors".as_ref(), "--name".as_ref(), "w".as_ref()];
+    assert_eq!(place.run(named).code, Some(0));
+}
+
+#[test]
+fn an_interruption_is_said_once() {
+    let place = Place::new();
+    let len: u64 = 1 << 40;
+    for name in ["a.safetensors", "b.safetensors", "c.safetensors"] {
+        place.put(name, &file(format!("{{{}}}", tensor("t", 0, len)), b""));
+        let model = fs::OpenOptions::new().write(true).open(place.path(name)).expect("the model");
+        model.set_len(model.metadata().expect("its length").len() + len).expect("a file with holes");
+    }
+    let arguments = ["convert", "a.safetensors", "b.safetensors", "c.safetensors", "--each", "-o", "out"];
+    let child = place.command(arguments).stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    crate::support::until_it_listens(&child);
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*said), (Some(130), "safetensors: interrupted\n"));
+}
+
+/// The manifest is written last.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_manifest_that_cannot_be_written_says_that_the_output_stays() {
+    let place = Place::new();
+    let names: Vec<String> = (0..200).map(|number| format!("t{number}")).collect();
+    let arrays: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"a"[..])).collect();
+    place.put("m.npz", &archive(&arrays));
+    let program = env!("CARGO_BIN_EXE_safetensors");
+    let limited =
+        format!("trap '' XFSZ; ulimit -f 32; exec {program} convert m.npz o.safetensors --manifest m.json");
+    let run = finish(Command::new("sh").args(["-c", &limited]).current_dir(place.path(".")));
+    let error = "m.json: cannot be written: file too large; the output itself was written, and stays\n";
+    run.is(2, "o.safetensors: 200 tensors, 11,688 bytes\n", error);
+    assert_eq!((place.path("o.safetensors").exists(), place.path("m.json").exists()), (true, false));
+}
+
+/// All inputs are open at once.
+#[test]
+fn many_inputs_are_read() {
+    let place = Place::new();
+    fs::create_dir(place.path("d")).expect("a directory");
+    for number in 0..100 {
+        place.put(format!("d/{number}.npy"), &plain("()", &[1]));
+    }
+    let program = env!("CARGO_BIN_EXE_safetensors");
+    let limited = format!("ulimit -S -n 64; exec {program} convert d o.safetensors");
+    let run = finish(Command::new("sh").args(["-c", &limited]).current_dir(place.path(".")));
+    assert!(run.code == Some(0) && run.out.starts_with("o.safetensors: 100 tensors"), "{run:?}");
 }
 
 #[test]

@@ -76,11 +76,33 @@ pub fn archive(entries: &[(String, &[u8])], is_deflated: bool) -> Vec<u8> {
 
 /// A GGUF with a tensor `w` of this type and one key.
 pub fn gguf(kind: u32, dims: &[u64], data: &[u8]) -> Vec<u8> {
-    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
-    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &1_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
-    bytes.extend([text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat());
+    let pairs = [gguf_text("general.architecture"), 8_u32.to_le_bytes().to_vec(), gguf_text("llama")];
+    gguf_with(&[pairs.concat()], "w", kind, dims, data)
+}
+
+/// The part of this number, from 0, of a GGUF that llama.cpp has split. The first has one more key.
+pub fn gguf_part([number, count]: [u16; 2], tensors: u32, name: &str) -> Vec<u8> {
+    let pair = |key, kind: u32, value: &[u8]| [&gguf_text(key)[..], &kind.to_le_bytes(), value].concat();
+    let mut pairs = vec![
+        pair("split.no", 2, &number.to_le_bytes()),
+        pair("split.count", 2, &count.to_le_bytes()),
+        pair("split.tensors.count", 5, &tensors.to_le_bytes()),
+    ];
+    if number == 0 {
+        pairs.insert(0, pair("k", 2, &[7, 0]));
+    }
+    gguf_with(&pairs, name, 0, &[1], &f32::from(number).to_le_bytes())
+}
+
+fn gguf_text(text: &str) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+fn gguf_with(pairs: &[Vec<u8>], name: &str, kind: u32, dims: &[u64], data: &[u8]) -> Vec<u8> {
+    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &1_u64.to_le_bytes()].concat();
+    bytes.extend([&(pairs.len() as u64).to_le_bytes()[..], &pairs.concat()].concat());
     let rank = u32::try_from(dims.len()).expect("few");
-    bytes.extend([text("w"), rank.to_le_bytes().to_vec()].concat());
+    bytes.extend([gguf_text(name), rank.to_le_bytes().to_vec()].concat());
     dims.iter().for_each(|dim| bytes.extend(dim.to_le_bytes()));
     bytes.extend([&kind.to_le_bytes()[..], &0_u64.to_le_bytes()].concat());
     bytes.resize(bytes.len().next_multiple_of(32), 0);

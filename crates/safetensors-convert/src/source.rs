@@ -53,6 +53,11 @@ pub trait TensorSource {
         false
     }
 
+    /// Returns the type of a tensor in the file, if it is not one of safetensors: that of its blocks.
+    fn stored_type(&self, _index: usize) -> Option<&'static str> {
+        None
+    }
+
     /// Opens the elements of a tensor as safetensors stores them: little-endian, last axis fastest, without
     /// gaps. Several tensors can be open at a time.
     ///

@@ -8,6 +8,7 @@ use crate::convert::{
 };
 use crate::exit::Exit;
 use crate::folder::Folder;
+use crate::foreign::Readable;
 use crate::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
 use crate::product::check_output_path;
@@ -19,6 +20,9 @@ use safetensors_convert::numbers::can_be_target;
 use safetensors_convert::torch::Ties;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+/// What an error about the manifest adds.
+const WRITTEN: &str = "; the output itself was written, and stays";
 
 /// Convert files of other formats to safetensors and back, and cast tensors to other dtypes
 ///
@@ -97,9 +101,10 @@ pub struct Convert {
     #[command(flatten)]
     renames: Renames,
 
-    /// PyTorch: what becomes of tensors that share all their memory
-    #[arg(long, value_name = "WHAT", default_value = "note")]
-    ties: Tied,
+    /// PyTorch: what becomes of tensors that share all their memory [default: note; copy if the output has
+    /// no metadata]
+    #[arg(long, value_name = "WHAT")]
+    ties: Option<Tied>,
 
     /// GGUF: keep the blocks of quantised tensors as U8, instead of their numbers as F32
     #[arg(long)]
@@ -133,7 +138,7 @@ pub struct Convert {
 /// What becomes of tied tensors.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Tied {
-    /// Keep one, and note the names of the others in the metadata
+    /// Keep one, and note the names of the others in the metadata of a .safetensors
     Note,
     /// Keep each
     Copy,
@@ -173,7 +178,7 @@ impl Run for Convert {
         self.check(&job)?;
         let mut manifest = self.begin_manifest(&[&job])?;
         self.convert(&job, manifest.as_mut())?;
-        manifest.map_or(Ok(()), Manifest::finish)?;
+        manifest.map_or(Ok(()), Manifest::finish).map_err(|complaint| complaint.and(WRITTEN))?;
         Ok(Exit::Good)
     }
 }
@@ -222,22 +227,26 @@ impl Convert {
     /// Converts each input to a file in a directory. An error about one does not stop the others.
     fn convert_each(&self, inputs: &[PathBuf], folder: &Path) -> Outcome {
         check_output_directory(folder)?;
-        let jobs = inputs.iter().map(|input| Job {
-            inputs: std::slice::from_ref(input),
-            output: folder.join(format!("{}.safetensors", stem_of(input))),
+        let jobs = inputs.iter().map(|input| {
+            let output = folder.join(format!("{}.safetensors", stem_of(input)?));
+            Ok(Job { inputs: std::slice::from_ref(input), output })
         });
-        let jobs: Vec<Job<'_>> = jobs.collect();
+        let jobs = jobs.collect::<Result<Vec<Job<'_>>, Complaint>>()?;
         check_outputs(&jobs)?;
         let made = if self.dry_run { None } else { Some(Folder::make(folder)?) };
         let mut manifest = self.begin_manifest(&jobs.iter().collect::<Vec<_>>())?;
         let mut worst = Exit::Good;
         for job in &jobs {
             let result = self.check(job).and_then(|()| self.convert(job, manifest.as_mut()));
-            let exit = result.map_or_else(|complaint| complaint.say(self.json), |()| Exit::Good);
-            worst = worst.max(exit);
+            worst = worst.max(match result {
+                Ok(()) => Exit::Good,
+                // It is said once.
+                Err(complaint) if complaint.exit() == Exit::Interrupted => return Err(complaint),
+                Err(complaint) => complaint.say(self.json),
+            });
             Work::check()?;
         }
-        manifest.map_or(Ok(()), Manifest::finish)?;
+        manifest.map_or(Ok(()), Manifest::finish).map_err(|complaint| complaint.and(WRITTEN))?;
         // A directory without files is removed.
         drop(made);
         Ok(worst)
@@ -259,7 +268,8 @@ impl Convert {
 
     fn convert(&self, job: &Job<'_>, manifest: Option<&mut Manifest>) -> Result<(), Complaint> {
         let path = job.output.as_path();
-        let mut input = Input::open(job.inputs, self.opening(), path)?;
+        let mut input = Input::open(job.inputs, self.opening(path)?, path)?;
+        self.check_formats(&input)?;
         input.must_not_be(path)?;
         if let Some(manifest) = &self.manifest {
             input.must_not_be(manifest)?;
@@ -270,24 +280,23 @@ impl Convert {
         let (force, is_compressed, reports_all) = (self.force, self.compress, self.json);
         let output = Output { path, force, is_compressed, metadata, reports_all };
         let lost = output.lost()?;
-        let (paths, plan_of) = (job.inputs, &plan);
-        let mut done =
-            Done { paths, output: path, input: &input, plan: plan_of, reports: None, bytes: None, lost };
+        let (paths, renames, (input, plan)) = (job.inputs, &self.renames, (&input, &plan));
+        let mut done = Done { paths, output: path, input, plan, renames, reports: None, bytes: None, lost };
         if self.dry_run {
-            done.bytes = output.len(&input, &plan)?;
+            done.bytes = output.len(input, plan)?;
         } else {
-            let mut changer = Changer::new(&input, self.saturate, &plan.tensors, manifest.is_some());
+            let mut changer = Changer::new(input, self.saturate, &plan.tensors, manifest.is_some());
             let mut files = Sums::new();
-            let reports = write(&output, &plan, &mut changer, &mut || {
+            let reports = write(&output, plan, &mut changer, &mut || {
                 if manifest.is_some() {
-                    files = sums_of(&input)?;
+                    files = input.sums(&Work::new("summing", 0))?;
                 }
                 input.check_unchanged()
             })?;
             if let Some(manifest) = manifest {
-                let tensors = &changer.into_sums();
-                let (input, plan, files) = (&input, &plan, &files);
-                manifest.add(&Made { output: path, input, plan, files, tensors })?;
+                let (files, tensors) = (&files, &changer.into_sums());
+                let made = Made { output: path, input, plan, renames, files, tensors };
+                manifest.add(&made).map_err(|complaint| complaint.and(WRITTEN))?;
             }
             done.reports = Some(reports);
             done.bytes =
@@ -296,10 +305,40 @@ impl Convert {
         if self.json { done.print_json() } else { done.print() }
     }
 
-    fn opening(&self) -> Opening<'_> {
-        let (ties, keeps_blocks, without_metadata) = (self.ties.into(), self.keep_blocks, self.no_metadata);
+    /// # Errors
+    /// The output has no notes of tied tensors, but these are wanted.
+    fn opening(&self, output: &Path) -> Result<Opening<'_>, Complaint> {
+        let ties = self.ties_for(Kind::of_output(output)?)?;
+        let (keeps_blocks, without_metadata) = (self.keep_blocks, self.no_metadata);
         let reading = Reading { name: "", ties, keeps_blocks, without_metadata };
-        Opening { name: self.name.as_deref(), by_file: self.file_prefix, reading }
+        Ok(Opening { name: self.name.as_deref(), by_file: self.file_prefix, reading })
+    }
+
+    /// What becomes of tied tensors. Where a note would be lost, the tensors would be, too.
+    fn ties_for(&self, output: Kind) -> Result<Ties, Complaint> {
+        let has_notes = output == Kind::Model && !self.no_metadata;
+        match self.ties {
+            Some(Tied::Note) if !has_notes => {
+                let sentence = "--ties note needs a .safetensors output with metadata; use --ties copy";
+                Err(Complaint::usage(sentence))
+            }
+            Some(ties) => Ok(ties.into()),
+            None => Ok(if has_notes { Ties::Note } else { Ties::Copy }),
+        }
+    }
+
+    /// # Errors
+    /// An option is for a format that no input has. With `--each`, it may be for another input.
+    fn check_formats(&self, input: &Input) -> Result<(), Complaint> {
+        let needs = |option: &str, format: Readable| match self.each || input.has(format) {
+            true => Ok(()),
+            false => {
+                let name = format.name();
+                Err(input.about(format!("{option} works with {name} only, and no input has this format")))
+            }
+        };
+        self.ties.map_or(Ok(()), |_| needs("--ties", Readable::PyTorch))?;
+        if self.keep_blocks { needs("--keep-blocks", Readable::Gguf) } else { Ok(()) }
     }
 
     fn options(&self) -> Options<'_> {
@@ -307,11 +346,6 @@ impl Convert {
         let (only, except, renames) = (&self.only[..], &self.except[..], &self.renames);
         Options { to, all, only, except, scale, unscale, bits, no_metadata, renames }
     }
-}
-
-fn sums_of(input: &Input) -> Result<Sums, Complaint> {
-    let work = Work::new("summing", 0);
-    input.files().iter().map(|file| file.sums(&work)).collect()
 }
 
 /// # Errors
@@ -325,7 +359,7 @@ fn check_outputs(jobs: &[Job<'_>]) -> Result<(), Complaint> {
         }
         if let Some(other) = seen.insert(output, input) {
             let (output, other) = [output, other].map(|path| shown_text(&path.to_string_lossy())).into();
-            let sentence = format!("and {other} would both become {output}");
+            let sentence = format!("would become {output}, as {other} would; convert them one by one");
             return Err(Complaint::about(input, sentence));
         }
     }

@@ -1,12 +1,13 @@
 //! Prints what a conversion has done, or would do.
 
-use super::input::Input;
+use super::input::{Array, Input};
 use super::kind::Kind;
 use super::plan::{Change, Plan, Planned, Reason};
 use super::reports::Reports;
 use crate::columns::{Side, Table, print_long};
 use crate::complaint::Complaint;
 use crate::json::{self, Object};
+use crate::pack::Renames;
 use crate::text::{counted, grouped, quoted, short, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
@@ -20,6 +21,7 @@ pub struct Done<'d> {
     pub output: &'d Path,
     pub input: &'d Input,
     pub plan: &'d Plan,
+    pub renames: &'d Renames,
     /// None for a dry run.
     pub reports: Option<Reports>,
     /// The length of the output, if it is known.
@@ -33,9 +35,9 @@ impl Done<'_> {
         self.reports.as_ref()?.get(index)
     }
 
-    /// The dtype in the input.
+    /// The type in the input.
     fn from(&self, planned: &Planned) -> &'static str {
-        self.input.array(planned.source()).dtype.name()
+        self.input.own_type(planned.source())
     }
 
     /// # Errors
@@ -61,6 +63,8 @@ impl Done<'_> {
             }
         }
         self.print_left(&mut out)?;
+        self.print_ties(&mut out)?;
+        self.print_unloadable(&mut out)?;
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
             let keys = counted(self.lost as u64, "key");
@@ -78,6 +82,34 @@ impl Done<'_> {
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
         Ok(out.flush()?)
+    }
+
+    /// Prints which tensors are tied, and what becomes of them.
+    fn print_ties(&self, out: &mut impl Write) -> io::Result<()> {
+        let ties = || self.input.ties(self.renames);
+        let Some((file, _)) = ties().next() else { return Ok(()) };
+        let fate = if file.has_copies() { "stored as copies" } else { "noted in the metadata" };
+        let names = ties().map(|(_, [name, other])| format!("{} (as {})", quoted(&name), quoted(&other)));
+        let count = ties().count() as u64;
+        writeln!(out, "  tied: {}, {fate}: {}", counted(count, "tensor"), listed(names, count))
+    }
+
+    /// Prints how many tensors of a GGUF are beyond the limits of llama.cpp, which the format does not have.
+    fn print_unloadable(&self, out: &mut impl Write) -> io::Result<()> {
+        if !matches!(Kind::of_output(self.output), Ok(Kind::Gguf)) {
+            return Ok(());
+        }
+        let arrays = self.plan.tensors.iter().map(|planned| planned.array(self.input));
+        let is_beyond =
+            |array: &Array<'_>| array.dims.len() > 4 || array.name.len() > 63 || array.name.contains('\0');
+        match arrays.filter(is_beyond).count() as u64 {
+            0 => Ok(()),
+            count => {
+                let tensors = counted(count, "tensor");
+                let why = "more than 4 axes, or names of more than 63 bytes or with a NUL";
+                writeln!(out, "  llama.cpp cannot load: {tensors} with {why}")
+            }
+        }
     }
 
     /// Prints notes on what the table does not show.
@@ -158,8 +190,13 @@ impl Done<'_> {
     pub fn print_json(&self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
         let head = self.head();
-        // The list of tensors is the last member, so that it can be printed piece by piece.
-        write!(out, "{},\"tensors\":[", head.strip_suffix('}').unwrap_or(&head))?;
+        // The lists of tensors are the last members, so that they can be printed piece by piece.
+        write!(out, "{},\"tied\":[", head.strip_suffix('}').unwrap_or(&head))?;
+        for (index, tie) in tied(self.input, self.renames).enumerate() {
+            let separator = if index > 0 { "," } else { "" };
+            write!(out, "{separator}{tie}")?;
+        }
+        write!(out, "],\"tensors\":[")?;
         for (index, planned) in self.plan.tensors.iter().enumerate() {
             let separator = if index > 0 { "," } else { "" };
             write!(out, "{separator}{}", self.tensor(planned, self.report(index)))?;
@@ -208,6 +245,13 @@ impl Done<'_> {
             None => object.end(),
         }
     }
+}
+
+/// Each tied tensor in JSON.
+pub fn tied<'i>(input: &'i Input, renames: &'i Renames) -> impl Iterator<Item = String> + 'i {
+    input.ties(renames).map(|(file, [name, other])| {
+        Object::new().text("name", &name).text("same_as", &other).flag("stored", file.has_copies()).end()
+    })
 }
 
 /// The first names, and the number of others.

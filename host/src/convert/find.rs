@@ -6,6 +6,7 @@ use crate::model::{is_index, is_sharded};
 use crate::remote::is_remote;
 use crate::siblings::{INDEX_END, models_in};
 use crate::text::quoted;
+use crate::walk::NO_MODEL;
 use safetensors_convert::tensorflow::index_of;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
 use safetensors_remote::CANDIDATES;
@@ -81,6 +82,9 @@ fn found(path: &Path) -> Found {
 fn indexed(path: &Path) -> Result<Group, Complaint> {
     let Ok(index) = ShardIndex::open(path, &ShardLimits::USUAL) else { return Ok(Group::model(path)) };
     let folder = path.parent().unwrap_or(Path::new(""));
+    if index.shards().any(|shard| ends_with(Path::new(shard), ANY_INDEX)) {
+        return Err(Complaint::bad(path, "shards", "names an index, such as itself, among its shards"));
+    }
     let files: Vec<Found> = index.shards().map(|shard| found(&folder.join(shard))).collect();
     match files.iter().any(|file| file.format.is_some()) {
         true => Ok(Group { files, index: Some((path.into(), index)) }),
@@ -129,7 +133,7 @@ fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
         let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
         return Err(Complaint::about(path, sentence));
     }
-    let Some(first) = files.first() else { return Ok(Group::model(path)) };
+    let Some(first) = files.first() else { return without_files(path) };
     match files.iter().find(|file| name_of(file) != name_of(first)) {
         Some(other) => Err(Complaint::about(
             path,
@@ -141,6 +145,18 @@ fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
         )),
         None if first.format.is_none() => Ok(Group::model(path)),
         None => Ok(Group::of(files)),
+    }
+}
+
+/// # Errors
+/// A directory has no file to convert. If its directories have models, that of the model names them.
+fn without_files(path: &Path) -> Result<Group, Complaint> {
+    match models_in(path) {
+        Err(complaint) if complaint.sentence() == NO_MODEL => {
+            let others = ", and none with a suffix of PyTorch, GGUF, TensorFlow or numpy";
+            Err(Complaint::about(path, format!("{NO_MODEL}{others}")))
+        }
+        _ => Ok(Group::model(path)),
     }
 }
 

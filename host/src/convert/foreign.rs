@@ -24,8 +24,23 @@ pub struct Foreign {
     format: Readable,
     /// All files that are read.
     files: Vec<Opened>,
+    contents: Contents,
+}
+
+/// What an input has.
+struct Contents {
     source: Box<dyn TensorSource>,
     left_out: LeftOut,
+    /// The indexes of tied tensors that are kept, and those of the tensors that they are tied to.
+    copies: Vec<(u32, u32)>,
+    /// Which file of a GGUF of several it is.
+    split: Option<gguf::Split>,
+}
+
+impl Contents {
+    fn of(source: impl TensorSource + 'static) -> Self {
+        Self { source: Box::new(source), left_out: LeftOut::default(), copies: Vec::new(), split: None }
+    }
 }
 
 /// A file as it was when it was opened.
@@ -107,16 +122,38 @@ impl Foreign {
             files.push(opened);
             file
         };
-        let (source, left_out) = match open_source(path, format, reading, &mut open) {
-            Ok(source) => source,
+        let contents = match open_source(path, format, reading, &mut open) {
+            Ok(contents) => contents,
             Err(error) => return Err(complaint(path, format, error)),
         };
-        Ok(Self { path: path.to_path_buf(), format, files, source, left_out })
+        Ok(Self { path: path.to_path_buf(), format, files, contents })
     }
 
     /// The values that are left out.
     pub fn left_out(&self) -> &LeftOut {
-        &self.left_out
+        &self.contents.left_out
+    }
+
+    pub fn format(&self) -> Readable {
+        self.format
+    }
+
+    pub fn split(&self) -> Option<gguf::Split> {
+        self.contents.split
+    }
+
+    /// The names of tied tensors, and those of the tensors that they are tied to.
+    pub fn ties(&self) -> impl Iterator<Item = (&str, &str)> {
+        let notes = if self.has_names_in_metadata() { self.source().metadata() } else { &[] };
+        let notes = notes.iter().map(|(name, other)| (&**name, &**other));
+        let name = |index: u32| Some(&*self.source().tensors().get(usize::try_from(index).ok()?)?.name);
+        let copies = self.contents.copies.iter();
+        notes.chain(copies.filter_map(move |(index, other)| Some((name(*index)?, name(*other)?))))
+    }
+
+    /// Whether tied tensors are kept.
+    pub fn has_copies(&self) -> bool {
+        !self.contents.copies.is_empty()
     }
 
     /// Whether keys and values of the metadata are names of tensors, as those of tied ones are.
@@ -125,7 +162,7 @@ impl Foreign {
     }
 
     pub fn source(&self) -> &dyn TensorSource {
-        &*self.source
+        &*self.contents.source
     }
 
     /// The error for a failed read.
@@ -170,26 +207,25 @@ fn open_source(
     format: Readable,
     reading: Reading<'_>,
     open: &mut dyn FnMut(&Path) -> io::Result<File>,
-) -> io::Result<(Box<dyn TensorSource>, LeftOut)> {
-    let mut left_out = LeftOut::default();
-    let source: Box<dyn TensorSource> = match format {
-        Readable::Array => Box::new(Arrays::open_one(open(path)?, reading.name)?),
-        Readable::Archive => Box::new(Arrays::open_many(open(path)?)?),
+) -> io::Result<Contents> {
+    Ok(match format {
+        Readable::Array => Contents::of(Arrays::open_one(open(path)?, reading.name)?),
+        Readable::Archive => Contents::of(Arrays::open_many(open(path)?)?),
         Readable::PyTorch => {
             let checkpoint = torch::Checkpoint::open_with(open(path)?, reading.ties)?;
-            left_out = LeftOut::of_pytorch(&checkpoint);
-            Box::new(checkpoint)
+            let (left_out, copies) = (LeftOut::of_pytorch(&checkpoint), checkpoint.copies().to_vec());
+            Contents { left_out, copies, ..Contents::of(checkpoint) }
         }
         Readable::Gguf => {
             let quantised = if reading.keeps_blocks { Quantised::Raw } else { Quantised::F32 };
             let options = gguf::Options { quantised, without_metadata: reading.without_metadata };
-            Box::new(gguf::Gguf::open(open(path)?, &options)?)
+            let gguf = gguf::Gguf::open(open(path)?, &options)?;
+            Contents { split: gguf.split(), ..Contents::of(gguf) }
         }
         Readable::TensorFlow => {
             let checkpoint = tensorflow::Checkpoint::open(path, tensorflow::Names::default(), open)?;
-            left_out = LeftOut::of_tensorflow(&checkpoint);
-            Box::new(checkpoint)
+            let left_out = LeftOut::of_tensorflow(&checkpoint);
+            Contents { left_out, ..Contents::of(checkpoint) }
         }
-    };
-    Ok((source, left_out))
+    })
 }

@@ -2,12 +2,13 @@
 
 use super::find::{Found, find};
 use super::foreign::{Foreign, LeftOut, Reading};
+use super::parts::{check_splits, reject_parts};
 use crate::complaint::Complaint;
 use crate::foreign::Readable;
 use crate::model::{Model, Padding};
 use crate::overwrite::check_not_in_model;
 use crate::pack::Renames;
-use crate::remote::Reader;
+use crate::remote::{Reader, is_remote};
 use crate::siblings::reject_partial_models;
 use crate::sums::{hex_of_part, sum_at};
 use crate::text::{quoted, shown_text};
@@ -46,6 +47,9 @@ impl Array<'_> {
     }
 }
 
+/// The path, the length and the SHA-256 of a file.
+type Sum = (PathBuf, u64, String);
+
 /// How inputs are opened.
 #[derive(Clone, Copy, Default)]
 pub struct Opening<'o> {
@@ -60,6 +64,8 @@ pub struct Opening<'o> {
 /// The open inputs and their tensors, one after another.
 pub struct Input {
     files: Vec<InputFile>,
+    /// The indexes that name files of other formats.
+    indexes: Vec<PathBuf>,
     /// The only path as given, if there is only one.
     path: Option<PathBuf>,
     len: usize,
@@ -97,11 +103,13 @@ impl Input {
     /// # Errors
     /// An input cannot be read, is invalid, or is a part of a model.
     pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Complaint> {
+        raise_open_files();
         let mut input = Self::empty(paths);
         let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
         let files = || groups.iter().flat_map(|group| &group.files);
         let models = files().filter(|file| file.format.is_none()).map(|file| file.path.clone());
         reject_partial_models(&models.collect::<Vec<_>>(), Some(output))?;
+        reject_parts(&groups, output)?;
         if let (Some(_), Some(file)) = (opening.name, files().find(|file| !is_array(file))) {
             let sentence = "--name works with .npy only: all other inputs have tensor names";
             return Err(Complaint::about(&file.path, sentence));
@@ -112,31 +120,34 @@ impl Input {
         for (path, group) in paths.iter().zip(&groups) {
             let begin = input.files.len();
             for file in &group.files {
-                input.push(file, opening, &prefix(path, opening))?;
+                input.push(file, opening, &prefix(path, opening)?)?;
             }
             if let Some((path, index)) = &group.index {
                 check_index(path, index, &input.files[begin..])?;
+                input.indexes.push(path.clone());
             }
         }
+        check_splits(&input, output)?;
         Ok(input)
     }
 
     fn empty(paths: &[PathBuf]) -> Self {
         let path = if let [only] = paths { Some(only.clone()) } else { None };
-        let (files, bits, padding) = (Vec::new(), Vec::new(), Padding::default());
-        Self { files, path, len: 0, bits, padding, by_name: OnceCell::new() }
+        let (files, indexes, bits, padding) = (Vec::new(), Vec::new(), Vec::new(), Padding::default());
+        Self { files, indexes, path, len: 0, bits, padding, by_name: OnceCell::new() }
     }
 
     fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Complaint> {
         let path = &found.path;
         let source = match found.format {
             Some(format) => {
-                let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+                let stem =
+                    if is_array(found) && opening.name.is_none() { stem_of(path)? } else { String::new() };
                 let reading = Reading { name: opening.name.unwrap_or(&stem), ..opening.reading };
                 Source::Foreign(Foreign::open(path, format, reading)?)
             }
             None => {
-                let model = Model::open(path)?;
+                let model = Model::open(path).map_err(|complaint| not_streamed(path, complaint))?;
                 let (tensors, padding) = model.without_padding()?;
                 self.padding.add(padding);
                 let tensors = tensors.iter().map(|tensor| Tensor {
@@ -219,6 +230,13 @@ impl Input {
         &file.source.tensors()[at].name
     }
 
+    /// The type of a tensor in its file: its dtype, or that of its blocks.
+    pub fn own_type(&self, index: usize) -> &'static str {
+        let (file, at) = self.place(index);
+        let stored = file.foreign().and_then(|foreign| foreign.source().stored_type(at));
+        stored.unwrap_or_else(|| self.array(index).dtype.name())
+    }
+
     /// The tensor and its file, for messages.
     pub fn origin(&self, index: usize) -> String {
         let file = shown_text(&self.file_of(index).path.to_string_lossy());
@@ -244,6 +262,16 @@ impl Input {
     /// The dtypes that integers are read as.
     pub fn read_as_bits(&self) -> &[Option<Dtype>] {
         &self.bits
+    }
+
+    /// The path, the length and the SHA-256 of each file of each input, and of all indexes after them.
+    ///
+    /// # Errors
+    /// A file cannot be read; interruption by the user.
+    pub fn sums(&self, work: &Work) -> Result<Vec<Vec<Sum>>, Complaint> {
+        let mut sums = self.files.iter().map(|file| file.sums(work)).collect::<Result<Vec<_>, _>>()?;
+        sums.push(self.indexes.iter().map(|index| sum_of(index, work)).collect::<Result<_, _>>()?);
+        Ok(sums)
     }
 
     /// The files, models of several as one.
@@ -310,6 +338,19 @@ impl Input {
         })
     }
 
+    /// The file, the name and the other name of each tied tensor of PyTorch, as they are in the output.
+    pub fn ties<'i>(&'i self, renames: &'i Renames) -> impl Iterator<Item = (&'i InputFile, [String; 2])> {
+        self.files.iter().flat_map(move |file| {
+            let ties = file.foreign().into_iter().flat_map(Foreign::ties);
+            ties.map(move |(name, other)| (file, [name, other].map(|name| file.new_name(name, renames))))
+        })
+    }
+
+    /// Whether an input is of this format.
+    pub fn has(&self, format: Readable) -> bool {
+        self.files.iter().filter_map(InputFile::foreign).any(|foreign| foreign.format() == format)
+    }
+
     /// # Errors
     /// An input has changed since it was opened.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
@@ -350,18 +391,61 @@ impl InputFile {
         &self.path
     }
 
-    /// The names of tensors that are left out because they are tied to others.
-    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
-        let tied = match &self.source {
-            Source::Foreign(foreign) if foreign.has_names_in_metadata() => foreign.source().metadata(),
-            _ => &[],
-        };
-        tied.iter().map(|(name, _)| &**name)
+    /// Whether it is in safetensors.
+    pub fn is_model(&self) -> bool {
+        matches!(self.source, Source::Model(..))
     }
 
-    /// The names of all tensors, also of those that are left out because they are tied to others.
+    fn foreign(&self) -> Option<&Foreign> {
+        match &self.source {
+            Source::Foreign(foreign) => Some(foreign),
+            Source::Model(..) => None,
+        }
+    }
+
+    /// Which file of a GGUF of several it is.
+    pub fn split(&self) -> Option<gguf::Split> {
+        self.foreign()?.split()
+    }
+
+    /// The number of its tensors.
+    pub fn len(&self) -> usize {
+        self.source.tensors().len()
+    }
+
+    /// Whether tied tensors are kept.
+    pub fn has_copies(&self) -> bool {
+        self.foreign().is_some_and(Foreign::has_copies)
+    }
+
+    /// The names that the metadata notes for tensors that are left out because they are tied to others.
+    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
+        let (pairs, notes) = match &self.source {
+            Source::Model(model, _) => (model.pairs(), &[][..]),
+            Source::Foreign(foreign) if foreign.has_names_in_metadata() => {
+                (None, foreign.source().metadata())
+            }
+            Source::Foreign(_) => (None, &[][..]),
+        };
+        let pairs = pairs.into_iter().flatten().filter(|(key, value)| self.is_note(key, value));
+        pairs.map(|(name, _)| name).chain(notes.iter().map(|(name, _)| &**name))
+    }
+
+    /// Whether a pair of the metadata of a model says that one tensor is left out because it is tied to
+    /// another one, as `safetensors.torch.save_model` notes it. `format` is the key of the framework.
+    fn is_note(&self, key: &str, value: &str) -> bool {
+        match &self.source {
+            Source::Model(model, _) => {
+                key != "format" && model.find(value).is_some() && model.find(key).is_none()
+            }
+            Source::Foreign(foreign) => foreign.has_names_in_metadata(),
+        }
+    }
+
+    /// The names of all tensors, also of those of PyTorch that are left out because they are tied to others.
     fn listed_names(&self) -> impl Iterator<Item = &str> {
-        self.source.tensors().iter().map(|tensor| &*tensor.name).chain(self.tied_names())
+        let tied = self.foreign().into_iter().flat_map(Foreign::ties).map(|(name, _)| name);
+        self.source.tensors().iter().map(|tensor| &*tensor.name).chain(tied)
     }
 
     /// The name of a tensor in the output.
@@ -371,21 +455,20 @@ impl InputFile {
 
     /// The metadata, if there is some, with the new names of tensors.
     fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
+        let new = |(key, value): (&str, &str)| match self.is_note(key, value) {
+            true => (self.new_name(key, renames), self.new_name(value, renames)),
+            false => (key.to_owned(), value.to_owned()),
+        };
         let foreign = match &self.source {
             Source::Model(model, _) => {
                 let pairs = model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES);
-                return Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+                return Some(pairs.map(new).collect());
             }
             Source::Foreign(foreign) => foreign,
         };
-        let has_names = foreign.has_names_in_metadata();
-        let new = |text: &String| match has_names {
-            true => self.new_name(text, renames),
-            false => text.clone(),
-        };
-        let pairs = foreign.source().metadata().iter();
-        let pairs = pairs.filter(|(key, _)| has_names || key != gguf::TYPES);
-        let pairs: Vec<_> = pairs.map(|(key, value)| (new(key), new(value))).collect();
+        let pairs = foreign.source().metadata().iter().map(|(key, value)| (&**key, &**value));
+        let pairs = pairs.filter(|(key, _)| foreign.has_names_in_metadata() || *key != gguf::TYPES);
+        let pairs: Vec<_> = pairs.map(new).collect();
         (!pairs.is_empty()).then_some(pairs)
     }
 
@@ -401,15 +484,14 @@ impl InputFile {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, work: &Work) -> Result<Vec<(PathBuf, u64, String)>, Complaint> {
+    fn sums(&self, work: &Work) -> Result<Vec<Sum>, Complaint> {
         let model = match &self.source {
             Source::Foreign(foreign) => return foreign.sums(work),
             Source::Model(model, _) => model,
         };
         let mut sums = Vec::new();
         if let Some(index) = model.index() {
-            let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
-            sums.push((index.to_path_buf(), len, sum));
+            sums.push(sum_of(index, work)?);
         }
         for part in model.parts() {
             let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
@@ -456,21 +538,54 @@ impl Source {
     }
 }
 
+/// The error of a model, or that of a file of another format that is not a regular one.
+fn not_streamed(path: &Path, complaint: Complaint) -> Complaint {
+    match complaint.seen_format() {
+        Some(name) if !is_remote(path) && !path.is_file() => {
+            let sentence = format!(
+                "files of {name} are not read from a pipe or standard input, because they need random access"
+            );
+            Complaint::about(path, format!("{sentence}; give a file"))
+        }
+        _ => complaint,
+    }
+}
+
+fn sum_of(index: &Path, work: &Work) -> Result<Sum, Complaint> {
+    let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
+    Ok((index.to_path_buf(), len, sum))
+}
+
 fn is_array(file: &Found) -> bool {
     file.format == Some(Readable::Array)
 }
 
+/// Allows as many open files as the system does: all inputs are open at once.
+fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        // Without it, opening may fail with the system's reason.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
+}
+
 /// What precedes the names of an input.
-fn prefix(path: &Path, opening: Opening<'_>) -> String {
-    if opening.by_file { format!("{}.", stem_of(path)) } else { String::new() }
+fn prefix(path: &Path, opening: Opening<'_>) -> Result<String, Complaint> {
+    if opening.by_file { Ok(format!("{}.", stem_of(path)?)) } else { Ok(String::new()) }
 }
 
 /// The name of an input without its suffix.
-pub fn stem_of(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".index.json").unwrap_or(&name);
+///
+/// # Errors
+/// It is not UTF-8, so that no name can be made of it.
+pub fn stem_of(path: &Path) -> Result<String, Complaint> {
+    let name = path.file_name().unwrap_or_default().to_str();
+    let name = name.ok_or_else(|| Complaint::about(path, "the name of the file is not UTF-8; rename it"))?;
+    let name = name.strip_suffix(".index.json").unwrap_or(name);
     let stem = Path::new(name).file_stem().unwrap_or_default();
-    if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() }
+    Ok(if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() })
 }
 
 /// # Errors

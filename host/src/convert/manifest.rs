@@ -1,10 +1,12 @@
 //! `--manifest`: what came from where, with sums.
 
+use super::done::tied;
 use super::input::Input;
 use super::plan::{Plan, Planned};
 use crate::complaint::Complaint;
 use crate::json::{Object, array};
 use crate::number::digits;
+use crate::pack::Renames;
 use crate::product::Product;
 use crate::sums::sum_at;
 use crate::work::Work;
@@ -24,6 +26,7 @@ pub struct Made<'m> {
     pub output: &'m Path,
     pub input: &'m Input,
     pub plan: &'m Plan,
+    pub renames: &'m Renames,
     pub files: &'m Sums,
     /// The SHA-256 of each tensor of the output.
     pub tensors: &'m [[u8; 32]],
@@ -48,9 +51,14 @@ impl Manifest {
         let inputs = made.files.iter().flatten().map(|(path, len, sum)| file(path, *len, sum).end());
         let object = file(made.output, len, &sum).raw("inputs", &array(inputs)).end();
         let separator = if self.outputs > 0 { ",\n" } else { "\n" };
-        // The list of tensors is the last member, so that it can be written piece by piece.
+        // The lists of tensors are the last members, so that they can be written piece by piece.
         let head = object.strip_suffix('}').unwrap_or(&object);
-        self.product.put(format!("{separator}{head},\"tensors\":[").as_bytes())?;
+        self.product.put(format!("{separator}{head},\"tied\":[").as_bytes())?;
+        for (index, tie) in tied(made.input, made.renames).enumerate() {
+            let separator = if index > 0 { "," } else { "" };
+            self.product.put(format!("{separator}{tie}").as_bytes())?;
+        }
+        self.product.put(b"],\"tensors\":[")?;
         for (index, (planned, sum)) in made.plan.tensors.iter().zip(made.tensors).enumerate() {
             let separator = if index > 0 { ",\n" } else { "\n" };
             let line = made.tensor(planned, sum);
@@ -83,7 +91,7 @@ impl Made<'_> {
             .text("sha256", &digits(sum))
             .number("input", input as u64)
             .text("was", self.input.own_name(source))
-            .text("from", self.input.array(source).dtype.name())
+            .text("from", self.input.own_type(source))
             .end()
     }
 }

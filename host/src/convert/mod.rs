@@ -10,6 +10,7 @@ mod kind;
 mod manifest;
 mod names;
 mod output;
+mod parts;
 mod plan;
 mod reports;
 

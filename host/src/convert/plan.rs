@@ -314,11 +314,12 @@ fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) ->
             if found.is_none() && seen.insert(name) {
                 continue;
             }
+            let advice = if file.is_model() { "--no-metadata" } else { "--ties copy and rename one of them" };
             let (own, file) = (quoted(own), file.path());
             let other = found.map_or("another tied one".into(), |planned| input.origin(planned.source()));
             let sentence = format!(
                 "duplicate tensor name {shown}: {own} of this file, which is tied to another tensor, and {other}; \
-                 use --file-prefix, or --ties copy and rename one of them"
+                 use --file-prefix, or {advice}"
             );
             return Err(Complaint::about(file, sentence));
         }

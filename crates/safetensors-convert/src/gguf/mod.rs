@@ -37,6 +37,9 @@
 //! Each value of a file has one text, from which [`Plan`] restores the same bytes. [`KEYS`] lists the keys in
 //! the order of the file as a JSON array, since readers of `__metadata__` sort them.
 //!
+//! Files of a [`Split`] model say which they are in `split.no`, `split.count` and `split.tensors.count`.
+//! These keys are not in `__metadata__`: they are about the file, not about the model.
+//!
 //! # Limits
 //! Tensors have at most 8 dims, as the writers of the format have at most 4. The alignment is at most 65,536,
 //! because each tensor may need as much padding. The texts in `__metadata__` have
@@ -51,6 +54,7 @@ mod parse;
 mod quants;
 mod raw;
 mod reader;
+mod split;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -59,6 +63,7 @@ mod write;
 pub use kind::Kind;
 pub use raw::RawTypes;
 pub use reader::{Gguf, Options, Quantised};
+pub use split::Split;
 pub use write::{Plan, Writer};
 
 /// The key of `__metadata__` that lists the types of raw tensors.

@@ -4,6 +4,7 @@ use super::check::check_tensors;
 use super::elements::{Blocks, Exact, Stored};
 use super::input::{Input, Place};
 use super::raw::push_types;
+use super::split::{Split, Values};
 use super::value::{self, Text, Type};
 use super::{
     ALIGNMENT, DEFAULT_ALIGNMENT, KEYS, Kind, MAGIC, MOST_DIMS, MOST_TENSORS, PREFIX, TYPES, aligned,
@@ -53,6 +54,7 @@ pub struct Gguf {
     tensors: Vec<Tensor>,
     stored: Vec<Stored>,
     metadata: Vec<(String, String)>,
+    split: Option<Split>,
 }
 
 impl Quantised {
@@ -91,9 +93,15 @@ impl Gguf {
         list.place(&input, alignment)?;
         let is_big = input.is_big;
         let List { tensors, stored, .. } = list;
+        let split = metadata.split.split()?;
         check_tensors(&tensors, &stored)?;
         let metadata = metadata.finish(&tensors, &stored, options.quantised)?;
-        Ok(Self { file, quantised: options.quantised, is_big, tensors, stored, metadata })
+        Ok(Self { file, quantised: options.quantised, is_big, tensors, stored, metadata, split })
+    }
+
+    /// Returns which file of a model it is, if the model has several.
+    pub fn split(&self) -> Option<Split> {
+        self.split
     }
 
     /// Returns the type of a tensor in the file.
@@ -109,6 +117,10 @@ impl TensorSource for Gguf {
 
     fn metadata(&self) -> &[(String, String)] {
         &self.metadata
+    }
+
+    fn stored_type(&self, index: usize) -> Option<&'static str> {
+        self.kind(index).filter(|kind| kind.dtype().is_none()).map(Kind::name)
     }
 
     fn read(&self, index: usize) -> io::Result<Box<dyn Read + '_>> {
@@ -163,11 +175,13 @@ struct Metadata {
     /// How many more bytes the texts may have.
     left: usize,
     alignment: Option<u32>,
+    split: Values,
 }
 
 impl Metadata {
     fn new(options: &Options) -> Self {
-        Self { pairs: Vec::new(), is_kept: !options.without_metadata, left: MOST_TEXT, alignment: None }
+        let is_kept = !options.without_metadata;
+        Self { pairs: Vec::new(), is_kept, left: MOST_TEXT, alignment: None, split: Values::default() }
     }
 
     fn read(&mut self, input: &mut Input<'_>, count: u64) -> io::Result<()> {
@@ -185,14 +199,20 @@ impl Metadata {
         if key == ALIGNMENT {
             return self.read_alignment(input, key);
         }
-        let room = self.left.checked_sub(PREFIX.len() + key.len() + PAIR).filter(|_| self.is_kept);
+        let is_split = Values::have(&key);
+        let is_kept = self.is_kept || is_split;
+        let room = self.left.checked_sub(PREFIX.len() + key.len() + PAIR).filter(|_| is_kept);
         let mut text = match room {
             Some(room) => Text::new(room),
-            None if self.is_kept => return Err(value::too_long(&input.place)),
+            None if is_kept => return Err(value::too_long(&input.place)),
             None => Text::without(),
         };
         value::read(input, &mut text)?;
-        self.push(key, text.into_string());
+        let text = text.into_string();
+        if is_split {
+            self.split.set(&key, &text)?;
+        }
+        self.push(key, text);
         Ok(())
     }
 
@@ -240,6 +260,9 @@ impl Metadata {
         quantised: Quantised,
     ) -> io::Result<Vec<(String, String)>> {
         let too_long = |_| beyond_limit("the lists of keys and of types of raw tensors are too long");
+        if self.split.split()?.is_some() {
+            self.pairs.retain(|(key, _)| !Values::have_prefixed(key));
+        }
         let mut text = Text::new(self.left);
         let keys = self.pairs.iter().filter_map(|(key, _)| key.strip_prefix(PREFIX));
         text.push_list(['[', ']'], keys, |text, key| text.push_quoted(key)).map_err(too_long)?;
@@ -305,7 +328,7 @@ impl List {
             return Ok(dtype);
         }
         if self.quantised != Quantised::Raw && !super::quants::is_supported(kind) {
-            let reason = format!("type {kind} cannot be made floats; it can be kept raw");
+            let reason = format!("type {kind} cannot be made floats; its blocks can be kept (--keep-blocks)");
             return Err(input.place.unsound(reason));
         }
         if input.is_big && kind.scales().is_none() {

@@ -1,7 +1,7 @@
 //! Files that are sound, and files that are not.
 
 use super::quants::dequantise;
-use super::{Gguf, Kind, Options, Plan, Quantised, TYPES};
+use super::{Gguf, Kind, Options, Plan, Quantised, Split, TYPES};
 use crate::samples::{file, noise};
 use crate::source::{Tensor, TensorSource};
 use embedded_safetensors::Dtype;
@@ -90,6 +90,39 @@ fn sample() -> Vec<u8> {
     gguf(&pairs, &tensors, 32 + 72 + 24)
 }
 
+/// Which file of several it is, is known without metadata too, and is not in the metadata.
+#[test]
+fn files_of_split_models_say_which_they_are() {
+    const U16: u32 = 2;
+    let u16 = |key: &str, number: u16| pair(key, U16, &number.to_le_bytes());
+    let with = |pairs: &[Vec<u8>]| gguf(&[pairs, &[pair("k", U32, &u32(1))]].concat(), &[], 0);
+    let file = with(&[u16("split.count", 3), u16("split.no", 2), pair("split.tensors.count", 5, &u32(7))]);
+    for options in [Options::default(), PLAIN] {
+        let source = open(&file, &options).expect("sound");
+        assert_eq!(source.split(), Some(Split { number: 2, count: 3, tensors: Some(7) }));
+        let keys: Vec<_> = source.metadata().iter().map(|(key, text)| format!("{key}={text}")).collect();
+        let expected = ["gguf.k=uint32:1", "gguf_keys=[\"k\"]"];
+        assert_eq!(keys, if options == PLAIN { &[][..] } else { &expected });
+    }
+    for only in [&[u16("split.count", 1), u16("split.no", 0)][..], &[u16("split.count", 0)], &[]] {
+        assert_eq!(open(&with(only), &Options::default()).expect("sound").split(), None);
+    }
+    let wrong = error(&with(&[u16("split.count", 2), u16("split.no", 2)]));
+    assert_eq!(wrong, "metadata value \"split.no\": it is not the number of one of 2 files");
+    assert_eq!(error(&with(&[u16("split.count", 2)])), wrong);
+    for (pair, reason) in [
+        (pair("split.no", 5, &u32(u32::MAX)), "it is not a positive integer"),
+        (pair("split.no", STRING, &string("1")), "it is not a positive integer"),
+        ([u16("split.no", 1), u16("split.no", 1)].concat(), "the key is duplicate"),
+    ] {
+        let count = if reason.ends_with("duplicate") { 2 } else { 1 };
+        let mut bytes = gguf(&[pair], &[], 0);
+        bytes[16] = count;
+        let error = open(&bytes, &PLAIN).expect_err(reason).to_string();
+        assert_eq!(error, format!("metadata value \"split.no\": {reason}"));
+    }
+}
+
 #[test]
 fn tensors_and_metadata_are_read() {
     let bytes = sample();
@@ -107,6 +140,7 @@ fn tensors_and_metadata_are_read() {
     assert_eq!(elements(&source, 0), noise(24, 0));
     assert_eq!((elements(&source, 1).len(), elements(&source, 2).len()), (512, 0));
     assert_eq!(source.kind(1), Some(Kind::Q4_0));
+    assert_eq!((source.stored_type(0), source.stored_type(1)), (None, Some("Q4_0")));
     let metadata: Vec<_> =
         source.metadata().iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
     assert_eq!(
@@ -343,7 +377,7 @@ fn invalid_tensors_are_rejected() {
     assert!(of(&[tensor("a", &[], Kind::Q8_0, 0)]).contains("its rows have 1 elements"));
     assert_eq!(
         of(&[tensor("a", &[32], Kind::Q8_1, 0)]),
-        "tensor \"a\": type Q8_1 cannot be made floats; it can be kept raw"
+        "tensor \"a\": type Q8_1 cannot be made floats; its blocks can be kept (--keep-blocks)"
     );
     assert!(of(&[tensor("__metadata__", &[8], Kind::F32, 0)]).contains("reserves the name"));
     let mut unknown = one("a", 0);

@@ -177,7 +177,7 @@ fn put(text: &mut Text, place: &Place, part: impl Display) -> io::Result<()> {
 
 /// Returns the error about texts that are too long.
 pub fn too_long(place: &Place) -> io::Error {
-    place.beyond("with it, the texts of the metadata are longer than 24 MiB; the metadata can be left out")
+    place.beyond("with it, the texts of the metadata are longer than 24 MiB; the metadata can be left out (--no-metadata)")
 }
 
 /// Reads an array and all arrays in it, without recursion.

@@ -84,12 +84,12 @@ impl fmt::Display for CastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Over { value, to, least, largest } => {
-                let excluding = "exclude it with --except, or clamp with --saturate";
-                let (value, advice) = match value {
-                    Number::Float(float) => (format!("{float:?}"), "--saturate takes the nearest"),
-                    Number::Signed(integer) => (integer.to_string(), excluding),
-                    Number::Unsigned(integer) => (integer.to_string(), excluding),
+                let value = match value {
+                    Number::Float(float) => format!("{float:?}"),
+                    Number::Signed(integer) => integer.to_string(),
+                    Number::Unsigned(integer) => integer.to_string(),
                 };
+                let advice = "exclude it with --except, or clamp with --saturate";
                 write!(f, "{value} does not fit {to}, which goes from {least} to {largest}; {advice}")
             }
             Self::Nan { to } => write!(f, "it has a NaN, and {to} has none; --saturate makes it 0"),
@@ -280,7 +280,7 @@ mod tests {
         let error = cast(Dtype::F8_E4M3, false, &large).expect_err("no infinities");
         assert_eq!(
             error.to_string(),
-            "1000000.0 does not fit F8_E4M3, which goes from -448.0 to 448.0; --saturate takes the nearest"
+            "1000000.0 does not fit F8_E4M3, which goes from -448.0 to 448.0; exclude it with --except, or clamp with --saturate"
         );
         let (bytes, done) = cast(Dtype::F8_E4M3, true, &large).expect("neighbours");
         assert_eq!(

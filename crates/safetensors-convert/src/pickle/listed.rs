@@ -16,8 +16,14 @@ pub enum Listed {
     DefaultDict,
     /// `set` or `frozenset`.
     Set,
+    /// `collections.deque`.
+    Deque,
+    /// `collections.Counter`.
+    Counter,
     /// `list` and other built-in classes, which only name a type.
     Builtin,
+    /// A built-in class of values that have no tensors, such as `complex`, and its name.
+    Plain(&'static str),
     /// `bytes`.
     Bytes,
     /// `torch.Size`.
@@ -134,6 +140,8 @@ const NAMES: &[(&str, &str, Listed)] = &[
     ("torch.nn.parameter", "Buffer", Listed::Tensor),
     ("collections", "OrderedDict", Listed::Dict),
     ("collections", "defaultdict", Listed::DefaultDict),
+    ("collections", "deque", Listed::Deque),
+    ("collections", "Counter", Listed::Counter),
     ("torch", "Size", Listed::Size),
     ("torch", "device", Listed::Device),
     ("torch", "UntypedStorage", Listed::Untyped),
@@ -157,10 +165,17 @@ const MOVED: &[Moved] = &[
             ("set", Listed::Set),
             ("frozenset", Listed::Set),
             ("int", Listed::Builtin),
+            ("long", Listed::Builtin),
             ("float", Listed::Builtin),
             ("str", Listed::Builtin),
+            ("unicode", Listed::Builtin),
             ("bool", Listed::Builtin),
             ("bytes", Listed::Bytes),
+            ("bytearray", Listed::Plain("bytearray")),
+            ("complex", Listed::Plain("complex")),
+            ("range", Listed::Plain("range")),
+            ("xrange", Listed::Plain("range")),
+            ("slice", Listed::Plain("slice")),
         ],
     ),
     (

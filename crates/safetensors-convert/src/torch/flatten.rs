@@ -50,6 +50,7 @@ struct Frame {
 /// Why a tensor at some place has no name.
 #[derive(Clone, Copy)]
 enum Unnamed {
+    /// It is in a set or a deque.
     Set,
     Attributes,
     /// It is a key, or in one.
@@ -82,7 +83,7 @@ impl Unnamed {
         let path = quoted(path);
         let says = |reason: &str| format!("a tensor at {path} has no name: {reason}");
         match self {
-            Self::Set => unsound(says("it is in a set")),
+            Self::Set => unsound(says("it is in a set or a deque")),
             Self::Attributes => unsound(says("it is in the attributes of a value")),
             Self::InKey => unsound(says("it is in a key of a dictionary")),
             Self::Key(kind) => {

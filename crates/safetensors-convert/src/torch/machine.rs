@@ -8,6 +8,7 @@
 //! called is in `rebuild`.
 
 use super::fetched::Indices;
+use super::rebuild::AXES;
 use super::store::Store;
 use super::values::{Id, Span, Value, Values};
 use crate::error::{beyond_limit, unsound};
@@ -81,6 +82,10 @@ pub(super) struct Machine<'s> {
     pub at: u64,
     /// The offset after it.
     end: u64,
+    /// The offset after the last frame.
+    framed: u64,
+    /// For each type of plain values, one that stands for all in long lists.
+    merged: Vec<(&'static str, Id)>,
     /// The number of items that calls have looked at.
     pub worked: usize,
 }
@@ -102,6 +107,8 @@ impl<'s> Machine<'s> {
             code: Opcode::Stop,
             at: 0,
             end: 0,
+            framed: 0,
+            merged: Vec::new(),
             worked: 0,
         }
     }
@@ -122,6 +129,9 @@ impl<'s> Machine<'s> {
             }
         }
         let result = result.ok_or_else(|| self.unsound("ends the pickle without a value"))?;
+        if self.framed > self.end {
+            return Err(self.unsound("ends the pickle within a frame"));
+        }
         if !(self.stack.is_empty() && self.marks.is_empty()) {
             return Err(self.unsound("leaves other values on the stack"));
         }
@@ -133,6 +143,7 @@ impl<'s> Machine<'s> {
     fn collect(&mut self, result: Option<Id>) -> io::Result<()> {
         let of_roots = self.stack.len() * size_of::<Id>() + self.memo.len() * 2 * size_of::<(i128, Id)>();
         let roots = self.stack.iter().chain(self.memo.values()).copied().chain(result);
+        let roots = roots.chain(self.merged.iter().map(|(_, id)| *id));
         self.values.collect(roots, of_roots, self.views.len())
     }
 
@@ -150,7 +161,12 @@ impl<'s> Machine<'s> {
         };
         match op.code {
             Proto => self.check_protocol(&op.argument),
-            Frame | ReadonlyBuffer => Ok(()),
+            Frame => {
+                let len = if let Argument::Int(len) = op.argument { u64::try_from(len).ok() } else { None };
+                self.framed = self.end.saturating_add(len.unwrap_or(u64::MAX));
+                Ok(())
+            }
+            ReadonlyBuffer => Ok(()),
             Mark => {
                 self.marks.push(self.stack.len());
                 self.check_depth()
@@ -260,16 +276,21 @@ impl<'s> Machine<'s> {
         self.push_value(Value::Tuple(items.into()))
     }
 
-    fn check_pairs(&self, items: &[Id]) -> io::Result<()> {
-        match items.len() % 2 {
-            0 => Ok(()),
-            _ => Err(self.unsound("has a key without a value")),
+    /// Checks the keys and values of a dictionary, in turn.
+    pub fn check_pairs(&self, items: &[Id]) -> io::Result<()> {
+        if !items.len().is_multiple_of(2) {
+            return Err(self.unsound("has a key without a value"));
+        }
+        let mut keys = items.iter().step_by(2).map(|key| self.values.get(*key));
+        match keys.find(|key| matches!(key, Value::List(_) | Value::Dict(_) | Value::Deque(_))) {
+            Some(key) => Err(self.unsound(format!("has a key of type {}, which Python rejects", key.kind()))),
+            None => Ok(()),
         }
     }
 
     /// Adds items to the list, set or dictionary below them.
     fn extend(&mut self) -> io::Result<()> {
-        let items = match self.code {
+        let mut items = match self.code {
             Opcode::Append => vec![self.pop()?],
             Opcode::SetItem => {
                 let (value, key) = (self.pop()?, self.pop()?);
@@ -279,19 +300,37 @@ impl<'s> Machine<'s> {
         };
         let target = self.top()?;
         let fits = match self.values.get(target) {
-            Value::List(_) => matches!(self.code, Opcode::Append | Opcode::Appends),
+            Value::List(_) | Value::Deque(_) => matches!(self.code, Opcode::Append | Opcode::Appends),
             Value::Set(_) => self.code == Opcode::AddItems,
             Value::Dict(_) => matches!(self.code, Opcode::SetItem | Opcode::SetItems),
             _ => false,
         };
-        if self.code == Opcode::SetItems {
+        if matches!(self.code, Opcode::SetItem | Opcode::SetItems) {
             self.check_pairs(&items)?;
+        }
+        if self.code == Opcode::Appends && items.len() > AXES {
+            items.iter_mut().for_each(|item| *item = self.merge(*item));
         }
         if !fits || !self.values.extend(target, &items) {
             let kind = self.values.get(target).kind();
             return Err(self.unsound(format!("cannot add to a value of type {kind}")));
         }
         Ok(())
+    }
+
+    /// Returns the value that stands for a plain one in a list that is too long for a shape or for a key and
+    /// its value: only its type matters then, and it takes no memory.
+    fn merge(&mut self, id: Id) -> Id {
+        if !self.is_plain(id) {
+            return id;
+        }
+        let kind = self.values.get(id).kind();
+        if let Some((_, merged)) = self.merged.iter().find(|(of, _)| *of == kind) {
+            return *merged;
+        }
+        let merged = self.values.add(Value::Other(kind));
+        self.merged.push((kind, merged));
+        merged
     }
 
     fn fetch(&mut self, argument: &Argument) -> io::Result<()> {
@@ -393,6 +432,7 @@ impl<'s> Machine<'s> {
     }
 
     fn reduce(&mut self) -> io::Result<()> {
+        use Listed::{Counter, DefaultDict, Deque, Dict, Set};
         let (arguments, callee) = (self.pop()?, self.pop()?);
         let Value::Listed(callee) = *self.values.get(callee) else {
             let kind = self.values.get(callee).kind();
@@ -402,7 +442,7 @@ impl<'s> Machine<'s> {
             return Err(self.unsound("calls something with arguments that are not a tuple"));
         };
         if self.code == Opcode::NewObj
-            && matches!(callee, Listed::Dict | Listed::DefaultDict | Listed::Set)
+            && matches!(callee, Dict | DefaultDict | Set | Counter | Deque)
             && !arguments.is_empty()
         {
             return Err(self.unsound("makes an empty container, but gives arguments"));

@@ -75,6 +75,7 @@ pub struct Checkpoint {
     numbers: Vec<u32>,
     views: Vec<View>,
     metadata: Vec<(String, String)>,
+    copies: Vec<(u32, u32)>,
     left_out: Vec<LeftOut>,
     count: u64,
 }
@@ -112,7 +113,7 @@ impl Checkpoint {
     fn new(bytes: Bytes, flat: Flat, mut views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
         let Flat { tensors: mut named, left_out, count, .. } = flat;
         check_names(&named)?;
-        let Kept { is_kept, notes: metadata } = ties::tied(&named, &views, ties)?;
+        let Kept { is_kept, notes: metadata, copies } = ties::tied(&named, &views, ties)?;
         let mut is_kept = is_kept.into_iter();
         named.retain(|_| is_kept.next().unwrap_or(true));
         check_expansion(&named, &views, &bytes, len)?;
@@ -131,7 +132,13 @@ impl Checkpoint {
             tensors.push(Tensor { name: name.into(), dtype: rebuild::dtype(view.element), dims });
             numbers.push(number);
         }
-        Ok(Self { bytes, tensors, numbers, views, metadata, left_out, count })
+        Ok(Self { bytes, tensors, numbers, views, metadata, copies, left_out, count })
+    }
+
+    /// Returns the tensors that are kept although they are tied: the index of each, and that of the one with
+    /// which it shares its elements. None unless the file was opened with [`Ties::Copy`].
+    pub fn copies(&self) -> &[(u32, u32)] {
+        &self.copies
     }
 
     /// Returns the values that are not tensors, in the order of the file: the first 131072 of them, or

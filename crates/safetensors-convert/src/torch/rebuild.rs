@@ -9,7 +9,7 @@ use embedded_safetensors::Dtype;
 use std::io;
 
 /// The largest number of axes, as in PyTorch.
-const AXES: usize = 64;
+pub(super) const AXES: usize = 64;
 /// The largest number of items that calls may look at.
 const WORK: usize = 1 << 26;
 
@@ -67,9 +67,15 @@ impl Machine<'_> {
                 Ok(self.values.add(Value::Dict(Vec::new().into())))
             }
             (Listed::Dict, [items]) => self.dict(*items),
+            (Listed::Counter, []) => Ok(self.values.add(Value::Dict(Vec::new().into()))),
+            (Listed::Counter, [counts]) => self.counter(*counts),
+            (Listed::Deque, [] | [_] | [_, _]) => self.deque(arguments),
             (Listed::Set, []) => Ok(self.values.add(Value::Set(Vec::new().into()))),
             // Only whether it has tensors matters.
             (Listed::Set, [items]) => Ok(self.values.add(Value::Set(vec![*items].into()))),
+            (Listed::Plain(kind), _) if arguments.iter().all(|id| self.is_plain(*id)) => {
+                Ok(self.values.add(Value::Other(kind)))
+            }
             (Listed::Bytes, []) => Ok(self.values.add(Value::Bytes([].into()))),
             (Listed::Size, [dims]) if matches!(self.values.get(*dims), Value::Tuple(_)) => Ok(*dims),
             (Listed::Device, [_] | [_, _]) => Ok(self.values.add(Value::Other("device"))),
@@ -93,6 +99,37 @@ impl Machine<'_> {
             (Listed::Encode, [text, codec]) => self.encode(*text, *codec),
             _ => Err(self.unsound(format!("calls {callee:?} in an unknown way"))),
         }
+    }
+
+    /// Whether a value is a number, a text or bytes.
+    pub fn is_plain(&self, id: Id) -> bool {
+        use Value::{Bool, Bytes, Float, Int, Long, NotText, Nothing, Other, Text};
+        matches!(
+            self.values.get(id),
+            Nothing | Bool(_) | Int(_) | Float(_) | Text(_) | Long(..) | NotText | Bytes(_) | Other(_)
+        )
+    }
+
+    /// Makes a dictionary of counts.
+    fn counter(&mut self, counts: Id) -> io::Result<Id> {
+        let items = match self.values.get(counts) {
+            Value::Dict(items) => items.0.clone(),
+            _ => return Err(self.unsound("counts something else than a dictionary")),
+        };
+        self.work(items.len())?;
+        // The other dictionary has them, too.
+        items.iter().for_each(|item| self.values.share(*item));
+        Ok(self.values.add(Value::Dict(items.into())))
+    }
+
+    /// Makes an empty deque, to which items are appended.
+    fn deque(&mut self, arguments: &[Id]) -> io::Result<Id> {
+        let is_empty = |id: &Id| matches!(self.values.get(*id), Value::Tuple(items) if items.is_empty());
+        let (items, longest) = (arguments.first(), arguments.get(1));
+        if !items.is_none_or(is_empty) || !longest.is_none_or(|id| self.is_plain(*id)) {
+            return Err(self.unsound("makes a deque in an unknown way"));
+        }
+        Ok(self.values.add(Value::Deque(Vec::new().into())))
     }
 
     /// Returns the value if it is a tensor.
@@ -131,6 +168,7 @@ impl Machine<'_> {
                 _ => return Err(self.unsound("makes a dictionary of something else than pairs")),
             }
         }
+        self.check_pairs(&items)?;
         // The pairs have them, too.
         items.iter().for_each(|item| self.values.share(*item));
         Ok(self.values.add(Value::Dict(items.into())))
@@ -325,7 +363,7 @@ impl Machine<'_> {
         match (self.values.get(*key), bytes) {
             (Value::Text(key), Some(bytes)) => {
                 let key = key.clone();
-                let storage = self.store.find(&key, bytes, element.map_or(1, byte_width));
+                let storage = self.store.find(&key, bytes, element, element.map_or(1, byte_width));
                 let storage = storage.map_err(|error| match error.kind() {
                     io::ErrorKind::InvalidData => self.unsound(error.to_string()),
                     _ => error,

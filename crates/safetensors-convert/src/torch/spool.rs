@@ -36,9 +36,16 @@ impl Spool {
         let at = self.once(storage, open, |source, written| {
             let at = written.len;
             let mut output = BufWriter::with_capacity(AT_ONCE, file);
-            output.seek(SeekFrom::Start(at))?;
-            written.len += io::copy(source, &mut output)?;
-            output.flush()?;
+            output.seek(SeekFrom::Start(at)).map_err(|error| not_unpacked(&error))?;
+            let (mut buffer, mut copied) = (vec![0; AT_ONCE], 0);
+            while let len @ 1.. = source.read(&mut buffer)? {
+                output
+                    .write_all(buffer.get(..len).unwrap_or_default())
+                    .map_err(|error| not_unpacked(&error))?;
+                copied += len as u64;
+            }
+            output.flush().map_err(|error| not_unpacked(&error))?;
+            written.len += copied;
             Ok(at)
         })?;
         Ok((file, at))
@@ -87,7 +94,13 @@ impl Spool {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let file = tempfile::tempfile()?;
+        let file = tempfile::tempfile().map_err(|error| not_unpacked(&error))?;
         Ok(self.file.get_or_init(|| file))
     }
+}
+
+/// Returns an error of the temporary file, which is none of the file that is read.
+fn not_unpacked(error: &io::Error) -> io::Error {
+    let directory = crate::text::shown_text(&std::env::temp_dir().to_string_lossy());
+    io::Error::other(format!("it cannot be unpacked in the temporary directory {directory}: {error}"))
 }

@@ -2,6 +2,7 @@
 
 use super::machine::MOST;
 use crate::error::{beyond_limit, unsound};
+use crate::pickle::Element;
 use crate::text::quoted;
 use crate::zip::Entry;
 use std::collections::HashMap;
@@ -42,6 +43,8 @@ pub(super) struct Storage {
     pub crc: u32,
     /// The number of bytes of an element, as the pickle names it first.
     pub width: u8,
+    /// The dtype, `None` for bytes, as the pickle names it first; `None` if it does not name it.
+    pub element: Option<Option<Element>>,
     pub kind: Kind,
 }
 
@@ -76,6 +79,7 @@ impl Store {
             len: entry.unpacked,
             crc: entry.crc,
             width: 1,
+            element: None,
             kind: if entry.is_deflated { Kind::Deflated } else { Kind::Stored },
         };
         let mut storages: Vec<Storage> = entries.into_iter().map(storage).collect();
@@ -84,8 +88,8 @@ impl Store {
         Self { entries: Some(storages.len()), storages, ..Self::default() }
     }
 
-    /// Returns the number of the storage with this key, length, and width of elements.
-    pub fn find(&mut self, key: &str, len: u64, width: u8) -> io::Result<u32> {
+    /// Returns the number of the storage with this key, length, and dtype and width of elements.
+    pub fn find(&mut self, key: &str, len: u64, element: Option<Element>, width: u8) -> io::Result<u32> {
         let number = number_of(key)
             .ok_or_else(|| unsound(format!("names a storage {}, which is not a number", quoted(key))))?;
         let index = match self.entries {
@@ -102,6 +106,12 @@ impl Store {
         if found != len {
             return Err(unsound(format!("needs {len} bytes of storage {key}, which has {found}")));
         }
+        // PyTorch reads the numbers of the second as those of the first.
+        let storage = usize::try_from(index).ok().and_then(|index| self.storages.get_mut(index));
+        let first = storage.map(|storage| *storage.element.get_or_insert(element));
+        if first.is_some_and(|first| first != element) {
+            return Err(unsound(format!("names storage {key} with another dtype than before")));
+        }
         Ok(index)
     }
 
@@ -110,7 +120,8 @@ impl Store {
         if let Some(index) = self.numbers.get(&key) {
             return Ok(*index);
         }
-        let storage = Storage { key, at: 0, packed: len, len, crc: 0, width, kind: Kind::Plain };
+        let storage =
+            Storage { key, at: 0, packed: len, len, crc: 0, width, element: None, kind: Kind::Plain };
         let index = self.add(storage)?;
         self.numbers.insert(key, index);
         Ok(index)
@@ -118,7 +129,7 @@ impl Store {
 
     /// Adds a storage in the pickle.
     pub fn add_pickled(&mut self, at: u64, packed: u64, len: u64, kind: Kind) -> io::Result<u32> {
-        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, width: 1, kind })
+        self.add(Storage { key: u64::MAX, at, packed, len, crc: 0, width: 1, element: None, kind })
     }
 
     /// Adds a storage in memory.
@@ -193,9 +204,9 @@ mod tests {
         for _ in 0..MOST - 1 {
             store.add_pickled(0, 4, 4, Kind::Pickled).expect("a storage");
         }
-        store.find("7", 4, 4).expect("the last storage");
-        store.find("7", 4, 4).expect("the same storage");
-        let error = store.find("8", 4, 4).expect_err("too many");
+        store.find("7", 4, None, 4).expect("the last storage");
+        store.find("7", 4, None, 4).expect("the same storage");
+        let error = store.find("8", 4, None, 4).expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
         assert_eq!(error.to_string(), "the file has more than 2000000 storages and arrays");
         let error = store.add_kept(b"a").expect_err("too many");

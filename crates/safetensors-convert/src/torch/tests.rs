@@ -288,6 +288,22 @@ fn what_is_too_large_is_beyond_the_limit() {
     rejected(&archive(&pickle(&expanded)), beyond, "but are views of 24 bytes");
 }
 
+/// Only the types of a history of losses, or of a list of words, matter.
+#[test]
+fn long_lists_of_plain_values_take_no_memory() {
+    let values = [&b"G?\xF0\0\0\0\0\0\0"[..], b"K\x07", b"J\0\0\0\x01", &text(&"x".repeat(100))].concat();
+    let appended = [b"(", &values.repeat(250)[..], b"e"].concat().repeat(1200);
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let pickle = [b"}", &text("v")[..], b"]", &appended, b"s", &text("w"), &one, b"s."].concat();
+    let source = Checkpoint::open(file(&archive(&pickle))).expect("a list");
+    assert_eq!((source.tensors().len(), source.left_out_count()), (1, 1_200_000));
+    let kinds: Vec<_> = source.left_out().iter().take(4).map(|value| value.kind).collect();
+    assert_eq!(kinds, ["float", "int", "int", "str"]);
+    // A tensor among them has its name.
+    let mixed = [b"](", &b"K\x01".repeat(100)[..], &one, b"e."].concat();
+    assert_eq!(all(&archive(&mixed)).expect("a list")[0].0, "100");
+}
+
 #[test]
 fn tensors_with_one_name_are_rejected() {
     let one = tensor(b"K\0", b"K\x01", b"K\x01");
@@ -311,6 +327,69 @@ fn tensors_that_python_would_not_have_are_rejected() {
     assert_eq!(all(&archive(&called(&pairs, b"R."))).expect("a call").len(), 1);
     unsound_pickle(&called(&pairs, b"\x81."), "makes an empty container, but gives arguments");
     unsound_pickle(&[b"cbuiltins\nset\n]", &one[..], b"a\x85\x81."].concat(), "makes an empty container");
+}
+
+/// PyTorch reads a storage as the dtype that names it first.
+#[test]
+fn storages_have_one_dtype() {
+    let class = |class: &str, count: u8| {
+        let parts = [text("storage"), format!("ctorch\n{class}\n").into(), text("0"), text("cpu")];
+        [b"(", &parts.concat()[..], &[b'K', count], b"tQ"].concat()
+    };
+    let two = |one: &[u8], other: &[u8]| [one, b"0", other, b"."].concat();
+    let (floats, doubles) = (class("FloatStorage", 6), class("DoubleStorage", 3));
+    assert!(all(&archive(&two(&floats, &floats))).is_ok());
+    let sentence = "BINPERSID at byte 103 of the pickle names storage 0 with another dtype than before";
+    unsound_pickle(&two(&floats, &doubles), sentence);
+    unsound_pickle(&two(&doubles, &floats), "names storage 0 with another dtype than before");
+    unsound_pickle(&two(&class("UntypedStorage", 24), &floats), "with another dtype than before");
+}
+
+#[test]
+fn pickles_that_python_rejects_are_rejected() {
+    let frame = |len: u64, pickle: &[u8]| [b"\x80\x04\x95", &len.to_le_bytes()[..], pickle].concat();
+    assert!(all(&archive(&frame(2, b"N."))).is_ok());
+    for len in [3, 1 << 63, u64::MAX] {
+        unsound_pickle(&frame(len, b"N."), "STOP at byte 12 of the pickle ends the pickle within a frame");
+    }
+    for key in [&b"]"[..], b"}", b"ccollections\ndeque\n)R"] {
+        unsound_pickle(&[b"}", key, b"Ns."].concat(), "has a key of type ");
+        unsound_pickle(&[b"}(", key, b"Nu."].concat(), "which Python rejects");
+        unsound_pickle(&[b"(", key, b"Nd."].concat(), "which Python rejects");
+        let pairs = [b"cbuiltins\ndict\n](", key, b"N\x86e\x85R."].concat();
+        unsound_pickle(&pairs, "which Python rejects");
+    }
+}
+
+/// Protocol 2 gives some of them the names that they had in Python 2.
+#[test]
+fn harmless_types_are_left_out() {
+    let one = tensor(b"K\0", b"K\x01", b"K\x01");
+    let with = |value: &[u8]| [b"}", &text("w")[..], &one, b"s", &text("v"), value, b"s."].concat();
+    let latin = [text("a"), text("latin-1")].concat();
+    for (value, kind) in [
+        (&b"ccollections\ndefaultdict\nc__builtin__\nlong\n\x85R"[..], "dict"),
+        (b"c__builtin__\nunicode\n", "type"),
+        (b"c__builtin__\ncomplex\nG?\xF0\0\0\0\0\0\0K\0\x86R", "complex"),
+        (&[b"c__builtin__\nbytearray\n", &latin[..], b"\x86R"].concat(), "bytearray"),
+        (b"c__builtin__\nxrange\nK\0K\x05K\x01\x87R", "range"),
+        (b"cbuiltins\nslice\nNNK\x02\x87R", "slice"),
+        (b"ccollections\ndeque\n)K\x05\x86R(K\x01K\x02e", "deque"),
+    ] {
+        let source = Checkpoint::open(file(&archive(&with(value)))).expect(kind);
+        assert_eq!((source.tensors().len(), source.left_out()[0].kind), (1, kind));
+        assert!(scan(&with(value)[..]).expect("read").is_listed());
+    }
+    let counter = b"ccollections\nCounter\n}X\x01\0\0\0aK\x02s\x85R";
+    let source = Checkpoint::open(file(&archive(&with(counter)))).expect("a counter");
+    assert_eq!(source.left_out()[0].path, "v.a");
+    unsound_pickle(&[b"ccollections\ndeque\n)R", &one[..], b"a."].concat(), "it is in a set or a deque");
+    unsound_pickle(
+        &[b"ccollections\ndeque\n](", &one[..], b"e\x85R."].concat(),
+        "makes a deque in an unknown",
+    );
+    unsound_pickle(&[b"cbuiltins\nslice\nNN", &one[..], b"\x87R."].concat(), "in an unknown way");
+    unsound_pickle(&[b"ccollections\nCounter\n]", &one[..], b"a\x85R."].concat(), "counts something else");
 }
 
 /// PyTorch would replace the elements of the tensor by those that the state names.
@@ -428,6 +507,7 @@ fn ties_are_noted_copied_or_rejected() {
     assert_eq!(noted.tensors().len(), 1);
     let copied = open(Ties::Copy).expect("copied");
     assert_eq!((copied.tensors().len(), copied.metadata().len()), (2, 0));
+    assert_eq!((noted.copies(), copied.copies()), (&[][..], &[(0, 1)][..]));
     assert_eq!(read(&copied, 0).expect("read"), read(&copied, 1).expect("read"));
     let error = open(Ties::Reject).map(drop).expect_err("rejected");
     assert_eq!(error.to_string(), "tensors \"a\" and \"b\" share their elements");

@@ -13,6 +13,8 @@ pub(super) struct Kept {
     pub is_kept: Vec<bool>,
     /// Each dropped name, and the name of the tensor that remains in its place.
     pub notes: Vec<(String, String)>,
+    /// With [`Ties::Copy`], the index of each tensor that would be dropped, and that of the other one.
+    pub copies: Vec<(u32, u32)>,
 }
 
 /// Decides which of the tensors that are the same remain: as the reference does, the one whose name is the
@@ -21,10 +23,7 @@ pub(super) struct Kept {
 /// # Errors
 /// Two tensors are the same and that is to be rejected.
 pub(super) fn tied(tensors: &[(Box<str>, u32)], views: &[View], ties: Ties) -> io::Result<Kept> {
-    let mut kept = Kept { is_kept: vec![true; tensors.len()], notes: Vec::new() };
-    if ties == Ties::Copy {
-        return Ok(kept);
-    }
+    let mut kept = Kept { is_kept: vec![true; tensors.len()], notes: Vec::new(), copies: Vec::new() };
     let tensor = |index: u32| {
         let (name, number) = tensors.get(usize::try_from(index).ok()?)?;
         Some((&**name, views.get(usize::try_from(*number).ok()?)?))
@@ -37,26 +36,34 @@ pub(super) fn tied(tensors: &[(Box<str>, u32)], views: &[View], ties: Ties) -> i
         _ => one.cmp(other),
     });
     let mut notes = Vec::new();
-    let mut first: Option<(&str, &View)> = None;
+    let mut first: Option<(u32, &str, &View)> = None;
     for index in sorted {
         let Some((name, view)) = tensor(index) else { continue };
         match first {
-            Some((kept_name, other)) if compare(view, other).is_eq() && !view.dims().contains(&0) => {
+            Some((kept_index, kept_name, other))
+                if compare(view, other).is_eq() && !view.dims().contains(&0) =>
+            {
                 if ties == Ties::Reject {
                     let (kept_name, name) = (quoted(kept_name), quoted(name));
                     return Err(unsound(format!("tensors {kept_name} and {name} share their elements")));
                 }
-                notes.push((index, kept_name));
+                notes.push((index, kept_index));
             }
-            _ => first = Some((name, view)),
+            _ => first = Some((index, name, view)),
         }
     }
     notes.sort_unstable_by_key(|(index, _)| *index);
-    for (index, kept_name) in notes {
-        let Some(index) = usize::try_from(index).ok() else { continue };
-        if let (Some(is_kept), Some((name, _))) = (kept.is_kept.get_mut(index), tensors.get(index)) {
+    if ties == Ties::Copy {
+        kept.copies = notes;
+        return Ok(kept);
+    }
+    for (index, kept_index) in notes {
+        let is_kept = usize::try_from(index).ok().and_then(|index| kept.is_kept.get_mut(index));
+        if let (Some(is_kept), Some((name, _)), Some((kept_name, _))) =
+            (is_kept, tensor(index), tensor(kept_index))
+        {
             *is_kept = false;
-            kept.notes.push((name.to_string(), kept_name.to_owned()));
+            kept.notes.push((name.to_owned(), kept_name.to_owned()));
         }
     }
     Ok(kept)

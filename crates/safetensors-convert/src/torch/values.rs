@@ -42,6 +42,8 @@ pub(super) enum Value {
     Tuple(Box<[Id]>),
     List(Box<Items>),
     Set(Box<Items>),
+    /// A deque, which may drop items that are appended to it.
+    Deque(Box<Items>),
     /// The keys and the values of a dictionary, in turn.
     Dict(Box<Items>),
     /// A name on the closed list.
@@ -96,6 +98,7 @@ impl Value {
             Self::Tuple(_) => "tuple",
             Self::List(_) => "list",
             Self::Set(_) => "set",
+            Self::Deque(_) => "deque",
             Self::Dict(_) => "dict",
             Self::Listed(Listed::Dtype(_)) => "dtype",
             Self::Listed(_) => "type",
@@ -110,7 +113,7 @@ impl Value {
     pub fn parts(&self) -> &[Id] {
         match self {
             Self::Tuple(items) => items,
-            Self::List(items) | Self::Set(items) | Self::Dict(items) => &items.0,
+            Self::List(items) | Self::Set(items) | Self::Deque(items) | Self::Dict(items) => &items.0,
             _ => &[],
         }
     }
@@ -123,7 +126,7 @@ impl Value {
             Self::Text(text) => allocated(text.len()),
             Self::Bytes(bytes) => allocated(bytes.len()),
             Self::Tuple(items) => allocated(items.len() * size_of::<Id>()),
-            Self::List(items) | Self::Set(items) | Self::Dict(items) => {
+            Self::List(items) | Self::Set(items) | Self::Deque(items) | Self::Dict(items) => {
                 allocated(size_of::<Items>()) + allocated(items.0.len() * size_of::<Id>())
             }
             _ => 0,
@@ -192,12 +195,12 @@ impl Values {
         }
     }
 
-    /// Appends to a list, a set or a dictionary, and returns whether it is one.
+    /// Appends to a list, a set, a deque or a dictionary, and returns whether it is one.
     pub fn extend(&mut self, id: Id, items: &[Id]) -> bool {
         // Growing may copy, and then takes twice as much as before.
         self.allocated += 2 * size_of_val(items);
         match self.slot(id) {
-            Some(Value::List(list) | Value::Set(list) | Value::Dict(list)) => {
+            Some(Value::List(list) | Value::Set(list) | Value::Deque(list) | Value::Dict(list)) => {
                 list.0.extend_from_slice(items);
                 true
             }

@@ -167,7 +167,7 @@ def kept_raw(program):
         writer = GGUFWriter("one.gguf", "test")
         writer.add_tensor("t", raw(kind, [BLOCKS[kind][0]], chance, False), raw_dtype=kind)
         finish(writer)
-        sentence = f'tensor "t": type {kind.name} cannot be made floats; it can be kept raw\n'
+        sentence = f'tensor "t": type {kind.name} cannot be made floats; its blocks can be kept (--keep-blocks)\n'
         expect(kind.name, run(program, "read", "f32", "one.gguf", "none"), (1, "", sentence))
 
 
