@@ -1,29 +1,40 @@
-//! Lists the files of the conformance vectors for `conform`, which contains them and the template of its
-//! page, so that an installed command needs no copy of the repository.
+//! Packs the conformance vectors and the template of their page for `conform`, which contains them, so that
+//! an installed command needs no copy of the repository.
 
-use std::fmt::Write as _;
+use flate2::{Compression, write::DeflateEncoder};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-fn main() {
+fn main() -> io::Result<()> {
     // A link, which the package contains as files. Git on Windows may write a link as a file.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("CARGO_MANIFEST_DIR is set");
     let here = Path::new(&here);
     let vectors = ["vectors", "../tests/vectors"].map(|path| here.join(path));
     let vectors = vectors.into_iter().find(|path| path.is_dir()).expect("the vectors are beside the package");
-    let mut list = format!("(include_bytes!({:?}), &[\n", existing(&vectors, "manifest.json"));
+    let out = std::env::var_os("OUT_DIR").expect("OUT_DIR is set");
+    let mut pack = DeflateEncoder::new(
+        std::fs::File::create(Path::new(&out).join("vectors.pack"))?,
+        Compression::best(),
+    );
+    for name in ["manifest.json", "page.html"] {
+        add(&mut pack, name, &existing(&vectors, name))?;
+    }
     for folder in ["either", "invalid", "valid"] {
-        for path in files(&existing(&vectors, folder)) {
+        for path in files(&existing(&vectors, folder))? {
             let name = path.file_name().and_then(|name| name.to_str()).expect("names of vectors are ASCII");
-            // Writing to a string cannot fail.
-            let _ = writeln!(list, "({:?}, include_bytes!({path:?})),", format!("{folder}/{name}"));
+            add(&mut pack, &format!("{folder}/{name}"), &path)?;
         }
     }
-    list.push_str("])");
-    let out = std::env::var_os("OUT_DIR").expect("OUT_DIR is set");
-    let page = format!("include_str!({:?})", existing(&vectors, "page.html"));
-    for (name, text) in [("vectors.rs", list), ("page.rs", page)] {
-        std::fs::write(Path::new(&out).join(name), text).expect("OUT_DIR is writable");
+    pack.finish().map(drop)
+}
+
+/// Adds a file: the length of its name and the name, its own length and its bytes.
+fn add(pack: &mut impl Write, name: &str, path: &Path) -> io::Result<()> {
+    for part in [name.as_bytes(), &std::fs::read(path)?] {
+        pack.write_all(&u32::try_from(part.len()).expect("vectors in files are short").to_le_bytes())?;
+        pack.write_all(part)?;
     }
+    Ok(())
 }
 
 /// A file or directory of the vectors; the build script runs again when it changes.
@@ -35,9 +46,9 @@ fn existing(vectors: &Path, name: &str) -> PathBuf {
 }
 
 /// The files sorted by name.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = folder.read_dir().expect("directory can be listed");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("directory entry").path()).collect();
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files =
+        folder.read_dir()?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     files.sort();
-    files
+    Ok(files)
 }

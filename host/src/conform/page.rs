@@ -2,14 +2,14 @@
 //! data.
 
 use crate::conform::Unusable;
-use crate::conform::store::Store;
+use crate::conform::store::{Store, packed};
 use crate::conform::summary::{Asked, cut};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use vectors::{Score, Vector};
 
-/// The template, with the place of its data.
-const TEMPLATE: &str = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+/// The template, and the place of its data.
+const TEMPLATE: &str = "page.html";
 const BEFORE_DATA: &str = "<script type=\"application/json\" id=\"data\">";
 const AFTER_DATA: &str = "</script>";
 
@@ -21,7 +21,9 @@ pub fn page(asked: &Asked<'_>, store: &Store, scores: &[Score<'_>]) -> Result<St
     let data = data(asked, store, scores)?.to_string();
     // `<` begins a tag even inside the script; in JSON it occurs only in strings.
     let data = data.replace('<', "\\u003c");
-    let (before, after) = TEMPLATE.split_once(BEFORE_DATA).unwrap_or((TEMPLATE, AFTER_DATA));
+    let template = packed(TEMPLATE).map_err(Unusable::Vectors)?;
+    let template = str::from_utf8(template).map_err(|error| Unusable::Vectors(error.to_string()))?;
+    let (before, after) = template.split_once(BEFORE_DATA).unwrap_or((template, AFTER_DATA));
     let after = after.find(AFTER_DATA).map_or("", |at| &after[at..]);
     Ok([before, BEFORE_DATA, &data, after].concat())
 }
@@ -103,11 +105,12 @@ fn start(store: &Store, vector: &Vector) -> Result<Option<String>, Unusable> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AFTER_DATA, BEFORE_DATA, TEMPLATE};
+    use super::{AFTER_DATA, BEFORE_DATA, TEMPLATE, packed};
 
     #[test]
     fn the_template_has_one_place_for_its_data() {
-        assert_eq!(TEMPLATE.matches(BEFORE_DATA).count(), 1);
-        assert!(TEMPLATE.ends_with("</html>\n") && TEMPLATE.contains(AFTER_DATA));
+        let template = str::from_utf8(packed(TEMPLATE).expect("in the program")).expect("UTF-8");
+        assert_eq!(template.matches(BEFORE_DATA).count(), 1);
+        assert!(template.ends_with("</html>\n") && template.contains(AFTER_DATA));
     }
 }

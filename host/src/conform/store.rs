@@ -2,17 +2,28 @@
 
 use crate::conform::Unusable;
 use crate::failure::sentence;
+use flate2::read::DeflateDecoder;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use tempfile::NamedTempFile;
 use vectors::{Manifest, Vector};
 
-/// The manifest, and the files by name, sorted by name.
-type Packed = (&'static [u8], &'static [(&'static str, &'static [u8])]);
+/// The manifest, the template of the page and the files of the vectors at build time, compressed.
+static PACK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vectors.pack"));
 
-/// The vectors of the repository at build time.
-static PACKED: Packed = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
+/// The same by name. What is not there is missing where it is asked for.
+static PACKED: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
+    let mut pack = DeflateDecoder::new(PACK);
+    let files = iter::from_fn(|| {
+        let name = String::from_utf8(part(&mut pack)?).ok()?;
+        Some((name, part(&mut pack)?))
+    });
+    files.collect()
+});
 
 /// No vector is longer; a longer one in a manifest is damage.
 const LONGEST: u64 = 1 << 33;
@@ -52,7 +63,7 @@ impl Store {
 
     pub fn manifest(&self) -> Result<Manifest, Unusable> {
         match self {
-            Self::Packed => Manifest::parse(PACKED.0).map_err(Unusable::Vectors),
+            Self::Packed => packed("manifest.json").and_then(Manifest::parse).map_err(Unusable::Vectors),
             Self::Folder(_) => {
                 let bytes = read(&self.manifest_path(), LONGEST_MANIFEST);
                 let bytes = bytes
@@ -78,7 +89,7 @@ impl Store {
 
     fn file(&self, name: &str, len: usize) -> Result<Vec<u8>, String> {
         match self {
-            Self::Packed => packed(name).map(<[u8]>::to_vec).ok_or_else(|| format!("no file {name:?}")),
+            Self::Packed => packed(name).map(<[u8]>::to_vec),
             Self::Folder(folder) => read(&folder.join(name), len as u64 + 1)
                 .map_err(|error| format!("{name}: {}", sentence(&error))),
         }
@@ -109,13 +120,19 @@ fn sparse(vector: &Vector) -> Result<NamedTempFile, String> {
     make().map_err(|error| sentence(&error))
 }
 
-fn packed(name: &str) -> Option<&'static [u8]> {
-    let files = PACKED.1;
-    files
-        .binary_search_by_key(&name, |(name, _)| name)
-        .ok()
-        .and_then(|at| files.get(at))
-        .map(|(_, bytes)| *bytes)
+/// Returns a file of the program.
+pub fn packed(name: &str) -> Result<&'static [u8], String> {
+    PACKED.get(name).map(Vec::as_slice).ok_or_else(|| format!("no file {name:?}"))
+}
+
+/// The next name or file of the pack: its length, and its bytes.
+fn part(pack: &mut impl Read) -> Option<Vec<u8>> {
+    let mut length = [0; 4];
+    pack.read_exact(&mut length).ok()?;
+    let length = u64::from(u32::from_le_bytes(length));
+    let mut bytes = Vec::new();
+    let read = pack.take(length).read_to_end(&mut bytes).ok()?;
+    (read as u64 == length).then_some(bytes)
 }
 
 /// Reads a file up to a maximum length.
@@ -141,7 +158,8 @@ mod tests {
         }
         let files = manifest.vectors.iter().filter(|vector| vector.file.is_some()).count();
         assert!(files > 900);
-        assert_eq!(PACKED.1.len(), files);
+        // And the manifest and the page.
+        assert_eq!(PACKED.len(), files + 2);
     }
 
     #[test]
