@@ -249,9 +249,13 @@ fn other_files_and_damaged_ones_have_a_reason() {
     place.put("empty/a.bin", DICT).put("empty/b.txt", EVIL);
     let line = "empty/a.bin: ok, 1 pickle, 2 uses of names, all on the closed list\n";
     scan(&place, &["empty"]).is(0, line, "");
+    fs::create_dir(place.path("empty/.hidden")).expect("a directory");
+    place.put("empty/.hidden/.a.bin", DICT);
+    let line = format!("empty/.hidden/.a.bin{}{line}", line.trim_start_matches("empty/a.bin"));
+    scan(&place, &["empty"]).is(0, &line, "");
     place.put("empty/EVIL.PT", EVIL);
     let run = scan(&place, &["empty"]);
-    assert!(run.code == Some(1) && run.out.starts_with("empty/EVIL.PT: not allowed"), "{run:?}");
+    assert!(run.code == Some(1) && run.out.contains("\nempty/EVIL.PT: not allowed"), "{run:?}");
     let run = place.run_piped(["scan", "-"], EVIL);
     assert!(run.code == Some(1) && run.out.starts_with("-: not allowed"), "{run:?}");
 }
