@@ -79,12 +79,40 @@ fn pickles_are_found_where_they_are() {
     // A pickle of protocol 0 has no beginning of its own, and the name is not that of a pickle.
     let (code, line) = judged(&nested);
     assert_eq!((code, &line["pickles"][0]["entry"]), (Some(1), &json!(["inner.zip", "x.bin"])));
-    // Elements that look like an import of no name, or of a number, are none.
-    let elements = zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"c\x01\n\x02\n.")]);
-    assert_eq!(judged(&elements).0, Some(0));
-    let elements =
-        zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"NN\x93)R\x82\x01\0")]);
-    assert_eq!(judged(&elements).0, Some(0));
+}
+
+/// Elements can look like a pickle, whose names would be strange, and whose end would be missing.
+#[test]
+fn elements_of_tensors_are_no_pickles() {
+    let with =
+        |elements: &[u8]| zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", elements)]);
+    for elements in [
+        // An import of no name, or of a number.
+        &b"c\x01\n\x02\n."[..],
+        b"NN\x93)R\x82\x01\0",
+        // The float 66,565, and other elements that begin like a pickle.
+        b"\x80\x02\x82\x47",
+        b"\x80\x02N.NN\x93\x93.",
+        b"\x80\x04cos\nname\n\xFF",
+        b"\x80\x04cwhatever",
+        b"\x80\x02\x95\x01\0\0\0\0\0\0\0cos\nname\n.",
+        b"\x80\x02Nr\xFF\xFF\xFF\xFFp4294967296\n.",
+        DICT,
+    ] {
+        let (code, line) = judged(&with(elements));
+        assert_eq!((code, &line["pickles"][1]), (Some(0), &Value::Null), "{elements:?}");
+    }
+    let named = b"\x80\x02ccollections\nOrderedDict\n0NN\x93.";
+    for elements in [EVIL, &[DICT, EVIL].concat(), &[EVIL, b"\xFF"].concat(), named] {
+        let (code, line) = judged(&with(elements));
+        assert_eq!((code, &line["pickles"][1]["entry"]), (Some(1), &json!(["m/data/0"])), "{elements:?}");
+    }
+    // They are no elements if they are called pickles, or have none beside them.
+    let unfinished = [b"\x80\x02", &EVIL[..EVIL.len() - 1]].concat();
+    for names in [["m/data.pkl", "m/data/0.pkl"], ["m/data.txt", "m/data/0"], ["m/x.pkl", "m/data/0"]] {
+        let archive = zip(&[Entry::stored(names[0], DICT), Entry::stored(names[1], &unfinished)]);
+        assert!(judged(&archive).0 == Some(1), "{names:?}");
+    }
 }
 
 /// numpy evaluates headers as Python does, which has many spellings for the same name.
