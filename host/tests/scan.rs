@@ -115,6 +115,43 @@ fn elements_of_tensors_are_no_pickles() {
     }
 }
 
+/// Nothing in a checkpoint of TensorFlow is a pickle; its data have no beginning of their own.
+#[test]
+fn checkpoints_of_tensorflow_are_no_pickles() {
+    let place = Place::new();
+    let index = [&[0; 40][..], &0xDB47_7524_8B80_FB57_u64.to_le_bytes()].concat();
+    place.put("m.index", &index).put("m.data-00000-of-00002", b"N.N").put("n.data-00000-of-00001", b"N.N");
+    place.put("m.data-00001-of-00002", EVIL).put("n.index", b"not an index");
+    let run = scan(&place, &["m.index", "m.data-00000-of-00002"]);
+    run.is(0, "m.index: ok, no pickle\nm.data-00000-of-00002: ok, no pickle\n", "");
+    for file in ["n.data-00000-of-00001", "m.data-00001-of-00002", "n.index"] {
+        assert_eq!(scan(&place, &[file]).code, Some(1), "{file}");
+    }
+}
+
+/// Files of formats without pickles are named as the other commands name them.
+#[test]
+fn other_formats_are_named() {
+    let place = Place::new();
+    place
+        .put("page", b"<!DOCTYPE html><p>Not found")
+        .put("m.gz", b"\x1F\x8B\x08\0\0\0\0\0\0\x03\x4B\x04\0")
+        .put("text", b"none");
+    let begin = "not a pickle that can be read, nor an archive or a model\n  ";
+    let page =
+        "it looks like an HTML page, such as the error or the login of a web server: download the file again";
+    scan(&place, &["page"]).is(1, &format!("page: {begin}{page}\n"), "");
+    let gzip = "it looks like a file compressed with gzip: decompress it with `gunzip`";
+    scan(&place, &["m.gz"]).is(1, &format!("m.gz: {begin}{gzip}\n"), "");
+    let text = "byte 0x6e at byte 0 of the pickle is not an opcode";
+    scan(&place, &["text"]).is(1, &format!("text: {begin}{text}\n"), "");
+    // Not what an entry is in.
+    place.put("m.zip", &zip(&[Entry::stored("b.txt", b"b"), Entry::stored("a.pkl", b"none")]));
+    scan(&place, &["m.zip"]).is(1, &format!("m.zip: {begin}\"a.pkl\": {text}\n"), "");
+    let json = scan(&place, &["--json", "m.gz"]).out;
+    assert!(json.contains("gunzip"), "{json}");
+}
+
 /// numpy evaluates headers as Python does, which has many spellings for the same name.
 #[test]
 fn objects_in_arrays_are_found_however_they_are_spelled() {

@@ -1,7 +1,7 @@
 //! Finds the pickles of a file: the file itself, entries of archives, and arrays of objects.
 
 use super::unpacked::{Left, Lenient};
-use crate::foreign::is_model;
+use crate::foreign::{hint_of, is_checkpoint, is_model};
 use safetensors_convert::error::beyond_limit;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::pickle::{Finding, Name, Problem, Scan, Use, scan};
@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 use std::rc::Rc;
 
 /// The deepest nesting of archives.
@@ -57,8 +58,18 @@ impl Pickles {
 ///
 /// # Errors
 /// Those of reading; an archive is unsound; a limit is exceeded before anything was found.
-pub fn scan_file(file: &File) -> io::Result<Vec<Pickles>> {
-    Search::new(Left::of(file.metadata()?.len())).through(file.try_clone()?)
+pub fn scan_file(path: &Path, file: &File) -> io::Result<Vec<Pickles>> {
+    let is_model = is_checkpoint(file, path)?;
+    let search = Search::new(Left::of(file.metadata()?.len()), is_model);
+    let mut found = search.through(file.try_clone()?)?;
+    if let [only] = &mut found[..]
+        && only.entry.is_empty()
+        && let (true, Some(problem)) = (only.scan.is_nothing(), &mut only.scan.problem)
+        && let Some(hint) = hint_of(file)?
+    {
+        problem.sentence = hint;
+    }
+    Ok(found)
 }
 
 /// A file, or an archive that was an entry of another.
@@ -88,11 +99,13 @@ struct Search {
     waiting: Vec<(Rc<Whole>, Entry)>,
     /// The bytes that may still be unpacked.
     left: Left,
+    /// Whether the file is of a format that its beginning does not show.
+    is_model: bool,
 }
 
 impl Search {
-    fn new(left: Left) -> Self {
-        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left }
+    fn new(left: Left, is_model: bool) -> Self {
+        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left, is_model }
     }
 
     fn through(mut self, file: File) -> io::Result<Vec<Pickles>> {
@@ -125,7 +138,8 @@ impl Search {
         drop_elements_of_torch(&seen.first, &mut seen.scan);
         let is_zip = is_zip(&seen.first);
         // A file may be a pickle and something else, as a loader decides.
-        if seen.is_pickle(!is_zip && !has_other_format(&seen.first)) {
+        let is_model = (whole.entry.is_empty() && self.is_model) || has_other_format(&seen.first);
+        if seen.is_pickle(!is_zip && !is_model) {
             self.add(seen.into_pickles(whole.entry.clone()))?;
         }
         match () {
@@ -446,7 +460,7 @@ mod tests {
     }
 
     fn searched(bytes: &[u8], left: u64) -> io::Result<Vec<Pickles>> {
-        Search::new(Left::new(left)).through(file(bytes))
+        Search::new(Left::new(left), false).through(file(bytes))
     }
 
     /// Whether a limit is exceeded, before or after something is found. Everything else must be sound.

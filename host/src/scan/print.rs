@@ -87,9 +87,7 @@ fn verdict(all: &[Pickles]) -> String {
     if all.is_empty() {
         return "ok, no pickle".to_owned();
     }
-    let is_none =
-        |Pickles { scan, .. }: &Pickles| scan.pickles == 0 && scan.findings.is_empty() && !scan.may_hide;
-    if all.iter().all(|pickles| is_none(pickles) && !exceeds_limit(pickles)) {
+    if all.iter().all(|pickles| pickles.scan.is_nothing()) {
         return "not a pickle that can be read, nor an archive or a model".to_owned();
     }
     let count = findings(all).count() as u64;
