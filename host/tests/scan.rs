@@ -152,6 +152,27 @@ fn other_formats_are_named() {
     assert!(json.contains("gunzip"), "{json}");
 }
 
+/// An archive in an archive comes first, as the sentence says.
+#[test]
+fn nested_entries_are_named_from_the_inside() {
+    let place = Place::new();
+    let inner = zip(&[Entry::stored("m/data.pkl", &EVIL[..EVIL.len() - 1])]);
+    place.put("m.zip", &zip(&[Entry::stored("inner.pt", &inner)]));
+    let run = scan(&place, &["m.zip"]);
+    assert!(run.out.contains("\"m/data.pkl\" in \"inner.pt\"\n"), "{run:?}");
+    assert!(run.out.contains("\n  \"m/data.pkl\" in \"inner.pt\": the pickle ends"), "{run:?}");
+}
+
+#[test]
+fn large_numbers_have_separators() {
+    let place = Place::new();
+    let names: String = (0..1500).map(|number| format!("cm\n{number}\n0")).collect();
+    place.put("m.pkl", format!("{names}N.").as_bytes());
+    let run = scan(&place, &["m.pkl"]);
+    let begin = "m.pkl: not allowed, 1 pickle, 1,500 of 1,500 uses of names not on the closed list\n";
+    assert!(run.out.starts_with(begin), "{run:?}");
+}
+
 /// numpy evaluates headers as Python does, which has many spellings for the same name.
 #[test]
 fn objects_in_arrays_are_found_however_they_are_spelled() {
