@@ -152,6 +152,19 @@ fn other_formats_are_named() {
     assert!(json.contains("gunzip"), "{json}");
 }
 
+/// An entry that cannot be unpacked is named with its compression.
+#[test]
+fn other_compressions_are_named() {
+    let mut archive = zip(&[Entry::stored("a.pkl", b"BZh91AY"), Entry::stored("b.txt", b"b")]);
+    for (signature, method) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+        let at = archive.windows(4).position(|window| window == signature).expect("a header");
+        archive[at + method] = 12;
+    }
+    let (code, line) = judged(&archive);
+    let sentence = line["message"].as_str().expect("a sentence");
+    assert!(code == Some(1) && sentence.contains("\"a.pkl\" is compressed by method 12 (bzip2)"), "{line}");
+}
+
 /// An archive in an archive comes first, as the sentence says.
 #[test]
 fn nested_entries_are_named_from_the_inside() {

@@ -202,7 +202,7 @@ impl Entry {
             CompressionMethod::STORE => false,
             CompressionMethod::DEFLATE => true,
             other => {
-                let method = other.as_u16();
+                let method = named_method(other.as_u16());
                 return Err(unsound(format!(
                     "entry {shown} is compressed by method {method}; only 0 (stored) and 8 (deflated) are \
                     supported"
@@ -230,6 +230,19 @@ impl Entry {
         let header_at = record.local_header_offset();
         Ok(Self { name, is_deflated, crc: record.crc32(), packed, unpacked, at, header_at })
     }
+}
+
+/// A method of compression, with its name if it is a usual one.
+fn named_method(method: u16) -> String {
+    let name = match method {
+        9 => " (Deflate64)",
+        12 => " (bzip2)",
+        14 => " (LZMA)",
+        93 => " (Zstandard)",
+        95 => " (xz)",
+        _ => "",
+    };
+    format!("{method}{name}")
 }
 
 /// Replaces an error about the archive by this sentence; errors of the system stay.
