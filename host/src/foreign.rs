@@ -1,12 +1,13 @@
 //! Files of other formats, recognised by their beginnings.
 
 use crate::source::Source;
+use crate::sums::open_file;
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use safetensors_convert::tensorflow::is_table;
 use safetensors_convert::zip::{Part, entries};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The number of bytes that are looked at. A stream whose header is too long has only 8.
 const LOOKED_AT: u64 = 64 * 1024;
@@ -182,6 +183,32 @@ pub fn seen_format(source: &mut Source) -> Option<&'static str> {
         None if first.len() == 8 && first.starts_with(b"PK\x03\x04") => Some("PyTorch or numpy"),
         None => None,
     }
+}
+
+/// A sentence about a file that is not a pickle, if it is of a format that has none. Old pickles are
+/// text, so that a text is not enough.
+///
+/// # Errors
+/// Those of reading.
+pub fn hint_of(file: &File) -> io::Result<Option<String>> {
+    let mut first = Vec::new();
+    Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
+    let format = format_of(&first).filter(|format| format.readable.is_none());
+    Ok(format.map(|Format { what, advice, .. }| format!("it looks like {what}: {advice}")))
+}
+
+/// Whether a file is of a checkpoint of TensorFlow: its index, or data that have their index beside them.
+///
+/// # Errors
+/// Those of reading.
+pub fn is_checkpoint(file: &File, path: &Path) -> io::Result<bool> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let index = name.rsplit_once(".data-").map(|(prefix, _)| path.with_file_name(format!("{prefix}.index")));
+    let is_index = |path: PathBuf| {
+        let opened = open_file(&path);
+        opened.is_ok_and(|(file, _)| is_table(&file).unwrap_or(false))
+    };
+    Ok(is_table(file)? || index.is_some_and(is_index))
 }
 
 /// The format of a file with this name, if `convert` reads it. The name counts only if the contents show

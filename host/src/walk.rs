@@ -19,6 +19,8 @@ pub struct Wanted {
     ends: &'static [&'static str],
     /// Whether the ends may be in capitals.
     in_any_case: bool,
+    /// Whether hidden files and directories count.
+    has_hidden: bool,
     /// A predicate of a directory that has none.
     nothing: &'static str,
     /// What follows it for a directory that has something similar.
@@ -37,17 +39,19 @@ impl Wanted {
 const MODELS: Wanted = Wanted {
     ends: &[".safetensors", ".safetensors.index.json"],
     in_any_case: true,
+    has_hidden: false,
     nothing: NO_MODEL,
     but: convertible_in,
 };
 
-/// Files that may have pickles.
+/// Files that may have pickles, which must not be able to hide.
 pub const PICKLES: Wanted = Wanted {
     ends: &[
         ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill", ".npy", ".npz",
         ".zip", ".mar", ".pt2",
     ],
     in_any_case: true,
+    has_hidden: true,
     nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
     but: |_| String::new(),
 };
@@ -110,7 +114,7 @@ impl Walk {
             let entry = entry?;
             let (name, path) = (entry.file_name(), entry.path());
             match () {
-                () if is_hidden(&name) => {}
+                () if is_hidden(&name) && !self.wanted.has_hidden => {}
                 () if is_folder(&entry, &path)? => folders.push(path),
                 () if self.wanted.has(&name) => self.found.push((path, Ok(()))),
                 () => {}

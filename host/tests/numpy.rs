@@ -177,7 +177,8 @@ fn damaged_archives_are_rejected() {
         (vec![Entry { flags: 1, ..stored.clone() }], "entry \"a.npy\" is encrypted".to_owned()),
         (
             vec![Entry { method: 12, ..stored.clone() }],
-            "entry \"a.npy\" is compressed by method 12; only 0 (stored) and 8 (deflated) are supported"
+            "entry \"a.npy\" is compressed by method 12 (bzip2); only 0 (stored) and 8 (deflated) are \
+                supported"
                 .to_owned(),
         ),
         (

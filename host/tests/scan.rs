@@ -79,12 +79,111 @@ fn pickles_are_found_where_they_are() {
     // A pickle of protocol 0 has no beginning of its own, and the name is not that of a pickle.
     let (code, line) = judged(&nested);
     assert_eq!((code, &line["pickles"][0]["entry"]), (Some(1), &json!(["inner.zip", "x.bin"])));
-    // Elements that look like an import of no name, or of a number, are none.
-    let elements = zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"c\x01\n\x02\n.")]);
-    assert_eq!(judged(&elements).0, Some(0));
-    let elements =
-        zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", b"NN\x93)R\x82\x01\0")]);
-    assert_eq!(judged(&elements).0, Some(0));
+}
+
+/// Elements can look like a pickle, whose names would be strange, and whose end would be missing.
+#[test]
+fn elements_of_tensors_are_no_pickles() {
+    let with =
+        |elements: &[u8]| zip(&[Entry::stored("m/data.pkl", DICT), Entry::stored("m/data/0", elements)]);
+    for elements in [
+        // An import of no name, or of a number.
+        &b"c\x01\n\x02\n."[..],
+        b"NN\x93)R\x82\x01\0",
+        // The float 66,565, and other elements that begin like a pickle.
+        b"\x80\x02\x82\x47",
+        b"\x80\x02N.NN\x93\x93.",
+        b"\x80\x04cos\nname\n\xFF",
+        b"\x80\x04cwhatever",
+        b"\x80\x02\x95\x01\0\0\0\0\0\0\0cos\nname\n.",
+        b"\x80\x02Nr\xFF\xFF\xFF\xFFp4294967296\n.",
+        DICT,
+    ] {
+        let (code, line) = judged(&with(elements));
+        assert_eq!((code, &line["pickles"][1]), (Some(0), &Value::Null), "{elements:?}");
+    }
+    let named = b"\x80\x02ccollections\nOrderedDict\n0NN\x93.";
+    for elements in [EVIL, &[DICT, EVIL].concat(), &[EVIL, b"\xFF"].concat(), named] {
+        let (code, line) = judged(&with(elements));
+        assert_eq!((code, &line["pickles"][1]["entry"]), (Some(1), &json!(["m/data/0"])), "{elements:?}");
+    }
+    // They are no elements if they are called pickles, or have none beside them.
+    let unfinished = [b"\x80\x02", &EVIL[..EVIL.len() - 1]].concat();
+    for names in [["m/data.pkl", "m/data/0.pkl"], ["m/data.txt", "m/data/0"], ["m/x.pkl", "m/data/0"]] {
+        let archive = zip(&[Entry::stored(names[0], DICT), Entry::stored(names[1], &unfinished)]);
+        assert!(judged(&archive).0 == Some(1), "{names:?}");
+    }
+}
+
+/// Nothing in a checkpoint of TensorFlow is a pickle; its data have no beginning of their own.
+#[test]
+fn checkpoints_of_tensorflow_are_no_pickles() {
+    let place = Place::new();
+    let index = [&[0; 40][..], &0xDB47_7524_8B80_FB57_u64.to_le_bytes()].concat();
+    place.put("m.index", &index).put("m.data-00000-of-00002", b"N.N").put("n.data-00000-of-00001", b"N.N");
+    place.put("m.data-00001-of-00002", EVIL).put("n.index", b"not an index");
+    let run = scan(&place, &["m.index", "m.data-00000-of-00002"]);
+    run.is(0, "m.index: ok, no pickle\nm.data-00000-of-00002: ok, no pickle\n", "");
+    for file in ["n.data-00000-of-00001", "m.data-00001-of-00002", "n.index"] {
+        assert_eq!(scan(&place, &[file]).code, Some(1), "{file}");
+    }
+}
+
+/// Files of formats without pickles are named as the other commands name them.
+#[test]
+fn other_formats_are_named() {
+    let place = Place::new();
+    place
+        .put("page", b"<!DOCTYPE html><p>Not found")
+        .put("m.gz", b"\x1F\x8B\x08\0\0\0\0\0\0\x03\x4B\x04\0")
+        .put("text", b"none");
+    let begin = "not a pickle that can be read, nor an archive or a model\n  ";
+    let page =
+        "it looks like an HTML page, such as the error or the login of a web server: download the file again";
+    scan(&place, &["page"]).is(1, &format!("page: {begin}{page}\n"), "");
+    let gzip = "it looks like a file compressed with gzip: decompress it with `gunzip`";
+    scan(&place, &["m.gz"]).is(1, &format!("m.gz: {begin}{gzip}\n"), "");
+    let text = "byte 0x6e at byte 0 of the pickle is not an opcode";
+    scan(&place, &["text"]).is(1, &format!("text: {begin}{text}\n"), "");
+    // Not what an entry is in.
+    place.put("m.zip", &zip(&[Entry::stored("b.txt", b"b"), Entry::stored("a.pkl", b"none")]));
+    scan(&place, &["m.zip"]).is(1, &format!("m.zip: {begin}\"a.pkl\": {text}\n"), "");
+    let json = scan(&place, &["--json", "m.gz"]).out;
+    assert!(json.contains("gunzip"), "{json}");
+}
+
+/// An entry that cannot be unpacked is named with its compression.
+#[test]
+fn other_compressions_are_named() {
+    let mut archive = zip(&[Entry::stored("a.pkl", b"BZh91AY"), Entry::stored("b.txt", b"b")]);
+    for (signature, method) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+        let at = archive.windows(4).position(|window| window == signature).expect("a header");
+        archive[at + method] = 12;
+    }
+    let (code, line) = judged(&archive);
+    let sentence = line["message"].as_str().expect("a sentence");
+    assert!(code == Some(1) && sentence.contains("\"a.pkl\" is compressed by method 12 (bzip2)"), "{line}");
+}
+
+/// An archive in an archive comes first, as the sentence says.
+#[test]
+fn nested_entries_are_named_from_the_inside() {
+    let place = Place::new();
+    let inner = zip(&[Entry::stored("m/data.pkl", &EVIL[..EVIL.len() - 1])]);
+    place.put("m.zip", &zip(&[Entry::stored("inner.pt", &inner)]));
+    let run = scan(&place, &["m.zip"]);
+    assert!(run.out.contains("\"m/data.pkl\" in \"inner.pt\"\n"), "{run:?}");
+    assert!(run.out.contains("\n  \"m/data.pkl\" in \"inner.pt\": the pickle ends"), "{run:?}");
+}
+
+#[test]
+fn large_numbers_have_separators() {
+    let place = Place::new();
+    let names: String = (0..1500).map(|number| format!("cm\n{number}\n0")).collect();
+    place.put("m.pkl", format!("{names}N.").as_bytes());
+    let run = scan(&place, &["m.pkl"]);
+    let begin = "m.pkl: not allowed, 1 pickle, 1,500 of 1,500 uses of names not on the closed list\n";
+    assert!(run.out.starts_with(begin), "{run:?}");
 }
 
 /// numpy evaluates headers as Python does, which has many spellings for the same name.
@@ -249,9 +348,13 @@ fn other_files_and_damaged_ones_have_a_reason() {
     place.put("empty/a.bin", DICT).put("empty/b.txt", EVIL);
     let line = "empty/a.bin: ok, 1 pickle, 2 uses of names, all on the closed list\n";
     scan(&place, &["empty"]).is(0, line, "");
+    fs::create_dir(place.path("empty/.hidden")).expect("a directory");
+    place.put("empty/.hidden/.a.bin", DICT);
+    let line = format!("empty/.hidden/.a.bin{}{line}", line.trim_start_matches("empty/a.bin"));
+    scan(&place, &["empty"]).is(0, &line, "");
     place.put("empty/EVIL.PT", EVIL);
     let run = scan(&place, &["empty"]);
-    assert!(run.code == Some(1) && run.out.starts_with("empty/EVIL.PT: not allowed"), "{run:?}");
+    assert!(run.code == Some(1) && run.out.contains("\nempty/EVIL.PT: not allowed"), "{run:?}");
     let run = place.run_piped(["scan", "-"], EVIL);
     assert!(run.code == Some(1) && run.out.starts_with("-: not allowed"), "{run:?}");
 }

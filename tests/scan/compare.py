@@ -170,6 +170,8 @@ def sound():
         "views": {"a": torch.arange(12).reshape(3, 4).t(), "b": torch.zeros(1).expand(3)},
         "checkpoint": {"model": model.state_dict(), "optimizer": optimiser.state_dict(), "epoch": 3, "loss": 0.5, "name": "x",
                        "none": None, "flags": (True, [1, 2]), "size": torch.Size([1, 2])},
+        # Their bytes are opcodes.
+        "elements": {str(number): torch.tensor([float(number)]) for number in range(65_500, 66_600, 7)},
         "arrays of numpy": {"a": numpy.arange(3.0), "b": numpy.float32(1), "c": numpy.zeros((2, 3), "i2")},
         "dtypes": {"a": torch.float16, "b": torch.device("cpu"), "c": {1, 2}, "d": collections.OrderedDict(a=1)},
     }

@@ -55,7 +55,7 @@ fn judge(path: &Path, found: Result<(), NotRead>) -> Judged {
         Ok(file) => file,
         Err(reason) => return not_read(reason),
     };
-    match scan_file(&file) {
+    match scan_file(path, &file) {
         Ok(all) => Judged::Scanned(all),
         Err(error) => Judged::Failed(Complaint::of_contents(path, "pickle", error)),
     }

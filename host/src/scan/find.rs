@@ -1,7 +1,7 @@
 //! Finds the pickles of a file: the file itself, entries of archives, and arrays of objects.
 
 use super::unpacked::{Left, Lenient};
-use crate::foreign::is_model;
+use crate::foreign::{hint_of, is_checkpoint, is_model};
 use safetensors_convert::error::beyond_limit;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::pickle::{Finding, Name, Problem, Scan, Use, scan};
@@ -10,8 +10,10 @@ use safetensors_convert::zip::{
     Entry, Part, ends_like_archive, entries_of, open_entry, open_stray, read_full, strays,
 };
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 use std::rc::Rc;
 
 /// The deepest nesting of archives.
@@ -24,8 +26,6 @@ const MOST: usize = 1 << 12;
 /// what a finding or an archive takes beside its name, in bytes.
 const MEMORY: usize = 8 << 20;
 const EACH: usize = 256;
-/// The longest list of entries of an archive, in bytes.
-const LONGEST_LIST: u64 = 4 << 20;
 /// The pickle that begins an old file of PyTorch, without its protocol, and that of protocols 0 and 1.
 const OLD_TORCH: &[u8] = b"\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
 const OLDEST_TORCH: &[u8] = b"L119547037146038801333356L\n.";
@@ -58,8 +58,18 @@ impl Pickles {
 ///
 /// # Errors
 /// Those of reading; an archive is unsound; a limit is exceeded before anything was found.
-pub fn scan_file(file: &File) -> io::Result<Vec<Pickles>> {
-    Search::new(Left::of(file.metadata()?.len())).through(file.try_clone()?)
+pub fn scan_file(path: &Path, file: &File) -> io::Result<Vec<Pickles>> {
+    let is_model = is_checkpoint(file, path)?;
+    let search = Search::new(Left::of(file.metadata()?.len()), is_model);
+    let mut found = search.through(file.try_clone()?)?;
+    if let [only] = &mut found[..]
+        && only.entry.is_empty()
+        && let (true, Some(problem)) = (only.scan.is_nothing(), &mut only.scan.problem)
+        && let Some(hint) = hint_of(file)?
+    {
+        problem.sentence = hint;
+    }
+    Ok(found)
 }
 
 /// A file, or an archive that was an entry of another.
@@ -89,11 +99,13 @@ struct Search {
     waiting: Vec<(Rc<Whole>, Entry)>,
     /// The bytes that may still be unpacked.
     left: Left,
+    /// Whether the file is of a format that its beginning does not show.
+    is_model: bool,
 }
 
 impl Search {
-    fn new(left: Left) -> Self {
-        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left }
+    fn new(left: Left, is_model: bool) -> Self {
+        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left, is_model }
     }
 
     fn through(mut self, file: File) -> io::Result<Vec<Pickles>> {
@@ -126,7 +138,8 @@ impl Search {
         drop_elements_of_torch(&seen.first, &mut seen.scan);
         let is_zip = is_zip(&seen.first);
         // A file may be a pickle and something else, as a loader decides.
-        if seen.is_pickle(!is_zip && !has_other_format(&seen.first)) {
+        let is_model = (whole.entry.is_empty() && self.is_model) || has_other_format(&seen.first);
+        if seen.is_pickle(!is_zip && !is_model) {
             self.add(seen.into_pickles(whole.entry.clone()))?;
         }
         match () {
@@ -141,8 +154,11 @@ impl Search {
     /// there are programs that read them so.
     fn scan_archive(&mut self, archive: &Rc<Whole>) -> io::Result<()> {
         let before = self.found.len();
-        let scanned = entries_of(&archive.file, "a zip archive", LONGEST_LIST)
-            .and_then(|entries| entries.into_iter().try_for_each(|one| self.scan_entry(archive, one)));
+        let scanned = entries_of(&archive.file, "a zip archive").and_then(|entries| {
+            let are_storages = storages(&entries);
+            let mut all = entries.into_iter().zip(are_storages);
+            all.try_for_each(|(one, is_storage)| self.scan_entry(archive, one, is_storage))
+        });
         match scanned {
             Ok(()) if self.found.iter().skip(before).all(|pickles| pickles.scan.problem.is_none()) => Ok(()),
             Ok(()) => self.scan_strays(archive),
@@ -161,17 +177,25 @@ impl Search {
         self.add(Pickles::not_scanned(archive.entry.clone(), &error))
     }
 
-    fn scan_entry(&mut self, outer: &Rc<Whole>, one: Entry) -> io::Result<()> {
-        let open = || self.left.counted(open_entry(&outer.file, &one));
-        if is_zip(&beginning(open())?) {
+    fn scan_entry(&mut self, outer: &Rc<Whole>, one: Entry, is_storage: bool) -> io::Result<()> {
+        let open = || self.left.scanned(open_entry(&outer.file, &one));
+        let mut contents = open();
+        let first = beginning(&mut contents)?;
+        if is_zip(&first) {
+            drop(contents);
             return self.defer(outer, one);
         }
-        let seen = Seen::in_bytes(open)?;
+        let seen = Seen::after(first, contents, open)?;
         let is_named = SUFFIXES.iter().any(|suffix| one.name.to_ascii_lowercase().ends_with(suffix));
-        // Elements of tensors can begin like a pickle, too.
-        let is_marked = matches!(seen.first[..], [0x80, ..=5, ..])
-            && (seen.scan.pickles > 0 || does_something(&seen.scan));
-        if seen.is_pickle(is_named || is_marked) {
+        let is_marked = || {
+            matches!(seen.first[..], [0x80, ..=5, ..])
+                && (seen.scan.pickles > 0 || does_something(&seen.scan))
+        };
+        let is_pickle = match is_storage && !is_named {
+            true => surely_imports(&seen.scan),
+            false => seen.is_pickle(is_named || is_marked()),
+        };
+        if is_pickle {
             self.add(seen.into_pickles(outer.names(&one.name)))?;
         }
         self.left.check()
@@ -202,7 +226,7 @@ impl Search {
     /// Unpacks an archive within another into an unnamed file.
     fn unpack(&self, outer: &Whole, one: &Entry) -> io::Result<File> {
         let mut copy = tempfile::tempfile()?;
-        io::copy(&mut self.left.counted(open_entry(&outer.file, one)), &mut copy)?;
+        io::copy(&mut self.left.unpacked(open_entry(&outer.file, one)), &mut copy)?;
         copy.flush()?;
         copy.rewind()?;
         Ok(copy)
@@ -217,7 +241,7 @@ impl Search {
         self.left.spend(outer.file.metadata()?.len())?;
         for stray in strays(&outer.file)? {
             let stray = stray?;
-            let seen = Seen::in_bytes(|| Lenient(self.left.counted(open_stray(&outer.file, &stray))))?;
+            let seen = Seen::in_bytes(|| Lenient(self.left.scanned(open_stray(&outer.file, &stray))))?;
             let pickles = seen.into_pickles(outer.names(&stray.name));
             let is_same =
                 |one: &Pickles| one.entry == pickles.entry && one.scan.findings == pickles.scan.findings;
@@ -259,11 +283,21 @@ struct Seen {
 impl Seen {
     /// Scans the bytes that `open` opens.
     fn in_bytes<R: Read>(open: impl Fn() -> R) -> io::Result<Self> {
-        let first = beginning(open())?;
-        let begin = end_of_header(&first, open())?;
         let mut contents = open();
-        io::copy(&mut (&mut contents).take(begin), &mut io::sink())?;
-        Ok(Self { first, begin, scan: scan(contents)? })
+        Self::after(beginning(&mut contents)?, contents, open)
+    }
+
+    /// Scans bytes whose beginning was read. Most of those that are no pickle show that there.
+    fn after<R: Read>(first: Vec<u8>, rest: R, open: impl Fn() -> R) -> io::Result<Self> {
+        let begin = end_of_header(&first, &open)?;
+        let scan = if begin == 0 {
+            scan(first.chain(rest))?
+        } else {
+            let mut contents = open();
+            io::copy(&mut (&mut contents).take(begin), &mut io::sink())?;
+            scan(contents)?
+        };
+        Ok(Self { first, begin, scan })
     }
 
     /// Whether these bytes count as pickles; `is_expected` if their place or name is that of one.
@@ -287,11 +321,20 @@ impl Seen {
     }
 }
 
-fn beginning(mut source: impl Read) -> io::Result<Vec<u8>> {
+fn beginning(source: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut first = vec![0; 1 << 12];
-    let len = read_full(&mut source, &mut first)?;
+    let len = read_full(source, &mut first)?;
     first.truncate(len);
     Ok(first)
+}
+
+/// Whether each entry is a storage of PyTorch, such as `a/data/0` if there is `a/data.pkl`. PyTorch does not
+/// unpickle it.
+fn storages(entries: &[Entry]) -> Vec<bool> {
+    let pickles: HashSet<_> = entries.iter().filter_map(|one| one.name.strip_suffix(".pkl")).collect();
+    let is_storage =
+        |one: &Entry| one.name.rsplit_once('/').is_some_and(|(folder, _)| pickles.contains(folder));
+    entries.iter().map(is_storage).collect()
 }
 
 fn is_zip(first: &[u8]) -> bool {
@@ -301,13 +344,13 @@ fn is_zip(first: &[u8]) -> bool {
 /// The offset of the data of an array, where a pickle is if its elements are objects; 0 if they are numbers,
 /// or if it is not an array. The header is a literal of Python, which has many spellings for objects; those
 /// of numbers that the strict parser accepts have only one meaning.
-fn end_of_header(first: &[u8], mut source: impl Read) -> io::Result<u64> {
+fn end_of_header<R: Read>(first: &[u8], open: impl Fn() -> R) -> io::Result<u64> {
     let end = match first.strip_prefix(NUMPY) {
         Some([1, _, low, high, ..]) => 10 + u64::from(u16::from_le_bytes([*low, *high])),
         Some([2..=255, _, a, b, c, d, ..]) => 12 + u64::from(u32::from_le_bytes([*a, *b, *c, *d])),
         _ => return Ok(0),
     };
-    match Header::read(&mut source) {
+    match Header::read(&mut open()) {
         Ok(_) => Ok(0),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(end),
         Err(error) => Err(error),
@@ -360,6 +403,13 @@ fn is_meant(finding: &Finding, scan: &Scan) -> bool {
     }
 }
 
+/// Whether elements are a pickle: a complete one with the name of an import, and not only names on the list.
+fn surely_imports(scan: &Scan) -> bool {
+    let named = scan.findings.iter().filter(|one| has_name(one)).map(|one| one.pickle);
+    let named: HashSet<_> = named.filter(|pickle| *pickle < scan.pickles).collect();
+    scan.findings.iter().any(|one| !one.is_listed && named.contains(&one.pickle))
+}
+
 /// Whether the outermost module can be one. It is imported first, even if the rest cannot be found.
 fn has_name(finding: &Finding) -> bool {
     let outermost = finding.name.as_ref().and_then(|name| name.module.split('.').next());
@@ -410,7 +460,7 @@ mod tests {
     }
 
     fn searched(bytes: &[u8], left: u64) -> io::Result<Vec<Pickles>> {
-        Search::new(Left::new(left)).through(file(bytes))
+        Search::new(Left::new(left), false).through(file(bytes))
     }
 
     /// Whether a limit is exceeded, before or after something is found. Everything else must be sound.
@@ -435,9 +485,9 @@ mod tests {
         let inner = zip(&(0..100).map(|at| (at.to_string(), Vec::new())).collect::<Vec<_>>());
         let nested: Vec<_> = (0..8).map(|at| (format!("n{at}"), inner.clone())).collect();
         for (bytes, least, most) in [
-            (zip(&[("a.pkl".to_owned(), pickle.clone())]), 1 << 16, 1 << 18),
+            (zip(&[("a.pkl".to_owned(), pickle.clone())]), 1 << 19, 1 << 20),
             // Damaged ones.
-            ([b"x", &zip(&[("a.pkl".to_owned(), pickle)])[..]].concat(), 1 << 16, 1 << 18),
+            ([b"x", &zip(&[("a.pkl".to_owned(), pickle)])[..]].concat(), 1 << 19, 1 << 20),
             (zip(&nested), 8 * 5000, 1 << 21),
         ] {
             assert!(is_limit(searched(&bytes, least)));

@@ -6,7 +6,7 @@ use crate::complaint::Complaint;
 use crate::exit::Exit;
 use crate::json::{self, Object, array, write_items};
 use crate::output::complain;
-use crate::text::{counted, quoted, shown_text};
+use crate::text::{counted, grouped, quoted, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -87,9 +87,7 @@ fn verdict(all: &[Pickles]) -> String {
     if all.is_empty() {
         return "ok, no pickle".to_owned();
     }
-    let is_none =
-        |Pickles { scan, .. }: &Pickles| scan.pickles == 0 && scan.findings.is_empty() && !scan.may_hide;
-    if all.iter().all(|pickles| is_none(pickles) && !exceeds_limit(pickles)) {
+    if all.iter().all(|pickles| pickles.scan.is_nothing()) {
         return "not a pickle that can be read, nor an archive or a model".to_owned();
     }
     let count = findings(all).count() as u64;
@@ -97,13 +95,13 @@ fn verdict(all: &[Pickles]) -> String {
     // An incomplete pickle is counted only if it is the only one in its place, and something was found in it.
     let pickles: u64 =
         all.iter().map(|Pickles { scan, .. }| scan.pickles.max(u64::from(!scan.findings.is_empty()))).sum();
-    let (pickles, uses) = (counted(pickles, "pickle"), counted(count, "use"));
+    let (pickles, uses, bad) = (counted(pickles, "pickle"), counted(count, "use"), grouped(unlisted));
     match (unlisted, all.iter().any(|pickles| pickles.scan.problem.is_some())) {
         (0, false) if count == 0 => format!("ok, {pickles}, no import"),
         (0, false) => format!("ok, {pickles}, {uses} of names, all on the closed list"),
         (0, true) => format!("not scanned completely, {pickles}, {uses} of names on the closed list"),
-        (bad, false) => format!("not allowed, {pickles}, {bad} of {uses} of names not on the closed list"),
-        (bad, true) => format!(
+        (_, false) => format!("not allowed, {pickles}, {bad} of {uses} of names not on the closed list"),
+        (_, true) => format!(
             "not allowed, {pickles}, {bad} of {uses} of names not on the closed list, not scanned completely"
         ),
     }
@@ -146,9 +144,9 @@ fn dotted(module: &str, name: &str) -> String {
     shown_text(&format!("{module}.{name}"))
 }
 
-/// An entry, and the archives that have it.
+/// An entry, and the archives that have it, from the inside.
 fn place(entry: &[String]) -> String {
-    entry.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(" in ")
+    entry.iter().rev().map(|name| quoted(name)).collect::<Vec<_>>().join(" in ")
 }
 
 /// The name of a use in JSON and in the table.

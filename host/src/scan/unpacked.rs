@@ -5,8 +5,11 @@ use safetensors_convert::zip::most_unpacked;
 use std::cell::Cell;
 use std::io::{self, Read};
 
+/// What a byte of a pickle counts: an opcode takes as long as unpacking some bytes.
+const SCANNED: u64 = 8;
+
 /// The number of bytes that may still be unpacked from a file, in all its entries and in all archives
-/// within it.
+/// within it; less, if they are scanned as pickles.
 pub struct Left {
     most: u64,
     left: Cell<u64>,
@@ -22,9 +25,14 @@ impl Left {
         Self { most, left: Cell::new(most) }
     }
 
-    /// Counts what is read from this source.
-    pub fn counted<R>(&self, source: R) -> Counted<'_, R> {
-        Counted { source, left: self }
+    /// Counts what is read from this source, which is not scanned.
+    pub fn unpacked<R>(&self, source: R) -> Counted<'_, R> {
+        Counted { source, left: self, each: 1 }
+    }
+
+    /// Counts what is read from this source, which is scanned.
+    pub fn scanned<R>(&self, source: R) -> Counted<'_, R> {
+        Counted { source, left: self, each: SCANNED }
     }
 
     /// Counts this many bytes that are read from the file itself.
@@ -44,7 +52,10 @@ impl Left {
         match self.left.get() {
             0 => {
                 let most = self.most;
-                Err(beyond_limit(format!("the archives unpack to {most} bytes or more, beyond the limit")))
+                Err(beyond_limit(format!(
+                    "the archives unpack to {most} bytes or more, beyond the limit; a byte that is scanned \
+                    counts {SCANNED} times"
+                )))
             }
             _ => Ok(()),
         }
@@ -55,12 +66,14 @@ impl Left {
 pub struct Counted<'l, R> {
     source: R,
     left: &'l Left,
+    /// What each byte counts.
+    each: u64,
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.source.read(buffer)?;
-        self.left.spend(len as u64)?;
+        self.left.spend(len as u64 * self.each)?;
         Ok(len)
     }
 }
@@ -99,8 +112,14 @@ mod tests {
         assert!(read(|| io::ErrorKind::PermissionDenied.into()).is_err());
         assert!(read(|| io::Error::from_raw_os_error(22)).is_err());
         let left = Left::new(3);
-        assert_eq!(left.counted(&[1, 2][..]).read(&mut [0; 4]).expect("few"), 2);
-        assert!(Lenient(left.counted(&[1, 2][..])).read(&mut [0; 4]).is_err());
+        assert_eq!(left.unpacked(&[1, 2][..]).read(&mut [0; 4]).expect("few"), 2);
+        assert!(Lenient(left.unpacked(&[1, 2][..])).read(&mut [0; 4]).is_err());
         assert!(left.check().is_err());
+    }
+
+    #[test]
+    fn what_is_scanned_counts_more() {
+        let read = |most| Left::new(most).scanned(&[1, 2, 3][..]).read(&mut [0; 3]).is_ok();
+        assert_eq!((read(24), read(25)), (false, true));
     }
 }

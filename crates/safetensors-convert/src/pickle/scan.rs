@@ -108,6 +108,12 @@ impl Scan {
     pub fn is_listed(&self) -> bool {
         self.problem.is_none() && self.findings.iter().all(|finding| finding.is_listed)
     }
+
+    /// Whether the source is unlike a pickle: nothing in it is complete, used, or beyond a limit.
+    pub fn is_nothing(&self) -> bool {
+        let is_limit = self.problem.as_ref().is_some_and(|problem| problem.is_limit);
+        self.pickles == 0 && self.findings.is_empty() && !self.may_hide && !is_limit
+    }
 }
 
 /// Lists what the pickles of a source import and call, up to its end.

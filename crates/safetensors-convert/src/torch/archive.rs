@@ -3,7 +3,7 @@
 use super::store::{Store, number_of};
 use crate::error::{beyond_limit, unsound};
 use crate::text::quoted;
-use crate::zip::{Contents, Entry, LONGEST_LIST, check_ratio, entries_of, open_entry};
+use crate::zip::{Contents, Entry, check_ratio, entries_of, open_entry};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -40,7 +40,7 @@ enum Part {
 /// # Errors
 /// It is not what PyTorch writes.
 pub(super) fn layout(file: &File) -> io::Result<Layout> {
-    let entries = entries_of(file, "a file of this format", LONGEST_LIST)?;
+    let entries = entries_of(file, "a file of this format")?;
     if entries.len() > super::machine::MOST + 16 {
         return Err(beyond_limit(format!("the archive has {} entries, too many", entries.len())));
     }

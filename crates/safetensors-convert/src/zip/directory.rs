@@ -19,7 +19,7 @@ use std::io;
 /// The length of the end record with the longest possible comment.
 pub(super) const LONGEST_END: u64 = 22 + 65_535;
 /// The length of the longest safetensors header; the names must fit into one.
-pub const LONGEST_LIST: u64 = 100_000_000;
+const LONGEST_LIST: u64 = 100_000_000;
 /// The smallest size of an entry in the list.
 const LISTED: u64 = 46;
 /// The signature of the record before the end of a large archive.
@@ -60,18 +60,19 @@ impl Entry {
 /// [`io::ErrorKind::InvalidData`] if it is not an archive, or if it contradicts itself;
 /// [`io::ErrorKind::QuotaExceeded`] if its list is too long.
 pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
-    entries_of(file, "a .npz file", LONGEST_LIST)
+    entries_of(file, "a .npz file")
 }
 
-/// Reads the list of an archive, as [`entries`] does, of at most so many bytes; errors name the format that
-/// was expected. Memory: about five times the list.
+/// Reads the list of an archive, as [`entries`] does; errors name the format that was expected.
+///
+/// Memory: 256 bytes and the name for each entry.
 ///
 /// # Errors
 /// Those of [`entries`].
-pub fn entries_of(file: &File, format: &str, longest: u64) -> io::Result<Vec<Entry>> {
+pub fn entries_of(file: &File, format: &str) -> io::Result<Vec<Entry>> {
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let archive = open(file, &mut buffer, format)?;
-    let (claimed, len) = check_list(&archive, longest)?;
+    let (claimed, len) = check_list(&archive)?;
     let (mut entries, mut list, mut local) =
         (Vec::new(), archive.entries(&mut buffer), vec![0; LONGEST_LOCAL]);
     let (list_at, mut listed) = (archive.directory_offset(), 0);
@@ -156,7 +157,7 @@ fn beyond((at, len): (u64, u64), end_at: u64) -> io::Error {
 }
 
 /// Checks the list, and returns the stated number of entries and the length of the list.
-fn check_list(archive: &ZipArchive<Source<'_>>, longest: u64) -> io::Result<(u64, u64)> {
+fn check_list(archive: &ZipArchive<Source<'_>>) -> io::Result<(u64, u64)> {
     let (claimed, end_at) = (archive.entries_hint(), archive.eocd_offset());
     let (at, len) = archive.get_ref().list(end_at)?;
     if at.checked_add(len).is_none_or(|end| end > end_at) {
@@ -169,9 +170,9 @@ fn check_list(archive: &ZipArchive<Source<'_>>, longest: u64) -> io::Result<(u64
             "the archive's list is not at byte {at}, where its end record says it is"
         )));
     }
-    if len > longest {
+    if len > LONGEST_LIST {
         return Err(beyond_limit(format!(
-            "the archive's list has {len} bytes, at most {longest} are allowed"
+            "the archive's list has {len} bytes, at most {LONGEST_LIST} are allowed"
         )));
     }
     if claimed > len / LISTED {
@@ -201,7 +202,7 @@ impl Entry {
             CompressionMethod::STORE => false,
             CompressionMethod::DEFLATE => true,
             other => {
-                let method = other.as_u16();
+                let method = named_method(other.as_u16());
                 return Err(unsound(format!(
                     "entry {shown} is compressed by method {method}; only 0 (stored) and 8 (deflated) are \
                     supported"
@@ -229,6 +230,19 @@ impl Entry {
         let header_at = record.local_header_offset();
         Ok(Self { name, is_deflated, crc: record.crc32(), packed, unpacked, at, header_at })
     }
+}
+
+/// A method of compression, with its name if it is a usual one.
+fn named_method(method: u16) -> String {
+    let name = match method {
+        9 => " (Deflate64)",
+        12 => " (bzip2)",
+        14 => " (LZMA)",
+        93 => " (Zstandard)",
+        95 => " (xz)",
+        _ => "",
+    };
+    format!("{method}{name}")
 }
 
 /// Replaces an error about the archive by this sentence; errors of the system stay.

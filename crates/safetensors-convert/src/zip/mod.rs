@@ -7,7 +7,7 @@ mod part;
 mod ratio;
 mod stray;
 
-pub use directory::{Entry, LONGEST_LIST, entries, entries_of, is_unsafe};
+pub use directory::{Entry, entries, entries_of, is_unsafe};
 pub use entry::{Contents, open_contents, open_entry};
 pub use pack::Archive;
 pub use part::{Part, read_full};
