@@ -1,0 +1,774 @@
+//! The header's meaning: entries with their members, sizes, and the metadata.
+
+use crate::bugs::Bug;
+use crate::json::{Json, Place};
+use crate::reader::{Reader, Why};
+use std::collections::{BTreeMap, HashMap};
+
+/// The pairs of the metadata.
+pub type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A dtype's spelling and the bits of an element.
+pub type Dtype = (&'static str, u64);
+
+/// The dtypes.
+pub const DTYPES: [Dtype; 22] = [
+    ("F4", 4),
+    ("F6_E2M3", 6),
+    ("F6_E3M2", 6),
+    ("BOOL", 8),
+    ("U8", 8),
+    ("I8", 8),
+    ("F8_E5M2", 8),
+    ("F8_E4M3", 8),
+    ("F8_E8M0", 8),
+    ("F8_E4M3FNUZ", 8),
+    ("F8_E5M2FNUZ", 8),
+    ("I16", 16),
+    ("U16", 16),
+    ("F16", 16),
+    ("BF16", 16),
+    ("I32", 32),
+    ("U32", 32),
+    ("F32", 32),
+    ("C64", 64),
+    ("F64", 64),
+    ("I64", 64),
+    ("U64", 64),
+];
+
+/// Other spellings that readers take, and what they mean.
+const ALIASES: [(&str, &str); 8] = [
+    ("float32", "F32"),
+    ("float16", "F16"),
+    ("bfloat16", "BF16"),
+    ("uint8", "U8"),
+    ("FP32", "F32"),
+    ("bool", "BOOL"),
+    ("F8", "F8_E4M3"),
+    ("B8", "U8"),
+];
+
+/// What a header says.
+#[derive(Default)]
+pub struct Header {
+    /// The tensors in the header's order.
+    pub entries: Vec<Entry>,
+    /// The metadata, if it is there and not null.
+    pub metadata: Option<Pairs>,
+    names: HashMap<Vec<u8>, usize>,
+    has_metadata: bool,
+}
+
+/// A tensor whose size is right.
+pub struct Entry {
+    pub name: Vec<u8>,
+    pub dtype: Dtype,
+    pub shape: Vec<u64>,
+    pub begin: u64,
+    pub end: u64,
+}
+
+/// The members of an entry that have been read.
+#[derive(Clone, Default)]
+struct Members {
+    dtype: Option<Dtype>,
+    shape: Option<Vec<u64>>,
+    offsets: Option<[u64; 2]>,
+    count: usize,
+    unknown: Vec<Vec<u8>>,
+}
+
+/// Reads a header.
+///
+/// # Errors
+/// Why it is rejected.
+pub fn read(reader: Reader, text: &[u8]) -> Result<Header, Why> {
+    let mut json = Json::new(reader, text);
+    let mut header = Header::default();
+    json.space();
+    match json.peek() {
+        Some(b'{') => reader.object(&mut json, &mut header)?,
+        Some(b'[') if reader.has(Bug::TopArrayUnwrapped) => {
+            json.array(Place::Header, &mut |json| reader.object(json, &mut header))?;
+        }
+        Some(b'[') if reader.has(Bug::TopArrayAccepted) => json.skip()?,
+        Some(b'n') if reader.has(Bug::TopNullAccepted) => json.skip()?,
+        Some(b'"' | b't' | b'f' | b'-' | b'0'..=b'9') if reader.has(Bug::TopScalarAccepted) => json.skip()?,
+        _ => return Err("the header is not an object"),
+    }
+    json.space();
+    if reader.trailing(json.rest()) { Ok(header) } else { Err("text after the header's object") }
+}
+
+impl Reader {
+    /// Whether the text after the header's object can be there.
+    fn trailing(self, rest: &[u8]) -> bool {
+        match self.bugs() {
+            [Bug::TrailingTextAccepted | Bug::HeaderUnbounded] => true,
+            [Bug::TrailingNulsAccepted] => rest.iter().all(|byte| *byte == 0),
+            [Bug::TrailingByteOfTextAccepted] => rest.len() <= 1,
+            [Bug::TrailingBracketsAccepted] => rest.iter().all(|byte| matches!(byte, b'}' | b']')),
+            [Bug::TrailingCommaAccepted] => matches!(rest, [] | [b',' | b';']),
+            [Bug::TrailingObjectAccepted] => matches!(rest, [] | [b'{', ..]),
+            [Bug::TrailingAfterNulAccepted] => matches!(rest, [] | [0, ..]),
+            _ => rest.is_empty(),
+        }
+    }
+
+    fn object(self, json: &mut Json<'_>, header: &mut Header) -> Result<(), Why> {
+        if json.peek() != Some(b'{') {
+            return Err("no object");
+        }
+        json.object(Place::Header, &mut |json, name| {
+            if self.is_metadata(&name) {
+                return self.metadata(json, header);
+            }
+            if self.has(Bug::UnderscoresSkipped) && name.starts_with(b"__") {
+                return json.skip();
+            }
+            if let Some(entry) = self.entry(json, name, header.entries.last().map_or(0, |entry| entry.end))? {
+                return self.add(header, entry);
+            }
+            Ok(())
+        })?;
+        if self.has(Bug::MetadataRequired) && header.metadata.is_none() {
+            return Err("no metadata");
+        }
+        Ok(())
+    }
+
+    fn add(self, header: &mut Header, entry: Entry) -> Result<(), Why> {
+        if self.rejects_name(&entry.name) {
+            return Err("an unsupported name");
+        }
+        let same = self.compared(&entry.name);
+        match header.names.get(&same) {
+            Some(index) if self.has(Bug::LastNameWins) => header.entries[*index] = entry,
+            Some(_) => return Err("a duplicate name"),
+            None => {
+                header.names.insert(same, header.entries.len());
+                header.entries.push(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what of a name is compared with others.
+    fn compared(self, name: &[u8]) -> Vec<u8> {
+        match self.bugs() {
+            [Bug::NamesIgnoreCase] => name.to_ascii_lowercase(),
+            [Bug::NamesTrimmed] => name.trim_ascii().to_vec(),
+            [Bug::NamesToNul] => name.split(|byte| *byte == 0).next().unwrap_or_default().to_vec(),
+            [Bug::NamesOf64Bytes] => name[..name.len().min(64)].to_vec(),
+            [Bug::NamesNormalised] => {
+                let text = String::from_utf8_lossy(name).replace("e\u{301}", "\u{e9}").replace('\u{fb01}', "fi");
+                text.into_bytes()
+            }
+            [Bug::NamesAsIntegers] => match std::str::from_utf8(name).ok().and_then(|text| text.parse().ok()) {
+                Some(number) => u64::to_string(&number).into_bytes(),
+                None => name.to_vec(),
+            },
+            _ => name.to_vec(),
+        }
+    }
+
+    fn rejects_name(self, name: &[u8]) -> bool {
+        const INHERITED: [&[u8]; 4] = [b"constructor", b"toString", b"hasOwnProperty", b"__proto__"];
+        let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+        match self.bugs() {
+            [Bug::NameEmptyRejected] => name.is_empty(),
+            [Bug::NameOver63Rejected] => name.len() > 63,
+            [Bug::NameOver127Rejected] => name.len() > 127,
+            [Bug::NameOver255Rejected] => name.len() > 255,
+            [Bug::NameNulRejected] => name.contains(&0),
+            [Bug::NameControlRejected] => name.iter().any(|byte| *byte < b' '),
+            [Bug::NameSlashRejected] => name.contains(&b'/'),
+            [Bug::NameBackslashRejected] => name.contains(&b'\\'),
+            [Bug::NameDotsRejected] => contains(b".."),
+            [Bug::NameSpaceRejected] => name.contains(&b' '),
+            [Bug::NameAsciiRequired] => !name.is_ascii(),
+            [Bug::NameInheritedRejected] => INHERITED.contains(&name),
+            [Bug::NameOfMemberRejected] => matches!(name, b"dtype" | b"shape" | b"data_offsets"),
+            [Bug::NameDigitsRejected] => !name.is_empty() && name.iter().all(u8::is_ascii_digit),
+            _ => false,
+        }
+    }
+
+    /// Reads an entry; `last` is where the one before it ends. `None` is one that is ignored.
+    fn entry(self, json: &mut Json<'_>, name: Vec<u8>, last: u64) -> Result<Option<Entry>, Why> {
+        let mut members = Members::default();
+        match json.peek() {
+            Some(b'{') => json.object(Place::Entry, &mut |json, key| self.member(json, &key, &mut members))?,
+            Some(b'n') if self.has(Bug::EntryNullIgnored) => return json.skip().map(|()| None),
+            Some(b'[') if self.has(Bug::EntryAsArray) => self.array_entry(json, &mut members)?,
+            Some(_) if self.has(Bug::EntryOtherIgnored) => return json.skip().map(|()| None),
+            _ => return Err("an entry that is not an object"),
+        }
+        if members.count == 0 && members.unknown.is_empty() && self.has(Bug::EntryEmptyIgnored) {
+            return Ok(None);
+        }
+        if self.has(Bug::EntryWithoutKnownIgnored) && members.count == 0 {
+            return Ok(None);
+        }
+        self.sized(name, members, last).map(Some)
+    }
+
+    fn array_entry(self, json: &mut Json<'_>, members: &mut Members) -> Result<(), Why> {
+        let mut place = 0;
+        json.array(Place::Entry, &mut |json| {
+            place += 1;
+            match place {
+                1 => members.dtype = Some(self.dtype(json)?),
+                2 => members.shape = Some(self.shape(json)?),
+                3 => members.offsets = Some(self.offsets(json)?),
+                _ => return Err("an array of more than three members"),
+            }
+            Ok(())
+        })
+    }
+
+    fn member(self, json: &mut Json<'_>, key: &[u8], members: &mut Members) -> Result<(), Why> {
+        let known = self.known(key);
+        if json.peek() == Some(b'n') && known.is_some() && self.has(Bug::NullMemberIsAbsent) {
+            return json.skip();
+        }
+        let before = members.count;
+        members.count += usize::from(known.is_some());
+        let (twice, last_wins) = match known {
+            Some(0) => (members.dtype.is_some(), self.has(Bug::DtypeTwice)),
+            Some(1) => (members.shape.is_some(), self.has(Bug::ShapeTwice)),
+            Some(2) => (members.offsets.is_some(), self.has(Bug::OffsetsTwice)),
+            _ => return self.unknown(json, key, members),
+        };
+        if twice && self.has(Bug::FirstMemberWins) {
+            return json.skip();
+        }
+        if twice && !last_wins && !self.has(Bug::LastMemberWins) {
+            return Err("a duplicate member");
+        }
+        if self.has(Bug::MembersInOrder) && known != Some(before) {
+            return Err("members in another order");
+        }
+        match known {
+            Some(0) => members.dtype = Some(self.dtype(json)?),
+            Some(1) => members.shape = Some(self.shape(json)?),
+            _ => members.offsets = Some(self.offsets(json)?),
+        }
+        Ok(())
+    }
+
+    /// Returns which of the members this is.
+    fn known(self, key: &[u8]) -> Option<usize> {
+        const KEYS: [&[u8]; 3] = [b"dtype", b"shape", b"data_offsets"];
+        const OTHER: [&[u8]; 3] = [b"type", b"dims", b"offsets"];
+        KEYS.iter().position(|known| match self.bugs() {
+            [Bug::KeysIgnoreCase] => known.eq_ignore_ascii_case(key),
+            [Bug::KeysTrimmed] => *known == key.trim_ascii(),
+            [Bug::KeysByPrefix] => key.starts_with(known),
+            [Bug::KeysByBeginning] => key.len() >= 4 && known.starts_with(key),
+            [Bug::KeysByLength] => key.len() == known.len() && key.first() == known.first(),
+            [Bug::KeysByFirstLetters] => key.get(..2) == known.get(..2),
+            _ => *known == key,
+        })
+        .or_else(|| OTHER.iter().position(|other| self.has(Bug::KeyAliases) && *other == key))
+    }
+
+    fn unknown(self, json: &mut Json<'_>, key: &[u8], members: &mut Members) -> Result<(), Why> {
+        let rejected = self.has(Bug::UnknownRejected)
+            || self.has(Bug::UnknownTwiceRejected) && members.unknown.iter().any(|other| other == key)
+            || self.has(Bug::UnknownEmptyRejected) && key.is_empty()
+            || self.has(Bug::UnknownOver3Rejected) && members.unknown.len() >= 3;
+        if rejected {
+            return Err("an unknown member");
+        }
+        members.unknown.push(key.to_vec());
+        if key == b"__proto__" && self.has(Bug::ProtoMembers) && json.peek() == Some(b'{') {
+            let mut inherited = Members::default();
+            json.object(Place::Entry, &mut |json, key| self.member(json, &key, &mut inherited))?;
+            members.dtype = members.dtype.or(inherited.dtype);
+            members.shape = members.shape.take().or(inherited.shape);
+            members.offsets = members.offsets.or(inherited.offsets);
+            return Ok(());
+        }
+        if self.has(Bug::UnknownStringsOnly) && json.peek() != Some(b'"') {
+            return Err("an unknown member that is not a string");
+        }
+        json.skip()
+    }
+
+    fn dtype(self, json: &mut Json<'_>) -> Result<Dtype, Why> {
+        if self.has(Bug::DtypeAsObject) && json.peek() == Some(b'{') {
+            return self.object_dtype(json);
+        }
+        let spelling = match json.peek() {
+            Some(b'0'..=b'9') if self.has(Bug::DtypeNumber) => json.number()?.to_vec(),
+            Some(b'n') if self.has(Bug::DtypeNull) => return json.skip().map(|()| ("F32", 32)),
+            _ => json.string(Place::Dtype)?,
+        };
+        if self.has(Bug::DtypeNumber) && spelling.iter().all(u8::is_ascii_digit) {
+            return Ok(("U8", 8));
+        }
+        self.dtype_of(&spelling)
+    }
+
+    fn object_dtype(self, json: &mut Json<'_>) -> Result<Dtype, Why> {
+        let mut dtype = None;
+        json.object(Place::Dtype, &mut |json, key| {
+            let empty = json.peek() != Some(b'n');
+            if empty {
+                json.object(Place::Skipped, &mut |_, _| Err("a dtype with a value"))?;
+            } else {
+                json.skip()?;
+            }
+            match dtype.replace(self.dtype_of(&key)?) {
+                None => Ok(()),
+                Some(_) => Err("two dtypes in one"),
+            }
+        })?;
+        dtype.ok_or("no dtype")
+    }
+
+    fn dtype_of(self, spelling: &[u8]) -> Result<Dtype, Why> {
+        let alias = ALIASES.iter().find(|(alias, _)| self.has(Bug::DtypeAliases) && alias.as_bytes() == spelling);
+        let spelling = alias.map_or(spelling, |(_, dtype)| dtype.as_bytes());
+        let found = DTYPES.iter().rev().find(|(name, _)| match self.bugs() {
+            [Bug::DtypeIgnoresCase] => name.as_bytes().eq_ignore_ascii_case(spelling),
+            [Bug::DtypeTrimmed] => name.as_bytes() == spelling.trim_ascii(),
+            [Bug::DtypeByPrefix] => spelling.starts_with(name.as_bytes()),
+            [Bug::DtypeByBeginning] => spelling.len() >= 2 && name.as_bytes().starts_with(spelling),
+            [Bug::DtypeIgnoresMarks] => {
+                let letters = |text: &[u8]| text.iter().copied().filter(u8::is_ascii_alphanumeric).collect::<Vec<_>>();
+                letters(name.as_bytes()) == letters(spelling)
+            }
+            _ => name.as_bytes() == spelling,
+        });
+        match found {
+            Some(dtype) if self.lacks(dtype.0) => Err("an unsupported dtype"),
+            Some(dtype) => Ok((dtype.0, self.width(*dtype))),
+            None if self.has(Bug::DtypeUnknownIsU8) => Ok(("U8", 8)),
+            None => Err("an unknown dtype"),
+        }
+    }
+
+    fn lacks(self, dtype: &str) -> bool {
+        match self.bugs() {
+            [Bug::WithoutF4] => dtype == "F4",
+            [Bug::WithoutF6] => dtype.starts_with("F6"),
+            [Bug::WithoutF8] => dtype.starts_with("F8"),
+            [Bug::WithoutF8E8m0] => dtype == "F8_E8M0",
+            [Bug::WithoutFnuz] => dtype.ends_with("FNUZ"),
+            [Bug::WithoutC64] => dtype == "C64",
+            [Bug::WithoutBf16] => dtype == "BF16",
+            [Bug::WithoutBool] => dtype == "BOOL",
+            [Bug::WithoutUnsigned] => matches!(dtype, "U16" | "U32" | "U64"),
+            [Bug::WithoutI8] => dtype == "I8",
+            [Bug::WithoutU64] => dtype == "U64",
+            [Bug::WithoutU8] => dtype == "U8",
+            _ => false,
+        }
+    }
+
+    fn width(self, (name, bits): Dtype) -> u64 {
+        match (self.bugs(), name) {
+            ([Bug::BoolIsBit], "BOOL") => 1,
+            ([Bug::C64IsPair], "C64") => 128,
+            ([Bug::C64IsHalf], "C64") => 32,
+            ([Bug::F4IsByte], "F4") => 8,
+            ([Bug::F6IsByte], "F6_E2M3" | "F6_E3M2") => 8,
+            ([Bug::Bf16IsWide], "BF16") => 32,
+            _ => bits,
+        }
+    }
+
+    fn shape(self, json: &mut Json<'_>) -> Result<Vec<u64>, Why> {
+        let mut shape = Vec::new();
+        match json.peek() {
+            Some(b'[') => {}
+            Some(b'0'..=b'9') if self.has(Bug::ShapeNumber) => return Ok(vec![self.integer(json, Place::Shape)?]),
+            Some(b'n') if self.has(Bug::ShapeNull) => return json.skip().map(|()| shape),
+            Some(b'{') if self.has(Bug::ShapeObject) => {
+                json.object(Place::Shape, &mut |json, _| {
+                    shape.push(self.integer(json, Place::Shape)?);
+                    Ok(())
+                })?;
+                return Ok(shape);
+            }
+            _ => return Err("a shape that is not an array"),
+        }
+        json.array(Place::Shape, &mut |json| {
+            if json.peek() == Some(b'[') && self.has(Bug::ShapeNested) {
+                return json.array(Place::Shape, &mut |json| {
+                    shape.push(self.integer(json, Place::Shape)?);
+                    Ok(())
+                });
+            }
+            shape.push(self.integer(json, Place::Shape)?);
+            Ok(())
+        })?;
+        let most = match self.bugs() {
+            [Bug::Rank4] => 4,
+            [Bug::Rank5] => 5,
+            [Bug::Rank8] => 8,
+            [Bug::Rank16] => 16,
+            [Bug::Rank32] => 32,
+            [Bug::Rank64] => 64,
+            [Bug::RankIn8] => {
+                shape.truncate(shape.len() & 0xFF);
+                usize::MAX
+            }
+            [Bug::ScalarRejected] if shape.is_empty() => 0,
+            _ => return Ok(shape),
+        };
+        if shape.len() > most || most == 0 { Err("an unsupported rank") } else { Ok(shape) }
+    }
+
+    fn offsets(self, json: &mut Json<'_>) -> Result<[u64; 2], Why> {
+        let mut numbers = Vec::new();
+        match json.peek() {
+            Some(b'[') => json.array(Place::Offsets, &mut |json| {
+                numbers.push(self.integer(json, Place::Offsets)?);
+                Ok(())
+            })?,
+            Some(b'0'..=b'9') if self.has(Bug::OffsetsNumber) => numbers.push(self.integer(json, Place::Offsets)?),
+            Some(b'{') if self.has(Bug::OffsetsObject) => json.object(Place::Offsets, &mut |json, _| {
+                numbers.push(self.integer(json, Place::Offsets)?);
+                Ok(())
+            })?,
+            _ => return Err("offsets that are not an array"),
+        }
+        match *numbers {
+            [begin, length] if self.has(Bug::OffsetsLength) => Ok([begin, begin.wrapping_add(length)]),
+            [begin, end] if self.has(Bug::OffsetsSorted) => Ok([begin.min(end), begin.max(end)]),
+            [begin, end] if self.has(Bug::OffsetsInclusive) => Ok([begin, end.wrapping_add(1)]),
+            [begin, end] => Ok([begin, end]),
+            [begin, end, ..] if self.has(Bug::OffsetsThree) => Ok([begin, end]),
+            [end] if self.has_any(&[Bug::OffsetsOne, Bug::OffsetsNumber]) => Ok([0, end]),
+            [] if self.has(Bug::OffsetsNone) => Ok([0, 0]),
+            _ => Err("not two offsets"),
+        }
+    }
+
+    /// Reads a plain integer.
+    fn integer(self, json: &mut Json<'_>, place: Place) -> Result<u64, Why> {
+        let has = |shape, offsets| self.has(if place == Place::Shape { shape } else { offsets });
+        match json.peek() {
+            Some(b'"') if has(Bug::ShapeStrings, Bug::OffsetsStrings) => {
+                let text = json.string(Place::Skipped)?;
+                let text = std::str::from_utf8(&text).ok();
+                return text.and_then(|text| text.trim().parse().ok()).ok_or("a string that is no number");
+            }
+            Some(b't' | b'f') if has(Bug::ShapeBooleans, Bug::OffsetsBooleans) => {
+                return Ok(u64::from(json.literal()? == b"true"));
+            }
+            Some(b'n') if has(Bug::ShapeNulls, Bug::OffsetsNulls) => return json.literal().map(|_| 0),
+            _ => {}
+        }
+        let number = json.number()?;
+        let value = self.value(number, has)?;
+        match self.bugs() {
+            [Bug::ShapeIn32] if place == Place::Shape => Ok(value & 0xFFFF_FFFF),
+            [Bug::OffsetsIn32] if place == Place::Offsets => Ok(value & 0xFFFF_FFFF),
+            [Bug::ShapeIn8] if place == Place::Shape => Ok(value & 0xFF),
+            [Bug::OffsetsIn16] if place == Place::Offsets => Ok(value & 0xFFFF),
+            [Bug::ShapeUpTo32] if place == Place::Shape && value >> 32 != 0 => Err("a large dimension"),
+            [Bug::ShapeUpTo31] if place == Place::Shape && value >> 31 != 0 => Err("a large dimension"),
+            [Bug::ShapeUpTo53] if place == Place::Shape && value >> 53 != 0 => Err("a large dimension"),
+            [Bug::ShapeUpTo63] if place == Place::Shape && value >> 63 != 0 => Err("a large dimension"),
+            _ => Ok(value),
+        }
+    }
+
+    fn value(self, number: &[u8], has: impl Fn(Bug, Bug) -> bool) -> Result<u64, Why> {
+        let double = || std::str::from_utf8(number).ok().and_then(|text| text.parse::<f64>().ok());
+        let plain = number.strip_prefix(b"+").unwrap_or(number);
+        let (minus, digits) = plain.strip_prefix(b"-").map_or((false, plain), |digits| (true, digits));
+        if let Some(hexadecimal) = digits.strip_prefix(b"0x").filter(|_| self.has(Bug::HexNumbers)) {
+            let text = std::str::from_utf8(hexadecimal).unwrap_or_default();
+            return u64::from_str_radix(text, 16).map_err(|_| "no hexadecimal number");
+        }
+        if !digits.iter().all(u8::is_ascii_digit) {
+            let value = double().unwrap_or(-1.0);
+            let exponent = digits.iter().any(|byte| matches!(byte, b'e' | b'E'));
+            let point = digits.contains(&b'.');
+            let allowed = point && !exponent && has(Bug::ShapeFractions, Bug::OffsetsFractions)
+                || exponent && !point && has(Bug::ShapeExponents, Bug::OffsetsExponents)
+                || has(Bug::ShapeFloats, Bug::OffsetsFloats);
+            let truncated = has(Bug::ShapeTruncated, Bug::OffsetsTruncated);
+            let whole = value >= 0.0 && (value.fract() == 0.0 && allowed || truncated);
+            if whole {
+                return Ok(float(value));
+            }
+            let rest = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(0);
+            let known = self.has_any(&[Bug::NumberSuffix, Bug::Underscores]) && rest > 0;
+            return if known { self.whole(&digits[..rest], has) } else { Err("a number that is not whole") };
+        }
+        if minus {
+            let value = self.whole(digits, &has)?;
+            return match value {
+                0 if has(Bug::ShapeMinusZero, Bug::OffsetsMinusZero) => Ok(0),
+                _ if has(Bug::ShapeNegative, Bug::OffsetsNegative) => Ok(value.wrapping_neg()),
+                _ if has(Bug::ShapeAbsolute, Bug::OffsetsAbsolute) => Ok(value),
+                _ if has(Bug::ShapeNegativeIsZero, Bug::OffsetsNegativeIsZero) => Ok(0),
+                _ => Err("a negative number"),
+            };
+        }
+        if has(Bug::ShapeDoubles, Bug::OffsetsDoubles) {
+            return double().map(float).ok_or("no number");
+        }
+        self.whole(digits, has)
+    }
+
+    /// Returns the number that digits are.
+    fn whole(self, digits: &[u8], has: impl Fn(Bug, Bug) -> bool) -> Result<u64, Why> {
+        let mut value: u64 = 0;
+        for byte in digits {
+            let digit = u64::from(byte - b'0');
+            let next = value.checked_mul(10).and_then(|value| value.checked_add(digit));
+            value = match next {
+                Some(next) => next,
+                None if has(Bug::ShapeWraps, Bug::OffsetsWrap) => value.wrapping_mul(10).wrapping_add(digit),
+                None if has(Bug::ShapeSaturates, Bug::OffsetsSaturate) => u64::MAX,
+                None if value <= u64::MAX / 10 && has(Bug::ShapeLastDigit, Bug::OffsetsLastDigit) => {
+                    value.wrapping_mul(10).wrapping_add(digit)
+                }
+                None => return Err("a number of more than 64 bits"),
+            };
+        }
+        Ok(value)
+    }
+
+    /// Returns the entry that has these members, if its size is right.
+    fn sized(self, name: Vec<u8>, members: Members, last: u64) -> Result<Entry, Why> {
+        let dtype = match members.dtype {
+            None if self.has(Bug::DtypeDefault) => ("U8", 8),
+            dtype => dtype.ok_or("no dtype")?,
+        };
+        let shape = match members.shape {
+            None if self.has(Bug::ShapeDefault) => Vec::new(),
+            shape => shape.ok_or("no shape")?,
+        };
+        let bytes = self.bytes(&shape, dtype.1)?;
+        let [begin, end] = match members.offsets {
+            None if self.has(Bug::OffsetsDefault) => [last, last.wrapping_add(bytes)],
+            None if self.has(Bug::OffsetsOfEmpty) && bytes == 0 => [last, last],
+            offsets => offsets.ok_or("no offsets")?,
+        };
+        let length = match end.checked_sub(begin) {
+            Some(length) => length,
+            None if self.has(Bug::ReversedWraps) => end.wrapping_sub(begin),
+            None if self.has(Bug::ReversedAbsolute) => begin - end,
+            None if self.has(Bug::ReversedEmpty) => 0,
+            None if self.has(Bug::SizeUnchecked) => 0,
+            None => return Err("an end before its begin"),
+        };
+        if self.fits(length, bytes, &shape, last) {
+            Ok(Entry { name, dtype, shape, begin, end })
+        } else {
+            Err("offsets that do not fit the shape")
+        }
+    }
+
+    fn fits(self, length: u64, bytes: u64, shape: &[u64], last: u64) -> bool {
+        let equal = length == bytes;
+        match self.bugs() {
+            [Bug::SizeUnchecked] => true,
+            [Bug::SizeAtLeast] => length >= bytes,
+            [Bug::SizeAtMost] => length <= bytes,
+            [Bug::SizeIn32] => (length ^ bytes) & 0xFFFF_FFFF == 0,
+            [Bug::SizeIn16] => (length ^ bytes) & 0xFFFF == 0,
+            [Bug::SizeOffByOne] => length.abs_diff(bytes) <= 1,
+            [Bug::SizePadded] => equal || length == bytes.next_multiple_of(8),
+            [Bug::SizeOfEmptyUnchecked] => equal || bytes == 0,
+            [Bug::SizeOfEmptyRangeUnchecked] => equal || length == 0,
+            [Bug::SizeOfScalarUnchecked] => equal || shape.is_empty(),
+            [Bug::SizeOfVectorUnchecked] => equal || shape.len() == 1,
+            [Bug::SizeOfLaterUnchecked] => equal || last > 0,
+            [Bug::SizeAsDouble] => length.abs_diff(bytes) <= bytes >> 53,
+            [Bug::SizeWholeMultiples] => equal || bytes > 0 && length > 0 && length % bytes == 0,
+            _ => equal,
+        }
+    }
+
+    /// Returns how many bytes a tensor has.
+    fn bytes(self, shape: &[u64], bits: u64) -> Result<u64, Why> {
+        let elements = self.elements(shape)?;
+        let last = shape.last().copied().unwrap_or(1);
+        match self.bugs() {
+            [Bug::SubByteRowsRejected] if last.wrapping_mul(bits) % 8 != 0 => return Err("a row of no whole bytes"),
+            [Bug::SubByteRowsPadded] if bits < 8 && last > 0 => {
+                return Ok((elements / last).saturating_mul(last.saturating_mul(bits).div_ceil(8)));
+            }
+            [Bug::BytesWrap64] if bits >= 8 => return Ok(elements.wrapping_mul(bits / 8)),
+            [Bug::BytesWrap32] if bits >= 8 => return Ok(elements.wrapping_mul(bits / 8) & 0xFFFF_FFFF),
+            [Bug::ElementsAreBytes] => return Ok(elements),
+            _ => {}
+        }
+        let total = match elements.checked_mul(bits) {
+            Some(total) if self.has(Bug::BitsWrap32) => total & 0xFFFF_FFFF,
+            Some(total) => total,
+            None if self.has_any(&[Bug::BitsWrap64, Bug::BitsWrap32]) => elements.wrapping_mul(bits),
+            None if self.has(Bug::BitsSaturate) => u64::MAX - 7,
+            None => return Err("more than 2^64 - 1 bits"),
+        };
+        match total % 8 {
+            0 => Ok(total / 8),
+            _ if self.has_any(&[Bug::SubByteDown, Bug::BoolIsBit]) => Ok(total / 8),
+            _ if self.has_any(&[Bug::SubByteUp, Bug::SubByteScalar]) && (shape.is_empty() || self.has(Bug::SubByteUp)) => {
+                Ok(total.div_ceil(8))
+            }
+            _ => Err("no whole bytes"),
+        }
+    }
+
+    /// Returns the product of the dimensions.
+    fn elements(self, shape: &[u64]) -> Result<u64, Why> {
+        match self.bugs() {
+            [Bug::ScalarIsEmpty] if shape.is_empty() => return Ok(0),
+            [Bug::ZeroRejected] if shape.contains(&0) => return Err("a dimension of 0"),
+            [Bug::FirstZeroRejected] if shape.first() == Some(&0) => return Err("a first dimension of 0"),
+            [Bug::ProductIn32] if shape.iter().fold(1, |product: u64, dim| product.saturating_mul(*dim)) >> 32 != 0 => {
+                return Err("too many elements");
+            }
+            _ => {}
+        }
+        let dims: Vec<u64> = match self.bugs() {
+            [Bug::ProductBackwards] => shape.iter().rev().copied().collect(),
+            [Bug::ZeroIsOne] => shape.iter().map(|dim| (*dim).max(1)).collect(),
+            [Bug::ProductOfFour] => shape.iter().take(4).copied().collect(),
+            [Bug::ProductWithoutLast] if shape.len() > 8 => shape[..8].to_vec(),
+            _ => shape.to_vec(),
+        };
+        let mut product: u64 = 1;
+        for (at, dim) in dims.iter().enumerate() {
+            product = match product.checked_mul(*dim) {
+                Some(next) if self.has(Bug::ProductWraps32) => next & 0xFFFF_FFFF,
+                Some(next) if self.has(Bug::ProductSigned) && next >> 63 != 0 => return Err("too many elements"),
+                Some(next) => next,
+                None if self.has_any(&[Bug::ProductWraps64, Bug::ProductWraps32]) => product.wrapping_mul(*dim),
+                None if at > 1 && self.has(Bug::ProductFirstChecked) => product.wrapping_mul(*dim),
+                None if at == 1 && self.has(Bug::ProductLaterChecked) => product.wrapping_mul(*dim),
+                None if self.has(Bug::ProductSaturates) => u64::MAX,
+                None => return Err("more than 2^64 - 1 elements"),
+            };
+            if self.has(Bug::ProductWraps32) {
+                product &= 0xFFFF_FFFF;
+            }
+        }
+        Ok(product)
+    }
+
+    fn is_metadata(self, name: &[u8]) -> bool {
+        const KEY: &[u8] = b"__metadata__";
+        match self.bugs() {
+            [Bug::MetadataKeyIgnoresCase] => name.eq_ignore_ascii_case(KEY),
+            [Bug::MetadataKeyTrimmed] => name.trim_ascii() == KEY,
+            [Bug::MetadataKeyByPrefix] => name.starts_with(KEY),
+            [Bug::MetadataKeyByBeginning] => name.len() >= 10 && KEY.starts_with(name),
+            [Bug::MetadataKeyAlias] => name == KEY || name == b"metadata" || name == b"__meta__",
+            [Bug::MetadataIsTensor] => false,
+            _ => name == KEY,
+        }
+    }
+
+    fn metadata(self, json: &mut Json<'_>, header: &mut Header) -> Result<(), Why> {
+        let first = !header.has_metadata;
+        let twice = self.has(Bug::MetadataTwice)
+            || self.has(Bug::MetadataTwiceNull) && header.metadata.is_none()
+            || self.has(Bug::MetadataTwiceEmpty) && header.metadata.as_ref().is_none_or(BTreeMap::is_empty);
+        if !first && !twice {
+            return Err("metadata twice");
+        }
+        header.has_metadata = true;
+        let late = !header.entries.is_empty();
+        match self.bugs() {
+            [Bug::MetadataFirst] if late => return Err("metadata after a tensor"),
+            [Bug::MetadataLateLost] if late => return json.skip(),
+            _ => {}
+        }
+        let ignored = match json.peek() {
+            Some(b'{') => false,
+            Some(b'n') => true,
+            Some(b'[') => self.has(Bug::MetadataArray),
+            Some(b'f' | b'0') => self.has(Bug::MetadataFalsy),
+            Some(b'"') if json.rest().starts_with(b"\"\"") => self.has_any(&[Bug::MetadataFalsy, Bug::MetadataString]),
+            Some(b'"') => self.has(Bug::MetadataString),
+            _ => false,
+        };
+        if ignored || self.has(Bug::MetadataAny) {
+            header.metadata = None;
+            return json.skip();
+        }
+        if json.peek() != Some(b'{') {
+            return Err("metadata that is not an object");
+        }
+        let pairs = self.pairs(json)?;
+        let empty = pairs.is_empty() && self.has(Bug::MetadataEmptyIsAbsent);
+        header.metadata = if empty { None } else { Some(pairs) };
+        Ok(())
+    }
+
+    fn pairs(self, json: &mut Json<'_>) -> Result<Pairs, Why> {
+        let mut pairs = Pairs::new();
+        let mut seen = Vec::new();
+        json.object(Place::Metadata, &mut |json, key| {
+            let Some(value) = self.metadata_value(json)? else { return Ok(()) };
+            if self.has_any(&[Bug::MetadataKeysIgnoreCase, Bug::MetadataKeysNormalised]) {
+                let same = match self.has(Bug::MetadataKeysIgnoreCase) {
+                    true => key.to_ascii_lowercase(),
+                    false => String::from_utf8_lossy(&key).replace("e\u{301}", "\u{e9}").into_bytes(),
+                };
+                if seen.contains(&same) {
+                    return Err("a duplicate key");
+                }
+                seen.push(same);
+            }
+            let lost = self.has(Bug::ProtoKeyLost) && key == b"__proto__"
+                || self.has(Bug::MetadataEmptyKeyLost) && key.is_empty()
+                || self.has(Bug::MetadataEmptyValueLost) && value.is_empty();
+            if !lost && pairs.insert(key, value).is_some() && !self.has(Bug::LastKeyWins) {
+                return Err("a duplicate key");
+            }
+            if self.has(Bug::MetadataPairs16) && pairs.len() > 16 {
+                return Err("too many pairs");
+            }
+            Ok(())
+        })?;
+        let format = pairs.get(b"format".as_slice()).map(Vec::as_slice);
+        let known = matches!(format, Some(b"pt" | b"tf" | b"np" | b"flax" | b"mlx"));
+        let rejected = self.has(Bug::FormatRequired) && format.is_none()
+            || self.has(Bug::FormatChecked) && format.is_some() && !known;
+        if rejected { Err("an unsupported format") } else { Ok(pairs) }
+    }
+
+    /// Reads a value of the metadata; `None` if the pair is ignored.
+    fn metadata_value(self, json: &mut Json<'_>) -> Result<Option<Vec<u8>>, Why> {
+        let begin = json.rest();
+        let (accepted, ignored) = match json.peek() {
+            Some(b'"') => {
+                let value = json.string(Place::MetadataValue)?;
+                let long = self.has(Bug::MetadataValue255) && value.len() > 255
+                    || self.has(Bug::MetadataValue64K) && value.len() > 65_535;
+                return if long { Err("a long value") } else { Ok(Some(value)) };
+            }
+            Some(b'-' | b'0'..=b'9') => (self.has(Bug::MetadataNumbers), false),
+            Some(b't' | b'f') => (self.has(Bug::MetadataBooleans), false),
+            Some(b'n') => (self.has(Bug::MetadataNullText), self.has(Bug::MetadataNullIgnored)),
+            Some(b'{') => (self.has(Bug::MetadataObjects), false),
+            Some(b'[') => (self.has(Bug::MetadataArrays), false),
+            _ => (false, false),
+        };
+        if !accepted && !ignored && !self.has(Bug::MetadataValuesUnchecked) {
+            return Err("a value that is not a string");
+        }
+        json.skip()?;
+        let text = begin[..begin.len() - json.rest().len()].to_vec();
+        Ok((!ignored).then_some(text))
+    }
+}
+
+/// Returns the integer part of a number, 0 if it has none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast of a reader that uses doubles")]
+fn float(value: f64) -> u64 {
+    value as u64
+}
