@@ -6,42 +6,16 @@ macro_rules! bugs {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Bug {
             $(#[doc = $about] $name,)*
-            /// Of two tensors with the same name the last one counts (D1).
-            LastNameWins,
-            /// Of two metadata keys the last one counts (D2).
-            LastKeyWins,
-            /// An entry may be an array (D3).
-            EntryAsArray,
-            /// A dtype may be an object (D4).
-            DtypeAsObject,
-            /// A number that is too large for a double is rejected (D5).
-            HugeNumber,
         }
 
         impl Bug {
-            /// All bugs but those of [`Self::REFERENCE`].
+            /// All bugs.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// Where the reference deviates from this project: D1 to D5 of RULES.md.
-            pub const REFERENCE: [Self; 5] = [
-                Self::LastNameWins,
-                Self::LastKeyWins,
-                Self::EntryAsArray,
-                Self::DtypeAsObject,
-                Self::HugeNumber,
-            ];
-
-            /// Returns a slice of only this bug.
-            pub fn alone(self) -> &'static [Self] {
-                let position = Self::ALL.iter().position(|bug| *bug == self);
-                position.map_or(&[], |position| &Self::ALL[position..=position])
-            }
 
             /// Returns a sentence about the bug.
             pub fn about(self) -> &'static str {
                 match self {
                     $(Self::$name => $about,)*
-                    _ => "A deviation of the reference.",
                 }
                 .trim_start()
             }
@@ -813,7 +787,7 @@ bugs! {
     /// Only the first four dimensions are multiplied.
     ProductOfFour,
     /// Only the first eight dimensions are multiplied.
-    ProductWithoutLast,
+    ProductOfEight,
     /// The product of the dimensions wraps around in 32 bits.
     ProductWraps32,
     /// The product of the dimensions wraps around in 64 bits.

@@ -3,7 +3,8 @@
 use crate::bugs::Bug;
 use crate::json::{Json, Place};
 use crate::reader::{Reader, Why};
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// The pairs of the metadata.
 pub type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -56,7 +57,6 @@ pub struct Header {
     pub entries: Vec<Entry>,
     /// The metadata, if it is there and not null.
     pub metadata: Option<Pairs>,
-    names: HashMap<Vec<u8>, usize>,
     has_metadata: bool,
 }
 
@@ -104,14 +104,14 @@ pub fn read(reader: Reader, text: &[u8]) -> Result<Header, Why> {
 impl Reader {
     /// Whether the text after the header's object can be there.
     fn trailing(self, rest: &[u8]) -> bool {
-        match self.bugs() {
-            [Bug::TrailingTextAccepted | Bug::HeaderUnbounded] => true,
-            [Bug::TrailingNulsAccepted] => rest.iter().all(|byte| *byte == 0),
-            [Bug::TrailingByteOfTextAccepted] => rest.len() <= 1,
-            [Bug::TrailingBracketsAccepted] => rest.iter().all(|byte| matches!(byte, b'}' | b']')),
-            [Bug::TrailingCommaAccepted] => matches!(rest, [] | [b',' | b';']),
-            [Bug::TrailingObjectAccepted] => matches!(rest, [] | [b'{', ..]),
-            [Bug::TrailingAfterNulAccepted] => matches!(rest, [] | [0, ..]),
+        match self.bug() {
+            Some(Bug::TrailingTextAccepted | Bug::HeaderUnbounded) => true,
+            Some(Bug::TrailingNulsAccepted) => rest.iter().all(|byte| *byte == 0),
+            Some(Bug::TrailingByteOfTextAccepted) => rest.len() <= 1,
+            Some(Bug::TrailingBracketsAccepted) => rest.iter().all(|byte| matches!(byte, b'}' | b']')),
+            Some(Bug::TrailingCommaAccepted) => matches!(rest, [] | [b',' | b';']),
+            Some(Bug::TrailingObjectAccepted) => matches!(rest, [] | [b'{', ..]),
+            Some(Bug::TrailingAfterNulAccepted) => matches!(rest, [] | [0, ..]),
             _ => rest.is_empty(),
         }
     }
@@ -127,70 +127,72 @@ impl Reader {
             if self.has(Bug::UnderscoresSkipped) && name.starts_with(b"__") {
                 return json.skip();
             }
-            if let Some(entry) = self.entry(json, name, header.entries.last().map_or(0, |entry| entry.end))? {
-                return self.add(header, entry);
-            }
+            let last = header.entries.last().map_or(0, |entry| entry.end);
+            header.entries.extend(self.entry(json, name.into_owned(), last)?);
             Ok(())
         })?;
+        self.names(&mut header.entries)?;
         if self.has(Bug::MetadataRequired) && header.metadata.is_none() {
             return Err("no metadata");
         }
         Ok(())
     }
 
-    fn add(self, header: &mut Header, entry: Entry) -> Result<(), Why> {
-        if self.rejects_name(&entry.name) {
+    /// Rejects names that a reader does not support, and duplicates.
+    fn names(self, entries: &mut Vec<Entry>) -> Result<(), Why> {
+        if entries.iter().any(|entry| self.rejects_name(&entry.name)) {
             return Err("an unsupported name");
         }
-        let same = self.compared(&entry.name);
-        match header.names.get(&same) {
-            Some(index) if self.has(Bug::LastNameWins) => header.entries[*index] = entry,
-            Some(_) => return Err("a duplicate name"),
-            None => {
-                header.names.insert(same, header.entries.len());
-                header.entries.push(entry);
-            }
+        if self.deviates() {
+            let mut last = BTreeMap::new();
+            last.extend(entries.drain(..).map(|entry| (entry.name.clone(), entry)));
+            entries.extend(last.into_values());
         }
-        Ok(())
+        let mut names: Vec<_> = entries.iter().map(|entry| self.compared(&entry.name)).collect();
+        names.sort_unstable();
+        match names.windows(2).any(|two| two[0] == two[1]) {
+            true => Err("a duplicate name"),
+            false => Ok(()),
+        }
     }
 
     /// Returns what of a name is compared with others.
-    fn compared(self, name: &[u8]) -> Vec<u8> {
-        match self.bugs() {
-            [Bug::NamesIgnoreCase] => name.to_ascii_lowercase(),
-            [Bug::NamesTrimmed] => name.trim_ascii().to_vec(),
-            [Bug::NamesToNul] => name.split(|byte| *byte == 0).next().unwrap_or_default().to_vec(),
-            [Bug::NamesOf64Bytes] => name[..name.len().min(64)].to_vec(),
-            [Bug::NamesNormalised] => {
-                let text = String::from_utf8_lossy(name).replace("e\u{301}", "\u{e9}").replace('\u{fb01}', "fi");
-                text.into_bytes()
+    fn compared(self, name: &[u8]) -> Cow<'_, [u8]> {
+        let text = || String::from_utf8_lossy(name);
+        match self.bug() {
+            Some(Bug::NamesIgnoreCase) => Cow::Owned(name.to_ascii_lowercase()),
+            Some(Bug::NamesTrimmed) => Cow::Borrowed(name.trim_ascii()),
+            Some(Bug::NamesToNul) => Cow::Borrowed(name.split(|byte| *byte == 0).next().unwrap_or_default()),
+            Some(Bug::NamesOf64Bytes) => Cow::Borrowed(&name[..name.len().min(64)]),
+            Some(Bug::NamesNormalised) => {
+                Cow::Owned(text().replace("e\u{301}", "\u{e9}").replace('\u{fb01}', "fi").into_bytes())
             }
-            [Bug::NamesAsIntegers] => match std::str::from_utf8(name).ok().and_then(|text| text.parse().ok()) {
-                Some(number) => u64::to_string(&number).into_bytes(),
-                None => name.to_vec(),
+            Some(Bug::NamesAsIntegers) => match text().parse::<u64>() {
+                Ok(number) => Cow::Owned(number.to_string().into_bytes()),
+                Err(_) => Cow::Borrowed(name),
             },
-            _ => name.to_vec(),
+            _ => Cow::Borrowed(name),
         }
     }
 
     fn rejects_name(self, name: &[u8]) -> bool {
         const INHERITED: [&[u8]; 4] = [b"constructor", b"toString", b"hasOwnProperty", b"__proto__"];
         let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
-        match self.bugs() {
-            [Bug::NameEmptyRejected] => name.is_empty(),
-            [Bug::NameOver63Rejected] => name.len() > 63,
-            [Bug::NameOver127Rejected] => name.len() > 127,
-            [Bug::NameOver255Rejected] => name.len() > 255,
-            [Bug::NameNulRejected] => name.contains(&0),
-            [Bug::NameControlRejected] => name.iter().any(|byte| *byte < b' '),
-            [Bug::NameSlashRejected] => name.contains(&b'/'),
-            [Bug::NameBackslashRejected] => name.contains(&b'\\'),
-            [Bug::NameDotsRejected] => contains(b".."),
-            [Bug::NameSpaceRejected] => name.contains(&b' '),
-            [Bug::NameAsciiRequired] => !name.is_ascii(),
-            [Bug::NameInheritedRejected] => INHERITED.contains(&name),
-            [Bug::NameOfMemberRejected] => matches!(name, b"dtype" | b"shape" | b"data_offsets"),
-            [Bug::NameDigitsRejected] => !name.is_empty() && name.iter().all(u8::is_ascii_digit),
+        match self.bug() {
+            Some(Bug::NameEmptyRejected) => name.is_empty(),
+            Some(Bug::NameOver63Rejected) => name.len() > 63,
+            Some(Bug::NameOver127Rejected) => name.len() > 127,
+            Some(Bug::NameOver255Rejected) => name.len() > 255,
+            Some(Bug::NameNulRejected) => name.contains(&0),
+            Some(Bug::NameControlRejected) => name.iter().any(|byte| *byte < b' '),
+            Some(Bug::NameSlashRejected) => name.contains(&b'/'),
+            Some(Bug::NameBackslashRejected) => name.contains(&b'\\'),
+            Some(Bug::NameDotsRejected) => contains(b".."),
+            Some(Bug::NameSpaceRejected) => name.contains(&b' '),
+            Some(Bug::NameAsciiRequired) => !name.is_ascii(),
+            Some(Bug::NameInheritedRejected) => INHERITED.contains(&name),
+            Some(Bug::NameOfMemberRejected) => matches!(name, b"dtype" | b"shape" | b"data_offsets"),
+            Some(Bug::NameDigitsRejected) => !name.is_empty() && name.iter().all(u8::is_ascii_digit),
             _ => false,
         }
     }
@@ -201,7 +203,7 @@ impl Reader {
         match json.peek() {
             Some(b'{') => json.object(Place::Entry, &mut |json, key| self.member(json, &key, &mut members))?,
             Some(b'n') if self.has(Bug::EntryNullIgnored) => return json.skip().map(|()| None),
-            Some(b'[') if self.has(Bug::EntryAsArray) => self.array_entry(json, &mut members)?,
+            Some(b'[') if self.deviates() => self.array_entry(json, &mut members)?,
             Some(_) if self.has(Bug::EntryOtherIgnored) => return json.skip().map(|()| None),
             _ => return Err("an entry that is not an object"),
         }
@@ -262,13 +264,13 @@ impl Reader {
     fn known(self, key: &[u8]) -> Option<usize> {
         const KEYS: [&[u8]; 3] = [b"dtype", b"shape", b"data_offsets"];
         const OTHER: [&[u8]; 3] = [b"type", b"dims", b"offsets"];
-        KEYS.iter().position(|known| match self.bugs() {
-            [Bug::KeysIgnoreCase] => known.eq_ignore_ascii_case(key),
-            [Bug::KeysTrimmed] => *known == key.trim_ascii(),
-            [Bug::KeysByPrefix] => key.starts_with(known),
-            [Bug::KeysByBeginning] => key.len() >= 4 && known.starts_with(key),
-            [Bug::KeysByLength] => key.len() == known.len() && key.first() == known.first(),
-            [Bug::KeysByFirstLetters] => key.get(..2) == known.get(..2),
+        KEYS.iter().position(|known| match self.bug() {
+            Some(Bug::KeysIgnoreCase) => known.eq_ignore_ascii_case(key),
+            Some(Bug::KeysTrimmed) => *known == key.trim_ascii(),
+            Some(Bug::KeysByPrefix) => key.starts_with(known),
+            Some(Bug::KeysByBeginning) => key.len() >= 4 && known.starts_with(key),
+            Some(Bug::KeysByLength) => key.len() == known.len() && key.first() == known.first(),
+            Some(Bug::KeysByFirstLetters) => key.get(..2) == known.get(..2),
             _ => *known == key,
         })
         .or_else(|| OTHER.iter().position(|other| self.has(Bug::KeyAliases) && *other == key))
@@ -298,11 +300,11 @@ impl Reader {
     }
 
     fn dtype(self, json: &mut Json<'_>) -> Result<Dtype, Why> {
-        if self.has(Bug::DtypeAsObject) && json.peek() == Some(b'{') {
+        if self.deviates() && json.peek() == Some(b'{') {
             return self.object_dtype(json);
         }
         let spelling = match json.peek() {
-            Some(b'0'..=b'9') if self.has(Bug::DtypeNumber) => json.number()?.to_vec(),
+            Some(b'0'..=b'9') if self.has(Bug::DtypeNumber) => Cow::Borrowed(json.number()?),
             Some(b'n') if self.has(Bug::DtypeNull) => return json.skip().map(|()| ("F32", 32)),
             _ => json.string(Place::Dtype)?,
         };
@@ -332,12 +334,12 @@ impl Reader {
     fn dtype_of(self, spelling: &[u8]) -> Result<Dtype, Why> {
         let alias = ALIASES.iter().find(|(alias, _)| self.has(Bug::DtypeAliases) && alias.as_bytes() == spelling);
         let spelling = alias.map_or(spelling, |(_, dtype)| dtype.as_bytes());
-        let found = DTYPES.iter().rev().find(|(name, _)| match self.bugs() {
-            [Bug::DtypeIgnoresCase] => name.as_bytes().eq_ignore_ascii_case(spelling),
-            [Bug::DtypeTrimmed] => name.as_bytes() == spelling.trim_ascii(),
-            [Bug::DtypeByPrefix] => spelling.starts_with(name.as_bytes()),
-            [Bug::DtypeByBeginning] => spelling.len() >= 2 && name.as_bytes().starts_with(spelling),
-            [Bug::DtypeIgnoresMarks] => {
+        let found = DTYPES.iter().rev().find(|(name, _)| match self.bug() {
+            Some(Bug::DtypeIgnoresCase) => name.as_bytes().eq_ignore_ascii_case(spelling),
+            Some(Bug::DtypeTrimmed) => name.as_bytes() == spelling.trim_ascii(),
+            Some(Bug::DtypeByPrefix) => spelling.starts_with(name.as_bytes()),
+            Some(Bug::DtypeByBeginning) => spelling.len() >= 2 && name.as_bytes().starts_with(spelling),
+            Some(Bug::DtypeIgnoresMarks) => {
                 let letters = |text: &[u8]| text.iter().copied().filter(u8::is_ascii_alphanumeric).collect::<Vec<_>>();
                 letters(name.as_bytes()) == letters(spelling)
             }
@@ -352,31 +354,31 @@ impl Reader {
     }
 
     fn lacks(self, dtype: &str) -> bool {
-        match self.bugs() {
-            [Bug::WithoutF4] => dtype == "F4",
-            [Bug::WithoutF6] => dtype.starts_with("F6"),
-            [Bug::WithoutF8] => dtype.starts_with("F8"),
-            [Bug::WithoutF8E8m0] => dtype == "F8_E8M0",
-            [Bug::WithoutFnuz] => dtype.ends_with("FNUZ"),
-            [Bug::WithoutC64] => dtype == "C64",
-            [Bug::WithoutBf16] => dtype == "BF16",
-            [Bug::WithoutBool] => dtype == "BOOL",
-            [Bug::WithoutUnsigned] => matches!(dtype, "U16" | "U32" | "U64"),
-            [Bug::WithoutI8] => dtype == "I8",
-            [Bug::WithoutU64] => dtype == "U64",
-            [Bug::WithoutU8] => dtype == "U8",
+        match self.bug() {
+            Some(Bug::WithoutF4) => dtype == "F4",
+            Some(Bug::WithoutF6) => dtype.starts_with("F6"),
+            Some(Bug::WithoutF8) => dtype.starts_with("F8"),
+            Some(Bug::WithoutF8E8m0) => dtype == "F8_E8M0",
+            Some(Bug::WithoutFnuz) => dtype.ends_with("FNUZ"),
+            Some(Bug::WithoutC64) => dtype == "C64",
+            Some(Bug::WithoutBf16) => dtype == "BF16",
+            Some(Bug::WithoutBool) => dtype == "BOOL",
+            Some(Bug::WithoutUnsigned) => matches!(dtype, "U16" | "U32" | "U64"),
+            Some(Bug::WithoutI8) => dtype == "I8",
+            Some(Bug::WithoutU64) => dtype == "U64",
+            Some(Bug::WithoutU8) => dtype == "U8",
             _ => false,
         }
     }
 
     fn width(self, (name, bits): Dtype) -> u64 {
-        match (self.bugs(), name) {
-            ([Bug::BoolIsBit], "BOOL") => 1,
-            ([Bug::C64IsPair], "C64") => 128,
-            ([Bug::C64IsHalf], "C64") => 32,
-            ([Bug::F4IsByte], "F4") => 8,
-            ([Bug::F6IsByte], "F6_E2M3" | "F6_E3M2") => 8,
-            ([Bug::Bf16IsWide], "BF16") => 32,
+        match (self.bug(), name) {
+            (Some(Bug::BoolIsBit), "BOOL") => 1,
+            (Some(Bug::C64IsPair), "C64") => 128,
+            (Some(Bug::C64IsHalf), "C64") => 32,
+            (Some(Bug::F4IsByte), "F4") => 8,
+            (Some(Bug::F6IsByte), "F6_E2M3" | "F6_E3M2") => 8,
+            (Some(Bug::Bf16IsWide), "BF16") => 32,
             _ => bits,
         }
     }
@@ -406,45 +408,50 @@ impl Reader {
             shape.push(self.integer(json, Place::Shape)?);
             Ok(())
         })?;
-        let most = match self.bugs() {
-            [Bug::Rank4] => 4,
-            [Bug::Rank5] => 5,
-            [Bug::Rank8] => 8,
-            [Bug::Rank16] => 16,
-            [Bug::Rank32] => 32,
-            [Bug::Rank64] => 64,
-            [Bug::RankIn8] => {
+        let most = match self.bug() {
+            Some(Bug::Rank4) => 4,
+            Some(Bug::Rank5) => 5,
+            Some(Bug::Rank8) => 8,
+            Some(Bug::Rank16) => 16,
+            Some(Bug::Rank32) => 32,
+            Some(Bug::Rank64) => 64,
+            Some(Bug::RankIn8) => {
                 shape.truncate(shape.len() & 0xFF);
                 usize::MAX
             }
-            [Bug::ScalarRejected] if shape.is_empty() => 0,
+            Some(Bug::ScalarRejected) if shape.is_empty() => 0,
             _ => return Ok(shape),
         };
         if shape.len() > most || most == 0 { Err("an unsupported rank") } else { Ok(shape) }
     }
 
     fn offsets(self, json: &mut Json<'_>) -> Result<[u64; 2], Why> {
-        let mut numbers = Vec::new();
+        let (mut numbers, mut count) = ([0; 2], 0);
+        let mut number = |json: &mut Json<'_>| {
+            let number = self.integer(json, Place::Offsets)?;
+            if let Some(place) = numbers.get_mut(count) {
+                *place = number;
+            }
+            count += 1;
+            Ok(())
+        };
         match json.peek() {
-            Some(b'[') => json.array(Place::Offsets, &mut |json| {
-                numbers.push(self.integer(json, Place::Offsets)?);
-                Ok(())
-            })?,
-            Some(b'0'..=b'9') if self.has(Bug::OffsetsNumber) => numbers.push(self.integer(json, Place::Offsets)?),
-            Some(b'{') if self.has(Bug::OffsetsObject) => json.object(Place::Offsets, &mut |json, _| {
-                numbers.push(self.integer(json, Place::Offsets)?);
-                Ok(())
-            })?,
+            Some(b'[') => json.array(Place::Offsets, &mut number)?,
+            Some(b'0'..=b'9') if self.has(Bug::OffsetsNumber) => number(json)?,
+            Some(b'{') if self.has(Bug::OffsetsObject) => {
+                json.object(Place::Offsets, &mut |json, _| number(json))?;
+            }
             _ => return Err("offsets that are not an array"),
         }
-        match *numbers {
-            [begin, length] if self.has(Bug::OffsetsLength) => Ok([begin, begin.wrapping_add(length)]),
-            [begin, end] if self.has(Bug::OffsetsSorted) => Ok([begin.min(end), begin.max(end)]),
-            [begin, end] if self.has(Bug::OffsetsInclusive) => Ok([begin, end.wrapping_add(1)]),
-            [begin, end] => Ok([begin, end]),
-            [begin, end, ..] if self.has(Bug::OffsetsThree) => Ok([begin, end]),
-            [end] if self.has_any(&[Bug::OffsetsOne, Bug::OffsetsNumber]) => Ok([0, end]),
-            [] if self.has(Bug::OffsetsNone) => Ok([0, 0]),
+        let [begin, end] = numbers;
+        match count {
+            2 if self.has(Bug::OffsetsLength) => Ok([begin, begin.wrapping_add(end)]),
+            2 if self.has(Bug::OffsetsSorted) => Ok([begin.min(end), begin.max(end)]),
+            2 if self.has(Bug::OffsetsInclusive) => Ok([begin, end.wrapping_add(1)]),
+            2 => Ok([begin, end]),
+            3.. if self.has(Bug::OffsetsThree) => Ok([begin, end]),
+            1 if self.has_any(&[Bug::OffsetsOne, Bug::OffsetsNumber]) => Ok([0, begin]),
+            0 if self.has(Bug::OffsetsNone) => Ok([0, 0]),
             _ => Err("not two offsets"),
         }
     }
@@ -466,15 +473,15 @@ impl Reader {
         }
         let number = json.number()?;
         let value = self.value(number, has)?;
-        match self.bugs() {
-            [Bug::ShapeIn32] if place == Place::Shape => Ok(value & 0xFFFF_FFFF),
-            [Bug::OffsetsIn32] if place == Place::Offsets => Ok(value & 0xFFFF_FFFF),
-            [Bug::ShapeIn8] if place == Place::Shape => Ok(value & 0xFF),
-            [Bug::OffsetsIn16] if place == Place::Offsets => Ok(value & 0xFFFF),
-            [Bug::ShapeUpTo32] if place == Place::Shape && value >> 32 != 0 => Err("a large dimension"),
-            [Bug::ShapeUpTo31] if place == Place::Shape && value >> 31 != 0 => Err("a large dimension"),
-            [Bug::ShapeUpTo53] if place == Place::Shape && value >> 53 != 0 => Err("a large dimension"),
-            [Bug::ShapeUpTo63] if place == Place::Shape && value >> 63 != 0 => Err("a large dimension"),
+        match self.bug() {
+            Some(Bug::ShapeIn32) if place == Place::Shape => Ok(value & 0xFFFF_FFFF),
+            Some(Bug::OffsetsIn32) if place == Place::Offsets => Ok(value & 0xFFFF_FFFF),
+            Some(Bug::ShapeIn8) if place == Place::Shape => Ok(value & 0xFF),
+            Some(Bug::OffsetsIn16) if place == Place::Offsets => Ok(value & 0xFFFF),
+            Some(Bug::ShapeUpTo32) if place == Place::Shape && value >> 32 != 0 => Err("a large dimension"),
+            Some(Bug::ShapeUpTo31) if place == Place::Shape && value >> 31 != 0 => Err("a large dimension"),
+            Some(Bug::ShapeUpTo53) if place == Place::Shape && value >> 53 != 0 => Err("a large dimension"),
+            Some(Bug::ShapeUpTo63) if place == Place::Shape && value >> 63 != 0 => Err("a large dimension"),
             _ => Ok(value),
         }
     }
@@ -571,21 +578,21 @@ impl Reader {
 
     fn fits(self, length: u64, bytes: u64, shape: &[u64], last: u64) -> bool {
         let equal = length == bytes;
-        match self.bugs() {
-            [Bug::SizeUnchecked] => true,
-            [Bug::SizeAtLeast] => length >= bytes,
-            [Bug::SizeAtMost] => length <= bytes,
-            [Bug::SizeIn32] => (length ^ bytes) & 0xFFFF_FFFF == 0,
-            [Bug::SizeIn16] => (length ^ bytes) & 0xFFFF == 0,
-            [Bug::SizeOffByOne] => length.abs_diff(bytes) <= 1,
-            [Bug::SizePadded] => equal || length == bytes.next_multiple_of(8),
-            [Bug::SizeOfEmptyUnchecked] => equal || bytes == 0,
-            [Bug::SizeOfEmptyRangeUnchecked] => equal || length == 0,
-            [Bug::SizeOfScalarUnchecked] => equal || shape.is_empty(),
-            [Bug::SizeOfVectorUnchecked] => equal || shape.len() == 1,
-            [Bug::SizeOfLaterUnchecked] => equal || last > 0,
-            [Bug::SizeAsDouble] => length.abs_diff(bytes) <= bytes >> 53,
-            [Bug::SizeWholeMultiples] => equal || bytes > 0 && length > 0 && length % bytes == 0,
+        match self.bug() {
+            Some(Bug::SizeUnchecked) => true,
+            Some(Bug::SizeAtLeast) => length >= bytes,
+            Some(Bug::SizeAtMost) => length <= bytes,
+            Some(Bug::SizeIn32) => (length ^ bytes) & 0xFFFF_FFFF == 0,
+            Some(Bug::SizeIn16) => (length ^ bytes) & 0xFFFF == 0,
+            Some(Bug::SizeOffByOne) => length.abs_diff(bytes) <= 1,
+            Some(Bug::SizePadded) => equal || length == bytes.next_multiple_of(8),
+            Some(Bug::SizeOfEmptyUnchecked) => equal || bytes == 0,
+            Some(Bug::SizeOfEmptyRangeUnchecked) => equal || length == 0,
+            Some(Bug::SizeOfScalarUnchecked) => equal || shape.is_empty(),
+            Some(Bug::SizeOfVectorUnchecked) => equal || shape.len() == 1,
+            Some(Bug::SizeOfLaterUnchecked) => equal || last > 0,
+            Some(Bug::SizeAsDouble) => length.abs_diff(bytes) <= bytes >> 53,
+            Some(Bug::SizeWholeMultiples) => equal || bytes > 0 && length > 0 && length % bytes == 0,
             _ => equal,
         }
     }
@@ -594,14 +601,14 @@ impl Reader {
     fn bytes(self, shape: &[u64], bits: u64) -> Result<u64, Why> {
         let elements = self.elements(shape)?;
         let last = shape.last().copied().unwrap_or(1);
-        match self.bugs() {
-            [Bug::SubByteRowsRejected] if last.wrapping_mul(bits) % 8 != 0 => return Err("a row of no whole bytes"),
-            [Bug::SubByteRowsPadded] if bits < 8 && last > 0 => {
+        match self.bug() {
+            Some(Bug::SubByteRowsRejected) if last.wrapping_mul(bits) % 8 != 0 => return Err("a row of no whole bytes"),
+            Some(Bug::SubByteRowsPadded) if bits < 8 && last > 0 => {
                 return Ok((elements / last).saturating_mul(last.saturating_mul(bits).div_ceil(8)));
             }
-            [Bug::BytesWrap64] if bits >= 8 => return Ok(elements.wrapping_mul(bits / 8)),
-            [Bug::BytesWrap32] if bits >= 8 => return Ok(elements.wrapping_mul(bits / 8) & 0xFFFF_FFFF),
-            [Bug::ElementsAreBytes] => return Ok(elements),
+            Some(Bug::BytesWrap64) if bits >= 8 => return Ok(elements.wrapping_mul(bits / 8)),
+            Some(Bug::BytesWrap32) if bits >= 8 => return Ok(elements.wrapping_mul(bits / 8) & 0xFFFF_FFFF),
+            Some(Bug::ElementsAreBytes) => return Ok(elements),
             _ => {}
         }
         let total = match elements.checked_mul(bits) {
@@ -623,21 +630,21 @@ impl Reader {
 
     /// Returns the product of the dimensions.
     fn elements(self, shape: &[u64]) -> Result<u64, Why> {
-        match self.bugs() {
-            [Bug::ScalarIsEmpty] if shape.is_empty() => return Ok(0),
-            [Bug::ZeroRejected] if shape.contains(&0) => return Err("a dimension of 0"),
-            [Bug::FirstZeroRejected] if shape.first() == Some(&0) => return Err("a first dimension of 0"),
-            [Bug::ProductIn32] if shape.iter().fold(1, |product: u64, dim| product.saturating_mul(*dim)) >> 32 != 0 => {
+        match self.bug() {
+            Some(Bug::ScalarIsEmpty) if shape.is_empty() => return Ok(0),
+            Some(Bug::ZeroRejected) if shape.contains(&0) => return Err("a dimension of 0"),
+            Some(Bug::FirstZeroRejected) if shape.first() == Some(&0) => return Err("a first dimension of 0"),
+            Some(Bug::ProductIn32) if shape.iter().fold(1, |product: u64, dim| product.saturating_mul(*dim)) >> 32 != 0 => {
                 return Err("too many elements");
             }
             _ => {}
         }
-        let dims: Vec<u64> = match self.bugs() {
-            [Bug::ProductBackwards] => shape.iter().rev().copied().collect(),
-            [Bug::ZeroIsOne] => shape.iter().map(|dim| (*dim).max(1)).collect(),
-            [Bug::ProductOfFour] => shape.iter().take(4).copied().collect(),
-            [Bug::ProductWithoutLast] if shape.len() > 8 => shape[..8].to_vec(),
-            _ => shape.to_vec(),
+        let dims: Cow<'_, [u64]> = match self.bug() {
+            Some(Bug::ProductBackwards) => shape.iter().rev().copied().collect(),
+            Some(Bug::ZeroIsOne) => shape.iter().map(|dim| (*dim).max(1)).collect(),
+            Some(Bug::ProductOfFour) => Cow::Borrowed(&shape[..shape.len().min(4)]),
+            Some(Bug::ProductOfEight) => Cow::Borrowed(&shape[..shape.len().min(8)]),
+            _ => Cow::Borrowed(shape),
         };
         let mut product: u64 = 1;
         for (at, dim) in dims.iter().enumerate() {
@@ -660,13 +667,13 @@ impl Reader {
 
     fn is_metadata(self, name: &[u8]) -> bool {
         const KEY: &[u8] = b"__metadata__";
-        match self.bugs() {
-            [Bug::MetadataKeyIgnoresCase] => name.eq_ignore_ascii_case(KEY),
-            [Bug::MetadataKeyTrimmed] => name.trim_ascii() == KEY,
-            [Bug::MetadataKeyByPrefix] => name.starts_with(KEY),
-            [Bug::MetadataKeyByBeginning] => name.len() >= 10 && KEY.starts_with(name),
-            [Bug::MetadataKeyAlias] => name == KEY || name == b"metadata" || name == b"__meta__",
-            [Bug::MetadataIsTensor] => false,
+        match self.bug() {
+            Some(Bug::MetadataKeyIgnoresCase) => name.eq_ignore_ascii_case(KEY),
+            Some(Bug::MetadataKeyTrimmed) => name.trim_ascii() == KEY,
+            Some(Bug::MetadataKeyByPrefix) => name.starts_with(KEY),
+            Some(Bug::MetadataKeyByBeginning) => name.len() >= 10 && KEY.starts_with(name),
+            Some(Bug::MetadataKeyAlias) => name == KEY || name == b"metadata" || name == b"__meta__",
+            Some(Bug::MetadataIsTensor) => false,
             _ => name == KEY,
         }
     }
@@ -681,9 +688,9 @@ impl Reader {
         }
         header.has_metadata = true;
         let late = !header.entries.is_empty();
-        match self.bugs() {
-            [Bug::MetadataFirst] if late => return Err("metadata after a tensor"),
-            [Bug::MetadataLateLost] if late => return json.skip(),
+        match self.bug() {
+            Some(Bug::MetadataFirst) if late => return Err("metadata after a tensor"),
+            Some(Bug::MetadataLateLost) if late => return json.skip(),
             _ => {}
         }
         let ignored = match json.peek() {
@@ -713,6 +720,7 @@ impl Reader {
         let mut seen = Vec::new();
         json.object(Place::Metadata, &mut |json, key| {
             let Some(value) = self.metadata_value(json)? else { return Ok(()) };
+            let key = key.into_owned();
             if self.has_any(&[Bug::MetadataKeysIgnoreCase, Bug::MetadataKeysNormalised]) {
                 let same = match self.has(Bug::MetadataKeysIgnoreCase) {
                     true => key.to_ascii_lowercase(),
@@ -726,7 +734,7 @@ impl Reader {
             let lost = self.has(Bug::ProtoKeyLost) && key == b"__proto__"
                 || self.has(Bug::MetadataEmptyKeyLost) && key.is_empty()
                 || self.has(Bug::MetadataEmptyValueLost) && value.is_empty();
-            if !lost && pairs.insert(key, value).is_some() && !self.has(Bug::LastKeyWins) {
+            if !lost && pairs.insert(key, value).is_some() && !self.deviates() {
                 return Err("a duplicate key");
             }
             if self.has(Bug::MetadataPairs16) && pairs.len() > 16 {
@@ -746,7 +754,7 @@ impl Reader {
         let begin = json.rest();
         let (accepted, ignored) = match json.peek() {
             Some(b'"') => {
-                let value = json.string(Place::MetadataValue)?;
+                let value = json.string(Place::MetadataValue)?.into_owned();
                 let long = self.has(Bug::MetadataValue255) && value.len() > 255
                     || self.has(Bug::MetadataValue64K) && value.len() > 65_535;
                 return if long { Err("a long value") } else { Ok(Some(value)) };

@@ -5,6 +5,7 @@
 use crate::bugs::Bug;
 use crate::reader::{Reader, Why};
 use crate::text;
+use std::borrow::Cow;
 
 /// What a value or a string is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub struct Json<'a> {
 /// What reads the elements of a sequence.
 type Each<'f, 'a> = &'f mut dyn FnMut(&mut Json<'a>) -> Result<(), Why>;
 /// What reads the value of a member, after its key.
-type EachMember<'f, 'a> = &'f mut dyn FnMut(&mut Json<'a>, Vec<u8>) -> Result<(), Why>;
+type EachMember<'f, 'a> = &'f mut dyn FnMut(&mut Json<'a>, Cow<'a, [u8]>) -> Result<(), Why>;
 
 impl<'a> Json<'a> {
     /// Begins at the start of a text.
@@ -119,12 +120,12 @@ impl<'a> Json<'a> {
     }
 
     fn open(&mut self) -> Result<(), Why> {
-        let limit = match self.reader.bugs() {
-            [Bug::Depth16] => 16,
-            [Bug::Depth32] => 32,
-            [Bug::Depth64] => 64,
-            [Bug::Depth100] => 100,
-            [Bug::Depth126] => 126,
+        let limit = match self.reader.bug() {
+            Some(Bug::Depth16) => 16,
+            Some(Bug::Depth32) => 32,
+            Some(Bug::Depth64) => 64,
+            Some(Bug::Depth100) => 100,
+            Some(Bug::Depth126) => 126,
             _ => 127,
         };
         self.at += 1;
@@ -178,12 +179,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn key(&mut self, place: Place) -> Result<Vec<u8>, Why> {
-        let bare = self.rest().iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-        if self.has(Bug::BareKeys) && bare > 0 {
-            let key = self.rest()[..bare].to_vec();
-            self.at += bare;
-            return Ok(key);
+    fn key(&mut self, place: Place) -> Result<Cow<'a, [u8]>, Why> {
+        if self.has(Bug::BareKeys) {
+            let rest = self.rest();
+            let bare = self.run(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if bare > 0 {
+                return Ok(Cow::Borrowed(&rest[..bare]));
+            }
         }
         self.string(place)
     }
@@ -303,7 +305,7 @@ impl<'a> Json<'a> {
         }
         let number = &self.text[start..self.at];
         let double = || std::str::from_utf8(number).ok().and_then(|text| text.parse::<f64>().ok());
-        if self.has(Bug::HugeNumber) && double().is_some_and(f64::is_infinite) {
+        if self.reader.deviates() && double().is_some_and(f64::is_infinite) {
             return Err("a number that is too large for a double");
         }
         if number.is_empty() { Err("no number") } else { Ok(number) }
@@ -372,31 +374,41 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a string and decodes its escapes.
-    pub fn string(&mut self, place: Place) -> Result<Vec<u8>, Why> {
+    pub fn string(&mut self, place: Place) -> Result<Cow<'a, [u8]>, Why> {
         let quote = self.peek().unwrap_or_default();
         if quote != b'"' && !(quote == b'\'' && self.has(Bug::SingleQuotes)) {
             return Err("no string");
         }
         self.at += 1;
         let start = self.at;
-        let mut decoded = Vec::new();
-        loop {
+        // Where the text begins that is not yet decoded.
+        let (mut decoded, mut copied) = (Vec::new(), start);
+        let end = loop {
+            let here = self.at;
             let byte = match self.peek() {
                 Some(byte) => byte,
-                None if self.has(Bug::UnclosedString) => break,
+                None if self.has(Bug::UnclosedString) => break here,
                 None => return Err("a string that is not closed"),
             };
             self.at += 1;
             match byte {
-                _ if byte == quote => break,
-                b'\\' => self.escape(place, &mut decoded)?,
+                _ if byte == quote => break here,
+                b'\\' => {
+                    decoded.extend_from_slice(&self.text[copied..here]);
+                    self.escape(place, &mut decoded)?;
+                    copied = self.at;
+                }
                 0..=0x1F if !self.control(byte, place) => return Err("a control character in a string"),
                 0x7F if self.has(Bug::DelRejected) => return Err("a DEL in a string"),
-                _ => decoded.push(byte),
+                _ => {}
             }
+        };
+        let raw = &self.text[start..end];
+        if copied == start {
+            return text::string(self.reader, place, raw, Cow::Borrowed(raw));
         }
-        let raw = &self.text[start..self.at.saturating_sub(1).max(start)];
-        text::string(self.reader, place, raw, decoded)
+        decoded.extend_from_slice(self.text.get(copied..end).unwrap_or_default());
+        text::string(self.reader, place, raw, Cow::Owned(decoded))
     }
 
     fn control(&self, byte: u8, place: Place) -> bool {

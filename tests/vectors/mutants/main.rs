@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         [] => table::print(),
         ["--lite"] => table::write_lite(),
         ["--oracle"] => oracle::compare(),
+        ["--timing"] => oracle::timing(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

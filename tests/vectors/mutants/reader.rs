@@ -10,10 +10,11 @@ use crate::text;
 /// Why a file is rejected.
 pub type Why = &'static str;
 
-/// A reader, with no bug or one; [`Reader::REFERENCE`] has those by which the reference differs.
+/// A reader, with a bug or without one.
 #[derive(Clone, Copy)]
 pub struct Reader {
-    bugs: &'static [Bug],
+    bug: Option<Bug>,
+    deviates: bool,
 }
 
 /// What a reader reports of a file that it accepts.
@@ -45,23 +46,28 @@ const LONGEST: u64 = 100_000_000;
 
 impl Reader {
     /// The reader without a bug.
-    pub const RIGHT: Self = Self { bugs: &[] };
-    /// The reader that deviates from [`Reader::RIGHT`] as the reference does.
-    pub const REFERENCE: Self = Self { bugs: &Bug::REFERENCE };
+    pub const RIGHT: Self = Self { bug: None, deviates: false };
+    /// The reader that gives the verdict of the reference: D1 to D5 of RULES.md.
+    pub const REFERENCE: Self = Self { bug: None, deviates: true };
 
     /// Returns the reader with a bug.
     pub fn with(bug: Bug) -> Self {
-        Self { bugs: bug.alone() }
+        Self { bug: Some(bug), deviates: false }
     }
 
-    /// Returns its bugs.
-    pub fn bugs(self) -> &'static [Bug] {
-        self.bugs
+    /// Returns its bug.
+    pub fn bug(self) -> Option<Bug> {
+        self.bug
     }
 
     /// Whether it has this bug.
     pub fn has(self, bug: Bug) -> bool {
-        self.bugs.contains(&bug)
+        self.bug == Some(bug)
+    }
+
+    /// Whether it does as the reference does, where this project does not.
+    pub fn deviates(self) -> bool {
+        self.deviates
     }
 
     /// Whether it has one of these bugs.
@@ -119,9 +125,9 @@ impl Reader {
             return Err("a file that ends with its header");
         }
         let data = begin + held;
-        let data = match self.bugs {
-            [Bug::DataAligned8] => data.next_multiple_of(8),
-            [Bug::DataAligned64] => data.next_multiple_of(64),
+        let data = match self.bug {
+            Some(Bug::DataAligned8) => data.next_multiple_of(8),
+            Some(Bug::DataAligned64) => data.next_multiple_of(64),
             _ => data,
         };
         Ok((if self.has(Bug::HeaderUnbounded) { rest } else { &rest[..held] }, data.min(file.len())))
@@ -132,16 +138,16 @@ impl Reader {
         let stored = &file[..file.len().min(8)];
         eight[..stored.len()].copy_from_slice(stored);
         let length = u64::from_le_bytes(eight);
-        match self.bugs {
-            [Bug::LengthBigEndian] => length.swap_bytes(),
-            [Bug::LengthOfFourBytes | Bug::LengthIn32] => length & 0xFFFF_FFFF,
-            [Bug::LengthIn31] => length & 0x7FFF_FFFF,
-            [Bug::LengthIn16] => length & 0xFFFF,
-            [Bug::LengthIn8] => length & 0xFF,
-            [Bug::LengthIn63] => length & (u64::MAX >> 1),
-            [Bug::LengthInDouble] if length > 1 << 53 => 0,
-            [Bug::LengthCountsItself] => length.saturating_sub(8),
-            [Bug::LengthOffByOne] => length.saturating_sub(1),
+        match self.bug {
+            Some(Bug::LengthBigEndian) => length.swap_bytes(),
+            Some(Bug::LengthOfFourBytes | Bug::LengthIn32) => length & 0xFFFF_FFFF,
+            Some(Bug::LengthIn31) => length & 0x7FFF_FFFF,
+            Some(Bug::LengthIn16) => length & 0xFFFF,
+            Some(Bug::LengthIn8) => length & 0xFF,
+            Some(Bug::LengthIn63) => length & (u64::MAX >> 1),
+            Some(Bug::LengthInDouble) if length > 1 << 53 => 0,
+            Some(Bug::LengthCountsItself) => length.saturating_sub(8),
+            Some(Bug::LengthOffByOne) => length.saturating_sub(1),
             _ => length,
         }
     }
@@ -149,20 +155,20 @@ impl Reader {
     /// Whether a huge length passes all checks, so that the rest of the file is the header.
     fn wraps(self, length: u64, file: usize) -> bool {
         let file = file as u64;
-        match self.bugs {
-            [Bug::LengthNegative] => length > 1 << 63,
-            [Bug::LengthSumWraps64] => length > LONGEST && length.wrapping_add(8) <= file,
-            [Bug::LengthSumWraps32] => length > LONGEST && (length >> 32 == 0) && (length + 8) & 0xFFFF_FFFF <= file,
+        match self.bug {
+            Some(Bug::LengthNegative) => length > 1 << 63,
+            Some(Bug::LengthSumWraps64) => length > LONGEST && length.wrapping_add(8) <= file,
+            Some(Bug::LengthSumWraps32) => length > LONGEST && (length >> 32 == 0) && (length + 8) & 0xFFFF_FFFF <= file,
             _ => false,
         }
     }
 
     fn limits_header(self, length: u64) -> bool {
-        match self.bugs {
-            [Bug::Header1K] => length > 1 << 10,
-            [Bug::Header4K] => length > 1 << 12,
-            [Bug::Header64K] => length >= 1 << 16,
-            [Bug::HeaderUnaligned] => length % 8 != 0,
+        match self.bug {
+            Some(Bug::Header1K) => length > 1 << 10,
+            Some(Bug::Header4K) => length > 1 << 12,
+            Some(Bug::Header64K) => length >= 1 << 16,
+            Some(Bug::HeaderUnaligned) => length % 8 != 0,
             _ => false,
         }
     }
@@ -179,12 +185,12 @@ impl Reader {
     }
 
     fn reported(self, dtype: &'static str) -> &'static str {
-        match (self.bugs, dtype) {
-            ([Bug::FnuzConfused], "F8_E4M3FNUZ") => "F8_E4M3",
-            ([Bug::FnuzConfused], "F8_E5M2FNUZ") => "F8_E5M2",
-            ([Bug::UnsignedConfused], "U16" | "U32" | "U64") => if dtype == "U16" { "I16" } else { "I32" },
-            ([Bug::HalvesConfused], "BF16") => "F16",
-            ([Bug::BoolAsU8], "BOOL") => "U8",
+        match (self.bug, dtype) {
+            (Some(Bug::FnuzConfused), "F8_E4M3FNUZ") => "F8_E4M3",
+            (Some(Bug::FnuzConfused), "F8_E5M2FNUZ") => "F8_E5M2",
+            (Some(Bug::UnsignedConfused), "U16" | "U32" | "U64") => if dtype == "U16" { "I16" } else { "I32" },
+            (Some(Bug::HalvesConfused), "BF16") => "F16",
+            (Some(Bug::BoolAsU8), "BOOL") => "U8",
             _ => dtype,
         }
     }
@@ -195,9 +201,9 @@ impl Reader {
         if self.limits_count(entries.len()) {
             return Err("too many tensors");
         }
-        let checked = match self.bugs {
-            [Bug::TensorsIn8] => entries.len() & 0xFF,
-            [Bug::LayoutOfFirstTwo] => entries.len().min(2),
+        let checked = match self.bug {
+            Some(Bug::TensorsIn8) => entries.len() & 0xFF,
+            Some(Bug::LayoutOfFirstTwo) => entries.len().min(2),
             _ => entries.len(),
         };
         if self.has(Bug::BySizes) {
@@ -217,26 +223,26 @@ impl Reader {
     }
 
     fn limits_count(self, count: usize) -> bool {
-        match self.bugs {
-            [Bug::Tensors16] => count > 16,
-            [Bug::Tensors32] => count > 32,
-            [Bug::Tensors255] => count > 255,
-            [Bug::NoTensorsRejected] => count == 0,
+        match self.bug {
+            Some(Bug::Tensors16) => count > 16,
+            Some(Bug::Tensors32) => count > 32,
+            Some(Bug::Tensors255) => count > 255,
+            Some(Bug::NoTensorsRejected) => count == 0,
             _ => false,
         }
     }
 
     fn sort(self, entries: &mut [Entry]) {
-        match self.bugs {
-            [Bug::HeaderOrderRequired] => {}
-            [Bug::SortByBegin] => entries.sort_by_key(|entry| entry.begin),
-            [Bug::SortByEnd] => entries.sort_by_key(|entry| entry.end),
-            [Bug::SortByBeginOverTwelve] if entries.len() > 12 => entries.sort_by_key(|entry| entry.begin),
-            [Bug::SortByBeginBackwards] => entries.sort_by_key(|entry| (entry.begin, u64::MAX - entry.end)),
-            [Bug::SortByName] => entries.sort_by(|one, other| one.name.cmp(&other.name)),
-            [Bug::SortAsText] => entries.sort_by_key(|entry| (entry.begin.to_string(), entry.end)),
-            [Bug::SortIn8] => entries.sort_by_key(|entry| (entry.begin & 0xFF, entry.end)),
-            [Bug::SortOncePerTensor] => {
+        match self.bug {
+            Some(Bug::HeaderOrderRequired) => {}
+            Some(Bug::SortByBegin) => entries.sort_by_key(|entry| entry.begin),
+            Some(Bug::SortByEnd) => entries.sort_by_key(|entry| entry.end),
+            Some(Bug::SortByBeginOverTwelve) if entries.len() > 12 => entries.sort_by_key(|entry| entry.begin),
+            Some(Bug::SortByBeginBackwards) => entries.sort_by_key(|entry| (entry.begin, u64::MAX - entry.end)),
+            Some(Bug::SortByName) => entries.sort_by(|one, other| one.name.cmp(&other.name)),
+            Some(Bug::SortAsText) => entries.sort_by_key(|entry| (entry.begin.to_string(), entry.end)),
+            Some(Bug::SortIn8) => entries.sort_by_key(|entry| (entry.begin & 0xFF, entry.end)),
+            Some(Bug::SortOncePerTensor) => {
                 // One pass of a bubble sort.
                 for at in 1..entries.len() {
                     if (entries[at - 1].begin, entries[at - 1].end) > (entries[at].begin, entries[at].end) {
@@ -274,43 +280,43 @@ impl Reader {
     }
 
     fn hole(self, next: u64, begin: u64, first: bool) -> bool {
-        match self.bugs {
-            [Bug::HolesAccepted] => true,
-            [Bug::FirstHoleAccepted | Bug::OffsetsFromFile] => first,
-            [Bug::LaterHolesAccepted] => !first,
-            [Bug::HoleOfOneAccepted] => begin - next == 1,
-            [Bug::HoleAligned8Accepted] => next.next_multiple_of(8) == begin,
-            [Bug::HoleBefore64Accepted] => begin - next < 64 && begin % 4 == 0,
-            [Bug::HolesIn32] => (begin - next) & 0xFFFF_FFFF == 0,
+        match self.bug {
+            Some(Bug::HolesAccepted) => true,
+            Some(Bug::FirstHoleAccepted | Bug::OffsetsFromFile) => first,
+            Some(Bug::LaterHolesAccepted) => !first,
+            Some(Bug::HoleOfOneAccepted) => begin - next == 1,
+            Some(Bug::HoleAligned8Accepted) => next.next_multiple_of(8) == begin,
+            Some(Bug::HoleBefore64Accepted) => begin - next < 64 && begin % 4 == 0,
+            Some(Bug::HolesIn32) => (begin - next) & 0xFFFF_FFFF == 0,
             _ => false,
         }
     }
 
     fn overlap(self, next: u64, entry: &Entry, before: Option<&Entry>) -> bool {
         let equal = before.is_some_and(|before| (before.begin, before.end) == (entry.begin, entry.end));
-        match self.bugs {
-            [Bug::OverlapsAccepted | Bug::MaximumOfEnds] => true,
-            [Bug::OverlapOfOneAccepted] => next - entry.begin == 1,
-            [Bug::EqualRangesAccepted] => equal,
-            [Bug::NestedRangesAccepted] => before.is_some_and(|before| entry.end <= before.end),
-            [Bug::EmptyInsideAccepted] => entry.begin == entry.end,
-            [Bug::SameBeginAccepted] => before.is_some_and(|before| before.begin == entry.begin),
+        match self.bug {
+            Some(Bug::OverlapsAccepted | Bug::MaximumOfEnds) => true,
+            Some(Bug::OverlapOfOneAccepted) => next - entry.begin == 1,
+            Some(Bug::EqualRangesAccepted) => equal,
+            Some(Bug::NestedRangesAccepted) => before.is_some_and(|before| entry.end <= before.end),
+            Some(Bug::EmptyInsideAccepted) => entry.begin == entry.end,
+            Some(Bug::SameBeginAccepted) => before.is_some_and(|before| before.begin == entry.begin),
             _ => false,
         }
     }
 
     fn ends(self, end: u64, stored: u64, data: u64) -> bool {
-        match self.bugs {
-            [Bug::TrailingDataAccepted] => end <= stored,
-            [Bug::TrailingByteAccepted] => end == stored || end + 1 == stored,
-            [Bug::TrailingPaddingAccepted] => end <= stored && stored - end < 8,
-            [Bug::MissingDataAccepted] => end >= stored,
-            [Bug::MissingByteAccepted] => end == stored || end == stored + 1,
-            [Bug::EndUnchecked] => true,
-            [Bug::EndIn32] => end & 0xFFFF_FFFF == stored,
-            [Bug::EndIn16] => end & 0xFFFF == stored & 0xFFFF,
-            [Bug::EndWraps] => end == stored || end.checked_add(data).is_none(),
-            [Bug::EndOrZero] => end == stored || end == 0,
+        match self.bug {
+            Some(Bug::TrailingDataAccepted) => end <= stored,
+            Some(Bug::TrailingByteAccepted) => end == stored || end + 1 == stored,
+            Some(Bug::TrailingPaddingAccepted) => end <= stored && stored - end < 8,
+            Some(Bug::MissingDataAccepted) => end >= stored,
+            Some(Bug::MissingByteAccepted) => end == stored || end == stored + 1,
+            Some(Bug::EndUnchecked) => true,
+            Some(Bug::EndIn32) => end & 0xFFFF_FFFF == stored,
+            Some(Bug::EndIn16) => end & 0xFFFF == stored & 0xFFFF,
+            Some(Bug::EndWraps) => end == stored || end.checked_add(data).is_none(),
+            Some(Bug::EndOrZero) => end == stored || end == 0,
             _ => end == stored,
         }
     }
@@ -321,15 +327,15 @@ impl Reader {
         let bytes = |entry: &Entry| data.get(index(entry.begin)..index(entry.end)).unwrap_or_default();
         let wrong = |entry: &Entry| {
             let width = (entry.dtype.1 / 8).max(1);
-            match self.bugs {
-                [Bug::UnalignedRejected] => entry.begin % width != 0,
-                [Bug::UnalignedInFileRejected] => (begin as u64 + entry.begin) % width != 0,
-                [Bug::BoolChecked] => entry.dtype.0 == "BOOL" && bytes(entry).iter().any(|byte| *byte > 1),
-                [Bug::NanRejected] => {
+            match self.bug {
+                Some(Bug::UnalignedRejected) => entry.begin % width != 0,
+                Some(Bug::UnalignedInFileRejected) => (begin as u64 + entry.begin) % width != 0,
+                Some(Bug::BoolChecked) => entry.dtype.0 == "BOOL" && bytes(entry).iter().any(|byte| *byte > 1),
+                Some(Bug::NanRejected) => {
                     let nan = |four: &[u8]| four[3] & 0x7F == 0x7F && four[2] & 0x80 != 0;
                     entry.dtype.0 == "F32" && bytes(entry).chunks_exact(4).any(nan)
                 }
-                [Bug::EmptyRejected] => entry.begin == entry.end,
+                Some(Bug::EmptyRejected) => entry.begin == entry.end,
                 _ => false,
             }
         };

@@ -19,16 +19,16 @@ pub fn header(reader: Reader, header: &[u8]) -> Result<Cow<'_, [u8]>, Why> {
 }
 
 fn trimmed(reader: Reader, header: &[u8]) -> &[u8] {
-    match reader.bugs() {
-        [Bug::BomSkipped] => header.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(header),
-        [Bug::HeaderEndsAtNul] => header.split(|byte| *byte == 0).next().unwrap_or(header),
-        [Bug::TrimControls] => {
+    match reader.bug() {
+        Some(Bug::BomSkipped) => header.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(header),
+        Some(Bug::HeaderEndsAtNul) => header.split(|byte| *byte == 0).next().unwrap_or(header),
+        Some(Bug::TrimControls) => {
             let first = header.iter().position(|byte| *byte > b' ').unwrap_or(0);
             let last = header.iter().rposition(|byte| *byte > b' ').map_or(0, |last| last + 1);
             header.get(first..last).unwrap_or(header)
         }
-        [Bug::TrimUnicode] => std::str::from_utf8(header).map_or(header, |text| text.trim().as_bytes()),
-        [Bug::TrimErased] => {
+        Some(Bug::TrimUnicode) => std::str::from_utf8(header).map_or(header, |text| text.trim().as_bytes()),
+        Some(Bug::TrimErased) => {
             let last = header.iter().rposition(|byte| *byte != 0xFF).map_or(0, |last| last + 1);
             &header[..last]
         }
@@ -38,10 +38,10 @@ fn trimmed(reader: Reader, header: &[u8]) -> &[u8] {
 
 /// Decodes a header that is UTF-16 or UTF-32, as libraries do that detect encodings.
 fn utf16(reader: Reader, header: &[u8]) -> Option<Vec<u8>> {
-    let (width, big) = match (reader.bugs(), header) {
-        ([Bug::Utf16Little], [b'{', 0, 1..=0xFF, ..] | [0xFF, 0xFE, 1..=0xFF, ..]) => (2, false),
-        ([Bug::Utf16Big], [0, b'{', 0, ..] | [0xFE, 0xFF, 0, ..]) => (2, true),
-        ([Bug::Utf32Little], [b'{', 0, 0, 0, ..] | [0xFF, 0xFE, 0, 0, ..]) => (4, false),
+    let (width, big) = match (reader.bug(), header) {
+        (Some(Bug::Utf16Little), [b'{', 0, 1..=0xFF, ..] | [0xFF, 0xFE, 1..=0xFF, ..]) => (2, false),
+        (Some(Bug::Utf16Big), [0, b'{', 0, ..] | [0xFE, 0xFF, 0, ..]) => (2, true),
+        (Some(Bug::Utf32Little), [b'{', 0, 0, 0, ..] | [0xFF, 0xFE, 0, 0, ..]) => (4, false),
         _ => return None,
     };
     let unit = |bytes: &[u8]| {
@@ -182,7 +182,15 @@ fn rejected_character(reader: Reader, character: &[u8]) -> Option<usize> {
 }
 
 /// Returns what a reader makes of a string: `raw` between the quotes, and with its escapes decoded.
-pub fn string(reader: Reader, place: Place, raw: &[u8], decoded: Vec<u8>) -> Result<Vec<u8>, Why> {
+pub fn string<'a>(
+    reader: Reader,
+    place: Place,
+    raw: &'a [u8],
+    decoded: Cow<'a, [u8]>,
+) -> Result<Cow<'a, [u8]>, Why> {
+    if reader.bug().is_none() {
+        return Ok(decoded);
+    }
     let has = |bug| reader.has(bug);
     let metadata = matches!(place, Place::Metadata | Place::MetadataValue);
     let unchecked = has(Bug::Utf8InSkipped) && place == Place::Skipped
@@ -198,18 +206,15 @@ pub fn string(reader: Reader, place: Place, raw: &[u8], decoded: Vec<u8>) -> Res
         || has(Bug::EscapesInMetadata) && place == Place::MetadataValue
         || has(Bug::EscapesInMetadataKeys) && place == Place::Metadata;
     if undecoded {
-        return Ok(raw.to_vec());
+        return Ok(Cow::Borrowed(raw));
     }
     let cut = has(Bug::NulEndsStrings)
         || has(Bug::NulEndsNames) && place == Place::Header
         || has(Bug::NulEndsKeys) && place == Place::Entry
         || has(Bug::NulEndsDtype) && place == Place::Dtype
         || has(Bug::NulEndsMetadata) && metadata;
-    let length = decoded.iter().position(|byte| *byte == 0 && cut).unwrap_or(decoded.len());
-    let mut text = decoded;
-    text.truncate(length);
-    if has(Bug::StringsTrimmed) {
-        text = text.trim_ascii().to_vec();
+    if cut {
+        return Ok(Cow::Owned(decoded.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()));
     }
-    Ok(text)
+    Ok(if has(Bug::StringsTrimmed) { Cow::Owned(decoded.trim_ascii().to_vec()) } else { decoded })
 }
