@@ -69,7 +69,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 49] = [
+pub const STAGES: [Stage; 50] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -185,6 +185,11 @@ pub const STAGES: [Stage; 49] = [
     )
     .needs(&[Need::Microcontrollers, Need::Emulators]),
     deep("vectors", "the committed vectors match the generator", scripts::vectors),
+    deep(
+        "mutants",
+        "the vectors catch every bug of a small reader that changes one of 100,000 files",
+        scripts::mutants,
+    ),
     deep(
         "python",
         "many files and shards match the Python reference, and many slices match numpy",
