@@ -50,13 +50,13 @@ fn one_byte_at_a_time() {
 #[test]
 fn long_files_in_pieces() {
     for (number, vector) in vectors::recipes().enumerate() {
-        if vector.large && !share::takes(number) {
+        if vector.is_large() && !share::takes(number) {
             continue;
         }
         let file = vector.bytes();
         let expected = Trace::of(&file, Split::WHOLE);
         [1, 4097].into_iter().for_each(|size| same(&vector, &file, &expected, Split::Every(size)));
-        if vector.large {
+        if vector.is_large() {
             continue;
         }
         let error_at = expected.error.map_or(0, |error| usize::try_from(error.at).expect("fits in usize"));

@@ -23,7 +23,10 @@ impl Schema {
     }
 
     fn against(&self, schema: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
-        let keywords = schema.as_object().ok_or("a schema is an object")?;
+        if let Value::Bool(anything) = schema {
+            return ensure(*anything, || format!("{path}: must not be here"));
+        }
+        let keywords = schema.as_object().ok_or("a schema is an object or a boolean")?;
         keywords
             .iter()
             .try_for_each(|(keyword, expected)| self.keyword(keyword, expected, schema, value, path))
@@ -38,7 +41,10 @@ impl Schema {
         path: Path<'_>,
     ) -> Result<(), String> {
         match keyword {
-            "$schema" | "title" | "description" | "$defs" => Ok(()),
+            "$schema" | "$id" | "title" | "description" | "$defs" | "then" | "else" => Ok(()),
+            "if" => self.conditional(expected, schema, value, path),
+            "allOf" => self.all_of(expected, value, path),
+            "propertyNames" => self.names(expected, value, path),
             "$ref" => self.against(self.definition(expected)?, value, path),
             "oneOf" => self.one_of(expected, value, path),
             "properties" => self.properties(expected, value, path),
@@ -59,6 +65,27 @@ impl Schema {
         let choices = expected.as_array().ok_or("oneOf is an array")?;
         let fitting = choices.iter().filter(|choice| self.against(choice, value, path).is_ok()).count();
         ensure(fitting == 1, || format!("{path}: fits {fitting} of the choices, not one"))
+    }
+
+    fn all_of(&self, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let parts = expected.as_array().ok_or("allOf is an array")?;
+        parts.iter().try_for_each(|part| self.against(part, value, path))
+    }
+
+    fn conditional(
+        &self,
+        condition: &Value,
+        schema: &Value,
+        value: &Value,
+        path: Path<'_>,
+    ) -> Result<(), String> {
+        let branch = if self.against(condition, value, path).is_ok() { "then" } else { "else" };
+        schema.get(branch).map_or(Ok(()), |branch| self.against(branch, value, path))
+    }
+
+    fn names(&self, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let Some(members) = value.as_object() else { return Ok(()) };
+        members.keys().try_for_each(|key| self.against(expected, &key.as_str().into(), path))
     }
 
     fn properties(&self, expected: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
@@ -103,6 +130,8 @@ fn simple(keyword: &str, expected: &Value, value: &Value, path: Path<'_>) -> Res
         "minLength" | "maxLength" => {
             bounded(keyword, expected, value.as_str().map(|text| text.chars().count()))
         }
+        "pattern" => value.as_str().is_none_or(|text| has_pattern(expected, text)),
+        "uniqueItems" => value.as_array().is_none_or(|items| are_unique(items)),
         "minItems" | "maxItems" => bounded(keyword, expected, value.as_array().map(Vec::len)),
         _ => return Err(format!("the schema uses {keyword:?}, which nothing here checks")),
     };
@@ -133,6 +162,17 @@ fn ordered(low: &Value, high: &Value) -> bool {
 fn has_members(expected: &Value, value: &Value) -> bool {
     let (Some(keys), Some(members)) = (expected.as_array(), value.as_object()) else { return true };
     keys.iter().all(|key| key.as_str().is_some_and(|key| members.contains_key(key)))
+}
+
+/// Whether the text has the pattern; an invalid pattern fits nothing.
+fn has_pattern(expected: &Value, text: &str) -> bool {
+    let pattern = expected.as_str().and_then(|pattern| regex_lite::Regex::new(pattern).ok());
+    pattern.is_some_and(|pattern| pattern.is_match(text))
+}
+
+fn are_unique(items: &[Value]) -> bool {
+    let mut seen = std::collections::BTreeSet::new();
+    items.iter().all(|item| seen.insert(item.to_string()))
 }
 
 /// Checks a length against its bound; the keyword does not apply to a value without a length.

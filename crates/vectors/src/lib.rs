@@ -7,7 +7,9 @@ pub mod recipe;
 pub mod scoring;
 pub mod table;
 
-pub use manifest::{Answers, Code, Manifest, Ours, TensorRow, Vector, Verdict, sha256};
+pub use manifest::{
+    Answers, Code, Level, MOST_IN_MEMORY, Manifest, Ours, Rule, Source, TensorRow, Vector, Verdict, sha256,
+};
 pub use protocol::Answer;
 pub use recipe::Recipe;
 pub use scoring::Score;
@@ -20,17 +22,27 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
 }
 
-/// Reads the manifest of the committed vectors.
+/// Reads the manifest of the committed vectors, without those whose files are never in memory.
 ///
 /// # Panics
 /// If the manifest cannot be read: no test of vectors can run without it.
 pub fn load() -> Manifest {
+    let mut manifest = load_all();
+    manifest.vectors.retain(Vector::fits_memory);
+    manifest
+}
+
+/// Reads the manifest of the committed vectors.
+///
+/// # Panics
+/// If the manifest cannot be read.
+pub fn load_all() -> Manifest {
     let path = folder().join("manifest.json");
     let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Manifest::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the vectors that are made by recipes.
+/// Returns the vectors that are made by recipes, in memory.
 pub fn recipes() -> impl Iterator<Item = Vector> {
     load().vectors.into_iter().filter(|vector| vector.recipe.is_some())
 }

@@ -7,9 +7,18 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashSet};
 
+/// A longer file is made by its recipe in a file system that stores no zeros, and never in memory.
+pub const MOST_IN_MEMORY: usize = 1 << 30;
+
 /// All of `manifest.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Manifest {
+    /// The version of the suite, by the rules of semantic versions.
+    #[serde(default)]
+    pub suite: String,
+    /// The day of that version.
+    #[serde(default)]
+    pub date: String,
     /// The releases of the reference that were run, oldest first.
     #[serde(default)]
     pub references: Vec<String>,
@@ -19,10 +28,54 @@ pub struct Manifest {
     /// This project's error codes.
     #[serde(default)]
     pub codes: BTreeMap<String, Code>,
-    /// Classes of bugs that vectors catch, each with a sentence.
+    /// Groups of vectors, each with a sentence: a class of bugs, or what a reader needs for them.
     pub flags: BTreeMap<String, String>,
+    /// Where rules come from, each with a sentence.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+    /// The rules of RULES.md.
+    #[serde(default)]
+    pub rules: BTreeMap<String, Rule>,
+    /// How many vectors to ask a reader, each with a sentence.
+    #[serde(default)]
+    pub levels: BTreeMap<String, String>,
     /// The vectors.
     pub vectors: Vec<Vector>,
+}
+
+/// A rule of RULES.md.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Rule {
+    /// Where it comes from.
+    pub source: Source,
+    /// Its first sentence.
+    pub rule: String,
+}
+
+/// Whose rule decides.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The format's published text.
+    Text,
+    /// RFC 8259.
+    Json,
+    /// Only the reference, which behaves so.
+    #[default]
+    Reference,
+}
+
+/// The smallest choice of vectors that contains a vector.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// What loses or forges data or memory, by the text or by JSON.
+    Core,
+    /// All other vectors of at most a megabyte.
+    #[default]
+    Full,
+    /// The vectors of more than a megabyte.
+    Large,
 }
 
 /// One of this project's error codes.
@@ -54,6 +107,13 @@ pub enum Ours {
     Accept,
     /// The file is invalid.
     Reject,
+}
+
+impl Ours {
+    /// Whether the file is accepted.
+    pub fn accepts(self) -> bool {
+        self == Self::Accept
+    }
 }
 
 /// The verdict of one release of the reference: `ok` or a class, or several that occur at random.
@@ -100,15 +160,29 @@ pub struct Vector {
     pub file: Option<String>,
     /// The recipe, if the file is too large to be committed.
     pub recipe: Option<Recipe>,
-    /// The file's length in bytes.
+    /// The file's length in bytes. A file that is longer than the address space has the longest length.
+    #[serde(deserialize_with = "addressable")]
     pub length: usize,
     /// The SHA-256 of the file.
     pub sha256: String,
-    /// Whether the file is larger than a megabyte.
+    /// The smallest choice of vectors that contains it.
     #[serde(default)]
-    pub large: bool,
+    pub level: Level,
+    /// Whether the length and the header alone determine verdict and table.
+    #[serde(default)]
+    pub header_only: bool,
+    /// Whether it is one of the few that catch most bugs.
+    #[serde(default)]
+    pub lite: bool,
     /// The verdict that every reader should give.
     pub verdict: Verdict,
+    /// Whose rule decides it.
+    #[serde(default)]
+    pub source: Source,
+    /// What the format's published text says, where readers may differ and it says something.
+    pub published: Option<Ours>,
+    /// The id of a valid vector that is the same but for the fault.
+    pub twin: Option<String>,
     /// This project's verdict.
     pub ours: Ours,
     /// The code of this project's error.
@@ -123,7 +197,7 @@ pub struct Vector {
     pub rule: String,
     /// Why the vector exists.
     pub reason: String,
-    /// Classes of bugs that it catches.
+    /// The groups that it belongs to.
     pub flags: Vec<String>,
     /// The verdict of each release of the reference.
     #[serde(default)]
@@ -135,6 +209,10 @@ pub struct Vector {
     /// `null` is compared too; a missing member is not.
     #[serde(default, deserialize_with = "even_null")]
     pub metadata: Option<Value>,
+}
+
+fn addressable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    u64::deserialize(deserializer).map(|length| usize::try_from(length).unwrap_or(usize::MAX))
 }
 
 fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
@@ -184,6 +262,16 @@ impl Vector {
             true => Ok(bytes),
             false => Err("the file is not the one that the manifest means".to_owned()),
         }
+    }
+
+    /// Whether the file has more than a megabyte.
+    pub fn is_large(&self) -> bool {
+        self.level == Level::Large
+    }
+
+    /// Whether the file may be held in memory.
+    pub fn fits_memory(&self) -> bool {
+        self.length <= MOST_IN_MEMORY
     }
 
     /// Returns the area: the first word of the id.

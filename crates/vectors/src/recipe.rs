@@ -1,5 +1,6 @@
 //! Recipes for files that are too large to be committed.
 
+use crate::manifest::MOST_IN_MEMORY;
 use serde::Deserialize;
 
 /// The recipe of a file.
@@ -40,8 +41,11 @@ impl Recipe {
     /// Returns the bytes of the file, at most `len`.
     ///
     /// # Errors
-    /// The recipe is invalid; a sentence says why.
+    /// The recipe is invalid, or makes more than [`MOST_IN_MEMORY`]; a sentence says why.
     pub fn expand(&self, len: u64) -> Result<Vec<u8>, String> {
+        if len > MOST_IN_MEMORY as u64 {
+            return Err(format!("it has {len} bytes, and at most {MOST_IN_MEMORY} are made in memory"));
+        }
         let mut file = Limited { bytes: Vec::new(), limit: usize::try_from(len).unwrap_or(usize::MAX) };
         file.append(&[0; 8])?;
         self.header.iter().try_for_each(|part| part.append(&mut file))?;

@@ -86,7 +86,7 @@ impl Run for Conform {
 
 impl Conform {
     fn choose<'m>(&self, manifest: &'m Manifest) -> Result<Vec<&'m Vector>, Complaint> {
-        let asked = |vector: &&Vector| (self.large || !vector.large) && matches(&self.filter, &vector.id);
+        let asked = |vector: &&Vector| (self.large || !vector.is_large()) && matches(&self.filter, &vector.id);
         let chosen: Vec<&Vector> = manifest.vectors.iter().filter(asked).collect();
         if chosen.is_empty() {
             return Err(Complaint::usage(format!("no vector matches {}", quoted(&self.filter))));
@@ -129,7 +129,7 @@ impl Conform {
             json(scores, &self.words(), self.strict, &mut out)?;
         } else {
             let left_out =
-                |vector: &&Vector| vector.large && matches(&self.filter, &vector.id) && !self.large;
+                |vector: &&Vector| vector.is_large() && matches(&self.filter, &vector.id) && !self.large;
             let left_out = manifest.vectors.iter().filter(left_out).count();
             summary(scores, self.strict, left_out, &mut out)?;
         }

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn every_vector_is_in_the_program_and_no_other_file() {
         let manifest = Store::Packed.manifest().expect("valid manifest");
-        for vector in manifest.vectors.iter().filter(|vector| !vector.large) {
+        for vector in manifest.vectors.iter().filter(|vector| !vector.is_large()) {
             let bytes = Store::Packed.content(vector).expect("valid vector");
             assert_eq!(bytes.len(), vector.length, "{}", vector.id);
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::case::{At, Body, Case, Expect, Header, MARKER};
 use crate::codes::class;
 use crate::recipe::{Part, Recipe};
+use crate::rules::rules;
 use support::reference::{LATEST, RELEASES, Release};
 use vectors::table::Table;
 
@@ -49,9 +50,42 @@ impl Vector<'_> {
     /// `valid`, `invalid` or `either`.
     pub fn verdict(&self) -> &'static str {
         match (self.case.deviation, self.case.expect) {
+            _ if self.case.either => "either",
             (Some("D1" | "D2" | "D3" | "D4" | "D5"), _) => "either",
             (_, Expect::Accept) => "valid",
             (_, Expect::Reject { .. }) => "invalid",
+        }
+    }
+
+    /// Returns what the published text says where readers may differ: it disallows duplicates, and an entry
+    /// and a dtype have one form.
+    pub fn published(&self) -> Option<&'static str> {
+        match self.case.deviation {
+            Some("D1" | "D2" | "D3" | "D4") => Some("reject"),
+            _ => self.case.published,
+        }
+    }
+
+    /// Returns whose rule the verdict is: that of its rule, unless the case or the error says otherwise.
+    pub fn source(&self) -> &'static str {
+        let of_rule = || rules().get(self.case.rule).map_or("", |rule| rule.source);
+        self.case.source.or_else(|| self.source_of_error()).unwrap_or_else(of_rule)
+    }
+
+    /// What is not JSON breaks JSON, and what is not a number breaks the text, whatever the rule is about. An
+    /// offset above 2^64 is beyond the end of any file.
+    fn source_of_error(&self) -> Option<&'static str> {
+        let (code, at) = self.error?;
+        let first = usize::try_from(at).ok().and_then(|at| self.file.get(at));
+        match code {
+            "json.syntax" | "json.number" | "json.end" | "json.trailing" | "json.control" | "json.escape" => {
+                Some("json")
+            }
+            "shape.integer" | "offsets.integer" if first.is_some_and(|byte| b"\"ntf[{".contains(byte)) => {
+                Some("text")
+            }
+            "offsets.range" => Some("text"),
+            _ => None,
         }
     }
 
@@ -89,8 +123,20 @@ fn from_recipe(recipe: &Recipe) -> Bytes {
     let mut header = Bytes::default();
     recipe.header.iter().for_each(|part| header.push_part(part));
     let mut bytes = header.with_length(recipe.length);
-    recipe.data.iter().for_each(|part| part.append(&mut bytes.file));
+    match recipe.data {
+        [Part::Zeros(count)] => bytes.file = with_zeros(&bytes.file, *count),
+        parts => parts.iter().for_each(|part| part.append(&mut bytes.file)),
+    }
     bytes
+}
+
+/// Returns the header with zeros after it. Memory that is zero from the start is only taken when it is used, so
+/// that a file above 4 GiB fits.
+fn with_zeros(header: &[u8], count: u64) -> Vec<u8> {
+    let count = usize::try_from(count).expect("the address space is larger than the file");
+    let mut file = vec![0; header.len() + count];
+    file[..header.len()].copy_from_slice(header);
+    file
 }
 
 /// Returns data that differs from byte to byte, so that a wrong range gives a wrong checksum.

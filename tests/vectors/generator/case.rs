@@ -25,8 +25,18 @@ pub struct Case {
     pub deviation: Option<&'static str>,
     /// The number of rules it breaks: with one, the class of the error is determined too.
     pub faults: u8,
-    /// The known classes of bugs that it catches.
+    /// Flags besides those of its area.
     pub flags: &'static [&'static str],
+    /// Whose rule its verdict is, if not that of its rule.
+    pub source: Option<&'static str>,
+    /// Whether readers may differ although it shows no listed deviation.
+    pub either: bool,
+    /// What the format's published text says, where readers may differ.
+    pub published: Option<&'static str>,
+    /// The id of its twin, if it is not the closest valid vector.
+    pub twin: Option<&'static str>,
+    /// Why it differs from its twin in more than one place or a few bytes.
+    pub unlike: Option<&'static str>,
     /// The classes of which the reference 0.8.0 reports a random one.
     pub random: &'static [&'static str],
 }
@@ -103,7 +113,22 @@ pub const fn bad(
 }
 
 const fn new(id: &'static str, rule: &'static str, expect: Expect, body: Body, reason: &'static str) -> Case {
-    Case { id, rule, reason, body, expect, deviation: None, faults: 1, flags: &[], random: &[] }
+    Case {
+        id,
+        rule,
+        reason,
+        body,
+        expect,
+        deviation: None,
+        faults: 1,
+        flags: &[],
+        source: None,
+        either: false,
+        published: None,
+        twin: None,
+        unlike: None,
+        random: &[],
+    }
 }
 
 impl Case {
@@ -119,10 +144,40 @@ impl Case {
         self
     }
 
-    /// Sets the known classes of bugs that it catches.
+    /// Sets flags besides those of its area.
     pub const fn flags(mut self, flags: &'static [&'static str]) -> Self {
         self.flags = flags;
         self
+    }
+
+    /// Sets whose rule its verdict is: `text`, `json` or `reference`.
+    pub const fn source(mut self, source: &'static str) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// Allows readers to differ: only the reference's behaviour decides.
+    pub const fn either(mut self) -> Self {
+        self.either = true;
+        self.source("reference")
+    }
+
+    /// Allows readers to differ, because the published text says the opposite of the reference: this.
+    pub const fn published(mut self, verdict: &'static str) -> Self {
+        self.published = Some(verdict);
+        self.either()
+    }
+
+    /// Sets the valid vector that is the same but for the fault.
+    pub const fn twin(mut self, id: &'static str) -> Self {
+        self.twin = Some(id);
+        self
+    }
+
+    /// Sets a twin that differs in more than one place or a few bytes, and says why.
+    pub const fn unlike(mut self, id: &'static str, why: &'static str) -> Self {
+        self.unlike = Some(why);
+        self.twin(id)
     }
 
     /// Sets the classes of which the reference reports one at random.
@@ -188,6 +243,35 @@ pub const fn recipe(recipe: Recipe) -> Body {
 
 const fn wrapped(before: &'static str, text: &'static [u8], after: &'static str, data: u64) -> Body {
     Body::Header(Header { before, text, after, data, claims: None, twin: None })
+}
+
+/// A header with a tensor of one byte.
+pub const TENSOR: &str = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+
+/// A header with a tensor, and a text after its object.
+pub const fn tensor_then(text: &'static [u8]) -> Body {
+    wrapped(TENSOR, text, "", 1)
+}
+
+/// A text, and a header with a tensor after it.
+pub const fn then_tensor(text: &'static str) -> Body {
+    wrapped("", text.as_bytes(), TENSOR, 1)
+}
+
+/// The inside of a header after its first brace, up to the entry of a tensor.
+pub const fn before_name(text: &'static str) -> Body {
+    wrapped("{", text.as_bytes(), r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1)
+}
+
+/// The place after the first comma of an entry.
+pub const fn in_entry(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"U8","#, text.as_bytes(), r#""shape":[1],"data_offsets":[0,1]}}"#, 1)
+}
+
+/// The value of `__metadata__` before a tensor.
+pub const fn metadata_then_tensor(text: &'static str) -> Body {
+    let tensor = r#","t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+    wrapped(r#"{"__metadata__":"#, text.as_bytes(), tensor, 1)
 }
 
 /// A tensor's entry, for one byte of data.

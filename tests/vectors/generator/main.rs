@@ -7,18 +7,25 @@ mod build;
 mod case;
 mod cases;
 mod codes;
+mod groups;
 mod manifest;
 mod recipe;
+mod rules;
+mod twins;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use build::Vector;
 use case::Body;
+use manifest::Listed;
 
 /// The directories that hold only vectors.
 const FOLDERS: [&str; 3] = ["valid", "invalid", "either"];
+
+/// More are not a few.
+const MOST_LITE: usize = 100;
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -46,23 +53,70 @@ fn root() -> PathBuf {
 
 /// Returns all files that the cases make.
 fn generated() -> Result<Files, Vec<String>> {
+    let cases = cases::all();
+    let vectors = each(&cases, |case| case.id, build::build)?;
+    let lite = lite(&vectors).map_err(|problem| vec![problem])?;
+    let listed = each(&vectors, |vector| vector.case.id, |vector| list(vector, &vectors, &lite))?;
+    let lines: Vec<String> = listed.iter().map(manifest::vector).collect();
+    drop(listed);
     let mut files = Files::new();
-    let mut lines = Vec::new();
-    let mut problems = Vec::new();
-    for case in cases::all() {
-        match build::build(&case) {
-            Ok(vector) => {
-                lines.push(manifest::vector(&vector));
-                keep(&mut files, vector);
-            }
-            Err(problem) => problems.push(format!("{}: {problem}", case.id)),
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
+    vectors.into_iter().for_each(|vector| keep(&mut files, vector));
     files.insert("manifest.json".into(), manifest::document(&lines).into_bytes());
     Ok(files)
+}
+
+/// Makes one of each, or returns all problems.
+fn each<'t, T, R>(
+    all: &'t [T],
+    id: impl Fn(&T) -> &str,
+    make: impl Fn(&'t T) -> Result<R, String>,
+) -> Result<Vec<R>, Vec<String>> {
+    let (made, failed): (Vec<_>, Vec<_>) = all
+        .iter()
+        .map(|one| make(one).map_err(|problem| format!("{}: {problem}", id(one))))
+        .partition(Result::is_ok);
+    let problems: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
+    if problems.is_empty() { Ok(made.into_iter().filter_map(Result::ok).collect()) } else { Err(problems) }
+}
+
+/// Returns the ids of the few vectors that catch most bugs. Measured with mutated readers, in `lite.txt`.
+fn lite(vectors: &[Vector<'_>]) -> Result<BTreeSet<String>, String> {
+    let path = root().join("generator/lite.txt");
+    let text = if path.exists() {
+        std::fs::read_to_string(path).map_err(|error| error.to_string())?
+    } else {
+        String::new()
+    };
+    let ids: BTreeSet<String> =
+        text.lines().map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect();
+    let known = |id: &&String| vectors.iter().any(|vector| vector.case.id == **id);
+    match ids.iter().find(|id| !known(id)) {
+        Some(unknown) => Err(format!("lite.txt: no such vector: {unknown}")),
+        None if ids.len() > MOST_LITE => Err(format!("lite.txt: {} ids, at most {MOST_LITE}", ids.len())),
+        None => Ok(ids),
+    }
+}
+
+/// Adds what depends on the other vectors.
+fn list<'a>(
+    vector: &'a Vector<'a>,
+    all: &'a [Vector<'a>],
+    lite: &BTreeSet<String>,
+) -> Result<Listed<'a>, String> {
+    let twin = if vector.verdict() == "invalid" { Some(twins::of(vector, all)?) } else { None };
+    let of_twin = twin.map(groups::flags).unwrap_or_default();
+    let flags = groups::with_needs_of(groups::flags(vector), &of_twin);
+    if flags.is_empty() {
+        return Err("it has no flag".to_owned());
+    }
+    let level = groups::level(vector, &flags);
+    Ok(Listed {
+        vector,
+        twin: twin.map(|twin| twin.case.id),
+        flags,
+        level,
+        lite: lite.contains(vector.case.id),
+    })
 }
 
 fn keep(files: &mut Files, vector: Vector<'_>) {

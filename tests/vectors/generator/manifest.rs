@@ -6,12 +6,31 @@ use sha2::{Digest, Sha256};
 use crate::build::{Vector, data_at};
 use crate::case::Body;
 use crate::codes::{FLAGS, class, codes};
+use crate::groups::{LEVELS, is_header_only};
 use crate::hex;
+use crate::rules::{SOURCES, rules};
 use support::reference::{CLASSES, RELEASES};
 use vectors::table::{Table, Tensor};
 
-/// A file of more bytes than this is marked as large.
-const LARGE: usize = 1 << 20;
+/// The version of the suite, by the rules of semantic versions: CHANGES.md says what changed.
+const SUITE: &str = "1.0.0";
+
+/// The day of that version.
+const DATE: &str = "2026-11-27";
+
+/// A vector, and what depends on the other vectors.
+pub struct Listed<'a> {
+    /// The vector.
+    pub vector: &'a Vector<'a>,
+    /// The id of its twin.
+    pub twin: Option<&'static str>,
+    /// Its flags.
+    pub flags: Vec<&'static str>,
+    /// Its level.
+    pub level: &'static str,
+    /// Whether it is one of the few that catch most bugs.
+    pub lite: bool,
+}
 
 /// A JSON object that keeps the order of its members.
 #[derive(Default)]
@@ -43,13 +62,20 @@ pub fn document(vectors: &[String]) -> String {
         let class = class(code).expect("the table has the code");
         format!("\"{code}\":{}", json!({ "class": class, "meaning": meaning }))
     });
+    let rules = rules()
+        .into_iter()
+        .map(|(id, rule)| format!("\"{id}\":{}", json!({ "source": rule.source, "rule": rule.sentence })));
     format!(
-        "{{\"version\":1,\n\"license\":\"CC0-1.0\",\n\"references\":{},\n\"classes\":{{{}}},\n\
-         \"codes\":{{{}}},\n\"flags\":{{{}}},\n\"vectors\":[\n{}\n]}}\n",
+        "{{\"version\":2,\n\"suite\":\"{SUITE}\",\n\"date\":\"{DATE}\",\n\"license\":\"CC0-1.0\",\n\
+         \"references\":{},\n\"classes\":{{{}}},\n\"codes\":{{{}}},\n\"flags\":{{{}}},\n\"sources\":{{{}}},\n\
+         \"levels\":{{{}}},\n\"rules\":{{{}}},\n\"vectors\":[\n{}\n]}}\n",
         json!(versions),
         lines(CLASSES.iter().map(pair)),
         lines(codes),
         lines(FLAGS.iter().map(pair)),
+        lines(SOURCES.iter().map(pair)),
+        lines(LEVELS.iter().map(pair)),
+        lines(rules),
         vectors.join(",\n"),
     )
 }
@@ -63,11 +89,18 @@ fn pair((key, value): &(&str, &str)) -> String {
 }
 
 /// Returns one vector as a line of the manifest.
-pub fn vector(vector: &Vector<'_>) -> String {
+pub fn vector(listed: &Listed<'_>) -> String {
+    let Listed { vector, twin, flags, level, lite } = listed;
     let case = vector.case;
     let object = Object::default().with("id", json!(case.id));
     place(object, vector)
+        .with("level", json!(level))
+        .maybe("header_only", is_header_only(vector).then_some(json!(true)))
+        .maybe("lite", lite.then_some(json!(true)))
         .with("verdict", json!(vector.verdict()))
+        .with("source", json!(vector.source()))
+        .maybe("published", vector.published().map(|verdict| json!(verdict)))
+        .maybe("twin", twin.map(|id| json!(id)))
         .with("ours", json!(if vector.error.is_some() { "reject" } else { "accept" }))
         .maybe("code", vector.error.map(|(code, _)| json!(code)))
         .maybe("at", vector.error.map(|(_, at)| json!(at)))
@@ -76,7 +109,7 @@ pub fn vector(vector: &Vector<'_>) -> String {
         .maybe("deviation", case.deviation.map(|deviation| json!(deviation)))
         .with("rule", json!(case.rule))
         .with("reason", json!(case.reason))
-        .with("flags", json!(case.flags))
+        .with("flags", json!(flags))
         .with("reference", verdicts(vector))
         .maybe("tensor_count", many(vector).map(|table| json!(table.tensors.len())))
         .maybe("tensors", few(vector).map(|table| tensors(vector, table)))
@@ -89,8 +122,7 @@ fn place(object: Object, vector: &Vector<'_>) -> Object {
         Body::Recipe(recipe) => object
             .with("recipe", recipe.to_json())
             .with("length", json!(vector.file.len()))
-            .with("sha256", json!(sum(&vector.file)))
-            .maybe("large", (vector.file.len() > LARGE).then_some(json!(true))),
+            .with("sha256", json!(sum(&vector.file))),
         _ => object
             .with("file", json!(vector.path()))
             .with("length", json!(vector.file.len()))

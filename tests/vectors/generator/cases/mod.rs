@@ -1,15 +1,20 @@
 //! The cases, by area. Each has one line, or two.
 
+mod carriers;
 mod container;
+mod counts;
 mod entry;
+mod foreign;
 mod json;
 mod large;
 mod layout;
 mod members;
 mod numbers;
+mod sound;
 mod special;
 mod strings;
 mod text;
+mod widths;
 
 use crate::case::Case;
 
@@ -38,8 +43,24 @@ pub fn all() -> Vec<Case> {
         layout::SIZES,
         layout::LAYOUTS,
         container::LENGTHS,
+        sound::CASES,
+        carriers::AFTER,
+        carriers::BEFORE,
+        carriers::ROOT,
+        carriers::KEYS,
+        carriers::LENGTHS,
+        widths::DTYPES,
+        widths::BORDERS,
+        widths::FLOATS,
+        foreign::ENCODINGS,
+        foreign::OVERLONG,
+        foreign::LOOK_ALIKES,
+        foreign::JAVASCRIPT,
+        foreign::WRONG,
+        foreign::TRANSFERS,
         special::DEVIATIONS,
         special::PRIORITIES,
+        counts::CASES,
         large::CASES,
     ]
     .concat()

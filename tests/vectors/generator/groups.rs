@@ -1,0 +1,115 @@
+//! The groups of a vector: its flags, its level, and whether a reader of headers can judge it.
+
+use serde_json::Value;
+
+use crate::build::{Vector, data_at};
+use crate::case::Expect;
+use crate::rules::is_core;
+
+/// A longer file is of the level `large`.
+const LARGE: usize = 1 << 20;
+
+/// How many vectors to ask a reader.
+pub const LEVELS: [(&str, &str); 3] = [
+    ("core", "Rules of the text or of JSON whose breach loses or forges data or memory."),
+    ("full", "Also what only the reference decides, and what is skipped."),
+    ("large", "Also files of more than 1 MiB, made by recipes; one of them has more than 4 GiB of zeros."),
+];
+
+/// What a reader needs besides what the vector tests: a rejection has it from its twin.
+const NEEDS: [&str; 2] = ["unknown-members", "no-tensors"];
+
+/// The flags of all vectors of an area, which is the first word of an id.
+const AREAS: [(&str, &str); 32] = [
+    ("after", "trailing-text"),
+    ("container", "container"),
+    ("count", "quantity"),
+    ("d1", "duplicate-keys"),
+    ("d2", "duplicate-keys"),
+    ("d3", "accidents"),
+    ("d4", "accidents"),
+    ("d5", "numbers"),
+    ("d6", "rank"),
+    ("data", "data-length"),
+    ("depth", "deep-nesting"),
+    ("dtype", "dtype-spelling"),
+    ("empty", "layout"),
+    ("encoding", "encoding"),
+    ("end", "early-end"),
+    ("entry", "members"),
+    ("escape", "escapes"),
+    ("json", "grammar"),
+    ("large", "quantity"),
+    ("layout", "layout"),
+    ("metadata", "metadata"),
+    ("name", "names"),
+    ("number", "numbers"),
+    ("offsets", "integers"),
+    ("overflow", "sizes"),
+    ("prio", "several-faults"),
+    ("shape", "integers"),
+    ("size", "sizes"),
+    ("space", "whitespace"),
+    ("string", "control"),
+    ("subbyte", "sizes"),
+    ("surrogate", "surrogates"),
+];
+
+/// More areas; two lists, because one is as long as a table may be.
+const MORE_AREAS: [(&str, &str); 4] =
+    [("top", "root"), ("unknown", "unknown-members"), ("utf8", "utf8"), ("wrong", "wrong-file")];
+
+/// Returns the flags of a vector, without those of its twin.
+pub fn flags(vector: &Vector<'_>) -> Vec<&'static str> {
+    let area = vector.case.id.split('-').next().unwrap_or_default();
+    let areas = AREAS.iter().chain(&MORE_AREAS).filter(|(of, _)| *of == area);
+    let mut flags = vector.case.flags.to_vec();
+    flags.extend(areas.map(|(_, flag)| *flag));
+    if has_unknown_members(vector) {
+        flags.push("unknown-members");
+    }
+    if vector.table.as_ref().is_some_and(|table| table.tensors.is_empty()) {
+        flags.push("no-tensors");
+    }
+    in_order(flags)
+}
+
+/// Adds what the twin needs: a reader that rejects the twin for it has not shown anything here.
+pub fn with_needs_of(flags: Vec<&'static str>, twin: &[&'static str]) -> Vec<&'static str> {
+    let needs = twin.iter().filter(|flag| NEEDS.contains(flag));
+    in_order(flags.into_iter().chain(needs.copied()).collect())
+}
+
+fn in_order(mut flags: Vec<&'static str>) -> Vec<&'static str> {
+    let mut seen = std::collections::BTreeSet::new();
+    flags.retain(|flag| seen.insert(*flag));
+    flags
+}
+
+/// Whether an accepted file has an entry with other members than the three.
+fn has_unknown_members(vector: &Vector<'_>) -> bool {
+    if !matches!(vector.case.expect, Expect::Accept) || vector.file.len() > 1 << 30 {
+        return false;
+    }
+    let header = vector.file.get(8..usize::try_from(data_at(&vector.file)).unwrap_or(usize::MAX));
+    let Ok(Value::Object(members)) = serde_json::from_slice(header.unwrap_or_default()) else { return false };
+    let is_known = |key: &String| matches!(key.as_str(), "dtype" | "shape" | "data_offsets");
+    let entries = members.iter().filter(|(name, _)| *name != "__metadata__");
+    entries.filter_map(|(_, entry)| entry.as_object()).any(|entry| !entry.keys().all(is_known))
+}
+
+/// Returns the level of a vector with these flags.
+pub fn level(vector: &Vector<'_>, flags: &[&str]) -> &'static str {
+    match vector.file.len() > LARGE {
+        true => "large",
+        false if vector.source() == "reference" || flags.contains(&"unknown-members") => "full",
+        false if is_core(vector.case.rule) => "core",
+        false => "full",
+    }
+}
+
+/// Whether the length and the header alone determine verdict and table.
+pub fn is_header_only(vector: &Vector<'_>) -> bool {
+    let needs_end = ["container.header-beyond-file", "data.short", "data.trailing"];
+    vector.error.is_none_or(|(code, _)| !needs_end.contains(&code))
+}

@@ -1,0 +1,112 @@
+//! The index of a sharded model: a text, the shards, and what a reader of both must report.
+//!
+//! An index is a convention, which `huggingface_hub` writes and `transformers` reads. The format says nothing of it.
+
+mod cases;
+
+use serde_json::{Value, json};
+
+use crate::hex;
+use crate::manifest::{Object, SUITE};
+use Verdict::{Either, Invalid, Valid};
+
+/// What a reader should do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Open the model and report its tensors.
+    Valid,
+    /// Reject it.
+    Invalid,
+    /// Either; what this project does.
+    Either(&'static str),
+}
+
+/// A sharded model as its author writes it.
+pub struct Case {
+    id: &'static str,
+    verdict: Verdict,
+    reason: &'static str,
+    flags: &'static [&'static str],
+    /// The text of the index.
+    index: &'static str,
+    /// The shards: a name and the tensors, each one byte, whose name's first letter is its value.
+    shards: &'static [(&'static str, &'static [&'static str])],
+    /// The id of a valid case that is the same but for the fault.
+    twin: Option<&'static str>,
+}
+
+/// The groups of cases.
+const FLAGS: [(&str, &str); 6] = [
+    ("differs", "The index and the shards do not match."),
+    ("grammar", "The index is JSON."),
+    ("members", "The members of an index, and their types."),
+    ("missing", "A shard or a tensor is not there."),
+    ("names", "Names of tensors and of shards that need care."),
+    ("path", "A name that leads out of the directory, on this system or another."),
+];
+
+/// Returns the manifest of all cases.
+pub fn document() -> Result<String, String> {
+    let lines: Vec<String> = cases::CASES.iter().map(line).collect::<Result<_, _>>()?;
+    let flags: Vec<String> =
+        FLAGS.iter().map(|(flag, meaning)| format!("\n\"{flag}\":{}", json!(meaning))).collect();
+    Ok(format!(
+        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"flags\":{{{}}},\n\"cases\":[\n{}\n]}}\n",
+        flags.join(","),
+        lines.join(",\n"),
+    ))
+}
+
+fn line(case: &Case) -> Result<String, String> {
+    let twin = cases::CASES.iter().find(|other| Some(other.id) == case.twin);
+    if (case.verdict == Invalid) != twin.is_some_and(|twin| twin.verdict == Valid) {
+        return Err(format!("{}: an invalid case, and no other, has a valid twin", case.id));
+    }
+    let (verdict, ours) = match case.verdict {
+        Valid => ("valid", "accept"),
+        Invalid => ("invalid", "reject"),
+        Either(ours) => ("either", ours),
+    };
+    let files = case.shards.iter().map(|(name, tensors)| ((*name).to_owned(), json!(hex(&file(tensors)))));
+    Ok(Object::default()
+        .with("id", json!(case.id))
+        .with("verdict", json!(verdict))
+        .with("source", json!("convention"))
+        .maybe("twin", case.twin.map(|id| json!(id)))
+        .with("ours", json!(ours))
+        .with("reason", json!(case.reason))
+        .with("flags", json!(case.flags))
+        .with("index", json!(case.index))
+        .with("files", Value::Object(files.collect()))
+        .maybe("tensors", (ours == "accept").then(|| tensors(case)))
+        .line())
+}
+
+/// Returns the tensors of all shards: the shard of each, and its byte.
+fn tensors(case: &Case) -> Value {
+    let all = case.shards.iter().flat_map(|(shard, names)| names.iter().map(move |name| (shard, name)));
+    let tensor = |(shard, name): (&&str, &&str)| {
+        let value = json!({ "shard": shard, "dtype": "U8", "shape": [1], "data": hex(&[byte(name)]) });
+        ((*name).to_owned(), value)
+    };
+    Value::Object(all.map(tensor).collect())
+}
+
+/// Returns the file of a shard. One without tensors is cut off.
+fn file(tensors: &[&str]) -> Vec<u8> {
+    let entry = |(at, name): (usize, &&str)| {
+        format!("{}:{{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[{at},{}]}}", json!(name), at + 1)
+    };
+    let header = format!("{{{}}}", tensors.iter().enumerate().map(entry).collect::<Vec<_>>().join(","));
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.extend(tensors.iter().map(|name| byte(name)));
+    if tensors.is_empty() {
+        file.pop();
+    }
+    file
+}
+
+fn byte(name: &str) -> u8 {
+    name.as_bytes().first().copied().unwrap_or_default()
+}

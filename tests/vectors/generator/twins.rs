@@ -1,0 +1,54 @@
+//! Twins: for each invalid vector a valid one that is the same but for the fault.
+//!
+//! The twin is the closest valid vector unless the case names another. Two files are close if they differ in
+//! the length alone, in the amount of data alone, or in one span of a few bytes.
+
+use crate::build::Vector;
+
+/// The longest span in which twins differ, unless the case says why.
+const MOST: usize = 32;
+
+/// A longer file has no twin but the one that its case names.
+const LONGEST: usize = 1 << 16;
+
+/// Returns the twin of an invalid vector.
+pub fn of<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, String> {
+    let twin = match invalid.case.twin {
+        Some(id) => named(id, vectors)?,
+        None => closest(invalid, vectors).ok_or("no valid vector is a twin: name one")?,
+    };
+    let [of_invalid, of_valid] = spans(&invalid.file, &twin.file);
+    let differs = || format!("the twin {} differs in {of_invalid} or {of_valid} bytes", twin.case.id);
+    match (of_invalid.max(of_valid) <= MOST, invalid.case.unlike) {
+        (true, Some(_)) => Err(differs() + ": no reason is needed"),
+        (false, None) => Err(differs()),
+        _ => Ok(twin),
+    }
+}
+
+fn named<'a>(id: &str, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, String> {
+    let twin = vectors.iter().find(|vector| vector.case.id == id);
+    let twin = twin.ok_or_else(|| format!("no such twin: {id}"))?;
+    // The generator has asked the reference, which accepts every valid vector.
+    if twin.verdict() == "valid" { Ok(twin) } else { Err(format!("its twin {id} is not valid")) }
+}
+
+fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Vector<'a>> {
+    let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == "valid";
+    let near = if invalid.file.len() <= LONGEST { vectors } else { &[] };
+    near.iter().filter(small).min_by_key(|valid| spans(&invalid.file, &valid.file).iter().sum::<usize>())
+}
+
+/// Returns the lengths of the spans in which the files differ after the length; none if only the length differs.
+/// Data that is longer or shorter at its end counts as one byte.
+fn spans(invalid: &[u8], valid: &[u8]) -> [usize; 2] {
+    let (length, a) = invalid.split_at(invalid.len().min(8));
+    let (of_valid, b) = valid.split_at(valid.len().min(8));
+    if length == of_valid && (a.starts_with(b) || b.starts_with(a)) {
+        return [1, 0];
+    }
+    let before = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[before..], &b[before..]);
+    let after = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
+    [a.len() - after, b.len() - after]
+}
