@@ -46,8 +46,6 @@ bugs! {
     LengthIn32,
     /// The length's highest bit is ignored.
     LengthIn63,
-    /// A length that no double holds becomes 0.
-    LengthInDouble,
     /// A length above 2^63 is negative, and the rest of the file is read.
     LengthNegative,
     /// The length plus 8 wraps in 32 bits.
@@ -144,8 +142,6 @@ bugs! {
     Utf8InMetadata,
     /// Names may be anything but UTF-8.
     Utf8InNames,
-    /// A character may be cut by the end of the header.
-    Utf8CutByEnd,
     /// A character may be cut by an ASCII byte.
     Utf8CutByAscii,
     /// A character beyond ASCII is rejected.
@@ -366,8 +362,6 @@ bugs! {
 
     /// Strings may be in single quotes.
     SingleQuotes,
-    /// The last string may be unclosed.
-    UnclosedString,
     /// DEL in a string is rejected.
     DelRejected,
     /// Control characters in strings are allowed.
@@ -692,10 +686,8 @@ bugs! {
     ShapeNulls,
     /// null is an offset of 0.
     OffsetsNulls,
-    /// Dimensions are rounded to doubles.
-    ShapeDoubles,
-    /// Offsets are rounded to doubles.
-    OffsetsDoubles,
+    /// Dimensions and offsets are rounded to doubles.
+    NumbersAreDoubles,
     /// Dimensions wrap around in 64 bits.
     ShapeWraps,
     /// Offsets wrap around in 64 bits.
@@ -704,10 +696,8 @@ bugs! {
     ShapeLastDigit,
     /// The last digit of an offset may wrap around in 64 bits.
     OffsetsLastDigit,
-    /// Larger dimensions are 2^64 - 1.
-    ShapeSaturates,
-    /// Larger offsets are 2^64 - 1.
-    OffsetsSaturate,
+    /// Larger dimensions and offsets are 2^64 - 1.
+    NumbersSaturate,
     /// Dimensions are cut to 8 bits.
     ShapeIn8,
     /// Dimensions are cut to 32 bits.
@@ -796,8 +786,6 @@ bugs! {
     ProductFirstChecked,
     /// The first product of the dimensions is not checked.
     ProductLaterChecked,
-    /// The product of the dimensions saturates.
-    ProductSaturates,
     /// Elements times bytes wrap around in 32 bits.
     BytesWrap32,
     /// Elements times bytes wrap around in 64 bits.
@@ -806,8 +794,6 @@ bugs! {
     BitsWrap32,
     /// Elements times bits wrap around in 64 bits.
     BitsWrap64,
-    /// Elements times bits saturate.
-    BitsSaturate,
     /// Elements count as bytes.
     ElementsAreBytes,
     /// Bits that fill no byte are ignored.
@@ -820,10 +806,6 @@ bugs! {
     SubByteRowsRejected,
     /// Every row begins at a byte.
     SubByteRowsPadded,
-    /// An end before its begin wraps around.
-    ReversedWraps,
-    /// An end before its begin is exchanged with it.
-    ReversedAbsolute,
     /// A range that ends before it begins is empty.
     ReversedEmpty,
     /// The size of a tensor is not checked.
@@ -836,8 +818,6 @@ bugs! {
     SizeIn16,
     /// Sizes are compared in 32 bits.
     SizeIn32,
-    /// Sizes are compared as doubles.
-    SizeAsDouble,
     /// Sizes may differ by one.
     SizeOffByOne,
     /// A tensor may be padded to a multiple of 8.
@@ -905,8 +885,6 @@ bugs! {
     HoleAligned8Accepted,
     /// Holes before an aligned tensor are accepted.
     HoleBefore64Accepted,
-    /// Begins and ends are compared in 32 bits.
-    HolesIn32,
     /// Overlaps are accepted.
     OverlapsAccepted,
     /// Overlaps of one byte are accepted.

@@ -189,7 +189,8 @@ fn shape(random: &mut Random, bits: u64) -> Vec<u64> {
         31..=35 => 3 + random.below(2),
         _ => 1,
     };
-    let mut shape: Vec<u64> = (0..rank).map(|_| if rank > 4 { 1 } else { random.below(4) as u64 + 1 }).collect();
+    let mut shape: Vec<u64> =
+        (0..rank).map(|_| if rank > 4 { 1 } else { random.below(4) as u64 + 1 }).collect();
     if let Some(dim) = shape.last_mut() {
         *dim = if random.once_in(12) { 0 } else { *dim };
     }
@@ -229,8 +230,10 @@ fn size(random: &mut Random, draft: &mut Draft) {
     if random.once_in(2) {
         let (dtype, shape, length) = pieces::SIZES[random.below(pieces::SIZES.len())];
         let dtype = DTYPES.into_iter().find(|(name, _)| *name == dtype).unwrap_or(("U8", 8));
-        draft.tensors = vec![Tensor { name: b"a".to_vec(), dtype, shape: shape.to_vec(), range: [0, length] }];
-        draft.data = vec![1; usize::try_from(length).unwrap_or_default().min(1 << 17)];
+        draft.tensors =
+            vec![Tensor { name: b"a".to_vec(), dtype, shape: shape.to_vec(), range: [0, length] }];
+        // As many bytes as a reader of 32 bits sees.
+        draft.data = vec![1; usize::try_from(length & 0xFFFF_FFFF).unwrap_or_default().min(1 << 17)];
         return;
     }
     let Some(tensor) = draft.tensors.last_mut() else { return };
@@ -252,6 +255,14 @@ fn size(random: &mut Random, draft: &mut Draft) {
 /// Makes tensors of bytes with ranges that need not fit together.
 fn layout(random: &mut Random, draft: &mut Draft) {
     let count = if random.once_in(8) { 13 + random.below(30) } else { 2 + random.below(4) };
+    if random.once_in(50) {
+        // The header and all tensors together have 2^64 bytes and more.
+        let end = |at: u64| at * ((1 << 61) - 1);
+        let tensors = (0..8).map(|at| bytes_of(format!("h{at}").into_bytes(), [end(at), end(at + 1)]));
+        draft.tensors = tensors.collect();
+        draft.data.clear();
+        return;
+    }
     let mut ranges: Vec<[u64; 2]> = Vec::new();
     let mut end = 0;
     for _ in 0..count {
@@ -279,7 +290,8 @@ fn layout(random: &mut Random, draft: &mut Draft) {
     }
     let names = (0..count).map(|at| format!("{}{at}", if random.once_in(2) { "z" } else { "a" }));
     draft.tensors = names.zip(&ranges).map(|(name, range)| bytes_of(name.into_bytes(), *range)).collect();
-    let end = if random.once_in(3) { end } else { ranges.iter().map(|range| range[1]).max().unwrap_or_default() };
+    let end =
+        if random.once_in(3) { end } else { ranges.iter().map(|range| range[1]).max().unwrap_or_default() };
     draft.data = vec![0; usize::try_from(end).unwrap_or_default().min(1 << 17)];
     shuffle(random, &mut draft.tensors);
 }
@@ -336,7 +348,10 @@ fn raw(text: &[u8]) -> Value {
 }
 
 /// Returns the members of one of the entries.
-fn entry<'m>(random: &mut Random, members: &'m mut [(Vec<u8>, Value)]) -> Option<&'m mut Vec<(Vec<u8>, Value)>> {
+fn entry<'m>(
+    random: &mut Random,
+    members: &'m mut [(Vec<u8>, Value)],
+) -> Option<&'m mut Vec<(Vec<u8>, Value)>> {
     let entries = members.iter_mut().filter(|(key, _)| key != b"\"__metadata__\"");
     let mut entries: Vec<_> = entries.collect();
     let at = random.below(entries.len());
@@ -394,7 +409,8 @@ fn deep(random: &mut Random) -> Vec<u8> {
         _ => 1 + random.below(125),
     };
     let kinds: Vec<bool> = (0..depth).map(|_| random.once_in(3)).collect();
-    let mut text: Vec<u8> = kinds.iter().flat_map(|object| if *object { &b"{\"k\":"[..] } else { b"[" }).copied().collect();
+    let mut text: Vec<u8> =
+        kinds.iter().flat_map(|object| if *object { &b"{\"k\":"[..] } else { b"[" }).copied().collect();
     text.extend_from_slice(b"0");
     let wrong = if random.once_in(3) { random.below(depth) } else { depth };
     for (at, object) in kinds.iter().enumerate().rev() {
@@ -409,7 +425,12 @@ fn twist_dtype(random: &mut Random, dtype: &Value) -> Value {
     match random.below(8) {
         0..=2 => raw(random.pick(pieces::DTYPES)),
         3 => Value::Raw(text.to_ascii_lowercase()),
-        4 => Value::Raw(joined(&[&b"\""[..], name, random.pick(&[&b" "[..], b"x", b"_", b"\\u0000", b"\\u0000x", b"\\t"]), b"\""])),
+        4 => Value::Raw(joined(&[
+            &b"\""[..],
+            name,
+            random.pick(&[&b" "[..], b"x", b"_", b"\\u0000", b"\\u0000x", b"\\t"]),
+            b"\"",
+        ])),
         5 => Value::Raw(joined(&[&b"\" "[..], name, b"\""])),
         6 => Value::Raw(escaped(random, text)),
         _ => Value::Raw(quoted(&name[..name.len() - 1])),
@@ -419,7 +440,8 @@ fn twist_dtype(random: &mut Random, dtype: &Value) -> Value {
 /// Returns a string with one of its characters as an escape.
 fn escaped(random: &mut Random, string: &[u8]) -> Vec<u8> {
     let at = 1 + random.below(string.len().saturating_sub(2));
-    let Some(byte) = string.get(at).filter(|byte| byte.is_ascii() && **byte != b'"' && **byte != b'\\') else {
+    let Some(byte) = string.get(at).filter(|byte| byte.is_ascii() && **byte != b'"' && **byte != b'\\')
+    else {
         return string.to_vec();
     };
     let escape = if random.once_in(2) { format!("\\u{byte:04x}") } else { format!("\\u{byte:04X}") };
@@ -431,7 +453,9 @@ fn twist_numbers(random: &mut Random, value: &mut Value, whole: &[&[u8]]) {
     let Value::Array(numbers) = value else { return };
     let at = random.below(numbers.len());
     let digits = match numbers.get(at) {
-        Some(Value::Raw(digits)) => std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u64>().ok()),
+        Some(Value::Raw(digits)) => {
+            std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u64>().ok())
+        }
         _ => None,
     };
     let Some(digits) = digits.filter(|_| !random.once_in(4)) else {
@@ -638,7 +662,10 @@ fn write(value: &Value, tokens: &mut Vec<Vec<u8>>) {
 /// Inserts, removes, repeats or replaces a token.
 fn twist_token(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
     let at = random.below(tokens.len());
-    match random.below(8) {
+    let closing =
+        tokens[at..].iter().position(|token| matches!(&**token, b"}" | b"]")).map_or(at, |next| at + next);
+    match random.below(9) {
+        8 => tokens.insert(closing, b",".to_vec()),
         0..=3 => tokens.insert(at, random.pick(pieces::TOKENS).to_vec()),
         4 => drop(tokens.remove(at)),
         5 => tokens.insert(at, tokens[at].clone()),
@@ -662,6 +689,11 @@ fn bytes(random: &mut Random, twist: Twist, mut header: Vec<u8>, mut data: Vec<u
         header = match random.below(8) {
             0..=1 => joined(&[&around, &header]),
             2 => utf16(random, &header),
+            4 if random.once_in(3) => joined(&[b"[", &header, b"]"]),
+            4 => {
+                data.clear();
+                random.pick(pieces::TOPS).to_vec()
+            }
             3 if random.once_in(12) => joined(&[&header, &[b' '; 66_000]]),
             3 => joined(&[&header, &vec![b' '; 900 + random.below(5000)]]),
             _ => joined(&[&header, &around]),
@@ -702,6 +734,7 @@ fn bytes(random: &mut Random, twist: Twist, mut header: Vec<u8>, mut data: Vec<u
         1 if twist == Twist::Length => file = joined(&[&length.to_le_bytes()[..4], &header, &data]),
         2 if twist == Twist::Length => file.truncate(8),
         3 if twist == Twist::Length => file.truncate(0),
+        4 if twist == Twist::Length => file = vec![0; 8],
         _ => {}
     }
     file

@@ -385,11 +385,7 @@ impl<'a> Json<'a> {
         let (mut decoded, mut copied) = (Vec::new(), start);
         let end = loop {
             let here = self.at;
-            let byte = match self.peek() {
-                Some(byte) => byte,
-                None if self.has(Bug::UnclosedString) => break here,
-                None => return Err("a string that is not closed"),
-            };
+            let byte = self.peek().ok_or("a string that is not closed")?;
             self.at += 1;
             match byte {
                 _ if byte == quote => break here,
@@ -552,5 +548,9 @@ impl<'a> Json<'a> {
 fn whole(number: &[u8]) -> Option<u128> {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     let short = digits.iter().all(u8::is_ascii_digit).then_some(digits)?;
-    Some(short.iter().fold(0, |value: u128, digit| value.saturating_mul(10).saturating_add(u128::from(digit - 48))))
+    Some(
+        short
+            .iter()
+            .fold(0, |value: u128, digit| value.saturating_mul(10).saturating_add(u128::from(digit - 48))),
+    )
 }

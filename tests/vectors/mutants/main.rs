@@ -15,15 +15,15 @@ mod text;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: mutants [--lite | --oracle]";
+const USAGE: &str = "usage: mutants [--files COUNT | --lite | --oracle]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let problems = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => table::print(),
+        [] => table::print(table::FILES),
+        ["--files", count] => table::print(count.parse().unwrap_or(table::FILES)),
         ["--lite"] => table::write_lite(),
         ["--oracle"] => oracle::compare(),
-        ["--timing"] => oracle::timing(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -34,17 +34,3 @@ pub fn compare() -> Vec<String> {
     println!("{} differ from the reference", problems.len());
     problems
 }
-
-pub fn timing() -> Vec<String> {
-    use crate::reader::Reader;
-    let t = std::time::Instant::now();
-    let files: Vec<Vec<u8>> = (0..100_000).map(crate::generate::file).collect();
-    println!("generate {:?} bytes {}", t.elapsed(), files.iter().map(Vec::len).sum::<usize>());
-    for bug in [None, Some(crate::bugs::Bug::SizeAtLeast)] {
-        let r = bug.map_or(Reader::RIGHT, Reader::with);
-        let t = std::time::Instant::now();
-        let n = files.iter().filter(|f| r.read(f).is_ok()).count();
-        println!("{n} {:?}", t.elapsed());
-    }
-    vec![]
-}

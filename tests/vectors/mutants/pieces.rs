@@ -101,6 +101,8 @@ pub const SIZES: &[(&str, &[u64], u64)] = &[
     ("U8", &[257], 1),
     ("U8", &[257], 257),
     ("U8", &[65_537], 65_537),
+    ("U8", &[65_540], 65_540),
+    ("U8", &[(1 << 32) + 4], (1 << 32) + 4),
     ("F4", &[1], 1),
     ("F4", &[1], 0),
     ("F4", &[], 1),
@@ -178,8 +180,28 @@ pub const DTYPES: &[&[u8]] = &[
 
 /// What stands for a shape.
 pub const SHAPES: &[&[u8]] = &[
-    b"4", b"1", b"0", b"null", b"\"4\"", b"{}", b"{\"0\":4}", b"{\"0\":1}", b"[[1]]", b"[[4]]", b"[[],[]]", b"true", b"[]",
-    b"[0]", b"[1,]", b"[,1]", b"[1 1]", b"[1;1]",
+    b"4",
+    b"1",
+    b"0",
+    b"null",
+    b"\"4\"",
+    b"{}",
+    b"{\"0\":4}",
+    b"{\"0\":1}",
+    b"[[1]]",
+    b"[[4]]",
+    b"[[],[]]",
+    b"true",
+    b"[]",
+    b"[0]",
+    b"[1,]",
+    b"[,1]",
+    b"[1 1]",
+    b"[1;1]",
+    b"[0,18446744073709551616]",
+    b"[0,18446744073709551617]",
+    b"[null]",
+    b"[null,4]",
 ];
 
 /// What stands for offsets.
@@ -217,8 +239,16 @@ pub const WRONG_MEMBERS: &[&[u8]] =
     &[b"null", b"\"U8\"", b"\"F32\"", b"\"X\"", b"[]", b"[1]", b"[4]", b"[0,1]", b"[0,0]", b"0", b"{}"];
 
 /// Other words for the keys of an entry.
-pub const KEY_ALIASES: &[&[u8]] =
-    &[b"\"type\"", b"\"dims\"", b"\"offsets\"", b"\"Dtype\"", b"\"Shape\"", b"\"dataOffsets\"", b"\"dt\"", b"\"data\""];
+pub const KEY_ALIASES: &[&[u8]] = &[
+    b"\"type\"",
+    b"\"dims\"",
+    b"\"offsets\"",
+    b"\"Dtype\"",
+    b"\"Shape\"",
+    b"\"dataOffsets\"",
+    b"\"dt\"",
+    b"\"data\"",
+];
 
 /// What stands for an entry.
 pub const WRONG_ENTRIES: &[&[u8]] = &[
@@ -236,12 +266,31 @@ pub const WRONG_ENTRIES: &[&[u8]] = &[
     b"{\"dtype\":\"U8\",\"shape\":[0]}",
     b"{\"shape\":[0],\"data_offsets\":[0,0]}",
     b"{\"dtype\":\"U8\",\"data_offsets\":[0,1]}",
+    b"{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[]}",
+    b"{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0]}",
+    b"{\"dtype\":null,\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}",
     b"{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}",
 ];
 
 /// Keys of unknown members.
-pub const UNKNOWN_KEYS: &[&[u8]] =
-    &[b"u", b"", b"Dtype", b"SHAPE", b"dtype2", b"dtyp", b"shapes", b"data", b"offsets", b"dtype\\u0000", b"__metadata__", b"type", b" dtype", b"shape ", b"dtypo", b"shaqe"];
+pub const UNKNOWN_KEYS: &[&[u8]] = &[
+    b"u",
+    b"",
+    b"Dtype",
+    b"SHAPE",
+    b"dtype2",
+    b"dtyp",
+    b"shapes",
+    b"data",
+    b"offsets",
+    b"dtype\\u0000",
+    b"__metadata__",
+    b"type",
+    b" dtype",
+    b"shape ",
+    b"dtypo",
+    b"shaqe",
+];
 
 /// Values that are right where nobody needs them.
 pub const VALUES: &[&[u8]] = &[
@@ -573,9 +622,40 @@ pub const TEXTS: &[&[u8]] = &[
 
 /// Tokens at any place.
 pub const TOKENS: &[&[u8]] = &[
-    b",", b":", b"=", b";", b"{", b"}", b"[", b"]", b"\"", b"'", b"\\", b"0", b"null", b"\"x\"", b"//\n", b"//x\n", b"#x\n",
-    b"/**/", b"/*x*/", b"\x00", b"\x01", b"\x0B", b"\x0C", b"\x1C", b"\x1F", b"\x7F", b"\xC2\xA0", b"\xC2\x85",
-    b"\xE3\x80\x80", b"\xEF\xBB\xBF", b"\xFF", b"\\n", b"x", b"\xC3\xA9",
+    b",",
+    b":",
+    b"=",
+    b";",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"\"",
+    b"'",
+    b"\\",
+    b"0",
+    b"null",
+    b"\"x\"",
+    b"//\n",
+    b"//x\n",
+    b"#x\n",
+    b"/**/",
+    b"/*x*/",
+    b"\x00",
+    b"\x01",
+    b"\x0B",
+    b"\x0C",
+    b"\x1C",
+    b"\x1F",
+    b"\x7F",
+    b"\xC2\xA0",
+    b"\xC2\x85",
+    b"\xE3\x80\x80",
+    b"\xEF\xBB\xBF",
+    b"\xFF",
+    b"\\n",
+    b"x",
+    b"\xC3\xA9",
 ];
 
 /// Whitespace.
@@ -622,3 +702,7 @@ pub const AROUND: &[&[u8]] = &[
     b"/*x*/",
     b"\xC3",
 ];
+
+/// Headers that are not an object.
+pub const TOPS: &[&[u8]] =
+    &[b"[]", b"null", b"true", b"0", b"-1", b"\"\"", b"\"{}\"", b"[{}]", b"[[]]", b"nul", b""];

@@ -9,7 +9,7 @@ use vectors::{Ours, Table, Tensor, Vector, Verdict};
 /// How many files are generated.
 pub const FILES: u64 = 100_000;
 /// A longer vector is left out: it would take more time than all others.
-const LONGEST: usize = 1 << 20;
+const LONGEST: usize = 1 << 17;
 /// The fewest bugs that must change a generated file.
 const FEWEST_BUGS: usize = 150;
 /// The most vectors of the lite choice.
@@ -35,12 +35,12 @@ struct Row {
     vectors: Vec<usize>,
 }
 
-/// Prints the table and returns the problems.
-pub fn print() -> Vec<String> {
+/// Prints the table of so many files and returns the problems.
+pub fn print(files: u64) -> Vec<String> {
     let cases = cases();
     let mut problems = wrong(&cases);
     let cases: Vec<Case> = cases.into_iter().map(|(_, case)| case).filter(|case| case.judged).collect();
-    let rows = rows(&cases);
+    let rows = rows(&cases, files);
     for row in &rows {
         let ids: Vec<&str> = row.vectors.iter().take(3).map(|at| cases[*at].id.as_str()).collect();
         println!("{:?}\t{}\t{}\t{}", row.bug, row.files, row.vectors.len(), ids.join(" "));
@@ -48,17 +48,18 @@ pub fn print() -> Vec<String> {
     problems.extend(judged(&rows));
     let chosen = std::fs::read_to_string(vectors::folder().join(LITE)).unwrap_or_default();
     let known = |id: &&str| cases.iter().any(|case| case.id == **id);
-    problems.extend(chosen.lines().filter(|id| !known(id)).map(|id| format!("{LITE}: there is no vector {id}")));
+    problems
+        .extend(chosen.lines().filter(|id| !known(id)).map(|id| format!("{LITE}: there is no vector {id}")));
     let places: Vec<usize> =
         (0..cases.len()).filter(|at| chosen.lines().any(|id| id == cases[*at].id)).collect();
     problems.extend(judged_lite(&rows, &places));
     problems
 }
 
-/// Writes the lite choice and returns the problems.
+/// Writes the lite choice, which needs no generated files, and returns the problems.
 pub fn write_lite() -> Vec<String> {
     let cases: Vec<Case> = cases().into_iter().map(|(_, case)| case).filter(|case| case.judged).collect();
-    let rows = rows(&cases);
+    let rows = rows(&cases, 0);
     let places = chosen(&rows, &cases);
     let mut ids: Vec<&str> = places.iter().map(|at| cases[*at].id.as_str()).collect();
     ids.sort_unstable();
@@ -135,8 +136,8 @@ fn utf8(text: &[u8]) -> String {
 }
 
 /// Runs the reader with each bug.
-fn rows(cases: &[Case]) -> Vec<Row> {
-    let files: Vec<Vec<u8>> = (0..FILES).map(generate::file).collect();
+fn rows(cases: &[Case], files: u64) -> Vec<Row> {
+    let files: Vec<Vec<u8>> = (0..files).map(generate::file).collect();
     let files: Vec<_> = files.iter().map(|file| (file.as_slice(), Reader::RIGHT.read(file))).collect();
     let right: Vec<_> = cases.iter().map(|case| Reader::RIGHT.read(&case.bytes)).collect();
     let next = AtomicUsize::new(0);
@@ -144,7 +145,8 @@ fn rows(cases: &[Case]) -> Vec<Row> {
         let mut rows = Vec::new();
         while let Some(bug) = Bug::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
             let reader = Reader::with(*bug);
-            let shows = |(file, right): &&(&[u8], Result<Model<'_>, Why>)| differ(&reader.read(file), right, true);
+            let shows =
+                |(file, right): &&(&[u8], Result<Model<'_>, Why>)| differ(&reader.read(file), right, true);
             let catches = |at: &usize| differ(&reader.read(&cases[*at].bytes), &right[*at], cases[*at].table);
             rows.push(Row {
                 bug: *bug,
@@ -177,7 +179,7 @@ fn differ(one: &Result<Model<'_>, Why>, other: &Result<Model<'_>, Why>, table: b
 fn judged(rows: &[Row]) -> Vec<String> {
     let shown: Vec<&Row> = rows.iter().filter(|row| row.files > 0).collect();
     let caught = shown.iter().filter(|row| !row.vectors.is_empty()).count();
-    println!("{} bugs, {} change one of {FILES} files, {caught} of them are caught", rows.len(), shown.len());
+    println!("{} bugs, {} change a generated file, {caught} of them are caught", rows.len(), shown.len());
     let mut problems = Vec::new();
     for row in rows {
         let about = row.bug.about();
@@ -199,7 +201,8 @@ fn judged_lite(rows: &[Row], chosen: &[usize]) -> Option<String> {
     let by_lite = caught.iter().filter(|row| row.vectors.iter().any(|at| chosen.contains(at))).count();
     println!("{} vectors of {LITE} catch {by_lite} of {} bugs", chosen.len(), caught.len());
     let enough = by_lite * 10 >= caught.len() * 9 && chosen.len() <= MOST_LITE;
-    (!enough).then(|| format!("{LITE} is too long, or catches less than 90 % of the bugs: write it with --lite"))
+    (!enough)
+        .then(|| format!("{LITE} is too long, or catches less than 90 % of the bugs: write it with --lite"))
 }
 
 /// Chooses vectors, each time the one that catches most bugs that no other chosen one catches.

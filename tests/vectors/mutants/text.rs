@@ -104,7 +104,6 @@ fn character(reader: Reader, text: &[u8]) -> Option<usize> {
     }
     let wrong = |byte: &u8| !continuation(reader, *byte);
     match text.get(1..length) {
-        None if reader.has(Bug::Utf8CutByEnd) => return Some(text.len()),
         None => return None,
         Some(rest) if rest.iter().skip(1).any(wrong) && !reader.has(Bug::LaterContinuations) => {
             return if reader.has(Bug::Utf8CutByAscii) { Some(1) } else { None };
@@ -127,7 +126,9 @@ fn lead(reader: Reader, lead: u8) -> Option<(usize, std::ops::RangeInclusive<u8>
     let any = 0x80..=if has(Bug::ContinuationToBe) { 0xBE } else { 0xBF };
     Some(match lead {
         0x80..=0xBF if has(Bug::LoneContinuations) => (1, any),
-        0xC0 if has(Bug::OverlongTwo) || has(Bug::OverlongNul) => (2, 0x80..=if has(Bug::OverlongTwo) { 0xBF } else { 0x80 }),
+        0xC0 if has(Bug::OverlongTwo) || has(Bug::OverlongNul) => {
+            (2, 0x80..=if has(Bug::OverlongTwo) { 0xBF } else { 0x80 })
+        }
         0xC1 if has(Bug::OverlongTwo) => (2, any),
         0xC2 if has(Bug::LeadC2Rejected) => return None,
         0xDF if has(Bug::LeadDfRejected) => return None,
