@@ -1,4 +1,4 @@
-//! The single bugs that [`crate::reader`] can have: what readers of this format, of JSON and of UTF-8 get wrong.
+//! The single bugs that [`crate::reader`] can have: what readers of this format, JSON and UTF-8 get wrong.
 
 macro_rules! bugs {
     ($(#[doc = $about:literal] $name:ident,)*) => {

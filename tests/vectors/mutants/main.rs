@@ -1,7 +1,7 @@
 //! `mutants`: which single bugs of readers the vectors catch.
 //!
-//! A small reader is run with each of many bugs, on generated files and on the vectors. A bug that changes what
-//! it reports of a generated file must change what it reports of a vector, too.
+//! A small reader is run with each of many bugs, on generated files and on the vectors. A bug that changes
+//! what it reports of a generated file must change what it reports of a vector, too.
 
 mod bugs;
 mod entries;

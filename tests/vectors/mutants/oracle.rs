@@ -5,8 +5,8 @@ pub fn compare() -> Vec<String> {
     vec!["this was built without the feature `oracle`".to_owned()]
 }
 
-/// Returns a sentence for each generated file on which the reader, with the deviations of the reference, differs
-/// from the reference.
+/// Returns a sentence for each generated file on which the reader, with the deviations of the reference,
+/// differs from the reference.
 #[cfg(feature = "oracle")]
 pub fn compare() -> Vec<String> {
     use crate::reader::Reader;

@@ -1,7 +1,7 @@
 //! A small strict reader of safetensors, with a place for each bug of [`Bug`].
 //!
-//! It reads a file in three steps: the container (here), the header's text and JSON (`text`, `json`, `entries`),
-//! and the layout of the tensors (here). Without a bug it gives this project's verdict.
+//! It reads a file in three steps: the container (here), the header's text and JSON (`text`, `json`,
+//! `entries`), and the layout of the tensors (here). Without a bug it gives this project's verdict.
 
 use crate::bugs::Bug;
 use crate::entries::{self, Entry, Pairs};
