@@ -14,6 +14,8 @@ mod schema;
 
 const RULES: &str = include_str!("vectors/RULES.md");
 
+const CHANGES: &str = include_str!("vectors/CHANGES.md");
+
 /// Fewer would not cover the rules from both sides.
 const LEAST_VECTORS: usize = 1100;
 
@@ -324,6 +326,29 @@ fn invalid_vectors_have_valid_twins() {
 fn is_sound(vector: &Vector) -> bool {
     let latest = vector.reference.values().next_back();
     vector.verdict == Verdict::Valid && latest.is_some_and(|answers| answers.contain("ok"))
+}
+
+/// Returns the ids in a section of the newest version in CHANGES.md.
+fn changed(section: &str) -> Vec<&'static str> {
+    let newest = CHANGES.split("\n## ").nth(1).expect("a version");
+    let text = newest.split("\n### ").find_map(|part| part.strip_prefix(section)).unwrap_or_default();
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn changes_list_ids_of_the_newest_version() {
+    let manifest = vectors::load_all();
+    let newest = CHANGES.split("\n## ").nth(1).expect("a version");
+    assert!(newest.starts_with(&format!("{} ({})", manifest.suite, manifest.date)));
+    assert!(newest.contains(&format!("It has {} vectors.", manifest.vectors.len())));
+    let exists = |id: &str| manifest.vectors.iter().any(|vector| vector.id == id);
+    let (added, verdicts) = (changed("Added"), changed("Verdicts"));
+    let missing: Vec<_> = added.iter().chain(&verdicts).filter(|id| id.contains('-') && !exists(id)).collect();
+    assert!(!added.is_empty() && missing.is_empty(), "{missing:?}");
+    let pairs = [changed("Removed"), changed("Renamed")].concat();
+    for pair in pairs.chunks(2) {
+        assert!(!exists(pair[0]) && pair.get(1).is_some_and(|id| exists(id)), "{pair:?}");
+    }
 }
 
 #[test]

@@ -7,3 +7,4 @@ mod limits;
 mod models;
 mod plans;
 mod sizes;
+mod vectors;

@@ -13,4 +13,5 @@ mod order;
 mod placement;
 mod sizes;
 mod spec_errors;
+mod vectors;
 mod writer;

@@ -130,8 +130,8 @@ fn from_recipe(recipe: &Recipe) -> Bytes {
     bytes
 }
 
-/// Returns the header with zeros after it. Memory that is zero from the start is only taken when it is used, so
-/// that a file above 4 GiB fits.
+/// Returns the header with zeros after it. The system takes memory only where it is not zero, so that a file
+/// above 4 GiB fits.
 fn with_zeros(header: &[u8], count: u64) -> Vec<u8> {
     let count = usize::try_from(count).expect("the address space is larger than the file");
     let mut file = vec![0; header.len() + count];

@@ -1,6 +1,6 @@
 //! The index of a sharded model: a text, the shards, and what a reader of both must report.
 //!
-//! An index is a convention, which `huggingface_hub` writes and `transformers` reads. The format says nothing of it.
+//! An index is a convention, which `huggingface_hub` writes and `transformers` reads; no part of the format.
 
 mod cases;
 
@@ -51,7 +51,8 @@ pub fn document() -> Result<String, String> {
     let flags: Vec<String> =
         FLAGS.iter().map(|(flag, meaning)| format!("\n\"{flag}\":{}", json!(meaning))).collect();
     Ok(format!(
-        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"flags\":{{{}}},\n\"cases\":[\n{}\n]}}\n",
+        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"flags\":{{{}}},\n\
+         \"cases\":[\n{}\n]}}\n",
         flags.join(","),
         lines.join(",\n"),
     ))

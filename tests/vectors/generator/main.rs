@@ -8,10 +8,12 @@ mod case;
 mod cases;
 mod codes;
 mod groups;
+mod index;
 mod manifest;
 mod recipe;
 mod rules;
 mod twins;
+mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -51,18 +53,30 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
 }
 
-/// Returns all files that the cases make.
+/// Returns all files that the cases make; first those that take no time.
 fn generated() -> Result<Files, Vec<String>> {
+    let mut files = Files::new();
+    let others = [("index/manifest.json", index::document()), ("writers/manifest.json", writers::document())];
+    for (path, document) in others {
+        files.insert(path.into(), document.map_err(|problem| vec![problem])?.into_bytes());
+    }
     let cases = cases::all();
+    unique(&cases).map_err(|problem| vec![problem])?;
     let vectors = each(&cases, |case| case.id, build::build)?;
     let lite = lite(&vectors).map_err(|problem| vec![problem])?;
     let listed = each(&vectors, |vector| vector.case.id, |vector| list(vector, &vectors, &lite))?;
     let lines: Vec<String> = listed.iter().map(manifest::vector).collect();
     drop(listed);
-    let mut files = Files::new();
     vectors.into_iter().for_each(|vector| keep(&mut files, vector));
     files.insert("manifest.json".into(), manifest::document(&lines).into_bytes());
     Ok(files)
+}
+
+/// Two cases of one id would be one file.
+fn unique(cases: &[case::Case]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    let repeated = cases.iter().find(|case| !seen.insert(case.id));
+    repeated.map_or(Ok(()), |case| Err(format!("{}: two cases have this id", case.id)))
 }
 
 /// Makes one of each, or returns all problems.
@@ -108,6 +122,9 @@ fn list<'a>(
     let flags = groups::with_needs_of(groups::flags(vector), &of_twin);
     if flags.is_empty() {
         return Err("it has no flag".to_owned());
+    }
+    if vector.verdict() == "valid" && !groups::obeys_text(vector) {
+        return Err("the published text forbids it, so readers may differ".to_owned());
     }
     let level = groups::level(vector, &flags);
     Ok(Listed {

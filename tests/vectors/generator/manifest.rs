@@ -13,7 +13,7 @@ use support::reference::{CLASSES, RELEASES};
 use vectors::table::{Table, Tensor};
 
 /// The version of the suite, by the rules of semantic versions: CHANGES.md says what changed.
-const SUITE: &str = "1.0.0";
+pub const SUITE: &str = "1.0.0";
 
 /// The day of that version.
 const DATE: &str = "2026-11-27";
@@ -34,22 +34,25 @@ pub struct Listed<'a> {
 
 /// A JSON object that keeps the order of its members.
 #[derive(Default)]
-struct Object(Vec<(&'static str, Value)>);
+pub struct Object(Vec<(&'static str, Value)>);
 
 impl Object {
-    fn with(mut self, key: &'static str, value: Value) -> Self {
+    /// Adds a member.
+    pub fn with(mut self, key: &'static str, value: Value) -> Self {
         self.0.push((key, value));
         self
     }
 
-    fn maybe(self, key: &'static str, value: Option<Value>) -> Self {
+    /// Adds a member that may be absent.
+    pub fn maybe(self, key: &'static str, value: Option<Value>) -> Self {
         match value {
             Some(value) => self.with(key, value),
             None => self,
         }
     }
 
-    fn line(&self) -> String {
+    /// Returns the object in one line.
+    pub fn line(&self) -> String {
         let members: Vec<String> = self.0.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
         format!("{{{}}}", members.join(","))
     }

@@ -3,10 +3,13 @@
 //! The twin is the closest valid vector unless the case names another. Two files are close if they differ in
 //! the length alone, in the amount of data alone, or in one span of a few bytes.
 
-use crate::build::Vector;
+use crate::build::{Vector, data_at};
 
 /// The longest span in which twins differ, unless the case says why.
 const MOST: usize = 32;
+
+/// The distance of other data, in bytes.
+const OTHER_DATA: usize = 60;
 
 /// A longer file has no twin but the one that its case names.
 const LONGEST: usize = 1 << 16;
@@ -36,10 +39,22 @@ fn named<'a>(id: &str, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, Stri
 fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Vector<'a>> {
     let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == "valid";
     let near = if invalid.file.len() <= LONGEST { vectors } else { &[] };
-    near.iter().filter(small).min_by_key(|valid| spans(&invalid.file, &valid.file).iter().sum::<usize>())
+    near.iter().filter(small).min_by_key(|valid| distance(&invalid.file, &valid.file))
 }
 
-/// Returns the lengths of the spans in which the files differ after the length; none if only the length differs.
+/// Returns how much the files differ. A header with other data is far away: the data may be a fault itself.
+fn distance(invalid: &[u8], valid: &[u8]) -> usize {
+    let spans = spans(invalid, valid);
+    let other_data = spans.iter().sum::<usize>() > 1 && data_len(invalid) != data_len(valid);
+    spans.iter().sum::<usize>() + if other_data { OTHER_DATA } else { 0 }
+}
+
+/// Returns the number of bytes after the header, if it ends in the file.
+fn data_len(file: &[u8]) -> Option<u64> {
+    (file.len() as u64).checked_sub(data_at(file))
+}
+
+/// Returns how long the spans are in which the files differ after the length; 0 if only the length differs.
 /// Data that is longer or shorter at its end counts as one byte.
 fn spans(invalid: &[u8], valid: &[u8]) -> [usize; 2] {
     let (length, a) = invalid.split_at(invalid.len().min(8));

@@ -7,6 +7,8 @@ import re
 
 #: The directory of the vectors.
 HERE = pathlib.Path(__file__).resolve().parent.parent
+#: A longer file is made on a disk, where its zeros take no space, and never in memory.
+MOST_IN_MEMORY = 1 << 30
 PLACEHOLDER = re.compile(r"\$\{i(?:\*(\d+))?(?:\+(\d+))?\}")
 
 
@@ -25,8 +27,20 @@ def area(vector):
     return vector["id"].partition("-")[0]
 
 
+def is_large(vector):
+    """Whether a vector's file has more than a megabyte."""
+    return vector["level"] == "large"
+
+
+def fits_memory(vector):
+    """Whether a vector's file may be held in memory."""
+    return vector["length"] <= MOST_IN_MEMORY
+
+
 def content(vector):
     """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
+    if not fits_memory(vector):
+        raise Unusable(f"{vector['id']}: the file has {vector['length']} bytes, too many for memory")
     try:
         data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
     except OSError as error:

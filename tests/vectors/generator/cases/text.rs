@@ -17,7 +17,7 @@ pub const WHITESPACE: &[Case] = &[
     ok("space-cr-after", "text-2", json("{}\r"), "A carriage return after the object.").published("reject"),
     ok("space-crlf-after", "text-2", json("{}\r\n"), "A line end of another system after the object.").published("reject"),
     ok("space-within-empty-object", "text-2", json("{ \t\n\r}"), "All four kinds of whitespace inside an empty object."),
-    ok("space-everywhere", "text-2", json(" { \"a\" : { \"dtype\" : \"U8\" , \"shape\" : [ 2 , 1 ] , \"data_offsets\" : [ 0 , 2 ] } } ").data(2), "Spaces at every place where JSON allows them.").published("reject"),
+    ok("space-everywhere", "text-2", json(" { \"a\" : { \"dtype\" : \"U8\" , \"shape\" : [ 2 , 1 ] , \"data_offsets\" : [ 0 , 2 ] } } ").data(2), "Spaces at every place where JSON allows them.").flags(&["leading-whitespace"]).published("reject"),
     ok("space-pretty-printed", "text-2", json("{\n\t\"a\": {\n\t\t\"dtype\": \"U8\",\n\t\t\"shape\": [\n\t\t\t2\n\t\t],\n\t\t\"data_offsets\": [\n\t\t\t0,\n\t\t\t2\n\t\t]\n\t}\n}\n").data(2), "A header as a pretty-printer writes it.").published("reject"),
     ok("space-in-empty-shape", "text-2", json("{\"a\":{\"dtype\":\"U8\",\"shape\":[ \r\n\t],\"data_offsets\":[\t0\r,\n1 ]}}").data(1), "Whitespace in an array that has no elements, and around numbers."),
     ok("space-in-metadata", "text-2", json("{\t\"__metadata__\"\r:\n{ \"a\"\t:\r\"b\"\n, \"c\" : \"d\"\t}\r}\n"), "Each kind of whitespace around the parts of the metadata.").published("reject"),
@@ -133,7 +133,7 @@ pub const UTF8_BORDERS: &[Case] = &[
     bad("utf8-outside-strings", "text-1", UTF8, bytes(b"{\xC2\xA6\xFF}"), "A bad byte where no string is.").flags(&["utf8"]),
     bad("utf8-for-a-value", "text-1", UTF8, bytes(b"{\"a\":\xC2\xA6\xC3}"), "A cut character in the place of a value."),
     bad("utf8-for-a-number", "text-1", UTF8, bytes(b"{\"a\":{\"dtype\":\"U8\",\"shape\":[\xC2\xA6\xFF],\"data_offsets\":[0,1]}}").data(1), "A bad byte in the place of a dimension."),
-    bad("utf8-cut-by-header-end", "text-1", UTF8, bytes(b"{\"a\xC3").data(2), "The header ends inside a character, although its missing byte would be the first one of the data.").at(At::Byte(11)).faults(2).flags(&["early-end"]),
+    bad("utf8-cut-by-header-end", "text-1", UTF8, bytes(b"{\"a\xC3").data(2), "The header ends inside a character, although its missing byte would be the first one of the data.").at(At::Byte(11)).faults(2).flags(&["early-end"]).twin("container-empty-object"),
     bad("utf8-valid-outside-strings", "json-1", SYNTAX, json("{¦\u{e9}}"), "A valid character where no character may stand is a fault of the JSON, not of the text."),
     bad("utf8-valid-in-dtype", "dtype-1", "dtype.unknown", dtype("¦\"U\u{ff18}\""), "A full-width digit is not the digit."),
 ];
