@@ -103,10 +103,8 @@ bugs! {
     LineFeedIsNoSpace,
     /// A carriage return is no whitespace.
     ReturnIsNoSpace,
-    /// A vertical tab is whitespace.
-    VerticalTabIsSpace,
-    /// A form feed is whitespace.
-    FormFeedIsSpace,
+    /// Vertical tabs and form feeds are whitespace, as for `isspace`.
+    SpaceOfC,
     /// NUL is whitespace.
     NulIsSpace,
     /// The separators 1C to 1F are whitespace.
@@ -115,12 +113,8 @@ bugs! {
     ControlIsSpace,
     /// DEL is whitespace.
     DelIsSpace,
-    /// A no-break space is whitespace.
-    NoBreakSpaceIsSpace,
-    /// A next-line character is whitespace.
-    NextLineIsSpace,
-    /// An ideographic space is whitespace.
-    WideSpaceIsSpace,
+    /// The whitespace of Unicode is whitespace.
+    UnicodeIsSpace,
     /// A byte order mark is whitespace.
     BomIsSpace,
     /// A backslash and an n are whitespace.
@@ -170,10 +164,8 @@ bugs! {
     Above10ffff,
     /// The first bytes F5 to F7 are allowed.
     LeadsAboveF4,
-    /// Characters of five bytes are allowed.
-    FiveBytes,
-    /// Characters of six bytes are allowed.
-    SixBytes,
+    /// Characters of five and six bytes are allowed.
+    LongForms,
     /// The bytes FE and FF are allowed.
     FeAndFf,
     /// Characters from U+0080 to U+00BF are rejected.
@@ -235,22 +227,14 @@ bugs! {
     SpaceBeforeComma,
     /// Whitespace before a colon is rejected.
     SpaceBeforeColon,
-    /// A comma may be first in a sequence.
-    LeadingComma,
-    /// A comma may be written twice.
-    DoubleComma,
-    /// A semicolon may stand for a comma.
-    SemicolonForComma,
-    /// A comma may be last in the header.
-    TrailingCommaInHeader,
-    /// A comma may be last in an entry.
-    TrailingCommaInEntry,
-    /// A comma may be last in a shape.
-    TrailingCommaInShape,
-    /// A comma may be last in offsets.
-    TrailingCommaInOffsets,
-    /// A comma may be last in metadata.
-    TrailingCommaInMetadata,
+    /// Commas may be first in a sequence, or two.
+    ExtraCommas,
+    /// Semicolons may stand for commas, and equals signs for colons.
+    OtherPunctuation,
+    /// A comma may be last in the header, an entry or metadata.
+    TrailingCommaInObject,
+    /// A comma may be last in a shape or in offsets.
+    TrailingCommaInArray,
     /// A comma may be last in a skipped value.
     TrailingCommaInSkipped,
     /// A comma may be missing between members.
@@ -259,19 +243,13 @@ bugs! {
     MissingCommaInArray,
     /// Keys may be without quotes.
     BareKeys,
-    /// An equals sign may stand for a colon.
-    EqualsForColon,
     /// A colon may be missing.
     MissingColon,
-    /// A colon may be written twice.
-    DoubleColon,
     /// A header that is an array is empty.
     TopArrayAccepted,
     /// The header's object may be in an array.
     TopArrayUnwrapped,
-    /// A header of null is empty.
-    TopNullAccepted,
-    /// A header that is a string, a number or a boolean is empty.
+    /// A header that is null, a string, a number or a boolean is empty.
     TopScalarAccepted,
     /// Text after the object is ignored.
     TrailingTextAccepted,
@@ -324,10 +302,8 @@ bugs! {
     LiteralTail,
     /// `None`, `True` and `False` are literals.
     LiteralPython,
-    /// `NaN` and `Infinity` are literals.
+    /// `NaN`, `Infinity` and `undefined` are literals.
     LiteralNan,
-    /// `undefined` is a literal.
-    LiteralUndefined,
 
     // JSON: numbers.
 
@@ -337,10 +313,6 @@ bugs! {
     NumberSuffix,
     /// A number may begin with a plus.
     PlusSign,
-    /// A number may begin with two minus signs.
-    DoubleMinus,
-    /// Whitespace after a minus sign is ignored.
-    SpaceAfterMinus,
     /// A number may have no digits before its point.
     MinusAlone,
     /// Numbers may be hexadecimal.
@@ -353,8 +325,6 @@ bugs! {
     PointLast,
     /// An exponent may have no digits.
     ExponentEmpty,
-    /// An exponent may have a fraction.
-    ExponentFraction,
     /// Digits may have underscores between them.
     Underscores,
 
@@ -376,8 +346,6 @@ bugs! {
     TabAllowed,
     /// Line feeds and carriage returns in strings are allowed.
     LineFeedAllowed,
-    /// The control character 1B in strings is allowed.
-    EscAllowed,
     /// The control character 1F in strings is allowed.
     LastControlAllowed,
     /// Escapes in skipped strings are not checked.
@@ -404,14 +372,10 @@ bugs! {
     EscapeCase,
     /// A single quote may be escaped.
     EscapedSingleQuote,
-    /// `\0` is an escape.
-    EscapedZero,
-    /// `\a`, `\v` and `\e` are escapes.
-    EscapedBell,
+    /// `\0`, `\a`, `\e`, `\v` and `\x` are escapes.
+    EscapesOfC,
     /// A line feed or a space may be escaped.
     EscapedLineEnd,
-    /// `\x` and two digits are an escape.
-    EscapedHex,
     /// An escaped NUL is rejected.
     EscapedNulRejected,
     /// `\u{41}` is an escape.
@@ -446,10 +410,8 @@ bugs! {
     LastLowIsCharacter,
     /// Any escape may follow a high surrogate.
     LowAny,
-    /// Low surrogates begin at U+DBFF.
-    LowFromDbff,
-    /// Low surrogates end at U+E000.
-    LowUpToE000,
+    /// Low surrogates begin at U+DBFF and end at U+E000.
+    LowOffByOne,
     /// Pairs of surrogates are rejected.
     PairsRejected,
     /// Pairs of surrogates become replacement characters.
@@ -642,50 +604,30 @@ bugs! {
 
     // Numbers in shapes and offsets.
 
-    /// `2.0` is a dimension.
-    ShapeFractions,
-    /// `2.0` is an offset.
-    OffsetsFractions,
-    /// `2e0` is a dimension.
-    ShapeExponents,
-    /// `2e0` is an offset.
-    OffsetsExponents,
-    /// Any float without a fraction is a dimension.
-    ShapeFloats,
-    /// Any float without a fraction is an offset.
-    OffsetsFloats,
-    /// Floats are cut to dimensions.
-    ShapeTruncated,
-    /// Floats are cut to offsets.
-    OffsetsTruncated,
-    /// `-0` is a dimension.
-    ShapeMinusZero,
-    /// `-0` is an offset.
-    OffsetsMinusZero,
+    /// `2.0` is an integer.
+    IntegerFractions,
+    /// `2e0` is an integer.
+    IntegerExponents,
+    /// Any float without a fraction is an integer.
+    IntegerFloats,
+    /// Floats are cut to integers.
+    IntegerTruncated,
+    /// `-0` is an integer.
+    IntegerMinusZero,
     /// A negative dimension wraps around.
     ShapeNegative,
     /// A negative offset wraps around.
     OffsetsNegative,
-    /// A negative dimension is 0.
-    ShapeNegativeIsZero,
-    /// A negative offset is 0.
-    OffsetsNegativeIsZero,
-    /// The sign of a dimension is ignored.
-    ShapeAbsolute,
-    /// The sign of an offset is ignored.
-    OffsetsAbsolute,
-    /// A string may be a dimension.
-    ShapeStrings,
-    /// A string may be an offset.
-    OffsetsStrings,
-    /// A boolean is a dimension of 0 or 1.
-    ShapeBooleans,
-    /// A boolean is an offset of 0 or 1.
-    OffsetsBooleans,
-    /// null is a dimension of 0.
-    ShapeNulls,
-    /// null is an offset of 0.
-    OffsetsNulls,
+    /// A negative integer is 0.
+    IntegerNegativeIsZero,
+    /// The sign of an integer is ignored.
+    IntegerAbsolute,
+    /// A string may be an integer.
+    IntegerStrings,
+    /// A boolean is 0 or 1.
+    IntegerBooleans,
+    /// null is 0.
+    IntegerNulls,
     /// Dimensions and offsets are rounded to doubles.
     NumbersAreDoubles,
     /// Dimensions wrap around in 64 bits.
@@ -721,8 +663,8 @@ bugs! {
     ShapeNumber,
     /// A shape of null is a scalar.
     ShapeNull,
-    /// A shape may be an object.
-    ShapeObject,
+    /// A shape and offsets may be objects.
+    ObjectsAsArrays,
     /// Dimensions may be in an inner array.
     ShapeNested,
     /// More than 4 dimensions are rejected.
@@ -751,8 +693,6 @@ bugs! {
     ZeroIsOne,
     /// Offsets may be one number, the end.
     OffsetsNumber,
-    /// Offsets may be an object.
-    OffsetsObject,
     /// Offsets are a begin and a length.
     OffsetsLength,
     /// Begin and end may be exchanged.
@@ -984,20 +924,14 @@ bugs! {
     MetadataPairs16,
     /// A value of more than 255 bytes is rejected.
     MetadataValue255,
-    /// A value of 64 KiB or more is rejected.
-    MetadataValue64K,
-    /// Values may be numbers.
-    MetadataNumbers,
-    /// Values may be booleans.
-    MetadataBooleans,
+    /// Values may be numbers and booleans.
+    MetadataScalars,
     /// Values may be null, which becomes text.
     MetadataNullText,
     /// Values of null are ignored.
     MetadataNullIgnored,
-    /// Values may be objects.
-    MetadataObjects,
-    /// Values may be arrays.
-    MetadataArrays,
+    /// Values may be objects and arrays.
+    MetadataNested,
     /// Values may be anything.
     MetadataValuesUnchecked,
     /// The key `__proto__` is lost, as in an object of JavaScript.

@@ -93,8 +93,9 @@ pub fn read(reader: Reader, text: &[u8]) -> Result<Header, Why> {
             json.array(Place::Header, &mut |json| reader.object(json, &mut header))?;
         }
         Some(b'[') if reader.has(Bug::TopArrayAccepted) => json.skip()?,
-        Some(b'n') if reader.has(Bug::TopNullAccepted) => json.skip()?,
-        Some(b'"' | b't' | b'f' | b'-' | b'0'..=b'9') if reader.has(Bug::TopScalarAccepted) => json.skip()?,
+        Some(b'"' | b'n' | b't' | b'f' | b'-' | b'0'..=b'9') if reader.has(Bug::TopScalarAccepted) => {
+            json.skip()?
+        }
         _ => return Err("the header is not an object"),
     }
     json.space();
@@ -396,7 +397,7 @@ impl Reader {
                 return Ok(vec![self.integer(json, Place::Shape)?]);
             }
             Some(b'n') if self.has(Bug::ShapeNull) => return json.skip().map(|()| shape),
-            Some(b'{') if self.has(Bug::ShapeObject) => {
+            Some(b'{') if self.has(Bug::ObjectsAsArrays) => {
                 json.object(Place::Shape, &mut |json, _| {
                     shape.push(self.integer(json, Place::Shape)?);
                     Ok(())
@@ -445,7 +446,7 @@ impl Reader {
         match json.peek() {
             Some(b'[') => json.array(Place::Offsets, &mut number)?,
             Some(b'0'..=b'9') if self.has(Bug::OffsetsNumber) => number(json)?,
-            Some(b'{') if self.has(Bug::OffsetsObject) => {
+            Some(b'{') if self.has(Bug::ObjectsAsArrays) => {
                 json.object(Place::Offsets, &mut |json, _| number(json))?;
             }
             _ => return Err("offsets that are not an array"),
@@ -467,15 +468,15 @@ impl Reader {
     fn integer(self, json: &mut Json<'_>, place: Place) -> Result<u64, Why> {
         let has = |shape, offsets| self.has(if place == Place::Shape { shape } else { offsets });
         match json.peek() {
-            Some(b'"') if has(Bug::ShapeStrings, Bug::OffsetsStrings) => {
+            Some(b'"') if self.has(Bug::IntegerStrings) => {
                 let text = json.string(Place::Skipped)?;
                 let text = std::str::from_utf8(&text).ok();
                 return text.and_then(|text| text.trim().parse().ok()).ok_or("a string that is no number");
             }
-            Some(b't' | b'f') if has(Bug::ShapeBooleans, Bug::OffsetsBooleans) => {
+            Some(b't' | b'f') if self.has(Bug::IntegerBooleans) => {
                 return Ok(u64::from(json.literal()? == b"true"));
             }
-            Some(b'n') if has(Bug::ShapeNulls, Bug::OffsetsNulls) => return json.literal().map(|_| 0),
+            Some(b'n') if self.has(Bug::IntegerNulls) => return json.literal().map(|_| 0),
             _ => {}
         }
         let number = json.number()?;
@@ -505,10 +506,10 @@ impl Reader {
             let value = double().unwrap_or(-1.0);
             let exponent = digits.iter().any(|byte| matches!(byte, b'e' | b'E'));
             let point = digits.contains(&b'.');
-            let allowed = point && !exponent && has(Bug::ShapeFractions, Bug::OffsetsFractions)
-                || exponent && !point && has(Bug::ShapeExponents, Bug::OffsetsExponents)
-                || has(Bug::ShapeFloats, Bug::OffsetsFloats);
-            let truncated = has(Bug::ShapeTruncated, Bug::OffsetsTruncated);
+            let allowed = point && !exponent && self.has(Bug::IntegerFractions)
+                || exponent && !point && self.has(Bug::IntegerExponents)
+                || self.has(Bug::IntegerFloats);
+            let truncated = self.has(Bug::IntegerTruncated);
             let whole = value >= 0.0 && (value.fract() == 0.0 && allowed || truncated);
             if whole {
                 return Ok(float(value));
@@ -520,10 +521,10 @@ impl Reader {
         if minus {
             let value = self.whole(digits, &has)?;
             return match value {
-                0 if has(Bug::ShapeMinusZero, Bug::OffsetsMinusZero) => Ok(0),
+                0 if self.has(Bug::IntegerMinusZero) => Ok(0),
                 _ if has(Bug::ShapeNegative, Bug::OffsetsNegative) => Ok(value.wrapping_neg()),
-                _ if has(Bug::ShapeAbsolute, Bug::OffsetsAbsolute) => Ok(value),
-                _ if has(Bug::ShapeNegativeIsZero, Bug::OffsetsNegativeIsZero) => Ok(0),
+                _ if self.has(Bug::IntegerAbsolute) => Ok(value),
+                _ if self.has(Bug::IntegerNegativeIsZero) => Ok(0),
                 _ => Err("a negative number"),
             };
         }
@@ -770,15 +771,14 @@ impl Reader {
         let (accepted, ignored) = match json.peek() {
             Some(b'"') => {
                 let value = json.string(Place::MetadataValue)?.into_owned();
-                let long = self.has(Bug::MetadataValue255) && value.len() > 255
-                    || self.has(Bug::MetadataValue64K) && value.len() > 65_535;
+                let long = self.has(Bug::MetadataValue255) && value.len() > 255;
                 return if long { Err("a long value") } else { Ok(Some(value)) };
             }
-            Some(b'-' | b'0'..=b'9') => (self.has(Bug::MetadataNumbers), false),
-            Some(b't' | b'f') => (self.has(Bug::MetadataBooleans), false),
+            Some(b'-' | b'0'..=b'9') => (self.has(Bug::MetadataScalars), false),
+            Some(b't' | b'f') => (self.has(Bug::MetadataScalars), false),
             Some(b'n') => (self.has(Bug::MetadataNullText), self.has(Bug::MetadataNullIgnored)),
-            Some(b'{') => (self.has(Bug::MetadataObjects), false),
-            Some(b'[') => (self.has(Bug::MetadataArrays), false),
+            Some(b'{') => (self.has(Bug::MetadataNested), false),
+            Some(b'[') => (self.has(Bug::MetadataNested), false),
             _ => (false, false),
         };
         if !accepted && !ignored && !self.has(Bug::MetadataValuesUnchecked) {

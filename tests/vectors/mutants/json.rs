@@ -95,7 +95,7 @@ impl<'a> Json<'a> {
         if !self.has(Bug::SpaceInEmpty) {
             self.space();
         }
-        if self.has(Bug::LeadingComma) && self.take(b',') {
+        if self.has(Bug::ExtraCommas) && self.take(b',') {
             self.space();
         }
         if self.closes(close) {
@@ -153,8 +153,8 @@ impl<'a> Json<'a> {
     }
 
     fn comma(&mut self) -> bool {
-        let comma = self.take(b',') || self.has(Bug::SemicolonForComma) && self.take(b';');
-        if comma && self.has(Bug::DoubleComma) {
+        let comma = self.take(b',') || self.has(Bug::OtherPunctuation) && self.take(b';');
+        if comma && self.has(Bug::ExtraCommas) {
             self.space();
             self.take(b',');
         }
@@ -163,11 +163,8 @@ impl<'a> Json<'a> {
 
     fn trailing_comma(&self, place: Place) -> bool {
         match place {
-            Place::Header => self.has(Bug::TrailingCommaInHeader),
-            Place::Entry => self.has(Bug::TrailingCommaInEntry),
-            Place::Shape => self.has(Bug::TrailingCommaInShape),
-            Place::Offsets => self.has(Bug::TrailingCommaInOffsets),
-            Place::Metadata => self.has(Bug::TrailingCommaInMetadata),
+            Place::Header | Place::Entry | Place::Metadata => self.has(Bug::TrailingCommaInObject),
+            Place::Shape | Place::Offsets => self.has(Bug::TrailingCommaInArray),
             _ => self.has(Bug::TrailingCommaInSkipped),
         }
     }
@@ -194,14 +191,11 @@ impl<'a> Json<'a> {
         if !self.has(Bug::SpaceBeforeColon) {
             self.space();
         }
-        let colon = self.take(b':') || self.has(Bug::EqualsForColon) && self.take(b'=');
+        let colon = self.take(b':') || self.has(Bug::OtherPunctuation) && self.take(b'=');
         if !colon && !self.has(Bug::MissingColon) {
             return Err("no colon after a key");
         }
         self.space();
-        if self.has(Bug::DoubleColon) && self.take(b':') {
-            self.space();
-        }
         Ok(())
     }
 
@@ -277,8 +271,7 @@ impl<'a> Json<'a> {
             || self.has(Bug::LiteralCase) && known.iter().any(|known| known.eq_ignore_ascii_case(word))
             || self.has(Bug::LiteralFirstLetter) && matches!(word.first(), Some(b'n' | b't' | b'f'))
             || self.has(Bug::LiteralPython) && is(&[b"None", b"True", b"False"])
-            || self.has(Bug::LiteralNan) && is(&[b"NaN", b"Infinity"])
-            || self.has(Bug::LiteralUndefined) && is(&[b"undefined"]);
+            || self.has(Bug::LiteralNan) && is(&[b"NaN", b"Infinity", b"undefined"]);
         // One that only looks at the first letters leaves the rest to what follows.
         let cut = known.iter().find(|known| word.starts_with(known));
         let letters = match cut {
@@ -316,12 +309,6 @@ impl<'a> Json<'a> {
         if self.has(Bug::PlusSign) && !minus {
             self.take(b'+');
         }
-        if self.has(Bug::DoubleMinus) && minus {
-            self.take(b'-');
-        }
-        if self.has(Bug::SpaceAfterMinus) && minus {
-            self.space();
-        }
     }
 
     fn integer_part(&mut self) -> Result<(), Why> {
@@ -354,9 +341,6 @@ impl<'a> Json<'a> {
             let _ = self.take(b'+') || self.take(b'-');
             if self.digits() == 0 && !self.has(Bug::ExponentEmpty) {
                 return Err("no digit in an exponent");
-            }
-            if self.has(Bug::ExponentFraction) && self.take(b'.') {
-                self.digits();
             }
         }
         Ok(())
@@ -415,7 +399,6 @@ impl<'a> Json<'a> {
             0 => self.has(Bug::NulAllowed),
             b'\t' => self.has(Bug::TabAllowed),
             b'\n' | b'\r' => self.has(Bug::LineFeedAllowed),
-            0x1B => self.has(Bug::EscAllowed),
             0x1F => self.has(Bug::LastControlAllowed),
             _ => false,
         }
@@ -450,12 +433,11 @@ impl<'a> Json<'a> {
         let allowed = match escape {
             _ if self.has(Bug::EscapeAny) => true,
             b'\'' => self.has(Bug::EscapedSingleQuote),
-            b'0' => self.has(Bug::EscapedZero),
-            b'a' | b'v' | b'e' => self.has(Bug::EscapedBell),
+            b'0' | b'a' | b'v' | b'e' => self.has(Bug::EscapesOfC),
             b'\n' | b' ' => self.has(Bug::EscapedLineEnd),
             b'B' | b'F' | b'N' | b'R' | b'T' => self.has(Bug::EscapeCase),
             b'U' if self.has(Bug::EscapeCase) => return self.unicode(decoded),
-            b'x' if self.has(Bug::EscapedHex) => {
+            b'x' if self.has(Bug::EscapesOfC) => {
                 self.at = self.text.len().min(self.at + 2);
                 true
             }
@@ -501,8 +483,8 @@ impl<'a> Json<'a> {
         }
         self.at += 2;
         let low = self.four_digits()?;
-        let lowest = if self.has(Bug::LowFromDbff) { 0xDBFF } else { 0xDC00 };
-        let highest = if self.has(Bug::LowUpToE000) { 0xE000 } else { 0xDFFF };
+        let lowest = if self.has(Bug::LowOffByOne) { 0xDBFF } else { 0xDC00 };
+        let highest = if self.has(Bug::LowOffByOne) { 0xE000 } else { 0xDFFF };
         let any = self.has(Bug::LowAny);
         if any || (lowest..=highest).contains(&low) {
             return Ok(0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF));
