@@ -319,10 +319,8 @@ bugs! {
     HexNumbers,
     /// Numbers may begin with zeros.
     LeadingZeros,
-    /// A number may begin with a point.
-    PointFirst,
-    /// A number may end with a point.
-    PointLast,
+    /// A number may begin or end with a point.
+    PointAlone,
     /// An exponent may have no digits.
     ExponentEmpty,
     /// Digits may have underscores between them.
@@ -380,10 +378,8 @@ bugs! {
     EscapedNulRejected,
     /// `\u{41}` is an escape.
     EscapeBraces,
-    /// The digits of an escape may begin with a sign.
+    /// The digits of an escape may begin with a sign or a space, as for `strtol`.
     EscapeSigns,
-    /// The digits of an escape may begin with a space.
-    EscapeSpaces,
     /// The digits of an escape are not checked.
     EscapeDigitsAny,
     /// An escape may have fewer than four digits.
@@ -539,8 +535,6 @@ bugs! {
 
     // Dtypes.
 
-    /// A dtype may be a number.
-    DtypeNumber,
     /// A dtype of null is F32.
     DtypeNull,
     /// Spellings of other libraries are dtypes.
@@ -606,8 +600,6 @@ bugs! {
 
     /// `2.0` is an integer.
     IntegerFractions,
-    /// `2e0` is an integer.
-    IntegerExponents,
     /// Any float without a fraction is an integer.
     IntegerFloats,
     /// Floats are cut to integers.
@@ -703,8 +695,6 @@ bugs! {
     OffsetsThree,
     /// Offsets may lack their begin.
     OffsetsOne,
-    /// Offsets may be empty.
-    OffsetsNone,
 
     // Sizes.
 
@@ -762,8 +752,6 @@ bugs! {
     SizeOffByOne,
     /// A tensor may be padded to a multiple of 8.
     SizePadded,
-    /// A tensor may have its bytes several times.
-    SizeWholeMultiples,
     /// The size of a tensor without elements is not checked.
     SizeOfEmptyUnchecked,
     /// A tensor with an empty range may have any shape.
@@ -772,8 +760,6 @@ bugs! {
     SizeOfScalarUnchecked,
     /// The size of a tensor of one dimension is not checked.
     SizeOfVectorUnchecked,
-    /// Only the first size is checked.
-    SizeOfLaterUnchecked,
 
     // The layout.
 

@@ -326,7 +326,7 @@ impl<'a> Json<'a> {
             Some(b'0'..=b'9') => {
                 self.digits();
             }
-            Some(b'.') if self.has(Bug::PointFirst) => {}
+            Some(b'.') if self.has(Bug::PointAlone) => {}
             _ if self.has(Bug::MinusAlone) => {}
             _ => return Err("no digit"),
         }
@@ -334,7 +334,7 @@ impl<'a> Json<'a> {
     }
 
     fn fraction_and_exponent(&mut self) -> Result<(), Why> {
-        if self.take(b'.') && self.digits() == 0 && !self.has(Bug::PointLast) {
+        if self.take(b'.') && self.digits() == 0 && !self.has(Bug::PointAlone) {
             return Err("no digit after a point");
         }
         if self.take(b'e') || self.take(b'E') {
@@ -497,8 +497,7 @@ impl<'a> Json<'a> {
         let four = self.rest().get(..4).ok_or("the end in an escape")?;
         let lenient = match four {
             [b'{', ..] if self.has(Bug::EscapeBraces) => self.rest().iter().position(|byte| *byte == b'}'),
-            [b'+' | b'-', ..] if self.has(Bug::EscapeSigns) => Some(3),
-            [b' ', ..] if self.has(Bug::EscapeSpaces) => Some(3),
+            [b'+' | b'-' | b' ', ..] if self.has(Bug::EscapeSigns) => Some(3),
             _ if self.has(Bug::EscapeDigitsAny) => Some(3),
             _ if self.has(Bug::EscapeDigitsShort) => four.iter().position(|byte| !byte.is_ascii_hexdigit()),
             _ => None,
