@@ -86,7 +86,8 @@ impl Run for Conform {
 
 impl Conform {
     fn choose<'m>(&self, manifest: &'m Manifest) -> Result<Vec<&'m Vector>, Complaint> {
-        let asked = |vector: &&Vector| (self.large || !vector.is_large()) && matches(&self.filter, &vector.id);
+        let asked =
+            |vector: &&Vector| (self.large || !vector.is_large()) && matches(&self.filter, &vector.id);
         let chosen: Vec<&Vector> = manifest.vectors.iter().filter(asked).collect();
         if chosen.is_empty() {
             return Err(Complaint::usage(format!("no vector matches {}", quoted(&self.filter))));

@@ -86,7 +86,7 @@ pub const BEFORE: &[Case] = &[
     bad("space-nbsp-in-skipped-array", "text-2", SYNTAX, unknown("[1,¦\u{a0}2]"), "A no-break space in an array that is skipped: skipping has the same whitespace."),
     bad("space-ff-in-skipped-array", "text-2", SYNTAX, unknown("[1,¦\u{c}2]"), "A form feed in an array that is skipped: skipping has the same whitespace."),
     bad("space-vt-in-skipped-array", "text-2", SYNTAX, unknown("[1,¦\u{b}2]"), "A vertical tab in an array that is skipped: skipping has the same whitespace."),
-    bad("space-nul-in-skipped-array", "text-2", SYNTAX, unknown("[1,¦\02]"), "A NUL in an array that is skipped: skipping has the same whitespace.").flags(&["nul-padding"]),
+    bad("space-nul-in-skipped-array", "text-2", SYNTAX, unknown("[1,¦\x002]"), "A NUL in an array that is skipped: skipping has the same whitespace.").flags(&["nul-padding"]),
     bad("space-bom-in-skipped-array", "text-2", SYNTAX, unknown("[1,¦\u{feff}2]"), "A byte order mark in an array that is skipped: skipping has the same whitespace.").flags(&["bom"]),
     bad("space-nbsp-in-skipped-object", "text-2", SYNTAX, unknown("{\"y\":¦\u{a0}2}"), "A no-break space in an object that is skipped."),
     bad("space-ff-in-skipped-object", "text-2", SYNTAX, unknown("{\"y\":¦\u{c}2}"), "A form feed in an object that is skipped."),
