@@ -94,7 +94,7 @@ pub fn read(reader: Reader, text: &[u8]) -> Result<Header, Why> {
         }
         Some(b'[') if reader.has(Bug::TopArrayAccepted) => json.skip()?,
         Some(b'"' | b'n' | b't' | b'f' | b'-' | b'0'..=b'9') if reader.has(Bug::TopScalarAccepted) => {
-            json.skip()?
+            json.skip()?;
         }
         _ => return Err("the header is not an object"),
     }
@@ -203,7 +203,7 @@ impl Reader {
         let mut members = Members::default();
         match json.peek() {
             Some(b'{') => {
-                json.object(Place::Entry, &mut |json, key| self.member(json, &key, &mut members))?
+                json.object(Place::Entry, &mut |json, key| self.member(json, &key, &mut members))?;
             }
             Some(b'n') if self.has(Bug::EntryNullIgnored) => return json.skip().map(|()| None),
             Some(b'[') if self.deviates() => self.array_entry(json, &mut members)?,

@@ -197,7 +197,7 @@ fn shape(random: &mut Random, bits: u64) -> Vec<u64> {
     if let Some(dim) = shape.first_mut() {
         *dim = if random.once_in(20) { 0 } else { *dim };
     }
-    let whole = shape.iter().product::<u64>() * bits % 8 == 0;
+    let whole = (shape.iter().product::<u64>() * bits).is_multiple_of(8);
     if whole { shape } else { vec![4, 2] }
 }
 

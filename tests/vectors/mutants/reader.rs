@@ -169,7 +169,7 @@ impl Reader {
             Some(Bug::Header1K) => length > 1 << 10,
             Some(Bug::Header4K) => length > 1 << 12,
             Some(Bug::Header64K) => length >= 1 << 16,
-            Some(Bug::HeaderUnaligned) => length % 8 != 0,
+            Some(Bug::HeaderUnaligned) => !length.is_multiple_of(8),
             _ => false,
         }
     }
@@ -245,10 +245,10 @@ impl Reader {
             Some(Bug::SortByBegin) => entries.sort_by_key(|entry| entry.begin),
             Some(Bug::SortByEnd) => entries.sort_by_key(|entry| entry.end),
             Some(Bug::SortByBeginOverTwelve) if entries.len() > 12 => {
-                entries.sort_by_key(|entry| entry.begin)
+                entries.sort_by_key(|entry| entry.begin);
             }
             Some(Bug::SortByBeginBackwards) => {
-                entries.sort_by_key(|entry| (entry.begin, u64::MAX - entry.end))
+                entries.sort_by_key(|entry| (entry.begin, u64::MAX - entry.end));
             }
             Some(Bug::SortByName) => entries.sort_by(|one, other| one.name.cmp(&other.name)),
             Some(Bug::SortAsText) => entries.sort_by_key(|entry| (entry.begin.to_string(), entry.end)),
@@ -297,7 +297,7 @@ impl Reader {
             Some(Bug::LaterHolesAccepted) => !first,
             Some(Bug::HoleOfOneAccepted) => begin - next == 1,
             Some(Bug::HoleAligned8Accepted) => next.next_multiple_of(8) == begin,
-            Some(Bug::HoleBefore64Accepted) => begin - next < 64 && begin % 4 == 0,
+            Some(Bug::HoleBefore64Accepted) => begin - next < 64 && begin.is_multiple_of(4),
             _ => false,
         }
     }
@@ -338,8 +338,8 @@ impl Reader {
         let wrong = |entry: &Entry| {
             let width = (entry.dtype.1 / 8).max(1);
             match self.bug {
-                Some(Bug::UnalignedRejected) => entry.begin % width != 0,
-                Some(Bug::UnalignedInFileRejected) => (begin as u64 + entry.begin) % width != 0,
+                Some(Bug::UnalignedRejected) => !entry.begin.is_multiple_of(width),
+                Some(Bug::UnalignedInFileRejected) => !(begin as u64 + entry.begin).is_multiple_of(width),
                 Some(Bug::BoolChecked) => {
                     entry.dtype.0 == "BOOL" && bytes(entry).iter().any(|byte| *byte > 1)
                 }
