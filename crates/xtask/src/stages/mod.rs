@@ -187,6 +187,11 @@ pub const STAGES: [Stage; 50] = [
     .needs(&[Need::Microcontrollers, Need::Emulators]),
     deep("vectors", "the committed vectors match the generator", scripts::vectors),
     deep(
+        "mutants",
+        "the vectors catch every bug of a small reader that changes one of 100,000 files",
+        scripts::mutants,
+    ),
+    deep(
         "python",
         "many files and shards match the Python reference, and many slices match numpy",
         scripts::all,

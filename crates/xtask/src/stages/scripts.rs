@@ -132,10 +132,22 @@ pub fn vectors() -> Outcome {
     Ok(Tally::of("the committed vectors match the generator", generator("check").check()))
 }
 
+/// Checks that the vectors catch each bug of a small reader, and that the reader without one is right.
+pub fn mutants() -> Outcome {
+    let mut tally =
+        Tally::of("the reader agrees with the reference", verification("mutants", &["--oracle"]).check());
+    tally.check("the vectors catch every bug", verification("mutants", &[]).check());
+    Ok(tally)
+}
+
 fn generator(command: &str) -> Run {
+    verification("vectors", &[command])
+}
+
+fn verification(program: &str, args: &[&str]) -> Run {
     // Built as for `oracle`, so that little is left to build.
-    let verification = ["--release", "--quiet", "--package", "verification", "--features", "std,oracle"];
-    own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
+    let package = ["--release", "--quiet", "--package", "verification", "--features", "std,oracle"];
+    own_cargo().args(["run"]).args(package).args(["--bin", program, "--"]).args(args)
 }
 
 /// Checks that the results pages are right, that `safetensors decode` is right about every vector, that

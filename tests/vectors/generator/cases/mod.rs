@@ -3,6 +3,7 @@
 mod carriers;
 mod container;
 mod counts;
+mod dense;
 mod entry;
 mod foreign;
 mod json;
@@ -61,6 +62,7 @@ pub fn all() -> Vec<Case> {
         special::DEVIATIONS,
         special::PRIORITIES,
         counts::CASES,
+        dense::CASES,
         large::CASES,
     ]
     .concat()
