@@ -27,6 +27,8 @@ SUMMARY = HERE / "RESULTS.md"
 TEMPLATE = HERE / "page.html"
 #: Where the template has its data, up to the end of the element.
 PLACE = '<script type="application/json" id="data">{}'
+#: The seconds for a file: two readers take a minute of the processor for some, and the machine may be busy.
+TIMEOUT = "600"
 #: How many bytes of a file, and how many characters of an answer, are on the page.
 BYTES = 512
 CHARACTERS = 160
@@ -177,7 +179,7 @@ def ask(index, pair, directory):
     level = "header-only" if reader["kind"] == "header-only" else "full"
     path = directory / f"{index}.json"
     path.unlink(missing_ok=True)
-    options = ["--level", level, "--timeout", "120", "--json", str(path), *(["--batch"] if is_batch else [])]
+    options = ["--level", level, "--timeout", TIMEOUT, "--json", str(path), *(["--batch"] if is_batch else [])]
     asked = subprocess.run([sys.executable, "-B", str(HERE / "run.py"), *options, "--", *command], capture_output=True, check=False)
     if asked.returncode == 2 or not path.exists():
         sys.exit(f"results.py: {title(reader)}: {asked.stderr.decode(errors='replace').strip()}")
