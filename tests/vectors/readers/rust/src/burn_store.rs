@@ -1,5 +1,5 @@
-//! The store that burn loads modules from. It is a mapped file, and does not tell the metadata. The data is not
-//! read: for each tensor the store parses the header again.
+//! The store that burn loads modules from. It is a mapped file, and does not tell the metadata. The data is
+//! not read: for each tensor the store parses the header again.
 
 use crate::{Table, text};
 use burn_store::{ModuleStore, SafetensorsStore};
