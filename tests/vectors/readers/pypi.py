@@ -226,7 +226,8 @@ def tinygrad():
 
     def read(path):
         loaded = {name: found.to("CPU") for name, found in state.safe_load(path).items()}
-        Tensor.realize(*loaded.values())
+        if loaded:
+            Tensor.realize(*loaded.values())
         rows = loaded.items()
         return table_of((name, state.inverse_safe_dtypes[found.dtype], found.shape, data(found)) for name, found in rows)
 

@@ -1,15 +1,16 @@
-//! The store that burn loads modules from. It is a mapped file, and does not tell the metadata.
+//! The store that burn loads modules from. It is a mapped file, and does not tell the metadata. The data is
+//! not read: for each tensor the store parses the header again.
 
-use crate::{Table, tensor, text};
+use crate::{Table, text};
 use burn_store::{ModuleStore, SafetensorsStore};
+use serde_json::json;
 use std::path::Path;
 
 pub fn read(path: &Path) -> Result<Table, String> {
     let mut store = SafetensorsStore::from_file(path);
     let rows = store.get_all_tensors().map_err(text)?.values().map(|found| {
-        let data = burn_store::bridge::to_data(found).map_err(text)?;
-        let shape: Vec<usize> = data.shape().iter().copied().collect();
-        Ok((found.name.clone(), tensor(found.dtype.name().to_uppercase(), &shape, data.as_bytes())))
+        let shape: Vec<usize> = found.shape.iter().copied().collect();
+        (found.name.clone(), json!({ "dtype": found.dtype.name().to_uppercase(), "shape": shape }))
     });
-    Ok(Table(rows.collect::<Result<_, String>>()?, None))
+    Ok(Table(rows.collect(), None))
 }

@@ -1,5 +1,5 @@
-//! A file in memory, whose tensors are loaded. candle has fewer dtypes than the format: some become wider ones,
-//! so that dtype and data are those of the file.
+//! A file in memory, whose tensors are loaded. candle has fewer dtypes than the format: some become wider
+//! ones, so that dtype and data are those of the file.
 
 use crate::{Table, tensor, text};
 use candle_core::{Device, safetensors::BufferedSafetensors};

@@ -1,8 +1,7 @@
-//! The loader that recognises the format of a model.
+//! The loader that recognises the format of a model. It tells metadata only by known keys.
 
-use crate::{Table, tensor, text, unless_empty};
-use kopitiam_loader::{GgufValue, load_model};
-use serde_json::json;
+use crate::{Table, tensor, text};
+use kopitiam_loader::load_model;
 use std::path::Path;
 
 pub fn read(path: &Path) -> Result<Table, String> {
@@ -11,9 +10,5 @@ pub fn read(path: &Path) -> Result<Table, String> {
         let data = model.tensor_bytes(&entry.name).map_err(text)?;
         Ok((entry.name.clone(), tensor(entry.dtype.to_string().to_uppercase(), entry.shape.dims(), data)))
     });
-    let pairs = model.metadata().raw.0.iter().filter_map(|(key, value)| match value {
-        GgufValue::String(value) => Some((key.clone(), json!(value))),
-        _ => None,
-    });
-    Ok(Table(rows.collect::<Result<_, String>>()?, unless_empty(pairs.collect())))
+    Ok(Table(rows.collect::<Result<_, String>>()?, None))
 }
