@@ -70,7 +70,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 50] = [
+pub const STAGES: [Stage; 51] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",

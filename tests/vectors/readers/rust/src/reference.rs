@@ -9,7 +9,8 @@ macro_rules! releases {
         pub fn $read(path: &Path) -> Result<Table, String> {
             let bytes = std::fs::read(path).map_err(text)?;
             let file = $release::SafeTensors::deserialize(&bytes).map_err(|error| format!("{error:?}"))?;
-            let (_, header) = $release::SafeTensors::read_metadata(&bytes).map_err(|error| format!("{error:?}"))?;
+            let header = $release::SafeTensors::read_metadata(&bytes);
+            let (_, header) = header.map_err(|error| format!("{error:?}"))?;
             let offsets = header.tensors();
             let tensors = file.tensors().into_iter().map(|(name, view)| {
                 let dtype = format!("{:?}", view.dtype());
