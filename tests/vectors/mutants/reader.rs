@@ -48,6 +48,7 @@ impl Reader {
     /// The reader without a bug.
     pub const RIGHT: Self = Self { bug: None, deviates: false };
     /// The reader that gives the verdict of the reference: D1 to D5 of RULES.md.
+    #[cfg(feature = "oracle")]
     pub const REFERENCE: Self = Self { bug: None, deviates: true };
 
     /// Returns the reader with a bug.
