@@ -154,7 +154,7 @@ fn a_pipe_is_saved_before_it_is_converted() {
     let run = Place::new().run_piped(["check", "-"], array);
     assert!(run.code == Some(1), "{run:?}");
     assert!(
-        run.err.contains("an array of numpy: save it as a file, and use `safetensors convert`"),
+        run.out.contains("an array of numpy: save it as a file, and use `safetensors convert`"),
         "{run:?}"
     );
 }
