@@ -162,6 +162,9 @@ pub fn readers() -> Outcome {
     tally.check("run.py and the command score readers alike", alike);
     let adapters = script(TESTS, "tests/vectors/adapters/check.py")?.args(["--all"]).limit(900).check();
     tally.check("run.py scores the adapters", adapters);
+    let archive = script(TESTS, "tests/vectors/archive.py")?.args([workspace::target_dir()]);
+    let archive = archive.args(["--check", "--"]).args([&program]).args(["decode"]).limit(900).check();
+    tally.check("the archive of the suite scores a reader alone", archive);
     Ok(tally)
 }
 
