@@ -9,6 +9,7 @@ makes. With --check, the archive is unpacked elsewhere, and its own runner score
 domain (CC0-1.0).
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,13 +20,17 @@ from runner import vectors
 
 PAGES = ("LICENSE", "README.md", "RULES.md", "CHANGES.md", "manifest.json", "manifest.schema.json", "run.py")
 PARTS = ("runner/*.py", "adapters/[aA]dapter.*", "index/*.json", "writers/*.json")
+#: What a wrong command line is told.
+USAGE = "usage: archive.py DIRECTORY [--check -- COMMAND…], where DIRECTORY exists"
 #: The first day that the format knows: when a file was made does not matter.
 DAY = (1980, 1, 1, 0, 0, 0)
 
 
 def main():
     """Packs, and checks if told."""
-    directory, *rest = sys.argv[1:] or sys.exit("usage: archive.py DIRECTORY [--check -- COMMAND…]")
+    directory, *rest = sys.argv[1:] or sys.exit(USAGE)
+    if rest and (rest[:2] != ["--check", "--"] or not rest[2:]) or not os.path.isdir(directory):
+        sys.exit(USAGE)
     manifest = vectors.load()
     name = f"safetensors-conformance-{manifest['suite']}"
     archive = pathlib.Path(directory) / f"{name}.zip"
@@ -36,7 +41,7 @@ def main():
             pack.writestr(entry(f"{name}/{path}"), data)
     unfinished.replace(archive)
     print(f"{archive}: {archive.stat().st_size} bytes")
-    return check(archive, name, rest[2:]) if rest[:2] == ["--check", "--"] else 0
+    return check(archive, name, rest[2:]) if rest else 0
 
 
 def files(manifest):

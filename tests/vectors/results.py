@@ -38,8 +38,9 @@ INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
 HOW = "cargo xtask results"
 #: What differs from run to run in a sentence: the directory of the file, and addresses.
 RANDOM = (re.compile(r"(/[^/\s'\"]+)*/vectors-[^/\s'\"]+/"), ""), (re.compile(r"0x[0-9a-f]{6,}"), "0x…")
-#: Not named by vector: nobody is handed a file that stops the programs of others.
+#: Nobody is handed a file that stops the programs of others: where there is one, only the sums of the reader are told.
 UNNAMED = ("crash", "hang")
+KEPT_BACK = " It does not finish with every file, so its answers are counted and not listed."
 COLUMNS = ("right", "wrong", "not shown", "crash", "hang", "bad output")
 
 
@@ -210,18 +211,24 @@ def surprises(all_vectors, readers, scores):
 def page_data(manifest, readers, scores):
     """Returns the data of the page. Of the large vectors, which nobody is asked, it has none."""
     asked = [vector for vector in manifest["vectors"] if vector["level"] != "large"]
+    listed = [score["answers"] if finishes(score) else {} for score in scores]
     return {
         "suite": manifest["suite"],
         "date": max(reader["date"] for reader in readers),
         "rules": manifest["rules"],
         "flags": manifest["flags"],
         "readers": [reader_data(reader, score) for reader, score in zip(readers, scores, strict=True)],
-        "vectors": [vector_data(vector, [score["answers"].get(vector["id"]) for score in scores]) for vector in asked],
+        "vectors": [vector_data(vector, [answers.get(vector["id"]) for answers in listed]) for vector in asked],
     }
 
 
+def finishes(score):
+    """Whether a reader neither crashes nor hangs."""
+    return not any(score["kinds"].get(kind) for kind in UNNAMED)
+
+
 def reader_data(reader, score):
-    """Returns a reader with its sums. They cannot be counted on the page, where crashes are not named."""
+    """Returns a reader with its sums. They cannot be counted on the page, where some answers are not listed."""
     rules = score["rules"].values()
     clean = sum(rule["right"] == rule["vectors"] for rule in rules)
     sums = {kind: score["kinds"].get(kind, 0) for kind in scoring.KINDS}
@@ -230,14 +237,14 @@ def reader_data(reader, score):
         "version": reader["version"],
         "kind": reader["kind"],
         "date": reader["date"],
-        "how": reader["how"],
+        "how": reader["how"] if finishes(score) else reader["how"] + KEPT_BACK,
         "sums": {**sums, "rules": [clean, len(rules)]},
     }
 
 
 def vector_data(vector, answers):
     """Returns a vector with the answers to it."""
-    kinds = [shown_kind(answer) for answer in answers]
+    kinds = [answer["kind"] if answer else "not asked" for answer in answers]
     texts = [text(answer) for answer in answers]
     data = vectors.content(vector)
     members = ("id", "verdict", "published", "source", "ours", "rule", "reason", "flags", "level", "code", "at", "length", "twin")
@@ -249,16 +256,9 @@ def vector_data(vector, answers):
     }
 
 
-def shown_kind(answer):
-    """Returns the kind of an answer, as far as it is named."""
-    if answer is None:
-        return "not asked"
-    return "not shown" if answer["kind"] in UNNAMED else answer["kind"]
-
-
 def text(answer):
     """Returns what is wrong with an answer."""
-    if answer is None or not answer["problem"] or answer["kind"] in UNNAMED + ("not shown",):
+    if answer is None or not answer["problem"] or answer["kind"] == "not shown":
         return None
     sentence = answer["problem"]
     if sentence == ACCEPTED:
@@ -306,7 +306,7 @@ def summary(data, readers):
         rules = "{} of {}".format(*sums["rules"])
         yield row(name, reader["version"], reader["code"], reader["date"], rules, *(sums[column] for column in COLUMNS))
     yield ""
-    yield "Crashes and hangs are counted, but the files that cause them are not named."
+    yield "Crashes and hangs are counted, but the files that cause them are not named: the answers of such a reader are not listed."
 
 
 def row(*cells):

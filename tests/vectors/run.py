@@ -102,10 +102,13 @@ def fail(sentence):
 
 
 def check_json(path):
-    """Reports a path that cannot be written before the readers run. An old file stays as it is until then."""
+    """Reports a path that cannot be written before the readers run. What is there stays as it is until then."""
+    is_new = not os.path.lexists(path)
     try:
         with open(path, "a", encoding="utf-8"):
             pass
+        if is_new:
+            os.unlink(path)
     except OSError as error:
         fail(f"{path} cannot be written: {error.strerror}")
 
@@ -147,4 +150,7 @@ if __name__ == "__main__":
         code = 2
     except KeyboardInterrupt:
         code = 130
+    except (OSError, ValueError) as error:  # of the vectors, or of a full disk
+        print(f"run.py: {report.cut(str(error))}", file=sys.stderr)
+        code = 2
     sys.exit(code)

@@ -5,7 +5,7 @@ import json
 import re
 from typing import Optional
 
-ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte (\d+))?")
+ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte (\d{1,20}(?!\d)))?")
 #: Parts of lines that sanitizers print.
 SANITIZERS = (
     "ERROR: AddressSanitizer",
@@ -89,7 +89,8 @@ def accepted(table):
 def rejection(text):
     """Returns the answer of a reader that rejects a file with this text."""
     found = ERROR_LINE.search(text)
-    code, at = (found[1], found[2] and int(found[2])) if found else (None, None)
+    code, at = (found[1], int(found[2]) if found[2] else None) if found else (None, None)
+    at = None if at is None or at >= 1 << 64 else at
     return Answer("reject", text=text[:WORDS], code=code, at=at)
 
 
