@@ -58,12 +58,15 @@ def check_accepted(vector, file, data):
     if "tensors" not in vector:
         return
     listed = vector["tensors"]
-    assert [about(name, members, members["data"]) for name, members in deserialized] == list(map(listed_about, listed))
+    offsets = {tensor["name"]: tensor["data_offsets"] for tensor in listed}
+    check_order(offsets, [name for name, _ in deserialized])
+    found = [about(name, members, members["data"]) for name, members in deserialized]
+    assert sorted(found) == sorted(map(listed_about, listed))
     for backend in ("mmap", "pread"):
         with safe_open(file, "np", backend=backend) as opened:
             assert opened.metadata() == vector["metadata"]
             assert opened.keys() == sorted(tensor["name"] for tensor in listed)
-            assert opened.offset_keys() == [tensor["name"] for tensor in listed]
+            check_order(offsets, opened.offset_keys())
             parts = [(tensor["name"], opened.get_slice(tensor["name"])) for tensor in listed]
             members = [(name, {"dtype": part.get_dtype(), "shape": part.get_shape()}) for name, part in parts]
             found = [about(name, part, opened.get_bytes(name)) for name, part in members]
@@ -75,6 +78,12 @@ def check_accepted(vector, file, data):
         assert narrow or "numpy has no array of the shape" in str(error)
         return
     assert [array.nbytes for array in arrays.values()] == [len(members["data"]) for _, members in deserialized]
+
+
+def check_order(offsets, names):
+    """Checks that all names are in the order of their offsets. That of tensors without bytes at the same place is free."""
+    assert sorted(names) == sorted(offsets)
+    assert [offsets[name] for name in names] == sorted(offsets.values())
 
 
 def about(name, members, data):
