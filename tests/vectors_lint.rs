@@ -19,7 +19,7 @@ const CHANGES: &str = include_str!("vectors/CHANGES.md");
 /// Fewer would not cover the rules from both sides.
 const LEAST_VECTORS: usize = 1100;
 
-/// More are not a few.
+/// The maximum size of the lite subset.
 const MOST_LITE: usize = 100;
 
 /// A larger file becomes a recipe.
@@ -295,12 +295,17 @@ fn either_verdicts_match_the_deviations_and_sources() {
 }
 
 #[test]
-fn sources_are_those_of_the_rules_or_another_is_stated() {
+fn rules_and_their_sources_are_those_of_the_page() {
     each(|manifest, vector| {
         let rule = manifest.rules.get(&vector.rule);
         unless(rule.is_some_and(|rule| !rule.rule.is_empty()), "the rule is unknown")
     });
     let manifest = vectors::load_all();
+    for (id, rule) in &manifest.rules {
+        let source = serde_json::to_value(rule.source).expect("a word");
+        let start = format!("- **{id}** [{}] ", source.as_str().expect("a word"));
+        assert!(RULES.lines().any(|line| line.starts_with(&start)), "{start}");
+    }
     let listed: BTreeSet<String> = manifest.rules.into_keys().collect();
     assert_eq!(listed, rules().into_keys().collect());
 }

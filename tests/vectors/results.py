@@ -79,7 +79,7 @@ def arguments():
     """Parses the command line."""
     parser = argparse.ArgumentParser(description="Asks all readers about the vectors, and writes what they said.")
     parser.add_argument("--decoder", type=pathlib.Path, help="this project's program `safetensors`")
-    parser.add_argument("--directory", required=True, type=pathlib.Path, help="where readers of npm and crates.io are installed")
+    parser.add_argument("--directory", required=True, type=pathlib.Path, help="where readers of npm and Cargo are installed")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="only readers with this name; needs --page")
     parser.add_argument("--page", type=pathlib.Path, help="write the page here instead")
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
@@ -109,7 +109,7 @@ def decoder(manifest):
 
 
 class Installer:
-    """Installs the readers of npm and of crates.io. Those of PyPI are installed already."""
+    """Installs the readers of npm and of Cargo. Those of PyPI are installed already."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -117,7 +117,7 @@ class Installer:
     def commands(self, readers):
         """Returns for each reader whether it has the batch form, and its command."""
         registries = {reader["registry"] for reader in readers}
-        asks = {name: getattr(self, name.replace(".", "_").lower())() for name in sorted(registries)}
+        asks = {name: getattr(self, name.lower())() for name in sorted(registries)}
         found = []
         for reader in readers:
             version, command = asks[reader["registry"]]
@@ -152,7 +152,7 @@ class Installer:
 
         return versions, ["node", str(home / "npm.js")]
 
-    def crates_io(self):
+    def cargo(self):
         """Readers in one program."""
         home, target = READERS / "rust", self.directory / "rust"
         run(["cargo", "build", "--locked", "--quiet", "--target-dir", str(target)], home)
@@ -209,7 +209,7 @@ def surprises(all_vectors, readers, scores):
 
 
 def page_data(manifest, readers, scores):
-    """Returns the data of the page. Of the large vectors, which nobody is asked, it has none."""
+    """Returns the data of the page. It has no large vectors: readers are not asked about them."""
     asked = [vector for vector in manifest["vectors"] if vector["level"] != "large"]
     listed = [score["answers"] if finishes(score) else {} for score in scores]
     return {

@@ -9,7 +9,7 @@ The reader is a command. It gets one file on its standard input and answers with
      be omitted; then they are not compared. Integers may be strings of decimal digits.
   1  It rejects the file.
 
-Anything else is a crash: another exit code, a signal, the report of a sanitizer, an exception that nobody caught.
+Another exit code or a signal is a crash, and so are the report of a sanitizer and an uncaught exception.
 
 With --batch it is started once. It gets the path of a file on each line of its standard input, and prints for each
 one line at once: the object above, or {"error": "why it is rejected"}.

@@ -25,8 +25,7 @@ fn text(value: &Value) -> String {
 }
 
 fn bytes(digits: &str) -> Vec<u8> {
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal");
-    (0..digits.len()).step_by(2).map(byte).collect()
+    vectors::from_hex(digits).expect("hexadecimal")
 }
 
 fn dictionary(case: &Value) -> Dictionary {

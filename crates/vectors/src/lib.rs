@@ -12,7 +12,7 @@ pub use manifest::{
     Answers, Code, Level, MOST_IN_MEMORY, Manifest, Ours, Rule, Source, TensorRow, Vector, Verdict, sha256,
 };
 pub use protocol::Answer;
-pub use recipe::Recipe;
+pub use recipe::{Recipe, from_hex};
 pub use scoring::{Kind, Score};
 pub use table::{Table, Tensor};
 

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_code_1_rejects_unless_nobody_caught_the_exception() {
+    fn exit_code_1_rejects_unless_an_exception_is_uncaught() {
         let rejected = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
         assert_eq!(
             (rejected.outcome, rejected.code.as_deref(), rejected.at),

@@ -126,7 +126,10 @@ impl Part {
         match self {
             Self::Text(text) => file.append(text.as_bytes()),
             Self::Zeros(count) => file.append_zeros(*count),
-            Self::Hex(digits) => file.append(&from_hex(digits)?),
+            Self::Hex(digits) => {
+                let bytes = from_hex(digits);
+                file.append(&bytes.ok_or_else(|| format!("{digits:?} in its recipe is not hexadecimal"))?)
+            }
             Self::Repeat(repeat) => repeat.append(file),
         }
     }
@@ -177,13 +180,13 @@ fn decimal(digits: &str) -> Result<u64, String> {
     number.flatten().ok_or_else(|| format!("{digits:?} in its recipe is not a decimal number"))
 }
 
-fn from_hex(digits: &str) -> Result<Vec<u8>, String> {
+/// Returns the bytes of hexadecimal digits, if they are such.
+pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
     // The standard library accepts a sign as part of a number.
     let is_plain = |two: &&str| two.bytes().all(|digit| digit.is_ascii_hexdigit());
     let pair =
         |at: usize| digits.get(at..at + 2).filter(is_plain).and_then(|two| u8::from_str_radix(two, 16).ok());
-    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
-    bytes.ok_or_else(|| format!("{digits:?} in its recipe is not hexadecimal"))
+    (0..digits.len()).step_by(2).map(pair).collect()
 }
 
 #[cfg(test)]

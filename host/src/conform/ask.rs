@@ -107,7 +107,7 @@ impl Worker<'_> {
     }
 }
 
-/// Receives the scores until all are there, or the reader turns out to be no reader.
+/// Receives the scores until all are there, or the reader cannot be scored.
 fn gather<'v, E>(
     done: &Receiver<Done<'v>>,
     vectors: &[&'v Vector],

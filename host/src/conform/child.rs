@@ -114,7 +114,7 @@ pub struct Received(Arc<Mutex<Bytes>>);
 #[derive(Default)]
 struct Bytes {
     bytes: Vec<u8>,
-    /// So many have no end of a line.
+    /// The number of bytes already searched for the end of a line.
     searched: usize,
     is_closed: bool,
 }

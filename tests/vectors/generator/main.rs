@@ -26,7 +26,7 @@ use manifest::Listed;
 /// The directories that hold only vectors.
 const FOLDERS: [&str; 3] = ["valid", "invalid", "either"];
 
-/// More are not a few.
+/// The maximum size of the lite subset.
 const MOST_LITE: usize = 100;
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;

@@ -124,8 +124,7 @@ fn parts((name, dtype, shape, data): &Tensor) -> Option<Parts> {
 }
 
 fn bytes(digits: &str) -> Vec<u8> {
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal");
-    (0..digits.len()).step_by(2).map(byte).collect()
+    vectors::from_hex(digits).expect("hexadecimal")
 }
 
 /// Whether the reference reads the case from the file.

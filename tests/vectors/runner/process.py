@@ -84,7 +84,7 @@ def most_output(length):
 
 
 def background(work, *arguments):
-    """Starts a thread that the end of the script does not wait for: strangers may hold the pipes open."""
+    """Starts a thread that the end of the script does not wait for: other processes may hold the pipes open."""
     thread = threading.Thread(daemon=True, target=work, args=arguments)
     thread.start()
     return thread

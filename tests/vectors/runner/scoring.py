@@ -27,7 +27,7 @@ class Score:
 def score(vector, answer, twin, strict=False):
     """Returns the score of an answer; `twin` is the answer about the vector's twin, if that was asked.
 
-    Strict are the requirements on this project's own reader: its verdict where readers may differ, the
+    `strict` also requires what this project requires of its own reader: its verdict where readers may differ, the
     code and the offset of each error, and everything that the manifest lists of a table.
     """
     kind, problem = judge(vector, answer, strict)

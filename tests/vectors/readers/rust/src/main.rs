@@ -1,4 +1,4 @@
-//! Asks a reader of crates.io: `readers NAME`, with a path on each line of stdin. For each, in order, a line
+//! Asks a reader in Rust: `readers NAME`, with a path on each line of stdin. For each, in order, a line
 //! of JSON on stdout: `{"tensors":…,"metadata":…}`, or `{"error":"why"}`.
 
 mod aprender_core;
