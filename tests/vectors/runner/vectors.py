@@ -38,25 +38,37 @@ def fits_memory(vector):
 
 
 def content(vector):
-    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
+    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum. The archive of
+    the suite has also files that recipes make."""
     if not fits_memory(vector):
         raise Unusable(f"{vector['id']}: the file has {vector['length']} bytes, too many for memory")
     try:
-        data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
+        data = (HERE / path(vector)).read_bytes() if is_there(vector) else expand(vector["recipe"])
     except OSError as error:
-        raise Unusable(f"{vector['id']}: {vector['file']} cannot be read: {error.strerror}") from error
+        raise Unusable(f"{vector['id']}: {path(vector)} cannot be read: {error.strerror}") from error
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
         raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
     return data
 
 
-def write(vector, path):
+def path(vector):
+    """Returns the path of a vector's file in the suite, or where the archive has what its recipe makes."""
+    return vector.get("file", f"{vector['verdict']}/{vector['id']}.safetensors")
+
+
+def is_there(vector):
+    """Whether a vector's file exists; it must, if there is no recipe."""
+    file = HERE / path(vector)
+    return "recipe" not in vector or file.is_file() and file.stat().st_size == vector["length"]
+
+
+def write(vector, to):
     """Writes a vector's file. One that is too long for memory ends with zeros, which take no space."""
     if fits_memory(vector):
-        path.write_bytes(content(vector))
+        to.write_bytes(content(vector))
         return
     recipe = vector["recipe"]
-    with open(path, "wb") as file:
+    with open(to, "wb") as file:
         file.write(expand({**recipe, "data": recipe["data"][:-1]}))
         file.truncate(file.tell() + recipe["data"][-1]["zeros"])
         if file.tell() + recipe["data"][-1]["zeros"] != vector["length"]:
