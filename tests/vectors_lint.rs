@@ -9,6 +9,8 @@ use schema::Schema;
 use serde_json::Value;
 use vectors::{Answers, Manifest, Ours, Source, Vector, Verdict, sha256};
 
+#[path = "vectors/cases.rs"]
+mod cases;
 #[path = "vectors/schema.rs"]
 mod schema;
 

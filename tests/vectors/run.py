@@ -27,7 +27,7 @@ import shutil
 import signal
 import sys
 
-from runner import asking, choice, process, report, scoring, vectors
+from runner import asking, cases, choice, process, report, scoring, vectors
 
 
 def main():
@@ -36,9 +36,11 @@ def main():
     if options.json:
         check_json(options.json)
     try:
-        manifest = vectors.load()
+        manifest = cases.load(options.cases) if options.cases else vectors.load()
         chosen, others = choice.choose(manifest, options.level, options.filter, options.exclude)
         reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout)
+        if options.cases:
+            reader.ask = cases.KINDS[options.cases].ask
         answers = asking.ask_all(reader, choice.with_twins(manifest, chosen))
     except (vectors.Unusable, process.Unusable) as error:
         fail(error)
@@ -62,6 +64,8 @@ def arguments():
         usage="%(prog)s [options] -- COMMAND ARGS…",
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
+    parser.add_argument("--index", action="store_const", const="index", dest="cases", help="ask a reader of sharded models; it gets the path of an index")
+    parser.add_argument("--writer", action="store_const", const="writers", dest="cases", help="ask a writer; it gets tensors on stdin, and a path")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     add_patterns(parser, "--filter", "only vectors with this id, id glob, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, flag or rule (repeatable)")
@@ -77,6 +81,8 @@ def arguments():
         parser.error("which command reads the files? Give it after --")
     if options.batch and options.jobs:
         parser.error("--batch runs one process, so it takes no --jobs")
+    if options.cases and (options.batch or options.strict or options.level != "full"):
+        parser.error("--index and --writer take no --batch, --level or --strict")
     if not shutil.which(options.command[0]):
         fail(f"there is no program {options.command[0]!r} that can be run")
     return options

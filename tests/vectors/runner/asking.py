@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 from runner import batch, process, scoring, single
 
@@ -21,6 +21,8 @@ class Reader:
     jobs: Optional[int] = None
     #: The seconds that it has for a file.
     timeout: int = 60
+    #: How it is asked about one vector, if each process reads one.
+    ask: Callable = single.ask
 
 
 def ask_all(reader, asked):
@@ -29,7 +31,7 @@ def ask_all(reader, asked):
     if reader.is_batch:
         said = batch.ask_all(command, asked, reader.timeout)
     else:
-        said = single.ask_all(command, asked, reader.jobs or os.cpu_count() or 1, reader.timeout)
+        said = single.ask_all(reader.ask, command, asked, reader.jobs or os.cpu_count() or 1, reader.timeout)
     answers, hangs, valid = {}, 0, sum(vector["verdict"] == "valid" for vector in asked)
     try:
         for count, (vector, answer) in enumerate(zip(asked, said), 1):
