@@ -14,6 +14,8 @@ Another exit code or a signal is a crash, and so are the report of a sanitizer a
 With --batch it is started once. It gets the path of a file on each line of its standard input, and prints for each
 one line at once: the object above, or {"error": "why it is rejected"}.
 
+With --index it reads a model in several files, with --writer it writes one file: see README.md.
+
 The reader runs in an empty directory, which is removed. Exit code of this script: 0 when the reader is right about
 all vectors, 1 when it is not, 2 when it could not be run or accepts no valid file, 130 after Ctrl-C.
 
@@ -64,8 +66,8 @@ def arguments():
         usage="%(prog)s [options] -- COMMAND ARGS…",
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
-    parser.add_argument("--index", action="store_const", const="index", dest="cases", help="ask a reader of sharded models; it gets the path of an index")
-    parser.add_argument("--writer", action="store_const", const="writers", dest="cases", help="ask a writer; it gets tensors on stdin, and a path")
+    add_cases(parser, "--index", "index", "ask a reader of sharded models: it gets the path of an index")
+    add_cases(parser, "--writer", "writers", "ask a writer: it gets tensors on stdin, and a path")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     add_patterns(parser, "--filter", "only vectors with this id, id glob, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, flag or rule (repeatable)")
@@ -86,6 +88,11 @@ def arguments():
     if not shutil.which(options.command[0]):
         fail(f"there is no program {options.command[0]!r} that can be run")
     return options
+
+
+def add_cases(parser, name, directory, meaning):
+    """Adds an option that chooses other cases than those of readers of files."""
+    parser.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
 
 
 def add_patterns(parser, name, meaning):

@@ -31,6 +31,7 @@ SPOILT = {
     "path.with_name('x').touch()": "left 'x' beside the file",
     "path.write_bytes(path.read_bytes().replace(b'}}', b'} }'))": "accepted, but the file is invalid: ",
     "path.write_bytes(path.read_bytes()[:-1] + b'!')": "accepted, but sha256 of 'a' is ",
+    "path.unlink(); path.parent.rmdir()": "accepted, but wrote no file",
     "path.unlink(); path.mkdir()": "accepted, but what it wrote is no file",
     "sys.exit('no')": "bad output: rejected, but left 'model.safetensors'",
 }

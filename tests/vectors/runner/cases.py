@@ -1,4 +1,4 @@
-"""The cases of readers of indexes and of writers. Each becomes a vector, so that it is chosen, scored and counted like one."""
+"""The cases of readers of indexes and of writers, as vectors: so they are chosen, scored and counted like files."""
 
 import json
 

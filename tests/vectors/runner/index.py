@@ -4,7 +4,6 @@ import hashlib
 import os
 import pathlib
 import subprocess
-import tempfile
 
 from runner import answers, process, single, strict, vectors
 
@@ -31,8 +30,8 @@ def ask(command, case, timeout, stop):
     """Returns the answer about one model."""
     if stop.is_set():
         return answers.Answer("crash", text="not asked")
-    with tempfile.TemporaryDirectory(prefix="vectors-") as place:
-        path = lay_out(case, pathlib.Path(place).resolve())
+    with vectors.empty_directory() as place:
+        path = lay_out(case, place)
         reader = process.Process([*command, str(path)], subprocess.DEVNULL)
         return single.run(reader, b"", process.most_output(0), timeout, stop)
 

@@ -1,9 +1,12 @@
 """The conformance vectors: the manifest, and the bytes of each file."""
 
+import contextlib
 import hashlib
 import json
 import pathlib
 import re
+import shutil
+import tempfile
 
 #: The directory of the vectors.
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -20,6 +23,16 @@ def load():
     """Returns the content of manifest.json."""
     with open(HERE / "manifest.json", encoding="utf-8") as file:
         return json.load(file)
+
+
+@contextlib.contextmanager
+def empty_directory():
+    """Makes an empty directory, and removes it with what readers did in it, as far as they allow that."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="vectors-")).resolve()
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def area(vector):

@@ -3,11 +3,9 @@
 import hashlib
 import json
 import os
-import pathlib
 import stat
-import tempfile
 
-from runner import answers, process, scoring, single, strict
+from runner import answers, process, scoring, single, strict, vectors
 
 #: The cases need far less.
 LONGEST_FILE = 1 << 20
@@ -26,8 +24,8 @@ def ask(command, case, timeout, stop):
     """Returns the answer about one case."""
     if stop.is_set():
         return answers.Answer("crash", text="not asked")
-    with tempfile.TemporaryDirectory(prefix="vectors-") as place:
-        path = pathlib.Path(place, "model.safetensors")
+    with vectors.empty_directory() as place:
+        path = place / "model.safetensors"
         line = json.dumps(case["given"]).encode() + b"\n"
         writer = process.Process([*command, str(path)])
         return judged(single.run(writer, line, process.most_output(0), timeout, stop), case["given"], path)
@@ -35,7 +33,7 @@ def ask(command, case, timeout, stop):
 
 def judged(answer, given, path):
     """Returns the answer with regard to what is in the directory."""
-    left = sorted(os.listdir(path.parent))
+    left = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
     if answer.verdict == "reject" and left:
         return answers.Answer("bad output", text=f"rejected, but left {left[0]!r}")
     if answer.verdict != "accept":
@@ -56,6 +54,8 @@ def problem(given, path, left):
         return f"what it wrote is no file of at most {LONGEST_FILE} bytes"
     try:
         table = strict.read(path.read_bytes())
+    except OSError as error:
+        return f"what it wrote cannot be read: {error.strerror}"
     except strict.Invalid as error:
         return f"the file is invalid: {error}"
     for tensor in table["tensors"].values():
