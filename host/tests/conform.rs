@@ -513,6 +513,7 @@ fn the_page_has_the_answers_as_data() {
         manifest["vectors"].as_array().expect("a list").iter().find(|one| one["id"] == vectors[0]["id"]);
     let first = first.expect("it is listed");
     for member in [
+        "file",
         "verdict",
         "published",
         "source",

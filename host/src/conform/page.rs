@@ -87,6 +87,7 @@ fn row(store: &Store, score: &Score<'_>) -> Result<Value, Unusable> {
     let vector = score.vector;
     Ok(json!({
         "id": vector.id,
+        "file": vector.file,
         "verdict": word(vector.verdict),
         "published": vector.published.map(word),
         "source": vector.source,
