@@ -130,7 +130,7 @@ def write(path, tensors, metadata):
         header.append((tensor["name"], entry))
     strict.need(strict.METADATA not in dict(header), "the name of the metadata")
     if metadata is not None:
-        strict.need(strict.are_distinct(metadata), "a key is there twice")
+        strict.need(strict.are_distinct(metadata), "a duplicate key")
         header.append((strict.METADATA, dict(metadata)))
     text = ",".join(f"{json.dumps(name)}:{json.dumps(entry)}" for name, entry in header)
     file = f"{{{text}}}".encode()

@@ -34,7 +34,7 @@ def read(file):
     need(header.startswith(b"{"), "the header does not begin with {")
     need(header.rstrip(b" ").endswith(b"}"), "something else than spaces is after the header's object")
     members = parse(header)
-    need(are_distinct(members), "a name is there twice")
+    need(are_distinct(members), "a name is a duplicate")
     tensors = {name: tensor(name, entry, data) for name, entry in members if name != METADATA}
     check_layout([entry["data_offsets"] for entry in tensors.values()], len(data))
     return {"tensors": tensors, "metadata": metadata(dict(members))}
@@ -67,7 +67,7 @@ def not_json(word):
 
 
 def are_distinct(members):
-    """Whether no key is there twice."""
+    """Whether no key is a duplicate."""
     return len(dict(members)) == len(members)
 
 
