@@ -49,8 +49,8 @@ impl<E> From<Unusable> for Break<E> {
 /// The index of a vector, and its result.
 type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
-/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with 1 for every
-/// finished file, and now and then with 0; stops when it fails.
+/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with 1 for
+/// every finished file, and now and then with 0; stops when it fails.
 pub fn run_all<'v, E>(
     job: &Job<'_>,
     vectors: &[&'v Vector],
@@ -134,8 +134,7 @@ fn gather<'v, E>(
     }
 }
 
-/// Reports a reader that is not scored, since it answers none of the first files, or accepts none of the valid
-/// ones.
+/// Reports a reader that is not scored: it answers none of the first files, or accepts no valid one.
 fn check_useful(scores: &[Option<Score<'_>>], valid: usize) -> Result<(), Unusable> {
     let count = scores.len();
     let mut scores = scores.iter().flatten();

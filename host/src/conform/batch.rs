@@ -81,7 +81,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The outcomes after which a process is asked again; after another its next line may belong to an earlier file.
+/// The outcomes after which a process is asked again: after another, its next line may belong to an earlier
+/// file.
 const ANSWERS: [Outcome; 2] = [Outcome::Accept, Outcome::Reject];
 
 fn says(answer: &Option<Answer>, outcomes: &[Outcome]) -> bool {
