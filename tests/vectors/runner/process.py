@@ -45,7 +45,7 @@ class Process:
                 absolute(command), cwd=self.directory, env=environment(self.directory), start_new_session=True, **pipes
             )
         except OSError as error:
-            shutil.rmtree(self.directory, ignore_errors=True)
+            os.rmdir(self.directory)
             raise Unusable(cannot_run(command[0], error)) from error
         self.stdin, self.output = self.process.stdin, Output(self.process.stdout, most)
         self.listener = background(keep_last, self.process.stderr, self.words)
