@@ -23,7 +23,6 @@ Standard library only. Public domain (CC0-1.0).
 import argparse
 import json
 import os
-import shutil
 import signal
 import sys
 
@@ -39,7 +38,7 @@ def main():
         manifest = vectors.load()
         chosen, others = choice.choose(manifest, options.level, options.filter, options.exclude)
         reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout)
-        answers = asking.ask_all(reader, choice.with_twins(manifest, chosen))
+        answers = asking.ask_all(reader, choice.with_control(manifest, chosen))
     except (vectors.Unusable, process.Unusable) as error:
         fail(error)
     scores = [
@@ -63,8 +62,8 @@ def arguments():
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
-    add_patterns(parser, "--filter", "only vectors with this id, id glob, flag or rule (repeatable)")
-    add_patterns(parser, "--exclude", "no vectors with this id, id glob, flag or rule (repeatable)")
+    add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
+    add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes at once [default: number of cores]")
     parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file [default: 60]")
@@ -77,8 +76,6 @@ def arguments():
         parser.error("which command reads the files? Give it after --")
     if options.batch and options.jobs:
         parser.error("--batch runs one process, so it takes no --jobs")
-    if not shutil.which(options.command[0]):
-        fail(f"there is no program {options.command[0]!r} that can be run")
     return options
 
 
