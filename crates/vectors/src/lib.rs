@@ -7,6 +7,7 @@ pub mod protocol;
 pub mod recipe;
 pub mod scoring;
 pub mod table;
+pub mod twins;
 
 pub use manifest::{
     Answers, Code, Level, MOST_IN_MEMORY, Manifest, Ours, Rule, Source, TensorRow, Vector, Verdict, sha256,

@@ -4,6 +4,7 @@
 //! the length alone, in the amount of data alone, or in one span of a few bytes.
 
 use crate::build::{Vector, data_at};
+use vectors::twins::spans;
 
 /// The longest span in which twins differ, unless the case says why.
 const MOST: usize = 32;
@@ -52,18 +53,4 @@ fn distance(invalid: &[u8], valid: &[u8]) -> usize {
 /// Returns the number of bytes after the header, if it ends in the file.
 fn data_len(file: &[u8]) -> Option<u64> {
     (file.len() as u64).checked_sub(data_at(file))
-}
-
-/// Returns how long the spans are in which the files differ after the length; 0 if only the length differs.
-/// Data that is longer or shorter at its end counts as one byte.
-fn spans(invalid: &[u8], valid: &[u8]) -> [usize; 2] {
-    let (length, a) = invalid.split_at(invalid.len().min(8));
-    let (of_valid, b) = valid.split_at(valid.len().min(8));
-    if length == of_valid && (a.starts_with(b) || b.starts_with(a)) {
-        return [1, 0];
-    }
-    let before = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let (a, b) = (&a[before..], &b[before..]);
-    let after = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
-    [a.len() - after, b.len() - after]
 }
