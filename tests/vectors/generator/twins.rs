@@ -4,6 +4,7 @@
 //! the length alone, in the amount of data alone, or in one span of a few bytes.
 
 use crate::build::{Vector, data_at};
+use vectors::Verdict;
 use vectors::twins::spans;
 
 /// The longest span in which twins differ, unless the case says why.
@@ -34,11 +35,11 @@ fn named<'a>(id: &str, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, Stri
     let twin = vectors.iter().find(|vector| vector.case.id == id);
     let twin = twin.ok_or_else(|| format!("no such twin: {id}"))?;
     // The generator has asked the reference, which accepts every valid vector.
-    if twin.verdict() == "valid" { Ok(twin) } else { Err(format!("its twin {id} is not valid")) }
+    if twin.verdict() == Verdict::Valid { Ok(twin) } else { Err(format!("its twin {id} is not valid")) }
 }
 
 fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Vector<'a>> {
-    let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == "valid";
+    let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == Verdict::Valid;
     let near = if invalid.file.len() <= LONGEST { vectors } else { &[] };
     near.iter().filter(small).min_by_key(|valid| distance(&invalid.file, &valid.file))
 }

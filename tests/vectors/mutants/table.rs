@@ -4,7 +4,7 @@ use crate::bugs::Bug;
 use crate::generate;
 use crate::reader::{Model, Reader, Why};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use vectors::{Ours, Table, Tensor, Vector, Verdict};
+use vectors::{MOST_LITE, Ours, Table, Tensor, Vector, Verdict};
 
 /// How many files are generated.
 pub const FILES: u64 = 100_000;
@@ -12,8 +12,6 @@ pub const FILES: u64 = 100_000;
 const LONGEST: usize = 1 << 17;
 /// The fewest bugs that must change a generated file.
 const FEWEST_BUGS: usize = 150;
-/// The most vectors of the lite choice.
-const MOST_LITE: usize = 100;
 /// The lite choice, in the directory of the vectors.
 const LITE: &str = "generator/lite.txt";
 
