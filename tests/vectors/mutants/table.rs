@@ -203,7 +203,8 @@ fn judged_lite(rows: &[Row], chosen: &[usize]) -> Option<String> {
         .then(|| format!("{LITE} is too long, or catches less than 90 % of the bugs: write it with --lite"))
 }
 
-/// Chooses vectors, each time the one that catches most bugs that no other chosen one catches.
+/// Chooses vectors, each time the one that catches most bugs that no other chosen one catches. One whose bugs
+/// are all caught by later ones is given up.
 fn chosen(rows: &[Row], cases: &[Case]) -> Vec<usize> {
     let mut left: Vec<&Row> = rows.iter().filter(|row| !row.vectors.is_empty()).collect();
     let mut chosen = Vec::new();
@@ -214,6 +215,15 @@ fn chosen(rows: &[Row], cases: &[Case]) -> Vec<usize> {
         let best = (0..cases.len()).rev().max_by_key(|at| counts[*at]).unwrap_or_default();
         left.retain(|row| !row.vectors.contains(&best));
         chosen.push(best);
+        if let Some(place) = chosen.iter().position(|at| !is_needed(*at, &chosen, rows)) {
+            chosen.remove(place);
+        }
     }
     chosen
+}
+
+/// Whether a vector is the only chosen one that catches some bug.
+fn is_needed(vector: usize, chosen: &[usize], rows: &[Row]) -> bool {
+    let only = |row: &Row| row.vectors.iter().filter(|at| chosen.contains(at)).eq([&vector]);
+    rows.iter().any(only)
 }
