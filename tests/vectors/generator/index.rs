@@ -20,9 +20,10 @@ pub struct Case {
     ours: Ours,
     reason: &'static str,
     flags: &'static [&'static str],
-    /// The text of the index.
+    /// The text of the index; `${directory}` is the absolute path of its directory.
     index: &'static str,
-    /// The shards: a name and the tensors, each one byte, whose name's first letter is its value.
+    /// The shards: a path from the directory of the index, and the tensors, each one byte, whose name's first
+    /// letter is its value.
     shards: &'static [(&'static str, &'static [&'static str])],
     /// The id of a valid case that is the same but for the fault.
     twin: Option<&'static str>,
@@ -35,7 +36,7 @@ const FLAGS: [(&str, &str); 6] = [
     ("members", "The members of an index, and their types."),
     ("missing", "A shard or a tensor is not there."),
     ("names", "Names of tensors and of shards that need care."),
-    ("path", "A name that leads out of the directory, on this system or another."),
+    ("path", "The shard is there, but its path leads elsewhere on this system or on another."),
 ];
 
 /// Returns the manifest of all cases.
