@@ -1,6 +1,6 @@
 //! A tensor's entry: its members; its dtype.
 
-use crate::case::{Case, bad, dtype, entry, json, members, ok, tensors};
+use crate::case::{Case, bad, dtype, dtype_of, entry, json, members, ok, tensors};
 
 const TYPE: &str = "entry.type";
 const MISSING: &str = "entry.missing";
@@ -103,20 +103,20 @@ pub const DTYPES: &[Case] = &[
     bad("dtype-f8-e4m3b11fnuz", "dtype-1", UNKNOWN, dtype("¦\"F8_E4M3B11FNUZ\""), "A float of 8 bits that the format does not have."),
     bad("dtype-e8m0", "dtype-1", UNKNOWN, dtype("¦\"E8M0\""), "F8_E8M0 without its prefix."),
     bad("dtype-ue8", "dtype-1", UNKNOWN, dtype("¦\"UE8\""), "Another name of F8_E8M0."),
-    bad("dtype-f6", "dtype-1", UNKNOWN, dtype("¦\"F6\""), "F6 alone does not say which."),
-    bad("dtype-f4-e2m1", "dtype-1", UNKNOWN, dtype("¦\"F4_E2M1\""), "F4 with its parts named."),
-    bad("dtype-fp4", "dtype-1", UNKNOWN, dtype("¦\"FP4\""), "Another name of F4."),
-    bad("dtype-u4", "dtype-1", UNKNOWN, dtype("¦\"U4\""), "The format has no integers of 4 bits."),
-    bad("dtype-i4", "dtype-1", UNKNOWN, dtype("¦\"I4\""), "The format has no signed integers of 4 bits."),
-    bad("dtype-c128", "dtype-1", UNKNOWN, dtype("¦\"C128\""), "The format has no complex numbers of 128 bits."),
-    bad("dtype-c32", "dtype-1", UNKNOWN, dtype("¦\"C32\""), "The format has no complex numbers of 32 bits."),
-    bad("dtype-f128", "dtype-1", UNKNOWN, dtype("¦\"F128\""), "The format has no floats of 128 bits."),
-    bad("dtype-i128", "dtype-1", UNKNOWN, dtype("¦\"I128\""), "The format has no integers of 128 bits."),
+    bad("dtype-f6-of-6-bits", "dtype-1", UNKNOWN, dtype_of(6, "¦\"F6\""), "F6 alone does not say which.").flags(&["sub-byte"]),
+    bad("dtype-f4-e2m1-of-4-bits", "dtype-1", UNKNOWN, dtype_of(4, "¦\"F4_E2M1\""), "F4 with its parts named.").flags(&["sub-byte"]),
+    bad("dtype-fp4-of-4-bits", "dtype-1", UNKNOWN, dtype_of(4, "¦\"FP4\""), "Another name of F4.").flags(&["sub-byte"]),
+    bad("dtype-u4-of-4-bits", "dtype-1", UNKNOWN, dtype_of(4, "¦\"U4\""), "The format has no integers of 4 bits.").flags(&["sub-byte"]),
+    bad("dtype-i4-of-4-bits", "dtype-1", UNKNOWN, dtype_of(4, "¦\"I4\""), "The format has no signed integers of 4 bits.").flags(&["sub-byte"]),
+    bad("dtype-c128-of-128-bits", "dtype-1", UNKNOWN, dtype_of(128, "¦\"C128\""), "The format has no complex numbers of 128 bits."),
+    bad("dtype-c32-of-32-bits", "dtype-1", UNKNOWN, dtype_of(32, "¦\"C32\""), "The format has no complex numbers of 32 bits."),
+    bad("dtype-f128-of-128-bits", "dtype-1", UNKNOWN, dtype_of(128, "¦\"F128\""), "The format has no floats of 128 bits."),
+    bad("dtype-i128-of-128-bits", "dtype-1", UNKNOWN, dtype_of(128, "¦\"I128\""), "The format has no integers of 128 bits."),
     bad("dtype-f8-e4m3-dash", "dtype-1", UNKNOWN, dtype("¦\"F8-E4M3\""), "A dash for the underscore."),
     bad("dtype-f8-lower-e", "dtype-1", UNKNOWN, dtype("¦\"F8_e4m3\""), "Only the first letter in capitals."),
     bad("dtype-numpy", "dtype-1", UNKNOWN, dtype("¦\"<u1\""), "A dtype of numpy."),
     bad("dtype-torch", "dtype-1", UNKNOWN, dtype("¦\"torch.uint8\""), "A dtype of PyTorch."),
-    bad("dtype-float32", "dtype-1", UNKNOWN, dtype("¦\"float32\""), "The long name of F32."),
+    bad("dtype-float32-of-32-bits", "dtype-1", UNKNOWN, dtype_of(32, "¦\"float32\""), "The long name of F32."),
     bad("dtype-long", "dtype-1", UNKNOWN, dtype("¦\"F8_E4M3FNUZ_F8_E4M3FNUZ_F8_E4M3FNUZ\""), "A dtype longer than any, for fixed buffers."),
     bad("dtype-string-string", "dtype-1", UNKNOWN, dtype(r#"¦"STRING""#), "The format has no strings."),
     bad("dtype-null", "dtype-2", "dtype.type", dtype("¦null"), "null is not a dtype."),
@@ -126,7 +126,7 @@ pub const DTYPES: &[Case] = &[
     bad("dtype-negative", "dtype-2", "dtype.type", dtype("¦-8"), "A negative number is not a dtype."),
     ok("dtype-escaped", "dtype-2", tensors!(("a" "F\\u00332" "[2]" "[0,8]")).data(8), "Escapes in a dtype are decoded first.").flags(&["escaped-keys"]),
     ok("dtype-escaped-underscore", "dtype-2", tensors!(("a" "F8\\u005FE5M2" "[3]" "[0,3]")).data(3), "An escaped underscore in a dtype.").flags(&["escaped-keys"]),
-    bad("dtype-escaped-unknown", "dtype-2", UNKNOWN, dtype("¦\"F\\u0033\\u0033\""), "Escapes that decode to no dtype: the fault is at the quote."),
+    bad("dtype-escaped-u4", "dtype-2", UNKNOWN, dtype_of(4, "¦\"\\u0055\\u0034\""), "Escapes that decode to U4, which is no dtype: the fault is at the quote.").flags(&["sub-byte"]),
     bad("dtype-escaped-slash", "dtype-2", UNKNOWN, dtype("¦\"U\\/8\""), "An escaped character that is too many."),
     bad("dtype-object-empty", "dtype-3", "dtype.object", dtype("¦{}"), "An empty object is not a dtype for any reader."),
     bad("dtype-object-two", "dtype-3", "dtype.object", dtype(r#"¦{"U8":null,"I8":null}"#), "An object with two dtypes is none for any reader."),
