@@ -102,7 +102,7 @@ pub const LAYOUTS: &[Case] = &[
     ok("layout-last-first", "layout-4", tensors!(("z" "U8" "[1]" "[2,3]"), ("a" "U8" "[1]" "[0,1]"), ("b" "U8" "[1]" "[1,2]")).data(3), "Only the last tensor is out of order.").flags(&["header-order"]),
     ok("layout-names-not-sorted", "layout-4", tensors!(("b" "U8" "[1]" "[0,1]"), ("a" "U8" "[1]" "[1,2]")).data(2), "The order of names has no meaning."),
     ok("layout-small-dtype-first", "layout-4", tensors!(("a" "U8" "[3]" "[0,3]"), ("b" "F32" "[1]" "[3,7]"), ("c" "F16" "[1]" "[7,9]")).data(9), "The order of dtypes has no meaning either.").flags(&["unaligned"]),
-    bad("layout-backwards-hole-at-0", "layout-4", HOLE, tensors!(("b" "U8" "[1]" "[2,3]"), ("a" "U8" "[1]" "[¦1,2]")).data(3), "Listed backwards, and the lowest does not begin at 0.").flags(&["header-order", "hidden-data"]),
+    bad("layout-backwards-hole-at-0", "layout-4", HOLE, tensors!(("b" "U8" "[1]" "[2,3]"), ("a" "U8" "[1]" "[¦1,2]")).data(3), "Listed backwards, and the lowest does not begin at 0.").flags(&["header-order", "hidden-data"]).source("text"),
     ok("empty-two-at-0", "layout-5", tensors!(("a" "U8" "[0]" "[0,0]"), ("b" "F32" "[0,3]" "[0,0]")), "Two tensors without bytes at 0.").flags(&["empty-tensor"]),
     ok("empty-before", "layout-5", tensors!(("a" "U8" "[0]" "[0,0]"), ("b" "U8" "[2]" "[0,2]")).data(2), "An empty tensor at the begin of the first.").flags(&["empty-tensor"]),
     ok("empty-before-out-of-order", "layout-5", tensors!(("b" "U8" "[2]" "[0,2]"), ("a" "U8" "[0]" "[0,0]")).data(2), "An empty tensor at 0 that the header lists after the one that begins there.").flags(&["empty-tensor", "header-order"]),
