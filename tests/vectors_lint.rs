@@ -7,6 +7,7 @@ use embedded_safetensors::ErrorKind;
 use embedded_safetensors::error::Class;
 use schema::Schema;
 use serde_json::Value;
+use vectors::twins::are_close;
 use vectors::{MOST_LITE, Manifest, Ours, Source, Vector, Verdict, sha256};
 
 #[path = "vectors/schema.rs"]
@@ -313,6 +314,16 @@ fn invalid_vectors_have_valid_twins() {
             None => unless(vector.verdict != Verdict::Invalid, "it has no twin"),
             Some(twin) => unless(twin.is_some_and(is_sound), "its twin is not a valid vector"),
         }
+    });
+}
+
+#[test]
+fn twins_are_close_or_the_manifest_says_why() {
+    each(|manifest, vector| {
+        let id = vector.twin.as_ref().filter(|_| vector.fits_memory())?;
+        let twin = manifest.vectors.iter().find(|other| other.id == *id && other.fits_memory())?;
+        let close = are_close(&vector.bytes(), &twin.bytes());
+        unless(close != vector.twin_differs.is_some(), "its twin is not as close as it says")
     });
 }
 

@@ -196,6 +196,8 @@ pub struct Vector {
     pub published: Option<Ours>,
     /// The id of a valid vector that is the same but for the fault.
     pub twin: Option<String>,
+    /// Why that one differs in more than one short span.
+    pub twin_differs: Option<String>,
     /// This project's verdict.
     pub ours: Ours,
     /// The code of this project's error.

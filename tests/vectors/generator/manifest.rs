@@ -115,6 +115,7 @@ pub fn vector(listed: &Listed<'_>) -> String {
         .with("source", json!(vector.source()))
         .maybe("published", vector.published().map(|verdict| json!(verdict)))
         .maybe("twin", twin.map(|id| json!(id)))
+        .maybe("twin_differs", case.unlike.map(|why| json!(why)))
         .with("ours", json!(vector.ours().word()))
         .maybe("code", vector.error.map(|(code, _)| json!(code)))
         .maybe("at", vector.error.map(|(_, at)| json!(at)))

@@ -5,10 +5,7 @@
 
 use crate::build::{Vector, data_at};
 use vectors::Verdict;
-use vectors::twins::spans;
-
-/// The longest span in which twins differ, unless the case says why.
-const MOST: usize = 32;
+use vectors::twins::{are_close, spans};
 
 /// The distance of other data, in bytes.
 const OTHER_DATA: usize = 60;
@@ -24,7 +21,7 @@ pub fn of<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Result<&'a Vec
     };
     let [of_invalid, of_valid] = spans(&invalid.file, &twin.file);
     let differs = || format!("the twin {} differs in {of_invalid} or {of_valid} bytes", twin.case.id);
-    match (of_invalid.max(of_valid) <= MOST, invalid.case.unlike) {
+    match (are_close(&invalid.file, &twin.file), invalid.case.unlike) {
         (true, Some(_)) => Err(differs() + ": no reason is needed"),
         (false, None) => Err(differs()),
         _ => Ok(twin),

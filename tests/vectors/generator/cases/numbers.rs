@@ -68,9 +68,9 @@ pub const SHAPES: &[Case] = &[
     bad("shape-max-plus-2", "shape-3", "shape.range", shape("[¦18446744073709551617]"), "2^64 + 1 is 1 in 64 bits.").flags(&["overflow-64"]),
     bad("shape-max-times-10", "shape-3", "shape.range", empty_shape("[0,¦184467440737095516150]"), "The largest number with a digit more."),
     bad("shape-20-nines", "shape-3", "shape.range", empty_shape("[0,¦99999999999999999999]"), "The largest number of 20 digits."),
-    bad("shape-50-digits", "shape-3", "shape.range", empty_shape("[0,¦10000000000000000000000000000000000000000000000000]"), "A number of 50 digits, whose low 64 bits are 0.").flags(&["overflow-64"]).unlike("shape-2-32", "the digits are the fault"),
+    bad("shape-50-digits", "shape-3", "shape.range", empty_shape("[0,¦10000000000000000000000000000000000000000000000000]"), "A number of 50 digits, whose low 64 bits are 0.").flags(&["overflow-64"]).unlike("shape-2-32", "The digits are the fault."),
     bad("shape-2-65", "shape-3", "shape.range", empty_shape("[0,¦36893488147419103232]"), "2^65, which is 0 in 64 bits and passes a check that looks only at the sign.").flags(&["overflow-64"]),
-    bad("shape-100-zeros", "shape-2", NUMBER, empty_shape("[0¦000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000]"), "A hundred zeros are not a number either.").unlike("shape-one-zero", "the zeros are the fault"),
+    bad("shape-100-zeros", "shape-2", NUMBER, empty_shape("[0¦000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000]"), "A hundred zeros are not a number either.").unlike("shape-one-zero", "The zeros are the fault."),
     ok("shape-rank-8", "shape-5", shape("[1,1,1,1,1,1,1,1]"), "Eight dimensions, the most that many fixed arrays hold.").flags(&["rank"]),
 ];
 
@@ -126,7 +126,7 @@ pub const OFFSET_PAIRS: &[Case] = &[
     bad("offsets-dots", "offsets-2", OFFSETS, offsets("[0¦..1]"), "A range as Rust writes it.").source("json"),
     bad("offsets-thousands", "offsets-1", "offsets.count", tensors!(("a" "U8" "[1000]" "[0,1¦,000]")).data(1000), "A comma between thousands makes a third offset.").faults(2),
     ok("offsets-empty-at-0", "offsets-3", tensors!(("a" "U16" "[0]" "[0,0]")), "The smallest offsets.").flags(&["empty-tensor"]),
-    bad("offsets-max", "offsets-3", "layout.hole", tensors!(("a" "U8" "[0]" "[¦18446744073709551615,18446744073709551615]")), "2^64 - 1 is a number, and then a hole.").flags(&["u64"]).unlike("shape-one-zero", "both offsets are the fault"),
+    bad("offsets-max", "offsets-3", "layout.hole", tensors!(("a" "U8" "[0]" "[¦18446744073709551615,18446744073709551615]")), "2^64 - 1 is a number, and then a hole.").flags(&["u64"]).unlike("shape-one-zero", "Both offsets are the fault."),
     bad("offsets-end-max", "offsets-3", "tensor.size", tensors!(("a" "U8" "[1]" "[¦0,18446744073709551615]")).data(1), "2^64 - 1 is an end, and then the wrong size.").flags(&["u64"]),
     bad("offsets-end-max-plus-1", "offsets-3", "offsets.range", tensors!(("a" "U8" "[0]" "[0,¦18446744073709551616]")), "2^64 is 0 in 64 bits.").flags(&["overflow-64"]),
     bad("offsets-begin-max-plus-1", "offsets-3", "offsets.range", offsets("[¦18446744073709551616,1]"), "A begin of 2^64 is 0 in 64 bits.").flags(&["overflow-64"]),
@@ -134,9 +134,9 @@ pub const OFFSET_PAIRS: &[Case] = &[
     bad("offsets-30-digits", "offsets-3", "offsets.range", offsets("[0,¦100000000000000000000000000001]"), "An end of 30 digits."),
     bad("offsets-2-32-begin", "layout-2", "layout.hole", tensors!(("a" "U8" "[1]" "[¦4294967296,4294967297]")).data(1), "2^32 and 2^32 + 1 are 0 and 1 in 32 bits.").flags(&["overflow-32"]),
     bad("offsets-2-32-end", "tensor-3", "tensor.size", tensors!(("a" "U8" "[1]" "[¦0,4294967297]")).data(1), "An end of 2^32 + 1 is 1 in 32 bits.").flags(&["overflow-32"]),
-    bad("offsets-2-53", "tensor-3", "tensor.size", tensors!(("a" "U8" "[9007199254740993]" "[¦0,9007199254740992]")), "Shape and end are the same number in a double, and different integers.").faults(2).flags(&["double-rounding"]).unlike("size-two", "no file has the data that these offsets need"),
+    bad("offsets-2-53", "tensor-3", "tensor.size", tensors!(("a" "U8" "[9007199254740993]" "[¦0,9007199254740992]")), "Shape and end are the same number in a double, and different integers.").faults(2).flags(&["double-rounding"]).unlike("size-two", "No file has the data that these offsets need."),
     bad("offsets-2-53-hole", "layout-2", "layout.hole", tensors!(("a" "U8" "[9007199254740992]" "[0,9007199254740992]"), ("b" "U8" "[0]" "[¦9007199254740993,9007199254740993]")),
-        "A hole of one byte that a double does not see.").faults(2).flags(&["double-rounding"]).unlike("layout-begin-equals-end", "no file has the data that these offsets need"),
+        "A hole of one byte that a double does not see.").faults(2).flags(&["double-rounding"]).unlike("layout-begin-equals-end", "No file has the data that these offsets need."),
 ];
 
 #[rustfmt::skip] // One case, one or two lines.
