@@ -81,7 +81,7 @@ impl Run for Conform {
         let (chosen, others) = self.choice.choose(&manifest).map_err(Complaint::usage)?;
         let page = self.page.as_ref().map(|path| Product::create(path, self.force)).transpose()?;
         let scores = self.ask(&store, &manifest, &chosen)?;
-        let (command, level) = (self.words(), self.choice.level.word());
+        let (command, level) = (self.words(), self.choice.level);
         let (command, manifest) = (command.as_slice(), &manifest);
         let asked = Asked { manifest, command, is_batch: self.batch, level, strict: self.strict, others };
         if let Some(mut to) = page {

@@ -2,7 +2,9 @@
 
 use crate::conform::matches;
 use crate::text::quoted;
+use clap::ValueEnum;
 use std::collections::HashSet;
+use std::fmt;
 use vectors::manifest::Level;
 use vectors::{Manifest, Vector, Verdict};
 
@@ -20,17 +22,6 @@ pub enum Set {
 }
 
 impl Set {
-    /// Its word in arguments.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Full => "full",
-            Self::Large => "large",
-            Self::HeaderOnly => "header-only",
-            Self::Lite => "lite",
-        }
-    }
-
     fn contains(self, vector: &Vector) -> bool {
         match self {
             Self::Core => vector.level == Level::Core,
@@ -39,6 +30,13 @@ impl Set {
             Self::HeaderOnly => vector.header_only && !vector.is_large(),
             Self::Lite => vector.lite,
         }
+    }
+}
+
+/// Its word in arguments.
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
     }
 }
 
@@ -77,7 +75,7 @@ impl Choice {
         let (chosen, others): (Vec<_>, Vec<_>) =
             matching.into_iter().partition(|vector| self.level.contains(vector));
         if chosen.is_empty() {
-            let (count, level) = (others.len(), self.level.word());
+            let (count, level) = (others.len(), self.level);
             return Err(format!(
                 "none of the {count} vectors that match is of the level {level}; see --level"
             ));
