@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Work on a number of bytes. Threads may share it.
+/// Work on a number of bytes or files. Threads may share it.
 pub struct Work {
     bar: ProgressBar,
     started: Instant,
@@ -25,26 +25,32 @@ pub struct Work {
 }
 
 impl Work {
-    /// Begins the work. From now on the first Ctrl-C stops it at the next check.
+    /// Begins the work on so many bytes. From now on the first Ctrl-C stops it at the next check.
     pub fn new(label: &str, total: u64) -> Self {
+        Self::shown_as("{msg} [{bar:30}] {decimal_bytes} of {decimal_total_bytes}, {eta} left", label, total)
+    }
+
+    /// Begins the work on so many files, like [`new`](Self::new).
+    pub fn on_files(label: &str, total: u64) -> Self {
+        Self::shown_as("{msg} [{bar:30}] {pos} of {len} files", label, total)
+    }
+
+    fn shown_as(template: &str, label: &str, total: u64) -> Self {
         listen();
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template(
-            "{msg} [{bar:30}] {decimal_bytes} of {decimal_total_bytes}, {eta} left",
-        );
-        if let Ok(style) = style {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_message(label.to_owned());
         Self { bar, started: Instant::now(), shown: AtomicBool::new(false) }
     }
 
-    /// Adds bytes that are done.
+    /// Adds bytes or files that are done.
     ///
     /// # Errors
     /// The user has interrupted the work; partial output must be removed.
-    pub fn advance(&self, bytes: u64) -> Result<(), Complaint> {
-        self.bar.inc(bytes);
+    pub fn advance(&self, done: u64) -> Result<(), Complaint> {
+        self.bar.inc(done);
         self.show_late();
         Self::check()
     }

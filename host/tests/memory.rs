@@ -325,19 +325,20 @@ mod measured {
 
     /// A model in GGUF whose tensors have one block of Q8_0 each.
     fn blocks(out: Out<'_>) -> io::Result<()> {
-        let mut list = Vec::new();
-        for number in 0..CONVERTED {
-            let name = number.to_string();
-            list.extend((name.len() as u64).to_le_bytes());
-            list.extend(name.as_bytes());
-            list.extend([1_u32.to_le_bytes(), 32_u32.to_le_bytes(), [0; 4], 8_u32.to_le_bytes()].concat());
-            list.extend((64 * u64::from(number)).to_le_bytes());
-        }
-        list.resize(list.len().next_multiple_of(32) + 8, 0);
         out.write_all(b"GGUF\x03\0\0\0")?;
         out.write_all(&u64::from(CONVERTED).to_le_bytes())?;
         out.write_all(&0_u64.to_le_bytes())?;
-        out.write_all(&list)?;
+        let mut at = 24_u64;
+        for number in 0..CONVERTED {
+            let name = number.to_string();
+            out.write_all(&[&(name.len() as u64).to_le_bytes(), name.as_bytes()].concat())?;
+            out.write_all(
+                &[1_u32.to_le_bytes(), 32_u32.to_le_bytes(), [0; 4], 8_u32.to_le_bytes()].concat(),
+            )?;
+            out.write_all(&(64 * u64::from(number)).to_le_bytes())?;
+            at += 32 + name.len() as u64;
+        }
+        repeat(out, &[0], at.next_multiple_of(32) - at)?;
         repeat(out, &[0; 64], 64 * u64::from(CONVERTED))
     }
 

@@ -1,8 +1,10 @@
 //! The cases of indexes in `tests/vectors/index`: this project's verdict, and the tensors that it finds.
 
-use safetensors_files::shards::{ShardError, ShardedModel};
+use embedded_safetensors::View;
+use safetensors_files::shards::ShardedModel;
 use serde_json::{Map, Value};
 use std::fs;
+use std::path::PathBuf;
 
 use crate::files::temp_dir::TempDir;
 
@@ -27,12 +29,20 @@ fn bytes(digits: &str) -> Vec<u8> {
     vectors::from_hex(digits).expect("hexadecimal")
 }
 
-fn open(case: &Value, dir: &TempDir) -> Result<ShardedModel, ShardError> {
-    dir.put("model.safetensors.index.json", text(&case["index"]).as_bytes());
-    for (name, digits) in members(&case["files"]) {
-        dir.put(name, &bytes(text(digits)));
+/// Puts the index and the shards into a directory of their own, as README.md says, and returns its path and
+/// the index.
+fn lay_out(case: &Value, dir: &TempDir) -> (PathBuf, String) {
+    let directory = dir.join("model");
+    fs::create_dir(&directory).expect("a new directory");
+    let path = Value::from(directory.to_str().expect("a plain path")).to_string();
+    let index = text(&case["index"]).replace("${directory}", path.trim_matches('"'));
+    fs::write(directory.join("model.safetensors.index.json"), &index).expect("succeeds");
+    for (path, digits) in members(&case["files"]) {
+        let path = directory.join(path);
+        fs::create_dir_all(path.parent().expect("a file in a directory")).expect("a directory");
+        fs::write(path, bytes(text(digits))).expect("succeeds");
     }
-    ShardedModel::open(dir.path())
+    (directory, index)
 }
 
 /// Asserts that the model has exactly the listed tensors.
@@ -54,11 +64,34 @@ fn every_index_has_its_verdict() {
     assert!(cases.len() >= LEAST);
     for case in &cases {
         let dir = TempDir::new();
-        match (case["ours"].as_str(), open(case, &dir)) {
+        let (directory, _) = lay_out(case, &dir);
+        match (case["ours"].as_str(), ShardedModel::open(directory)) {
             (Some("accept"), Ok(model)) => assert_tensors(case, &model),
             (Some("reject"), Err(_)) => {}
             (ours, Ok(_)) => panic!("{} must be {ours:?}, but it opens", case["id"]),
             (ours, Err(error)) => panic!("{} must be {ours:?}, but: {error}", case["id"]),
+        }
+    }
+}
+
+/// A reader that joins the path to its directory, or takes it up to a NUL, opens the model. Otherwise a case
+/// would show nothing about its path.
+#[test]
+fn rejected_paths_lead_to_shards() {
+    let is_path = |case: &&Value| case["verdict"] == "invalid" && case["flags"][0] == "path";
+    let cases = cases();
+    let paths: Vec<&Value> = cases.iter().filter(is_path).collect();
+    assert!(paths.len() >= 8);
+    for case in paths {
+        let dir = TempDir::new();
+        let (directory, index) = lay_out(case, &dir);
+        let index: Value = serde_json::from_str(&index).expect("JSON");
+        for (tensor, shard) in members(&index["weight_map"]) {
+            let path = text(shard).split('\0').next().expect("a path");
+            let shard = fs::read(directory.join(path));
+            let shard = shard.unwrap_or_else(|error| panic!("{}: {path}: {error}", case["id"]));
+            let view = View::parse(&shard).expect("a valid shard");
+            assert!(view.find(tensor).expect("valid file").is_some(), "{}", case["id"]);
         }
     }
 }

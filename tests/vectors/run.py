@@ -25,7 +25,6 @@ Standard library only. Public domain (CC0-1.0).
 import argparse
 import json
 import os
-import shutil
 import signal
 import sys
 
@@ -43,7 +42,7 @@ def main():
         reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout)
         if options.cases:
             reader.ask = cases.KINDS[options.cases].ask
-        answers = asking.ask_all(reader, choice.with_twins(manifest, chosen))
+        answers = asking.ask_all(reader, choice.with_control(manifest, chosen))
     except (vectors.Unusable, process.Unusable) as error:
         fail(error)
     scores = [
@@ -69,8 +68,8 @@ def arguments():
     add_cases(parser, "--index", "index", "ask a reader of sharded models: it gets the path of an index")
     add_cases(parser, "--writer", "writers", "ask a writer: it gets tensors on stdin, and a path")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
-    add_patterns(parser, "--filter", "only vectors with this id, id glob, flag or rule (repeatable)")
-    add_patterns(parser, "--exclude", "no vectors with this id, id glob, flag or rule (repeatable)")
+    add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
+    add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes at once [default: number of cores]")
     parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file [default: 60]")
@@ -85,8 +84,6 @@ def arguments():
         parser.error("--batch runs one process, so it takes no --jobs")
     if options.cases and (options.batch or options.strict or options.level != "full"):
         parser.error("--index and --writer take no --batch, --level or --strict")
-    if not shutil.which(options.command[0]):
-        fail(f"there is no program {options.command[0]!r} that can be run")
     return options
 
 

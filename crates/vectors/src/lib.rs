@@ -7,9 +7,11 @@ pub mod protocol;
 pub mod recipe;
 pub mod scoring;
 pub mod table;
+pub mod twins;
 
 pub use manifest::{
-    Answers, Code, Level, MOST_IN_MEMORY, Manifest, Ours, Rule, Source, TensorRow, Vector, Verdict, sha256,
+    Answers, Code, Level, MOST_IN_MEMORY, MOST_LITE, Manifest, Ours, Rule, Source, TensorRow, Vector,
+    Verdict, sha256,
 };
 pub use protocol::Answer;
 pub use recipe::{Recipe, from_hex};

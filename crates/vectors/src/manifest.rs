@@ -7,6 +7,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashSet};
 
+/// The maximum size of the lite subset.
+pub const MOST_LITE: usize = 100;
+
 /// A longer file is made by its recipe in a file system that stores no zeros, and never in memory.
 pub const MOST_IN_MEMORY: usize = 1 << 30;
 
@@ -22,23 +25,14 @@ pub struct Manifest {
     /// The releases of the reference that were run, oldest first.
     #[serde(default)]
     pub references: Vec<String>,
-    /// The reference's error classes: the abbreviation, and the name in its source.
-    #[serde(default)]
-    pub classes: BTreeMap<String, String>,
     /// This project's error codes.
     #[serde(default)]
     pub codes: BTreeMap<String, Code>,
     /// Groups of vectors, each with a sentence: a class of bugs, or what a reader needs for them.
     pub flags: BTreeMap<String, String>,
-    /// Where rules come from, each with a sentence.
-    #[serde(default)]
-    pub sources: BTreeMap<String, String>,
     /// The rules of RULES.md.
     #[serde(default)]
     pub rules: BTreeMap<String, Rule>,
-    /// How many vectors to ask a reader, each with a sentence.
-    #[serde(default)]
-    pub levels: BTreeMap<String, String>,
     /// The vectors.
     pub vectors: Vec<Vector>,
 }
@@ -99,6 +93,20 @@ pub enum Verdict {
     Either,
 }
 
+impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Self; 3] = [Self::Valid, Self::Invalid, Self::Either];
+
+    /// Returns the word for it, which is also the directory of its files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Invalid => "invalid",
+            Self::Either => "either",
+        }
+    }
+}
+
 /// This project's verdict.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -113,6 +121,11 @@ impl Ours {
     /// Whether the file is accepted.
     pub fn accepts(self) -> bool {
         self == Self::Accept
+    }
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        if self.accepts() { "accept" } else { "reject" }
     }
 }
 
@@ -183,6 +196,8 @@ pub struct Vector {
     pub published: Option<Ours>,
     /// The id of a valid vector that is the same but for the fault.
     pub twin: Option<String>,
+    /// Why that one differs in more than one short span.
+    pub twin_differs: Option<String>,
     /// This project's verdict.
     pub ours: Ours,
     /// The code of this project's error.

@@ -135,9 +135,19 @@ impl Answer {
         Self::new(Outcome::Crash, format!("{how} {line}").trim())
     }
 
+    /// Returns the answer of a batch that has printed more than the line that it was asked for.
+    pub fn of_lines() -> Self {
+        Self::new(Outcome::BadOutput, "more than one line for a file")
+    }
+
     /// Returns the answer of a line of a batch about the file with this path.
     pub fn of_line(line: &[u8], path: &str) -> Self {
-        let answer = match object(line, "the line") {
+        let found = object(line, "the line").or_else(|why| {
+            // The text of an error may have half a surrogate pair.
+            let whole = object(&with_whole_pairs(line), "the line").ok();
+            whole.filter(|object| object.contains_key("error")).ok_or(why)
+        });
+        let answer = match found {
             Ok(object) => Self::of_object(object, line, path),
             // What is printed of an invalid file that was accepted may not be text.
             Err(why) if contains(line, b"\"tensors\"") => Ok(Self::new(Outcome::Accept, why)),
@@ -190,6 +200,32 @@ fn object(output: &[u8], what: &str) -> Result<Map<String, Value>, String> {
     }
     let text = std::str::from_utf8(output).map_err(|_| format!("{what} is not UTF-8: {}", start(output)))?;
     serde_json::from_str(text).map_err(|_| format!("{what} is not one JSON object: {}", start(output)))
+}
+
+/// Returns a line of JSON with the escape of U+FFFD for each half of a surrogate pair.
+fn with_whole_pairs(line: &[u8]) -> Vec<u8> {
+    const ESCAPE: usize = 6;
+    let mut line = line.to_vec();
+    let mut at = 0;
+    while at < line.len() {
+        at += match (surrogate(&line[at..]), line.get(at + ESCAPE..).and_then(surrogate)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 2 * ESCAPE,
+            (Some(_), _) => {
+                line[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
+                ESCAPE
+            }
+            (None, _) if line[at] == b'\\' => 2,
+            (None, _) => 1,
+        };
+    }
+    line
+}
+
+/// Returns the surrogate whose escape the bytes begin with.
+fn surrogate(bytes: &[u8]) -> Option<u16> {
+    let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
+    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xd800..=0xdfff).contains(&unit).then_some(unit)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
@@ -320,10 +356,19 @@ mod tests {
         assert_eq!((rejected.outcome, rejected.at), (Outcome::Reject, Some(7)));
         let form = said(r#"{"tensors":[]}"#);
         assert_eq!((form.outcome, form.text.as_str()), (Outcome::Accept, "\"tensors\" is not an object"));
+        for (text, kept) in [
+            (r"\ud800", "\u{fffd}"),
+            (r"\uDC00\ud83d\udE00\uD800\ud800a", "\u{fffd}\u{1f600}\u{fffd}\u{fffd}a"),
+            (r"\\ud800 \ud800\u0041\\", "\\ud800 \u{fffd}A\\"),
+        ] {
+            let rejected = said(&format!(r#"{{"error":"{text}"}}"#));
+            assert_eq!((rejected.outcome, rejected.text.as_str()), (Outcome::Reject, kept));
+        }
         let half = said(r#"{"tensors":{"\ud800":{}}}"#);
         assert_eq!((half.outcome, half.table), (Outcome::Accept, None));
         for (line, why) in [
             ("", "the line is empty"),
+            (r#"{"error":"","more":1e400}"#, r#"the line is not one JSON object: {"error":"","more":1e400}"#),
             ("Loading", "the line is not one JSON object: Loading"),
             ("{}", "the line has not one of \"tensors\" and \"error\": {}"),
             (r#"{"error":1}"#, "\"error\" is not a string"),

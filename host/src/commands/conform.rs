@@ -2,7 +2,9 @@
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::conform::{Asked, Break, Choice, Job, Store, Unusable, json, page, run_all, summary, with_twins};
+use crate::conform::{
+    Asked, Break, Choice, Job, Store, Unusable, json, page, run_all, summary, with_control,
+};
 use crate::exit::Exit;
 use crate::product::Product;
 use crate::remote::check_local;
@@ -12,6 +14,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 use vectors::{Manifest, Score, Vector};
 
 /// Score any safetensors reader against the conformance vectors
@@ -78,7 +81,7 @@ impl Run for Conform {
         let (chosen, others) = self.choice.choose(&manifest).map_err(Complaint::usage)?;
         let page = self.page.as_ref().map(|path| Product::create(path, self.force)).transpose()?;
         let scores = self.ask(&store, &manifest, &chosen)?;
-        let (command, level) = (self.words(), self.choice.level.word());
+        let (command, level) = (self.words(), self.choice.level);
         let (command, manifest) = (command.as_slice(), &manifest);
         let asked = Asked { manifest, command, is_batch: self.batch, level, strict: self.strict, others };
         if let Some(mut to) = page {
@@ -94,7 +97,7 @@ impl Run for Conform {
 }
 
 impl Conform {
-    /// Asks about the chosen vectors and their twins, and returns the scores of the chosen ones.
+    /// Asks about the chosen vectors, their twins and the control, and returns the scores of the chosen ones.
     fn ask<'v>(
         &self,
         store: &Store,
@@ -103,14 +106,12 @@ impl Conform {
     ) -> Result<Vec<Score<'v>>, Complaint> {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or_else(processors, usize::from);
-        let (command, strict, seconds) = (self.command.as_slice(), self.strict, self.timeout.into());
-        let job = Job { store, command, is_batch: self.batch, jobs, seconds, strict };
-        let vectors = with_twins(manifest, chosen);
-        let work = Work::new(
-            "asking",
-            vectors.iter().fold(0, |sum: u64, vector| sum.saturating_add(vector.length as u64)),
-        );
-        let scores = run_all(&job, &vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
+        let (command, strict) = (self.command.as_slice(), self.strict);
+        let time = Duration::from_secs(self.timeout.into());
+        let job = Job { store, command, is_batch: self.batch, jobs, time, strict };
+        let vectors = with_control(manifest, chosen);
+        let work = Work::on_files("asking", vectors.len() as u64);
+        let scores = run_all(&job, &vectors, |files| work.advance(files)).map_err(|broken| match broken {
             Break::Unusable(reason) => complaint(store, reason),
             Break::Stopped(complaint) => complaint,
         })?;

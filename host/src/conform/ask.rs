@@ -16,8 +16,8 @@ use vectors::{Answer, Score, Vector, Verdict};
 /// The interval at which `tick` is called while no file is finished.
 const TICK: Duration = Duration::from_millis(100);
 
-/// If none of so many files is answered in time, the others are not tried.
-const HANGS: usize = 10;
+/// If the reader answers none of so many first files, the others are not tried.
+const FIRST: usize = 10;
 
 /// The reader and its options.
 pub struct Job<'a> {
@@ -29,7 +29,7 @@ pub struct Job<'a> {
     /// The number of files at a time.
     pub jobs: usize,
     /// The time limit per file.
-    pub seconds: u64,
+    pub time: Duration,
     /// Codes, offsets and the listed deviations count too.
     pub strict: bool,
 }
@@ -49,8 +49,8 @@ impl<E> From<Unusable> for Break<E> {
 /// The index of a vector, and its result.
 type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
-/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with the length
-/// of every finished file, and now and then with 0; stops when it fails.
+/// Returns the scores of these vectors, in their order, without regard to twins. Calls `tick` with 1 for
+/// every finished file, and now and then with 0; stops when it fails.
 pub fn run_all<'v, E>(
     job: &Job<'_>,
     vectors: &[&'v Vector],
@@ -63,7 +63,7 @@ pub fn run_all<'v, E>(
         for _ in 0..workers {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
             threads.spawn(move || {
-                let mut worker = Worker { job, limit: Limit { seconds: job.seconds, stop }, batch: None };
+                let mut worker = Worker { job, limit: Limit { time: job.time, stop }, batch: None };
                 while let Some((index, vector)) = following(next, vectors) {
                     if worker.limit.is_stopped() || sender.send((index, worker.ask(vector))).is_err() {
                         break;
@@ -72,7 +72,7 @@ pub fn run_all<'v, E>(
             });
         }
         drop(sender);
-        let scores = gather(&done, vectors, job.seconds, &mut tick);
+        let scores = gather(&done, vectors, &mut tick);
         stop.store(true, Ordering::Relaxed);
         scores
     })
@@ -111,53 +111,45 @@ impl Worker<'_> {
 fn gather<'v, E>(
     done: &Receiver<Done<'v>>,
     vectors: &[&'v Vector],
-    seconds: u64,
     tick: &mut impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let mut scores: Vec<Option<Score<'v>>> = vectors.iter().map(|_| None).collect();
     let valid = vectors.iter().filter(|vector| vector.verdict == Verdict::Valid).count();
-    let (mut count, mut hangs, mut valid_left) = (0, 0, valid);
+    let mut known = 0;
     loop {
-        let len = match done.recv_timeout(TICK) {
+        let finished = match done.recv_timeout(TICK) {
             Ok((index, score)) => {
                 scores[index] = score?;
-                count += 1;
-                let hung = |score: &Score<'_>| score.answer.outcome == Outcome::Hang;
-                hangs += usize::from(scores[index].as_ref().is_some_and(hung));
-                if hangs == HANGS && count == HANGS {
-                    return Err(Unusable::Reader(format!(
-                        "the reader answered none of {HANGS} files in {seconds} seconds; see --timeout"
-                    ))
-                    .into());
+                // In their order, so that chance does not decide.
+                while scores.get(known).is_some_and(Option::is_some) {
+                    known += 1;
+                    check_useful(&scores[..known], valid)?;
                 }
-                if vectors[index].verdict == Verdict::Valid {
-                    valid_left -= 1;
-                    if valid_left == 0 {
-                        check_accepting(&scores[..valid])?;
-                    }
-                }
-                vectors[index].length
+                1
             }
             Err(RecvTimeoutError::Timeout) => 0,
             Err(RecvTimeoutError::Disconnected) => return Ok(scores.into_iter().flatten().collect()),
         };
-        tick(len as u64).map_err(Break::Stopped)?;
+        tick(finished).map_err(Break::Stopped)?;
     }
 }
 
-/// Reports a reader that accepts none of the valid files: it was not asked properly.
-fn check_accepting(valid: &[Option<Score<'_>>]) -> Result<(), Unusable> {
-    let mut scores = valid.iter().flatten();
-    let first = scores.clone().next();
-    match first {
-        Some(first) if scores.all(|score| score.answer.outcome != Outcome::Accept) => {
-            Err(Unusable::Reader(format!(
-                "the reader accepts none of the {} valid files, so nothing is scored; {}: {}",
-                valid.len(),
-                first.vector.id,
-                cut(first.problem.as_deref().unwrap_or_default())
-            )))
-        }
-        _ => Ok(()),
-    }
+/// Reports a reader that is not scored: it answers none of the first files, or accepts no valid one.
+fn check_useful(scores: &[Option<Score<'_>>], valid: usize) -> Result<(), Unusable> {
+    let count = scores.len();
+    let mut scores = scores.iter().flatten();
+    let Some(first) = scores.clone().next() else { return Ok(()) };
+    let said = |score: &Score<'_>, outcome| score.answer.outcome == outcome;
+    // An accepted file without a table has a text.
+    let accepts = |score: &Score<'_>| said(score, Outcome::Accept) && score.answer.text.is_empty();
+    let answers = |score: &Score<'_>| accepts(score) || said(score, Outcome::Reject);
+    let why = if count == FIRST && !scores.clone().any(answers) {
+        format!("the reader answers none of the first {FIRST} files")
+    } else if count == valid && !scores.any(accepts) {
+        format!("the reader accepts none of the {valid} valid files, so nothing is scored")
+    } else {
+        return Ok(());
+    };
+    let problem = cut(first.problem.as_deref().unwrap_or_default());
+    Err(Unusable::Reader(format!("{why}; {}: {problem}", first.vector.id)))
 }

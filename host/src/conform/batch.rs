@@ -7,9 +7,10 @@ use crate::failure::sentence;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
+use std::mem;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tempfile::TempDir;
 use vectors::protocol::{End, Outcome};
 use vectors::{Answer, Vector};
@@ -21,6 +22,7 @@ pub struct Batch<'a> {
     /// The files.
     directory: TempDir,
     reader: Option<Lines>,
+    is_first: bool,
 }
 
 impl<'a> Batch<'a> {
@@ -28,7 +30,7 @@ impl<'a> Batch<'a> {
         let directory = TempDir::with_prefix("vectors-").map_err(|error| {
             Unusable::Reader(format!("no directory for the files can be made: {}", sentence(&error)))
         })?;
-        Ok(Self { command, limit, directory, reader: None })
+        Ok(Self { command, limit, directory, reader: None, is_first: true })
     }
 
     /// Asks about a file, which exists until the answer. Returns None if told to stop.
@@ -48,85 +50,109 @@ impl<'a> Batch<'a> {
             Some(reader) => reader,
             None => Lines::start(self.command)?,
         };
-        let answer = reader.ask(&path, most, self.limit);
+        let answer = reader.ask(&path, most, self.limit, false)?;
+        if mem::take(&mut self.is_first) && says(&answer, &[Outcome::Hang]) {
+            self.check_flushing(&path, most)?;
+        }
         // The reader may have removed it.
         let _ = fs::remove_file(&path);
-        let answer = answer?;
-        let says = |outcome| answer.as_ref().is_some_and(|answer| answer.outcome == outcome);
-        self.reader = (says(Outcome::Accept) || says(Outcome::Reject)).then_some(reader);
+        if !says(&answer, &ANSWERS) {
+            return Ok(answer);
+        }
+        if reader.running.out.len() > 0 {
+            return Ok(Some(Answer::of_lines()));
+        }
+        self.reader = Some(reader);
         Ok(answer)
     }
+
+    /// Reports a reader that answers in half of the time when its input ends, and does not otherwise.
+    fn check_flushing(&self, path: &Path, most: usize) -> Result<(), Unusable> {
+        let limit = Limit { time: self.limit.time / 2, ..self.limit };
+        let is_answered = |is_closed| {
+            let answer = Lines::start(self.command)?.ask(path, most, limit, is_closed)?;
+            Ok(says(&answer, &ANSWERS))
+        };
+        if is_answered(true)? && !is_answered(false)? {
+            let why = "the reader answers only when its input ends: it must flush its output after each line";
+            return Err(Unusable::Reader(why.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// The outcomes after which a process is asked again: after another, its next line may belong to an earlier
+/// file.
+const ANSWERS: [Outcome; 2] = [Outcome::Accept, Outcome::Reject];
+
+fn says(answer: &Option<Answer>, outcomes: &[Outcome]) -> bool {
+    answer.as_ref().is_some_and(|answer| outcomes.contains(&answer.outcome))
 }
 
 /// A running reader that answers line by line.
 struct Lines {
     running: Running,
-    is_first: bool,
+    is_asked: bool,
 }
 
 impl Lines {
     fn start(command: &[OsString]) -> Result<Self, Unusable> {
-        Ok(Self {
-            running: Running::start(command, Stdio::piped(), most_output(usize::MAX))?,
-            is_first: true,
-        })
+        let running = Running::start(command, Stdio::piped(), most_output(usize::MAX))?;
+        Ok(Self { running, is_asked: false })
     }
 
-    fn ask(&mut self, path: &Path, most: usize, limit: Limit<'_>) -> Result<Option<Answer>, Unusable> {
+    /// Asks about a path, after which the input may be closed. Returns None if told to stop.
+    fn ask(
+        &mut self,
+        path: &Path,
+        most: usize,
+        limit: Limit<'_>,
+        is_closed: bool,
+    ) -> Result<Option<Answer>, Unusable> {
+        if mem::replace(&mut self.is_asked, true) && self.running.out.len() > 0 {
+            return Ok(Some(Answer::of_lines()));
+        }
         let path = path.to_string_lossy();
         if let Some(pipe) = &mut self.running.stdin {
             // A reader that has ended is noticed below. The pipe has room: no other path waits in it.
             let _ = pipe.write_all(format!("{path}\n").as_bytes());
         }
+        if is_closed {
+            self.running.stdin = None;
+        }
+        self.answer(&path, most, limit)
+    }
+
+    /// Waits for the answer about a path.
+    fn answer(&mut self, path: &str, most: usize, limit: Limit<'_>) -> Result<Option<Answer>, Unusable> {
         let begun = Instant::now();
+        let mut left = None;
         loop {
             if limit.is_stopped() {
                 return Ok(None);
             }
             // In this order, or the last line could be missed.
             let is_closed = self.running.out.is_closed();
+            let is_late = begun.elapsed() >= limit.time;
+            if left.is_none() && self.running.status()?.is_some() {
+                left = Some(Instant::now());
+            }
+            // Its children may hold the output open.
+            let is_left = left.is_some_and(|left| is_late || left.elapsed() >= GRACE);
             let end = match self.running.out.take_line() {
-                Some(line) if line.len() <= most => {
-                    self.is_first = false;
-                    return Ok(Some(Answer::of_line(&line, &path)));
-                }
+                Some(line) if line.len() <= most => return Ok(Some(Answer::of_line(&line, path))),
                 Some(_) => End::Flooded(most as u64),
                 None if self.running.out.len() > most => End::Flooded(most as u64),
-                None if is_closed => self.running.wait()?,
-                None if begun.elapsed().as_secs() >= limit.seconds => {
-                    self.check_flushing()?;
-                    End::TimedOut(limit.seconds)
-                }
+                None if is_closed || is_left => self.running.wait()?,
+                None if is_late => End::TimedOut(limit.time.as_secs()),
                 None => {
-                    self.pause(TICK);
+                    // The loop itself looks for what is new.
+                    let _ = self.running.news.recv_timeout(TICK);
                     continue;
                 }
             };
             let words = String::from_utf8_lossy(&self.running.err.take()).trim().to_owned();
             return Ok(Some(Answer::of_end(end, &words)));
         }
-    }
-
-    /// Waits for more output, not longer than this.
-    fn pause(&self, most: Duration) {
-        // Without listeners it returns at once.
-        if self.running.news.recv_timeout(most).is_err() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    /// Reports a reader that answers when its input ends, and not before.
-    fn check_flushing(&mut self) -> Result<(), Unusable> {
-        let begun = Instant::now();
-        self.running.stdin = None;
-        while self.is_first && begun.elapsed() < GRACE {
-            if self.running.out.take_line().is_some() {
-                let why =
-                    "the reader answers only when its input ends: it must flush its output after each line";
-                return Err(Unusable::Reader(why.to_owned()));
-            }
-            self.pause(TICK);
-        }
-        Ok(())
     }
 }

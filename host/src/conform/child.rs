@@ -24,8 +24,9 @@ const OUTPUT_PER_BYTE: usize = 4;
 const MOST_OUTPUT: usize = 256 << 20;
 /// The kept length of its standard error, from the end.
 const WORDS: usize = 1 << 16;
-/// The time that its streams may stay open after it exits: its children may hold them.
-pub const GRACE: Duration = Duration::from_secs(2);
+/// The time that its streams may stay open after it exits, since its children may hold them; and that it may
+/// run after it has closed its output.
+pub const GRACE: Duration = Duration::from_millis(500);
 /// The interval of checks for interruption.
 pub const TICK: Duration = Duration::from_millis(50);
 
@@ -41,7 +42,7 @@ const SANITIZERS: [(&str, &str); 5] = [
 /// The limits of a run.
 #[derive(Clone, Copy)]
 pub struct Limit<'s> {
-    pub seconds: u64,
+    pub time: Duration,
     pub stop: &'s AtomicBool,
 }
 
@@ -90,7 +91,7 @@ pub fn run(
         match running.status()? {
             Some(status) if are_closed => break end(status),
             Some(status) if left.get_or_insert_with(Instant::now).elapsed() > GRACE => break end(status),
-            None if begun.elapsed().as_secs() >= limit.seconds => break End::TimedOut(limit.seconds),
+            None if begun.elapsed() >= limit.time => break End::TimedOut(limit.time.as_secs()),
             _ if are_closed => sleep(Duration::from_millis(1)),
             _ => {}
         }
@@ -164,7 +165,7 @@ impl Received {
     }
 }
 
-/// A running reader. At its end, all of its processes and its directory are gone.
+/// A running reader. At its end its group is killed and its directory is removed.
 pub struct Running {
     child: Child,
     pub stdin: Option<ChildStdin>,
@@ -221,7 +222,7 @@ impl Running {
         }
     }
 
-    fn status(&mut self) -> Result<Option<ExitStatus>, Unusable> {
+    pub fn status(&mut self) -> Result<Option<ExitStatus>, Unusable> {
         let status = self.child.try_wait();
         let status = status
             .map_err(|error| Unusable::Reader(format!("cannot wait for the reader: {}", sentence(&error))))?;

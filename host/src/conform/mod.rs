@@ -11,7 +11,7 @@ mod store;
 mod summary;
 
 pub use ask::{Break, Job, run_all};
-pub use choice::{Choice, with_twins};
+pub use choice::{Choice, with_control};
 #[cfg(test)]
 pub use glob::PATTERNS;
 pub use glob::matches;

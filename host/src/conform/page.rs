@@ -2,12 +2,13 @@
 //! data.
 
 use crate::conform::Unusable;
+use crate::conform::choice::Set;
 use crate::conform::store::{Store, packed};
 use crate::conform::summary::{Asked, cut};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
-use vectors::{Score, Vector};
+use vectors::{Ours, Score, Vector};
 
 /// The template, and the place of its data.
 const TEMPLATE: &str = "page.html";
@@ -54,7 +55,7 @@ fn reader(asked: &Asked<'_>) -> Value {
         (false, false) => "one process for each file",
         (false, true) => "one process for each file, strictly",
     };
-    let kind = if asked.level == "header-only" { "header-only" } else { "full" };
+    let kind = if asked.level == Set::HeaderOnly { "header-only" } else { "full" };
     json!({
         "name": asked.command.join(" "),
         "version": "",
@@ -88,10 +89,10 @@ fn row(store: &Store, score: &Score<'_>) -> Result<Value, Unusable> {
     Ok(json!({
         "id": vector.id,
         "file": vector.file,
-        "verdict": word(vector.verdict),
-        "published": vector.published.map(word),
+        "verdict": vector.verdict.word(),
+        "published": vector.published.map(Ours::word),
         "source": vector.source,
-        "ours": word(vector.ours),
+        "ours": vector.ours.word(),
         "rule": vector.rule,
         "reason": vector.reason,
         "flags": vector.flags,
@@ -104,11 +105,6 @@ fn row(store: &Store, score: &Score<'_>) -> Result<Value, Unusable> {
         "answers": [score.kind.word()],
         "texts": [score.problem.as_deref().map(cut)],
     }))
-}
-
-/// The manifest's word for a verdict.
-fn word(verdict: impl std::fmt::Debug) -> String {
-    format!("{verdict:?}").to_lowercase()
 }
 
 /// The first bytes of a file in hexadecimal; None if the file is never in memory.

@@ -1,5 +1,6 @@
 //! The score in short, for people and for programs.
 
+use crate::conform::choice::Set;
 use crate::json::quoted;
 use crate::text::shown_text;
 use std::fmt::Display;
@@ -18,7 +19,7 @@ pub struct Asked<'a> {
     pub manifest: &'a Manifest,
     pub command: &'a [String],
     pub is_batch: bool,
-    pub level: &'static str,
+    pub level: Set,
     pub strict: bool,
     /// The number of large vectors that were not asked.
     pub others: usize,
@@ -32,12 +33,11 @@ fn rules<'v>(scores: &[Score<'v>]) -> Vec<(&'v str, Count)> {
     grouped(scores, |score| score.vector.rule.as_str())
 }
 
-/// The verdicts of the vectors, with their words.
+/// The verdicts of the vectors.
 fn verdicts(scores: &[Score<'_>]) -> Vec<(&'static str, Count)> {
-    [("valid", Verdict::Valid), ("invalid", Verdict::Invalid), ("either", Verdict::Either)]
-        .map(|(word, verdict)| {
-            (word, Count::of(scores.iter().filter(|score| score.vector.verdict == verdict)))
-        })
+    let count = |verdict| Count::of(scores.iter().filter(|score| score.vector.verdict == verdict));
+    Verdict::ALL
+        .map(|verdict| (verdict.word(), count(verdict)))
         .into_iter()
         .filter(|(_, count)| count.all > 0)
         .collect()

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void quoted(const char *text) { /* the text must be UTF-8 */
-  for (putchar('"'); *text; text++)
+static void quoted(const char *text, size_t length) { /* the text must be UTF-8, and may have NUL */
+  for (putchar('"'); length--; text++)
     if (*text == '"' || *text == '\\' || (unsigned char)*text < 32) printf("\\u%04x", *text);
     else putchar(*text);
   putchar('"');
@@ -16,7 +16,7 @@ static const char *read_tensors(const char *path) { /* returns why it rejects th
   header[length] = 0;
   if (length < 8 || sscanf(header + 8, "{\"%63[^\"\\]\":{\"dtype\":\"%15[A-Z0-9_]\",\"shape\":[%llu],\"data_offsets\":[%llu,%llu]}%n",
       name, dtype, &shape, &begin, &end, &all) != 5 || !all) return "not one vector";
-  fputs("{\"tensors\":{", stdout); quoted(name); fputs(":{\"dtype\":", stdout); quoted(dtype);
+  fputs("{\"tensors\":{", stdout); quoted(name, strlen(name)); fputs(":{\"dtype\":", stdout); quoted(dtype, strlen(dtype));
   printf(",\"shape\":[%llu],\"data_offsets\":[%llu,%llu]}}}", shape, begin, end);
   return NULL;
 }
@@ -24,6 +24,6 @@ int main(void) {
   for (char path[4096]; fgets(path, sizeof path, stdin); putchar('\n'), fflush(stdout)) {
     path[strcspn(path, "\n")] = 0;
     const char *why = read_tensors(path);
-    if (why) { fputs("{\"error\":", stdout); quoted(why); putchar('}'); }
+    if (why) { fputs("{\"error\":", stdout); quoted(why, strlen(why)); putchar('}'); }
   }
 }

@@ -1,13 +1,16 @@
 // go build adapter.go && python3 run.py --batch -- ./adapter
 package main
 
-import ("bufio"; "encoding/binary"; "encoding/json"; "fmt"; "os")
+import "bufio"
+import "encoding/binary"
+import "encoding/json"
+import "os"
 
 // Replace read by a call of your reader. It returns the tensors and the metadata, or the error with which it rejects a file.
 func read(path string) (tensors map[string]any, metadata any, err error) {
 	file, err := os.ReadFile(path)
 	if err != nil || len(file) < 8 || binary.LittleEndian.Uint64(file) > uint64(len(file)-8) {
-		return nil, nil, fmt.Errorf("short: %v", err)
+		return nil, nil, os.ErrInvalid
 	}
 	err = json.Unmarshal(file[8:8+binary.LittleEndian.Uint64(file)], &tensors)
 	metadata = tensors["__metadata__"]
@@ -17,13 +20,11 @@ func read(path string) (tensors map[string]any, metadata any, err error) {
 
 func main() {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		answer := map[string]any{}
-		if tensors, metadata, err := read(lines.Text()); err != nil {
-			answer["error"] = err.Error()
-		} else {
-			answer["tensors"], answer["metadata"] = tensors, metadata
+		tensors, metadata, err := read(lines.Text())
+		answer := map[string]any{"tensors": tensors, "metadata": metadata}
+		if err != nil {
+			answer = map[string]any{"error": err.Error()}
 		}
-		line, _ := json.Marshal(answer)
-		fmt.Println(string(line))
+		json.NewEncoder(os.Stdout).Encode(answer)
 	}
 }

@@ -28,28 +28,52 @@ ADAPTERS = {
     "Adapter.java": ([["javac", "-d", ".", "{source}"]], ["java", "-cp", "./", "Adapter"]),
 }
 
+#: Prints a text with NUL by the function of the C adapter.
+QUOTED = """
+#define main adapter_main
+#include "{source}"
+#undef main
+int main(void) {{ quoted("a\\0\\n", 3); }}
+"""
+#: For some adapters a command, and what it prints if they are right.
+PRINTED = {
+    "adapter.go": (["gofmt", "-l", "{source}"], ""),
+    "adapter.c": (["sh", "-c", f"printf %s '{QUOTED}' | gcc -x c - -o quoted && ./quoted"], '"a\\u0000\\u000a"'),
+}
+
 
 def main():
-    """Checks all adapters."""
-    wrong = [sentence for name in ADAPTERS for sentence in check(name, "--all" in sys.argv[1:])]
-    print("\n".join(wrong) or f"check.py: {len(ADAPTERS)} adapters, all right")
-    return 1 if wrong else 0
+    """Checks the adapters whose tools are there."""
+    missing = {name: tools[0] for name in ADAPTERS if (tools := missing_tools(name))}
+    unchecked = [f"{name}: {tool} is not installed" for name, tool in missing.items()]
+    wrong = [sentence for name in ADAPTERS if name not in missing for sentence in check(name)]
+    for sentence in unchecked + wrong:
+        print(sentence)
+    checked = len(ADAPTERS) - len(missing)
+    print(f"check.py: {checked} of {len(ADAPTERS)} adapters checked, {len(wrong) or 'no'} faults")
+    return 1 if wrong or unchecked and "--all" in sys.argv[1:] else 0
 
 
-def check(name, needs_all):
+def missing_tools(name):
+    """Returns the programs that an adapter needs and that are not installed."""
+    build, command = ADAPTERS[name]
+    programs = [words[0] for words in (*build, command, *(PRINTED[name][:1] if name in PRINTED else ()))]
+    return [program for program in programs if not program.startswith(".") and not shutil.which(program)]
+
+
+def check(name):
     """Yields what is wrong with an adapter."""
     build, command = ADAPTERS[name]
-    missing = [words[0] for words in (*build, command) if not words[0].startswith(".") and not shutil.which(words[0])]
-    if missing:
-        sentence = f"{name}: {missing[0]} is not installed"
-        print(sentence)
-        yield from [sentence] if needs_all else []
-        return
     lines = len((HERE / name).read_text(encoding="utf-8").splitlines())
     if lines > MOST_LINES:
         yield f"{name}: {lines} lines, and at most {MOST_LINES} are allowed"
     with tempfile.TemporaryDirectory() as directory:
         score = scored(directory, *(fill(words, HERE / name) for words in (*build, command)))
+        if name in PRINTED:
+            words, expected = PRINTED[name]
+            said = subprocess.run(fill(words, HERE / name), cwd=directory, capture_output=True, text=True, check=False)
+            if (said.stdout, said.stderr) != (expected, ""):
+                yield f"{name}: {words[0]} says {said.stdout}{said.stderr}, and not {expected!r}"
     odd = [vector for vector, answer in score.items() if answer["verdict"] not in ("accept", "reject")]
     if odd or not score:
         yield f"{name}: {', '.join(odd) or 'not scored'}"

@@ -9,6 +9,7 @@ It runs itself as the strict commands. Standard library only. Public domain (CC0
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ MOST_LINES = 30
 
 #: For each command of a template: what the runner is told, and some of what it must lose.
 TEMPLATES = {
-    "adapter_index.py": ("--index", {"index-bom", "index-nan", "index-metadata-array"}),
+    "adapter_index.py": ("--index", {"index-bom", "index-nan", "index-path-up", "index-path-absolute"}),
     "adapter_writer.py": ("--writer", {"writer-refuse-same-name", "writer-refuse-short", "writer-refuse-name-metadata"}),
 }
 #: What a writer may do after it has written a file, and what is said of it.
@@ -110,7 +111,9 @@ def read_index(path):
 
 def is_plain(name):
     """Whether this is the name of a file in a directory, on all systems."""
-    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\:\0")
+    if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\:\0"):
+        return False
+    return not re.fullmatch("(CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(\\..*)?", name, re.IGNORECASE)
 
 
 def read_shard(path):

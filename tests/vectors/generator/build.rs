@@ -8,7 +8,7 @@ use crate::codes::class;
 use crate::recipe::{Part, Recipe};
 use crate::rules::rules;
 use support::reference::{LATEST, RELEASES, Release};
-use vectors::table::Table;
+use vectors::{Ours, Table, Verdict};
 
 /// A case and everything derived from it.
 pub struct Vector<'a> {
@@ -47,14 +47,19 @@ pub fn build(case: &Case) -> Result<Vector<'_>, String> {
 }
 
 impl Vector<'_> {
-    /// `valid`, `invalid` or `either`.
-    pub fn verdict(&self) -> &'static str {
-        match (self.case.deviation, self.case.expect) {
-            _ if self.case.either => "either",
-            (Some("D1" | "D2" | "D3" | "D4" | "D5"), _) => "either",
-            (_, Expect::Accept) => "valid",
-            (_, Expect::Reject { .. }) => "invalid",
+    /// Returns the verdict that every reader should give.
+    pub fn verdict(&self) -> Verdict {
+        match (self.case.deviation, self.ours()) {
+            _ if self.case.either => Verdict::Either,
+            (Some("D1" | "D2" | "D3" | "D4" | "D5"), _) => Verdict::Either,
+            (_, Ours::Accept) => Verdict::Valid,
+            (_, Ours::Reject) => Verdict::Invalid,
         }
+    }
+
+    /// Returns this project's verdict.
+    pub fn ours(&self) -> Ours {
+        if self.error.is_some() { Ours::Reject } else { Ours::Accept }
     }
 
     /// Returns what the published text says where readers may differ: it disallows duplicates, and an entry
@@ -91,7 +96,7 @@ impl Vector<'_> {
 
     /// Returns the path of the file.
     pub fn path(&self) -> String {
-        format!("{}/{}.safetensors", self.verdict(), self.case.id)
+        format!("{}/{}.safetensors", self.verdict().word(), self.case.id)
     }
 }
 

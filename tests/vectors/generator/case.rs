@@ -289,6 +289,18 @@ pub const fn dtype(text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"#, text.as_bytes(), r#","shape":[8],"data_offsets":[0,8]}}"#, 8)
 }
 
+/// The dtype of a tensor, with a shape and data for elements of this many bits.
+pub const fn dtype_of(bits: u64, text: &'static str) -> Body {
+    let (after, data) = match bits {
+        4 => (r#","shape":[8],"data_offsets":[0,4]}}"#, 4),
+        6 => (r#","shape":[8],"data_offsets":[0,6]}}"#, 6),
+        32 => (r#","shape":[8],"data_offsets":[0,32]}}"#, 32),
+        128 => (r#","shape":[4],"data_offsets":[0,64]}}"#, 64),
+        _ => panic!("no dtype of this width is asked for"),
+    };
+    wrapped(r#"{"a":{"dtype":"#, text.as_bytes(), after, data)
+}
+
 /// The shape of a tensor of one byte.
 pub const fn shape(text: &'static str) -> Body {
     wrapped(r#"{"a":{"dtype":"U8","shape":"#, text.as_bytes(), r#","data_offsets":[0,1]}}"#, 1)

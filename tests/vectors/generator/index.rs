@@ -7,29 +7,23 @@ mod cases;
 use serde_json::{Value, json};
 
 use crate::hex;
-use crate::manifest::{Object, SUITE};
-use Verdict::{Either, Invalid, Valid};
-
-/// What a reader should do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Open the model and report its tensors.
-    Valid,
-    /// Reject it.
-    Invalid,
-    /// Either; what this project does.
-    Either(&'static str),
-}
+use crate::manifest::{Object, of_cases};
+use vectors::Verdict::{Invalid, Valid};
+use vectors::{Ours, Verdict};
 
 /// A sharded model as its author writes it.
 pub struct Case {
     id: &'static str,
+    /// What every reader should do.
     verdict: Verdict,
+    /// What this project does.
+    ours: Ours,
     reason: &'static str,
     flags: &'static [&'static str],
-    /// The text of the index.
+    /// The text of the index; `${directory}` is the absolute path of its directory.
     index: &'static str,
-    /// The shards: a name and the tensors, each one byte, whose name's first letter is its value.
+    /// The shards: a path from the directory of the index, and the tensors, each one byte, whose name's first
+    /// letter is its value.
     shards: &'static [(&'static str, &'static [&'static str])],
     /// The id of a valid case that is the same but for the fault.
     twin: Option<&'static str>,
@@ -42,20 +36,13 @@ const FLAGS: [(&str, &str); 6] = [
     ("members", "The members of an index, and their types."),
     ("missing", "A shard or a tensor is not there."),
     ("names", "Names of tensors and of shards that need care."),
-    ("path", "A name that leads out of the directory, on this system or another."),
+    ("path", "The shard is there, but its path leads elsewhere on this system or on another."),
 ];
 
 /// Returns the manifest of all cases.
 pub fn document() -> Result<String, String> {
     let lines: Vec<String> = cases::CASES.iter().map(line).collect::<Result<_, _>>()?;
-    let flags: Vec<String> =
-        FLAGS.iter().map(|(flag, meaning)| format!("\n\"{flag}\":{}", json!(meaning))).collect();
-    Ok(format!(
-        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"flags\":{{{}}},\n\
-         \"cases\":[\n{}\n]}}\n",
-        flags.join(","),
-        lines.join(",\n"),
-    ))
+    Ok(of_cases("", &FLAGS, &lines))
 }
 
 fn line(case: &Case) -> Result<String, String> {
@@ -63,23 +50,18 @@ fn line(case: &Case) -> Result<String, String> {
     if (case.verdict == Invalid) != twin.is_some_and(|twin| twin.verdict == Valid) {
         return Err(format!("{}: an invalid case, and no other, has a valid twin", case.id));
     }
-    let (verdict, ours) = match case.verdict {
-        Valid => ("valid", "accept"),
-        Invalid => ("invalid", "reject"),
-        Either(ours) => ("either", ours),
-    };
     let files = case.shards.iter().map(|(name, tensors)| ((*name).to_owned(), json!(hex(&file(tensors)))));
     Ok(Object::default()
         .with("id", json!(case.id))
-        .with("verdict", json!(verdict))
+        .with("verdict", json!(case.verdict.word()))
         .with("source", json!("convention"))
         .maybe("twin", case.twin.map(|id| json!(id)))
-        .with("ours", json!(ours))
+        .with("ours", json!(case.ours.word()))
         .with("reason", json!(case.reason))
         .with("flags", json!(case.flags))
         .with("index", json!(case.index))
         .with("files", Value::Object(files.collect()))
-        .maybe("tensors", (ours == "accept").then(|| tensors(case)))
+        .maybe("tensors", case.ours.accepts().then(|| tensors(case)))
         .line())
 }
 

@@ -22,12 +22,7 @@ use std::process::ExitCode;
 use build::Vector;
 use case::Body;
 use manifest::Listed;
-
-/// The directories that hold only vectors.
-const FOLDERS: [&str; 3] = ["valid", "invalid", "either"];
-
-/// The maximum size of the lite subset.
-const MOST_LITE: usize = 100;
+use vectors::{MOST_LITE, Verdict};
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -113,13 +108,13 @@ fn list<'a>(
     all: &'a [Vector<'a>],
     lite: &BTreeSet<String>,
 ) -> Result<Listed<'a>, String> {
-    let twin = if vector.verdict() == "invalid" { Some(twins::of(vector, all)?) } else { None };
+    let twin = if vector.verdict() == Verdict::Invalid { Some(twins::of(vector, all)?) } else { None };
     let of_twin = twin.map(groups::flags).unwrap_or_default();
     let flags = groups::with_needs_of(groups::flags(vector), &of_twin);
     if flags.is_empty() {
         return Err("it has no flag".to_owned());
     }
-    if vector.verdict() == "valid" && !groups::obeys_text(vector) {
+    if vector.verdict() == Verdict::Valid && !groups::obeys_text(vector) {
         return Err("the published text forbids it, so readers may differ".to_owned());
     }
     let level = groups::level(vector, &flags);
@@ -170,7 +165,7 @@ fn check(files: &Files) -> Result<usize, Vec<String>> {
 /// Returns files in the directories that no case makes.
 fn unexpected_files(files: &Files) -> Result<Vec<PathBuf>, Vec<String>> {
     let mut unexpected_files = Vec::new();
-    for directory in FOLDERS {
+    for directory in Verdict::ALL.map(Verdict::word) {
         let Ok(entries) = std::fs::read_dir(root().join(directory)) else { continue };
         for entry in entries {
             let path = Path::new(directory)

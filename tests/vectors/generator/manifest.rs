@@ -10,10 +10,11 @@ use crate::groups::{LEVELS, is_header_only};
 use crate::hex;
 use crate::rules::{SOURCES, rules};
 use support::reference::{CLASSES, RELEASES};
+use vectors::Verdict::Invalid;
 use vectors::table::{Table, Tensor};
 
 /// The version of the suite, by the rules of semantic versions: CHANGES.md says what changed.
-pub const SUITE: &str = "1.0.0";
+const SUITE: &str = "1.0.0";
 
 /// The day of that version.
 const DATE: &str = "2026-11-27";
@@ -58,6 +59,16 @@ impl Object {
     }
 }
 
+/// Returns a manifest of other cases, with other members before its flags.
+pub fn of_cases(members: &str, flags: &[(&str, &str)], cases: &[String]) -> String {
+    format!(
+        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n{members}\"flags\":{{{}}},\n\
+         \"cases\":[\n{}\n]}}\n",
+        lines(flags.iter().map(pair)),
+        cases.join(",\n"),
+    )
+}
+
 /// Returns the entire manifest with these vectors.
 pub fn document(vectors: &[String]) -> String {
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
@@ -100,14 +111,15 @@ pub fn vector(listed: &Listed<'_>) -> String {
         .with("level", json!(level))
         .maybe("header_only", is_header_only(vector).then_some(json!(true)))
         .maybe("lite", lite.then_some(json!(true)))
-        .with("verdict", json!(vector.verdict()))
+        .with("verdict", json!(vector.verdict().word()))
         .with("source", json!(vector.source()))
         .maybe("published", vector.published().map(|verdict| json!(verdict)))
         .maybe("twin", twin.map(|id| json!(id)))
-        .with("ours", json!(if vector.error.is_some() { "reject" } else { "accept" }))
+        .maybe("twin_differs", case.unlike.map(|why| json!(why)))
+        .with("ours", json!(vector.ours().word()))
         .maybe("code", vector.error.map(|(code, _)| json!(code)))
         .maybe("at", vector.error.map(|(_, at)| json!(at)))
-        .maybe("class", vector.class.filter(|_| vector.verdict() == "invalid").map(|class| json!(class)))
+        .maybe("class", vector.class.filter(|_| vector.verdict() == Invalid).map(|class| json!(class)))
         .maybe("faults", vector.error.map(|_| json!(case.faults)))
         .maybe("deviation", case.deviation.map(|deviation| json!(deviation)))
         .with("rule", json!(case.rule))

@@ -6,7 +6,7 @@ const RULES: &str = include_str!("../RULES.md");
 
 /// Where rules come from.
 pub const SOURCES: [(&str, &str); 3] = [
-    ("text", "The format's published text: the README of the reference, section Format and its notes."),
+    ("text", "The format's published text: Format, with its notes, and Benefits in the reference's README."),
     ("json", "RFC 8259, which the published text refers to by calling the header JSON."),
     ("reference", "Only what the reference does: another reader may have reasons to differ."),
 ];

@@ -4,9 +4,8 @@
 //! the length alone, in the amount of data alone, or in one span of a few bytes.
 
 use crate::build::{Vector, data_at};
-
-/// The longest span in which twins differ, unless the case says why.
-const MOST: usize = 32;
+use vectors::Verdict;
+use vectors::twins::{are_close, spans};
 
 /// The distance of other data, in bytes.
 const OTHER_DATA: usize = 60;
@@ -22,7 +21,7 @@ pub fn of<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Result<&'a Vec
     };
     let [of_invalid, of_valid] = spans(&invalid.file, &twin.file);
     let differs = || format!("the twin {} differs in {of_invalid} or {of_valid} bytes", twin.case.id);
-    match (of_invalid.max(of_valid) <= MOST, invalid.case.unlike) {
+    match (are_close(&invalid.file, &twin.file), invalid.case.unlike) {
         (true, Some(_)) => Err(differs() + ": no reason is needed"),
         (false, None) => Err(differs()),
         _ => Ok(twin),
@@ -33,11 +32,11 @@ fn named<'a>(id: &str, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, Stri
     let twin = vectors.iter().find(|vector| vector.case.id == id);
     let twin = twin.ok_or_else(|| format!("no such twin: {id}"))?;
     // The generator has asked the reference, which accepts every valid vector.
-    if twin.verdict() == "valid" { Ok(twin) } else { Err(format!("its twin {id} is not valid")) }
+    if twin.verdict() == Verdict::Valid { Ok(twin) } else { Err(format!("its twin {id} is not valid")) }
 }
 
 fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Vector<'a>> {
-    let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == "valid";
+    let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == Verdict::Valid;
     let near = if invalid.file.len() <= LONGEST { vectors } else { &[] };
     near.iter().filter(small).min_by_key(|valid| distance(&invalid.file, &valid.file))
 }
@@ -52,18 +51,4 @@ fn distance(invalid: &[u8], valid: &[u8]) -> usize {
 /// Returns the number of bytes after the header, if it ends in the file.
 fn data_len(file: &[u8]) -> Option<u64> {
     (file.len() as u64).checked_sub(data_at(file))
-}
-
-/// Returns how long the spans are in which the files differ after the length; 0 if only the length differs.
-/// Data that is longer or shorter at its end counts as one byte.
-fn spans(invalid: &[u8], valid: &[u8]) -> [usize; 2] {
-    let (length, a) = invalid.split_at(invalid.len().min(8));
-    let (of_valid, b) = valid.split_at(valid.len().min(8));
-    if length == of_valid && (a.starts_with(b) || b.starts_with(a)) {
-        return [1, 0];
-    }
-    let before = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let (a, b) = (&a[before..], &b[before..]);
-    let after = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
-    [a.len() - after, b.len() - after]
 }

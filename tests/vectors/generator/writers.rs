@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 use support::reference::LATEST;
 
 use crate::hex;
-use crate::manifest::{Object, SUITE};
+use crate::manifest::{Object, of_cases};
 
 /// What a writer is asked to write.
 pub struct Case {
@@ -49,15 +49,7 @@ const FLAGS: [(&str, &str); 6] = [
 /// Returns the manifest of all cases.
 pub fn document() -> Result<String, String> {
     let lines: Vec<String> = cases::CASES.iter().map(line).collect::<Result<_, _>>()?;
-    let flags: Vec<String> =
-        FLAGS.iter().map(|(flag, meaning)| format!("\n\"{flag}\":{}", json!(meaning))).collect();
-    Ok(format!(
-        "{{\"version\":1,\n\"suite\":\"{SUITE}\",\n\"license\":\"CC0-1.0\",\n\"reference\":\"{}\",\n\
-         \"flags\":{{{}}},\n\"cases\":[\n{}\n]}}\n",
-        LATEST.version,
-        flags.join(","),
-        lines.join(",\n"),
-    ))
+    Ok(of_cases(&format!("\"reference\":\"{}\",\n", LATEST.version), &FLAGS, &lines))
 }
 
 fn line(case: &Case) -> Result<String, String> {

@@ -38,12 +38,6 @@ bugs! {
     LengthBigEndian,
     /// The length is cut to 8 bits.
     LengthIn8,
-    /// The length is cut to 16 bits.
-    LengthIn16,
-    /// The length is cut to 31 bits.
-    LengthIn31,
-    /// The length is cut to 32 bits.
-    LengthIn32,
     /// The length's highest bit is ignored.
     LengthIn63,
     /// A length above 2^63 is negative, and the rest of the file is read.
@@ -56,10 +50,6 @@ bugs! {
     LengthCountsItself,
     /// The header is one byte shorter than its length.
     LengthOffByOne,
-    /// A header of more than 1 KiB is rejected.
-    Header1K,
-    /// A header of more than 4 KiB is rejected.
-    Header4K,
     /// A header of 64 KiB or more is rejected.
     Header64K,
     /// A header whose length is not a multiple of 8 is rejected.
@@ -203,20 +193,10 @@ bugs! {
 
     // JSON: sequences.
 
-    /// More than 16 open brackets are rejected.
-    Depth16,
-    /// More than 32 open brackets are rejected.
-    Depth32,
-    /// More than 64 open brackets are rejected.
-    Depth64,
-    /// More than 100 open brackets are rejected.
-    Depth100,
     /// The 127th open bracket is rejected.
     Depth126,
     /// A brace may close a square bracket.
     BracketKinds,
-    /// The kinds of 32 brackets are kept; beyond, any closes.
-    BracketKinds32,
     /// The kinds of 64 brackets are kept; beyond, any closes.
     BracketKinds64,
     /// Brackets may be missing at the header's end.
@@ -447,10 +427,6 @@ bugs! {
     NamesAsIntegers,
     /// An empty name is rejected.
     NameEmptyRejected,
-    /// A name of more than 63 bytes is rejected.
-    NameOver63Rejected,
-    /// A name of more than 127 bytes is rejected.
-    NameOver127Rejected,
     /// A name of more than 255 bytes is rejected.
     NameOver255Rejected,
     /// A name with a NUL is rejected.
@@ -551,6 +527,8 @@ bugs! {
     DtypeIgnoresMarks,
     /// An unknown dtype is U8.
     DtypeUnknownIsU8,
+    /// An unknown dtype has the bits that its name says, if these are not 8.
+    DtypeUnknownOfItsWidth,
     /// F4 is unknown.
     WithoutF4,
     /// The dtypes of 6 bits are unknown.
@@ -632,20 +610,10 @@ bugs! {
     OffsetsLastDigit,
     /// Larger dimensions and offsets are 2^64 - 1.
     NumbersSaturate,
-    /// Dimensions are cut to 8 bits.
-    ShapeIn8,
     /// Dimensions are cut to 32 bits.
     ShapeIn32,
-    /// Offsets are cut to 16 bits.
-    OffsetsIn16,
     /// Offsets are cut to 32 bits.
     OffsetsIn32,
-    /// Dimensions of more than 31 bits are rejected.
-    ShapeUpTo31,
-    /// Dimensions of more than 32 bits are rejected.
-    ShapeUpTo32,
-    /// Dimensions of more than 53 bits are rejected.
-    ShapeUpTo53,
     /// Dimensions of more than 63 bits are rejected.
     ShapeUpTo63,
 
@@ -659,16 +627,6 @@ bugs! {
     ObjectsAsArrays,
     /// Dimensions may be in an inner array.
     ShapeNested,
-    /// More than 4 dimensions are rejected.
-    Rank4,
-    /// More than 5 dimensions are rejected.
-    Rank5,
-    /// More than 8 dimensions are rejected.
-    Rank8,
-    /// More than 16 dimensions are rejected.
-    Rank16,
-    /// More than 32 dimensions are rejected.
-    Rank32,
     /// More than 64 dimensions are rejected.
     Rank64,
     /// Dimensions are counted in 8 bits.
@@ -704,8 +662,6 @@ bugs! {
     ProductSigned,
     /// The dimensions are multiplied from right to left.
     ProductBackwards,
-    /// Only the first four dimensions are multiplied.
-    ProductOfFour,
     /// Only the first eight dimensions are multiplied.
     ProductOfEight,
     /// The product of the dimensions wraps around in 32 bits.
@@ -744,8 +700,6 @@ bugs! {
     SizeAtLeast,
     /// A tensor may have fewer bytes than its shape needs.
     SizeAtMost,
-    /// Sizes are compared in 16 bits.
-    SizeIn16,
     /// Sizes are compared in 32 bits.
     SizeIn32,
     /// Sizes may differ by one.
@@ -763,10 +717,6 @@ bugs! {
 
     // The layout.
 
-    /// More than 16 tensors are rejected.
-    Tensors16,
-    /// More than 32 tensors are rejected.
-    Tensors32,
     /// More than 255 tensors are rejected.
     Tensors255,
     /// Tensors are counted in 8 bits when the layout is checked.
@@ -833,8 +783,6 @@ bugs! {
     EndOfLastInHeader,
     /// The length of the data is not checked.
     EndUnchecked,
-    /// The length of the data is compared in 16 bits.
-    EndIn16,
     /// The length of the data is compared in 32 bits.
     EndIn32,
     /// The header's length plus the end wraps around in 64 bits.

@@ -334,13 +334,8 @@ fn tree(random: &mut Random, draft: &Draft) -> Vec<(Vec<u8>, Value)> {
     entries
 }
 
-/// Returns texts as one.
-fn joined(parts: &[&[u8]]) -> Vec<u8> {
-    parts.concat()
-}
-
 fn quoted(text: &[u8]) -> Vec<u8> {
-    joined(&[b"\"", text, b"\""])
+    [&b"\""[..], text, b"\""].concat()
 }
 
 fn raw(text: &[u8]) -> Value {
@@ -353,17 +348,10 @@ fn entry<'m>(
     members: &'m mut [(Vec<u8>, Value)],
 ) -> Option<&'m mut Vec<(Vec<u8>, Value)>> {
     let entries = members.iter_mut().filter(|(key, _)| key != b"\"__metadata__\"");
-    let mut entries: Vec<_> = entries.collect();
+    let entries: Vec<_> = entries.collect();
     let at = random.below(entries.len());
-    match entries.get_mut(at).map(|(_, value)| std::mem::replace(value, raw(b""))) {
-        Some(Value::Object(inner)) => {
-            let (_, value) = entries.swap_remove(at);
-            *value = Value::Object(inner);
-            match value {
-                Value::Object(inner) => Some(inner),
-                _ => None,
-            }
-        }
+    match entries.into_iter().nth(at)? {
+        (_, Value::Object(inner)) => Some(inner),
         _ => None,
     }
 }
@@ -396,8 +384,8 @@ fn skipped(random: &mut Random) -> Vec<u8> {
         4..=6 => random.pick(pieces::VALUES).to_vec(),
         7 | 8 => random.pick(pieces::WRONG_VALUES).to_vec(),
         9 => deep(random),
-        10 => joined(&[b"[", random.pick(pieces::NUMBERS), b"]"]),
-        _ => joined(&[b"{\"k\":", random.pick(pieces::VALUES), b"}"]),
+        10 => [&b"["[..], random.pick(pieces::NUMBERS), b"]"].concat(),
+        _ => [&b"{\"k\":"[..], random.pick(pieces::VALUES), b"}"].concat(),
     }
 }
 
@@ -425,13 +413,11 @@ fn twist_dtype(random: &mut Random, dtype: &Value) -> Value {
     match random.below(8) {
         0..=2 => raw(random.pick(pieces::DTYPES)),
         3 => Value::Raw(text.to_ascii_lowercase()),
-        4 => Value::Raw(joined(&[
-            &b"\""[..],
-            name,
-            random.pick(&[&b" "[..], b"x", b"_", b"\\u0000", b"\\u0000x", b"\\t"]),
-            b"\"",
-        ])),
-        5 => Value::Raw(joined(&[&b"\" "[..], name, b"\""])),
+        4 => Value::Raw(
+            [&b"\""[..], name, random.pick(&[&b" "[..], b"x", b"_", b"\\u0000", b"\\u0000x", b"\\t"]), b"\""]
+                .concat(),
+        ),
+        5 => Value::Raw([&b"\" "[..], name, b"\""].concat()),
         6 => Value::Raw(escaped(random, text)),
         _ => Value::Raw(quoted(&name[..name.len() - 1])),
     }
@@ -445,7 +431,7 @@ fn escaped(random: &mut Random, string: &[u8]) -> Vec<u8> {
         return string.to_vec();
     };
     let escape = if random.once_in(2) { format!("\\u{byte:04x}") } else { format!("\\u{byte:04X}") };
-    joined(&[&string[..at], escape.as_bytes(), &string[at + 1..]])
+    [&string[..at], escape.as_bytes(), &string[at + 1..]].concat()
 }
 
 /// Changes an array of numbers: one of them, or all of it.
@@ -529,12 +515,12 @@ fn twist_members(random: &mut Random, entry: &mut Vec<(Vec<u8>, Value)>) {
             let name = &key[1..key.len() - 1];
             entry[at].0 = match random.below(9) {
                 0 => key.to_ascii_uppercase(),
-                1 => joined(&[b"\"", name, b" \""]),
-                2 => joined(&[b"\" ", name, b"\""]),
-                3 => joined(&[b"\"", name, b"s\""]),
-                4 => joined(&[b"\"", name, b"\\u0000\""]),
-                5 => joined(&[b"\"", &name[..name.len() - 1], b"\""]),
-                6 => joined(&[b"\"", &name[..name.len() - 1], b"x\""]),
+                1 => [&b"\""[..], name, b" \""].concat(),
+                2 => [&b"\" "[..], name, b"\""].concat(),
+                3 => [&b"\""[..], name, b"s\""].concat(),
+                4 => [&b"\""[..], name, b"\\u0000\""].concat(),
+                5 => [&b"\""[..], &name[..name.len() - 1], b"\""].concat(),
+                6 => [&b"\""[..], &name[..name.len() - 1], b"x\""].concat(),
                 7 => random.pick(pieces::KEY_ALIASES).to_vec(),
                 _ => name.to_vec(),
             };
@@ -599,7 +585,7 @@ fn twist_metadata(random: &mut Random, members: &mut Vec<(Vec<u8>, Value)>) {
 }
 
 fn quoted_long(length: usize) -> Vec<u8> {
-    joined(&[b"{\"long\":\"", &*vec![b'v'; length], b"\"}"])
+    [&b"{\"long\":\""[..], &*vec![b'v'; length], b"\"}"].concat()
 }
 
 /// Puts a text into a name, a key or a value.
@@ -607,8 +593,8 @@ fn twist_text(random: &mut Random, members: &mut Vec<(Vec<u8>, Value)>) {
     let piece = random.pick(pieces::TEXTS);
     let text = match random.below(3) {
         0 => quoted(piece),
-        1 => joined(&[b"\"x", piece, b"\""]),
-        _ => joined(&[b"\"x", piece, b"y\""]),
+        1 => [&b"\"x"[..], piece, b"\""].concat(),
+        _ => [&b"\"x"[..], piece, b"y\""].concat(),
     };
     let place = random.below(8);
     if place < 2 {
@@ -659,6 +645,12 @@ fn write(value: &Value, tokens: &mut Vec<Vec<u8>>) {
     }
 }
 
+/// Returns a piece of these, or one that is as wrong at any place.
+fn stray(random: &mut Random, pieces: &'static [&'static [u8]]) -> &'static [u8] {
+    let of = if random.once_in(2) { pieces::ANYWHERE } else { pieces };
+    random.pick(of)
+}
+
 /// Inserts, removes, repeats or replaces a token.
 fn twist_token(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
     let at = random.below(tokens.len());
@@ -666,10 +658,10 @@ fn twist_token(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
         tokens[at..].iter().position(|token| matches!(&**token, b"}" | b"]")).map_or(at, |next| at + next);
     match random.below(9) {
         8 => tokens.insert(closing, b",".to_vec()),
-        0..=3 => tokens.insert(at, random.pick(pieces::TOKENS).to_vec()),
+        0..=3 => tokens.insert(at, stray(random, pieces::TOKENS).to_vec()),
         4 => drop(tokens.remove(at)),
         5 => tokens.insert(at, tokens[at].clone()),
-        6 => tokens[at] = random.pick(pieces::TOKENS).to_vec(),
+        6 => tokens[at] = stray(random, pieces::TOKENS).to_vec(),
         _ => tokens.truncate(at),
     }
 }
@@ -685,18 +677,18 @@ fn spaces(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
 /// Puts the header and the data together.
 fn bytes(random: &mut Random, twist: Twist, mut header: Vec<u8>, mut data: Vec<u8>) -> Vec<u8> {
     if twist == Twist::Around {
-        let around = random.pick(pieces::AROUND).to_vec();
+        let around = stray(random, pieces::AROUND);
         header = match random.below(8) {
-            0..=1 => joined(&[&around, &header]),
+            0..=1 => [around, &header].concat(),
             2 => utf16(random, &header),
-            4 if random.once_in(3) => joined(&[b"[", &header, b"]"]),
+            4 if random.once_in(3) => [&b"["[..], &header, b"]"].concat(),
             4 => {
                 data.clear();
                 random.pick(pieces::TOPS).to_vec()
             }
-            3 if random.once_in(12) => joined(&[&header, &[b' '; 66_000]]),
-            3 => joined(&[&header, &vec![b' '; 900 + random.below(5000)]]),
-            _ => joined(&[&header, &around]),
+            3 if random.once_in(12) => [&header[..], &[b' '; 66_000]].concat(),
+            3 => [header, vec![b' '; 900 + random.below(5000)]].concat(),
+            _ => [&header[..], around].concat(),
         };
     } else if random.once_in(3) {
         header.resize(header.len().next_multiple_of(8), b' ');
@@ -728,10 +720,10 @@ fn bytes(random: &mut Random, twist: Twist, mut header: Vec<u8>, mut data: Vec<u
             _ => length.saturating_sub(random.below(20) as u64),
         };
     }
-    let mut file = joined(&[&length.to_le_bytes()[..], &header, &data]);
+    let mut file = [&length.to_le_bytes()[..], &header, &data].concat();
     match random.below(40) {
         0 if twist == Twist::Length => file.truncate(random.below(12)),
-        1 if twist == Twist::Length => file = joined(&[&length.to_le_bytes()[..4], &header, &data]),
+        1 if twist == Twist::Length => file = [&length.to_le_bytes()[..4], &header, &data].concat(),
         2 if twist == Twist::Length => file.truncate(8),
         3 if twist == Twist::Length => file.truncate(0),
         4 if twist == Twist::Length => file = vec![0; 8],

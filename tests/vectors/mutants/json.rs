@@ -120,14 +120,7 @@ impl<'a> Json<'a> {
     }
 
     fn open(&mut self) -> Result<(), Why> {
-        let limit = match self.reader.bug() {
-            Some(Bug::Depth16) => 16,
-            Some(Bug::Depth32) => 32,
-            Some(Bug::Depth64) => 64,
-            Some(Bug::Depth100) => 100,
-            Some(Bug::Depth126) => 126,
-            _ => 127,
-        };
+        let limit = if self.has(Bug::Depth126) { 126 } else { 127 };
         self.at += 1;
         self.depth += 1;
         self.deepest = if self.depth <= 2 { self.depth } else { self.deepest.max(self.depth) };
@@ -140,7 +133,6 @@ impl<'a> Json<'a> {
             Some(b'}' | b']') => {
                 self.has(Bug::BracketKinds)
                     || self.has(Bug::BracketKinds64) && self.deepest >= self.depth + 64
-                    || self.has(Bug::BracketKinds32) && self.deepest >= self.depth + 32
             }
             Some(_) => false,
             None => self.has(Bug::UnclosedObject),

@@ -4,7 +4,7 @@ use crate::bugs::Bug;
 use crate::generate;
 use crate::reader::{Model, Reader, Why};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use vectors::{Ours, Table, Tensor, Vector, Verdict};
+use vectors::{MOST_LITE, Ours, Table, Tensor, Vector, Verdict};
 
 /// How many files are generated.
 pub const FILES: u64 = 100_000;
@@ -12,8 +12,6 @@ pub const FILES: u64 = 100_000;
 const LONGEST: usize = 1 << 17;
 /// The fewest bugs that must change a generated file.
 const FEWEST_BUGS: usize = 150;
-/// The most vectors of the lite choice.
-const MOST_LITE: usize = 100;
 /// The lite choice, in the directory of the vectors.
 const LITE: &str = "generator/lite.txt";
 
@@ -205,7 +203,8 @@ fn judged_lite(rows: &[Row], chosen: &[usize]) -> Option<String> {
         .then(|| format!("{LITE} is too long, or catches less than 90 % of the bugs: write it with --lite"))
 }
 
-/// Chooses vectors, each time the one that catches most bugs that no other chosen one catches.
+/// Chooses vectors, each time the one that catches most bugs that no other chosen one catches. One whose bugs
+/// are all caught by later ones is given up.
 fn chosen(rows: &[Row], cases: &[Case]) -> Vec<usize> {
     let mut left: Vec<&Row> = rows.iter().filter(|row| !row.vectors.is_empty()).collect();
     let mut chosen = Vec::new();
@@ -216,6 +215,15 @@ fn chosen(rows: &[Row], cases: &[Case]) -> Vec<usize> {
         let best = (0..cases.len()).rev().max_by_key(|at| counts[*at]).unwrap_or_default();
         left.retain(|row| !row.vectors.contains(&best));
         chosen.push(best);
+        if let Some(place) = chosen.iter().position(|at| !is_needed(*at, &chosen, rows)) {
+            chosen.remove(place);
+        }
     }
     chosen
+}
+
+/// Whether a vector is the only chosen one that catches some bug.
+fn is_needed(vector: usize, chosen: &[usize], rows: &[Row]) -> bool {
+    let only = |row: &Row| row.vectors.iter().filter(|at| chosen.contains(at)).eq([&vector]);
+    rows.iter().any(only)
 }

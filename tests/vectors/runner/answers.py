@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 from typing import Optional
 
@@ -57,6 +58,8 @@ def of_line(line, path):
     """Returns the answer of a line of a batch about this file."""
     try:
         found = json_object(line, "the line")
+        if "error" not in found:
+            check_text(found, line, "the line")
     except Wrong as error:
         # What is printed of an invalid file that was accepted may not be text.
         return Answer("accept" if b'"tensors"' in line else "bad output", text=str(error))
@@ -69,13 +72,20 @@ def of_line(line, path):
             raise Wrong(f'"file" is not the one that was asked: {start(line)}')
     except Wrong as error:
         return Answer("bad output", text=str(error))
-    return rejection(found["error"].strip()) if "error" in found else accepted(found)
+    return rejection(with_whole_pairs(found["error"]).strip()) if "error" in found else accepted(found)
+
+
+def of_lines():
+    """Returns the answer of a batch that has printed more than the line that it was asked for."""
+    return Answer("bad output", text="more than one line for a file")
 
 
 def acceptance(output):
     """Returns the answer of a reader that has accepted a file with this output."""
     try:
-        return accepted(json_object(output, "standard output"))
+        table = json_object(output, "standard output")
+        check_text(table, output, "standard output")
+        return accepted(table)
     except Wrong as error:
         return Answer("accept", text=str(error))
 
@@ -128,14 +138,26 @@ def json_object(output, what):
     except UnicodeDecodeError as error:
         raise Wrong(f"{what} is not UTF-8: {start(output)}") from error
     try:
-        found = json.loads(text, parse_constant=not_json, parse_int=integer)
-        if "\\u" in text:
-            json.dumps(found, ensure_ascii=False).encode()  # fails on half a surrogate pair
+        found = json.loads(text, parse_constant=not_json, parse_int=integer, parse_float=finite)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise Wrong(f"{what} is not one JSON object: {start(output)}")
     return found
+
+
+def check_text(found, output, what):
+    """Rejects a JSON object with half a surrogate pair, which is no text."""
+    try:
+        if b"\\u" in output:
+            json.dumps(found, ensure_ascii=False).encode()
+    except ValueError as error:
+        raise Wrong(f"{what} is not one JSON object: {start(output)}") from error
+
+
+def with_whole_pairs(text):
+    """Returns the text of an error, with U+FFFD for each half of a surrogate pair."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def not_json(word):
@@ -145,7 +167,16 @@ def not_json(word):
 
 def integer(text):
     """Returns an integer. -0 is none: other parsers have no negative zero but that of floating point."""
-    return -0.0 if text == "-0" else int(text)
+    number = finite(text)
+    return number if text == "-0" else int(text)
+
+
+def finite(text):
+    """Returns a number. One that is beyond floating point is rejected, as by other parsers."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)
+    return number
 
 
 def start(output):

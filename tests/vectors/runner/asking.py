@@ -5,9 +5,10 @@ import os
 from typing import Callable, List, Optional
 
 from runner import batch, process, scoring, single
+from runner.progress import Progress
 
-#: If none of so many files is answered in time, the others are not tried.
-HANGS = 10
+#: If the reader answers none of so many first files, the others are not tried.
+FIRST = 10
 
 
 @dataclasses.dataclass
@@ -27,26 +28,34 @@ class Reader:
 
 def ask_all(reader, asked):
     """Returns the answers to these vectors by id; the valid ones come first."""
-    command = process.absolute(reader.command)
     if reader.is_batch:
-        said = batch.ask_all(command, asked, reader.timeout)
+        said = batch.ask_all(reader.command, asked, reader.timeout)
     else:
-        said = single.ask_all(reader.ask, command, asked, reader.jobs or os.cpu_count() or 1, reader.timeout)
-    answers, hangs, valid = {}, 0, sum(vector["verdict"] == "valid" for vector in asked)
+        said = single.ask_all(reader.ask, reader.command, asked, reader.jobs or os.cpu_count() or 1, reader.timeout)
+    answers, valid = [], sum(vector["verdict"] == "valid" for vector in asked)
     try:
-        for count, (vector, answer) in enumerate(zip(asked, said), 1):
-            answers[vector["id"]] = answer
-            hangs += answer.verdict == "hang"
-            if hangs == count == HANGS:
-                raise process.Unusable(f"the reader answered none of {HANGS} files in {reader.timeout} seconds; see --timeout")
-            if count == valid and all(answer.verdict != "accept" for answer in answers.values()):
-                raise process.Unusable(useless(asked[0], answers[asked[0]["id"]], valid))
+        with Progress(len(asked)) as progress:
+            for answer in said:
+                answers.append(answer)
+                check_useful(asked[0], answers, valid)
+                progress.done += 1
     finally:
         said.close()
-    return answers
+    return {vector["id"]: answer for vector, answer in zip(asked, answers)}
 
 
-def useless(vector, answer, valid):
-    """Returns why a reader that accepts nothing is not scored."""
-    _, problem = scoring.judge(vector, answer, False)
-    return f"the reader accepts none of the {valid} valid files, so nothing is scored; {vector['id']}: {problem}"
+def check_useful(first, answers, valid):
+    """Reports a reader that is not scored, since it answers nothing or accepts nothing."""
+    if len(answers) == FIRST and not any(map(follows_protocol, answers)):
+        why = f"the reader answers none of the first {FIRST} files"
+    elif len(answers) == valid and all(answer.table is None for answer in answers):
+        why = f"the reader accepts none of the {valid} valid files, so nothing is scored"
+    else:
+        return
+    _, problem = scoring.judge(first, answers[0], False)
+    raise process.Unusable(f"{why}; {first['id']}: {problem}")
+
+
+def follows_protocol(answer):
+    """Whether a reader accepts a file with a table, or rejects it."""
+    return answer.verdict == "reject" or answer.table is not None

@@ -2,8 +2,10 @@
 
 import fnmatch
 
-from runner.vectors import Unusable
+from runner.vectors import Unusable, area
 
+#: A plain valid file with one tensor, which is always asked: a reader that accepts nothing has no score.
+CONTROL = "entry-object"
 #: The levels that can be chosen, each with a test of a vector.
 LEVELS = {
     "core": lambda vector: vector["level"] == "core",
@@ -17,14 +19,13 @@ LEVELS = {
 def choose(manifest, name, wanted, unwanted):
     """Returns the vectors of a level that match one of `wanted`, or all if it is empty, and none of `unwanted`;
     then the number of those that match, but are of another level."""
-    matching = [
-        vector
-        for vector in manifest["vectors"]
-        if (not wanted or matches_any(vector, wanted)) and not matches_any(vector, unwanted)
-    ]
     for pattern in (*wanted, *unwanted):
         if not any(matches(vector, pattern) for vector in manifest["vectors"]):
-            raise Unusable(f"no vector has the id, the flag or the rule {pattern!r}")
+            raise Unusable(f"no vector has the id, the area, the flag or the rule {pattern!r}")
+    selected = [vector for vector in manifest["vectors"] if not wanted or matches_any(vector, wanted)]
+    matching = [vector for vector in selected if not matches_any(vector, unwanted)]
+    if not matching:
+        raise Unusable(f"--exclude leaves none of the {len(selected)} vectors")
     chosen = [vector for vector in matching if LEVELS[name](vector)]
     if not chosen:
         raise Unusable(f"none of the {len(matching)} vectors that match is of the level {name}; see --level")
@@ -37,14 +38,14 @@ def matches_any(vector, patterns):
 
 
 def matches(vector, pattern):
-    """Whether the pattern is the vector's rule, one of its flags, or a glob of its id."""
-    return fnmatch.fnmatchcase(vector["id"], pattern) or pattern == vector["rule"] or pattern in vector["flags"]
+    """Whether the pattern is the vector's area or rule, one of its flags, or a glob of its id."""
+    return pattern in (area(vector), vector["rule"], *vector["flags"]) or fnmatch.fnmatchcase(vector["id"], pattern)
 
 
-def with_twins(manifest, chosen):
-    """Returns the chosen vectors and the twins of invalid ones, the valid ones first: a reader that accepts none
-    need not be asked more."""
+def with_control(manifest, chosen):
+    """Returns the chosen vectors, the twins of invalid ones and the control, the valid ones first: a reader that
+    accepts none need not be asked more."""
     twins = {vector["twin"] for vector in chosen if vector["verdict"] == "invalid" and "twin" in vector}
-    ids = twins.union(vector["id"] for vector in chosen)
+    ids = {CONTROL}.union(twins, (vector["id"] for vector in chosen))
     asked = [vector for vector in manifest["vectors"] if vector["id"] in ids]
     return sorted(asked, key=lambda vector: vector["verdict"] != "valid")

@@ -1,6 +1,7 @@
 """The index of a sharded model: it is laid out in files, and a reader gets its path."""
 
 import hashlib
+import json
 import os
 import pathlib
 import subprocess
@@ -8,6 +9,8 @@ import subprocess
 from runner import answers, process, single, strict, vectors
 
 NAME = "model.safetensors.index.json"
+#: In the text of an index: the absolute path of its directory.
+DIRECTORY = "${directory}"
 
 
 def vector(case):
@@ -32,8 +35,8 @@ def ask(command, case, timeout, stop):
         return answers.Answer("crash", text="not asked")
     with vectors.empty_directory() as place:
         path = lay_out(case, place)
-        reader = process.Process([*command, str(path)], subprocess.DEVNULL)
-        return single.run(reader, b"", process.most_output(0), timeout, stop)
+        reader = process.Process([*command, str(path)], process.most_output(0), subprocess.DEVNULL)
+        return single.run(reader, b"", timeout, stop)
 
 
 def lay_out(case, place):
@@ -42,7 +45,7 @@ def lay_out(case, place):
     model = place / "model"
     model.mkdir()
     index = model / NAME
-    index.write_bytes(case["index"].encode())
+    index.write_bytes(case["index"].replace(DIRECTORY, json.dumps(str(model))[1:-1]).encode())
     for name, digits in case["files"].items():
         path = pathlib.Path(os.path.normpath(model / name))
         if place not in path.parents:

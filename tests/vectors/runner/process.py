@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 
 #: The limit of a reader's standard output: for an empty file, for each byte of the file, and for any file.
 OUTPUT = 16 << 20
@@ -13,8 +14,11 @@ OUTPUT_PER_BYTE = 4
 MOST_OUTPUT = 256 << 20
 #: How much of its standard error is kept.
 WORDS = 1 << 16
-#: The seconds that its pipes may stay open after it has exited: its children may hold them.
-GRACE = 2
+#: The seconds that its pipes may stay open after it has exited, since its children may hold them; and that it may run
+#: after it has closed its output.
+GRACE = 0.5
+#: The seconds after which a waiting thread looks around.
+TICK = 0.05
 #: Sanitizers end with exit code 1 or none of their own, unless they are told another.
 SANITIZERS = {
     "ASAN_OPTIONS": "exitcode=99",
@@ -30,20 +34,20 @@ class Unusable(Exception):
 
 
 class Process:
-    """A running reader. Use `with`: at the end all of its processes and its directory are gone."""
+    """A running reader. Use `with`: at the end its group is killed and its directory is removed."""
 
-    def __init__(self, command, stdin=subprocess.PIPE):
+    def __init__(self, command, most, stdin=subprocess.PIPE):
         self.directory = tempfile.mkdtemp(prefix="reader-")
         self.words = bytearray()
         pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
             self.process = subprocess.Popen(
-                command, cwd=self.directory, env=environment(self.directory), start_new_session=True, **pipes
+                absolute(command), cwd=self.directory, env=environment(self.directory), start_new_session=True, **pipes
             )
         except OSError as error:
-            shutil.rmtree(self.directory, ignore_errors=True)
-            raise Unusable(f"{command[0]} cannot be run: {why(error)}") from error
-        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+            os.rmdir(self.directory)
+            raise Unusable(cannot_run(command[0], error)) from error
+        self.stdin, self.output = self.process.stdin, Output(self.process.stdout, most)
         self.listener = background(keep_last, self.process.stderr, self.words)
 
     def __enter__(self):
@@ -54,15 +58,62 @@ class Process:
         self.process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def end(self):
-        """Ends the reader and its children now."""
-        if self.process.poll() is None:
-            end_group(self.process)
+
+class Output:
+    """What a reader has printed on its standard output and was not taken yet."""
+
+    def __init__(self, pipe, most):
+        self.pipe, self.most = pipe, most
+        self.said, self.searched, self.is_closed = bytearray(), 0, False
+        self.news = threading.Condition()
+        self.thread = background(self.collect)
+
+    def collect(self):
+        """Collects all of it, but for what is too much."""
+        while len(self.said) <= self.most and (piece := self.pipe.read1(1 << 16)):
+            with self.news:
+                self.said += piece
+                self.news.notify()
+        close(self.pipe)
+        with self.news:
+            self.is_closed = True
+            self.news.notify()
+
+    def line(self, most, timeout, process):
+        """Returns the next line, or what is there instead: of a longer line so many bytes and one more, the rest of a
+        closed output, or None if the time is over or the process has ended."""
+        last, is_running = time.monotonic() + timeout, True
+        with self.news:
+            while (end := self.end_of_line(most)) is None and time.monotonic() < last:
+                if is_running and process.poll() is not None:
+                    is_running, last = False, min(last, time.monotonic() + GRACE)
+                self.news.wait(TICK)
+            if end is None:
+                return None
+            line = bytes(self.said[:end])
+            del self.said[:end]
+            self.searched = 0
+            return line
+
+    def end_of_line(self, most):
+        """Returns the length of the next line, if it is there."""
+        end = self.said.find(b"\n", self.searched) + 1
+        self.searched = len(self.said)
+        if end or self.is_closed:
+            return end or len(self.said)
+        return most + 1 if len(self.said) > most else None
 
 
-def why(error):
-    """Returns why a program cannot be started."""
-    return "its interpreter or its loader does not exist" if isinstance(error, FileNotFoundError) else error.strerror
+def cannot_run(program, error):
+    """Returns why a program is not started."""
+    is_missing = isinstance(error, FileNotFoundError)
+    if is_missing and os.path.isfile(program):
+        if os.sep in program:
+            return f"reader {program!r} cannot be run: its interpreter or its loader does not exist"
+        return f"reader {program!r} is not in PATH; write ./ before it for a file of this directory"
+    if is_missing or isinstance(error, PermissionError):
+        return f"reader {program!r} is not an executable program"
+    return f"reader {program!r} cannot be run: {error.strerror.lower()}"
 
 
 def environment(directory):

@@ -7,7 +7,7 @@ import threading
 import time
 
 from runner import answers, vectors
-from runner.process import GRACE, Process, background, close, end_group, most_output
+from runner.process import GRACE, TICK, Process, background, close, end_group, most_output
 
 
 def ask_all(ask, command, asked, jobs, timeout):
@@ -28,27 +28,28 @@ def ask(command, vector, timeout, stop):
     most = most_output(vector["length"])
     if vectors.fits_memory(vector):
         data = vectors.content(vector)
-        return run(Process(command), data, most, timeout, stop)
+        return run(Process(command, most), data, timeout, stop)
     with tempfile.TemporaryDirectory(prefix="vectors-") as directory:
         path = pathlib.Path(directory, "model.safetensors")
         vectors.write(vector, path)
         with open(path, "rb") as file:
-            return run(Process(command, file), b"", most, timeout, stop)
+            return run(Process(command, most, file), b"", timeout, stop)
 
 
-def run(reader, data, most, timeout, stop):
+def run(reader, data, timeout, stop):
     """Returns the answer of a process, which gets these bytes unless its standard input is a file."""
-    said = bytearray()
+    output = reader.output
     with reader:
-        threads = [background(collect, reader, said, most), reader.listener]
+        threads = [output.thread, reader.listener]
         if reader.stdin:
             threads.append(background(feed, reader.stdin, data))
         in_time = wait(reader, threads, timeout, stop)
-    if len(said) > most:
-        return answers.Answer("bad output", text=f"more than {most} bytes of output")
+    said = bytes(output.said)
+    if len(said) > output.most:
+        return answers.Answer("bad output", text=f"more than {output.most} bytes of output")
     if not in_time:
         return answers.Answer("hang", text=f"no answer in {timeout} seconds")
-    return answers.of_process(reader.process.returncode, bytes(said), bytes(reader.words))
+    return answers.of_process(reader.process.returncode, said, bytes(reader.words))
 
 
 def feed(pipe, data):
@@ -60,27 +61,20 @@ def feed(pipe, data):
     close(pipe)
 
 
-def collect(reader, said, most):
-    """Collects the standard output, and ends a reader that prints too much."""
-    while len(said) <= most and (piece := reader.stdout.read1(1 << 16)):
-        said += piece
-    if len(said) > most:
-        reader.end()
-    close(reader.stdout)
-
-
 def wait(reader, threads, timeout, stop):
     """Waits until the reader has exited and its pipes are closed. Returns whether it exited in time."""
     last, process = time.monotonic() + timeout, reader.process
     while process.poll() is None and time.monotonic() < last and not stop.is_set():
-        # As soon as its output ends, the reader is about to exit.
-        threads[0].join(0.05)
+        # As soon as its output ends, the reader is about to exit; if it prints too much, it is ended.
+        threads[0].join(TICK)
+        if len(reader.output.said) > reader.output.most:
+            break
         if not threads[0].is_alive():
             time.sleep(0.001)
     in_time = process.returncode is not None
-    reader.end()
+    if not in_time:
+        end_group(process)
+    last = time.monotonic() + GRACE
     for thread in threads:
-        thread.join(GRACE)
-    if any(thread.is_alive() for thread in threads):
-        end_group(process)  # its children hold the pipes
+        thread.join(max(0, last - time.monotonic()))
     return in_time

@@ -9,15 +9,17 @@ from runner import answers, process, scoring, single, strict, vectors
 
 #: The cases need far less.
 LONGEST_FILE = 1 << 20
+#: A plain case, without which no rejection shows anything.
+CONTROL = "writer-one-tensor"
 
 
 def vector(case):
     """Returns a case with a verdict: whether it must be written."""
-    is_written = case["must"] == "write"
-    verdict = {"verdict": "valid", "ours": "accept"} if is_written else {"verdict": "invalid", "ours": "reject"}
-    members = ("id", "reason", "flags")
+    verdict = {"verdict": "invalid", "ours": "reject", "twin": CONTROL}
+    if case["must"] == "write":
+        verdict = {"verdict": "valid", "ours": "accept"}
     given = {key: case[key] for key in ("tensors", "metadata")}
-    return {**{key: case[key] for key in members}, **verdict, "given": given}
+    return {**{key: case[key] for key in ("id", "reason", "flags")}, **verdict, "given": given}
 
 
 def ask(command, case, timeout, stop):
@@ -27,8 +29,8 @@ def ask(command, case, timeout, stop):
     with vectors.empty_directory() as place:
         path = place / "model.safetensors"
         line = json.dumps(case["given"]).encode() + b"\n"
-        writer = process.Process([*command, str(path)])
-        return judged(single.run(writer, line, process.most_output(0), timeout, stop), case["given"], path)
+        writer = process.Process([*command, str(path)], process.most_output(0))
+        return judged(single.run(writer, line, timeout, stop), case["given"], path)
 
 
 def judged(answer, given, path):

@@ -4,6 +4,7 @@
 //! [`Listed`] is the closed list of names that readers of models understand; everything else is rejected
 //! by name.
 
+mod frames;
 mod listed;
 mod opcode;
 mod opcodes;

@@ -1,5 +1,6 @@
 //! Decodes pickles: an iterator of opcodes, with their offsets and arguments.
 
+use super::frames::Frames;
 use super::opcode::{Form, Opcode};
 use super::text::{unescaped, unquoted};
 use crate::error::unsound;
@@ -69,6 +70,7 @@ pub struct Opcodes<R> {
     source: BufReader<R>,
     at: u64,
     state: State,
+    frames: Frames,
     is_lenient: bool,
 }
 
@@ -82,11 +84,18 @@ enum State {
 impl<R: Read> Opcodes<R> {
     /// Creates a decoder. Offsets begin with 0.
     pub fn new(source: R) -> Self {
-        Self { source: BufReader::with_capacity(AHEAD, source), at: 0, state: State::Open, is_lenient: false }
+        Self {
+            source: BufReader::with_capacity(AHEAD, source),
+            at: 0,
+            state: State::Open,
+            frames: Frames::default(),
+            is_lenient: false,
+        }
     }
 
     /// Creates a decoder that goes on wherever a program might: a line whose value is not understood is
-    /// [`Argument::Unknown`], an index is read as Python reads integers, and a line may end with the source.
+    /// [`Argument::Unknown`], an index is read as Python reads integers, a line may end with the source, and
+    /// frames are ignored.
     pub fn lenient(source: R) -> Self {
         Self { is_lenient: true, ..Self::new(source) }
     }
@@ -115,6 +124,7 @@ impl<R: Read> Opcodes<R> {
         let more = self.state != State::Failed && !self.fill()?.is_empty();
         if more {
             self.state = State::Open;
+            self.frames = Frames::default();
         }
         Ok(more)
     }
@@ -156,7 +166,13 @@ impl<R: Read> Iterator for Opcodes<R> {
         if self.state != State::Open {
             return None;
         }
-        let op = self.decode();
+        let at = self.at;
+        let op = self.decode().and_then(|op| {
+            if !self.is_lenient {
+                self.frames.check(at, self.at, Some(&op))?;
+            }
+            Ok(op)
+        });
         match &op {
             Ok(Op { code: Opcode::Stop, .. }) => self.state = State::Stopped,
             Ok(_) => {}

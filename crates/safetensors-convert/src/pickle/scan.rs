@@ -5,6 +5,7 @@
 //! through these opcodes. Anything else is unknown; what uses something unknown is listed without a name,
 //! and as not on the closed list.
 
+use super::frames::Frames;
 use super::listed::Listed;
 use super::opcode::Opcode;
 use super::opcodes::{Argument, Op, Opcodes};
@@ -220,8 +221,7 @@ impl Indices {
 #[derive(Debug, Default)]
 struct Scanner {
     stack: Vec<Item>,
-    /// Where the outermost frame ends.
-    frame_end: u64,
+    frames: Frames,
     /// Whether items below these were forgotten, and their number with them.
     is_bottomless: bool,
     /// The known items of the memo; all others are unknown.
@@ -244,11 +244,13 @@ impl Scanner {
         self.stack.clear();
         (self.is_bottomless, self.is_memo_full) = (false, false);
         (self.memo, self.used) = Default::default();
-        self.frame_end = 0;
+        self.frames = Frames::default();
         loop {
             let at = opcodes.offset();
             let Some(op) = opcodes.next() else { return Ok(()) };
-            let checked = self.check_frame(at, opcodes.offset(), op.as_ref().ok());
+            let decoded = op.as_ref().ok().filter(|op| !is_beyond_files(op));
+            let checked = self.frames.check(at, opcodes.offset(), decoded);
+            self.scan.may_hide |= checked.is_err();
             self.step(&op?)?;
             checked?;
             // Its capacity, which doubles, never exceeds this number.
@@ -257,31 +259,6 @@ impl Scanner {
                 self.is_bottomless = true;
             }
         }
-    }
-
-    /// Rejects what crosses the end of a frame: there, Python's own machine drops bytes of some sources, and
-    /// reads other opcodes than all other programs.
-    fn check_frame(&mut self, at: u64, end: u64, op: Option<&Op>) -> io::Result<()> {
-        let code = op.map(|op| op.code);
-        let len = match op {
-            Some(Op { code: Opcode::Frame, argument: Argument::Int(len), .. }) if *len < LARGEST_FRAME => {
-                *len
-            }
-            _ => 0,
-        };
-        let reaches = end.saturating_add(u64::try_from(len).unwrap_or(0));
-        let is_crossed = at < self.frame_end && reaches > self.frame_end;
-        if is_crossed || (code == Some(Opcode::Stop) && reaches < self.frame_end) {
-            self.scan.may_hide = true;
-            return Err(unsound(format!(
-                "the opcode at byte {at} of the pickle contradicts its frame, which ends at byte {}",
-                self.frame_end
-            )));
-        }
-        if code == Some(Opcode::Frame) {
-            self.frame_end = self.frame_end.max(reaches);
-        }
-        Ok(())
     }
 
     fn step(&mut self, op: &Op) -> io::Result<()> {
@@ -533,6 +510,11 @@ impl Scanner {
 
 fn too_many(op: &Op) -> io::Error {
     beyond_limit(format!("at byte {} of the pickle, too many different names are imported or called", op.at))
+}
+
+/// Returns whether this begins a frame that is longer than any file, and so is unlikely to be one.
+fn is_beyond_files(op: &Op) -> bool {
+    op.code == Opcode::Frame && matches!(op.argument, Argument::Int(len) if len >= LARGEST_FRAME)
 }
 
 fn underflow(op: &Op) -> io::Error {

@@ -82,8 +82,6 @@ pub(super) struct Machine<'s> {
     pub at: u64,
     /// The offset after it.
     end: u64,
-    /// The offset after the last frame.
-    framed: u64,
     /// For each type of plain values, one that stands for all in long lists.
     merged: Vec<(&'static str, Id)>,
     /// The number of items that calls have looked at.
@@ -107,7 +105,6 @@ impl<'s> Machine<'s> {
             code: Opcode::Stop,
             at: 0,
             end: 0,
-            framed: 0,
             merged: Vec::new(),
             worked: 0,
         }
@@ -129,9 +126,6 @@ impl<'s> Machine<'s> {
             }
         }
         let result = result.ok_or_else(|| self.unsound("ends the pickle without a value"))?;
-        if self.framed > self.end {
-            return Err(self.unsound("ends the pickle within a frame"));
-        }
         if !(self.stack.is_empty() && self.marks.is_empty()) {
             return Err(self.unsound("leaves other values on the stack"));
         }
@@ -161,12 +155,7 @@ impl<'s> Machine<'s> {
         };
         match op.code {
             Proto => self.check_protocol(&op.argument),
-            Frame => {
-                let len = if let Argument::Int(len) = op.argument { u64::try_from(len).ok() } else { None };
-                self.framed = self.end.saturating_add(len.unwrap_or(u64::MAX));
-                Ok(())
-            }
-            ReadonlyBuffer => Ok(()),
+            Frame | ReadonlyBuffer => Ok(()),
             Mark => {
                 self.marks.push(self.stack.len());
                 self.check_depth()

@@ -94,11 +94,11 @@ pub const BEFORE: &[Case] = &[
 
 #[rustfmt::skip] // One case, one or two lines.
 pub const ROOT: &[Case] = &[
-    bad("top-tensor-in-array", "header-1", TYPE, json(r#"¦[{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}]"#).data(1), "A header with a tensor, wrapped in an array.").unlike("entry-object", "the brackets are on both sides"),
-    bad("top-tensor-in-string", "header-1", TYPE, json(r#"¦"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}""#).data(1), "A header with a tensor, packed into a string.").unlike("entry-object", "the quotes are in many places"),
-    bad("top-tensor-list", "header-1", TYPE, json(r#"¦[{"name":"a","dtype":"U8","shape":[1],"data_offsets":[0,1]}]"#).data(1), "Tensors in a list, with their names as members.").unlike("entry-object", "it has another structure"),
-    bad("top-tensor-pair", "header-1", TYPE, json(r#"¦["a",{"dtype":"U8","shape":[1],"data_offsets":[0,1]}]"#).data(1), "A name and an entry in an array instead of an object.").unlike("entry-object", "it has another structure"),
-    bad("top-tensor-entry-alone", "entry-1", "entry.type", json(r#"{"dtype":¦"U8","shape":[1],"data_offsets":[0,1]}"#).data(1), "An entry without a name: each of its members would be a tensor.").unlike("entry-object", "the name and the braces around the entry are missing"),
+    bad("top-tensor-in-array", "header-1", TYPE, json(r#"¦[{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}]"#).data(1), "A header with a tensor, wrapped in an array.").unlike("entry-object", "The brackets are on both sides."),
+    bad("top-tensor-in-string", "header-1", TYPE, json(r#"¦"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}""#).data(1), "A header with a tensor, packed into a string.").unlike("entry-object", "The quotes are in many places."),
+    bad("top-tensor-list", "header-1", TYPE, json(r#"¦[{"name":"a","dtype":"U8","shape":[1],"data_offsets":[0,1]}]"#).data(1), "Tensors in a list, with their names as members.").unlike("entry-object", "It has another structure."),
+    bad("top-tensor-pair", "header-1", TYPE, json(r#"¦["a",{"dtype":"U8","shape":[1],"data_offsets":[0,1]}]"#).data(1), "A name and an entry in an array instead of an object.").unlike("entry-object", "It has another structure."),
+    bad("top-tensor-entry-alone", "entry-1", "entry.type", json(r#"{"dtype":¦"U8","shape":[1],"data_offsets":[0,1]}"#).data(1), "An entry without a name: each of its members would be a tensor.").unlike("entry-object", "The name and the braces around the entry are missing."),
     bad("top-tensor-after-number", "header-1", TYPE, then_tensor("¦0"), "A number before the header of a tensor.").faults(2),
     bad("top-tensor-after-null", "header-1", TYPE, then_tensor("¦null "), "null before the header of a tensor.").faults(2),
     bad("top-tensor-after-string", "header-1", TYPE, then_tensor("¦\"\""), "A string before the header of a tensor.").faults(2),
@@ -111,8 +111,8 @@ pub const ROOT: &[Case] = &[
     bad("top-tensor-after-assignment", "json-1", SYNTAX, then_tensor("¦x="), "An assignment before the header of a tensor, as in JavaScript.").flags(&["lenient-json"]),
     bad("top-tensor-after-guard", "json-1", SYNTAX, then_tensor(")]}'\n"), "The prefix that web servers put before JSON.").at(At::Byte(8)),
     bad("top-tensor-after-record-separator", "json-1", SYNTAX, then_tensor("¦\u{1e}"), "A record separator before the header, as in sequences of JSON texts."),
-    bad("top-tensor-in-single-quotes", "json-1", SYNTAX, json(r#"¦'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'"#).data(1), "A header with a tensor in single quotes.").unlike("entry-object", "the quotes are on both sides"),
-    bad("top-tensor-in-parentheses", "json-1", SYNTAX, json(r#"¦({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})"#).data(1), "A header with a tensor in parentheses.").unlike("entry-object", "the parentheses are on both sides"),
+    bad("top-tensor-in-single-quotes", "json-1", SYNTAX, json(r#"¦'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'"#).data(1), "A header with a tensor in single quotes.").unlike("entry-object", "The quotes are on both sides."),
+    bad("top-tensor-in-parentheses", "json-1", SYNTAX, json(r#"¦({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})"#).data(1), "A header with a tensor in parentheses.").unlike("entry-object", "The parentheses are on both sides."),
     bad("top-tensor-brace-twice", "json-1", SYNTAX, json(r#"{¦{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#).data(1), "The first brace is doubled."),
 ];
 
@@ -133,7 +133,7 @@ pub const KEYS: &[Case] = &[
     bad("json-tensor-comment-before-name", "json-1", SYNTAX, before_name("¦/*x*/\"a\":"), "A comment before a tensor's name.").flags(&["lenient-json"]),
     bad("json-tensor-comment-before-entry", "json-1", SYNTAX, before_name("\"a\":¦//x\n"), "A comment before a tensor's entry.").flags(&["lenient-json"]),
     bad("json-tensor-comma-after-last", "json-1", SYNTAX, json(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},¦}"#).data(1), "A trailing comma after a tensor.").flags(&["lenient-json"]),
-    bad("json-tensor-entry-in-parentheses", "json-1", SYNTAX, entry(r#"¦({"dtype":"U8","shape":[1],"data_offsets":[0,1]})"#), "An entry in parentheses.").unlike("entry-object", "the parentheses are on both sides"),
+    bad("json-tensor-entry-in-parentheses", "json-1", SYNTAX, entry(r#"¦({"dtype":"U8","shape":[1],"data_offsets":[0,1]})"#), "An entry in parentheses.").unlike("entry-object", "The parentheses are on both sides."),
     ok("metadata-tensor-empty", "metadata-1", metadata_then_tensor("{}"), "Metadata without pairs before a tensor."),
     bad("metadata-tensor-array", "metadata-1", "metadata.type", metadata_then_tensor(r#"¦[]"#), "An empty array as metadata before a tensor."),
     bad("metadata-tensor-string", "metadata-1", "metadata.type", metadata_then_tensor(r#"¦"""#), "An empty string as metadata before a tensor."),

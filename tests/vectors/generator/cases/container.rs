@@ -64,15 +64,15 @@ pub const LENGTHS: &[Case] = &[
     bad("data-short-out-of-order", "container-4", "data.short", tensors!(("b" "U8" "[2]" "[2,4]"), ("a" "U8" "[2]" "[0,2]")).data(3), "The tensor that ends last is first in the header.").at(At::FileEnd).flags(&["header-order"]),
     bad("data-trailing-out-of-order", "container-4", "data.trailing", tensors!(("b" "U8" "[2]" "[2,4]"), ("a" "U8" "[2]" "[0,2]")).data(5), "The last end is not that of the last member of the header.").at(At::Data(4)).flags(&["header-order", "trailing-data"]),
     bad("data-header-counted-in", "container-4", "data.short", tensors!(("a" "U8" "[60]" "[0,60]")).data(52), "The end is right when counted from the start of the file, but offsets count from the start of the data.").at(At::FileEnd),
-    bad("data-short-2-32", "container-4", "data.short", tensors!(("a" "U8" "[4294967297]" "[0,4294967297]")).data(1), "2^32 + 1 bytes of data are 1 byte in 32 bits.").at(At::FileEnd).flags(&["overflow-32"]).unlike("size-two", "the size is in the shape and in the offsets"),
-    bad("data-short-2-61", "container-4", "data.short", tensors!(("a" "U8" "[2305843009213693951]" "[0,2305843009213693951]")), "The largest tensor whose bits can be counted, in a file that has none of its bytes.").at(At::FileEnd).flags(&["u64"]).unlike("size-two", "no file has the data that these offsets need"),
+    bad("data-short-2-32", "container-4", "data.short", tensors!(("a" "U8" "[4294967297]" "[0,4294967297]")).data(1), "2^32 + 1 bytes of data are 1 byte in 32 bits.").at(At::FileEnd).flags(&["overflow-32"]).unlike("size-two", "The size is in the shape and in the offsets."),
+    bad("data-short-2-61", "container-4", "data.short", tensors!(("a" "U8" "[2305843009213693951]" "[0,2305843009213693951]")), "The largest tensor whose bits can be counted, in a file that has none of its bytes.").at(At::FileEnd).flags(&["u64"]).unlike("size-two", "No file has the data that these offsets need."),
     bad("data-short-end-wraps", "container-4", "data.short", tensors!(
         ("a" "U8" "[2305843009213693951]" "[0,2305843009213693951]"), ("b" "U8" "[2305843009213693951]" "[2305843009213693951,4611686018427387902]"),
         ("c" "U8" "[2305843009213693951]" "[4611686018427387902,6917529027641081853]"), ("d" "U8" "[2305843009213693951]" "[6917529027641081853,9223372036854775804]"),
         ("e" "U8" "[2305843009213693951]" "[9223372036854775804,11529215046068469755]"), ("f" "U8" "[2305843009213693951]" "[11529215046068469755,13835058055282163706]"),
         ("g" "U8" "[2305843009213693951]" "[13835058055282163706,16140901064495857657]"), ("h" "U8" "[2305843009213693951]" "[16140901064495857657,18446744073709551608]")),
         "Eight tensors end at 2^64 - 8; adding the header's length wraps around. The reference panics here unless it was built without overflow checks.")
-        .at(At::FileEnd).flags(&["u64"]).random(&["INCOMPLETE", "panic"]).unlike("layout-two-bytes", "no file has the data that these offsets need"),
+        .at(At::FileEnd).flags(&["u64"]).random(&["INCOMPLETE", "panic"]).unlike("layout-two-bytes", "No file has the data that these offsets need."),
     ok("data-exact", "container-4", tensors!(("a" "U8" "[4]" "[0,4]")).data(4), "The file ends with its last tensor."),
     ok("data-exact-two-tensors", "layout-3", tensors!(("a" "U8" "[2]" "[0,2]"), ("b" "U16" "[2]" "[2,6]")).data(6), "Two tensors cover the data and share none of it."),
     ok("data-none-needed", "container-4", tensors!(("a" "F32" "[0]" "[0,0]")), "A tensor without bytes needs no data.").flags(&["empty-tensor"]),

@@ -128,5 +128,5 @@ pub const NESTING: &[Case] = &[
         "More than 127 brackets in all, but few at once: closing one makes room."),
     ok("depth-in-string", "json-4", unknown(concat!("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"")),
         "150 brackets inside a string open nothing.").flags(&["deep-nesting"]),
-    bad("depth-entry-array", "entry-1", "entry.array", entry("¦[[[[[[[[]]]]]]]]"), "Eight brackets in the place of an entry: an array is no entry, whatever is in it.").unlike("entry-object", "the entry is another value"),
+    bad("depth-entry-array", "entry-1", "entry.array", entry("¦[[[[[[[[]]]]]]]]"), "Eight brackets in the place of an entry: an array is no entry, whatever is in it.").unlike("entry-object", "The entry is another value."),
 ];

@@ -83,7 +83,7 @@ pub const ESCAPES: &[Case] = &[
     bad("escape-bad-in-dtype", "json-6", ESCAPE, members(r#""dtype":"\¦U8","shape":[1],"data_offsets":[0,1]"#), "A bad escape in the dtype."),
     ok("escape-known-keys", "json-8", members(r#""\u0064type":"U8","sh\u0061pe":[1],"data\u005foffsets":[0,1]"#), "Known keys are known in escapes too.").flags(&["escaped-keys"]),
     ok("escape-known-keys-fully", "json-8", members(r#""\u0064\u0074\u0079\u0070\u0065":"U8","\u0073\u0068\u0061\u0070\u0065":[1],"\u0064\u0061\u0074\u0061\u005f\u006f\u0066\u0066\u0073\u0065\u0074\u0073":[0,1]"#), "Known keys in nothing but escapes.").flags(&["escaped-keys"]),
-    bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "The same key in two spellings is there twice.").flags(&["escaped-keys", "duplicate-keys"]),
+    bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "The same key in two spellings is there twice.").flags(&["escaped-keys", "duplicate-keys"]).source("text"),
     ok("escape-backslash-key", "json-8", members(r#""\\u0064type":1,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "An escaped backslash makes another key.").flags(&["escaped-keys"]),
 ];
 
