@@ -10,6 +10,8 @@ use serde_json::Value;
 use vectors::twins::are_close;
 use vectors::{MOST_LITE, Manifest, Ours, Vector, Verdict, sha256};
 
+#[path = "vectors/cases.rs"]
+mod cases;
 #[path = "vectors/schema.rs"]
 mod schema;
 

@@ -1,7 +1,9 @@
 //! One file of a model, on a disk or on a server, and its tensors.
 
 use crate::complaint::Complaint;
+use crate::failure::NotRead;
 use crate::remote::{Reader, Remote};
+use crate::source::Source;
 use embedded_safetensors::{
     Error, FileModel, ReadAt, TensorReader,
     index::{IndexedTensor, OwnedIndex},
@@ -103,6 +105,17 @@ impl Part {
     /// Their bytes cannot be read.
     pub fn padding(&self) -> Result<HashSet<String>, Complaint> {
         padding_in(self.index(), self.reader()).map_err(|error| Complaint::of_file(self.path(), &error))
+    }
+
+    /// Reads the file as one that is not validated.
+    ///
+    /// # Errors
+    /// Those of the system or the server.
+    pub fn source(&self) -> Result<Source, NotRead> {
+        match self {
+            Self::File(file) => Source::file(file.file().try_clone()?, &file.file().metadata()?),
+            Self::Remote(file) => Source::of_remote(file.file.clone()),
+        }
     }
 
     /// Reads the file at any offset.

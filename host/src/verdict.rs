@@ -12,7 +12,7 @@ use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::validate::Summary;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub enum Verdict {
     Valid(Summary),
@@ -24,8 +24,8 @@ pub enum Verdict {
     },
     /// The file is valid, but one of its values is NaN or infinite.
     NotFinite(Box<NotFiniteAt>),
-    /// The file is valid, but not by the published text.
-    Unpublished(Violation),
+    /// The file, of a sharded model a shard, is valid, but not by the published text.
+    Unpublished(PathBuf, Violation),
     /// The reason why it is invalid or was not validated.
     Other(Complaint),
 }
@@ -64,14 +64,9 @@ impl Verdict {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Valid(_) | Self::Shards { .. } => Exit::Good,
-            Self::NotFinite(_) | Self::Unpublished(_) => Exit::Bad,
+            Self::NotFinite(_) | Self::Unpublished(..) => Exit::Bad,
             Self::Other(complaint) => complaint.exit(),
         }
-    }
-
-    /// Validates the model of an index: the index and all its files, separately and against each other.
-    pub fn of_index(path: &Path) -> Self {
-        Model::open(path).map_or_else(Self::Other, |model| Self::of(&model))
     }
 
     /// The verdict on a model that has been validated.
@@ -128,7 +123,8 @@ impl Verdict {
                     value.message()
                 )
             }
-            Self::Unpublished(Violation { code, at, message }) => {
+            Self::Unpublished(file, Violation { code, at, message }) => {
+                let file = shown_text(&file.to_string_lossy());
                 writeln!(out, "{file}: error[{code}] at byte {at}: {message}")
             }
             Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
@@ -160,7 +156,7 @@ impl Verdict {
                 let object = object.text("message", &value.message()).text("tensor", &value.tensor);
                 object.raw("index", &array(value.index.iter().map(u64::to_string))).end()
             }
-            Self::Unpublished(Violation { code, at, message }) => {
+            Self::Unpublished(file, Violation { code, at, message }) => {
                 let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", false);
                 object.text("code", code).number("at", *at).text("message", message).end()
             }

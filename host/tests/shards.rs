@@ -30,6 +30,26 @@ fn shards_are_read_as_one_model() {
     }
 }
 
+/// The verdict names the shard, as for one that is invalid.
+#[test]
+fn as_published_is_about_each_shard() {
+    let place = place(MAP, "5");
+    let text = format!("{{{}}}\n", tensor("b", 0, 3));
+    place.put("m/2.safetensors", &file(&text, b"cde"));
+    let at = 8 + text.len() - 1;
+    let good = format!("{INDEX}: ok, 2 tensors in 2 shards, 128 bytes\n");
+    place.run(["check", INDEX]).is(0, &good, "");
+    let line = format!(
+        "m/2.safetensors: error[published.padding] at byte {at}: the header is padded with other characters \
+         than spaces\n"
+    );
+    place.run(["check", "--as-published", INDEX]).is(1, &line, "");
+    let run = place.run(["check", "--as-published", "--json", INDEX]);
+    assert!(run.code == Some(1) && run.out.contains("m/2.safetensors"), "{run:?}");
+    place.put("m/2.safetensors", &file(text.trim_end(), b"cde"));
+    assert_eq!(place.run(["check", "--as-published", INDEX]).code, Some(0));
+}
+
 /// All shards are open at once.
 #[test]
 fn too_many_shards_report_the_limit() {

@@ -3,7 +3,8 @@
 
 RESULTS.html has every answer, and RESULTS.md the sums. All readers are asked by run.py at the level `full`, those
 of registries in batch form. Two things must hold before anything is written: the releases of the reference say
-what the manifest says of them, and this project's decoder is right about everything. Public domain (CC0-1.0).
+what the manifest says of them, and this project's decoder is right about everything. With --again, no reader is asked:
+RESULTS.html gets today's page.html and reasons, and keeps its answers. Public domain (CC0-1.0).
 """
 
 import argparse
@@ -52,6 +53,9 @@ def main():
     """Writes the page and the summary, or compares them with the existing ones."""
     options = arguments()
     manifest = vectors.load()
+    if options.again:
+        PAGE.write_text(page(again(manifest, PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
+        return
     readers = chosen(json.loads((READERS / "readers.json").read_bytes()), options.only)
     try:
         commands = Installer(options.directory.resolve()).commands(readers)
@@ -79,13 +83,16 @@ def arguments():
     """Parses the command line."""
     parser = argparse.ArgumentParser(description="Asks all readers about the vectors, and writes what they said.")
     parser.add_argument("--decoder", type=pathlib.Path, help="this project's program `safetensors`")
-    parser.add_argument("--directory", required=True, type=pathlib.Path, help="where readers of npm and Cargo are installed")
+    parser.add_argument("--directory", type=pathlib.Path, help="where readers of npm and Cargo are installed")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="only readers with this name; needs --page")
     parser.add_argument("--page", type=pathlib.Path, help="write the page here instead")
+    parser.add_argument("--again", action="store_true", help="ask no reader; write the page again from what it has")
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
     options = parser.parse_args()
-    if bool(options.only) == bool(options.decoder) or options.only and not options.page:
-        parser.error("--decoder is needed, or --only and --page")
+    if options.again:
+        return options
+    if not options.directory or bool(options.only) == bool(options.decoder) or options.only and not options.page:
+        parser.error("--again is needed, or --directory and either --decoder or --only and --page")
     return options
 
 
@@ -247,7 +254,7 @@ def vector_data(vector, answers):
     kinds = [answer["kind"] if answer else "not asked" for answer in answers]
     texts = [text(answer) for answer in answers]
     data = vectors.content(vector)
-    members = ("id", "verdict", "published", "source", "ours", "rule", "reason", "flags", "level", "code", "at", "length", "twin")
+    members = ("id", "file", "verdict", "published", "source", "ours", "rule", "reason", "flags", "level", "code", "at", "length", "twin")
     return {
         **{member: vector[member] for member in members if member in vector},
         "hex": data[:BYTES].hex(),
@@ -275,13 +282,30 @@ def page(data):
     return before + PLACE.removesuffix("{}") + json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c") + after
 
 
+def parts(text):
+    """Returns what is before the data of a page, the data, and what is after it."""
+    before, rest = text.split(PLACE.removesuffix("{}"))
+    data, after = rest.split("</script>", 1)
+    return before, json.loads(data), after
+
+
+def again(manifest, text):
+    """Returns the data of a page with today's rules, flags and reasons. What the answers depend on must be the same."""
+    _, data, _ = parts(text)
+    found = [vector_data(vector, []) for vector in manifest["vectors"] if vector["level"] != "large"]
+    fixed = lambda vector: [vector.get(member) for member in ("id", "verdict", "twin", "length", "hex")]
+    if list(map(fixed, found)) != list(map(fixed, data["vectors"])):
+        sys.exit(f"results.py: the vectors are not those that the readers were asked; ask them again: {HOW}")
+    kept = [{member: old[member] for member in ("answers", "texts")} for old in data["vectors"]]
+    vectors_data = [{**new, **answers} for new, answers in zip(found, kept)]
+    return {**data, "rules": manifest["rules"], "flags": manifest["flags"], "vectors": vectors_data}
+
+
 def lasting(text):
     """Returns a page without what readers say: in some, chance decides which of several errors that is."""
-    before, _, rest = text.partition(PLACE.removesuffix("{}"))
-    if not rest:
+    if PLACE.removesuffix("{}") not in text:
         return text
-    data, after = rest.split("</script>", 1)
-    data = json.loads(data)
+    before, data, after = parts(text)
     return before, {**data, "vectors": [{**vector, "texts": None} for vector in data["vectors"]]}, after
 
 

@@ -14,6 +14,8 @@ Another exit code or a signal is a crash, and so are the report of a sanitizer a
 With --batch it is started once. It gets the path of a file on each line of its standard input, and prints for each
 one line at once: the object above, or {"error": "why it is rejected"}.
 
+With --index it reads a model in several files, with --writer it writes one file: see README.md.
+
 The reader runs in an empty directory, which is removed. Exit code of this script: 0 when the reader is right about
 all vectors, 1 when it is not, 2 when it could not be run or accepts no valid file, 130 after Ctrl-C.
 
@@ -26,7 +28,7 @@ import os
 import signal
 import sys
 
-from runner import asking, choice, process, report, scoring, vectors
+from runner import asking, cases, choice, process, report, scoring, vectors
 
 
 def main():
@@ -35,9 +37,11 @@ def main():
     if options.json:
         check_json(options.json)
     try:
-        manifest = vectors.load()
+        manifest = cases.load(options.cases) if options.cases else vectors.load()
         chosen, others = choice.choose(manifest, options.level, options.filter, options.exclude)
         reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout)
+        if options.cases:
+            reader.ask = cases.KINDS[options.cases].ask
         answers = asking.ask_all(reader, choice.with_control(manifest, chosen))
     except (vectors.Unusable, process.Unusable) as error:
         fail(error)
@@ -61,6 +65,8 @@ def arguments():
         usage="%(prog)s [options] -- COMMAND ARGS…",
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
+    add_cases(parser, "--index", "index", "ask a reader of sharded models: it gets the path of an index")
+    add_cases(parser, "--writer", "writers", "ask a writer: it gets tensors on stdin, and a path")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
@@ -76,7 +82,14 @@ def arguments():
         parser.error("which command reads the files? Give it after --")
     if options.batch and options.jobs:
         parser.error("--batch runs one process, so it takes no --jobs")
+    if options.cases and (options.batch or options.strict or options.level != "full"):
+        parser.error("--index and --writer take no --batch, --level or --strict")
     return options
+
+
+def add_cases(parser, name, directory, meaning):
+    """Adds an option that chooses other cases than those of readers of files."""
+    parser.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
 
 
 def add_patterns(parser, name, meaning):

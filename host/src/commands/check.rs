@@ -3,7 +3,7 @@
 use crate::commands::{Run, check_stdin_once, count};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::model::is_sharded;
+use crate::model::{Model, Part, is_sharded};
 use crate::parallel::{cores, in_order};
 use crate::published::Violation;
 use crate::source::Data;
@@ -102,7 +102,7 @@ fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path
     let verdict = match found {
         Ok(()) if finite => Verdict::of_values(file),
         Ok(()) => match is_sharded(file) {
-            Ok(true) => Verdict::of_index(file),
+            Ok(true) => check_shards(file, as_published).unwrap_or_else(Verdict::Other),
             Ok(false) => check_header(file, as_published).unwrap_or_else(Verdict::Other),
             Err(complaint) => Verdict::Other(complaint),
         },
@@ -111,9 +111,25 @@ fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path
     (file, verdict)
 }
 
+/// Validates the model of an index: the index and all its files, separately and against each other.
+fn check_shards(file: &Path, as_published: bool) -> Result<Verdict, Complaint> {
+    let model = Model::open(file)?;
+    for shard in model.parts().iter().filter(|_| as_published) {
+        if let Some(violation) = violation_in(shard)? {
+            return Ok(Verdict::Unpublished(shard.path().to_path_buf(), violation));
+        }
+    }
+    Ok(Verdict::of(&model))
+}
+
+fn violation_in(shard: &Part) -> Result<Option<Violation>, Complaint> {
+    let mut source = shard.source().map_err(|reason| Complaint::not_read(shard.path(), reason))?;
+    Violation::find(&mut source).map_err(|failure| Complaint::of(shard.path(), &mut source, failure))
+}
+
 fn check_header(file: &Path, as_published: bool) -> Result<Verdict, Complaint> {
     let (mut source, (summary, _)) = open_valid(file, SHORT, Data::Count)?;
     let found = if as_published { Violation::find(&mut source) } else { Ok(None) };
     let found = found.map_err(|failure| Complaint::of(file, &mut source, failure))?;
-    Ok(found.map_or(Verdict::Valid(summary), Verdict::Unpublished))
+    Ok(found.map_or(Verdict::Valid(summary), |found| Verdict::Unpublished(file.to_path_buf(), found)))
 }

@@ -7,6 +7,7 @@ use crate::conform::store::{Store, packed};
 use crate::conform::summary::{Asked, cut};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 use vectors::{Ours, Score, Vector};
 
 /// The template, and the place of its data.
@@ -39,7 +40,7 @@ fn data(asked: &Asked<'_>, store: &Store, scores: &[Score<'_>]) -> Result<Value,
     let vectors: Result<Vec<Value>, _> = scores.iter().map(|score| row(store, score)).collect();
     Ok(json!({
         "suite": manifest.suite,
-        "date": manifest.date,
+        "date": today(),
         "rules": rules,
         "flags": manifest.flags,
         "readers": [reader(asked)],
@@ -59,15 +60,35 @@ fn reader(asked: &Asked<'_>) -> Value {
         "name": asked.command.join(" "),
         "version": "",
         "kind": kind,
-        "date": "",
+        "date": today(),
         "how": format!("safetensors conform --level {}: {how}", asked.level),
     })
+}
+
+/// The day in UTC, or that of `SOURCE_DATE_EPOCH`, by which a page can be made again.
+fn today() -> String {
+    let set = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    day(set.unwrap_or_else(now))
+}
+
+/// The day of a time in seconds since 1970. Years begin in March here, so that a leap day is the last one.
+fn day(seconds: u64) -> String {
+    const DAYS_OF_400_YEARS: u64 = 146_097;
+    let days = seconds / 86_400 + 719_468; // since March of the year 0
+    let (age, rest) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
+    let year = (rest - rest / 1460 + rest / 36_524 - rest / 146_096) / 365;
+    let rest = rest - (365 * year + year / 4 - year / 100);
+    let month = (5 * rest + 2) / 153;
+    let (year, day) = (400 * age + year + month / 10, rest - (153 * month + 2) / 5 + 1);
+    format!("{year:04}-{:02}-{day:02}", (month + 2) % 12 + 1)
 }
 
 fn row(store: &Store, score: &Score<'_>) -> Result<Value, Unusable> {
     let vector = score.vector;
     Ok(json!({
         "id": vector.id,
+        "file": vector.file,
         "verdict": vector.verdict.word(),
         "published": vector.published.map(Ours::word),
         "source": vector.source,
@@ -101,7 +122,22 @@ fn start(store: &Store, vector: &Vector) -> Result<Option<String>, Unusable> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AFTER_DATA, BEFORE_DATA, TEMPLATE, packed};
+    use super::{AFTER_DATA, BEFORE_DATA, TEMPLATE, day, packed};
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01"),
+            (951_782_399, "2000-02-28"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_704_067_199, "2023-12-31"),
+            (4_107_542_400, "2100-03-01"),
+            (u64::MAX, "584554051223-11-09"),
+        ] {
+            assert_eq!(day(seconds), expected);
+        }
+    }
 
     #[test]
     fn the_template_has_one_place_for_its_data() {

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 from runner import batch, process, scoring, single
 from runner.progress import Progress
@@ -22,6 +22,8 @@ class Reader:
     jobs: Optional[int] = None
     #: The seconds that it has for a file.
     timeout: int = 60
+    #: How it is asked about one vector, if each process reads one.
+    ask: Callable = single.ask
 
 
 def ask_all(reader, asked):
@@ -29,7 +31,7 @@ def ask_all(reader, asked):
     if reader.is_batch:
         said = batch.ask_all(reader.command, asked, reader.timeout)
     else:
-        said = single.ask_all(reader.command, asked, reader.jobs or os.cpu_count() or 1, reader.timeout)
+        said = single.ask_all(reader.ask, reader.command, asked, reader.jobs or os.cpu_count() or 1, reader.timeout)
     answers, valid = [], sum(vector["verdict"] == "valid" for vector in asked)
     try:
         with Progress(len(asked)) as progress:

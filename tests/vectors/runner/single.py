@@ -10,7 +10,7 @@ from runner import answers, vectors
 from runner.process import GRACE, TICK, Process, background, close, end_group, most_output
 
 
-def ask_all(command, asked, jobs, timeout):
+def ask_all(ask, command, asked, jobs, timeout):
     """Yields the answers to these vectors, in their order."""
     stop = threading.Event()
     pool = concurrent.futures.ThreadPoolExecutor(jobs)

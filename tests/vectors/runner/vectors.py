@@ -1,9 +1,12 @@
 """The conformance vectors: the manifest, and the bytes of each file."""
 
+import contextlib
 import hashlib
 import json
 import pathlib
 import re
+import shutil
+import tempfile
 
 #: The directory of the vectors.
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -22,6 +25,16 @@ def load():
         return json.load(file)
 
 
+@contextlib.contextmanager
+def empty_directory():
+    """Makes an empty directory, and removes it with what readers did in it, as far as they allow that."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="vectors-")).resolve()
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def area(vector):
     """Returns the first word of a vector's id."""
     return vector["id"].partition("-")[0]
@@ -38,25 +51,37 @@ def fits_memory(vector):
 
 
 def content(vector):
-    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
+    """Returns the bytes of a vector's file, read or made by its recipe, and compared with its checksum. The archive of
+    the suite has also files that recipes make."""
     if not fits_memory(vector):
         raise Unusable(f"{vector['id']}: the file has {vector['length']} bytes, too many for memory")
     try:
-        data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
+        data = (HERE / path(vector)).read_bytes() if is_there(vector) else expand(vector["recipe"])
     except OSError as error:
-        raise Unusable(f"{vector['id']}: {vector['file']} cannot be read: {error.strerror}") from error
+        raise Unusable(f"{vector['id']}: {path(vector)} cannot be read: {error.strerror}") from error
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
         raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
     return data
 
 
-def write(vector, path):
+def path(vector):
+    """Returns the path of a vector's file in the suite, or where the archive has what its recipe makes."""
+    return vector.get("file", f"{vector['verdict']}/{vector['id']}.safetensors")
+
+
+def is_there(vector):
+    """Whether a vector's file exists; it must, if there is no recipe."""
+    file = HERE / path(vector)
+    return "recipe" not in vector or file.is_file() and file.stat().st_size == vector["length"]
+
+
+def write(vector, to):
     """Writes a vector's file. One that is too long for memory ends with zeros, which take no space."""
     if fits_memory(vector):
-        path.write_bytes(content(vector))
+        to.write_bytes(content(vector))
         return
     recipe = vector["recipe"]
-    with open(path, "wb") as file:
+    with open(to, "wb") as file:
         file.write(expand({**recipe, "data": recipe["data"][:-1]}))
         file.truncate(file.tell() + recipe["data"][-1]["zeros"])
         if file.tell() + recipe["data"][-1]["zeros"] != vector["length"]:

@@ -2,9 +2,12 @@
 //! nothing of the data becomes markup, and its filters and rows work.
 
 use super::report::Browser;
+use super::suites::release_command;
+use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::workspace;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -36,22 +39,46 @@ const USE: &str = r##"<script>addEventListener("load", () => {
   const row = list()[1].querySelector(".row");
   row.click();
   const body = list()[1].querySelector(".body");
-  const parts = ["7b 7d", "{}", "The rule of rules", "Two mistakes", "What the flag means", "other 2", "must reject"];
+  const parts = ["invalid/second.safetensors", "7b 7d", "{}", "The rule of rules", "Two mistakes", "What the flag means", "other 2", "must reject"];
   parts.forEach((part) => check(`the row unfolds with ${part}`, body?.textContent.includes(part)));
   check("the byte of the error is marked", body?.querySelectorAll("mark").length === 2);
+  check("a file of a recipe", set(0, "<img") && (list()[0].firstChild.click(), list()[0].textContent.includes("made by its recipe")) && set(0, ""));
   row.click();
   check("the row folds", body?.hidden);
   check("a text is found", set(0, "TWO MIS") && list().length === 1);
   check("nothing is found", set(0, "no such text") && list().length === 0 && set(0, ""));
   check("a verdict", set(1, "valid") && list().length === 1 && set(1, ""));
   check("a rule", set(2, "text-2") && list().length === 1 && set(2, ""));
-  check("a flag", set(3, "bom") && list().length === 1 && set(3, ""));
+  const meaning = document.getElementById("meaning");
+  check("a flag", set(3, "bom") && list().length === 1 && meaning.textContent === "bom: What the flag means" && !meaning.hidden);
+  check("no flag", set(3, "") && meaning.hidden);
+  check("the signs have numbers", document.getElementById("numbers").textContent === "12");
+  check("a reader alone", set(4, "1") && list().length === 1 && location.hash === "#reader=1&answer=differs");
+  const sign = list()[0].querySelector(".strip").textContent;
+  check("its answer has a name", sign === "\u00d7 wrong" && document.getElementById("numbers").textContent === "other 2");
+  row.click();
+  [...body.querySelectorAll("button")].find((button) => button.textContent === "first")?.click();
+  const twin = list()[1]?.textContent ?? "";
+  check("the twin unfolds below", list().length === 2 && twin.startsWith("valid") && twin.includes("7b 7d"));
+  check("it keeps the filter", location.hash === "#reader=1&answer=differs" && set(5, "differs") && list().length === 1);
+  check("all answers of a reader", set(5, "") && list().length === 2 && list()[0].textContent.includes("\u00b7 right"));
+  check("no reader", set(4, "") && list().length === 3);
   check("a reader and its answers", set(4, "1") && set(5, "wrong") && list().length === 1);
   check("the address has the filter", location.hash === "#reader=1&answer=wrong");
   [...document.querySelectorAll("#sums button")].find((button) => button.textContent === "2")?.click();
   check("a sum shows its vectors", list().length === 2 && location.hash === "#reader=0&answer=right");
   check("crashes are not named", ![...document.querySelectorAll("#sums button")].some((button) => button.textContent === "7"));
   document.title = failed.length ? `failed: ${failed.join("; ")}` : "all works";
+})</script>"##;
+
+/// The same in a narrow window, which has no room for columns.
+const USE_NARROW: &str = r##"<script>addEventListener("load", () => {
+  const shown = (element) => getComputedStyle(element).display !== "none";
+  const [first, second] = document.querySelectorAll(".vector .row");
+  const names = [first, second].map((row) => row.querySelector(".names"));
+  const works = names.every(shown) && !shown(first.querySelector(".strip")) && !shown(document.getElementById("signs"))
+    && names[0].textContent === "2 of 2 right" && names[1].textContent === "1 of 2 right. \u00d7 wrong: other 2";
+  document.title = works ? "all works" : `failed: ${names.map((name) => name.textContent).join("; ")}`;
 })</script>"##;
 
 /// Runs all checks.
@@ -64,10 +91,15 @@ pub fn run() -> Outcome {
     workspace::write(&made, filled(&template, &example(2))?.as_bytes())?;
     workspace::write(&single, filled(&template, &example(1))?.as_bytes())?;
     let committed = workspace::root().join(PAGE);
-    let mut tally = Tally::of("the page is used", is_usable(&directory, &made));
+    let of_command = directory.join("command.html");
+    write_by_command(&of_command)?;
+    let mut tally = Tally::of("the page is used", is_usable(&directory, &made, USE, WIDTHS[0]));
+    tally.check("it has names in a narrow window", is_usable(&directory, &made, USE_NARROW, WIDTHS[2]));
+    tally.check("the committed page has today's template", is_new(&template, &text(PAGE)?));
     tally.check("a vector is linked to", is_linked(&directory, &made));
     tally.check("the checks find what does not work", control(&directory, &made));
-    for (name, page) in [("comparison", &committed), ("made", &made), ("single", &single)] {
+    let pages = [("comparison", &committed), ("made", &made), ("single", &single), ("command", &of_command)];
+    for (name, page) in pages {
         let browser = Browser { directory: &directory, page };
         tally.check(&format!("{name}: no errors and no requests"), browser.is_quiet());
         tally.check(
@@ -102,6 +134,9 @@ fn example(readers: usize) -> Value {
             "flags": [flag], "level": "core", "code": "json.syntax", "at": 9, "length": 10,
             "hex": "02000000000000007b7d", "answers": answers[..readers], "texts": texts[..readers]})
     };
+    let mut second = vector("second", "invalid", "text-1", "Two mistakes", "bom", ["right", "wrong"]);
+    second["file"] = "invalid/second.safetensors".into();
+    second["twin"] = "first".into();
     let sums = json!({"right": 2, "wrong": 0, "not shown": 1, "crash": 7, "hang": 0, "bad output": 0, "rules": [1, 2]});
     let all = [
         json!({"name": EVIL, "version": "1", "kind": "full", "date": "2026-01-01", "how": EVIL, "sums": sums}),
@@ -112,27 +147,46 @@ fn example(readers: usize) -> Value {
     "flags": {"bom": "What the flag means", "evil": EVIL},
     "vectors": [
         vector("first", "valid", "text-1", &long, "evil", ["right", "right"]),
-        vector("second", "invalid", "text-1", "Two mistakes", "bom", ["right", "wrong"]),
+        second,
         vector(EVIL, "either", "text-2", EVIL, "evil", ["not shown", "not asked"]),
     ]})
 }
 
 /// Returns the title after a script has run in a page without its policy, which would forbid the script.
-fn title_after(directory: &Path, page: &Path, script: &str) -> Result<String, String> {
+fn title_after(directory: &Path, page: &Path, script: &str, width: u32) -> Result<String, String> {
     let page = workspace::read(page).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())?;
     let open = page.replace("http-equiv=Content-Security-Policy", "name=policy");
     let used = directory.join("used.html");
     workspace::write(&used, format!("{open}{script}").as_bytes())?;
     let browser = Browser { directory, page: &used };
-    let (dom, _) = Browser::dom(browser.open(&used, WIDTHS[0]))?;
+    let (dom, _) = Browser::dom(browser.open(&used, width))?;
     let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
     Ok(title.ok_or("the page has no title")?.0.to_owned())
 }
 
-fn is_usable(directory: &Path, page: &Path) -> Result<(), String> {
-    match title_after(directory, page, USE)? {
+fn is_usable(directory: &Path, page: &Path, script: &str, width: u32) -> Result<(), String> {
+    match title_after(directory, page, script, width)? {
         title if title == "all works" => Ok(()),
         title => Err(title),
+    }
+}
+
+/// Lets the command write a page, about a reader whose name is markup.
+fn write_by_command(page: &Path) -> Result<(), String> {
+    let command = release_command()?;
+    let reader = ["--", "sh", "-c", "\"$0\" decode"].map(OsStr::new);
+    let run = Run::new(&command).args(["conform", "--level", "lite", "--page"]).args([page]).args(reader);
+    run.args([&command]).args([EVIL]).limit(300).capture().map(drop)
+}
+
+/// # Errors
+/// A page differs from the template outside its data.
+fn is_new(template: &str, page: &str) -> Result<(), String> {
+    let (before, rest) = page.split_once(BEFORE).ok_or("it has no data")?;
+    let (_, after) = rest.split_once("</script>").ok_or("its data does not end")?;
+    match template == format!("{before}{BEFORE}{{}}</script>{after}") {
+        true => Ok(()),
+        false => Err("it does not: python3 tests/vectors/results.py --again".to_owned()),
     }
 }
 
@@ -161,17 +215,21 @@ fn control(directory: &Path, made: &Path) -> Result<(), String> {
     if is_escaped(&Browser { directory, page: &bad }, false).is_ok() {
         return Err("data that is markup is not noticed".to_owned());
     }
-    if title_after(directory, made, &USE.replace("3 of 3", "4 of 4"))?.starts_with("failed: all vectors") {
-        return Ok(());
+    let title = title_after(directory, made, &USE.replace("3 of 3", "4 of 4"), WIDTHS[0])?;
+    match title.starts_with("failed: all vectors") {
+        true => Ok(()),
+        false => Err("a number that is wrong is not noticed".to_owned()),
     }
-    Err("a number that is wrong is not noticed".to_owned())
 }
 
 /// # Errors
 /// A part of the data has become an element, or is not shown. The vectors themselves have no such data.
 fn is_escaped(browser: &Browser<'_>, is_committed: bool) -> Result<(), String> {
     let (dom, _) = Browser::dom(browser.open(browser.page, WIDTHS[0]))?;
+    let data = dom.split_once(BEFORE).and_then(|(_, rest)| rest.split_once("</script>"));
+    let dom = dom.replace(data.ok_or("the page has no data")?.0, "");
     match () {
+        () if dom.contains('\u{202e}') => Err("a character changes the direction of text".to_owned()),
         () if dom.contains("<img") => Err("an image of the data is an element".to_owned()),
         () if !is_committed && !dom.contains(SHOWN) => Err(format!("{SHOWN} is missing")),
         () if !dom.contains("id=\"sums\"") => Err("the page has no sums".to_owned()),

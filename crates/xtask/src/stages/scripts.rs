@@ -162,6 +162,8 @@ pub fn readers() -> Outcome {
     tally.check("run.py and the command score readers alike", alike);
     let adapters = script(TESTS, "tests/vectors/adapters/check.py")?.args(["--all"]).limit(900).check();
     tally.check("run.py scores the adapters", adapters);
+    let cases = script(TESTS, "tests/vectors/adapters/check_cases.py")?.limit(900).check();
+    tally.check("run.py scores readers of indexes, and writers", cases);
     let archive = script(TESTS, "tests/vectors/archive.py")?.args([workspace::target_dir()]);
     let archive = archive.args(["--check", "--"]).args([&program]).args(["decode"]).limit(900).check();
     tally.check("the archive of the suite scores a reader alone", archive);

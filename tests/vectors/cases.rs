@@ -1,0 +1,97 @@
+//! Checks the promises of the manifests of indexes and of writers: their schemas reject what is no manifest,
+//! and flags and twins exist.
+
+use super::schema::Schema;
+use super::{Break, remove};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// A manifest, its schema, and what is wrong with other manifests.
+struct Cases {
+    directory: &'static str,
+    schema: &'static str,
+    breaks: &'static [(&'static str, Break)],
+}
+
+const ALL: [Cases; 2] = [
+    Cases { directory: "index", schema: include_str!("index/manifest.schema.json"), breaks: &OF_INDEXES },
+    Cases { directory: "writers", schema: include_str!("writers/manifest.schema.json"), breaks: &OF_WRITERS },
+];
+
+const OF_INDEXES: [(&str, Break); 12] = [
+    ("another form", |manifest| manifest["version"] = 2.into()),
+    ("no cases", |manifest| manifest["cases"] = json!([])),
+    ("a case twice", |manifest| manifest["cases"][1] = manifest["cases"][0].clone()),
+    ("a flag without a sentence", |manifest| manifest["flags"]["names"] = "".into()),
+    ("an unknown member", |manifest| manifest["cases"][0]["surplus"] = 1.into()),
+    ("an id of another area", |manifest| manifest["cases"][0]["id"] = "writer-one-tensor".into()),
+    ("half a byte", |manifest| manifest["cases"][0]["files"]["x"] = "0".into()),
+    ("a file anywhere", |manifest| manifest["cases"][0]["files"]["/etc/x"] = "00".into()),
+    ("a model without tensors", |manifest| remove(&mut manifest["cases"][0], "tensors")),
+    ("a tensor without a shard", |manifest| {
+        manifest["cases"][0]["tensors"]["x"] = json!({"dtype": "U8", "shape": [1], "data": "00"});
+    }),
+    ("a valid model that is rejected", |manifest| manifest["cases"][0]["ours"] = "reject".into()),
+    ("an invalid model without a twin", |manifest| manifest["cases"][0]["verdict"] = "invalid".into()),
+];
+
+const OF_WRITERS: [(&str, Break); 10] = [
+    ("another form", |manifest| manifest["version"] = 2.into()),
+    ("no cases", |manifest| manifest["cases"] = json!([])),
+    ("another verdict", |manifest| manifest["cases"][0]["must"] = "maybe".into()),
+    ("no flag", |manifest| manifest["cases"][0]["flags"] = json!([])),
+    ("a case that is rejected by no name", |manifest| manifest["cases"][0]["must"] = "refuse".into()),
+    ("no metadata", |manifest| remove(&mut manifest["cases"][0], "metadata")),
+    ("metadata as an object", |manifest| manifest["cases"][0]["metadata"] = json!({"a": "b"})),
+    ("a key without a value", |manifest| manifest["cases"][0]["metadata"] = json!([["a"]])),
+    ("a negative dimension", |manifest| manifest["cases"][0]["tensors"][0]["shape"] = json!([-1])),
+    ("bytes as numbers", |manifest| manifest["cases"][0]["tensors"][0]["data"] = json!([1])),
+];
+
+impl Cases {
+    fn manifest(&self) -> Value {
+        let path = vectors::folder().join(self.directory).join("manifest.json");
+        let text = std::fs::read(path).expect("the manifest can be read");
+        serde_json::from_slice(&text).expect("the manifest is JSON")
+    }
+}
+
+fn texts<'v>(manifest: &'v Value, member: &str) -> Vec<&'v str> {
+    let cases = manifest["cases"].as_array().expect("the cases are an array").iter();
+    cases.filter_map(|case| case[member].as_str()).collect()
+}
+
+#[test]
+fn manifests_match_their_schemas() {
+    for cases in ALL {
+        let schema = Schema::new(cases.schema).expect("the schema is JSON");
+        assert_eq!(schema.check(&cases.manifest()), Ok(()), "{}", cases.directory);
+    }
+}
+
+#[test]
+fn broken_manifests_violate_them() {
+    for cases in ALL {
+        let schema = Schema::new(cases.schema).expect("the schema is JSON");
+        for (what, change) in cases.breaks {
+            let mut manifest = cases.manifest();
+            change(&mut manifest);
+            assert!(schema.check(&manifest).is_err(), "{}: {what} is allowed", cases.directory);
+        }
+    }
+}
+
+#[test]
+fn ids_twins_and_flags_exist_once() {
+    for manifest in ALL.map(|cases| cases.manifest()) {
+        let ids = texts(&manifest, "id");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+        let valid = texts(&manifest, "twin").into_iter().all(|twin| ids.contains(&twin));
+        assert!(valid, "a twin is missing");
+        let cases = manifest["cases"].as_array().expect("the cases are an array").iter();
+        let flags = cases.filter_map(|case| case["flags"].as_array()).flatten();
+        let used: BTreeSet<&str> = flags.filter_map(Value::as_str).collect();
+        let known = manifest["flags"].as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(used, known);
+    }
+}
