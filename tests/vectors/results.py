@@ -254,7 +254,7 @@ def vector_data(vector, answers):
     kinds = [answer["kind"] if answer else "not asked" for answer in answers]
     texts = [text(answer) for answer in answers]
     data = vectors.content(vector)
-    members = ("id", "file", "verdict", "published", "source", "ours", "rule", "reason", "flags", "level", "code", "at", "length", "twin")
+    members = ("id", "file", "verdict", "published", "source", "ours", "rule", "reason", "flags", "level", "code", "at", "length", "twin", "twin_differs")
     return {
         **{member: vector[member] for member in members if member in vector},
         "hex": data[:BYTES].hex(),

@@ -102,6 +102,7 @@ fn row(store: &Store, score: &Score<'_>) -> Result<Value, Unusable> {
         "length": vector.length,
         "hex": start(store, vector)?,
         "twin": vector.twin,
+        "twin_differs": vector.twin_differs,
         "answers": [score.kind.word()],
         "texts": [score.problem.as_deref().map(cut)],
     }))

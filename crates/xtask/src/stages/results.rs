@@ -39,7 +39,7 @@ const USE: &str = r##"<script>addEventListener("load", () => {
   const row = list()[1].querySelector(".row");
   row.click();
   const body = list()[1].querySelector(".body");
-  const parts = ["invalid/second.safetensors", "7b 7d", "{}", "The rule of rules", "Two mistakes", "What the flag means", "other 2", "must reject"];
+  const parts = ["invalid/second.safetensors", "7b 7d", "{}", "The rule of rules", "Two mistakes", "What the flag means", "other 2", "must reject", "valid. Why it is not close."];
   parts.forEach((part) => check(`the row unfolds with ${part}`, body?.textContent.includes(part)));
   check("the byte of the error is marked", body?.querySelectorAll("mark").length === 2);
   check("a file of a recipe", set(0, "<img") && (list()[0].firstChild.click(), list()[0].textContent.includes("made by its recipe")) && set(0, ""));
@@ -68,7 +68,15 @@ const USE: &str = r##"<script>addEventListener("load", () => {
   [...document.querySelectorAll("#sums button")].find((button) => button.textContent === "2")?.click();
   check("a sum shows its vectors", list().length === 2 && location.hash === "#reader=0&answer=right");
   check("crashes are not named", ![...document.querySelectorAll("#sums button")].some((button) => button.textContent === "7"));
+  data.vectors.forEach((vector) => { vector.answers[1] = "not asked"; });
+  check("a reader whose answers are not listed", set(4, "1") && found().startsWith("The answers of this reader are counted"));
   document.title = failed.length ? `failed: ${failed.join("; ")}` : "all works";
+})</script>"##;
+
+/// A page of one reader begins with what it is not right about.
+const USE_SINGLE: &str = r##"<script>addEventListener("load", () => {
+  const works = document.querySelectorAll(".vector").length === 1 && location.hash === "#answer=differs";
+  document.title = works ? "all works" : `failed: ${location.hash}`;
 })</script>"##;
 
 /// The same in a narrow window, which has no room for columns.
@@ -95,6 +103,7 @@ pub fn run() -> Outcome {
     write_by_command(&of_command)?;
     let mut tally = Tally::of("the page is used", is_usable(&directory, &made, USE, WIDTHS[0]));
     tally.check("it has names in a narrow window", is_usable(&directory, &made, USE_NARROW, WIDTHS[2]));
+    tally.check("one reader has its faults first", is_usable(&directory, &single, USE_SINGLE, WIDTHS[0]));
     tally.check("the committed page has today's template", is_new(&template, &text(PAGE)?));
     tally.check("a vector is linked to", is_linked(&directory, &made));
     tally.check("the checks find what does not work", control(&directory, &made));
@@ -137,6 +146,7 @@ fn example(readers: usize) -> Value {
     let mut second = vector("second", "invalid", "text-1", "Two mistakes", "bom", ["right", "wrong"]);
     second["file"] = "invalid/second.safetensors".into();
     second["twin"] = "first".into();
+    second["twin_differs"] = "Why it is not close.".into();
     let sums = json!({"right": 2, "wrong": 0, "not shown": 1, "crash": 7, "hang": 0, "bad output": 0, "rules": [1, 2]});
     let all = [
         json!({"name": EVIL, "version": "1", "kind": "full", "date": "2026-01-01", "how": EVIL, "sums": sums}),
