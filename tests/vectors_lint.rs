@@ -124,7 +124,7 @@ const BREAKS: [(&str, Break); 34] = [
         manifest["vectors"][0]["recipe"] = serde_json::json!({ "header": [], "data": [] });
     }),
     ("no flag", |manifest| manifest["vectors"][0]["flags"] = serde_json::json!([])),
-    ("a flag twice", |manifest| manifest["vectors"][0]["flags"] = serde_json::json!(["utf8", "utf8"])),
+    ("a duplicate flag", |manifest| manifest["vectors"][0]["flags"] = serde_json::json!(["utf8", "utf8"])),
     ("a reason that is no sentence", |manifest| manifest["vectors"][0]["reason"] = "because".into()),
     ("an invalid file without a twin", |manifest| {
         in_vector(manifest, "verdict", "invalid", |vector| remove(vector, "twin"));
@@ -294,9 +294,11 @@ fn changes_list_ids_of_the_newest_version() {
     assert!(newest.starts_with(&format!("{} ({})", manifest.suite, manifest.date)));
     assert!(newest.contains(&format!("It has {} vectors.", manifest.vectors.len())));
     let exists = |id: &str| manifest.vectors.iter().any(|vector| vector.id == id);
-    let (added, verdicts) = (changed("Added"), changed("Verdicts"));
-    let mut listed = added.iter().chain(&verdicts).filter(|id| id.contains('-'));
-    assert_eq!((listed.find(|id| !exists(id)), added.is_empty()), (None, false));
+    for section in ["Verdicts", "Reasons", "New", "Flags", "Added"] {
+        let ids = changed(section);
+        let mut listed = ids.iter().filter(|id| id.contains('-') && !manifest.flags.contains_key(**id));
+        assert_eq!((listed.find(|id| !exists(id)), ids.is_empty()), (None, false), "{section}");
+    }
     let pairs = [changed("Removed"), changed("Renamed")].concat();
     for pair in pairs.chunks(2) {
         assert!(!exists(pair[0]) && pair.get(1).is_some_and(|id| exists(id)), "{pair:?}");

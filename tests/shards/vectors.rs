@@ -51,6 +51,8 @@ fn assert_tensors(case: &Value, model: &ShardedModel) {
     assert_eq!(model.len(), listed.len(), "{}", case["id"]);
     for (name, expected) in listed {
         let tensor = model.find(name).expect("valid file").expect("present");
+        let form = (Value::from(tensor.shape().dims()), tensor.dtype().name());
+        assert_eq!(form, (expected["shape"].clone(), text(&expected["dtype"])), "{}", case["id"]);
         let data = tensor.reader().read_to_end(&mut [0; 4]).expect("readable").to_vec();
         assert_eq!(data, bytes(text(&expected["data"])), "{}", case["id"]);
         let shard = model.shard_of(name).and_then(|shard| shard.path().file_name()?.to_str());

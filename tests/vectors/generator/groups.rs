@@ -5,13 +5,14 @@ use serde_json::Value;
 use crate::build::{Vector, data_at};
 use crate::case::Expect;
 use crate::rules::is_core;
+use crate::unique::Unique;
 
 /// A longer file is of the level `large`.
 const LARGE: usize = 1 << 20;
 
 /// How many vectors to ask a reader.
 pub const LEVELS: [(&str, &str); 3] = [
-    ("core", "Rules of the text or of JSON whose breach loses or forges data or memory."),
+    ("core", "Rules of the text or of JSON: a reader that breaks one reads wrong data or corrupts memory."),
     ("full", "Also what only the reference decides, and what is skipped."),
     ("large", "Also files of more than 1 MiB, made by recipes; one of them has more than 4 GiB of zeros."),
 ];
@@ -101,13 +102,14 @@ fn header<'f>(vector: &'f Vector<'_>) -> Option<&'f [u8]> {
 }
 
 /// Whether an accepted file is one by the published text, too: the header begins with a brace, only spaces
-/// follow the object, and the metadata is an object.
+/// follow the object, no key is a duplicate, and the metadata is an object.
 pub fn obeys_text(vector: &Vector<'_>) -> bool {
     let Some(header) = header(vector) else { return true };
     let padding = header.iter().rev().take_while(|&&byte| byte == b' ').count();
     let bare = &header[..header.len() - padding];
     let has_null = vector.case.flags.contains(&"null-metadata");
-    bare.starts_with(b"{") && bare.ends_with(b"}") && !has_null
+    let is_bare = bare.starts_with(b"{") && bare.ends_with(b"}");
+    is_bare && !has_null && serde_json::from_slice::<Unique>(bare).is_ok()
 }
 
 /// Returns the level of a vector with these flags.

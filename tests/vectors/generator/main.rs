@@ -13,6 +13,7 @@ mod manifest;
 mod recipe;
 mod rules;
 mod twins;
+mod unique;
 mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -254,8 +254,6 @@ bugs! {
     SkipCountsAllBrackets,
     /// An array or object in a skipped value is rejected.
     NestedRejected,
-    /// A duplicate key in a skipped object is rejected.
-    DuplicateSkippedKeys,
     /// A skipped negative number is rejected.
     SkippedNegative,
     /// A skipped number with a point is rejected.
@@ -490,8 +488,6 @@ bugs! {
     KeyAliases,
     /// Unknown members are rejected.
     UnknownRejected,
-    /// Duplicate unknown members are rejected.
-    UnknownTwiceRejected,
     /// An unknown member with an empty key is rejected.
     UnknownEmptyRejected,
     /// More than three unknown members are rejected.

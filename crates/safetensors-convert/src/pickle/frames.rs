@@ -1,4 +1,4 @@
-//! Frames, as which protocols 4 and 5 bundle opcodes.
+//! Frames, which bundle opcodes since protocol 4.
 
 use super::opcode::Opcode;
 use super::opcodes::{Argument, Op};
@@ -16,7 +16,7 @@ impl Frames {
     /// Rejects an opcode that crosses the end of a frame: there, Python's own machine drops bytes of some
     /// sources, and reads other opcodes than all other programs.
     ///
-    /// `op` is what was decoded from these bytes, or `None` if that failed.
+    /// `op` is the decoded opcode, or `None` for one that is not understood.
     pub fn check(&mut self, at: u64, end: u64, op: Option<&Op>) -> io::Result<()> {
         let code = op.map(|op| op.code);
         let reaches = match op {
