@@ -105,6 +105,15 @@ fn large_files_are_generated_on_request() {
 }
 
 #[test]
+fn a_file_that_a_recipe_makes_has_a_path() {
+    let place = Place::new();
+    let reader = "echo '{\"tensors\":{}}'";
+    let run = ask(&place, &["--level", "large", "--filter", "large-two-names-1m"], reader);
+    let said = ": valid/large-two-names-1m.safetensors, made by its recipe\n";
+    assert!(run.code == Some(1) && run.out.ends_with(said), "{run:?}");
+}
+
+#[test]
 fn vectors_are_chosen_by_level_flag_and_rule() {
     let place = Place::new();
     let reader = "echo '{\"tensors\":{}}'";

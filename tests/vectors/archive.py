@@ -3,8 +3,8 @@
 
 python3 archive.py DIRECTORY [--check OPTIONS… -- COMMAND…]
 
-Writes safetensors-conformance-VERSION.zip, the same bytes every time. It has the manifest and its schema, the pages, the
-runner and the adapters, and every file: those of recipes are made, except for what has more than 1 GiB, which the runner
+Writes safetensors-conformance-VERSION.zip, the same bytes every time. It has the manifests and their schemas, the pages,
+the runner and the adapters, and every file: those of recipes are made, except for what has more than 1 GiB, which the runner
 makes. With --check, the archive is unpacked elsewhere, its pages are checked, and its own runner scores COMMAND with
 these options. Standard library only. Public domain (CC0-1.0).
 """
@@ -96,7 +96,7 @@ def pages_problem(place):
 
 
 def files_problem(place, asked):
-    """Returns whether the runner makes a file that is there, or does not make one that is not."""
+    """Returns what is wrong with how the runner finds files: it reads one that is there, and makes one that is not."""
     file = place / "valid" / f"{MADE}.safetensors"
     score = lambda: run(place, "--filter", MADE, *asked, capture_output=True).returncode
     file.write_bytes(file.read_bytes()[:-1] + b"!")

@@ -26,8 +26,8 @@ READERS = HERE / "readers"
 PAGE = HERE / "RESULTS.html"
 SUMMARY = HERE / "RESULTS.md"
 TEMPLATE = HERE / "page.html"
-#: Where the template has its data, up to the end of the element.
-PLACE = '<script type="application/json" id="data">{}'
+#: What is before the data of a page. A template has `{}` for it.
+START = '<script type="application/json" id="data">'
 #: The seconds for a file: two readers take a minute of the processor for some, and the machine may be busy.
 TIMEOUT = "600"
 #: How many bytes of a file, and how many characters of an answer, are on the page.
@@ -42,7 +42,6 @@ RANDOM = (re.compile(r"(/[^/\s'\"]+)*/vectors-[^/\s'\"]+/"), ""), (re.compile(r"
 #: Nobody is handed a file that stops the programs of others: where there is one, only the sums of the reader are told.
 UNNAMED = ("crash", "hang")
 KEPT_BACK = " It does not finish with every file, so its answers are counted and not listed."
-COLUMNS = ("right", "wrong", "not shown", "crash", "hang", "bad output")
 
 
 class Missing(Exception):
@@ -90,6 +89,8 @@ def arguments():
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
     options = parser.parse_args()
     if options.again:
+        if options.decoder or options.directory or options.only or options.page or options.check:
+            parser.error("--again takes no other option")
         return options
     if not options.directory or bool(options.only) == bool(options.decoder) or options.only and not options.page:
         parser.error("--again is needed, or --directory and either --decoder or --only and --page")
@@ -278,19 +279,20 @@ def text(answer):
 
 def page(data):
     """Returns the page with the data, which cannot end the element that it is in."""
-    before, after = TEMPLATE.read_text(encoding="utf-8").split(PLACE)
-    return before + PLACE.removesuffix("{}") + json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c") + after
+    before, after = TEMPLATE.read_text(encoding="utf-8").split(f"{START}{{}}")
+    return before + START + json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c") + after
 
 
 def parts(text):
     """Returns what is before the data of a page, the data, and what is after it."""
-    before, rest = text.split(PLACE.removesuffix("{}"))
+    before, rest = text.split(START)
     data, after = rest.split("</script>", 1)
     return before, json.loads(data), after
 
 
 def again(manifest, text):
-    """Returns the data of a page with today's rules, flags and reasons. What the answers depend on must be the same."""
+    """Returns the data of a page with today's rules, flags and reasons. The vectors must have the same ids, verdicts, twins,
+    lengths and first 512 bytes."""
     _, data, _ = parts(text)
     found = [vector_data(vector, []) for vector in manifest["vectors"] if vector["level"] != "large"]
     fixed = lambda vector: [vector.get(member) for member in ("id", "verdict", "twin", "length", "hex")]
@@ -303,7 +305,7 @@ def again(manifest, text):
 
 def lasting(text):
     """Returns a page without what readers say: in some, chance decides which of several errors that is."""
-    if PLACE.removesuffix("{}") not in text:
+    if START not in text:
         return text
     before, data, after = parts(text)
     return before, {**data, "vectors": [{**vector, "texts": None} for vector in data["vectors"]]}, after
@@ -322,13 +324,13 @@ def summary(data, readers):
     yield "twin is rejected, too. Readers of headers were asked only what the header decides. The name of a reader is that of its package,"
     yield f"with the function where there are two; {READERS.name}/readers.json says how each was asked."
     yield ""
-    yield row("reader", "version", "of", "asked on", "rules", *COLUMNS)
+    yield row("reader", "version", "of", "asked on", "rules", *scoring.KINDS)
     yield row(*["---"] * 4, *["---:"] * 7)
     for reader, shown in zip(readers, data["readers"], strict=True):
         sums = shown["sums"]
         name = shown["name"] + (" (header)" if reader["kind"] == "header-only" else "")
         rules = "{} of {}".format(*sums["rules"])
-        yield row(name, reader["version"], reader["code"], reader["date"], rules, *(sums[column] for column in COLUMNS))
+        yield row(name, reader["version"], reader["code"], reader["date"], rules, *(sums[column] for column in scoring.KINDS))
     yield ""
     yield "Crashes and hangs are counted, but the files that cause them are not named: the answers of such a reader are not listed."
 

@@ -45,12 +45,16 @@ def main():
         answers = asking.ask_all(reader, choice.with_control(manifest, chosen))
     except (vectors.Unusable, process.Unusable) as error:
         fail(error)
+    asked = [vector for vector in chosen if vector["id"] in answers]
+    if not asked:
+        fail("this system cannot have the files of the chosen cases")
     scores = [
-        scoring.score(vector, answers[vector["id"]], answers.get(vector.get("twin")), options.strict) for vector in chosen
+        scoring.score(vector, answers[vector["id"]], answers.get(vector.get("twin")), options.strict) for vector in asked
     ]
     if options.json:
         write_json(options, manifest, scores)
-    for line in report.summary(scores, options.strict, others if options.level == "full" else 0):
+    large = others if options.level == "full" else 0
+    for line in report.summary(scores, options.strict, large, len(chosen) - len(asked)):
         print(line)
     return 0 if all(map(report.is_right, scores)) else 1
 
@@ -65,8 +69,9 @@ def arguments():
         usage="%(prog)s [options] -- COMMAND ARGS…",
     )
     parser.add_argument("--batch", action="store_true", help="start the reader once; it gets a path per line")
-    add_cases(parser, "--index", "index", "ask a reader of sharded models: it gets the path of an index")
-    add_cases(parser, "--writer", "writers", "ask a writer: it gets tensors on stdin, and a path")
+    kinds = parser.add_mutually_exclusive_group()
+    add_cases(kinds, "--index", "index", "ask a reader of sharded models: it gets the path of an index")
+    add_cases(kinds, "--writer", "writers", "ask a writer: it gets tensors on stdin, and a path")
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
@@ -87,9 +92,9 @@ def arguments():
     return options
 
 
-def add_cases(parser, name, directory, meaning):
+def add_cases(kinds, name, directory, meaning):
     """Adds an option that chooses other cases than those of readers of files."""
-    parser.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
+    kinds.add_argument(name, action="store_const", const=directory, dest="cases", help=meaning)
 
 
 def add_patterns(parser, name, meaning):
@@ -160,7 +165,7 @@ if __name__ == "__main__":
         code = 2
     except KeyboardInterrupt:
         code = 130
-    except (OSError, ValueError) as error:  # of the vectors, or of a full disk
+    except (OSError, ValueError, RuntimeError) as error:  # of the vectors, a full disk, or no more threads
         print(f"run.py: {report.cut(str(error))}", file=sys.stderr)
         code = 2
     sys.exit(code)

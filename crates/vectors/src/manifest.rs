@@ -63,12 +63,12 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// What loses or forges data or memory, by the text or by JSON.
+    /// Rules of the text or of JSON; a reader that breaks one reads wrong data or corrupts memory.
     Core,
-    /// All other vectors of at most a megabyte.
+    /// All other vectors of at most 1 MiB.
     #[default]
     Full,
-    /// The vectors of more than a megabyte.
+    /// The vectors of more than 1 MiB.
     Large,
 }
 
@@ -279,7 +279,7 @@ impl Vector {
         }
     }
 
-    /// Whether the file has more than a megabyte.
+    /// Whether the file has more than 1 MiB.
     pub fn is_large(&self) -> bool {
         self.level == Level::Large
     }

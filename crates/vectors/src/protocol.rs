@@ -3,14 +3,16 @@
 use serde_json::{Map, Value};
 
 /// The largest number of characters of a rejection's message that is kept.
-const WORDS: usize = 1000;
+const LONGEST_TEXT: usize = 1000;
 /// The number of characters kept of the line that tells of a crash.
-const CRASH_WORDS: usize = 200;
+const LONGEST_CRASH: usize = 200;
 /// The number of bytes that are shown of output that is not JSON.
 const START: usize = 60;
+/// The number of digits of the longest offset. More are none.
+const LONGEST_OFFSET: usize = 20;
 
 /// Parts of lines that sanitizers print.
-const SANITIZERS: [&str; 6] = [
+const REPORTS: [&str; 6] = [
     "ERROR: AddressSanitizer",
     "ERROR: HWAddressSanitizer",
     "ERROR: LeakSanitizer",
@@ -131,7 +133,7 @@ impl Answer {
             End::Closed => return Self::new(Outcome::Crash, "it has closed its output"),
         };
         let line = report(words).or_else(|| words.lines().next()).unwrap_or_default();
-        let line: String = line.chars().take(CRASH_WORDS).collect();
+        let line: String = line.chars().take(LONGEST_CRASH).collect();
         Self::new(Outcome::Crash, format!("{how} {line}").trim())
     }
 
@@ -172,7 +174,7 @@ impl Answer {
 
     fn rejection(words: &str) -> Self {
         let (code, at) = error_line(words).map_or((None, None), |(code, at)| (Some(code.to_owned()), at));
-        Self { code, at, ..Self::new(Outcome::Reject, words.chars().take(WORDS).collect::<String>()) }
+        Self { code, at, ..Self::new(Outcome::Reject, words.chars().take(LONGEST_TEXT).collect::<String>()) }
     }
 
     fn acceptance(table: Map<String, Value>) -> Self {
@@ -187,7 +189,7 @@ impl Answer {
 fn report(words: &str) -> Option<&str> {
     words.lines().find_map(|line| match () {
         () if line.starts_with(TRACEBACK) => words.lines().last(),
-        () if SANITIZERS.iter().any(|part| line.contains(part)) => Some(line),
+        () if REPORTS.iter().any(|part| line.contains(part)) => Some(line),
         () if UNCAUGHT.iter().any(|start| line.starts_with(start)) => words.lines().next(),
         () => None,
     })
@@ -258,7 +260,7 @@ fn error_line(words: &str) -> Option<(&str, Option<u64>)> {
     let (code, after) = starts.find_map(|(at, mark)| code_at(&words[at + mark.len()..]))?;
     let offset = after.strip_prefix(" at byte ").map(|rest| {
         let len = rest.bytes().take_while(u8::is_ascii_digit).count();
-        rest[..len].parse().ok()
+        rest[..len].parse().ok().filter(|_| len <= LONGEST_OFFSET)
     });
     Some((code, offset.flatten()))
 }
@@ -282,6 +284,10 @@ mod tests {
             ("x: error[json.end] at byte 12: text", Some(("json.end", Some(12)))),
             ("error[a] at byte x", Some(("a", None))),
             ("error[a] at byte 99999999999999999999", Some(("a", None))),
+            ("error[a] at byte 00000000000000000012", Some(("a", Some(12)))),
+            ("error[a] at byte 000000000000000000012", Some(("a", None))),
+            ("error[a] at byte 12\u{663}", Some(("a", Some(12)))),
+            ("error[a] at byte \u{663}", Some(("a", None))),
             ("error[a b] error[] error[c]", Some(("c", None))),
             ("error[a", None),
             ("Error: bad", None),

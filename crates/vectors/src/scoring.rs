@@ -226,22 +226,22 @@ fn tensors_problem(expected: &[TensorRow], found: &Map<String, Value>) -> Option
 /// Returns what is wrong with a tensor. Missing members are not compared.
 fn tensor_problem(name: &str, row: &TensorRow, tensor: &Value) -> Option<String> {
     let mut members = tensor.as_object()?.iter();
-    let is_wrong = |(member, value): &(&String, &Value)| !same(value, &member_of(row, member));
-    let (member, value) = members.find(is_wrong)?;
-    let (name, expected) = (shown(&Value::from(name)), shown(&member_of(row, member)));
-    Some(format!("{member} of {name} is {expected}, but {} was read", shown(value)))
+    let is_right =
+        |member: &str, value| member_of(row, member).is_some_and(|expected| same(value, &expected));
+    let (member, value) = members.find(|(member, value)| !is_right(member, value))?;
+    let expected = member_of(row, member).map_or("no member".to_owned(), |expected| shown(&expected));
+    Some(format!("{member} of {} is {expected}, but {} was read", shown(&Value::from(name)), shown(value)))
 }
 
-/// Returns a member of a row as the manifest has it, or null.
-fn member_of(row: &TensorRow, member: &str) -> Value {
-    match member {
-        "name" => row.name.clone().into(),
+/// Returns a member of a tensor as the manifest has it; `None` if tensors have no such member.
+fn member_of(row: &TensorRow, member: &str) -> Option<Value> {
+    Some(match member {
         "dtype" => row.dtype.clone().into(),
         "shape" => row.shape.clone().into(),
         "data_offsets" => row.data_offsets.to_vec().into(),
         "sha256" => row.sha256.clone().into(),
-        _ => Value::Null,
-    }
+        _ => return None,
+    })
 }
 
 /// Whether a value is the expected one. An integer may be a string of decimal digits.
@@ -269,7 +269,7 @@ fn compared(vector: &Vector, table: &Map<String, Value>, part: Part) -> Option<C
         _ if rows.is_empty() || tensors.is_empty() => None,
         _ if tensors.values().any(|tensor| tensor.get(member).is_none()) => Some(Compared::LeftOut),
         _ => Some(verdict(tensors.iter().all(|(name, tensor)| {
-            let expected = rows.get(name.as_str()).map(|row| member_of(row, member));
+            let expected = rows.get(name.as_str()).and_then(|row| member_of(row, member));
             tensor.get(member).zip(expected).is_some_and(|(found, expected)| same(found, &expected))
         }))),
     }
@@ -404,7 +404,10 @@ pub(crate) mod tests {
             read(&with("[2]", r#","sha256":"01""#), "null"),
             "sha256 of \"a\" is \"00\", but \"01\" was read"
         );
-        assert_eq!(read(&with("[2]", r#","more":1"#), "null"), "more of \"a\" is null, but 1 was read");
+        for (member, value) in [("more", "1"), ("more", "null"), ("name", "\"a\"")] {
+            let said = format!("{member} of \"a\" is no member, but {value} was read");
+            assert_eq!(read(&with("[2]", &format!(",\"{member}\":{value}")), "null"), said);
+        }
         assert_eq!(read(&with("[2]", ""), "{}"), "the metadata is null, but {} was read");
         assert_eq!(read(r#""a":{"dtype":"U8","shape":[2]}"#, "null"), "");
         assert_eq!(read("", "null"), "the tensors are [\"a\"], but [] were read");

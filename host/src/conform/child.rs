@@ -23,7 +23,7 @@ const OUTPUT_PER_BYTE: usize = 4;
 /// The limit for any file. The output for the largest vector needs a third of it.
 const MOST_OUTPUT: usize = 256 << 20;
 /// The kept length of its standard error, from the end.
-const WORDS: usize = 1 << 16;
+const LONGEST_STDERR: usize = 1 << 16;
 /// The time that its streams may stay open after it exits, since its children may hold them; and that it may
 /// run after it has closed its output.
 pub const GRACE: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ pub const GRACE: Duration = Duration::from_millis(500);
 pub const TICK: Duration = Duration::from_millis(50);
 
 /// Sanitizers end with exit code 1 or none of their own, unless they are told another.
-const SANITIZERS: [(&str, &str); 5] = [
+const SANITIZER_OPTIONS: [(&str, &str); 5] = [
     ("ASAN_OPTIONS", "exitcode=99"),
     ("LSAN_OPTIONS", "exitcode=99"),
     ("MSAN_OPTIONS", "exitcode=99"),
@@ -200,7 +200,7 @@ impl Running {
         if let Some(pipe) = child.stderr.take() {
             let said = err.clone();
             listen(pipe, err.clone(), sender.clone(), move |piece| {
-                said.add_last(piece, WORDS);
+                said.add_last(piece, LONGEST_STDERR);
                 true
             });
         }
@@ -261,7 +261,7 @@ fn spawn_in(command: &[OsString], stdin: Stdio, directory: &Path) -> Result<Chil
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words).current_dir(directory).env("TMPDIR", directory);
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for (name, value) in SANITIZERS {
+    for (name, value) in SANITIZER_OPTIONS {
         let mut options = env::var_os(name).unwrap_or_default();
         options.push(if options.is_empty() { "" } else { ":" });
         options.push(value);

@@ -43,8 +43,9 @@ impl fmt::Display for Set {
 /// The arguments that choose vectors.
 #[derive(clap::Args)]
 pub struct Choice {
-    /// Which vectors: `core` (what loses or forges data or memory), `full`, `large` (also files of more than
-    /// a megabyte), `header-only` (for readers that see no data), or `lite` (the fewest that find most bugs)
+    /// Which vectors: `core` (rules of the text or of JSON; a reader that breaks one reads wrong data or
+    /// corrupts memory), `full`, `large` (also files of more than 1 MiB), `header-only` (for readers that see
+    /// no data), or `lite` (the fewest that find most bugs)
     #[arg(long, value_enum, hide_possible_values = true, default_value = "full")]
     pub level: Set,
 

@@ -111,8 +111,9 @@ fn not_right(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
 fn place(vector: &Vector) -> String {
     let error = vector.code.as_deref().zip(vector.at);
     let error = error.map_or(String::new(), |(code, at)| format!(", {} at byte {at}", shown_text(code)));
-    let file = vector.file.as_deref().unwrap_or("made by its recipe");
-    format!("{}{error}: {}", shown_text(&vector.rule), shown_text(file))
+    let made = || format!("{}/{}.safetensors, made by its recipe", vector.verdict.word(), vector.id);
+    let file = vector.file.clone().unwrap_or_else(made);
+    format!("{}{error}: {}", shown_text(&vector.rule), shown_text(&file))
 }
 
 /// The first line of arbitrary text, cut if too long.

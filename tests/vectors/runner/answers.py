@@ -6,9 +6,11 @@ import math
 import re
 from typing import Optional
 
-ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte (\d{1,20}(?!\d)))?")
+from runner import strict
+
+ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte ([0-9]{1,20}(?![0-9])))?")
 #: Parts of lines that sanitizers print.
-SANITIZERS = (
+REPORTS = (
     "ERROR: AddressSanitizer",
     "ERROR: HWAddressSanitizer",
     "ERROR: LeakSanitizer",
@@ -21,10 +23,12 @@ TRACEBACK = "Traceback (most recent call last):"
 #: The starts of lines that other languages print about such an exception.
 UNCAUGHT = ("Node.js v", 'Exception in thread "')
 #: How many characters are kept of a message: of a rejection, and of the line that tells of a crash.
-WORDS = 1000
-CRASH_WORDS = 200
+LONGEST_TEXT = 1000
+LONGEST_CRASH = 200
 #: How many bytes are shown of output that is not JSON.
 START = 60
+#: The verdict of an answer that does not exist: the case is left out of the score.
+NOT_ASKED = "not asked"
 
 
 @dataclasses.dataclass
@@ -101,14 +105,14 @@ def rejection(text):
     found = ERROR_LINE.search(text)
     code, at = (found[1], int(found[2]) if found[2] else None) if found else (None, None)
     at = None if at is None or at >= 1 << 64 else at
-    return Answer("reject", text=text[:WORDS], code=code, at=at)
+    return Answer("reject", text=text[:LONGEST_TEXT], code=code, at=at)
 
 
 def crash(code, text):
     """Returns the answer of a process that ended with this code, and neither accepts nor rejects."""
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     line = report(text) or lines_of(text)[0]
-    return Answer("crash", text=f"{how} {line[:CRASH_WORDS]}".strip())
+    return Answer("crash", text=f"{how} {line[:LONGEST_CRASH]}".strip())
 
 
 def report(text):
@@ -117,7 +121,7 @@ def report(text):
     for line in lines:
         if line.startswith(TRACEBACK):
             return lines[-1]
-        if any(part in line for part in SANITIZERS):
+        if any(part in line for part in REPORTS):
             return line
         if line.startswith(UNCAUGHT):
             return lines[0]
@@ -141,7 +145,8 @@ def json_object(output, what):
         found = json.loads(text, parse_constant=not_json, parse_int=integer, parse_float=finite)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):
+    # Other parsers stop at this depth.
+    if not isinstance(found, dict) or strict.most_open(text) > strict.MOST_OPEN:
         raise Wrong(f"{what} is not one JSON object: {start(output)}")
     return found
 

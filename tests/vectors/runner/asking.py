@@ -5,6 +5,7 @@ import os
 from typing import Callable, List, Optional
 
 from runner import batch, process, scoring, single
+from runner.answers import NOT_ASKED
 from runner.progress import Progress
 
 #: If the reader answers none of so many first files, the others are not tried.
@@ -27,7 +28,7 @@ class Reader:
 
 
 def ask_all(reader, asked):
-    """Returns the answers to these vectors by id; the valid ones come first."""
+    """Returns the answers to these vectors by id; the valid ones come first. What this system cannot ask is left out."""
     if reader.is_batch:
         said = batch.ask_all(reader.command, asked, reader.timeout)
     else:
@@ -41,7 +42,7 @@ def ask_all(reader, asked):
                 progress.done += 1
     finally:
         said.close()
-    return {vector["id"]: answer for vector, answer in zip(asked, answers)}
+    return {vector["id"]: answer for vector, answer in zip(asked, answers) if answer.verdict != NOT_ASKED}
 
 
 def check_useful(first, answers, valid):

@@ -1,11 +1,8 @@
 """Asks a reader with one process for all files: it gets a path per line, and prints a line of JSON for each."""
 
 import os
-import pathlib
 import re
-import shutil
 import subprocess
-import tempfile
 
 from runner import answers, vectors
 from runner.process import GRACE, MOST_OUTPUT, Process, Unusable, close, most_output
@@ -16,8 +13,8 @@ LAST = ("crash", "hang", "bad output")
 
 def ask_all(command, asked, timeout):
     """Yields the answers to these vectors, in their order."""
-    directory, waiting = tempfile.mkdtemp(prefix="vectors-"), list(reversed(asked))
-    try:
+    waiting = list(reversed(asked))
+    with vectors.empty_directory() as directory:
         while waiting:
             with Lines(command) as reader:
                 is_last = False
@@ -26,13 +23,11 @@ def ask_all(command, asked, timeout):
                     answer = ask(reader, waiting.pop(), directory, timeout, is_first)
                     is_last = answer.verdict in LAST
                     yield answer
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def ask(reader, vector, directory, timeout, is_first):
     """Returns the answer to one file, which exists until then."""
-    path = pathlib.Path(directory, re.sub(r"[^A-Za-z0-9.-]", "_", vector["id"]) + ".safetensors")
+    path = directory / (re.sub(r"[^A-Za-z0-9.-]", "_", vector["id"]) + ".safetensors")
     vectors.write(vector, path)
     most = most_output(vector["length"])
     answer = reader.ask(str(path), most, timeout)
@@ -61,6 +56,10 @@ class Lines(Process):
     def __init__(self, command):
         super().__init__(command, MOST_OUTPUT)
         self.command, self.is_asked = command, False
+
+    def __exit__(self, *_):
+        super().__exit__()
+        close(self.stdin)  # a path may still wait in it
 
     def ask(self, path, most, timeout, is_closed=False):
         """Returns the answer about a path, after which the input may be closed."""

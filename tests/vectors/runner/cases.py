@@ -9,9 +9,9 @@ KINDS = {"index": index, "writers": writers}
 
 
 def load(directory):
-    """Returns the manifest of a directory, with its cases as vectors: the first flag takes the place of a rule."""
+    """Returns the manifest of a directory with its control, and its cases as vectors: their first flag is the rule."""
     with open(vectors.HERE / directory / "manifest.json", encoding="utf-8") as file:
         manifest = json.load(file)
     where = {"file": f"{directory}/manifest.json", "level": None}
     found = [{**KINDS[directory].vector(case), **where, "rule": case["flags"][0]} for case in manifest["cases"]]
-    return {**manifest, "vectors": found}
+    return {**manifest, "vectors": found, "control": KINDS[directory].CONTROL}

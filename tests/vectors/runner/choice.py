@@ -4,7 +4,8 @@ import fnmatch
 
 from runner.vectors import Unusable, area
 
-#: A plain valid file with one tensor, which is always asked: a reader that accepts nothing has no score.
+#: A plain valid file with one tensor, which is always asked: a reader that accepts nothing has no score. Other cases
+#: have their own control.
 CONTROL = "entry-object"
 #: The levels that can be chosen, each with a test of a vector.
 LEVELS = {
@@ -46,6 +47,6 @@ def with_control(manifest, chosen):
     """Returns the chosen vectors, the twins of invalid ones and the control, the valid ones first: a reader that
     accepts none need not be asked more."""
     twins = {vector["twin"] for vector in chosen if vector["verdict"] == "invalid" and "twin" in vector}
-    ids = {CONTROL}.union(twins, (vector["id"] for vector in chosen))
+    ids = {manifest.get("control", CONTROL)}.union(twins, (vector["id"] for vector in chosen))
     asked = [vector for vector in manifest["vectors"] if vector["id"] in ids]
     return sorted(asked, key=lambda vector: vector["verdict"] != "valid")

@@ -1,26 +1,27 @@
 """A reader as a process: in a group of its own, so that its children end with it, and in an empty directory."""
 
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
 
+from runner import vectors
+
 #: The limit of a reader's standard output: for an empty file, for each byte of the file, and for any file.
 OUTPUT = 16 << 20
 OUTPUT_PER_BYTE = 4
 MOST_OUTPUT = 256 << 20
 #: How much of its standard error is kept.
-WORDS = 1 << 16
+LONGEST_STDERR = 1 << 16
 #: The seconds that its pipes may stay open after it has exited, since its children may hold them; and that it may run
 #: after it has closed its output.
 GRACE = 0.5
 #: The seconds after which a waiting thread looks around.
 TICK = 0.05
 #: Sanitizers end with exit code 1 or none of their own, unless they are told another.
-SANITIZERS = {
+SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "exitcode=99",
     "LSAN_OPTIONS": "exitcode=99",
     "MSAN_OPTIONS": "exitcode=99",
@@ -56,7 +57,7 @@ class Process:
     def __exit__(self, *_):
         end_group(self.process)
         self.process.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        vectors.remove(self.directory)
 
 
 class Output:
@@ -118,7 +119,7 @@ def cannot_run(program, error):
 
 def environment(directory):
     """Returns the environment of a reader: its temporary files are in its directory, too."""
-    added = {name: f"{os.environ[name]}:{value}" if name in os.environ else value for name, value in SANITIZERS.items()}
+    added = {name: f"{os.environ[name]}:{value}" if name in os.environ else value for name, value in SANITIZER_OPTIONS.items()}
     return {**os.environ, **added, "TMPDIR": directory}
 
 
@@ -146,7 +147,7 @@ def keep_last(pipe, words):
     try:
         while piece := pipe.read1(1 << 16):
             words += piece
-            del words[:-WORDS]
+            del words[:-LONGEST_STDERR]
     except (OSError, ValueError):
         pass
     close(pipe)

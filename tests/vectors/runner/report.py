@@ -55,13 +55,13 @@ def errors(scores):
     rejected = [
         (scored.vector, scored.answer)
         for scored in scores
-        if scored.answer.verdict == "reject" and scored.vector["ours"] == "reject"
+        if scored.answer.verdict == "reject" and scored.vector["ours"] == "reject" and "code" in scored.vector
     ]
     codes, places = (sum(test(*pair) for pair in rejected) for test in (scoring.has_code, scoring.has_place))
     return {"all": len(rejected), "code": codes, "at": places}
 
 
-def summary(scores, strict, others):
+def summary(scores, strict, others, left_out):
     """Yields a line for each area, and what is not visible from them; then the answers that are not right."""
     counted = numbers(scores)
     for area, count in [*counted["areas"].items(), ("all", counted)]:
@@ -78,6 +78,8 @@ def summary(scores, strict, others):
         yield f"of {said['all']} errors, {said['code']} have the manifest's code and {said['at']} its offset"
     if others:
         yield f"{others} large vectors were not asked: --level large includes them"
+    if left_out:
+        yield f"{left_out} cases were not asked: this system cannot have their files"
     yield from not_right(scores)
 
 
@@ -104,7 +106,8 @@ def not_right(scores):
 def where(vector):
     """Returns the rule, the error and the file of a vector."""
     error = f", {vector['code']} at byte {vector['at']}" if "code" in vector else ""
-    return f"{vector['rule']}{error}: {vector.get('file', 'made by its recipe')}"
+    made = "" if "file" in vector else ", made by its recipe"
+    return f"{vector['rule']}{error}: {vectors.path(vector)}{made}"
 
 
 def cut(text):

@@ -124,8 +124,10 @@ def tensors_problem(expected, found):
         return f"the tensors are {sorted(expected)!r}, but {sorted(found)!r} were read"
     for name, tensor in found.items():
         for member, value in tensor.items():
-            if not same(value, expected[name].get(member)):
-                return f"{member} of {name!r} is {expected[name].get(member)!r}, but {value!r} was read"
+            if member == "name" or member not in expected[name]:
+                return f"{member} of {name!r} is no member, but {value!r} was read"
+            if not same(value, expected[name][member]):
+                return f"{member} of {name!r} is {expected[name][member]!r}, but {value!r} was read"
     return None
 
 

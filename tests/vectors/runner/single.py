@@ -1,8 +1,6 @@
 """Asks a reader with one process for each file, which gets it on its standard input."""
 
 import concurrent.futures
-import pathlib
-import tempfile
 import threading
 import time
 
@@ -13,9 +11,13 @@ from runner.process import GRACE, TICK, Process, background, close, end_group, m
 def ask_all(ask, command, asked, jobs, timeout):
     """Yields the answers to these vectors, in their order."""
     stop = threading.Event()
+
+    def ask_one(vector):
+        return answers.Answer(answers.NOT_ASKED) if stop.is_set() else ask(command, vector, timeout, stop)
+
     pool = concurrent.futures.ThreadPoolExecutor(jobs)
     try:
-        yield from pool.map(lambda vector: ask(command, vector, timeout, stop), asked)
+        yield from pool.map(ask_one, asked)
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
@@ -23,14 +25,12 @@ def ask_all(ask, command, asked, jobs, timeout):
 
 def ask(command, vector, timeout, stop):
     """Returns the answer to one file."""
-    if stop.is_set():
-        return answers.Answer("crash", text="not asked")
     most = most_output(vector["length"])
     if vectors.fits_memory(vector):
         data = vectors.content(vector)
         return run(Process(command, most), data, timeout, stop)
-    with tempfile.TemporaryDirectory(prefix="vectors-") as directory:
-        path = pathlib.Path(directory, "model.safetensors")
+    with vectors.empty_directory() as directory:
+        path = directory / "model.safetensors"
         vectors.write(vector, path)
         with open(path, "rb") as file:
             return run(Process(command, most, file), b"", timeout, stop)

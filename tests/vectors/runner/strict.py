@@ -1,7 +1,9 @@
 """Reads a file, and rejects what any rule or the published text rejects: what writers write is judged by it."""
 
 import hashlib
+import itertools
 import json
+import re
 
 #: The bits of an element.
 BITS = {
@@ -16,9 +18,12 @@ LONGEST_HEADER = 100_000_000
 MOST = (1 << 64) - 1
 METADATA = "__metadata__"
 MEMBERS = ("dtype", "shape", "data_offsets")
+#: The brackets that may be open at once.
+MOST_OPEN = 127
+STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
-class Invalid(Exception):
+class Invalid(ValueError):
     """The file or the text breaks a rule."""
 
 
@@ -53,11 +58,18 @@ def parse(text):
         json.dumps(found, ensure_ascii=False).encode()  # fails on half a surrogate pair
     except (ValueError, RecursionError) as error:
         raise Invalid(f"not JSON: {error}") from error
+    need(most_open(text.decode()) <= MOST_OPEN, f"more than {MOST_OPEN} brackets are open")
     return found
 
 
+def most_open(text):
+    """Returns how many brackets of a JSON text are open at once."""
+    brackets = re.findall(r"[][{}]", STRING.sub("", text))
+    return max(itertools.accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0)
+
+
 def integer(text):
-    """Returns a number without sign, or a fraction in place of one that is no dimension and no offset."""
+    """Returns an integer, or 0.5 for one with a sign or too many digits: `are_numbers` rejects that."""
     return int(text) if text.isdigit() and len(text) <= len(str(MOST)) else 0.5
 
 

@@ -3,9 +3,11 @@
 import contextlib
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
+import stat
 import tempfile
 
 #: The directory of the vectors.
@@ -32,17 +34,24 @@ def empty_directory():
     try:
         yield directory
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        remove(directory)
+
+
+def remove(directory):
+    """Removes the directory of a reader, or what the reader has put in its place."""
+    try:
+        if not stat.S_ISDIR(os.lstat(directory).st_mode):
+            os.unlink(directory)
+            return
+        os.chmod(directory, 0o700)
+    except OSError:
+        pass  # the reader has removed it
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def area(vector):
     """Returns the first word of a vector's id."""
     return vector["id"].partition("-")[0]
-
-
-def is_large(vector):
-    """Whether a vector's file has more than a megabyte."""
-    return vector["level"] == "large"
 
 
 def fits_memory(vector):

@@ -24,8 +24,6 @@ def vector(case):
 
 def ask(command, case, timeout, stop):
     """Returns the answer about one case."""
-    if stop.is_set():
-        return answers.Answer("crash", text="not asked")
     with vectors.empty_directory() as place:
         path = place / "model.safetensors"
         line = json.dumps(case["given"]).encode() + b"\n"
@@ -35,11 +33,16 @@ def ask(command, case, timeout, stop):
 
 def judged(answer, given, path):
     """Returns the answer with regard to what is in the directory."""
-    left = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
-    if answer.verdict == "reject" and left:
-        return answers.Answer("bad output", text=f"rejected, but left {left[0]!r}")
-    if answer.verdict != "accept":
+    if answer.verdict not in ("accept", "reject"):
         return answer
+    try:
+        left = sorted(os.listdir(path.parent))
+    except FileNotFoundError:
+        left = []
+    except OSError as error:
+        return answers.Answer("bad output", text=f"its directory cannot be read: {error.strerror}")
+    if answer.verdict == "reject":
+        return answers.Answer("bad output", text=f"rejected, but left {left[0]!r}") if left else answer
     why = problem(given, path, left)
     # What it prints is of no interest: the file is the output.
     return answers.Answer("accept", text=why) if why else answers.Answer("accept", table={"tensors": {}})
@@ -51,10 +54,10 @@ def problem(given, path, left):
         return "wrote no file"
     if len(left) > 1:
         return f"left {[name for name in left if name != path.name][0]!r} beside the file"
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST_FILE:
-        return f"what it wrote is no file of at most {LONGEST_FILE} bytes"
     try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST_FILE:
+            return f"what it wrote is no file of at most {LONGEST_FILE} bytes"
         table = strict.read(path.read_bytes())
     except OSError as error:
         return f"what it wrote cannot be read: {error.strerror}"
