@@ -164,6 +164,7 @@ if __name__ == "__main__":
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 2
     except KeyboardInterrupt:
+        print("run.py: interrupted", file=sys.stderr)
         code = 130
     except (OSError, ValueError, RuntimeError) as error:  # of the vectors, a full disk, or no more threads
         print(f"run.py: {report.cut(str(error))}", file=sys.stderr)

@@ -125,11 +125,15 @@ def of_no_scores():
         said, _ = scored(options.split(), [command])
         if said.returncode != 2 or expected not in said.stderr:
             yield f"{words}: {said}"
-    with mock.patch.object(asking, "ask_all", side_effect=RuntimeError("can't start new thread")):
-        with mock.patch.object(sys, "argv", ["run.py", "--", "false"]), contextlib.redirect_stderr(io.StringIO()) as said:
-            code = exit_code(lambda: runpy.run_path(str(SUITE / "run.py"), run_name="__main__"))
-    if (code, said.getvalue()) != (2, "run.py: can't start new thread\n"):
-        yield f"no threads: {code}, {said.getvalue()}"
+    for error, expected in (
+        (RuntimeError("can't start new thread"), (2, "run.py: can't start new thread\n")),
+        (KeyboardInterrupt, (130, "run.py: interrupted\n")),
+    ):
+        with mock.patch.object(asking, "ask_all", side_effect=error):
+            with mock.patch.object(sys, "argv", ["run.py", "--", "false"]), contextlib.redirect_stderr(io.StringIO()) as said:
+                code = exit_code(lambda: runpy.run_path(str(SUITE / "run.py"), run_name="__main__"))
+        if (code, said.getvalue()) != expected:
+            yield f"{error!r}: {code}, {said.getvalue()}"
     for option in (["--check"], ["--page", "x"], ["--only", "x"]):
         with mock.patch.object(sys, "argv", ["results.py", "--again", *option]), contextlib.redirect_stderr(io.StringIO()):
             if exit_code(results.arguments) != 2:
