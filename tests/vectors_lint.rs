@@ -295,7 +295,7 @@ fn twins_need_what_their_vectors_need_and_are_close_or_the_manifest_says_why() {
     });
 }
 
-/// Whether what a reader needs is the fault itself: a second dtype, or a backslash outside strings that count.
+/// Whether what a reader needs is the fault itself: a second dtype, or a backslash where no escape can be.
 fn is_fault(vector: &Vector, need: &str) -> bool {
     let outside = ["json.syntax", "json.trailing", "header.type", "entry.type"];
     match vector.code.as_deref() {

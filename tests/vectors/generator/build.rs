@@ -78,8 +78,8 @@ impl Vector<'_> {
     }
 
     /// What is not JSON breaks JSON, and what is not a number breaks the text, whatever the rule is about. An
-    /// offset above 2^64 is beyond the end of any file. Of what is before the object, only the text says what it
-    /// must not be: RFC 8259 lets parsers ignore a byte order mark. The text lists no dtypes.
+    /// offset above 2^64 is beyond the end of any file. Only the text forbids everything before the object:
+    /// RFC 8259 lets parsers ignore a byte order mark. The text lists no dtypes.
     fn source_of_error(&self) -> Option<&'static str> {
         let (code, at) = self.error?;
         let at = usize::try_from(at).ok();

@@ -1,7 +1,7 @@
 //! The index of a sharded model: a text, the shards, and what a reader of both must report.
 //!
-//! An index is a convention, which `huggingface_hub` writes and `transformers` reads; no part of the format. That
-//! a path must stay in its directory, and that the index and the shards must match, is this project's rule.
+//! An index is a convention, which `huggingface_hub` writes and `transformers` reads; no part of the format.
+//! That a path stays in its directory, and that the index and the shards match, is this project's rule.
 
 mod cases;
 

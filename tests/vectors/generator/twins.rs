@@ -1,8 +1,8 @@
 //! Twins: for each invalid vector a valid one that is the same but for the fault.
 //!
-//! The twin is the closest valid vector unless the case names another, of those that need the same of a reader.
-//! Two files are close if they differ in the length alone, in the amount of data alone, or in one span of a few
-//! bytes.
+//! The twin is the closest valid vector, of those that need the same of a reader, unless the case names
+//! another. Two files are close if they differ in the length alone, in the amount of data alone, or in one
+//! span of a few bytes.
 
 use crate::build::{Vector, data_at};
 use vectors::Verdict;
