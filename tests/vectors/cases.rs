@@ -3,6 +3,7 @@
 
 use super::schema::Schema;
 use super::{Break, remove};
+use embedded_safetensors::View;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ const ALL: [Cases; 2] = [
     Cases { directory: "writers", schema: include_str!("writers/manifest.schema.json"), breaks: &OF_WRITERS },
 ];
 
-const OF_INDEXES: [(&str, Break); 12] = [
+const OF_INDEXES: [(&str, Break); 16] = [
     ("another form", |manifest| manifest["version"] = 2.into()),
     ("no cases", |manifest| manifest["cases"] = json!([])),
     ("a duplicate case", |manifest| manifest["cases"][1] = manifest["cases"][0].clone()),
@@ -36,13 +37,22 @@ const OF_INDEXES: [(&str, Break); 12] = [
         case["ours"] = "reject".into();
         remove(case, "tensors");
     }),
+    ("a source that is none", |manifest| manifest["cases"][0]["source"] = "text".into()),
+    ("a rule of this project for a valid model", |manifest| {
+        first(manifest, "verdict", "valid")["source"] = "safety".into();
+    }),
+    ("an unknown flag of a case", |manifest| manifest["cases"][0]["flags"] = json!(["unknown"])),
+    ("a dtype that no shard has", |manifest| {
+        manifest["cases"][0]["tensors"]["a"]["dtype"] = "U9".into();
+    }),
     ("an invalid model without a twin", |manifest| remove(first(manifest, "verdict", "invalid"), "twin")),
 ];
 
-const OF_WRITERS: [(&str, Break); 10] = [
+const OF_WRITERS: [(&str, Break); 11] = [
     ("another form", |manifest| manifest["version"] = 2.into()),
     ("no cases", |manifest| manifest["cases"] = json!([])),
     ("another verdict", |manifest| manifest["cases"][0]["must"] = "maybe".into()),
+    ("an unknown flag of a case", |manifest| manifest["cases"][0]["flags"] = json!(["unknown"])),
     ("no flag", |manifest| manifest["cases"][0]["flags"] = json!([])),
     ("a refusal without its word in the id", |manifest| {
         let case = first(manifest, "must", "write");
@@ -97,7 +107,8 @@ fn broken_manifests_violate_them() {
 
 #[test]
 fn ids_twins_and_flags_exist_once() {
-    for manifest in ALL.map(|cases| cases.manifest()) {
+    for of in ALL {
+        let manifest = of.manifest();
         let ids = texts(&manifest, "id");
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
         let cases = manifest["cases"].as_array().expect("the cases are an array");
@@ -107,5 +118,34 @@ fn ids_twins_and_flags_exist_once() {
         let used: BTreeSet<&str> = flags.filter_map(Value::as_str).collect();
         let known = manifest["flags"].as_object().expect("an object").keys().map(String::as_str).collect();
         assert_eq!(used, known);
+        let schema: Value = serde_json::from_str(of.schema).expect("the schema is JSON");
+        let allowed = schema["$defs"]["flag"]["enum"].as_array().expect("a list").iter();
+        assert_eq!(allowed.filter_map(Value::as_str).collect::<BTreeSet<_>>(), known);
     }
+}
+
+/// Whether `transformers` finds all files: it joins each path to the directory of the index.
+fn is_found_by_convention(case: &Value) -> bool {
+    let text = case["index"].as_str().expect("a text").replace("${directory}/", "").replace("x/../", "");
+    let index: Value = serde_json::from_str(&text).unwrap_or_default();
+    let is_shard = |path: &Value| {
+        let digits = path.as_str().and_then(|path| case["files"][path].as_str()).unwrap_or_default();
+        View::parse(&vectors::from_hex(digits).expect("hexadecimal")).is_ok()
+    };
+    let shards = index["weight_map"].as_object();
+    index["metadata"].is_object() && shards.is_some_and(|shards| shards.values().all(is_shard))
+}
+
+#[test]
+fn what_transformers_reads_is_invalid_for_safety_alone() {
+    let manifest = ALL[0].manifest();
+    let cases = manifest["cases"].as_array().expect("the cases are an array");
+    for case in cases.iter().filter(|case| case["verdict"] == "invalid") {
+        assert_eq!(is_found_by_convention(case), case["source"] == "safety", "{}", case["id"]);
+    }
+    let valid = |case: &&Value| case["verdict"] == "valid";
+    assert!(
+        cases.iter().filter(valid).all(is_found_by_convention),
+        "transformers does not read a valid case"
+    );
 }

@@ -133,6 +133,7 @@ fn simple(keyword: &str, expected: &Value, value: &Value, path: Path<'_>) -> Res
         "pattern" => value.as_str().is_none_or(|text| has_pattern(expected, text)),
         "uniqueItems" => value.as_array().is_none_or(|items| are_unique(items)),
         "minItems" | "maxItems" => bounded(keyword, expected, value.as_array().map(Vec::len)),
+        "minProperties" => bounded(keyword, expected, value.as_object().map(serde_json::Map::len)),
         _ => return Err(format!("the schema uses {keyword:?}, which nothing here checks")),
     };
     ensure(holds, || format!("{path}: {keyword} is not {expected}"))

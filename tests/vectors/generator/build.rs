@@ -78,11 +78,17 @@ impl Vector<'_> {
     }
 
     /// What is not JSON breaks JSON, and what is not a number breaks the text, whatever the rule is about. An
-    /// offset above 2^64 is beyond the end of any file.
+    /// offset above 2^64 is beyond the end of any file. Only the text forbids everything before the object:
+    /// RFC 8259 lets parsers ignore a byte order mark. The text lists no dtypes.
     fn source_of_error(&self) -> Option<&'static str> {
         let (code, at) = self.error?;
-        let first = usize::try_from(at).ok().and_then(|at| self.file.get(at));
+        let at = usize::try_from(at).ok();
+        let first = at.and_then(|at| self.file.get(at));
+        let is_before_object =
+            || at.and_then(|at| self.file.get(8..at)).is_some_and(|text| !text.contains(&b'{'));
         match code {
+            _ if code.starts_with("json.") && is_before_object() => Some("text"),
+            "dtype.unknown" if self.case.faults == 1 => Some("reference"),
             "json.syntax" | "json.number" | "json.end" | "json.trailing" | "json.control" | "json.escape" => {
                 Some("json")
             }

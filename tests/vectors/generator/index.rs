@@ -1,6 +1,7 @@
 //! The index of a sharded model: a text, the shards, and what a reader of both must report.
 //!
 //! An index is a convention, which `huggingface_hub` writes and `transformers` reads; no part of the format.
+//! That a path stays in its directory, and that the index and the shards match, is this project's rule.
 
 mod cases;
 
@@ -34,10 +35,13 @@ const FLAGS: [(&str, &str); 6] = [
     ("differs", "The index and the shards do not match."),
     ("grammar", "The index is JSON."),
     ("members", "The members of an index, and their types."),
-    ("missing", "A shard or a tensor is not there."),
+    ("missing", "A shard is not there, or is not whole."),
     ("names", "Names of tensors and of shards that need care."),
     ("path", "The shard is there, but its path leads elsewhere on this system or on another."),
 ];
+
+/// The groups that `transformers` opens, and that no reader should.
+const UNSAFE: [&str; 2] = ["differs", "path"];
 
 /// Returns the manifest of all cases.
 pub fn document() -> Result<String, String> {
@@ -54,7 +58,7 @@ fn line(case: &Case) -> Result<String, String> {
     Ok(Object::default()
         .with("id", json!(case.id))
         .with("verdict", json!(case.verdict.word()))
-        .with("source", json!("convention"))
+        .with("source", json!(case.source()))
         .maybe("twin", case.twin.map(|id| json!(id)))
         .with("ours", json!(case.ours.word()))
         .with("reason", json!(case.reason))
@@ -63,6 +67,14 @@ fn line(case: &Case) -> Result<String, String> {
         .with("files", Value::Object(files.collect()))
         .maybe("tensors", case.ours.accepts().then(|| tensors(case)))
         .line())
+}
+
+impl Case {
+    /// Returns whose rule its verdict is.
+    fn source(&self) -> &'static str {
+        let is_unsafe = self.verdict == Invalid && self.flags.iter().any(|flag| UNSAFE.contains(flag));
+        if is_unsafe { "safety" } else { "convention" }
+    }
 }
 
 /// Returns the tensors of all shards: the shard of each, and its byte.

@@ -1,11 +1,12 @@
 //! Twins: for each invalid vector a valid one that is the same but for the fault.
 //!
-//! The twin is the closest valid vector unless the case names another. Two files are close if they differ in
-//! the length alone, in the amount of data alone, or in one span of a few bytes.
+//! The twin is the closest valid vector, of those that need the same of a reader, unless the case names
+//! another. Two files are close if they differ in the length alone, in the amount of data alone, or in one
+//! span of a few bytes.
 
 use crate::build::{Vector, data_at};
 use vectors::Verdict;
-use vectors::twins::{are_close, spans};
+use vectors::twins::{are_close, only_needed_for, spans};
 
 /// The distance of other data, in bytes.
 const OTHER_DATA: usize = 60;
@@ -38,7 +39,10 @@ fn named<'a>(id: &str, vectors: &'a [Vector<'a>]) -> Result<&'a Vector<'a>, Stri
 fn closest<'a>(invalid: &Vector<'_>, vectors: &'a [Vector<'a>]) -> Option<&'a Vector<'a>> {
     let small = |vector: &&Vector<'_>| vector.file.len() <= LONGEST && vector.verdict() == Verdict::Valid;
     let near = if invalid.file.len() <= LONGEST { vectors } else { &[] };
-    near.iter().filter(small).min_by_key(|valid| distance(&invalid.file, &valid.file))
+    let key = |valid: &&Vector<'_>| {
+        (only_needed_for(&invalid.file, &valid.file).len(), distance(&invalid.file, &valid.file))
+    };
+    near.iter().filter(small).min_by_key(key)
 }
 
 /// Returns how much the files differ. A header with other data is far away: the data may be a fault itself.

@@ -38,7 +38,7 @@ pub const AFTER: &[Case] = &[
     bad("after-tensor-comment", "text-3", TRAILING, tensor_then(" ¦// padding".as_bytes()), "A comment after the header of a tensor.").flags(&["lenient-json"]),
     bad("after-tensor-block-comment", "text-3", TRAILING, tensor_then("¦/* */".as_bytes()), "A block comment after the header of a tensor.").flags(&["lenient-json"]),
     bad("after-tensor-hash-comment", "text-3", TRAILING, tensor_then("¦#".as_bytes()), "A comment of another language after the header of a tensor.").flags(&["lenient-json"]),
-    bad("after-tensor-backslash", "text-3", TRAILING, tensor_then("¦\\".as_bytes()), "A backslash after the header of a tensor."),
+    bad("after-tensor-backslash", "text-3", TRAILING, tensor_then("¦\\".as_bytes()), "A backslash after the header of a tensor.").twin("entry-object"),
     bad("after-tensor-semicolon", "text-3", TRAILING, tensor_then("¦;".as_bytes()), "A semicolon after the header of a tensor, as in JavaScript.").flags(&["lenient-json"]),
     bad("after-tensor-ctrl-z", "text-3", TRAILING, tensor_then("¦\u{1a}".as_bytes()), "An end of file of old systems after the header of a tensor.").flags(&["text-mode"]),
     bad("after-tensor-unit-separator", "text-3", TRAILING, tensor_then("¦\u{1f}".as_bytes()), "A unit separator after the header of a tensor."),

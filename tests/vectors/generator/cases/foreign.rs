@@ -49,9 +49,9 @@ pub const OVERLONG: &[Case] = &[
     bad("utf8-ff-in-metadata-key", "text-1", UTF8, bytes(b"{\"__metadata__\xC2\xA6\xFF\":{}}"), "A bad byte after the key of the metadata.").twin("metadata-empty"),
     bad("utf8-cut-in-offsets-key", "text-1", UTF8, bytes(b"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\xC2\xA6\xE2\x82\":[0,1]}}").data(1), "A cut character after the key of the offsets."),
     bad("surrogate-before-dtype-key", "json-7", SURROGATE, members(r#""¦\ud800dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half before a known key: a decoder that drops it makes the key.").flags(&["lone-surrogate"]).faults(2),
-    bad("surrogate-after-dtype-key", "json-7", SURROGATE, members(r#""dtype¦\udfff":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half after a known key.").flags(&["lone-surrogate"]).faults(2),
-    bad("surrogate-in-skipped-key", "json-7", SURROGATE, members(r#""x¦\ud800":0,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half in the key of a member that is skipped.").flags(&["lone-surrogate"]).twin("unknown-empty-key"),
-    bad("surrogate-in-name-of-metadata", "json-7", SURROGATE, json(r#"{"__metadata__¦\udc00":{}}"#), "A lone half after the key of the metadata.").flags(&["lone-surrogate"]).faults(2).twin("metadata-empty"),
+    bad("surrogate-after-dtype-key", "json-7", SURROGATE, members(r#""dtype¦\udfff":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half after a known key.").flags(&["lone-surrogate"]).faults(2).twin("escape-known-key-first"),
+    bad("surrogate-in-skipped-key", "json-7", SURROGATE, members(r#""x¦\ud800":0,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A lone half in the key of a member that is skipped.").flags(&["lone-surrogate"]),
+    bad("surrogate-in-name-of-metadata", "json-7", SURROGATE, json(r#"{"__metadata__¦\udc00":{}}"#), "A lone half after the key of the metadata.").flags(&["lone-surrogate"]).faults(2).twin("metadata-escaped-empty"),
 ];
 
 #[rustfmt::skip] // One case, one or two lines.
@@ -62,7 +62,7 @@ pub const LOOK_ALIKES: &[Case] = &[
     bad("entry-metadata-zero-width", "entry-2", MISSING, json("{\"__metadata__\u{200b}\":{\"a\":\"b\"¦}}"), "A space without width after the key of the metadata.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
     bad("entry-metadata-full-width", "entry-2", MISSING, json("{\"\u{ff3f}_metadata__\":{\"a\":\"b\"¦}}"), "A full-width underscore in the key of the metadata.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
     bad("entry-metadata-soft-hyphen", "entry-2", MISSING, json("{\"__meta\u{ad}data__\":{\"a\":\"b\"¦}}"), "A soft hyphen in the key of the metadata.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
-    bad("entry-metadata-nul", "entry-2", MISSING, json("{\"__metadata__\\u0000\":{\"a\":\"b\"¦}}"), "A NUL after the key of the metadata, where C strings end.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
+    bad("entry-metadata-nul", "entry-2", MISSING, json("{\"__metadata__\\u0000\":{\"a\":\"b\"¦}}"), "A NUL after the key of the metadata, where C strings end.").flags(&["look-alike", "metadata-position"]).twin("metadata-escaped"),
     bad("entry-metadata-case", "entry-2", MISSING, json("{\"__Metadata__\":{\"a\":\"b\"¦}}"), "A capital in the key of the metadata.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
     bad("entry-metadata-short", "entry-2", MISSING, json("{\"_metadata_\":{\"a\":\"b\"¦}}"), "One underscore on each side.").flags(&["look-alike", "metadata-position"]).twin("metadata-like-pair"),
     ok("name-metadata-cyrillic", "name-1", name("__met\u{430}data__"), "A name that only looks like that of the metadata.").flags(&["look-alike"]),
@@ -80,7 +80,7 @@ pub const LOOK_ALIKES: &[Case] = &[
     bad("dtype-bom", "dtype-1", UNKNOWN, dtype("¦\"\u{feff}U8\""), "A byte order mark before a dtype is not cut off.").flags(&["look-alike"]),
     bad("dtype-zero-width", "dtype-1", UNKNOWN, dtype("¦\"U8\u{200b}\""), "A space without width after a dtype is not cut off.").flags(&["look-alike"]),
     bad("dtype-nbsp", "dtype-1", UNKNOWN, dtype("¦\"U8\u{a0}\""), "A no-break space after a dtype is not cut off.").flags(&["look-alike"]),
-    bad("dtype-cyrillic", "dtype-1", UNKNOWN, dtype("¦\"\u{406}8\""), "A Cyrillic letter that looks like an I.").flags(&["look-alike"]),
+    bad("dtype-cyrillic", "dtype-1", UNKNOWN, dtype("¦\"\u{406}8\""), "A Cyrillic letter that looks like an I.").flags(&["look-alike"]).twin("dtype-i8"),
     bad("dtype-combining", "dtype-1", UNKNOWN, dtype("¦\"U8\u{301}\""), "An accent on the digit of a dtype.").flags(&["look-alike"]),
     bad("dtype-subscript", "dtype-1", UNKNOWN, dtype("¦\"U\u{2088}\""), "A subscript digit, which normalisation would turn into an ordinary one.").flags(&["look-alike"]),
     bad("dtype-newline", "dtype-1", UNKNOWN, dtype("¦\"U8\\n\""), "A line feed after a dtype is not cut off.").flags(&["look-alike"]),
@@ -97,6 +97,7 @@ pub const JAVASCRIPT: &[Case] = &[
     bad("name-proto-nested", "entry-2", MISSING, json(r#"{"__proto__":{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}¦}}"#).data(1), "A prototype full of tensors is a name whose entry lacks everything.").flags(&["javascript"]).unlike("name-proto", "The braces are on both sides."),
     bad("name-proto-null", "entry-1", "entry.type", json(r#"{"__proto__":¦null}"#), "A prototype of null is a name without an entry.").flags(&["javascript"]).twin("metadata-empty"),
     ok("unknown-proto", "entry-5", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],"__proto__":{"dtype":"I8","shape":[2]}"#), "A prototype beside the known members is an unknown member.").flags(&["javascript"]),
+    ok("unknown-proto-escaped", "entry-5", members(r#""\u005f_proto__":{"dtype":"I8"},"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A prototype whose key has an escape, before the known members.").flags(&["javascript", "escaped-keys"]),
     ok("unknown-proto-first", "entry-5", members(r#""__proto__":{"dtype":"I8"},"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A prototype before the known members.").flags(&["javascript"]),
     ok("unknown-proto-null", "entry-5", members(r#""__proto__":null,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A prototype of null.").flags(&["javascript"]),
     ok("unknown-to-json", "entry-5", members(r#""toJSON":1,"then":2,"valueOf":3,"length":4,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "Members that JavaScript calls or counts.").flags(&["javascript"]),

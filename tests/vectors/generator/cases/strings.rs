@@ -79,11 +79,15 @@ pub const ESCAPES: &[Case] = &[
     bad("escape-bad-in-metadata", "json-6", ESCAPE, value(r"\¦x"), "A bad escape in a metadata value."),
     bad("escape-bad-in-unknown", "json-6", ESCAPE, unknown(r#""\¦x""#), "A bad escape in a skipped string."),
     bad("escape-bad-in-unknown-digits", "json-6", ESCAPE, unknown(r#""\u00¦zz""#), "Bad digits in a skipped string."),
+    ok("escape-in-unknown-key", "json-6", unknown(r#"{"\u0071":0}"#), "An escape in a skipped key."),
     bad("escape-bad-in-unknown-key", "json-6", ESCAPE, unknown(r#"{"\¦q":0}"#), "A bad escape in a skipped key."),
+    ok("escape-in-dtype", "dtype-2", members(r#""dtype":"U\u0038","shape":[1],"data_offsets":[0,1]"#), "An escape in the dtype of a tensor of one byte.").flags(&["escaped-keys"]),
     bad("escape-bad-in-dtype", "json-6", ESCAPE, members(r#""dtype":"\¦U8","shape":[1],"data_offsets":[0,1]"#), "A bad escape in the dtype."),
     ok("escape-known-keys", "json-8", members(r#""\u0064type":"U8","sh\u0061pe":[1],"data\u005foffsets":[0,1]"#), "Known keys are known in escapes too.").flags(&["escaped-keys"]),
     ok("escape-known-keys-fully", "json-8", members(r#""\u0064\u0074\u0079\u0070\u0065":"U8","\u0073\u0068\u0061\u0070\u0065":[1],"\u0064\u0061\u0074\u0061\u005f\u006f\u0066\u0066\u0073\u0065\u0074\u0073":[0,1]"#), "Known keys in nothing but escapes.").flags(&["escaped-keys"]),
-    bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "The same key in two spellings is there twice.").flags(&["escaped-keys", "duplicate-keys"]).source("text"),
+    ok("escape-known-key-first", "json-8", members(r#""\u0064type":"U8","shape":[1],"data_offsets":[0,1]"#), "The first known key has an escape.").flags(&["escaped-keys"]),
+    ok("escape-known-key-last", "json-8", members(r#""shape":[1],"data_offsets":[0,1],"\u0064type":"U8""#), "The last known key has an escape.").flags(&["escaped-keys"]),
+    bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "The same key in two spellings is there twice.").flags(&["escaped-keys", "duplicate-keys"]).source("text").twin("escape-known-key-last"),
     ok("escape-backslash-key", "json-8", members(r#""\\u0064type":1,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "An escaped backslash makes another key.").flags(&["escaped-keys"]),
 ];
 
@@ -115,7 +119,7 @@ pub const SURROGATES: &[Case] = &[
     bad("surrogate-in-metadata-key", "json-7", SURROGATE, metadata(r#"{"¦\ud800":"v"}"#), "A lone half in a metadata key.").flags(&["lone-surrogate"]),
     bad("surrogate-in-metadata-value", "json-7", SURROGATE, value(r"¦\udfff"), "A lone half in a metadata value.").flags(&["lone-surrogate"]),
     bad("surrogate-in-unknown-value", "json-7", SURROGATE, unknown(r#""¦\ud800""#), "A lone half in a skipped string.").flags(&["lone-surrogate"]),
-    bad("surrogate-in-unknown-low", "json-7", SURROGATE, unknown(r#"["a","b¦\udc00"]"#), "A lone low half in a skipped array.").flags(&["lone-surrogate"]),
+    bad("surrogate-in-unknown-low", "json-7", SURROGATE, unknown(r#"["a","b¦\udc00"]"#), "A lone low half in a skipped array.").flags(&["lone-surrogate"]).twin("escape-in-unknown"),
     bad("surrogate-in-unknown-key", "json-7", SURROGATE, unknown(r#"{"¦\ud800\ud800":0}"#), "Two high halves in a skipped key.").flags(&["lone-surrogate"]),
     bad("surrogate-in-dtype", "json-7", SURROGATE, members(r#""dtype":"U8¦\ud800","shape":[1],"data_offsets":[0,1]"#), "A lone half in the dtype.").flags(&["lone-surrogate"]),
 ];
