@@ -30,7 +30,7 @@ from runner import answers, asking, report, scoring, strict, vectors
 
 #: For each template the runner's option, and some cases that it must lose.
 TEMPLATES = {
-    "adapter_index.py": ("--index", {"index-bom", "index-nan", "index-path-up", "index-path-absolute"}),
+    "adapter_index.py": ("--index", {"index-metadata-array", "index-path-up", "index-path-absolute"}),
     "adapter_writer.py": ("--writer", {"writer-refuse-same-name", "writer-refuse-short", "writer-refuse-name-metadata"}),
 }
 #: What a writer may do after it has written a file, and what is said of it.
