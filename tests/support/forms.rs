@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A JSON value that keeps all equal keys.
 enum Json {
     Object(Vec<(String, Json)>),
-    Array,
+    Array(Vec<Json>),
     Other,
 }
 
@@ -36,9 +36,14 @@ pub fn forms(file: &[u8]) -> Option<Forms> {
     Some(Forms {
         duplicate_name: has_duplicates(&members),
         duplicate_key: members.iter().filter(is_metadata).any(|(_, pairs)| has_duplicates(pairs.members())),
-        array_entry: entries().any(|entry| matches!(entry, Json::Array)),
+        array_entry: entries().any(|entry| matches!(entry, Json::Array(_))),
         dtype_object: entries().any(|entry| entry.members().iter().any(is_dtype_object)),
     })
+}
+
+/// Whether an object of this JSON has duplicate keys, at any depth; `None` if it cannot be read.
+pub fn has_duplicate_keys(text: &[u8]) -> Option<bool> {
+    Some(serde_json::from_slice::<Json>(text).ok()?.repeats_a_key())
 }
 
 fn has_duplicates(members: &[(String, Json)]) -> bool {
@@ -54,7 +59,17 @@ impl Json {
     fn members(&self) -> &[(String, Self)] {
         match self {
             Self::Object(members) => members,
-            Self::Array | Self::Other => &[],
+            Self::Array(_) | Self::Other => &[],
+        }
+    }
+
+    fn repeats_a_key(&self) -> bool {
+        match self {
+            Self::Object(members) => {
+                has_duplicates(members) || members.iter().any(|(_, value)| value.repeats_a_key())
+            }
+            Self::Array(values) => values.iter().any(Self::repeats_a_key),
+            Self::Other => false,
         }
     }
 }
@@ -83,8 +98,11 @@ impl<'de> Visitor<'de> for AnyJson {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
-        while access.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Json::Array)
+        let mut values = vec![];
+        while let Some(value) = access.next_element()? {
+            values.push(value);
+        }
+        Ok(Json::Array(values))
     }
 
     fn visit_unit<E>(self) -> Result<Json, E> {

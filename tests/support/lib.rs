@@ -14,7 +14,7 @@ pub mod executor;
 pub mod file;
 pub mod flash;
 #[cfg(feature = "oracle")]
-mod forms;
+pub mod forms;
 pub mod headers;
 pub mod memory;
 pub mod mock;

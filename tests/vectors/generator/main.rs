@@ -13,7 +13,6 @@ mod manifest;
 mod recipe;
 mod rules;
 mod twins;
-mod unique;
 mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
