@@ -16,7 +16,8 @@ impl Frames {
     /// Rejects an opcode that crosses the end of a frame: there, Python's own machine drops bytes of some
     /// sources, and reads other opcodes than all other programs.
     ///
-    /// `op` is the decoded opcode, or `None` for one that is not understood.
+    /// `op` is the decoded opcode, or `None` for one that is not understood, or that begins a frame longer
+    /// than any file.
     pub fn check(&mut self, at: u64, end: u64, op: Option<&Op>) -> io::Result<()> {
         let code = op.map(|op| op.code);
         let reaches = match op {
