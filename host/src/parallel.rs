@@ -118,7 +118,7 @@ impl<'i, T: Sync, R: Send, W: Fn(&'i T) -> R + Sync> Queue<'i, T, W> {
         Builder::new().spawn_scoped(scope, move || self.run(&results)).is_ok()
     }
 
-    /// Runs until no items are left or nobody receives results.
+    /// Runs until no items are left or the receiver of results is gone.
     fn run(&self, results: &Sender<(usize, R)>) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);

@@ -39,7 +39,7 @@ INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
 HOW = "cargo xtask results"
 #: What differs from run to run in a sentence: the directory of the file, and addresses.
 RANDOM = (re.compile(r"(/[^/\s'\"]+)*/vectors-[^/\s'\"]+/"), ""), (re.compile(r"0x[0-9a-f]{6,}"), "0x…")
-#: Nobody is handed a file that stops the programs of others: where there is one, only the sums of the reader are told.
+#: The page names no file that stops other people's programs: where there is one, it has only the sums of the reader.
 UNNAMED = ("crash", "hang")
 KEPT_BACK = " It does not finish with every file, so its answers are counted and not listed."
 

@@ -822,7 +822,7 @@ bugs! {
     MetadataKeyByBeginning,
     /// `metadata` is metadata.
     MetadataKeyAlias,
-    /// Metadata may be there twice.
+    /// A header may have metadata more than once.
     MetadataTwice,
     /// Metadata may be there again after null.
     MetadataTwiceNull,

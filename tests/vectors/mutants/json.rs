@@ -191,7 +191,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Reads a value that nobody needs.
+    /// Reads a value of a member that has no meaning.
     pub fn skip(&mut self) -> Result<(), Why> {
         match self.peek() {
             Some(b'{' | b'[') if self.has(Bug::SkipCountsBrackets) => self.skip_brackets(true),

@@ -292,7 +292,7 @@ pub const UNKNOWN_KEYS: &[&[u8]] = &[
     b"shaqe",
 ];
 
-/// Values that are right where nobody needs them.
+/// Values that are valid where they are skipped.
 pub const VALUES: &[&[u8]] = &[
     b"null",
     b"true",

@@ -121,6 +121,6 @@ pub const LAYOUTS: &[Case] = &[
     bad("empty-beyond-end", "layout-5", HOLE, tensors!(("a" "U8" "[4]" "[0,4]"), ("b" "U8" "[0]" "[¦5,5]")).data(4), "An empty tensor after the end of the data.").flags(&["empty-tensor"]),
     bad("empty-beyond-end-with-data", "layout-5", HOLE, tensors!(("a" "U8" "[4]" "[0,4]"), ("b" "U8" "[0]" "[¦8,8]")).data(8), "An empty tensor that would excuse four hidden bytes.").flags(&["empty-tensor", "hidden-data"]).source("text"),
     bad("empty-alone-at-1", "layout-5", HOLE, tensors!(("a" "U8" "[0]" "[¦1,1]")), "An empty tensor alone has to stand at 0.").flags(&["empty-tensor"]),
-    bad("empty-alone-at-end-of-data", "layout-5", HOLE, tensors!(("a" "U8" "[0]" "[¦8,8]")).data(8), "An empty tensor alone after eight bytes that nobody owns.").flags(&["empty-tensor", "hidden-data"]).source("text"),
+    bad("empty-alone-at-end-of-data", "layout-5", HOLE, tensors!(("a" "U8" "[0]" "[¦8,8]")).data(8), "An empty tensor alone after eight bytes that belong to no tensor.").flags(&["empty-tensor", "hidden-data"]).source("text"),
     bad("empty-two-inside", "layout-5", OVERLAP, tensors!(("a" "U8" "[4]" "[0,4]"), ("b" "U8" "[0]" "[¦1,1]"), ("c" "U8" "[0]" "[3,3]")).data(4), "Two empty tensors inside another one: the lower is met first.").faults(2).flags(&["empty-tensor"]).unlike("empty-two-at-end", "Two faults are in two places."),
 ];

@@ -87,7 +87,7 @@ pub const ESCAPES: &[Case] = &[
     ok("escape-known-keys-fully", "json-8", members(r#""\u0064\u0074\u0079\u0070\u0065":"U8","\u0073\u0068\u0061\u0070\u0065":[1],"\u0064\u0061\u0074\u0061\u005f\u006f\u0066\u0066\u0073\u0065\u0074\u0073":[0,1]"#), "Known keys in nothing but escapes.").flags(&["escaped-keys"]),
     ok("escape-known-key-first", "json-8", members(r#""\u0064type":"U8","shape":[1],"data_offsets":[0,1]"#), "The first known key has an escape.").flags(&["escaped-keys"]),
     ok("escape-known-key-last", "json-8", members(r#""shape":[1],"data_offsets":[0,1],"\u0064type":"U8""#), "The last known key has an escape.").flags(&["escaped-keys"]),
-    bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "The same key in two spellings is there twice.").flags(&["escaped-keys", "duplicate-keys"]).source("text").twin("escape-known-key-last"),
+    bad("escape-known-key-twice", "json-8", "entry.repeated", members(r#""dtype":"U8","shape":[1],"data_offsets":[0,1],¦"\u0064type":"U8""#), "A duplicate key in another spelling.").flags(&["escaped-keys", "duplicate-keys"]).source("text").twin("escape-known-key-last"),
     ok("escape-backslash-key", "json-8", members(r#""\\u0064type":1,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "An escaped backslash makes another key.").flags(&["escaped-keys"]),
 ];
 
@@ -127,10 +127,10 @@ pub const SURROGATES: &[Case] = &[
 #[rustfmt::skip] // One case, one or two lines.
 pub const NAMES: &[Case] = &[
     ok("name-empty", "name-1", name(""), "The empty string is a name."),
-    ok("name-path-up", "name-1", name("../../etc/passwd"), "A name is not a path: whoever makes files of names must check them.").flags(&["path-name"]),
+    ok("name-path-up", "name-1", name("../../etc/passwd"), "A name is not a path: a program that makes files of names must check them.").flags(&["path-name"]),
     ok("name-absolute-path", "name-1", name("/dev/null"), "A name that is an absolute path.").flags(&["path-name"]),
     ok("name-windows-device", "name-1", name("C:\\\\CON"), "A name that is a device on another system.").flags(&["path-name"]),
-    ok("name-terminal-escape", "name-1", name(r"\u001b[2J"), "A name that clears the terminal of whoever prints it raw.").flags(&["path-name"]),
+    ok("name-terminal-escape", "name-1", name(r"\u001b[2J"), "A name that clears a terminal to which it is printed raw.").flags(&["path-name"]),
     ok("name-right-to-left", "name-1", name("a\u{202e}b"), "A name that turns around the text after it.").flags(&["path-name", "unicode-names"]),
     ok("name-html", "name-1", name("<script>alert(1)</script>"), "A name that is markup.").flags(&["path-name"]),
     ok("name-format-string", "name-1", name("%s%n{0}"), "A name that is a format string.").flags(&["path-name"]),

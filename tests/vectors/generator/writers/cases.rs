@@ -90,7 +90,7 @@ pub const CASES: &[Case] = &[
     case("writer-metadata-own-name", Write, ONE, "A key of the metadata with the metadata's own name.").flags(&["metadata"]).metadata(&[("__metadata__", "x")]),
     case("writer-metadata-like-entry", Write, ONE, "Metadata that looks like an entry.").flags(&["metadata"]).metadata(&[("dtype", "U8")]),
     case("writer-metadata-json", Write, ONE, "JSON in a value is a string.").flags(&["metadata"]).metadata(&[("config", "{\"a\":[1]}")]),
-    case("writer-refuse-name-metadata", Refuse, &[("__metadata__", "U8", &[1], "0d")], "A tensor cannot have the name of the metadata: the reference writes a file that nobody can read.").flags(&["names"]),
+    case("writer-refuse-name-metadata", Refuse, &[("__metadata__", "U8", &[1], "0d")], "A tensor cannot have the name of the metadata: the reference writes a file that no reader accepts.").flags(&["names"]),
     case("writer-refuse-name-metadata-with-metadata", Refuse, &[("__metadata__", "U8", &[1], "0d")], "A tensor with the name of the metadata, beside metadata.").flags(&["names", "metadata"]).metadata(&[("a", "b")]),
     case("writer-refuse-same-name", Refuse, &[("a", "U8", &[1], "01"), ("a", "U8", &[1], "02")], "Two tensors of one name.").flags(&["names"]),
     case("writer-refuse-same-key", Refuse, ONE, "Two values for one key of the metadata.").flags(&["metadata"]).metadata(&[("k", "1"), ("k", "2")]),
