@@ -369,5 +369,5 @@ fn overreported_length_is_limited() {
 
 #[test]
 fn memory_has_the_documented_size() {
-    assert_eq!(size_of::<Memory>(), 4800);
+    assert_eq!(size_of::<Memory>(), 5056);
 }

@@ -27,7 +27,7 @@ pub const LONGEST: u64 = 65_536;
 
 /// The memory for all vectors, besides the stack.
 ///
-/// *Memory*: 4,800 bytes.
+/// *Memory*: 5,056 bytes.
 pub struct Memory {
     line: [u8; 4096],
     work: Work,
@@ -37,13 +37,13 @@ pub struct Memory {
 struct Work {
     window: [u8; 256],
     slots: [SortSlot; 8],
-    text: [u8; 256],
+    text: [u8; 512],
 }
 
 impl Memory {
     /// Creates memory filled with zeros.
     pub const fn new() -> Self {
-        let work = Work { window: [0; 256], slots: [SortSlot::EMPTY; 8], text: [0; 256] };
+        let work = Work { window: [0; 256], slots: [SortSlot::EMPTY; 8], text: [0; 512] };
         Self { line: [0; 4096], work }
     }
 }
