@@ -70,8 +70,8 @@ fn run(names: &[&str]) -> Result<Vec<Case>, String> {
 }
 
 fn program() -> Run {
-    let verification = ["run", "--release", "--quiet", "--package", "verification", "--features", "bench"];
-    own_cargo().args(verification).args(["--bin", "bench", "--"])
+    let verification = ["run", "--quiet", "--package", "verification", "--features", "bench"];
+    own_cargo().args(verification).args(["--profile", "speed", "--bin", "bench", "--"])
 }
 
 impl Case {
