@@ -143,6 +143,14 @@ fn vectors_are_chosen_by_level_flag_and_rule() {
     }
 }
 
+/// Returns the sentence that says how the reader gets files, and which way it does not.
+fn way(is_batch: bool) -> &'static str {
+    match is_batch {
+        true => "it gets a path per line, and without --batch each file on its standard input",
+        false => "it gets each file on its standard input, and with --batch a path per line",
+    }
+}
+
 /// Also where readers may differ about all files that are chosen, since the control is asked too.
 #[test]
 fn a_reader_that_accepts_nothing_has_no_score() {
@@ -171,7 +179,8 @@ fn a_reader_that_accepts_nothing_has_no_score() {
     ] {
         let run = ask(&place, &[&["--filter", "space-before"], options].concat(), reader);
         let why = "the reader accepts none of the 1 valid files, so nothing is scored";
-        run.is(2, "", &format!("safetensors: {why}; entry-object: {problem}\n"));
+        let way = way(options.contains(&"--batch"));
+        run.is(2, "", &format!("safetensors: {why}; {way}; entry-object: {problem}\n"));
     }
     assert!(started.elapsed() < Duration::from_secs(60));
 }
@@ -186,7 +195,8 @@ fn a_reader_that_answers_nothing_is_given_up() {
         (&["--batch"], "exit 3", "crashed: exit code 3"),
         (&["--batch"], "yes", "bad output: the line is not one JSON object: y"),
     ] {
-        let why = "the reader answers none of the first 10 files; container-empty-object";
+        let way = way(options.contains(&"--batch"));
+        let why = format!("the reader answers none of the first 10 files; {way}; container-empty-object");
         ask(&place, options, reader).is(2, "", &format!("safetensors: {why}: {problem}\n"));
     }
     assert!(started.elapsed() < Duration::from_secs(60));

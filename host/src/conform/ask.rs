@@ -72,7 +72,7 @@ pub fn run_all<'v, E>(
             });
         }
         drop(sender);
-        let scores = gather(&done, vectors, &mut tick);
+        let scores = gather(job, &done, vectors, &mut tick);
         stop.store(true, Ordering::Relaxed);
         scores
     })
@@ -109,6 +109,7 @@ impl Worker<'_> {
 
 /// Receives the scores until all are there, or the reader cannot be scored.
 fn gather<'v, E>(
+    job: &Job<'_>,
     done: &Receiver<Done<'v>>,
     vectors: &[&'v Vector],
     tick: &mut impl FnMut(u64) -> Result<(), E>,
@@ -123,7 +124,7 @@ fn gather<'v, E>(
                 // In their order, so that chance does not decide.
                 while scores.get(known).is_some_and(Option::is_some) {
                     known += 1;
-                    check_useful(&scores[..known], valid)?;
+                    check_useful(job, &scores[..known], valid)?;
                 }
                 1
             }
@@ -135,7 +136,7 @@ fn gather<'v, E>(
 }
 
 /// Reports a reader that is not scored: it answers none of the first files, or accepts no valid one.
-fn check_useful(scores: &[Option<Score<'_>>], valid: usize) -> Result<(), Unusable> {
+fn check_useful(job: &Job<'_>, scores: &[Option<Score<'_>>], valid: usize) -> Result<(), Unusable> {
     let count = scores.len();
     let mut scores = scores.iter().flatten();
     let Some(first) = scores.clone().next() else { return Ok(()) };
@@ -150,6 +151,11 @@ fn check_useful(scores: &[Option<Score<'_>>], valid: usize) -> Result<(), Unusab
     } else {
         return Ok(());
     };
+    // It may have been written for the other way.
+    let way = match job.is_batch {
+        true => "it gets a path per line, and without --batch each file on its standard input",
+        false => "it gets each file on its standard input, and with --batch a path per line",
+    };
     let problem = cut(first.problem.as_deref().unwrap_or_default());
-    Err(Unusable::Reader(format!("{why}; {}: {problem}", first.vector.id)))
+    Err(Unusable::Reader(format!("{why}; {way}; {}: {problem}", first.vector.id)))
 }

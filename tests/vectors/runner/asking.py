@@ -38,14 +38,14 @@ def ask_all(reader, asked):
         with Progress(len(asked)) as progress:
             for answer in said:
                 answers.append(answer)
-                check_useful(asked[0], answers, valid)
+                check_useful(reader, asked[0], answers, valid)
                 progress.done += 1
     finally:
         said.close()
     return {vector["id"]: answer for vector, answer in zip(asked, answers) if answer.verdict != NOT_ASKED}
 
 
-def check_useful(first, answers, valid):
+def check_useful(reader, first, answers, valid):
     """Reports a reader that is not scored, since it answers nothing or accepts nothing."""
     if len(answers) == FIRST and not any(map(follows_protocol, answers)):
         why = f"the reader answers none of the first {FIRST} files"
@@ -54,7 +54,16 @@ def check_useful(first, answers, valid):
     else:
         return
     _, problem = scoring.judge(first, answers[0], False)
-    raise process.Unusable(f"{why}; {first['id']}: {problem}")
+    raise process.Unusable(f"{why}{way(reader)}; {first['id']}: {problem}")
+
+
+def way(reader):
+    """Returns how the reader gets files, if there are two ways: it may have been written for the other one."""
+    if reader.is_batch:
+        return "; it gets a path per line, and without --batch each file on its standard input"
+    if reader.ask is single.ask:
+        return "; it gets each file on its standard input, and with --batch a path per line"
+    return ""
 
 
 def follows_protocol(answer):
