@@ -2,7 +2,7 @@
 //!
 //! They are linked with the library in which a panic that is reachable is an undefined symbol.
 
-use super::{page_commands::blocks, suites};
+use super::suites;
 use crate::c::UNWANTED;
 use crate::elf::Elf;
 use crate::model::ModelFile;
@@ -147,7 +147,8 @@ fn compile(compiler: &str, flags: &[&str], sources: &[PathBuf], library: &Path) 
 /// Compiles each block of C in the guide's page.
 fn examples_of_the_guide() -> Result<(), String> {
     let page = workspace::text(&workspace::root().join("docs/src/c.md"))?;
-    let blocks: Vec<&str> = blocks(&page, "c").collect();
+    let code = page.split("```").skip(1).step_by(2);
+    let blocks: Vec<&str> = code.filter_map(|block| block.strip_prefix("c\n")).collect();
     // The model of the page's transcripts.
     let model = ModelFile::default().with("fc1.bias", "U8", "[4]", [0; 4]);
     let model = model.with("fc1.weight", "U8", "[2,4]", [0; 8]);

@@ -7,12 +7,9 @@ mod c_boards;
 mod flash_model;
 mod linking;
 mod needs;
-mod page_commands;
 pub mod pages;
 pub mod python_package;
 mod remote;
-mod report;
-mod results;
 mod scratch;
 mod scripts;
 mod suites;
@@ -70,7 +67,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 51] = [
+pub const STAGES: [Stage; 48] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -141,10 +138,6 @@ pub const STAGES: [Stage; 51] = [
         ]),
     deep("guide", "the guide builds, with a page for each chapter", targets::guide)
         .needs(&[Need::CargoProgram("mdbook", "mdbook@0.4.52")]),
-    deep("commands", "the shell and Python blocks of the pages do what they say", page_commands::run)
-        .needs(&[Need::QuickBoards, Need::Python(TESTS)]),
-    deep("report", "the page of `safetensors report` in a browser, without network and scripts", report::run)
-        .needs(&[Need::Program("chromium", "chromium")]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
     deep("flash-rest", "a model in flash on all other targets", flash_model::rest)
@@ -253,8 +246,6 @@ pub const STAGES: [Stage; 51] = [
         Need::Program("go", "golang-go"),
         Need::Program("javac", "default-jdk-headless"),
     ]),
-    deep("results", "the page with the results of readers, in a browser without network", results::run)
-        .needs(&[Need::Program("chromium", "chromium")]),
     deep("remote", "models on nginx with TLS, and their parameters beside huggingface.js", remote::run)
         .needs(&[
             Need::Program("nginx", "nginx-light"),
