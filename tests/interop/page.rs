@@ -10,7 +10,7 @@ use super::compare;
 use super::reading::{Reads, read};
 use super::results::{Array, FRAMEWORKS, Outcome, Results, names, values};
 
-const BEGIN: &str = "<!-- tables: written by `cargo xtask interop` -->\n";
+const BEGIN: &str = "<!-- tables: written by `cargo xtask generate interop` -->\n";
 const END: &str = "<!-- end of tables -->\n";
 
 const OF_DTYPES: &str = "`both`: the framework writes the dtype, and reads it from a file written here, with equal \
