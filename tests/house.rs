@@ -249,6 +249,41 @@ fn lines_have_at_most_110_columns() {
     assert_eq!(found.collect::<Vec<_>>(), []);
 }
 
+/// Nobody can read longer ones in a terminal.
+#[test]
+fn cells_of_tables_have_at_most_200_characters() {
+    let files = source::files_below("");
+    let pages = files.iter().filter(|file| file.path.ends_with(".md"));
+    let rows =
+        pages.flat_map(|page| page.text.lines().map(move |line| (&page.path, line.replace(r"\|", "/"))));
+    let is_long = |cell: &str| cell.trim().chars().count() > 200;
+    let found = rows.filter(|(_, row)| row.starts_with('|') && row.split('|').any(is_long));
+    assert_eq!(found.collect::<Vec<_>>(), []);
+}
+
+/// The first command of a reader must not fail.
+#[test]
+fn pages_add_packages_and_features_that_exist() {
+    let files = source::files_below("");
+    let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
+    let pages = files.iter().filter(|file| file.path.ends_with(".md"));
+    let lines: Vec<&str> =
+        pages.flat_map(|page| page.text.lines().filter_map(|line| line.strip_prefix("cargo add "))).collect();
+    for line in &lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let found = match words[0].split_once('@') {
+            Some((name, version)) => text("docs/Cargo.toml")
+                .map(|manifest| manifest.contains(&format!("\n{name} = \"{version}\""))),
+            None => text(&format!("crates/{}/Cargo.toml", words[0])).map(|manifest| match words[1..] {
+                ["--features", feature] => manifest.contains(&format!("\n{feature} = [")),
+                _ => true,
+            }),
+        };
+        assert_eq!(found, Some(true), "{line}");
+    }
+    assert!(lines.len() > 4, "{lines:?}");
+}
+
 #[test]
 fn no_page_has_placeholders() {
     let files = source::files_below("");
