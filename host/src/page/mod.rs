@@ -192,3 +192,25 @@ fn metadata(model: &Model) -> String {
     }
     html
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{page, script_hash};
+
+    /// No other script may run, whatever a browser takes for one. The policy comes before the first text of a
+    /// file.
+    #[test]
+    fn the_policy_allows_only_the_script_of_the_page() {
+        let page = page("MODEL", "body");
+        let (before, rest) = page.split_once("<script>").expect("a script");
+        let (script, after) = rest.split_once("</script>").expect("its end");
+        let policy = format!(
+            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'sha256-{}'\">\n",
+            script_hash(script)
+        );
+        let (head, _) = before.split_once("MODEL").expect("the name");
+        assert!(before.contains(&policy) && !after.contains("<script"), "{page}");
+        assert!(head.contains("http-equiv=Content-Security-Policy"), "{head}");
+    }
+}
