@@ -98,7 +98,6 @@ fn is_one_line(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_one_line;
     use crate::tests::{MODEL, file};
     use crate::{Constants, EmitError, FileModel};
     use std::fs;
@@ -219,6 +218,6 @@ mod tests {
                 assert!(!sentence.contains('\n'), "{sentence}");
             }
         }
-        assert!(is_one_line("a b") && !is_one_line("a\u{a0}"));
+        assert!(super::is_one_line("a b") && !super::is_one_line("a\u{a0}"));
     }
 }

@@ -6,7 +6,6 @@ use crate::samples::file;
 use crate::source::TensorSource;
 use crate::zip::Archive;
 use embedded_safetensors::Dtype;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
 /// The pickles before the object in the format before 1.6.
@@ -595,7 +594,7 @@ fn entries_of_the_layout_are_named() {
 #[test]
 fn errors_of_the_system_stay() {
     let directory = tempfile::tempdir().expect("a directory");
-    let directory = File::open(directory.path()).expect("opened");
+    let directory = std::fs::File::open(directory.path()).expect("opened");
     let error = super::legacy::object_at(&directory, 100).expect_err("a directory");
     assert!(error.raw_os_error().is_some(), "{error}");
 }
