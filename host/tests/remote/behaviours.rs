@@ -26,26 +26,21 @@ const ROWS: &[Row] = &[
     ),
     Row(
         "503",
-        |file, _, wire| Reply::new(file).status(503).send(wire),
+        |file, _, wire| Reply::new(file).status(503).set("Retry-After", "0").send(wire),
         2,
         "503 Service Unavailable (after 5",
         5,
     ),
     Row("cut", |file, request, wire| part(file, request).cut(40).send(wire), 0, "ok, 2 tensors", 3),
     Row(
-        "cut at once",
-        |file, request, wire| part(file, request).cut(0).send(wire),
+        "hangs, then a part",
+        |file, request, wire| match request.number {
+            0 => wire.hang(),
+            _ => part(file, request).send(wire),
+        },
+        0,
+        "ok, 2 tensors",
         2,
-        "the connection failed",
-        5,
-    ),
-    Row("hangs", |_, _, wire| wire.hang(), 2, "too slow: waited 1 s", 5),
-    Row(
-        "without ranges, and always cut",
-        |_, _, wire| Reply::new(&File::of(super::large())).cut(50).send(wire),
-        2,
-        "(after 5 attempts)",
-        5,
     ),
     Row(
         "redirects",
@@ -151,30 +146,32 @@ fn every_command_reports_a_bad_server_in_one_sentence() {
     }
 }
 
-/// The header arrives, and the connection is lost in the middle of the data.
+/// The header arrives, the connection is lost in the middle of the data, and then the server has a failure.
 #[test]
 fn a_dropped_connection_leaves_nothing() {
-    let model = File::of(large());
-    let server = Server::new(move |request, wire| match request.range() {
-        Some((0, _)) => part(&model, request).send(wire),
-        _ => part(&model, request).cut(1000).send(wire),
-    });
-    let url = server.url("/m.safetensors");
     let commands: [&[&str]; 4] = [
-        &["convert", &url, "out.safetensors"],
-        &["slice", &url, "m=", "-o", "out"],
-        &["split", &url, "-o", "out", "--max-size", "1MB"],
-        &["cat", &url, "m", "-o", "out.npy"],
+        &["convert", "URL", "out.safetensors"],
+        &["slice", "URL", "m=", "-o", "out"],
+        &["split", "URL", "-o", "out", "--max-size", "1MB"],
+        &["cat", "URL", "m", "-o", "out.npy"],
     ];
     std::thread::scope(|scope| {
         for args in commands {
             scope.spawn(move || {
-                let place = Place::new();
-                let run = run(&place, args, &[]);
+                let model = File::of(large());
+                let server = Server::new(move |request, wire| match request.number {
+                    0 => part(&model, request).send(wire),
+                    1 => part(&model, request).cut(1000).send(wire),
+                    _ => Reply::new(&model).status(503).set("Retry-After", "0").send(wire),
+                });
+                let (place, url) = (Place::new(), server.url("/m.safetensors"));
+                let args: Vec<&str> =
+                    args.iter().map(|arg| if *arg == "URL" { &url } else { *arg }).collect();
+                let run = run(&place, &args, &[]);
                 assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
-                assert!(run.err.contains("the connection failed"), "{run:?}");
+                assert!(run.err.contains("503 Service Unavailable (after 5 attempts)"), "{run:?}");
                 let left: Vec<_> = fs::read_dir(place.path(".")).expect("directory").collect();
-                assert!(left.is_empty(), "{args:?}: {left:?}");
+                assert!(left.is_empty() && server.requests().len() >= 6, "{args:?}: {left:?}");
             });
         }
     });
@@ -231,7 +228,7 @@ fn a_claimed_size_takes_no_memory() {
 #[test]
 fn values_are_read_in_order_from_a_server_without_ranges() {
     let (mut header, mut begin) = (r#"{"__metadata__":{"format":"pt"}"#.to_owned(), 0);
-    for (number, len) in [9_000_000, 4000, 7_000_000, 4000, 9_000_000, 4000, 4_000_000].iter().enumerate() {
+    for (number, len) in [6_000_000, 4000, 6_000_000, 4000, 4_100_000].iter().enumerate() {
         let (dtype, width) = if number % 2 == 0 { ("F32", 4) } else { ("BF16", 2) };
         let (shape, end) = (len / width, begin + len);
         header += &format!(
@@ -246,7 +243,7 @@ fn values_are_read_in_order_from_a_server_without_ranges() {
     let model = File::of(model);
     let server = Server::new(move |_, wire| Reply::new(&model).send(wire));
     let url = server.url("/m");
-    for args in [&["stats"][..], &["stats", "--json"], &["check", "--finite"], &["lint"]] {
+    for args in [&["stats"][..], &["check", "--finite"], &["lint"]] {
         let [local, remote] = ["m", &url].map(|model| run(&place, &[args, &[model]].concat(), &[]));
         assert_eq!(local.out, remote.out.replace(&url, "m"), "{args:?}");
         assert_eq!((remote.code, remote.err.as_str()), (local.code, ""), "{args:?}");
