@@ -1,121 +1,72 @@
-"""Checks the committed models, and the output of devices."""
+"""The firmware's networks read held-out digits as well as they claim, and boards compute the logits and products of numpy,
+to the last bit."""
 
-import hashlib
-import pathlib
 import re
+import sys
 
 import numpy as np
+import pytest
+from support import ROOT, run
 
-import arithmetic
-import container
-from dataset import CARRIED, parts
-from models import I8, NETWORKS, SUMS, TEST, carried
+sys.path.append(str(ROOT / "firmware/app/training"))
+
+import arithmetic  # noqa: E402
+import container  # noqa: E402
+from dataset import CARRIED, parts  # noqa: E402
+from models import I8, NETWORKS, SUMS, TEST, carried, claims, sums  # noqa: E402
+
+pytestmark = pytest.mark.main
 
 MODEL = re.compile(r"model: .*?\b(\d+) bytes")
 DIGIT = re.compile(r"digit (\d+): a (\d), read as (\d), logits((?: [0-9a-f]{8}){10})")
+# The output that boards are compared with.
+GOLDEN = {str(path.relative_to(ROOT / "firmware")): path.read_text() for path in ROOT.glob("firmware/*/golden/*.txt")}
+WITH_DIGITS = [name for name, text in GOLDEN.items() if "\ndigit 63: " in text]
+WITH_PRODUCTS = [name for name, text in GOLDEN.items() if "\nproduct of " in text]
 
 
-class Wrong(Exception):
-    """An error, as a sentence."""
+def layers_of(network):
+    return network.layers(container.decoded(network.path.read_bytes())[0])
 
 
-def judge(devices):
-    """Runs the checks, and returns the exit code."""
-    try:
-        for sentence in sentences(devices):
-            print(sentence)
-    except Wrong as wrong:
-        print(f"wrong: {wrong}")
-        return 1
-    return 0
+def test_files_are_the_committed_ones():
+    assert SUMS.read_text() == sums()
+    run("check", *(network.path for network in NETWORKS), TEST)
+    found, due = container.decoded(TEST.read_bytes())[0], carried(*parts()[1])
+    assert found.keys() == due.keys()
+    assert all(found[name].dtype == part.dtype and np.array_equal(found[name], part) for name, part in due.items())
 
 
-def sentences(devices):
-    """Yields a sentence for each check that passes."""
-    need(SUMS.read_text() == sums(), f"the models are not those of {SUMS.name}")
-    _, held_out = parts()
-    check_images(held_out)
-    models = {}
-    for network in NETWORKS:
-        file = network.path.read_bytes()
-        layers, sentence = check_model(network, file, held_out)
-        models[len(file)] = (network, network.logits(layers, held_out[0][:CARRIED]))
-        yield sentence
-    yield sums_fit()
-    for path in devices:
-        yield check_device(path, models, held_out[1][:CARRIED])
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.path.stem)
+def test_networks_are_as_good_as_they_claim(network):
+    layers, held_out = layers_of(network), parts()[1]
+    assert network.path.stat().st_size <= network.longest
+    assert network.right(layers, *held_out) >= network.least * len(held_out[1])
+    metadata = container.decoded(network.path.read_bytes())[1]
+    assert claims(network, layers, held_out).items() <= metadata.items()
 
 
-def need(true, sentence):
-    if not true:
-        raise Wrong(sentence)
+def test_no_image_makes_a_sum_overflow():
+    assert arithmetic.most_of_a_sum(layers_of(I8)) < 2**31
 
 
-def sums():
-    """Checks the files against SHA256SUMS."""
-    paths = [network.path for network in NETWORKS] + [TEST]
-    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
+@pytest.mark.parametrize("name", WITH_DIGITS)
+def test_boards_have_the_logits_of_numpy(name):
+    images, labels = (part[:CARRIED] for part in parts()[1])
+    (network,) = [network for network in NETWORKS if network.path.stat().st_size == int(MODEL.search(GOLDEN[name])[1])]
+    logits = network.logits(layers_of(network), images)
+    words = [" ".join(f"{word:08x}" for word in row.view(np.uint32)) for row in logits]
+    due = [(str(number), str(label), str(row.argmax()), f" {word}") for number, (label, row, word) in enumerate(zip(labels, logits, words))]
+    assert DIGIT.findall(GOLDEN[name]) == due
+    assert f"score: {int((logits.argmax(axis=1) == labels).sum())} of {CARRIED} digits read right" in GOLDEN[name].splitlines()
 
 
-def check_images(held_out):
-    found, _ = container.decoded(TEST.read_bytes())
-    due = carried(*held_out)
-    need(found.keys() == due.keys(), f"{TEST.name} has the tensors {', '.join(found)}")
-    for name, tensor in due.items():
-        same = found[name].dtype == tensor.dtype and np.array_equal(found[name], tensor)
-        need(same, f"the {name} are not the first that are held out")
+@pytest.mark.parametrize("name", WITH_PRODUCTS)
+def test_boards_have_the_products_of_numpy(name):
+    """tests/quantised/make.py computes them by numpy."""
+    printed = [line for line in GOLDEN[name].splitlines(True) if line.startswith("product ")]
+    assert "".join(printed) == (ROOT / "tests/quantised/products.txt").read_text()
 
 
-def check_model(network, file, held_out):
-    """Returns the layers, and a sentence about them."""
-    name = network.path.name
-    tensors, metadata = container.decoded(file)
-    layers = network.layers(tensors)
-    need(len(file) <= network.longest, f"{name} has {len(file)} bytes")
-    images, labels = held_out
-    part = network.right(layers, images, labels) / len(labels)
-    need(part >= network.least, f"{name} reads {part:.2%} right; {network.least:.0%} are the least")
-    claimed = claims(network, layers, held_out)
-    need(claimed.items() <= metadata.items(), f"{name} claims {metadata}, but it is {claimed}")
-    here = network.right(layers, images[:CARRIED], labels[:CARRIED])
-    return layers, f"{name}: {metadata['accuracy']}; {here} of the {CARRIED} that devices have"
-
-
-def sums_fit():
-    """Checks that no image makes a sum of the network of integers overflow."""
-    tensors, _ = container.decoded(I8.path.read_bytes())
-    most = arithmetic.most_of_a_sum(I8.layers(tensors))
-    need(most < 2**31, f"sums of {I8.path.name} may get to {most}")
-    return f"{I8.path.name}: no image makes a sum of more than {most}"
-
-
-def claims(network, layers, held_out):
-    """Checks the file's metadata."""
-    images, labels = held_out
-    right = network.right(layers, images, labels)
-    widths = " to ".join(map(str, network.widths))
-    accuracy = f"{100 * right / len(labels):.2f} % right, {right} of {len(labels)} held-out images"
-    return {"accuracy": accuracy, "description": f"reads handwritten digits of 8 by 8 pixels; {widths}, ReLU between"}
-
-
-def check_device(path, models, labels):
-    """Checks that a device's lines are about all images in order, with the model's logits."""
-    text = pathlib.Path(path).read_text()
-    model = MODEL.search(text)
-    need(model, f"{path} does not say of which model it is")
-    need(int(model[1]) in models, f"{path} is of a model of {model[1]} bytes, which is none of these")
-    network, logits = models[int(model[1])]
-    found = DIGIT.findall(text)
-    need([int(number) for number, *_ in found] == list(range(CARRIED)), f"{path} has not all digits once and in order")
-    for (number, label, read, words), due, shown in zip(found, logits, labels):
-        said = f"{path}: digit {number}"
-        need(int(label) == shown, f"{said} shows a {shown}")
-        need(int(read) == due.argmax(), f"{said} is to be read as {due.argmax()}")
-        need(words.split() == bits(due), f"{said} has the logits{words}, not {' '.join(bits(due))}")
-    score = f"score: {int((logits.argmax(axis=1) == labels).sum())} of {CARRIED} digits read right"
-    need(score in text.splitlines(), f"{path} does not say {score!r}")
-    return f"{path}: {CARRIED} digits, their logits those of {network.path.name} to the last bit"
-
-
-def bits(logits):
-    return [f"{word:08x}" for word in logits.view(np.uint32)]
+def test_boards_print_both():
+    assert WITH_DIGITS and WITH_PRODUCTS

@@ -1,25 +1,19 @@
-"""Compares the conversions of GGUF with gguf-py, bit for bit.
-
-python3 gguf_oracle.py -- PROGRAM
-
-PROGRAM is the example `gguf` of this crate. Needs `gguf` and `safetensors`. Ends non-zero on a difference.
-"""
+"""Conversions of GGUF are those of gguf-py, bit for bit. The program is the example `gguf` of safetensors-convert."""
 
 import json
 import math
-import os
 import pathlib
-import struct
-import subprocess
-import sys
-import tempfile
 
 import gguf
 import numpy
+import pytest
 import safetensors
+import support
 from gguf import GGMLQuantizationType as Type
 from gguf import GGUFEndian, GGUFReader, GGUFValueType, GGUFWriter
 from gguf.quants import dequantize
+
+pytestmark = [pytest.mark.main, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 BLOCKS = gguf.GGML_QUANT_SIZES
 NOT_DEQUANTISED = {Type.Q8_1, Type.Q8_K, Type.Q1_0}
@@ -50,37 +44,20 @@ SPECIAL = [0x7C00, 0xFC00, 0x7E00, 0x7E01, 0xFE55, 0x7C01, 0xFD00, 1, 0x8001, 0x
 # gguf-py cannot change the byte order of the others.
 SWAPPED = {Type.Q4_0: [0], Type.Q8_0: [0], Type.Q4_K: [0, 2], Type.Q6_K: [208], Type.MXFP4: [], Type.NVFP4: []}
 
-wrong = 0
-checked = 0
+
+def run(*words):
+    support.run(*words, program=support.built("examples/gguf"))
 
 
-def expect(what, found, expected):
-    """Notes a difference."""
-    global wrong, checked
-    checked += 1
-    if found != expected:
-        wrong += 1
-        print(f"{what}: {str(found)[:300]}, expected {str(expected)[:300]}")
+def refusal(*words):
+    return support.refusal(*words, program=support.built("examples/gguf"))
 
 
-def run(program, *arguments):
-    """Runs the program, and returns its exit code and what it says."""
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
-def read(path):
+def read(name="out"):
     """Returns the tensors of a safetensors file as dtype, shape and bytes, and the metadata."""
-    data = pathlib.Path(path).read_bytes()
-    (length,) = struct.unpack_from("<Q", data)
-    header = json.loads(data[8 : 8 + length])
-    metadata = header.pop("__metadata__", {})
-    with safetensors.safe_open(path, "np") as file:
-        expect("keys by the reference", set(file.keys()), set(header))
-    tensors = {}
-    for name, one in header.items():
-        begin, end = one["data_offsets"]
-        tensors[name] = (one["dtype"], one["shape"], data[8 + length + begin : 8 + length + end])
+    tensors, metadata = support.read_model(pathlib.Path(name))
+    with safetensors.safe_open(name, "np") as file:
+        assert set(file.keys()) == set(tensors)
     return tensors, metadata
 
 
@@ -101,15 +78,14 @@ def raw(kind, rows, chance, special):
 def rounded(floats, form):
     """Returns the bytes of F32 rounded to F16 or BF16."""
     if form == "f16":
-        with numpy.errstate(over="ignore"):
-            return floats.astype(numpy.float16).view(numpy.uint16)
+        return floats.astype(numpy.float16).view(numpy.uint16)
     bits = floats.view(numpy.uint32).astype(numpy.uint64)
     nearest = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
     return numpy.where(numpy.isnan(floats), (bits >> 16).astype(numpy.uint16) | 0x40, nearest)
 
 
-def quantised(program, seed):
-    """Compares every quantised type in every form."""
+@pytest.mark.parametrize("seed", range(4))
+def test_every_quantised_type_in_every_form(seed, place):
     chance = numpy.random.default_rng(seed)
     writer = GGUFWriter("quantised.gguf", "test")
     expected = {}
@@ -127,25 +103,20 @@ def quantised(program, seed):
             writer.add_tensor(name, data, raw_dtype=kind)
     finish(writer)
     for form in ["f32", "f16", "bf16"]:
-        expect(form, run(program, "read", form, "quantised.gguf", "out"), (0, "", ""))
-        tensors, _ = read("out")
+        run("read", form, "quantised.gguf", "out")
+        tensors, _ = read()
         for name, (dtype, shape, data) in tensors.items():
             kind, rows, blocks = expected[name]
-            with numpy.errstate(all="ignore"):
-                floats = dequantize(blocks, kind) if blocks.size else numpy.zeros(rows, numpy.float32)
+            floats = dequantize(blocks, kind) if blocks.size else numpy.zeros(rows, numpy.float32)
             bits = floats.view(numpy.uint32) if form == "f32" else rounded(floats, form)
-            expect(f"{name} {form}", (dtype, shape), (form.upper(), rows))
-            if data != bits.tobytes():
-                other = numpy.frombuffer(data, bits.dtype)
-                differ = numpy.flatnonzero(other != bits.ravel())
-                pairs = [(hex(other[at]), hex(bits.ravel()[at])) for at in differ[:3]]
-                expect(f"{name} {form}: {len(differ)} of {len(other)} elements", pairs, [])
-            else:
-                expect(name, True, True)
+            assert (dtype, shape) == (form.upper(), tuple(rows)), f"{name} {form}"
+            other = numpy.frombuffer(data, bits.dtype)
+            differ = numpy.flatnonzero(other != bits.ravel())
+            pairs = [(hex(other[at]), hex(bits.ravel()[at])) for at in differ[:3]]
+            assert not pairs, f"{name} {form}: {len(differ)} of {len(other)} elements"
 
 
-def kept_raw(program):
-    """Compares raw blocks, and writes them back."""
+def test_raw_blocks_are_kept_and_written_back(place):
     chance = numpy.random.default_rng(1)
     writer = GGUFWriter("raw.gguf", "test")
     expected = {}
@@ -155,20 +126,18 @@ def kept_raw(program):
             expected[f'"{kind.name}\n\\'] = (kind, data)
             writer.add_tensor(f'"{kind.name}\n\\', data, raw_dtype=kind)
     finish(writer)
-    expect("raw", run(program, "read", "raw", "raw.gguf", "out"), (0, "", ""))
-    tensors, metadata = read("out")
-    kinds = json.loads(metadata["gguf_types"])
-    expect("types", kinds, {name: kind.name for name, (kind, _) in expected.items()})
-    for name, (kind, data) in expected.items():
-        expect(name, tensors[name], ("U8", list(data.shape), data.tobytes()))
-    expect("raw back", run(program, "write", "out", "back.gguf"), (0, "", ""))
-    expect("raw back", pathlib.Path("back.gguf").read_bytes(), pathlib.Path("raw.gguf").read_bytes())
+    run("read", "raw", "raw.gguf", "out")
+    tensors, metadata = read()
+    assert json.loads(metadata["gguf_types"]) == {name: kind.name for name, (kind, _) in expected.items()}
+    assert tensors == {name: ("U8", data.shape, data.tobytes()) for name, (_, data) in expected.items()}
+    run("write", "out", "back.gguf")
+    assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path("raw.gguf").read_bytes()
     for kind in NOT_DEQUANTISED:
         writer = GGUFWriter("one.gguf", "test")
         writer.add_tensor("t", raw(kind, [BLOCKS[kind][0]], chance, False), raw_dtype=kind)
         finish(writer)
         sentence = f'tensor "t": type {kind.name} cannot be made floats; its blocks can be kept (--keep-blocks)\n'
-        expect(kind.name, run(program, "read", "f32", "one.gguf", "none"), (1, "", sentence))
+        assert refusal("read", "f32", "one.gguf", "none") == sentence
 
 
 def finish(writer):
@@ -192,8 +161,8 @@ def plain_tensors(chance):
     return tensors
 
 
-def plain(program, order):
-    """Compares tensors that are not quantised, both ways."""
+@pytest.mark.parametrize("order", [GGUFEndian.LITTLE, GGUFEndian.BIG], ids=lambda order: order.name)
+def test_tensors_that_are_not_quantised_both_ways(order, place):
     tensors = plain_tensors(numpy.random.default_rng(2))
     writer = GGUFWriter("plain.gguf", "test", endianess=order)
     for name, (kind, bits) in tensors.items():
@@ -201,24 +170,21 @@ def plain(program, order):
         writer.add_tensor_info(name, bits.shape, numpy.dtype(numpy.int16), bits.nbytes, raw_dtype=kind)
         writer.tensors[-1][name].tensor = bits.byteswap() if order == GGUFEndian.BIG else bits
     finish(writer)
-    expect("plain", run(program, "read", "f32", "plain.gguf", "out"), (0, "", ""))
-    found, metadata = read("out")
-    for name, (kind, bits) in tensors.items():
-        expect(name, found.get(name), (NAMES[kind], list(bits.shape), bits.tobytes()))
-    expect("names", list(found), list(tensors))
-    expect("metadata", metadata["gguf.general.architecture"], "string:test")
-    expect("plain back", run(program, "write", "out", "back.gguf"), (0, "", ""))
+    run("read", "f32", "plain.gguf", "out")
+    found, metadata = read()
+    assert found == {name: (NAMES[kind], bits.shape, bits.tobytes()) for name, (kind, bits) in tensors.items()}
+    assert list(found) == list(tensors)
+    assert metadata["gguf.general.architecture"] == "string:test"
+    run("write", "out", "back.gguf")
     if order == GGUFEndian.LITTLE:
-        ours, theirs = pathlib.Path("back.gguf").read_bytes(), pathlib.Path("plain.gguf").read_bytes()
-        expect("plain back is identical", ours == theirs, True)
+        assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path("plain.gguf").read_bytes()
     for tensor in GGUFReader("back.gguf").tensors:
         kind, bits = tensors[tensor.name]
-        expect(f"{tensor.name} by gguf-py", (tensor.tensor_type, tensor.shape.tolist()), (kind, list(bits.shape)[::-1]))
-        expect(f"{tensor.name} by gguf-py", tensor.data.tobytes(), bits.tobytes())
+        assert (tensor.tensor_type, tensor.shape.tolist()) == (kind, list(bits.shape)[::-1]), tensor.name
+        assert tensor.data.tobytes() == bits.tobytes(), tensor.name
 
 
-def swapped(program):
-    """Compares quantised tensors of big-endian files."""
+def test_quantised_tensors_of_big_endian_files(place):
     chance = numpy.random.default_rng(3)
     writer = GGUFWriter("big.gguf", "test", endianess=GGUFEndian.BIG)
     expected = {}
@@ -231,15 +197,15 @@ def swapped(program):
         writer.add_tensor(kind.name, blocks.reshape(data.shape), raw_dtype=kind, tensor_endianess=GGUFEndian.BIG)
     finish(writer)
     for form in ["f32", "raw"]:
-        expect("big", run(program, "read", form, "big.gguf", "out"), (0, "", ""))
-        tensors, _ = read("out")
+        run("read", form, "big.gguf", "out")
+        tensors, _ = read()
         for name, (kind, data) in expected.items():
-            expect(f"big {name}", tensors[name][2], (data if form == "raw" else dequantize(data, kind)).tobytes())
+            assert tensors[name][2] == (data if form == "raw" else dequantize(data, kind)).tobytes(), name
     writer = GGUFWriter("big.gguf", "test", endianess=GGUFEndian.BIG)
     writer.add_tensor("t", raw(Type.Q5_0, [32], chance, False), raw_dtype=Type.Q5_0, tensor_endianess=GGUFEndian.BIG)
     finish(writer)
     sentence = 'tensor "t": the byte order of type Q5_0 in big-endian files is unknown\n'
-    expect("big Q5_0", run(program, "read", "f32", "big.gguf", "none"), (1, "", sentence))
+    assert refusal("read", "f32", "big.gguf", "none") == sentence
 
 
 METADATA = [
@@ -272,71 +238,39 @@ METADATA = [
 ]
 
 
-def metadata(program):
-    """Compares metadata of every type, both ways."""
-    for order in [GGUFEndian.LITTLE, GGUFEndian.BIG]:
-        writer = GGUFWriter("meta.gguf", "test", endianess=order)
-        for key, value, kind, _ in METADATA:
-            writer.add_key_value(key, value, kind)
-        for kind, value in [("B", 7), ("H", 8), ("I", 9), ("Q", 10)]:
-            subtype = {"B": GGUFValueType.UINT8, "H": GGUFValueType.UINT16, "I": GGUFValueType.UINT32, "Q": GGUFValueType.UINT64}[kind]
-            writer.add_key_value(f"of {kind}", [value, value + 1], GGUFValueType.ARRAY, subtype)
-        writer.add_tensor("t", numpy.zeros(3, numpy.float32))
-        finish(writer)
-        expect("metadata", run(program, "read", "f32", "meta.gguf", "out"), (0, "", ""))
-        _, found = read("out")
-        for key, _, _, text in METADATA:
-            expect(f"text of {key}", found[f"gguf.{key}"], text)
-        expect("text of Q", found["gguf.of Q"], "array:uint64[10,11]")
-        expect("back", run(program, "write", "out", "back.gguf"), (0, "", ""))
-        ours, theirs = pathlib.Path("back.gguf").read_bytes(), pathlib.Path("meta.gguf").read_bytes()
-        if order == GGUFEndian.LITTLE:
-            expect("metadata is identical", ours == theirs, True)
-        fields = {name: field.parts for name, field in GGUFReader("back.gguf").fields.items()}
-        for name, field in GGUFReader("meta.gguf").fields.items():
-            values = [[part.tolist() for part in parts] for parts in (fields[name], field.parts)]
-            if "nan" not in name and name != "floats":
-                expect(f"field {name}", *values)
-    expect("plain", run(program, "read", "plain", "meta.gguf", "out"), (0, "", ""))
-    expect("no metadata", read("out")[1], {})
+@pytest.mark.parametrize("order", [GGUFEndian.LITTLE, GGUFEndian.BIG], ids=lambda order: order.name)
+def test_metadata_of_every_type_both_ways(order, place):
+    writer = GGUFWriter("meta.gguf", "test", endianess=order)
+    for key, value, kind, _ in METADATA:
+        writer.add_key_value(key, value, kind)
+    for kind, value in [(GGUFValueType.UINT8, 7), (GGUFValueType.UINT16, 8), (GGUFValueType.UINT32, 9), (GGUFValueType.UINT64, 10)]:
+        writer.add_key_value(f"of {kind.name}", [value, value + 1], GGUFValueType.ARRAY, kind)
+    writer.add_tensor("t", numpy.zeros(3, numpy.float32))
+    finish(writer)
+    run("read", "f32", "meta.gguf", "out")
+    found = read()[1]
+    assert {key: found[f"gguf.{key}"] for key, *_ in METADATA} == {key: text for key, _, _, text in METADATA}
+    assert found["gguf.of UINT64"] == "array:uint64[10,11]"
+    run("write", "out", "back.gguf")
+    if order == GGUFEndian.LITTLE:
+        assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path("meta.gguf").read_bytes()
+    fields = {name: field.parts for name, field in GGUFReader("back.gguf").fields.items()}
+    for name, field in GGUFReader("meta.gguf").fields.items():
+        if "nan" not in name and name != "floats":
+            assert [part.tolist() for part in fields[name]] == [part.tolist() for part in field.parts], name
+    run("read", "plain", "meta.gguf", "out")
+    assert read()[1] == {}
 
 
-def aligned(program):
-    """Compares a file with another alignment, and a file without tensors."""
+def test_other_alignments_and_no_tensors(place):
     writer = GGUFWriter("aligned.gguf", "test")
     writer.data_alignment = 256
     writer.add_custom_alignment(256)
     writer.add_tensor("a", numpy.arange(3, dtype=numpy.float32))
     writer.add_tensor("b", numpy.arange(5, dtype=numpy.float16))
     finish(writer)
-    writer = GGUFWriter("none.gguf", "test")
-    finish(writer)
+    finish(GGUFWriter("none.gguf", "test"))
     for name in ["aligned.gguf", "none.gguf"]:
-        expect(name, run(program, "read", "f32", name, "out"), (0, "", ""))
-        expect(name, run(program, "write", "out", "back.gguf"), (0, "", ""))
-        expect(name, pathlib.Path("back.gguf").read_bytes() == pathlib.Path(name).read_bytes(), True)
-
-
-def main():
-    """Runs all comparisons."""
-    words = [word for word in sys.argv[1:] if word != "--"]
-    if len(words) != 1:
-        sys.exit("usage: gguf_oracle.py -- PROGRAM")
-    program = str(pathlib.Path(words[0]).resolve())
-    with tempfile.TemporaryDirectory() as place:
-        os.chdir(place)
-        for seed in range(4):
-            quantised(program, seed)
-        kept_raw(program)
-        plain(program, GGUFEndian.LITTLE)
-        plain(program, GGUFEndian.BIG)
-        swapped(program)
-        metadata(program)
-        aligned(program)
-        os.chdir("/")
-    print(f"gguf_oracle.py: {checked} comparisons, {'all the same' if not wrong else f'{wrong} differences'}")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        run("read", "f32", name, "out")
+        run("write", "out", "back.gguf")
+        assert pathlib.Path("back.gguf").read_bytes() == pathlib.Path(name).read_bytes(), name

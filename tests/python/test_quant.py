@@ -1,20 +1,14 @@
-"""Compares layers of GPTQ and AWQ that the command rewrites with what numpy makes of them.
+"""Layers of GPTQ and AWQ that the command rewrites have the values that numpy makes of the packed integers.
 
-python3 quant.py [--seed N] -- PROGRAM
-
-PROGRAM is the command `safetensors`. The layers are packed as AutoGPTQ, GPTQModel and AutoAWQ pack them, and
-dequantised by numpy from the packed integers, and from the new tensors: both must be equal. The same seed asks the
-same. Ends non-zero on a difference.
+The layers are packed as AutoGPTQ, GPTQModel and AutoAWQ pack them.
 """
 
-import argparse
-import pathlib
-import subprocess
-import sys
-import tempfile
-
 import numpy
+import pytest
 import safetensors.numpy
+from support import run
+
+pytestmark = pytest.mark.main
 
 AWQ = [0, 2, 4, 6, 1, 3, 5, 7]
 SHIFTS = numpy.arange(0, 32, 4, dtype=numpy.uint32)
@@ -63,35 +57,19 @@ def rewritten(tensors, name, group):
     return (weights - zeros.repeat(group, axis=1)).astype(numpy.float32) * scales.repeat(group, axis=1)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("program")
-    options = parser.parse_args()
-    dice, wrong, done = numpy.random.default_rng(options.seed), 0, 0
-    with tempfile.TemporaryDirectory() as folder:
-        old, new = pathlib.Path(folder, "old.safetensors"), pathlib.Path(folder, "new.safetensors")
-        for kind in ["gptq", "gptq-v2", "awq"]:
-            for group in [32, 64, 128]:
-                file, expected = {"other.weight": dice.uniform(size=(3, 5))}, {}
-                for number, dtype in enumerate([numpy.float16, numpy.float32]):
-                    inputs, outputs = group * int(dice.integers(1, 9)), 8 * int(dice.integers(1, 40))
-                    tensors, values = layer(dice, kind, inputs, outputs, group, dtype)
-                    file |= {f"layers.{number}.{end}": array for end, array in tensors.items()}
-                    expected[f"layers.{number}"] = values
-                safetensors.numpy.save_file(file, old)
-                command = [options.program, "quant", old, "--from", kind, "-o", new, "--force"]
-                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-                written = safetensors.numpy.load_file(new)
-                same = numpy.array_equal(written["other.weight"], file["other.weight"])
-                for name, values in expected.items():
-                    same &= numpy.array_equal(rewritten(written, name, group), values)
-                done, wrong = done + 1, wrong + (not same)
-                if not same:
-                    print(f"differs: {kind}, groups of {group}, seed {options.seed}", file=sys.stderr)
-    print(f"{done} models, {wrong} differ")
-    sys.exit(wrong > 0)
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("kind", ["gptq", "gptq-v2", "awq"])
+@pytest.mark.parametrize("group", [32, 64, 128])
+def test_rewritten_layers_have_the_same_values(kind, group, place, dice):
+    dice = numpy.random.default_rng(dice.getrandbits(32))
+    file, expected = {"other.weight": dice.uniform(size=(3, 5))}, {}
+    for number, dtype in enumerate([numpy.float16, numpy.float32]):
+        inputs, outputs = group * int(dice.integers(1, 9)), 8 * int(dice.integers(1, 40))
+        tensors, values = layer(dice, kind, inputs, outputs, group, dtype)
+        file |= {f"layers.{number}.{end}": array for end, array in tensors.items()}
+        expected[f"layers.{number}"] = values
+    safetensors.numpy.save_file(file, "old.safetensors")
+    run("quant", "old.safetensors", "--from", kind, "-o", "new.safetensors")
+    written = safetensors.numpy.load_file("new.safetensors")
+    assert numpy.array_equal(written["other.weight"], file["other.weight"])
+    for name, values in expected.items():
+        assert numpy.array_equal(rewritten(written, name, group), values), name

@@ -1,20 +1,23 @@
-"""Reads models from nginx on loopback, with and without TLS, and counts parameters beside huggingface.js.
+"""Models on nginx on loopback, with and without TLS, are read, and their parameters counted as huggingface.js counts them.
 
-compare.py PROGRAM HUB_JS [--cases N] [--seed N]: the example `remote`, and `dist/index.mjs` of @huggingface/hub.
+The program is the example `remote` of safetensors-remote. Needs nginx, openssl, node and npm.
 """
 
-import argparse
 import json
 import os
-import pathlib
 import random
+import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 
-HERE = pathlib.Path(__file__).parent
+import pytest
+from support import ROOT, built
+
+pytestmark = pytest.mark.main
+
+CASES = 1000
+JS = ROOT / "tests/python/huggingface-js"
 BITS = {
     "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E8M0": 8,
     "I64": 64, "I32": 32, "I16": 16, "I8": 8, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8,
@@ -44,8 +47,8 @@ def free_ports(count):
     return ports
 
 
-def write_model(path, tensors):
-    """Writes a header; the data is a hole, except for tensors that come with bytes."""
+def write_hole(path, tensors):
+    """Writes a header; the data is a hole."""
     header, offset = {}, 0
     for name, dtype, shape in tensors:
         size = BITS[dtype] // 8
@@ -107,7 +110,7 @@ def make_models(root, cases, rng):
     for number in range(cases):
         name = f"o/m{number}"
         folder = root / name / "resolve/main"
-        write_model(folder / "model.safetensors", random_tensors(rng))
+        write_hole(folder / "model.safetensors", random_tensors(rng))
         if rng.random() < 0.9:
             (folder / "config.json").write_text(json.dumps(random_config(rng)))
         names.append(name)
@@ -116,11 +119,11 @@ def make_models(root, cases, rng):
     for shard in range(3):
         file = f"model-0000{shard + 1}-of-00003.safetensors"
         tensors = [(f"layer.{shard}.{number}", "F16", [100, shard + 1]) for number in range(50)]
-        write_model(folder / file, tensors)
+        write_hole(folder / file, tensors)
         weight_map |= {name: file for name, _, _ in tensors}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
     long = [(f"layer.{number}.with.a.long.name", "BF16", [4096, 4096]) for number in range(2000)]
-    write_model(root / "o/long/resolve/main/model.safetensors", long)
+    write_hole(root / "o/long/resolve/main/model.safetensors", long)
     return [*names, "o/sharded", "o/long"]
 
 
@@ -172,7 +175,7 @@ http {{
         except OSError:
             time.sleep(0.05)
     server.kill()
-    sys.exit((folder / "error.log").read_text())
+    raise AssertionError((folder / "error.log").read_text())
 
 
 def counts(lines):
@@ -181,9 +184,8 @@ def counts(lines):
     return {name: sorted(part for part in rest if not part.endswith("=0")) for name, *rest in parts}
 
 
-def traffic(log):
-    lines = [line.split(" ") for line in log.read_text().splitlines()]
-    return len(lines), sum(int(line[0]) for line in lines)
+def requests(log):
+    return len(log.read_text().splitlines())
 
 
 def environment(folder, **variables):
@@ -191,60 +193,62 @@ def environment(folder, **variables):
     return kept | {"SSL_CERT_FILE": str(folder / "ca.pem"), "HF_HOME": str(folder)} | variables
 
 
-def check_tls(program, folder, ports):
-    """With the CA a tensor is read; without it, or through a redirect to http, nothing is."""
-    ours, _, tls = ports
-    read = lambda path, env: subprocess.run(
-        [program, "read", f"https://localhost:{tls}{path}", "layer.1999.with.a.long.name"], env=env, capture_output=True)
-    trusted = environment(folder)
-    for path in ["/o/long/resolve/main/model.safetensors", "/moved/file"]:
-        result = read(path, trusted)
-        assert result.returncode == 0 and result.stdout == bytes(4096 * 4096 * 2), result.stderr
-    result = read("/o/long/resolve/main/model.safetensors", environment(folder, SSL_CERT_FILE=""))
-    assert result.returncode == 1 and b"certificate" in result.stderr, result.stderr
-    result = read("/plain/file", trusted)
-    assert result.returncode == 1 and b"from https to http" in result.stderr, result.stderr
+@pytest.fixture(scope="module")
+def hub():
+    """Returns the module of the npm package, which is installed once beside the programs."""
+    home = built().parent / "huggingface-js"
+    home.mkdir(exist_ok=True)
+    lock, installed = (JS / "package-lock.json").read_bytes(), home / "installed.json"
+    if not installed.exists() or installed.read_bytes() != lock:
+        for name in ["package.json", "package-lock.json"]:
+            shutil.copy(JS / name, home)
+        subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=home, check=True)
+        installed.write_bytes(lock)
+    return home / "node_modules/@huggingface/hub/dist/index.mjs"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("hub")
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        names = make_models(folder / "root", options.cases, random.Random(options.seed))
-        make_certificates(folder)
-        ports = free_ports(3)
-        server = start_nginx(folder, folder / "root", ports)
-        try:
-            compare(options, folder, names, ports)
-            check_tls(options.program, folder, ports)
-        finally:
-            server.terminate()
-            server.wait()
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Starts nginx; returns its directory, its ports and the names of the models."""
+    folder, dice = tmp_path_factory.mktemp("nginx"), random.Random(os.environ["SUITE_SEED"])
+    names = make_models(folder / "root", CASES, dice)
+    make_certificates(folder)
+    ports = free_ports(3)
+    process = start_nginx(folder, folder / "root", ports)
+    yield folder, ports, names
+    process.terminate()
+    process.wait()
 
 
-def compare(options, folder, names, ports):
+def test_parameters_are_counted_as_by_huggingface_js(server, hub):
+    folder, ports, names = server
     run = lambda words, env: subprocess.run(words, env=env, check=True, stdout=subprocess.PIPE, text=True).stdout
-    endpoint = lambda port: f"http://127.0.0.1:{port}"
-    env = environment(folder, HF_ENDPOINT=endpoint(ports[0]))
-    ours = run([options.program, "count", *(f"hf://{name}" for name in names)], env)
-    theirs = run(["node", HERE / "count.mjs", options.hub, endpoint(ports[1]), *names], environment(folder))
+    endpoints = [f"http://127.0.0.1:{port}" for port in ports]
+    env = environment(folder, HF_ENDPOINT=endpoints[0])
+    ours = run([built("examples/remote"), "count", *(f"hf://{name}" for name in names)], env)
+    theirs = run(["node", JS / "count.mjs", hub, endpoints[1], *names], environment(folder))
     ours, theirs = counts(ours.replace("hf://", "").splitlines()), counts(theirs.splitlines())
-    wrong = [name for name in names if ours.get(name) != theirs.get(name)]
-    for name in wrong[:5]:
+    for name in names:
         config = folder / "root" / name / "resolve/main/config.json"
-        print(name, ours.get(name), theirs.get(name), config.exists() and config.read_text())
-    assert not wrong, f"{len(wrong)} of {len(names)} models have other counts"
-    for who in ["ours", "theirs"]:
-        requests, sent = traffic(folder / f"{who}.log")
-        print(f"{who}: {len(names)} models, {requests} requests, {sent} bytes")
-    assert traffic(folder / "ours.log")[0] < traffic(folder / "theirs.log")[0]
+        assert ours.get(name) == theirs.get(name), f"{name}: {config.exists() and config.read_text()}"
+    assert requests(folder / "ours.log") < requests(folder / "theirs.log")
 
 
-if __name__ == "__main__":
-    main()
+MODEL = "/o/long/resolve/main/model.safetensors"
+
+
+@pytest.mark.parametrize(("path", "variables", "sentence"), [
+    (MODEL, {}, None),
+    ("/moved/file", {}, None),
+    (MODEL, {"SSL_CERT_FILE": ""}, b"certificate"),
+    ("/plain/file", {}, b"from https to http"),
+], ids=["trusted", "moved", "no authority", "to http"])
+def test_tls(path, variables, sentence, server):
+    """With the authority a tensor is read; without it, or through a redirect to http, nothing is."""
+    folder, ports, _ = server
+    words = [built("examples/remote"), "read", f"https://localhost:{ports[2]}{path}", "layer.1999.with.a.long.name"]
+    done = subprocess.run(words, env=environment(folder, **variables), capture_output=True)
+    if sentence is None:
+        assert done.returncode == 0 and done.stdout == bytes(4096 * 4096 * 2), done.stderr
+    else:
+        assert done.returncode == 1 and sentence in done.stderr, done.stderr

@@ -1,32 +1,26 @@
-"""Compares `safetensors scan` with picklescan and fickling on files that it makes.
+"""`safetensors scan` finds what picklescan and fickling find in files that would execute something, and nothing in sound
+files of PyTorch. No file is ever unpickled."""
 
-python3 compare.py [--keep DIRECTORY] -- PROGRAM
-
-Prints who finds what. Ends non-zero if PROGRAM finds nothing in a file that would execute something, lacks a name that
-picklescan calls dangerous, or does not accept a sound file of PyTorch. No file is ever unpickled.
-"""
-
-import argparse
 import collections
-import contextlib
 import io
 import json
 import logging
-import pathlib
 import pickle
 import pickletools
 import struct
 import subprocess
-import sys
-import tempfile
 import zipfile
 
 import fickling.loader
 import numpy
 import picklescan.scanner
+import pytest
 import torch
+from support import built
 
-#: What a call of `os.system` is in protocol 0; the text is harmless, and never executed.
+pytestmark = pytest.mark.torch
+
+# What a call of `os.system` is in protocol 0; the text is harmless, and never executed.
 SYSTEM = b"cos\nsystem\n(S'true'\ntR."
 PROTO = b"\x80\x04"
 
@@ -183,83 +177,56 @@ def sound():
                 yield f"{what}, protocol {protocol}, {'archive' if is_zip else 'legacy'}", data.getvalue()
 
 
-def ours(program, path):
+def ours(path):
     """Returns the verdict, and the names that are not on the list."""
-    run = subprocess.run([program, "scan", "--json", path], capture_output=True, text=True, check=False)
-    if run.returncode not in (0, 1, 2) or not run.stdout:
-        sys.exit(f"{path}: ended with {run.returncode}: {run.stderr}")
-    said = json.loads(run.stdout)
-    bad = [finding for part in said.get("pickles", []) for finding in part["findings"] if not finding["listed"]]
-    verdict = "found" if bad else ("nothing", "damaged", "error")[run.returncode]
-    return verdict, {(finding["module"], finding["name"]) for finding in bad}
+    done = subprocess.run([built(), "scan", "--json", path], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1, 2) and done.stdout, f"ended with {done.returncode}: {done.stderr}"
+    pickles = json.loads(done.stdout).get("pickles", [])
+    bad = {(finding["module"], finding["name"]) for part in pickles for finding in part["findings"] if not finding["listed"]}
+    return "found" if bad else ("nothing", "damaged", "error")[done.returncode], bad
 
 
 def of_picklescan(path):
-    """Returns the verdict, and the names that it calls dangerous, without those that it does not know either."""
+    """Returns whether it finds something, and the names that it calls dangerous, without those that it does not know either."""
     try:
         result = picklescan.scanner.scan_file_path(str(path))
-    except Exception as error:  # It raises what the readers raise.
-        return f"error: {type(error).__name__}", set()
+    except Exception:  # It raises what the readers raise.
+        return False, set()
     dangerous = {(one.module, one.name) for one in result.globals if one.safety == picklescan.scanner.SafetyLevel.Dangerous
                  and "unknown" not in (one.module, one.name)}
-    if result.issues_count:
-        return "found", dangerous
-    return ("error" if result.scan_err else "suspicious" if result.suspicious_count else "nothing"), dangerous
+    return result.issues_count > 0, dangerous
 
 
 def of_fickling(path):
-    """Returns the verdict on the file, or on all entries of an archive."""
+    """Returns whether it finds something in the file, or in an entry of an archive."""
     try:
         if zipfile.is_zipfile(path):
-            results = list(fickling.loader.scan_zip_archive(str(path), graceful=True).values())
+            results = fickling.loader.scan_zip_archive(str(path), graceful=True).values()
         else:
             results = [fickling.loader.scan_file(str(path), graceful=True)]
-    except Exception as error:
-        return f"error: {type(error).__name__}"
-    if any(not result.is_safe and result.results for result in results):
-        return "found"
-    return "error" if any(result.errors or not result.is_safe for result in results) else "nothing"
+    except Exception:
+        return False
+    return any(not result.is_safe and result.results for result in results)
 
 
-def cases():
-    """All files: a group, what it is, the bytes, and whether it is sound."""
-    for group, files in [("opcodes", opcodes), ("damaged", damaged), ("several", several), ("archives", archives), ("legacy", legacy)]:
-        for what, data in files():
-            suffixes = [pathlib.Path(what).suffix] if what.endswith((".npy", ".npz")) else [".pkl", ".bin"]
-            for suffix in suffixes:
-                yield group, what, suffix, data, False
-    for what, data in sound():
-        yield "sound", what, ".pt", data, True
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("program")
-    options = parser.parse_args([word for word in sys.argv[1:] if word != "--"])
+@pytest.mark.parametrize("files", [opcodes, damaged, several, archives, legacy], ids=lambda files: files.__name__)
+def test_what_would_execute_something_is_found(files, place):
     logging.disable(logging.CRITICAL)
-    with contextlib.ExitStack() as stack:
-        home = options.keep or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        home.mkdir(exist_ok=True)
-        wrong, counts = 0, collections.Counter()
-        for number, (group, what, suffix, data, is_sound) in enumerate(cases()):
-            path = home / f"{number}{suffix}"
+    found = 0
+    for what, data in files():
+        for path in [what] if what.endswith((".npy", ".npz")) else ["file.pkl", "file.bin"]:
+            path = place / path.replace(" ", "-")
             path.write_bytes(data)
-            (verdict, names), (other, dangerous), third = ours(options.program, path), of_picklescan(path), of_fickling(path)
-            missing = dangerous - names
-            is_right = verdict == "nothing" if is_sound else verdict in ("found", "damaged", "error") and not missing
-            if not is_sound and "found" in (other, third):
-                is_right = is_right and verdict == "found"
-            wrong += not is_right
-            for who, said in [("safetensors", verdict), ("picklescan", other), ("fickling", third)]:
-                counts[is_sound, who, said] += 1
-            mark = "" if is_right else f"  WRONG {sorted(missing) or ''}"
-            print(f"{path.name:9} {group:9} {what + ', ' + suffix:55} {verdict:8} {other:20} {third}{mark}", flush=True)
-        for (is_sound, who, said), count in sorted(counts.items()):
-            print(f"{'sound' if is_sound else 'not sound'}: {who}: {said}: {count}")
-        print(f"{wrong} wrong")
-    return 1 if wrong else 0
+            (verdict, names), (is_found, dangerous) = ours(path), of_picklescan(path)
+            is_found |= of_fickling(path)
+            found += is_found
+            assert verdict in (["found"] if is_found else ["found", "damaged", "error"]), f"{what}, {path.suffix}"
+            assert dangerous <= names, f"{what}, {path.suffix}"
+    assert found
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_nothing_is_found_in_sound_files(place):
+    for what, data in sound():
+        path = place / "file.pt"
+        path.write_bytes(data)
+        assert ours(path)[0] == "nothing", what

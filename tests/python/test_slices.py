@@ -1,17 +1,14 @@
-"""Asks a program for random slices of random tensors, and compares its answers with numpy's `a[...]`.
+"""Random slices of random tensors are numpy's `a[...]`. programs/slices.rs describes the protocol of the questions."""
 
-python3 numpy_slices.py [--cases N] [--seed N] -- PROGRAM
-
-main.rs beside this file describes the protocol. The same seed gives the same questions.
-"""
-
-import argparse
-import random
 import subprocess
-import sys
 
 import numpy
+import pytest
+from support import built
 
+pytestmark = pytest.mark.main
+
+CASES, PARTS = 110_000, 4
 # The numpy types of the dtypes; integers of the same width where numpy has none.
 DTYPES = {
     "BOOL": "u1", "U8": "u1", "I8": "i1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "BF16": "<u2",
@@ -94,27 +91,14 @@ def ask(program, name, array, data, words):
     return shape, program.stdout.read(int(length))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=110_000)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("program", nargs="+")
-    options = parser.parse_args()
-    print(f"numpy {numpy.__version__}, {options.cases} cases, --seed {options.seed}", flush=True)
-    dice = random.Random(options.seed)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_slices_are_those_of_numpy(part, dice):
     refused = 0
-    with subprocess.Popen(options.program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
-        for case in range(options.cases):
+    with subprocess.Popen([built("slices")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        for case in range(CASES // PARTS):
             name, array, data, words, index = random_case(dice)
-            expected, found = right_answer(array, index), ask(program, name, array, data, words)
+            expected = right_answer(array, index)
             refused += expected[0] == "refused"
-            if expected != found:
-                sys.exit(f"case {case}: {name}{list(array.shape)}[{' '.join(words)}]\n{found}, but numpy says\n{expected}")
+            assert ask(program, name, array, data, words) == expected, f"case {case}: {name}{array.shape}[{' '.join(words)}]"
         program.stdin.close()
-    if program.returncode:
-        sys.exit(f"the program ended with {program.returncode}")
-    print(f"{options.cases} slices are numpy's, {refused} of them refused by both")
-
-
-if __name__ == "__main__":
-    main()
+    assert program.returncode == 0 and refused

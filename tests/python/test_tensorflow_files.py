@@ -1,25 +1,21 @@
 """Checkpoints that TensorFlow writes are read as it reads them, or rejected by name.
 
-python3 checkpoints.py -- PROGRAM
-
-PROGRAM is the example `tensorflow` of the package safetensors-convert. Ends non-zero where a checkpoint is read
-otherwise.
+The program is the example `tensorflow` of safetensors-convert.
 """
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import keras
 import numpy
+import pytest
 import tensorflow as tf
+from support import built
 from tensorflow.core.protobuf import saver_pb2
+
+pytestmark = pytest.mark.tensorflow
 
 DTYPES = {
     "float32": "F32",
@@ -51,15 +47,13 @@ subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
-program = sys.argv[sys.argv.index("--") + 1]
 random = numpy.random.default_rng(27)
-count = 0
 
 
 def run(place, path):
     """The dtype, shape and bytes of each tensor, and the names of those that are left out; or an error."""
     output = place / "bytes"
-    done = subprocess.run([program, path, output], capture_output=True, text=True)
+    done = subprocess.run([built("examples/tensorflow"), path, output], capture_output=True, text=True)
     if done.returncode:
         return done.stderr
     tensors, left_out, data, at = {}, [], output.read_bytes(), 0
@@ -76,7 +70,6 @@ def run(place, path):
 
 def compare(place, path, prefix=None):
     """Compares the tensors of a checkpoint with those that TensorFlow reads."""
-    global count
     reader = tf.train.load_checkpoint(str(prefix or path))
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     result = run(place, path)
@@ -88,17 +81,14 @@ def compare(place, path, prefix=None):
         expected = numpy.asarray(reader.get_tensor(name))
         assert (dtype, shape) == (DTYPES[dtypes[name].name], shapes[name]), name
         assert list(expected.shape) == shape and expected.tobytes() == data, name
-        count += 1
     return tensors
 
 
 def rejected(place, path, words):
     """Checks that a checkpoint is rejected with these words."""
-    global count
     result = run(place, path)
     assert isinstance(result, str) and words in result, (words, result)
     assert result.count("\n") == 1, result
-    count += 1
 
 
 def values(dtype, shape):
@@ -120,7 +110,7 @@ def save(prefix, tensors, slices=None):
     )
 
 
-def dtypes_and_ranks(place):
+def test_dtypes_and_ranks(place):
     """Each dtype with each rank, in one checkpoint and in several data files."""
     tensors = {
         f"{dtype}/{number}": values(dtype, shape) for dtype in DTYPES for number, shape in enumerate(SHAPES)
@@ -144,7 +134,7 @@ def dtypes_and_ranks(place):
         rejected(place, place / "foreign", words)
 
 
-def many_tensors(place):
+def test_many_tensors(place):
     """An index of many blocks, whose keys share bytes."""
     tensors = {f"model/layers/{number}/weight": values("float32", [number % 3]) for number in range(10_000)}
     save(place / "many", tensors)
@@ -152,9 +142,8 @@ def many_tensors(place):
     compare(place, place / "many")
 
 
-def memory(place):
+def test_memory(place):
     """Half a million tensors take no more memory than the library promises."""
-    global count
     parts, each = 5, 100_000
     for part in range(parts):
         names = [f"model/layers/{number}/weight" for number in range(part, parts * each, parts)]
@@ -165,16 +154,14 @@ def memory(place):
     prefixes = [str(place / f"part{part}") for part in range(parts)]
     tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=prefixes, destination_prefix=str(place / "large"))
     length = max(map(len, names))
-    measured = [sys.executable, "-S", "-c", PEAK, program, place / "large", place / "bytes"]
+    measured = [sys.executable, "-S", "-c", PEAK, built("examples/tensorflow"), place / "large", place / "bytes"]
     kibibytes = int(subprocess.run(measured, capture_output=True, text=True, check=True).stdout)
     assert os.path.getsize(place / "bytes") == 2 * parts * each
     most = (64 << 20) + parts * each * (256 + length)
     assert kibibytes << 10 <= most, (kibibytes, most)
-    print(f"{parts * each} tensors: {kibibytes} KiB of {most >> 10} KiB")
-    count += 1
 
 
-def partitioned(place):
+def test_partitioned(place):
     """Variables partitioned along each axis, by slices and by TensorFlow's first API."""
     for dtype in ["float32", "bfloat16", "uint8", "complex64"]:
         for axis in range(3):
@@ -219,7 +206,7 @@ def partitioned(place):
     rejected(place, place / "first.index", "V1 checkpoint")
 
 
-def objects(place):
+def test_objects(place):
     """Checkpoints of objects, of Keras, and the variables of a SavedModel."""
     checkpoint = tf.train.Checkpoint(a=tf.Variable([1.0, 2.0]), b=[tf.Variable(3), tf.Variable(True)])
     tensors = compare(place, checkpoint.save(str(place / "objects")))
@@ -237,7 +224,7 @@ def objects(place):
     rejected(place, place / "saved/variables", "is not a SavedModel with variables")
 
 
-def broken(place):
+def test_broken(place):
     """A wrong byte in a data file, which TensorFlow detects, too."""
     save(place / "broken", {"t": values("float32", [1000])})
     path = place / "broken.data-00000-of-00001"
@@ -247,9 +234,3 @@ def broken(place):
     rejected(place, place / "broken", 'tensor "t": the 4000 bytes at byte 0 of data file 0 have a wrong checksum')
     path.unlink()
     rejected(place, place / "broken", 'data file "broken.data-00000-of-00001" cannot be opened')
-
-
-for check in [dtypes_and_ranks, many_tensors, memory, partitioned, objects, broken]:
-    with tempfile.TemporaryDirectory() as directory:
-        check(pathlib.Path(directory))
-print(f"{count} tensors and errors are right")

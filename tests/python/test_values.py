@@ -1,27 +1,22 @@
-"""Compares what the command makes of values with what numpy, ml_dtypes and safetensors make of them.
+"""What the command makes of values is what numpy, ml_dtypes and safetensors make of them.
 
-python3 values.py [--seed N] -- PROGRAM
-
-PROGRAM is the command `safetensors`. Casts are compared bit for bit, arrays in every form that numpy writes, texts by
-reading them back, slices by numpy's own. The same seed asks the same. Ends non-zero on a difference.
+Casts are compared bit for bit, arrays in every form that numpy writes, texts by reading them back, slices by numpy's own.
 """
 
-import argparse
 import fractions
 import io
 import json
 import pathlib
-import random
-import struct
-import subprocess
-import sys
-import tempfile
 import zipfile
 
 import ml_dtypes
 import numpy
+import pytest
 import safetensors
 import safetensors.numpy
+from support import exact, run, write_model
+
+pytestmark = [pytest.mark.main, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 NUMPY = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "F16": "f2", "U32": "u4", "I32": "i4",
@@ -36,42 +31,24 @@ FLOATS = ["F64", "F32", "F16", *OTHERS]
 INTEGERS = ["U8", "I8", "U16", "I16", "U32", "I32", "U64", "I64"]
 
 
-class Checks:
-    """Counts, and tells of what differs."""
-
-    def __init__(self, program):
-        self.program, self.done, self.wrong = program, 0, 0
-
-    def run(self, *arguments, code=0):
-        run = subprocess.run([self.program, *map(str, arguments)], capture_output=True, check=False)
-        if run.returncode != code:
-            self.check(False, f"{arguments}: ended with {run.returncode}: {run.stderr.decode()}")
-        return run.stdout
-
-    def check(self, holds, what):
-        self.done += 1
-        if not holds:
-            self.wrong += 1
-            print(f"differs: {what}", file=sys.stderr)
+SOURCE, RESULT, BACK = map(pathlib.Path, ["in.safetensors", "out.safetensors", "back.safetensors"])
 
 
-def write_model(path, tensors):
-    """Of (name, dtype, array), in this order, by hand: the reference knows fewer dtypes."""
-    header, data = {}, b""
-    for name, dtype, array in tensors:
-        begin, data = len(data), data + array.tobytes()
-        header[name] = {"dtype": dtype, "shape": array.shape, "data_offsets": [begin, len(data)]}
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+def write(name, array):
+    """Writes SOURCE with this array, by hand: the reference knows fewer dtypes."""
+    write_model(SOURCE, {"a": (name, array.shape, array.tobytes())})
 
 
-def read_model(path):
-    """By the reference, as (dtype, array of numpy or ml_dtypes)."""
-    tensors = {}
-    for name, tensor in safetensors.deserialize(path.read_bytes()):
-        array = numpy.frombuffer(bytes(tensor["data"]), TYPES[tensor["dtype"]])
-        tensors[name] = (tensor["dtype"], array.reshape(tensor["shape"]))
-    return tensors
+def read(path):
+    """Reads a file by the reference, as arrays of numpy or ml_dtypes."""
+    found = safetensors.deserialize(path.read_bytes())
+    return {name: numpy.frombuffer(bytes(one["data"]), TYPES[one["dtype"]]).reshape(one["shape"]) for name, one in found}
+
+
+def converted(source, *options):
+    """Converts a file, and returns the array `a` of the result."""
+    run("convert", source, RESULT, "--force", *options)
+    return read(RESULT)["a"]
 
 
 def bits(array):
@@ -141,20 +118,16 @@ def wide_enough(name, to, array):
     return array
 
 
-def check_casts(checks, folder, dice):
-    source, result = folder / "in.safetensors", folder / "out.safetensors"
-    for name in [*FLOATS, *INTEGERS]:
-        values = interesting(TYPES[name], dice)
-        for to in [*FLOATS, *INTEGERS]:
-            if to == name:
-                continue
+@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])
+def test_casts(name, place, dice):
+    values = interesting(TYPES[name], dice)
+    for to in [*FLOATS, *INTEGERS]:
+        if to != name:
             array = wide_enough(name, to, values)
-            write_model(source, [("a", name, array)])
+            write(name, array)
             options = ["--all"] + (["--saturate"] if to in INTEGERS else [])
-            checks.run("convert", source, result, "--to", to, "--force", *options)
-            theirs = expected_cast(array, to)
-            ours = read_model(result)["a"][1]
-            checks.check(same_bits(ours, theirs), f"{name} to {to}: {differing(array, ours, theirs)}")
+            ours, theirs = converted(SOURCE, "--to", to, *options), expected_cast(array, to)
+            assert same_bits(ours, theirs), f"{name} to {to}: {differing(array, ours, theirs)}"
 
 
 def differing(array, ours, theirs):
@@ -174,68 +147,57 @@ def nearest(value, dtype):
     return min(fits)[2]
 
 
-def check_double_rounding(checks, folder, dice):
-    """Next to the middle between two numbers, where rounding two times gives the wrong one."""
-    source, result = folder / "in.safetensors", folder / "out.safetensors"
-    for to in ["F16", *OTHERS]:
-        dtype = TYPES[to]
-        highest = int(bits(numpy.array([ml_dtypes.finfo(dtype).max], dtype=dtype))[0])
-        patterns = numpy.array([dice.randrange(1, highest) for _ in range(500)], dtype=f"u{dtype.itemsize}")
-        below, above = patterns.view(dtype).astype("f8"), (patterns + 1).astype(patterns.dtype).view(dtype).astype("f8")
-        middles = (below + above) / 2
-        around = [numpy.nextafter(middles, numpy.inf), numpy.nextafter(middles, -numpy.inf)]
-        values = {"F64": numpy.concatenate([middles, *around])}
-        if to == "BF16":
-            tops = numpy.array([(257 + 2 * dice.randrange(128)) << 54 for _ in range(200)], dtype="i8") >> 1
-            values["I64"] = numpy.concatenate([tops, tops + 1, tops - 1])
-        for name, array in values.items():
-            write_model(source, [("a", name, array)])
-            checks.run("convert", source, result, "--to", to, "--all", "--force")
-            theirs = [nearest(fractions.Fraction(value), dtype) for value in array.tolist()]
-            ours = bits(read_model(result)["a"][1]).tolist()
-            checks.check(ours == theirs, f"{name} to {to}, rounded once")
+@pytest.mark.parametrize("to", ["F16", *OTHERS])
+def test_casts_round_once(to, place, dice):
+    """Next to the middle between two numbers, rounding two times gives the wrong one."""
+    dtype = TYPES[to]
+    highest = int(bits(numpy.array([ml_dtypes.finfo(dtype).max], dtype=dtype))[0])
+    patterns = numpy.array([dice.randrange(1, highest) for _ in range(500)], dtype=f"u{dtype.itemsize}")
+    below, above = patterns.view(dtype).astype("f8"), (patterns + 1).astype(patterns.dtype).view(dtype).astype("f8")
+    middles = (below + above) / 2
+    around = [numpy.nextafter(middles, numpy.inf), numpy.nextafter(middles, -numpy.inf)]
+    values = {"F64": numpy.concatenate([middles, *around])}
+    if to == "BF16":
+        tops = numpy.array([(257 + 2 * dice.randrange(128)) << 54 for _ in range(200)], dtype="i8") >> 1
+        values["I64"] = numpy.concatenate([tops, tops + 1, tops - 1])
+    for name, array in values.items():
+        write(name, array)
+        theirs = [nearest(fractions.Fraction(value), dtype) for value in array.tolist()]
+        assert bits(converted(SOURCE, "--to", to, "--all")).tolist() == theirs, name
 
 
-def check_overflow(checks, folder):
+def test_overflow(place):
     """Infinities where there are any, the largest with --saturate."""
-    source, result = folder / "in.safetensors", folder / "out.safetensors"
     array = numpy.array([1e30, -1e30, 65519.0, 65520.0, -65536.0, numpy.inf], dtype="f4")
-    write_model(source, [("a", "F32", array)])
-    checks.run("convert", source, result, "--to", "F16", "--force")
-    checks.check(same_bits(read_model(result)["a"][1], array.astype("f2")), "infinities of F16")
-    checks.run("convert", source, result, "--to", "F16", "--saturate", "--force")
+    write("F32", array)
+    assert same_bits(converted(SOURCE, "--to", "F16"), array.astype("f2"))
     finite = numpy.clip(array[:5], -65504, 65504).astype("f2")
-    checks.check(same_bits(read_model(result)["a"][1][:5], finite), "the largest F16")
-    checks.run("convert", source, result, "--to", "F8_E4M3", "--force", code=2)
-    checks.run("convert", source, result, "--to", "I16", "--force", code=2)
+    assert same_bits(converted(SOURCE, "--to", "F16", "--saturate")[:5], finite)
+    run("convert", SOURCE, RESULT, "--to", "F8_E4M3", "--force", code=2)
+    run("convert", SOURCE, RESULT, "--to", "I16", "--force", code=2)
 
 
-def check_bits(checks, folder):
+@pytest.mark.parametrize("name", OTHERS)
+def test_bits(name, place):
     """What goes out as bits comes back, and so do arrays as ml_dtypes has numpy save them."""
-    source, archive, back = folder / "in.safetensors", folder / "bits.npz", folder / "back.safetensors"
-    for name, other in OTHERS.items():
-        array = numpy.arange(256 ** other(0).dtype.itemsize).astype(f"u{other(0).dtype.itemsize}").view(other)
-        write_model(source, [("a", name, array)])
-        checks.run("convert", source, archive, "--bits", "--force")
-        checks.run("convert", archive, back, "--from-bits", name, "--force")
-        checks.check(numpy.array_equal(bits(read_model(back)["a"][1]), bits(array)), f"the bits of {name} and back")
-        numpy.save(folder / "a.npy", array)
-        # Only F8_E5M2 has a name of its own in numpy's files.
-        checks.run("convert", folder / "a.npy", back, "--force", code=0 if name == "F8_E5M2" else 2)
-        checks.run("convert", folder / "a.npy", back, "--from-bits", name, "--force")
-        checks.check(numpy.array_equal(bits(read_model(back)["a"][1]), bits(array)), f"{name} as ml_dtypes saves it")
+    unsigned = f"u{TYPES[name].itemsize}"
+    array = numpy.arange(256 ** TYPES[name].itemsize).astype(unsigned)
+    write(name, array)
+    run("convert", SOURCE, "bits.npz", "--bits")
+    assert numpy.array_equal(bits(converted("bits.npz", "--from-bits", name)), array)
+    numpy.save("a.npy", array.view(TYPES[name]))
+    # Only F8_E5M2 has a name of its own in numpy's files.
+    run("convert", "a.npy", BACK, code=0 if name == "F8_E5M2" else 2)
+    assert numpy.array_equal(bits(converted("a.npy", "--from-bits", name)), array)
 
 
-def check_nans(checks, folder):
-    """All of them stay NaN and become quiet, with the upper bits of their payload: where others do something else."""
-    source, result = folder / "in.safetensors", folder / "out.safetensors"
+@pytest.mark.parametrize(("to", "shift", "quiet"), [("F16", 13, 0x7E00), ("BF16", 16, 0x7FC0)])
+def test_nans(to, shift, quiet, place):
+    """They stay NaN and become quiet, with the upper bits of their payload: others do something else."""
     array = numpy.array([0x7F812345, 0xFF812345, 0x7FFFFFFF, 0x7F800001, 0x7FC00000], dtype="u4")
-    write_model(source, [("a", "F32", array.view("f4"))])
-    for to, shift, quiet in (("F16", 13, 0x7E00), ("BF16", 16, 0x7FC0)):
-        checks.run("convert", source, result, "--to", to, "--force")
-        payload = ((array & 0x7FFFFF) >> shift).astype("u2")
-        expected = payload | quiet | ((array >> 16) & 0x8000).astype("u2")
-        checks.check(numpy.array_equal(bits(read_model(result)["a"][1]), expected), f"NaNs of {to}")
+    write("F32", array.view("f4"))
+    expected = ((array & 0x7FFFFF) >> shift).astype("u2") | quiet | ((array >> 16) & 0x8000).astype("u2")
+    assert numpy.array_equal(bits(converted(SOURCE, "--to", to)), expected)
 
 
 def random_shape(dice):
@@ -256,58 +218,51 @@ def numpy_forms(dice, array):
     return array.astype(array.dtype.newbyteorder(dice.choice("<>")))
 
 
-def check_arrays(checks, folder, dice):
-    model, back = folder / "model.safetensors", folder / "back.npz"
-    for round_ in range(40):
-        plain = {}
-        for index, dtype in enumerate(NUMPY.values()):
-            plain[f"t{index}/{dtype}"] = random_array(dice, numpy.dtype(dtype), random_shape(dice))
-        forms = {name: numpy_forms(dice, array) for name, array in plain.items()}
-        save = numpy.savez if round_ % 2 else numpy.savez_compressed
-        save(folder / "arrays.npz", **forms)
-        checks.run("convert", folder / "arrays.npz", model, "--force")
-        loaded = safetensors.numpy.load_file(model)
-        checks.check(sorted(loaded) == sorted(plain), "the names of an archive")
-        for name, array in plain.items():
-            checks.check(exact(loaded[name], array), f"{name} {array.shape} of an archive")
-        checks.run("convert", model, back, "--force", *(["--compress"] if round_ % 3 else []))
-        with zipfile.ZipFile(back) as archive:
-            checks.check(archive.testzip() is None, "sums of an archive")
-        with numpy.load(back) as archive:
-            checks.check(sorted(archive) == sorted(plain), "the names of our archive")
-            for name, array in plain.items():
-                checks.check(exact(archive[name], array), f"{name} of our archive")
+def all_exact(found, expected):
+    assert sorted(found) == sorted(expected)
+    for name, array in expected.items():
+        assert exact(found[name], array), f"{name} {array.shape}"
 
 
-def exact(one, other):
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+@pytest.mark.parametrize("number", range(40))
+def test_archives_of_arrays(number, place, dice):
+    plain = {f"t{index}/{dtype}": random_array(dice, numpy.dtype(dtype), random_shape(dice))
+             for index, dtype in enumerate(NUMPY.values())}
+    save = numpy.savez if number % 2 else numpy.savez_compressed
+    save("arrays.npz", **{name: numpy_forms(dice, array) for name, array in plain.items()})
+    run("convert", "arrays.npz", RESULT)
+    all_exact(safetensors.numpy.load_file(RESULT), plain)
+    run("convert", RESULT, "back.npz", *(["--compress"] if number % 3 else []))
+    with zipfile.ZipFile("back.npz") as archive:
+        assert archive.testzip() is None
+    with numpy.load("back.npz") as archive:
+        all_exact(archive, plain)
 
 
-def check_single_arrays(checks, folder, dice):
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)], ids=str)
+def test_single_arrays(version, place, dice):
     """Each version of the header; and our own file byte for byte."""
-    array_file, model, back = folder / "a.npy", folder / "a.safetensors", folder / "b.npy"
     for dtype in NUMPY.values():
-        for version in [(1, 0), (2, 0), (3, 0)]:
-            array = random_array(dice, numpy.dtype(dtype), random_shape(dice))
-            with open(array_file, "wb") as file:
-                numpy.lib.format.write_array(file, numpy_forms(dice, array), version)
-            checks.run("convert", array_file, model, "--force")
-            checks.check(exact(safetensors.numpy.load_file(model)["a"], array), f"{dtype} {array.shape} {version}")
-            checks.run("convert", model, back, "--force")
-            theirs = io.BytesIO()
-            numpy.save(theirs, array)
-            checks.check(back.read_bytes() == theirs.getvalue(), f"the bytes of {dtype} {array.shape}")
-    big = numpy.asfortranarray(numpy.arange(3_000_000, dtype=">f4").reshape(1000, 3000))
-    numpy.save(array_file, big)
-    checks.run("convert", array_file, model, "--force")
-    checks.check(exact(safetensors.numpy.load_file(model)["a"], big.astype("<f4", order="C")), "a large array, turned")
-    deep = numpy.asfortranarray(numpy.arange(1_500_000, dtype="<u4").reshape(50, 3, 100, 100))
-    numpy.savez(folder / "deep.npz", a=deep)
-    checks.run("convert", folder / "deep.npz", model, "--force")
-    checks.check(exact(safetensors.numpy.load_file(model)["a"], deep.astype("<u4", order="C")), "a deep array, turned")
+        array = random_array(dice, numpy.dtype(dtype), random_shape(dice))
+        with open("a.npy", "wb") as file:
+            numpy.lib.format.write_array(file, numpy_forms(dice, array), version)
+        assert exact(converted("a.npy"), array), f"{dtype} {array.shape}"
+        run("convert", RESULT, "b.npy", "--force")
+        theirs = io.BytesIO()
+        numpy.save(theirs, array)
+        assert pathlib.Path("b.npy").read_bytes() == theirs.getvalue(), f"{dtype} {array.shape}"
+
+
+def test_large_arrays_are_turned(place):
+    large = numpy.arange(3_000_000, dtype=">f4").reshape(1000, 3000)
+    deep = numpy.arange(1_500_000, dtype="<u4").reshape(50, 3, 100, 100)
+    for array in (large, deep):
+        numpy.savez("a.npz", a=numpy.asfortranarray(array))
+        assert exact(converted("a.npz"), array.astype(array.dtype.newbyteorder("<"), order="C"))
 
 
 def random_spec(dice, shape):
+    """Returns an index of numpy, and the command's spelling of it."""
     parts, spelled = [], []
     front = dice.randint(0, len(shape))
     behind = dice.randint(front, len(shape))
@@ -329,98 +284,62 @@ def random_spec(dice, shape):
     return tuple(parts), ",".join(spelled)
 
 
-def check_slices(checks, folder, dice):
-    source, result = folder / "in.safetensors", folder / "out.safetensors"
+def test_slices(place, dice):
     for _ in range(150):
         dtype = dice.choice(sorted(NUMPY))
         array = random_array(dice, TYPES[dtype], random_shape(dice))
-        write_model(source, [("a", dtype, array)])
+        write(dtype, array)
         parts, spec = random_spec(dice, array.shape)
         theirs = numpy.asarray(array[parts])
-        checks.run("slice", source, f"a={spec}", "-o", result, "--force")
-        checks.check(exact(read_model(result)["a"][1], theirs), f"slice {spec} of {array.shape}")
-        ours = numpy.load(io.BytesIO(checks.run("cat", source, "a", f"--slice={spec}", "--format", "npy")))
-        checks.check(exact(ours, theirs), f"cat {spec} of {array.shape}")
+        run("slice", SOURCE, f"a={spec}", "-o", RESULT, "--force")
+        assert exact(read(RESULT)["a"], theirs), f"slice {spec} of {array.shape}"
+        ours = numpy.load(io.BytesIO(run("cat", SOURCE, "a", f"--slice={spec}", "--format", "npy")))
+        assert exact(ours, theirs), f"cat {spec} of {array.shape}"
 
 
 WORDS = {"nan": float("nan"), "inf": float("inf"), "nanj": complex(0, float("nan")), "infj": complex(0, float("inf"))}
 
 
-def check_texts(checks, folder, dice):
-    source = folder / "in.safetensors"
-    for name, dtype in TYPES.items():
-        values = numpy.frombuffer(dice.randbytes(6000 * dtype.itemsize), dtype)
-        if name == "BOOL":
-            values = random_array(dice, dtype, (6000,))
-        if name == "C64":
-            values = values[numpy.isfinite(values)][:4000]
-        array = values[: len(values) // 100 * 100].reshape(2, -1, 50)
-        write_model(source, [("a", name, array)])
-        text = checks.run("cat", source, "a").decode()
-        whole = object if dtype.kind in "iu" else None
-        read = numpy.array(eval(text, {"__builtins__": {}}, WORDS), dtype=whole)  # noqa: S307: our own output
-        checks.check(same_values(read, array), f"the text of {name}")
-        checks.check(text.count("\n") == array.shape[0] * array.shape[1] + 1, f"the lines of {name}")
-        values = json.loads(checks.run("cat", source, "a", "--json"))["values"]
-        if name != "C64":
-            words = numpy.array(values, dtype=object)
-            numbers = [float(value) if isinstance(value, str) else value for value in words.ravel()]
-            checks.check(same_values(numpy.array(numbers, dtype=whole).reshape(array.shape), array), f"the JSON of {name}")
+@pytest.mark.parametrize("name", TYPES)
+def test_texts(name, place, dice):
+    dtype = TYPES[name]
+    values = random_array(dice, dtype, (6000,))
+    if name == "C64":
+        values = values[numpy.isfinite(values)][:4000]
+    array = values[: len(values) // 100 * 100].reshape(2, -1, 50)
+    write(name, array)
+    text = run("cat", SOURCE, "a").decode()
+    whole = object if dtype.kind in "iu" else None
+    assert same_values(numpy.array(eval(text, {"__builtins__": {}}, WORDS), dtype=whole), array)  # our own output
+    assert text.count("\n") == array.shape[0] * array.shape[1] + 1
+    values = json.loads(run("cat", SOURCE, "a", "--json"))["values"]
+    if name != "C64":
+        words = numpy.array(values, dtype=object)
+        numbers = [float(value) if isinstance(value, str) else value for value in words.ravel()]
+        assert same_values(numpy.array(numbers, dtype=whole).reshape(array.shape), array)
 
 
-def same_values(read, array):
-    read = read.astype(array.dtype)
+def same_values(found, array):
+    found = found.astype(array.dtype)
     if array.dtype.kind == "c":
-        return bool(numpy.array_equal(read.view("f4"), array.view("f4")))
+        return bool(numpy.array_equal(found.view("f4"), array.view("f4")))
     if array.dtype.kind in "iub":
-        return bool(numpy.array_equal(read, array))
-    not_a_number = numpy.isnan(array)
-    return bool(((bits(read) == bits(array)) | (not_a_number & numpy.isnan(read))).all())
+        return bool(numpy.array_equal(found, array))
+    return bool(((bits(found) == bits(array)) | (numpy.isnan(array) & numpy.isnan(found))).all())
 
 
-def check_quantisation(checks, folder, dice):
-    source, packed, back = folder / "in.safetensors", folder / "i8.safetensors", folder / "back.safetensors"
-    for scale, shape in [("per-tensor", (40, 30)), ("per-row", (40, 30)), ("per-row", (7, 2, 3)), ("per-tensor", ())]:
-        array = numpy.array([dice.gauss(0, 3) for _ in range(int(numpy.prod(shape, dtype=int)))], dtype="f4")
-        array = array.reshape(shape)
-        write_model(source, [("w", "F32", array)])
-        checks.run("convert", source, packed, "--to", "I8", "--scale", scale, "--force")
-        ours = read_model(packed)
-        rows = array.reshape(shape[0] if shape else 1, -1) if scale == "per-row" else array.reshape(1, -1)
-        scales = (numpy.abs(rows.astype("f8")).max(axis=1) / 127).astype("f4")
-        steps = numpy.rint(rows.astype("f8") / scales.astype("f8")[:, None]).astype("i1").reshape(shape)
-        kept = scales.reshape(()) if scale == "per-tensor" else scales
-        checks.check(exact(ours["w"][1], steps), f"{scale} of {shape}")
-        checks.check(exact(ours["w.scale"][1], kept), f"scales {scale} of {shape}")
-        checks.run("convert", packed, back, "--to", "F32", "--unscale", "--force")
-        products = (steps.reshape(rows.shape) * scales.astype("f8")[:, None]).astype("f4").reshape(shape)
-        again = read_model(back)
-        checks.check(sorted(again) == ["w"] and exact(again["w"][1], products), f"back {scale} of {shape}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("program")
-    options = parser.parse_args()
-    seed = random.randrange(2**32) if options.seed is None else options.seed
-    checks, dice = Checks(options.program), random.Random(seed)
-    numpy.seterr(all="ignore")
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        check_casts(checks, folder, dice)
-        check_double_rounding(checks, folder, dice)
-        check_overflow(checks, folder)
-        check_bits(checks, folder)
-        check_nans(checks, folder)
-        check_arrays(checks, folder, dice)
-        check_single_arrays(checks, folder, dice)
-        check_slices(checks, folder, dice)
-        check_texts(checks, folder, dice)
-        check_quantisation(checks, folder, dice)
-    print(f"{checks.done} comparisons, {checks.wrong} differ; --seed {seed}")
-    return 1 if checks.wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize(("scale", "shape"), [
+    ("per-tensor", (40, 30)), ("per-row", (40, 30)), ("per-row", (7, 2, 3)), ("per-tensor", ())
+])
+def test_quantisation(scale, shape, place, dice):
+    array = numpy.array([dice.gauss(0, 3) for _ in range(int(numpy.prod(shape, dtype=int)))], dtype="f4").reshape(shape)
+    write("F32", array)
+    run("convert", SOURCE, RESULT, "--to", "I8", "--scale", scale)
+    rows = array.reshape(shape[0] if shape and scale == "per-row" else 1, -1)
+    scales = (numpy.abs(rows.astype("f8")).max(axis=1) / 127).astype("f4")
+    steps = numpy.rint(rows.astype("f8") / scales.astype("f8")[:, None]).astype("i1").reshape(shape)
+    kept = scales.reshape(()) if scale == "per-tensor" else scales
+    all_exact(read(RESULT), {"a": steps, "a.scale": kept})
+    run("convert", RESULT, BACK, "--to", "F32", "--unscale")
+    products = (steps.reshape(rows.shape) * scales.astype("f8")[:, None]).astype("f4").reshape(shape)
+    all_exact(read(BACK), {"a": products})

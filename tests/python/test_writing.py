@@ -1,24 +1,21 @@
-"""Writes the dictionaries of a program with the PyPI package `safetensors`, and compares the files byte for byte.
+"""Random dictionaries are written as the PyPI package `safetensors` writes them, byte for byte, and read as by it.
 
-python3 identity.py [--cases N] [--seed N] -- PROGRAM
-
-main.rs beside this file describes the protocol. The same seed gives the same dictionaries.
+programs/writes.rs describes the protocol of the messages.
 """
 
-import argparse
 import ctypes
-import os
-import random
 import re
 import struct
 import subprocess
-import sys
-import tempfile
 
-import safetensors
+import pytest
 from safetensors import TensorSpec, deserialize, safe_open, serialize, serialize_file
 from safetensors.numpy import _TYPES as NUMPY
+from support import built
 
+pytestmark = pytest.mark.main
+
+CASES, PARTS = 20_000, 4
 # The package's names for some dtypes when it writes.
 NAMES = {
     "F4": "float4_e2m1fn_x2", "F8_E4M3": "float8_e4m3fn", "F8_E8M0": "float8_e8m0fnu", "BF16": "bfloat16",
@@ -32,45 +29,25 @@ def name_of(dtype):
     return NAMES.get(dtype, name.lower())
 
 
-class Program:
-    """The program's messages in both directions: byte strings after their lengths."""
-
-    def __init__(self, words, cases, seed):
-        words = [*words, str(cases), str(seed)]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def receive(self):
-        length = self.process.stdout.read(4)
-        if len(length) < 4:
-            sys.exit("the program ended before its time")
-        return self.process.stdout.read(struct.unpack("<I", length)[0])
-
-    def send(self, data):
-        self.process.stdin.write(struct.pack("<I", len(data)) + data)
-        self.process.stdin.flush()
-
-    def end(self):
-        self.process.stdin.close()
-        if self.process.wait():
-            sys.exit(f"the program ended with {self.process.returncode}")
+def receive(stream):
+    """Returns a message: a byte string after its length."""
+    return stream.read(*struct.unpack("<I", stream.read(4)))
 
 
 class Case:
     """A dictionary, and the program's file."""
 
-    def __init__(self, program):
-        tensors, pairs, files = program.receive().decode().split()
+    def __init__(self, stream):
+        tensors, pairs, files = receive(stream).decode().split()
         self.is_identical = files == "identical"
         self.tensors = {}
         for _ in range(int(tensors)):
-            name, dtype, dims, data = (program.receive() for _ in range(4))
+            name, dtype, dims, data = (receive(stream) for _ in range(4))
             dims = [int(dim) for dim in dims.decode().split()]
             self.tensors[name.decode()] = dtype.decode(), dims, data
-        self.metadata = None if pairs == "-" else {}
-        for _ in range(0 if pairs == "-" else int(pairs)):
-            key, value = program.receive().decode(), program.receive().decode()
-            self.metadata[key] = value
-        self.file = program.receive()
+        texts = [receive(stream).decode() for _ in range(0 if pairs == "-" else 2 * int(pairs))]
+        self.metadata = None if pairs == "-" else dict(zip(texts[::2], texts[1::2]))
+        self.file = receive(stream)
 
     def written(self, path):
         """Returns the package's own file, written through a real one if there is a path."""
@@ -85,8 +62,7 @@ class Case:
         if path is None:
             return bytes(serialize(specs, metadata=self.metadata))
         serialize_file(specs, path, metadata=self.metadata)
-        with open(path, "rb") as file:
-            return file.read()
+        return path.read_bytes()
 
     def read(self):
         """Reads the program's file into the form of the dictionary."""
@@ -94,8 +70,7 @@ class Case:
 
     def opened(self, path):
         """Reads the same from a file on disk, with its metadata. Values only for dtypes that numpy has."""
-        with open(path, "wb") as file:
-            file.write(self.file)
+        path.write_bytes(self.file)
         tensors = {}
         with safe_open(path, framework="np") as file:
             for name in file.keys():
@@ -106,42 +81,20 @@ class Case:
                 tensors[name] = dtype, dims, data
             return tensors, file.metadata()
 
-    def fault(self, their_file, directory, number):
-        """Returns what is wrong, as text; None if nothing."""
-        if self.is_identical and self.file != their_file:
-            return f"written\n{self.file}\nbut the package writes\n{their_file}"
-        if self.read() != self.tensors:
-            return f"{self.file}\nis read as\n{self.read()}"
-        if number % 4 == 1 or len(self.metadata or {}) > 0:
-            opened = self.opened(os.path.join(directory, "ours"))
-            # It does not distinguish an empty one from none.
-            if opened != (self.tensors, self.metadata or None) and opened != (self.tensors, self.metadata):
-                return f"{self.file}\nis opened as\n{opened}"
-        return None
 
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("program", nargs="+")
-    options = parser.parse_args()
-    print(f"safetensors {safetensors.__version__}, {options.cases} cases, --seed {options.seed}", flush=True)
-    tensors, identical = 0, 0
-    program = Program(options.program, options.cases, options.seed)
-    with tempfile.TemporaryDirectory() as directory:
-        for number in range(options.cases):
-            case = Case(program)
-            their_file = case.written(os.path.join(directory, "theirs") if number % 4 == 0 else None)
-            fault = case.fault(their_file, directory, number)
-            if fault:
-                sys.exit(f"case {number}: {case.tensors}, {case.metadata}: {fault}")
-            tensors += len(case.tensors)
-            identical += case.is_identical
-            program.send(their_file)
-    program.end()
-    print(f"{options.cases} files of {tensors} tensors mean the same in both directions, {identical} are byte-identical")
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("part", range(PARTS))
+def test_files_mean_the_same_in_both_directions(part, place, dice):
+    words = [built("writes"), str(CASES // PARTS), str(dice.getrandbits(32))]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        for number in range(CASES // PARTS):
+            case = Case(program.stdout)
+            theirs = case.written(place / "theirs" if number % 4 == 0 else None)
+            about = f"case {number} of {words[1:]}: {case.tensors}, {case.metadata}"
+            assert not case.is_identical or case.file == theirs, about
+            assert case.read() == case.tensors, about
+            if number % 4 == 1 or case.metadata:
+                # It does not distinguish an empty one from none.
+                assert case.opened(place / "ours") in [(case.tensors, case.metadata or None), (case.tensors, case.metadata)], about
+            program.stdin.write(struct.pack("<I", len(theirs)) + theirs)
+            program.stdin.flush()
+    assert program.returncode == 0

@@ -1,7 +1,5 @@
-"""Writes a model with a quantised matrix of each layout, and the bits of its products with a vector.
-
-    python3 make.py                         writes quantised.safetensors and products.txt
-    python3 make.py --check [GOLDEN ...]    compares them with what it would write, and the lines of boards
+"""Writes quantised.safetensors, a model with a quantised matrix of each layout, and products.txt, the bits of its products
+with a vector.
 
 The arithmetic is that of the module `quant`, written for numpy: every operation on floats is one rounded operation on
 float32. The boards, the desktop and the tests of the library must have the same bits.
@@ -11,7 +9,6 @@ import json
 import pathlib
 import random
 import struct
-import sys
 
 import numpy as np
 
@@ -123,24 +120,7 @@ def file(tensors):
     return struct.pack("<Q", len(text)) + text + data
 
 
-def check(golden):
-    """Compares the committed files, and the lines of boards in golden files."""
-    model, lines = make()
-    if MODEL.read_bytes() != model:
-        sys.exit(f"{MODEL.name} is not what this script writes")
-    if PRODUCTS.read_text() != lines:
-        sys.exit(f"{PRODUCTS.name} is not what this script writes")
-    for path in map(pathlib.Path, golden):
-        printed = [line for line in path.read_text().splitlines(True) if line.startswith("product ")]
-        if "".join(printed) != lines:
-            sys.exit(f"{path} does not have the lines of {PRODUCTS.name}")
-    print(f"{lines.count(chr(10))} products, {len(golden)} boards")
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--check"]:
-        check(sys.argv[2:])
-    else:
-        model, lines = make()
-        MODEL.write_bytes(model)
-        PRODUCTS.write_text(lines)
+    model, lines = make()
+    MODEL.write_bytes(model)
+    PRODUCTS.write_text(lines)

@@ -1,94 +1,251 @@
-//! Sets up virtual environments of Python, each with the packages of one `requirements.txt`.
+//! Runs what is in Python: the tests of `tests/python`, generators of committed files, and by hand what other
+//! frameworks make of files.
+//!
+//! `tests/python/requirements/NAME.txt` lists the packages of an environment, and `pytest.mark.NAME` marks the
+//! tests that need it.
 
 use crate::process::Run;
-use crate::{machine, workspace};
+use crate::report::{Outcome, Tally};
+use crate::toolchain::own_cargo;
+use crate::{boards, machine, workspace};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Seconds for the packages of one environment: some have hundreds of megabytes.
 const DOWNLOAD: u64 = 20 * 60;
+/// The package.
+const PACKAGE: &str = "crates/safetensors-python";
 
-/// The Python that an environment is made of.
-#[derive(Clone, Copy)]
-pub enum Base {
-    /// The first one on the search path, without its packages.
-    Any,
-    /// Debian's with its packages, one of which has this module.
-    Debian { module: &'static str, packages: &'static [&'static str] },
+/// An environment: its name, the Python that it is made of, the modules that this one must have, and the
+/// Debian packages with both.
+struct Environment(&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const PLAIN: &[&str] = &["python3", "python3-venv"];
+const ENVIRONMENTS: [Environment; 4] = [
+    Environment("main", "python3", "ensurepip, venv", PLAIN),
+    // Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
+    Environment(
+        "torch",
+        "/usr/bin/python3",
+        "ensurepip, venv, torch, numpy",
+        &["python3-torch", "python3-numpy", "python3-venv"],
+    ),
+    Environment("tensorflow", "python3", "ensurepip, venv", PLAIN),
+    Environment("frameworks", "python3", "ensurepip, venv", PLAIN),
+];
+
+/// Scripts that write committed files, with the packages of `main`: the script, and what it writes.
+pub const GENERATORS: [(&str, &[&str]); 4] = [
+    ("tests/elements/make.py", &["tests/elements/tables.safetensors"]),
+    (
+        "tests/quantised/make.py",
+        &["firmware/app/models/quantised.safetensors", "tests/quantised/products.txt"],
+    ),
+    ("tests/stats/make.py", &["tests/stats/values.safetensors", "tests/stats/values.json"]),
+    ("tests/structures/make.py", &["tests/structures/files"]),
+];
+
+/// Returns a run of one of the generators.
+pub fn generator(script: &str) -> Result<Run, String> {
+    Ok(Run::new(environment("main")?).args(["-B", script]))
 }
 
-/// Debian's with PyTorch for CPUs.
-pub const TORCH: Base =
-    Base::Debian { module: "torch", packages: &["python3-torch", "python3-numpy", "python3-venv"] };
-
-impl Base {
-    fn program(self) -> &'static str {
-        match self {
-            Self::Any => "python3",
-            Self::Debian { .. } => "/usr/bin/python3",
-        }
-    }
-
-    fn need(self) -> Result<(), String> {
-        let imports = |modules: &str| Run::new(self.program()).args(["-c", modules]).capture().is_ok();
-        match self {
-            // Debian has a part of `venv` in a package of its own.
-            Self::Any => machine::need("python3 with its module venv", &["python3", "python3-venv"], || {
-                imports("import ensurepip, venv")
+/// Checks that each generator writes what is committed.
+pub fn generated() -> Outcome {
+    let mut tally = Tally::default();
+    for (script, files) in GENERATORS {
+        let wrote = generator(script)?.capture().map(drop);
+        let status = || Run::new("git").args(["status", "--porcelain", "--"]).args(files).capture();
+        tally.check(
+            script,
+            wrote.and_then(|()| match status()?.stdout[..] {
+                [] => Ok(()),
+                _ => Err(format!("it changes {}", files.join(" and "))),
             }),
-            Self::Debian { module, packages } => {
-                let what = format!("Debian's python3 with its modules venv and {module}");
-                machine::need(&what, packages, || imports(&format!("import ensurepip, venv, {module}")))
-            }
-        }
+        );
     }
+    Ok(tally)
 }
 
-/// Returns Debian's Python, once it has torch.
-pub fn debian_with_torch() -> Result<&'static str, String> {
-    TORCH.need().map(|()| TORCH.program())
-}
-
-/// Returns a Python with just the packages of `requirements.txt` in `folder`, in the target directory under
-/// this name. It is set up once.
-pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
-    environment_of(Base::Any, name, folder)
-}
-
-/// As [`environment`], made of this Python.
-pub fn environment_of(base: Base, name: &str, folder: &Path) -> Result<PathBuf, String> {
-    shared_environment(base, name, &[folder])
-}
-
-/// As [`environment_of`], with the packages of several directories. Versions of later ones replace others.
-pub fn shared_environment(base: Base, name: &str, folders: &[&Path]) -> Result<PathBuf, String> {
+/// Returns the Python of an environment, in the target directory. It is set up once.
+pub fn environment(name: &str) -> Result<PathBuf, String> {
     // Held until the set-up is done: another thread may need the same environment.
     static SET_UP: Mutex<()> = Mutex::new(());
     let _held = SET_UP.lock().map_err(|_| "an earlier set-up of a Python panicked".to_owned())?;
-    let home = workspace::target_dir().join(name);
+    let known = ENVIRONMENTS.iter().find(|environment| environment.0 == name);
+    let Environment(_, base, modules, packages) = known.ok_or_else(|| format!("no environment {name}"))?;
+    let requirements = format!("tests/python/requirements/{name}.txt");
+    let wanted = workspace::read(&workspace::root().join(&requirements))?;
+    let home = workspace::target_dir().join(format!("python-{name}"));
     let python = home.join("bin/python3");
-    let lists: Vec<PathBuf> = folders.iter().map(|folder| folder.join("requirements.txt")).collect();
-    let contents = lists.iter().map(|list| workspace::read(&workspace::root().join(list)));
-    let wanted = contents.collect::<Result<Vec<_>, _>>()?.concat();
     // Written after everything is installed.
     let stamp = home.join("requirements.txt");
     if workspace::read(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    base.need()?;
-    let words =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
-    let names: Vec<String> = lists.iter().map(|list| list.display().to_string()).collect();
-    let what = format!("the Python packages of {}, in the target directory", names.join(" and "));
-    machine::install(&what, None, || {
+    let probe = || Run::new(base).args(["-c", &format!("import {modules}")]).capture().is_ok();
+    machine::need(&format!("{base} with the modules {modules}"), packages, probe)?;
+    machine::install(&format!("the packages of {requirements}, in the target directory"), None, || {
         // `--clear` removes an unfinished earlier set-up.
-        let venv = Run::new(base.program()).args(["-m", "venv", "--clear"]);
-        let venv = if matches!(base, Base::Any) { venv } else { venv.args(["--system-site-packages"]) };
+        let venv = Run::new(base).args(["-m", "venv", "--clear"]);
+        let venv = if name == "torch" { venv.args(["--system-site-packages"]) } else { venv };
         venv.args([&home]).capture()?;
-        lists.iter().try_for_each(|list| {
-            Run::new(&python).args(words).args([list]).limit(DOWNLOAD).capture().map(drop)
-        })
+        pip(&python, "install").args(["--requirement", &requirements]).limit(DOWNLOAD).capture().map(drop)
     })?;
     workspace::write(&stamp, &wanted)?;
     Ok(python)
+}
+
+/// Returns a run of pip with only the named packages, and with the programs of its environment.
+fn pip(python: &Path, word: &str) -> Run {
+    let own = python.parent().map(Path::to_path_buf);
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let paths = own.into_iter().chain(std::env::split_paths(&others));
+    Run::new(python)
+        .args(["-m", "pip", word, "--quiet", "--disable-pip-version-check", "--no-deps"])
+        .env("PATH", std::env::join_paths(paths).unwrap_or_default())
+}
+
+/// Returns the Python of an environment, with the package as it is now. The wheel is for every Python, and
+/// cargo builds only what has changed.
+pub fn installed(name: &str) -> Result<PathBuf, String> {
+    let (python, target) = (environment(name)?, workspace::target_dir().join("python"));
+    let build = pip(&environment("main")?, "wheel").args(["--no-build-isolation", PACKAGE, "--wheel-dir"]);
+    let build = build.args([target.join("wheels")]).env("CARGO_TARGET_DIR", &target);
+    build.limit(30 * 60).capture()?;
+    let install = pip(&python, "install").args(["--force-reinstall", "--no-index", "embedded-safetensors"]);
+    install.args(["--find-links"]).args([target.join("wheels")]).capture()?;
+    Ok(python)
+}
+
+/// Builds the command and the other programs that tests run, and returns the command.
+fn programs() -> Result<PathBuf, String> {
+    const PACKAGES: [&str; 5] = [
+        "safetensors-host",
+        "verification",
+        "safetensors-convert",
+        "safetensors-remote",
+        "embedded-safestructures",
+    ];
+    let build = own_cargo().args(["build", "--release", "--quiet"]);
+    let build = build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    let build = build.args(["safetensors", "slices", "writes"].iter().flat_map(|name| ["--bin", name]));
+    let examples = ["gguf", "tensorflow", "remote", "training"];
+    build.args(examples.iter().flat_map(|name| ["--example", name])).check()?;
+    Ok(workspace::target_dir().join("release/safetensors"))
+}
+
+/// Runs the tests of an environment with the programs and the package as they are now. No test is a failure.
+pub fn pytest(name: &str) -> Outcome {
+    let (command, python) = (programs()?, installed(name)?);
+    let run = Run::new(python).args(["-B", "-m", "pytest", "tests/python", "-m", name]);
+    let run = run.args(if name == "main" { &["-n", "2"][..] } else { &[] });
+    let mut tally = Tally::default();
+    let code = run.env("SAFETENSORS_BIN", command).limit(15 * 60).lines(|line| {
+        println!("{line}");
+        if let Some(test) = line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR ")) {
+            tally.failure(test);
+        }
+        // The last line: `2 failed, 158 passed, 1 error in 56.50s (0:00:56)`.
+        if line.contains(" in ") && line.contains('s') {
+            let counted =
+                |word: &str| line.split(", ").find_map(|part| part.split_once(word)?.0.parse::<u32>().ok());
+            tally.passed = counted(" passed").unwrap_or(tally.passed);
+            let failed = [" failed", " error"].iter().filter_map(|word| counted(word)).sum();
+            tally.failed = tally.failed.max(failed);
+        }
+    })?;
+    if code != Some(0) && tally.failed == 0 {
+        tally.check("pytest", Err(format!("it ended with {code:?}")));
+    }
+    Ok(tally)
+}
+
+/// What is compared by hand: gigabytes of packages, or an hour of builds.
+pub fn oracle(words: &[String]) -> Outcome {
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["frameworks"] => pytest("frameworks"),
+        ["aprender"] => {
+            let run = own_cargo().dir(&workspace::root().join("tests/aprender"));
+            let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("aprender"));
+            let check = run.args(["run", "--locked", "--quiet", "--", "check"]).limit(30 * 60).check();
+            Ok(Tally::of("aprender loads what the library writes, with the same predictions", check))
+        }
+        ["interop", ..] => Ok(Tally::of("tests/interop is written", interop(&words[1..]))),
+        _ => Err("usage: cargo xtask oracle frameworks | aprender | interop [FRAMEWORK…]".to_owned()),
+    }
+}
+
+/// Lets each framework write its file in `tests/interop` and read ours, and writes the page with the results.
+fn interop(frameworks: &[String]) -> Result<(), String> {
+    let [board, case] = boards::INTEROP;
+    // Reports what is missing before anything is written.
+    boards::find(board)?.prepare()?;
+    bless("interop::ours")?;
+    for folder in adapters()? {
+        let framework = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if frameworks.is_empty() || frameworks.contains(&framework) {
+            println!("{framework}");
+            let raw = workspace::target_dir().join("interop").join(&framework).join("results.json");
+            workspace::write(&raw, b"")?;
+            adapter(&folder, &framework)?.args([&raw]).limit(30 * 60).capture()?;
+            let results =
+                format(&workspace::text(&raw)?).ok_or_else(|| format!("{framework}: no results"))?;
+            workspace::write(&folder.join("results.json"), results.as_bytes())?;
+        }
+    }
+    boards::run_case(board, case, true)?;
+    bless("interop::page")
+}
+
+/// Lists the directories with an adapter.
+fn adapters() -> Result<Vec<PathBuf>, String> {
+    let folders = workspace::list(&workspace::root().join("tests/interop"))?;
+    let is_adapter =
+        |folder: &PathBuf| folder.join("adapter.py").exists() || folder.join("Cargo.toml").exists();
+    Ok(folders.into_iter().filter(is_adapter).collect())
+}
+
+/// Lists the packages that are adapters.
+pub fn rust_adapters() -> Result<Vec<PathBuf>, String> {
+    Ok(adapters()?.into_iter().filter(|folder| folder.join("Cargo.toml").exists()).collect())
+}
+
+/// Returns a run of the adapter of a framework, which takes the path of its results.
+fn adapter(folder: &Path, framework: &str) -> Result<Run, String> {
+    let environment_of = |framework| match framework {
+        "numpy" | "safestructures" => "main",
+        "torch" | "huggingface_hub" => "torch",
+        "tensorflow" => "tensorflow",
+        _ => "frameworks",
+    };
+    let script = folder.join("adapter.py");
+    let run = if script.exists() {
+        Run::new(environment(environment_of(framework))?).args(["-B"]).args([script])
+    } else {
+        let target = workspace::target_dir().join("interop/rust");
+        own_cargo().dir(folder).env("CARGO_TARGET_DIR", target).args(["run", "--quiet", "--"])
+    };
+    // No backtraces in errors, no search for accelerators, and fewer notes.
+    Ok(run.env("RUST_BACKTRACE", "0").env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3"))
+}
+
+/// Lets tests of the suite write what they otherwise compare.
+fn bless(tests: &str) -> Result<(), String> {
+    let suite = ["--package", "verification", "--features", "std,oracle", "--test", "suite"];
+    own_cargo().args(["test", "--quiet"]).args(suite).args([tests]).env("BLESS", "1").capture().map(drop)
+}
+
+/// Writes results with a line for each array.
+fn format(results: &str) -> Option<String> {
+    let results: Map<String, Value> = serde_json::from_str(results).ok()?;
+    let part = |(name, value): (&String, &Value)| match value.as_object() {
+        Some(arrays) if name != "versions" => {
+            let lines = arrays.iter().map(|(name, array)| format!("    \"{name}\": {array}"));
+            format!("  \"{name}\": {{\n{}\n  }}", lines.collect::<Vec<_>>().join(",\n"))
+        }
+        _ => format!("  \"{name}\": {value}"),
+    };
+    Some(format!("{{\n{}\n}}\n", results.iter().map(part).collect::<Vec<_>>().join(",\n")))
 }

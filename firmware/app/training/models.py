@@ -1,5 +1,6 @@
 """The two networks and their test images: how they are made, and the layout of their files."""
 
+import hashlib
 import pathlib
 from dataclasses import dataclass
 from typing import Callable
@@ -84,3 +85,18 @@ SUMS = FOLDER / "SHA256SUMS"
 def carried(images, labels):
     """Returns the tensors of digits-test.safetensors: the first of the held-out images."""
     return {"images": images[:CARRIED], "labels": labels[:CARRIED]}
+
+
+def sums():
+    """Returns what SHA256SUMS is to say."""
+    paths = [network.path for network in NETWORKS] + [TEST]
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
+
+
+def claims(network, layers, held_out):
+    """Returns what the file's metadata says of the network."""
+    images, labels = held_out
+    right = network.right(layers, images, labels)
+    widths = " to ".join(map(str, network.widths))
+    accuracy = f"{100 * right / len(labels):.2f} % right, {right} of {len(labels)} held-out images"
+    return {"accuracy": accuracy, "description": f"reads handwritten digits of 8 by 8 pixels; {widths}, ReLU between"}

@@ -1,9 +1,8 @@
-"""Trains the networks of the firmware on handwritten digits, and checks the committed ones.
+"""Trains the networks of the firmware on handwritten digits. tests/python/test_digits.py checks the committed ones.
 
-    pip install --no-deps -r requirements.txt
-    python3 train.py --write                    replaces the committed ../models
-    python3 train.py --validate                 evaluates the settings on training images only
-    python3 train.py --check [--logits FILE]…   checks ../models, and the output of devices
+    pip install --no-deps -r ../../../tests/python/requirements/main.txt
+    python3 train.py --write        replaces the committed ../models
+    python3 train.py --validate     evaluates the settings on training images only
 
 The images are the 1797 of `sklearn.datasets.load_digits`, 8 by 8 pixels of 0..=16: the part of the UCI set "Optical
 Recognition of Handwritten Digits" that its authors call the test set. The fifth, tenth, … image of each digit are held
@@ -13,26 +12,18 @@ images, in the arithmetic of the devices. The same people wrote the digits of bo
 read worse.
 
 Sums of floats depend on the computer and its libraries, so another computer trains a different network of similar
-accuracy. The committed files are authoritative: `--check` requires that they match SHA256SUMS and have their stated
-accuracy, and that the images are scikit-learn's. A FILE is a device's output, with lines
-
-    model: NAME, 702428 bytes, …
-    digit 0: a 5, read as 5, logits bf4e2387 …
-
-whose logits must match those of the model with this length to the last bit.
+accuracy. The committed files are authoritative.
 """
 
 import argparse
 import os
-import sys
 
 # Set before numpy is imported: with such small matrices, threads only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import check
 import container
 from dataset import every_fifth, parts
-from models import NETWORKS, SUMS, TEST, carried
+from models import NETWORKS, SUMS, TEST, carried, claims, sums
 
 SOURCE = "scikit-learn's load_digits, the fifth, tenth, ... image of each digit"
 
@@ -41,12 +32,12 @@ def write():
     training, held_out = parts()
     for network in NETWORKS:
         layers = network.trained(*training)
-        metadata = check.claims(network, layers, held_out) | {"script": "firmware/app/training/train.py"}
+        metadata = claims(network, layers, held_out) | {"script": "firmware/app/training/train.py"}
         network.path.write_bytes(container.encoded(network.tensors(layers), metadata))
         print(f"{network.path.name}: {metadata['accuracy']}")
     about = "handwritten digits that no network was trained with: the first of them that are held out"
     TEST.write_bytes(container.encoded(carried(*held_out), {"description": about, "source": SOURCE}))
-    SUMS.write_text(check.sums())
+    SUMS.write_text(sums())
 
 
 def validate():
@@ -66,15 +57,11 @@ def main():
     ways = arguments.add_mutually_exclusive_group(required=True)
     ways.add_argument("--write", action="store_true", help="train the networks, and write them over the committed ones")
     ways.add_argument("--validate", action="store_true", help="how well such networks do, of images for training")
-    ways.add_argument("--check", action="store_true", help="judge the committed models")
-    arguments.add_argument("--logits", metavar="FILE", action="append", default=[], help="also check the output of a device")
-    given = arguments.parse_args()
-    if given.logits and not given.check:
-        arguments.error("--logits goes with --check")
-    if given.check:
-        return check.judge(given.logits)
-    return validate() if given.validate else write()
+    if arguments.parse_args().validate:
+        validate()
+    else:
+        write()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

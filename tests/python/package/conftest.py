@@ -1,17 +1,11 @@
-"""What the tests share."""
+"""What the tests of the Python package share."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from embedded_safetensors import safe_open
-
-ROOT = Path(__file__).resolve().parents[3]
-# The interpreter of the vectors' recipes.
-sys.path.append(str(ROOT / "tests/vectors"))
 
 
 @pytest.fixture

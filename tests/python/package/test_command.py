@@ -6,8 +6,11 @@ import sysconfig
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import embedded_safetensors.numpy as module
+
+pytestmark = pytest.mark.main
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "safetensors"
 

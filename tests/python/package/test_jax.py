@@ -1,14 +1,14 @@
 """Arrays of JAX."""
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-jax = pytest.importorskip("jax")
+import embedded_safetensors.flax as module
+from embedded_safetensors import SafetensorError, numpy
 
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-
-import embedded_safetensors.flax as module  # noqa: E402
-from embedded_safetensors import SafetensorError, numpy  # noqa: E402
+pytestmark = pytest.mark.frameworks
 
 DTYPES = "bool_ uint8 int8 uint16 int16 uint32 int32 float16 bfloat16 float32 complex64 float8_e4m3fn float8_e5m2".split()
 

@@ -1,13 +1,12 @@
 """Arrays of MLX."""
 
+import mlx.core as mx
 import pytest
 
-pytest.importorskip("mlx.core")
+import embedded_safetensors.mlx as module
+from embedded_safetensors import SafetensorError
 
-import mlx.core as mx  # noqa: E402
-
-import embedded_safetensors.mlx as module  # noqa: E402
-from embedded_safetensors import SafetensorError  # noqa: E402
+pytestmark = pytest.mark.frameworks
 
 DTYPES = "bool_ uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 complex64".split()
 

@@ -11,6 +11,8 @@ import embedded_safetensors.numpy as module
 from embedded_safetensors import SafetensorError, TensorSpec, safe_open, serialize_file
 from embedded_safetensors._core import Model
 
+pytestmark = pytest.mark.main
+
 DTYPES = "? u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8 c8".split()
 OF_ML_DTYPES = "bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu".split()
 

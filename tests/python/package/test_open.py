@@ -12,6 +12,8 @@ import embedded_safetensors
 import embedded_safetensors.numpy as module
 from embedded_safetensors import SafetensorError, _safe_open_handle, check, safe_open
 
+pytestmark = pytest.mark.main
+
 ARRAYS = {"b": np.arange(6.0).reshape(2, 3), "a": np.arange(3, dtype=np.uint8)}
 
 

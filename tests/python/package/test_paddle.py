@@ -1,11 +1,12 @@
 """Tensors of Paddle."""
 
+import paddle
 import pytest
 
-paddle = pytest.importorskip("paddle")
+import embedded_safetensors.paddle as module
+from embedded_safetensors import FileWriter, SafetensorError, numpy, safe_open
 
-import embedded_safetensors.paddle as module  # noqa: E402
-from embedded_safetensors import FileWriter, SafetensorError, numpy, safe_open  # noqa: E402
+pytestmark = pytest.mark.frameworks
 
 DTYPES = "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2".split()
 

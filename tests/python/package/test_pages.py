@@ -1,12 +1,13 @@
 """The examples of the guide and of the README."""
 
 import re
-from pathlib import Path
 
 import pytest
+from support import ROOT
 
-PACKAGE = Path(__file__).resolve().parents[1]
-PAGES = [PACKAGE / "README.md", PACKAGE.parents[1] / "docs/src/python.md"]
+pytestmark = pytest.mark.main
+
+PAGES = [ROOT / "crates/safetensors-python/README.md", ROOT / "docs/src/python.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -3,8 +3,12 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import embedded_safetensors
 from embedded_safetensors import _core
+
+pytestmark = pytest.mark.main
 
 
 def test_every_name_has_a_stub():

@@ -1,11 +1,12 @@
 """Tensors of TensorFlow."""
 
 import pytest
+import tensorflow as tf
 
-tf = pytest.importorskip("tensorflow")
+import embedded_safetensors.tensorflow as module
+from embedded_safetensors import SafetensorError
 
-import embedded_safetensors.tensorflow as module  # noqa: E402
-from embedded_safetensors import SafetensorError  # noqa: E402
+pytestmark = pytest.mark.tensorflow
 
 DTYPES = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex64".split()
 

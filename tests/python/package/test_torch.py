@@ -1,12 +1,13 @@
 """Tensors of PyTorch, and models whose tensors share memory."""
 
+import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-np = pytest.importorskip("numpy")
+import embedded_safetensors.torch as module
+from embedded_safetensors import SafetensorError, TensorSpec, safe_open
 
-import embedded_safetensors.torch as module  # noqa: E402
-from embedded_safetensors import SafetensorError, TensorSpec, safe_open  # noqa: E402
+pytestmark = pytest.mark.torch
 
 
 def to_numpy(tensor):

@@ -9,6 +9,8 @@ import embedded_safetensors
 import embedded_safetensors.numpy
 from embedded_safetensors import SafetensorError, safe_open
 
+pytestmark = pytest.mark.main
+
 VECTORS = [vector for vector in vectors.load()["vectors"] if vectors.fits_memory(vector)]
 
 

@@ -14,6 +14,8 @@ import embedded_safetensors
 import embedded_safetensors.numpy as module
 from embedded_safetensors import FileWriter, SafetensorError, TensorSpec, serialize, serialize_file
 
+pytestmark = pytest.mark.main
+
 DATA = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 

@@ -1,4 +1,4 @@
-//! Answers the questions of `numpy_slices.py`: which part of a tensor a slice is.
+//! Answers the questions of `test_slices.py`: which part of a tensor a slice is.
 //!
 //! A question is a line and the tensor's bytes: `F32 3,4 60|i2 r0,3,1`: dtype, dimensions, number of bytes,
 //! then the ranges. An answer is a line, `dims|number of bytes`, and the bytes; or `refused|0`. For elements

@@ -1,4 +1,4 @@
-//! Writes random dictionaries of tensors for `identity.py`, and reads the files that it has written for the
+//! Writes random dictionaries of tensors for `test_writing.py`, and reads the files that it has written for the
 //! same dictionaries.
 //!
 //! `writes CASES SEED`. Every message is a byte string after its length, a little-endian `u32`. The program

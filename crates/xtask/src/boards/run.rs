@@ -156,7 +156,7 @@ impl Board {
 
 /// Returns a Python that has Unicorn.
 fn unicorn() -> Result<PathBuf, String> {
-    python::environment("python-unicorn", Path::new(UNICORN))
+    python::environment("main")
 }
 
 /// Installs this directory's emulator, a package for Node.js, in the target directory unless an earlier run

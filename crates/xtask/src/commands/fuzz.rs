@@ -76,7 +76,7 @@ fn fuzz_reader(reader: &str, seconds: u64) -> Result<(), String> {
         .check()?;
     if reader == "torch" {
         let script = workspace::root().join(READERS_DIRECTORY).join("torch.py");
-        Run::new(python::debian_with_torch()?).args(["-B"]).args([&script, &corpus]).check()?;
+        Run::new(python::environment("torch")?).args(["-B"]).args([&script, &corpus]).check()?;
     }
     let words = workspace::root().join(READERS_DIRECTORY).join(format!("{reader}.dict"));
     let dictionary = words.exists().then(|| format!("-dict={}", words.display()));

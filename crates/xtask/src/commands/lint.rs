@@ -1,8 +1,9 @@
 //! `cargo xtask lint`: all static checks.
 
-use super::{Command, api, interop};
+use super::{Command, api};
 use crate::boards::{Package, packages};
 use crate::process::Run;
+use crate::python::rust_adapters;
 use crate::report::{Outcome, Report, Tally};
 use crate::toolchain::{self, Compiler, Toolchain, own_cargo};
 use crate::workspace;
@@ -85,7 +86,7 @@ fn format() -> Outcome {
         let fmt = own_cargo().dir(&workspace::root().join(package)).args(["fmt", "--check"]);
         tally.check(package, fmt.check());
     }
-    for adapter in interop::rust_adapters()? {
+    for adapter in rust_adapters()? {
         let fmt = own_cargo().dir(&adapter).args(["fmt", "--check"]);
         tally.check(&adapter.display().to_string(), fmt.check());
     }

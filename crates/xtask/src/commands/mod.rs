@@ -2,13 +2,12 @@
 
 mod api;
 mod fuzz;
-mod interop;
 mod lint;
 mod measure;
 mod test;
 
 use crate::report::Report;
-use crate::{boards, demo, machine, stages};
+use crate::{boards, demo, machine, python, stages};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -19,7 +18,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-static COMMANDS: [Command; 12] = [
+static COMMANDS: [Command; 11] = [
     Command {
         name: "demo",
         about: "run a board that reads digits (--board BOARD: which one; --list: all boards)",
@@ -41,16 +40,20 @@ static COMMANDS: [Command; 12] = [
         run: |words| succeed(words, "vectors", stages::write_vectors),
     },
     Command {
-        name: "results",
-        about: "ask readers of three registries about tests/vectors, and write RESULTS.md and RESULTS.html",
-        run: |words| succeed(words, "results", stages::write_results),
-    },
-    Command {
         name: "tables",
         about: "regenerate tests/elements/tables.safetensors",
-        run: |words| succeed(words, "tables", stages::write_tables),
+        run: |words| succeed(words, "tables", || python::generator("tests/elements/make.py")?.check()),
     },
-    interop::COMMAND,
+    Command {
+        name: "oracle",
+        about: "compare by hand with frameworks, aprender or interop (FRAMEWORK…: rewrite only these of tests/interop)",
+        run: |words| {
+            let words = words.to_vec();
+            let mut report = Report::new(|_| "cargo xtask oracle".to_owned());
+            report.stage("oracle", "what others make of the same files", || python::oracle(&words));
+            Ok(report.print(None))
+        },
+    },
     Command { name: "help", about: "show this list, or describe one command", run: help },
 ];
 

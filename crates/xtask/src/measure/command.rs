@@ -6,23 +6,22 @@ use super::row::{Limit, table};
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, Row};
 use crate::process::Run;
-use crate::python::{TORCH, environment, environment_of};
-use crate::stages::{CONVERSIONS, TESTS, pages, release_command};
+use crate::python::environment;
+use crate::stages::{pages, release_command};
 use crate::toolchain::own_cargo;
 use crate::workspace;
 use serde_json::{Value, json};
-use std::path::Path;
 
 const SCRIPT: &str = "benches/command/speed.py";
 /// Compares quantised tensors of GGUF with gguf-py.
-const GGUF: &str = "crates/safetensors-convert/tests/python/gguf_speed.py";
+const GGUF: &str = "benches/command/quantised.py";
 /// The judged ones.
 const QUANTISED: [&str; 4] = ["Q4_0", "Q8_0", "Q4_K", "Q6_K"];
 
 pub fn measure(_: &Options) -> Result<Measured, String> {
     let limits = Limits::read()?.command;
-    let python = environment(TESTS[0], Path::new(TESTS[1]))?;
-    let torch = environment_of(TORCH, "interop/python-torch", Path::new("tests/interop/torch"))?;
+    let python = environment("main")?;
+    let torch = environment("torch")?;
     let writer = ["build", "--release", "--quiet", "--package", "verification", "--features", "std"];
     own_cargo().args(writer).args(["--bin", "written"]).capture()?;
     let example = ["build", "--release", "--quiet", "--package", "safetensors-convert", "--example", "gguf"];
@@ -30,9 +29,7 @@ pub fn measure(_: &Options) -> Result<Measured, String> {
     let [writer, example] =
         ["written", "examples/gguf"].map(|name| workspace::target_dir().join("release").join(name));
     let files = Run::new(python).args(["-B", SCRIPT]).args([release_command()?, writer, torch]);
-    let gguf =
-        Run::new(environment(CONVERSIONS[0], Path::new(CONVERSIONS[1]))?).args(["-B", GGUF, "--figures"]);
-    let gguf = gguf.args([example]).args(QUANTISED);
+    let gguf = Run::new(environment("main")?).args(["-B", GGUF]).args([example]).args(QUANTISED);
     let figures = [figures(SCRIPT, files)?, figures(GGUF, gguf)?].concat();
     let rows: Vec<Row> = figures.iter().map(|figure| row(figure, &limits)).collect();
     let is_measured = |limit: &&Most| rows.iter().any(|row| row.what == limit.what);

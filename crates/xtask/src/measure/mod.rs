@@ -147,10 +147,7 @@ impl Measured {
 pub fn write_report(measured: &Value) -> Result<(), String> {
     let (folder, file) = (Path::new("benches/report"), workspace::target_dir().join("measured.json"));
     workspace::write(&file, measured.to_string().as_bytes())?;
-    Run::new(crate::python::environment("python-report", folder)?)
-        .args(["-B"])
-        .args([folder.join("pages.py"), file])
-        .check()
+    Run::new(crate::python::environment("main")?).args(["-B"]).args([folder.join("pages.py"), file]).check()
 }
 
 /// Runs a stage: every path on one target of each architecture, at one level; and whether the pages'

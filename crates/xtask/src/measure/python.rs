@@ -4,14 +4,14 @@
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, Row};
 use crate::process::Run;
+use crate::python;
 use crate::stages::pages::COSTS;
-use crate::stages::python_package;
 use serde_json::{Value, json};
 
 const SCRIPT: &str = "crates/safetensors-python/benches/speed.py";
 
 pub fn measure(_: &Options) -> Result<Measured, String> {
-    let output = Run::new(python_package::installed()?).args(["-B", SCRIPT]).limit(900).capture()?;
+    let output = Run::new(python::installed("main")?).args(["-B", SCRIPT]).limit(900).capture()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let figures = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
     let figures = figures.map_err(|error| format!("{SCRIPT} does not print figures ({error}):\n{text}"))?;

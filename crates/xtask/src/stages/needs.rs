@@ -1,10 +1,8 @@
 //! The needs of stages. They are set up before anything is built, or reported as missing.
 
-use super::scripts::Packages;
 use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
 use crate::toolchain::{BARE_TARGETS, BUILT_TARGETS, Toolchain, need_cargo_program, need_rust};
 use crate::{boards, machine, python, workspace};
-use std::path::Path;
 
 /// A tool that is installed or can be.
 #[derive(Clone, Copy)]
@@ -30,15 +28,8 @@ pub enum Need {
     OldestRust,
     /// A program that cargo installs, and its package.
     CargoProgram(&'static str, &'static str),
-    Python(Packages),
-    /// Debian's Python with torch, and these packages.
-    Torch(Packages),
-    /// Debian's Python with torch.
-    DebianTorch,
-    /// One of the frameworks that the Python package is tested with, ...
-    Framework(&'static str),
-    /// ... or all.
-    Frameworks,
+    /// An environment of Python.
+    Python(&'static str),
 }
 
 impl Need {
@@ -75,13 +66,7 @@ impl Need {
                 vec![super::targets::oldest_rust().and_then(need)]
             }
             Self::CargoProgram(program, package) => vec![need_cargo_program(program, package)],
-            Self::Python([name, folder]) => vec![python::environment(name, Path::new(folder)).map(drop)],
-            Self::Torch([name, folder]) => {
-                vec![python::environment_of(python::TORCH, name, Path::new(folder)).map(drop)]
-            }
-            Self::DebianTorch => vec![python::debian_with_torch().map(drop)],
-            Self::Framework(name) => vec![super::python_package::framework(name).map(drop)],
-            Self::Frameworks => super::python_package::need_frameworks(),
+            Self::Python(name) => vec![python::environment(name).map(drop)],
         };
         outcomes.into_iter().filter_map(Result::err).collect()
     }

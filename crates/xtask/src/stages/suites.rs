@@ -84,6 +84,22 @@ pub fn casts() -> Outcome {
     test().args(package).env("EVERY_F32", "1").limit(3600).tests()
 }
 
+/// Regenerates the conformance vectors.
+pub fn write_vectors() -> Result<(), String> {
+    generator("generate").check()
+}
+
+/// Checks that the committed vectors match the generator.
+pub fn vectors() -> Outcome {
+    Ok(Tally::of("the committed vectors match the generator", generator("check").check()))
+}
+
+fn generator(command: &str) -> Run {
+    // Built as for `oracle`, so that little is left to build.
+    let package = ["--release", "--quiet", "--package", "verification", "--features", "std,oracle"];
+    own_cargo().args(["run"]).args(package).args(["--bin", "vectors", "--", command])
+}
+
 /// Tests the memory of the command; `counts` includes the memory of the library.
 pub fn memory() -> Outcome {
     let run = test().args(["--release", "--package", "safetensors-host", "--test", "memory"]);
