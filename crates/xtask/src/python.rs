@@ -17,22 +17,18 @@ const DOWNLOAD: u64 = 20 * 60;
 /// The package.
 const PACKAGE: &str = "crates/safetensors-python";
 
-/// An environment: its name, the Python that it is made of, the modules that this one must have, and the
-/// Debian packages with both.
-struct Environment(&'static str, &'static str, &'static str, &'static [&'static str]);
-
-const PLAIN: &[&str] = &["python3", "python3-venv"];
-const ENVIRONMENTS: [Environment; 4] = [
-    Environment("main", "python3", "ensurepip, venv", PLAIN),
-    // Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
-    Environment(
+/// The environments: the name, the Python that it is made of, the modules that this one must have, and the
+/// Debian packages with both. Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
+const ENVIRONMENTS: [(&str, &str, &str, &[&str]); 4] = [
+    ("main", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
+    (
         "torch",
         "/usr/bin/python3",
-        "ensurepip, venv, torch, numpy",
+        "ensurepip, venv, torch",
         &["python3-torch", "python3-numpy", "python3-venv"],
     ),
-    Environment("tensorflow", "python3", "ensurepip, venv", PLAIN),
-    Environment("frameworks", "python3", "ensurepip, venv", PLAIN),
+    ("tensorflow", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
+    ("frameworks", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
 ];
 
 /// Scripts that write committed files, with the packages of `main`: the script, and what it writes.
@@ -57,13 +53,11 @@ pub fn generated() -> Outcome {
     for (script, files) in GENERATORS {
         let wrote = generator(script)?.capture().map(drop);
         let status = || Run::new("git").args(["status", "--porcelain", "--"]).args(files).capture();
-        tally.check(
-            script,
-            wrote.and_then(|()| match status()?.stdout[..] {
-                [] => Ok(()),
-                _ => Err(format!("it changes {}", files.join(" and "))),
-            }),
-        );
+        let unchanged = |()| match status()?.stdout[..] {
+            [] => Ok(()),
+            _ => Err(format!("it changes {}", files.join(" and "))),
+        };
+        tally.check(script, wrote.and_then(unchanged));
     }
     Ok(tally)
 }
@@ -74,7 +68,7 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
     static SET_UP: Mutex<()> = Mutex::new(());
     let _held = SET_UP.lock().map_err(|_| "an earlier set-up of a Python panicked".to_owned())?;
     let known = ENVIRONMENTS.iter().find(|environment| environment.0 == name);
-    let Environment(_, base, modules, packages) = known.ok_or_else(|| format!("no environment {name}"))?;
+    let (_, base, modules, packages) = known.ok_or_else(|| format!("no environment {name}"))?;
     let requirements = format!("tests/python/requirements/{name}.txt");
     let wanted = workspace::read(&workspace::root().join(&requirements))?;
     let home = workspace::target_dir().join(format!("python-{name}"));
@@ -86,7 +80,8 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
     }
     let probe = || Run::new(base).args(["-c", &format!("import {modules}")]).capture().is_ok();
     machine::need(&format!("{base} with the modules {modules}"), packages, probe)?;
-    machine::install(&format!("the packages of {requirements}, in the target directory"), None, || {
+    let what = format!("the Python packages of {requirements}, in the target directory");
+    machine::install(&what, None, || {
         // `--clear` removes an unfinished earlier set-up.
         let venv = Run::new(base).args(["-m", "venv", "--clear"]);
         let venv = if name == "torch" { venv.args(["--system-site-packages"]) } else { venv };
@@ -121,18 +116,11 @@ pub fn installed(name: &str) -> Result<PathBuf, String> {
 
 /// Builds the command and the other programs that tests run, and returns the command.
 fn programs() -> Result<PathBuf, String> {
-    const PACKAGES: [&str; 5] = [
-        "safetensors-host",
-        "verification",
-        "safetensors-convert",
-        "safetensors-remote",
-        "embedded-safestructures",
-    ];
-    let build = own_cargo().args(["build", "--release", "--quiet"]);
-    let build = build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
-    let build = build.args(["safetensors", "slices", "writes"].iter().flat_map(|name| ["--bin", name]));
-    let examples = ["gguf", "tensorflow", "remote", "training"];
-    build.args(examples.iter().flat_map(|name| ["--example", name])).check()?;
+    const WORDS: &str = "build --release --quiet \
+        --package safetensors-host --bin safetensors --package verification --bin slices --bin writes \
+        --package safetensors-convert --example gguf --example tensorflow \
+        --package safetensors-remote --example remote --package embedded-safestructures --example training";
+    own_cargo().args(WORDS.split_whitespace()).check()?;
     Ok(workspace::target_dir().join("release/safetensors"))
 }
 
@@ -145,16 +133,12 @@ pub fn pytest(name: &str) -> Outcome {
     let code = run.env("SAFETENSORS_BIN", command).limit(15 * 60).lines(|line| {
         println!("{line}");
         if let Some(test) = line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR ")) {
+            tally.failed += 1;
             tally.failure(test);
         }
-        // The last line: `2 failed, 158 passed, 1 error in 56.50s (0:00:56)`.
-        if line.contains(" in ") && line.contains('s') {
-            let counted =
-                |word: &str| line.split(", ").find_map(|part| part.split_once(word)?.0.parse::<u32>().ok());
-            tally.passed = counted(" passed").unwrap_or(tally.passed);
-            let failed = [" failed", " error"].iter().filter_map(|word| counted(word)).sum();
-            tally.failed = tally.failed.max(failed);
-        }
+        // The last line: `2 failed, 158 passed in 56.50s`.
+        let passed = |part: &str| part.split_once(" passed")?.0.parse().ok();
+        tally.passed = line.split(", ").find_map(passed).unwrap_or(tally.passed);
     })?;
     if code != Some(0) && tally.failed == 0 {
         tally.check("pytest", Err(format!("it ended with {code:?}")));

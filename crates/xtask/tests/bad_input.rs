@@ -111,7 +111,7 @@ fn full_disk_is_reported() {
         sentence.contains("cannot install the Python packages") && sentence.contains("disk space"),
         "{sentence}"
     );
-    assert!(!environment.0.join("target/python-tests/requirements.txt").exists(), "marked as installed");
+    assert!(!environment.0.join("target/python-main/requirements.txt").exists(), "marked as installed");
 }
 
 #[test]

@@ -13,12 +13,12 @@ import sys
 import zipfile
 
 # Not this directory, whose name for this script is that of the package.
-sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2] / "torch")
+sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2] / "python")
 
 import numpy
 import torch
 
-import files
+import test_torch_files as files
 
 BEFORE = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03."
 

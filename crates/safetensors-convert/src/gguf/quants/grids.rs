@@ -1,7 +1,7 @@
 //! Blocks of 256 elements whose groups of 8 or 4 select points of a grid.
 //!
 //! The points are constants of the format, which no rule produces. The tables are those of gguf-py (MIT
-//! licence), and `cargo xtask test gguf` compares what becomes of random blocks with gguf-py.
+//! licence), and `tests/python/test_gguf.py` compares what becomes of random blocks with gguf-py.
 
 use super::{Single, half, half_of};
 
