@@ -54,7 +54,7 @@ def test_same_bytes_as_the_reference():
     lambda array: array.astype(">f4"),
     lambda array: array.astype(">f4").T,
     lambda array: np.moveaxis(array.reshape(5, 7, 1), 0, 2),
-], ids=str)
+])
 def test_any_strides_and_byte_order(change, path):
     expected = change(array("f4"))
     loaded = module.load(module.save({"a": expected}))["a"]

@@ -146,7 +146,7 @@ ELEMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "code"), ELEMENTS, ids=repr)
+@pytest.mark.parametrize(("data", "code"), ELEMENTS)
 def test_other_elements_are_not_written(data, code, path):
     file = FileWriter(path, {"a": ("float32", [2, 3])})
     calls = [lambda: file.write("a", data)]
