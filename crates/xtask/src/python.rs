@@ -14,8 +14,6 @@ use std::sync::Mutex;
 
 /// Seconds for the packages of one environment: some have hundreds of megabytes.
 const DOWNLOAD: u64 = 20 * 60;
-/// The package.
-const PACKAGE: &str = "crates/safetensors-python";
 
 /// The environments: the name, the Python that it is made of, the modules that this one must have, and the
 /// Debian packages with both. Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
@@ -92,25 +90,23 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Returns a run of pip with only the named packages, and with the programs of its environment.
+/// Returns a run of pip for only the named packages, with the programs of their environment.
 fn pip(python: &Path, word: &str) -> Run {
-    let own = python.parent().map(Path::to_path_buf);
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    let paths = own.into_iter().chain(std::env::split_paths(&others));
-    Run::new(python)
-        .args(["-m", "pip", word, "--quiet", "--disable-pip-version-check", "--no-deps"])
-        .env("PATH", std::env::join_paths(paths).unwrap_or_default())
+    let own = python.parent().unwrap_or(python).display();
+    let path = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
+    let words = ["-m", "pip", word, "--quiet", "--disable-pip-version-check", "--no-deps"];
+    Run::new(python).args(words).env("PATH", path)
 }
 
 /// Returns the Python of an environment, with the package as it is now. The wheel is for every Python, and
 /// cargo builds only what has changed.
 pub fn installed(name: &str) -> Result<PathBuf, String> {
     let (python, target) = (environment(name)?, workspace::target_dir().join("python"));
-    let build = pip(&environment("main")?, "wheel").args(["--no-build-isolation", PACKAGE, "--wheel-dir"]);
-    let build = build.args([target.join("wheels")]).env("CARGO_TARGET_DIR", &target);
-    build.limit(30 * 60).capture()?;
-    let install = pip(&python, "install").args(["--force-reinstall", "--no-index", "embedded-safetensors"]);
-    install.args(["--find-links"]).args([target.join("wheels")]).capture()?;
+    let wheel = ["--no-build-isolation", "crates/safetensors-python", "--wheel-dir"];
+    let build = pip(&environment("main")?, "wheel").args(wheel).args([target.join("wheels")]);
+    build.env("CARGO_TARGET_DIR", &target).limit(30 * 60).capture()?;
+    let install = ["--force-reinstall", "--no-index", "embedded-safetensors", "--find-links"];
+    pip(&python, "install").args(install).args([target.join("wheels")]).capture()?;
     Ok(python)
 }
 
@@ -183,12 +179,10 @@ fn interop(frameworks: &[String]) -> Result<(), String> {
     bless("interop::page")
 }
 
-/// Lists the directories with an adapter.
+/// Lists the directories of frameworks.
 fn adapters() -> Result<Vec<PathBuf>, String> {
     let folders = workspace::list(&workspace::root().join("tests/interop"))?;
-    let is_adapter =
-        |folder: &PathBuf| folder.join("adapter.py").exists() || folder.join("Cargo.toml").exists();
-    Ok(folders.into_iter().filter(is_adapter).collect())
+    Ok(folders.into_iter().filter(|folder| folder.join("results.json").exists()).collect())
 }
 
 /// Lists the packages that are adapters.
@@ -204,12 +198,12 @@ fn adapter(folder: &Path, framework: &str) -> Result<Run, String> {
         "tensorflow" => "tensorflow",
         _ => "frameworks",
     };
-    let script = folder.join("adapter.py");
-    let run = if script.exists() {
-        Run::new(environment(environment_of(framework))?).args(["-B"]).args([script])
-    } else {
+    let run = if folder.join("Cargo.toml").exists() {
         let target = workspace::target_dir().join("interop/rust");
         own_cargo().dir(folder).env("CARGO_TARGET_DIR", target).args(["run", "--quiet", "--"])
+    } else {
+        let python = environment(environment_of(framework))?;
+        Run::new(python).args(["-B", "tests/interop/interop.py", framework])
     };
     // No backtraces in errors, no search for accelerators, and fewer notes.
     Ok(run.env("RUST_BACKTRACE", "0").env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3"))
