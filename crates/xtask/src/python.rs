@@ -5,15 +5,13 @@
 //! tests that need it.
 
 use crate::process::Run;
-use crate::report::{Outcome, Tally};
+use crate::report::{Outcome, Report, Tally};
 use crate::toolchain::own_cargo;
 use crate::{boards, machine, workspace};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Mutex;
-
-/// Seconds for the packages of one environment: some have hundreds of megabytes.
-const DOWNLOAD: u64 = 20 * 60;
 
 /// The environments: the name, the Python that it is made of, the modules that this one must have, and the
 /// Debian packages with both. Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
@@ -84,7 +82,7 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
         let venv = Run::new(base).args(["-m", "venv", "--clear"]);
         let venv = if name == "torch" { venv.args(["--system-site-packages"]) } else { venv };
         venv.args([&home]).capture()?;
-        pip(&python, "install").args(["--requirement", &requirements]).limit(DOWNLOAD).capture().map(drop)
+        pip(&python, "install").args(["--requirement", &requirements]).limit(20 * 60).capture().map(drop)
     })?;
     workspace::write(&stamp, &wanted)?;
     Ok(python)
@@ -142,19 +140,25 @@ pub fn pytest(name: &str) -> Outcome {
     Ok(tally)
 }
 
-/// What is compared by hand: gigabytes of packages, or an hour of builds.
-pub fn oracle(words: &[String]) -> Outcome {
-    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["frameworks"] => pytest("frameworks"),
-        ["aprender"] => {
+/// Compares by hand what takes gigabytes of packages, or an hour of builds.
+pub fn oracle(words: &[String]) -> Result<ExitCode, String> {
+    let frameworks = words.get(1..).unwrap_or_default().to_vec();
+    let run = move |name: &str| match name {
+        "frameworks" => pytest("frameworks"),
+        "aprender" => {
             let run = own_cargo().dir(&workspace::root().join("tests/aprender"));
             let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("aprender"));
             let check = run.args(["run", "--locked", "--quiet", "--", "check"]).limit(30 * 60).check();
             Ok(Tally::of("aprender loads what the library writes, with the same predictions", check))
         }
-        ["interop", ..] => Ok(Tally::of("tests/interop is written", interop(&words[1..]))),
-        _ => Err("usage: cargo xtask oracle frameworks | aprender | interop [FRAMEWORK…]".to_owned()),
-    }
+        _ => Ok(Tally::of("tests/interop is written", interop(&frameworks))),
+    };
+    let mut known = ["frameworks", "aprender", "interop"].into_iter();
+    let name = known.find(|name| words.first().is_some_and(|word| word == name));
+    let name = name.ok_or("usage: cargo xtask oracle frameworks | aprender | interop [FRAMEWORK…]")?;
+    let mut report = Report::new(|name| format!("cargo xtask oracle {name}"));
+    report.stage(name, "what others make of the same files", || run(name));
+    Ok(report.print(None))
 }
 
 /// Lets each framework write its file in `tests/interop` and read ours, and writes the page with the results.
@@ -179,15 +183,10 @@ fn interop(frameworks: &[String]) -> Result<(), String> {
     bless("interop::page")
 }
 
-/// Lists the directories of frameworks.
-fn adapters() -> Result<Vec<PathBuf>, String> {
+/// Lists the directories of frameworks; those with a `Cargo.toml` are packages.
+pub fn adapters() -> Result<Vec<PathBuf>, String> {
     let folders = workspace::list(&workspace::root().join("tests/interop"))?;
     Ok(folders.into_iter().filter(|folder| folder.join("results.json").exists()).collect())
-}
-
-/// Lists the packages that are adapters.
-pub fn rust_adapters() -> Result<Vec<PathBuf>, String> {
-    Ok(adapters()?.into_iter().filter(|folder| folder.join("Cargo.toml").exists()).collect())
 }
 
 /// Returns a run of the adapter of a framework, which takes the path of its results.

@@ -3,7 +3,7 @@
 use super::{Command, api};
 use crate::boards::{Package, packages};
 use crate::process::Run;
-use crate::python::rust_adapters;
+use crate::python::adapters;
 use crate::report::{Outcome, Report, Tally};
 use crate::toolchain::{self, Compiler, Toolchain, own_cargo};
 use crate::workspace;
@@ -86,8 +86,8 @@ fn format() -> Outcome {
         let fmt = own_cargo().dir(&workspace::root().join(package)).args(["fmt", "--check"]);
         tally.check(package, fmt.check());
     }
-    for adapter in rust_adapters()? {
-        let fmt = own_cargo().dir(&adapter).args(["fmt", "--check"]);
+    for adapter in adapters()?.iter().filter(|folder| folder.join("Cargo.toml").exists()) {
+        let fmt = own_cargo().dir(adapter).args(["fmt", "--check"]);
         tally.check(&adapter.display().to_string(), fmt.check());
     }
     Ok(tally)

@@ -47,12 +47,7 @@ static COMMANDS: [Command; 11] = [
     Command {
         name: "oracle",
         about: "compare by hand with frameworks, aprender or interop (FRAMEWORK…: rewrite only these of tests/interop)",
-        run: |words| {
-            let words = words.to_vec();
-            let mut report = Report::new(|_| "cargo xtask oracle".to_owned());
-            report.stage("oracle", "what others make of the same files", || python::oracle(&words));
-            Ok(report.print(None))
-        },
+        run: python::oracle,
     },
     Command { name: "help", about: "show this list, or describe one command", run: help },
 ];
