@@ -1,7 +1,7 @@
 //! Runs what is in Python: the tests of `tests/python`, generators of committed files, and by hand what other
 //! frameworks make of files.
 //!
-//! `tests/python/requirements/NAME.txt` lists the packages of an environment, and `pytest.mark.NAME` marks the
+//! `tests/python/requirements/NAME.txt` lists the packages of an environment; `pytest.mark.NAME` marks the
 //! tests that need it.
 
 use crate::process::Run;

@@ -1,5 +1,5 @@
-//! Writes random dictionaries of tensors for `test_writing.py`, and reads the files that it has written for the
-//! same dictionaries.
+//! Writes random dictionaries of tensors for `test_writing.py`, and reads the files that it has written for
+//! the same dictionaries.
 //!
 //! `writes CASES SEED`. Every message is a byte string after its length, a little-endian `u32`. The program
 //! sends, of each dictionary: the numbers of tensors and of pairs (`-` if there is no `__metadata__`), and
