@@ -22,5 +22,9 @@ fn compare(path: &Path, expected: &[u8]) {
         std::fs::write(path, expected).expect("writable");
     }
     let committed = std::fs::read(path).unwrap_or_default();
-    assert!(committed == expected, "{} is out of date; `cargo xtask oracle interop` writes it", path.display());
+    assert!(
+        committed == expected,
+        "{} is out of date; `cargo xtask oracle interop` writes it",
+        path.display()
+    );
 }
