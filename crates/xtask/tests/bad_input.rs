@@ -77,7 +77,7 @@ fn missing_program_is_reported_with_advice() {
     let sentence = nobody.fails("tables --no-install");
     assert!(sentence.contains("without --no-install") && sentence.contains(python), "{sentence}");
     // Missing programs are reported before a stage builds anything: there is no cargo.
-    let sentence = nobody.fails("test digits --no-install");
+    let sentence = nobody.fails("test tables --no-install");
     assert!(sentence.contains("without --no-install") && sentence.contains(python), "{sentence}");
     assert!(!nobody.0.join("apt-was-run").exists());
 }

@@ -193,7 +193,8 @@ pub const STAGES: [Stage; 37] = [
         python::pytest("tensorflow")
     })
     .needs(&[Need::Python("tensorflow"), Need::Python("main")]),
-    deep("tables", "what scripts of Python have generated is as they generate it", python::generated),
+    deep("tables", "what scripts of Python have generated is as they generate it", python::generated)
+        .needs(&[Need::Python("main")]),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
     deep("casts", "every F32 becomes the F16 and the BF16 that the scalar code makes of it", suites::casts),
     deep("memory", "memory of the command, also for files of gigabytes", suites::memory),
