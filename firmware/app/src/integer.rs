@@ -1,4 +1,4 @@
-//! The network of integers: three layers, small enough to be part of a program, without any floats.
+//! The network of integers: three layers, small enough to be read in place, without any floats.
 
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
@@ -35,21 +35,7 @@ pub struct Integer<'m> {
 }
 
 impl<'m> Integer<'m> {
-    /// Finds the network in a model that the program includes, at compile time.
-    ///
-    /// # Panics
-    /// If the model is another network's. In a const, this is a compile error.
-    pub const fn of_program(model: &View<'m>) -> Self {
-        Self {
-            fc1: Dense::of_program(model, "fc1.weight", "fc1.bias"),
-            fc1_shift: Shift::of_program(model, "fc1.shift"),
-            fc2: Dense::of_program(model, "fc2.weight", "fc2.bias"),
-            fc2_shift: Shift::of_program(model, "fc2.shift"),
-            fc3: Dense::of_program(model, "fc3.weight", "fc3.bias"),
-        }
-    }
-
-    /// Finds the network in a model at run time.
+    /// Finds the network in a model.
     ///
     /// # Errors
     /// The model is another network's, or its alignment does not allow reading integers in place.
@@ -75,14 +61,6 @@ impl<'m> Integer<'m> {
 }
 
 impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
-    const fn of_program(model: &View<'m>, weights: &str, biases: &str) -> Self
-    where
-        [[i8; COLUMNS]; ROWS]: Array,
-        [i32; ROWS]: Array,
-    {
-        Self { weights: model.expect_array(weights), biases: model.expect_array(biases) }
-    }
-
     fn find<E>(model: &View<'m>, weights: &'static str, biases: &'static str) -> Result<Self, Failure<E>>
     where
         [[i8; COLUMNS]; ROWS]: Array,
@@ -114,16 +92,8 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
 
 impl Shift {
     /// Allows at most 30 bits, so that half of the divisor, which rounds, is an `i32` too.
-    const fn new(bits: i32) -> Option<Self> {
-        if bits >= 0 && bits <= 30 { Some(Self(bits.cast_unsigned())) } else { None }
-    }
-
-    const fn of_program(model: &View<'_>, name: &str) -> Self {
-        let &[bits] = model.expect_array(name);
-        match Self::new(bits) {
-            Some(shift) => shift,
-            None => panic!("a shift of the model is not from 0 to 30"),
-        }
+    fn new(bits: i32) -> Option<Self> {
+        (0..=30).contains(&bits).then(|| Self(bits.cast_unsigned()))
     }
 
     fn find<E>(model: &View<'_>, name: &'static str) -> Result<Self, Failure<E>> {

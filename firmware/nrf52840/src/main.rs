@@ -14,9 +14,8 @@
 //! cargo run --release
 //! ```
 //!
-//! Without a debugger the program runs too, but its log is lost.
-//!
-//! *Without a board*: `cargo xtask firmware nrf52840`, on an emulated chip with an emulated debugger.
+//! Without a debugger the program runs too, but its log is lost. No emulator has this chip:
+//! `cargo xtask firmware nrf52840` builds the program.
 #![no_std]
 #![no_main]
 
