@@ -1,22 +1,24 @@
-"""Runs a program on an emulated ESP32-C3 with an emulated computer and debugger at its USB port.
+"""Runs a program on an emulated ESP32-C3 with an emulated computer at its USB port.
 
     python esp32c3.py [--partition-table FILE] [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 
 It emulates the processor, the memories, flash with a partition table, and what a program needs that only
 reads flash and prints: functions in ROM, and registers that it waits for. What the program prints goes to
-standard output. The program's exit code is passed on; it is 0 for a program that ends in an empty loop.
+standard output. The exit code is 0 if the program ends in an empty loop.
 
-This script's own exit codes: 97 a file cannot be loaded, 98 timeout, 99 a CPU fault.
+Other exit codes: 97 a file cannot be loaded, 98 timeout, 99 a CPU fault.
 """
 
+import argparse
 import hashlib
 import pathlib
 import struct
 import sys
 
 import unicorn
-from common import FAULT, UNLOADABLE, Chip, Stop, end, parser, placed, segments
 from unicorn import riscv_const as riscv
+
+UNLOADABLE, OUT_OF_TIME, FAULT = 97, 98, 99
 
 ROM, ROM_LEN = 0x4000_0000, 0x6_0000
 # Flash as the bootloader maps it for constants and for code.
@@ -36,7 +38,6 @@ ANSWERS = {
     0x6001_F068: 1 << 15,  # the slow clock is measured
     0x6004_3004: 1 << 1,  # the USB port takes bytes
     0x6004_3008: 1 << 1,  # a computer is at the USB port
-    0x600C_E098: 1 << 1,  # a debugger is attached
 }
 
 ARGUMENTS = [riscv.UC_RISCV_REG_A0, riscv.UC_RISCV_REG_A1, riscv.UC_RISCV_REG_A2, riscv.UC_RISCV_REG_A3]
@@ -48,11 +49,9 @@ FLOATS = {
     "__mulsf3": [*TO_FLOATS, 0x10B5_0553, *FROM_FLOAT],
     "__gtsf2": [*TO_FLOATS, 0xA0A5_9553, RETURN],
     "__gesf2": [*TO_FLOATS, 0xA0A5_8553, 0xFFF5_0513, RETURN],
-    "__ltsf2": [*TO_FLOATS, 0xA0B5_1553, 0x40A0_0533, RETURN],
     "__unordsf2": [*TO_FLOATS, 0xA0A5_2553, 0xA0B5_A5D3, 0x00B5_7533, 0x0015_4513, RETURN],
     "__fixsfsi": [0xF005_0553, 0xC005_1553, RETURN],
     "__floatsisf": [0xD005_0553, *FROM_FLOAT],
-    "__floatunsisf": [0xD015_0553, *FROM_FLOAT],
 }
 FLOATS_ENABLED = 0x6000
 # After the entries of all functions.
@@ -63,12 +62,24 @@ ROM_CODE = ROM + 0x4_0000
 ILLEGAL, WRITE = 2, 0x1073
 OPERANDS = 0xFFF0_0000 | 0x1F << 15
 WATCHPOINTS = 0x7A0, 0x7A1, 0x7A2, 0x7A5
-# Semihosting: the exit call of programs to a debugger, a breakpoint between two instructions without effect.
-SEMIHOSTING = 0x01F0_1013, 0x0010_0073, 0x4070_5013
-EXIT_EXTENDED, APPLICATION_EXIT = 0x20, 0x2_0026
 
 # An endless loop that does nothing: `pause`, and a jump back to it.
 EMPTY_LOOP = bytes.fromhex("0f000001f5bf")
+
+
+class Stop(Exception):
+    """An end of the run that the program did not request: an exit code and a sentence."""
+
+
+def segments(elf):
+    """Yields the address and the bytes of the loaded segments of an ELF file."""
+    if elf[:4] != b"\x7fELF":
+        raise Stop(UNLOADABLE, "the program is not an ELF file")
+    (table,), (size, count) = struct.unpack_from("<I", elf, 28), struct.unpack_from("<HH", elf, 42)
+    for number in range(count):
+        kind, offset, _, address, length = struct.unpack_from("<5I", elf, table + size * number)
+        if kind == 1 and length > 0:
+            yield address, elf[offset : offset + length]
 
 
 def symbols(elf):
@@ -161,21 +172,25 @@ class Rom:
         return 0
 
 
-class Esp32c3(Chip):
+class Esp32c3:
     """A chip that is ready to run the program."""
 
     def __init__(self, elf, flash):
-        machine = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
-        super().__init__(machine, [(ROM, ROM_LEN), *MAPPED_FLASH, *RAM])
-        self.registers = {}
+        self.machine = machine = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
+        self.has_ended, self.fault, self.registers = False, "an exception", {}
+        for start, length in [(ROM, ROM_LEN), *MAPPED_FLASH, *RAM]:
+            machine.mem_map(start, length)
         machine.mmio_map(REGISTERS, REGISTERS_LEN, self.on_read, None, self.on_write, None)
         machine.reg_write(riscv.UC_RISCV_REG_MSTATUS, FLOATS_ENABLED)
         machine.hook_add(unicorn.UC_HOOK_INTR, lambda _, number, __: self.on_exception(number))
-        for address, _, content in segments(elf):
+        for address, content in segments(elf):
             machine.mem_write(address, content)
-            self.stop_at_empty_loops(address, content)
+            self.end_at_empty_loops(address, content)
         (self.entry,) = struct.unpack_from("<I", elf, 24)
         self.fill_rom(symbols(elf), Rom(machine, flash).functions)
+
+    def store(self, address, *words):
+        self.machine.mem_write(address, struct.pack(f"<{len(words)}I", *words))
 
     def fill_rom(self, addresses, functions):
         code = ROM_CODE
@@ -190,17 +205,17 @@ class Esp32c3(Chip):
                 self.on_code(addresses[name], lambda function=function: self.call(function))
         self.in_rom = {address: name for name, address in addresses.items() if ROM <= address < ROM_CODE}
 
-    def stop_at_empty_loops(self, address, content):
+    def end_at_empty_loops(self, address, content):
         at = content.find(EMPTY_LOOP)
         while at >= 0:
-            self.on_code(address + at, lambda: self.stop(0))
+            self.on_code(address + at, self.end)
             at = content.find(EMPTY_LOOP, at + 1)
 
     def on_code(self, address, action):
         self.machine.hook_add(unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
 
-    def stop(self, code):
-        self.code = code
+    def end(self):
+        self.has_ended = True
         self.machine.emu_stop()
 
     def call(self, function):
@@ -221,43 +236,46 @@ class Esp32c3(Chip):
         # Unicorn is already four bytes after the instruction.
         at = self.machine.reg_read(riscv.UC_RISCV_REG_PC) - 4
         if number == ILLEGAL:
-            (word,) = self.load(at)
+            (word,) = struct.unpack("<I", self.machine.mem_read(at, 4))
             if word & ~OPERANDS == WRITE and word >> 20 in WATCHPOINTS:
                 return
         self.fault = f"exception {number} at {at:#010x} {self.in_rom.get(at, '')}".rstrip()
         self.machine.emu_stop()
 
-    def exit_call(self, at):
-        """Returns the exit code if a call for the debugger's exit is at this address."""
-        call, block = self.machine.reg_read_batch(ARGUMENTS)[:2]
-        if (*self.load(at - 4, 3), call) != (*SEMIHOSTING, EXIT_EXTENDED):
-            return None
-        reason, code = self.load(block, 2)
-        return code if reason == APPLICATION_EXIT else FAULT
-
     def run(self, seconds):
-        """Runs the program, and returns its exit code."""
-        try:
-            self.start(self.entry, seconds)
-        except unicorn.UcError as error:
-            at = self.machine.reg_read(riscv.UC_RISCV_REG_PC)
-            self.code, self.fault = self.exit_call(at), f"{error} at {at:#010x}"
-        if self.code is None:
+        """Runs the program to its end."""
+        self.machine.emu_start(self.entry, 0xFFFF_FFFF, timeout=seconds * 1_000_000)
+        if self.machine.query(unicorn.UC_QUERY_TIMEOUT):
+            raise Stop(OUT_OF_TIME, f"the program did not end within {seconds} s")
+        if not self.has_ended:
             raise Stop(FAULT, f"fault: {self.fault}")
-        return self.code
 
 
 def main():
-    options = parser(__doc__)
+    options = argparse.ArgumentParser(usage=__doc__.splitlines()[2].strip())
+    options.add_argument("--flash", action="append", default=[])
     options.add_argument("--partition-table", type=pathlib.Path, default="partitions.csv")
+    options.add_argument("--seconds", type=int, default=250)
+    options.add_argument("program", type=pathlib.Path)
     options = options.parse_args()
     flash = bytearray(b"\xff" * FLASH_LEN)
-    table = partition_table(options.partition_table.read_text())
-    for address, content in [(PARTITION_TABLE, table), *map(placed, options.flash)]:
+    files = [(PARTITION_TABLE, partition_table(options.partition_table.read_text()))]
+    for word in options.flash:
+        address, _, path = word.partition("=")
+        files.append((int(address, 0), pathlib.Path(path).read_bytes()))
+    for address, content in files:
         if address + len(content) > FLASH_LEN:
             raise Stop(UNLOADABLE, f"the flash ends at {FLASH_LEN:#x}")
         flash[address : address + len(content)] = content
-    return Esp32c3(options.program.read_bytes(), flash).run(options.seconds)
+    Esp32c3(options.program.read_bytes(), flash).run(options.seconds)
 
 
-end(main)
+try:
+    main()
+except Stop as stop:
+    code, sentence = stop.args
+    print(sentence, file=sys.stderr)
+    sys.exit(code)
+except (OSError, ValueError, unicorn.UcError) as error:
+    print(error, file=sys.stderr)
+    sys.exit(UNLOADABLE)
