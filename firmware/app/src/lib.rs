@@ -33,7 +33,7 @@ pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use quantised::multiply;
 pub use recording::{Recording, origin};
 pub use regression::{Counter, FEATURES, Regression, SAMPLES, features, predict};
-#[cfg(feature = "defmt")]
+#[cfg(feature = "log")]
 pub use report::Defmt;
 pub use report::{Event, FailureSink, Sink, Text};
 pub use storage::{Counted, Reads};

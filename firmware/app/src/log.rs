@@ -11,7 +11,7 @@ macro_rules! sentences {
             }
         }
 
-        #[cfg(feature = "defmt")]
+        #[cfg(feature = "log")]
         impl $(<$inner: defmt::Format>)? defmt::Format for $type $(<$life>)? $(<$inner>)? {
             fn format(&self, f: defmt::Formatter<'_>) {
                 match self { $($(#[$only])* $case $(if $guard)? => defmt::write!(f, $text $(, $part)*),)* }

@@ -170,7 +170,7 @@ impl fmt::Display for Bits<'_> {
     }
 }
 
-#[cfg(feature = "defmt")]
+#[cfg(feature = "log")]
 impl defmt::Format for Bits<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         self.0.iter().for_each(|bits| defmt::write!(f, " {:08x}", bits));
@@ -207,18 +207,18 @@ impl<W: fmt::Write, T: fmt::Display> FailureSink<T> for Text<W> {
 }
 
 /// Sends to defmt's log.
-#[cfg(feature = "defmt")]
+#[cfg(feature = "log")]
 #[derive(Debug)]
 pub struct Defmt;
 
-#[cfg(feature = "defmt")]
+#[cfg(feature = "log")]
 impl Sink for Defmt {
     fn event(&mut self, event: &Event<'_>) {
         defmt::info!("{}", event);
     }
 }
 
-#[cfg(feature = "defmt")]
+#[cfg(feature = "log")]
 impl<T: defmt::Format> FailureSink<T> for Defmt {
     fn failure(&mut self, sentence: &T) {
         defmt::error!("{}", sentence);

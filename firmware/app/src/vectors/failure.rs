@@ -143,7 +143,7 @@ impl fmt::Display for External<'_> {
     }
 }
 
-#[cfg(feature = "defmt")]
+#[cfg(feature = "log")]
 impl defmt::Format for External<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "{}", defmt::Display2Format(self.0));

@@ -31,14 +31,14 @@ fn main() -> ! {
 /// Prints and logs a value that has a sentence.
 fn say(sentence: &(impl Display + Format)) {
     // The console never fails.
-    let _ = writeln!(Console, "printed: {sentence}");
-    defmt::info!("logged: {}", sentence);
+    let _ = writeln!(Console, "{sentence}");
+    defmt::info!("{}", sentence);
 }
 
 /// Prints and logs a value that has only a debug format.
 fn show(value: &(impl Debug + Format)) {
-    let _ = writeln!(Console, "printed: {value:?}");
-    defmt::info!("logged: {}", value);
+    let _ = writeln!(Console, "{value:?}");
+    defmt::info!("{}", value);
 }
 
 fn say_others() {
