@@ -29,10 +29,15 @@ HAS_BYTES(sft_sink, 48, 32, 28);
 HAS_BYTES(sft_tensor, 128, 128, 128);
 HAS_BYTES(sft_slot, 24, 24, 24);
 HAS_BYTES(sft_error, 64, 64, 64);
+HAS(sft_status, 4);
 HAS(sft_model, 8 * SFT_MODEL_WORDS);
 HAS(sft_target, 8 * SFT_TARGET_WORDS);
 HAS(sft_receiver, 8 * SFT_RECEIVER_WORDS);
 HAS(sft_recorder, 8 * SFT_RECORDER_WORDS);
+
+/* The functions with types that a caller's would be converted to without a warning. */
+static uint64_t (*remaining)(sft_receiver *) = sft_receiver_remaining;
+static sft_status (*verify)(sft_model *, uint32_t, void *, size_t, sft_error *) = sft_verify_crc32;
 
 int main(void)
 {
@@ -45,7 +50,7 @@ int main(void)
     sft_error error;
     unsigned char window[1];
     return one.rank == 1 && one.shape[0] == 2 && TABLE[0].shape[1] == 8 && TABLE[2].optional == 1
-            && TABLE[3].shape[7] == 8 && callbacks.len_is == SFT_LEN_AT_MOST && memory[0] == 0
+            && TABLE[3].shape[7] == 8 && callbacks.len_is == SFT_LEN_AT_MOST && memory[0] == 0 && remaining && verify
             && sft_open(&model, &storage, TABLE, tensors, 5, window, sizeof window, &error) == SFT_FILE
         ? 0
         : 1;
