@@ -1,7 +1,6 @@
 //! The firmware packages, which are outside the workspace. Each manifest lists the targets that the package
 //! is built for; a board's manifest also says how to run the board and what to expect.
 
-mod conditions;
 mod golden;
 mod log;
 mod run;
@@ -13,11 +12,12 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-pub use suite::{EXAMPLES, INTEROP, MINIMAL, QUICK, all, judge_other, quick, run_case, some};
+pub use run::{need_emulator, qemu};
+pub use suite::{INTEROP, all, judge_other, run_case, some};
 
-/// A package below `firmware`: `package.metadata.firmware` in its manifest.
+/// A package below `firmware`: `package.metadata.firmware`.
 #[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Package {
@@ -37,8 +37,14 @@ fn no_features() -> Vec<String> {
     vec![String::new()]
 }
 
-/// A package with programs for a board, and the emulator that runs them: `package.metadata.board` in its
-/// manifest.
+/// `package.metadata` in a manifest.
+#[derive(Deserialize)]
+struct Metadata {
+    firmware: Package,
+    board: Option<Board>,
+}
+
+/// A package with programs for a board, and the emulator that runs them: `package.metadata.board`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Board {
@@ -59,88 +65,75 @@ pub struct Board {
     pub cases: BTreeMap<String, Case>,
 }
 
-/// A program, its storage, and the expected result.
+/// A program, the files that it finds in its storage, and the expected result. Files are named as for
+/// [`storage::bytes`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
     #[serde(default = "digits")]
     pub program: String,
-    /// The features to build the program with.
-    #[serde(default)]
-    pub features: String,
     #[serde(default)]
     pub exit: i32,
     /// The clock of QEMU counts instructions, each of which takes 1024 ns.
     #[serde(default)]
-    pub counts: bool,
-    #[serde(flatten)]
-    storage: storage::Storage,
-    #[serde(flatten)]
-    conditions: conditions::Conditions,
+    counts: bool,
+    /// A memory card with these files.
+    card: Option<Vec<(String, String)>>,
+    /// A card that was never formatted.
+    #[serde(default)]
+    blank_card: bool,
+    /// A NOR flash bank with files at these offsets, erased elsewhere.
+    nor: Option<Vec<(usize, String)>>,
+    /// The NOR flash bank is write-protected.
+    #[serde(default)]
+    protected: bool,
+    /// A file at this address, in the flash that also holds the program.
+    flash: Option<(u32, String)>,
+    /// Each first text, which occurs once in the first file, is replaced by the second; in the program, which
+    /// contains its model, if there is no file.
+    #[serde(default)]
+    replaces: Vec<[String; 2]>,
+    /// The partition table, by its path from the board's directory, if it is not `partitions.csv`.
+    partition_table: Option<String>,
+    /// A command of `firmware/app` on this computer, and its files. Both must compute the same, to the last bit.
+    desktop: Option<Vec<String>>,
+    /// The image has at this byte offset the recording that this computer makes with this model.
+    records: Option<(usize, String)>,
 }
-
-/// The program and the case of every board that reads digits.
-pub const DIGITS: &str = "digits";
 
 fn digits() -> String {
-    DIGITS.to_owned()
+    "digits".to_owned()
 }
 
-/// All packages in the `firmware` directory; boards without an emulator are last.
-struct Firmware {
-    packages: Vec<Package>,
-    boards: Vec<Board>,
+type Firmware = (Vec<Package>, Vec<Board>);
+
+/// Reads the manifests of all packages in `firmware`, and of the boards among them; those without an emulator
+/// are last.
+fn read() -> Result<Firmware, String> {
+    let (mut packages, mut boards) = (Vec::new(), Vec::new());
+    for folder in workspace::list(&workspace::root().join("firmware"))? {
+        let manifest = folder.join("Cargo.toml");
+        let Ok(text) = workspace::text(&manifest) else { continue };
+        let parse = || toml::from_str::<toml::Table>(&text)?["package"]["metadata"].clone().try_into();
+        let metadata: Result<Metadata, toml::de::Error> = parse();
+        let Metadata { mut firmware, board } =
+            metadata.map_err(|error| format!("{}: {}", manifest.display(), error.message()))?;
+        firmware.name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        boards.extend(board.map(|board| Board { package: firmware.clone(), ..board }));
+        packages.push(firmware);
+    }
+    boards.sort_by_key(Board::needs_hardware);
+    Ok((packages, boards))
 }
 
-impl Firmware {
-    fn read() -> Result<Self, String> {
-        let (mut packages, mut boards) = (Vec::new(), Vec::new());
-        for folder in workspace::list(&workspace::root().join("firmware"))? {
-            let manifest = folder.join("Cargo.toml");
-            if !manifest.exists() {
-                continue;
-            }
-            let (mut package, board) = parse(&workspace::text(&manifest)?)
-                .map_err(|error| format!("{}: {}", manifest.display(), error.message()))?;
-            package.name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            boards.extend(board.map(|board| Board { package: package.clone(), ..board }));
-            packages.push(package);
-        }
-        boards.sort_by_key(Board::needs_hardware);
-        Ok(Self { packages, boards })
-    }
-
-    fn known() -> Result<&'static Self, String> {
-        static KNOWN: OnceLock<Result<Firmware, String>> = OnceLock::new();
-        KNOWN.get_or_init(Self::read).as_ref().map_err(String::clone)
-    }
-}
-
-/// Parses the metadata of a package, and of a board if it is one.
-fn parse(manifest: &str) -> Result<(Package, Option<Board>), toml::de::Error> {
-    #[derive(Deserialize)]
-    struct Manifest {
-        package: About,
-    }
-    #[derive(Deserialize)]
-    struct About {
-        metadata: Metadata,
-    }
-    #[derive(Deserialize)]
-    struct Metadata {
-        firmware: Package,
-        board: Option<Board>,
-    }
-    let Metadata { firmware, board } = toml::from_str::<Manifest>(manifest)?.package.metadata;
-    Ok((firmware, board))
-}
+static KNOWN: LazyLock<Result<Firmware, String>> = LazyLock::new(read);
 
 pub fn packages() -> Result<&'static [Package], String> {
-    Ok(&Firmware::known()?.packages)
+    KNOWN.as_ref().map(|(packages, _)| &packages[..]).map_err(String::clone)
 }
 
 pub fn boards() -> Result<&'static [Board], String> {
-    Ok(&Firmware::known()?.boards)
+    KNOWN.as_ref().map(|(_, boards)| &boards[..]).map_err(String::clone)
 }
 
 /// Finds a board by its name.
@@ -175,45 +168,22 @@ impl Board {
         self.machine == "hardware"
     }
 
-    /// Returns the case that the demo shows: the digits, or the first one.
-    pub fn shown(&self) -> Result<(&str, &Case), String> {
-        let case = self.cases.get_key_value(DIGITS).or_else(|| self.cases.first_key_value());
-        case.map(|(name, case)| (name.as_str(), case)).ok_or_else(|| format!("{} has no case", self.name))
+    /// Finds a case by its name.
+    pub fn case(&self, name: &str) -> Result<&Case, String> {
+        self.cases.get(name).ok_or_else(|| format!("{} has no case \"{name}\"", self.name))
+    }
+
+    /// Returns the name of the case that the demo shows: the digits, or the first one.
+    pub fn shown(&self) -> &str {
+        self.cases
+            .get_key_value(&digits())
+            .or_else(|| self.cases.first_key_value())
+            .map_or("", |(name, _)| name)
     }
 
     /// Describes the board in one line.
     pub fn about(&self) -> String {
-        format!(
-            "{}: {}, {} KiB of flash, {} KiB of RAM",
-            self.name,
-            self.cpu,
-            self.flash / 1024,
-            self.ram / 1024
-        )
-    }
-
-    /// Says where its programs run, in a few words.
-    pub fn whereabouts(&self) -> String {
-        match self.machine.rsplit_once(" -") {
-            Some((qemu, _)) => format!("here, in {qemu}"),
-            None if self.needs_hardware() => "only on the real board; it is built here".to_owned(),
-            None => format!("here, in {}", self.emulator()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn misspelt_manifest_keys_are_errors() {
-        let text = workspace::text(&find("microbit").unwrap().folder().join("Cargo.toml")).unwrap();
-        let slips =
-            [("reads", "raeds"), ("cpu", "cup"), ("targets", "target"), ("\"parsed\", reads", "0, reads")];
-        assert!(parse(&text).unwrap().1.unwrap().cases.contains_key(DIGITS));
-        for (right, slip) in slips {
-            assert!(text.contains(right) && parse(&text.replace(right, slip)).is_err(), "{slip}");
-        }
+        let Self { cpu, flash, ram, .. } = self;
+        format!("{}: {cpu}, {} KiB of flash, {} KiB of RAM", self.name, flash / 1024, ram / 1024)
     }
 }

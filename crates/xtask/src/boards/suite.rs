@@ -1,115 +1,90 @@
 //! Runs all boards and compares them with what is expected.
 
 use super::run::Ended;
-use super::{Board, Case, DIGITS, boards, conditions, golden};
+use super::{Board, Case, boards, find, golden, log, storage};
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
+use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
 use crate::{stages, workspace};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::thread;
 
 /// The exit codes of a program stopped by a CPU fault, and of one that has panicked.
 const DEADLY: [i32; 2] = [99, 101];
 
-/// One board of each architecture.
-pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
-
 /// A board, and its case with the files of other frameworks.
 pub const INTEROP: [&str; 2] = ["lm3s6965", "interop"];
 
-/// Boards, and their cases with files of other projects.
-pub const EXAMPLES: [[&str; 2]; 3] = [INTEROP, ["lm3s6965", "regression"], ["lm3s6965", "structure"]];
-
-const RECORDINGS: &str = "the command accepts the boards' recordings";
-
-/// The packages that firmware engineers copy and that an emulator runs.
-pub const MINIMAL: [&str; 2] = ["minimal", "minimal-embassy"];
-
-/// The first boards read digits, another one the files of other projects; the minimal programs pass all their
-/// cases.
-pub fn quick() -> Outcome {
-    let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let cases: Vec<_> = QUICK.map(|board| [board, DIGITS]).into_iter().chain(EXAMPLES).collect();
-    let judge =
-        |[board, case]: [&str; 2]| Tally::of(&format!("{board} {case}"), run_case(board, case, false));
-    let mut tally: Tally = side_by_side(cases, judge).into_iter().sum();
-    tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::command()));
-    tally.add(some(MINIMAL.map(super::find).into_iter().collect::<Result<_, _>>()?, false)?);
-    Ok(tally)
-}
+/// The commands of `firmware/app` on this computer: the beginning of the lines that a board prints as well, and a
+/// file with the same lines by numpy or by the crate aprender.
+const DESKTOP: [(&str, &str, &str); 6] = [
+    ("digits", "digit ", ""),
+    ("integer", "digit ", ""),
+    ("multiply", "product ", "tests/quantised/products.txt"),
+    ("predict", "prediction ", "tests/aprender/predictions.txt"),
+    ("structure", "value: ", ""),
+    ("vectors", "vector", ""),
+];
 
 /// Runs all boards, and the tests of the code that they run.
 pub fn all() -> Outcome {
     let mut tally = Tally::default();
-    tally.check("firmware/README.md shows only what boards print", golden::check_readme());
+    tally.check("golden files, and what firmware/README.md shows of them", golden::check_files());
     let (tests, boards) = thread::scope(|scope| {
-        let tests = scope.spawn(conditions::test_app);
+        let tests = scope.spawn(|| app("test").capture().map(drop));
         let boards = boards().and_then(|boards| some(boards.iter().collect(), false));
         (tests.join().unwrap_or_else(|_| Err("they panicked".to_owned())), boards)
     });
     tally.check("firmware/app: its tests", tests);
     tally.add(boards?);
-    let boards: Vec<&'static Board> = super::boards()?.iter().collect();
-    tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::release_command()));
+    tally.check("the command accepts the boards' recordings", check_recordings());
     Ok(tally)
 }
 
 /// Builds and runs these boards. With `bless`, writes their output to the golden files. Builds and runs of
 /// different boards overlap.
 pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
-    let mut tally = Tally::default();
-    let mut ready = Vec::new();
-    for board in boards {
-        match board.prepare() {
-            Ok(()) => ready.push(board),
-            Err(sentence) => tally.check(&board.name, Err(sentence)),
+    let judge = |board: &'static Board| {
+        let mut tally = Tally::default();
+        let ready = board.prepare().and_then(|()| board.lock());
+        match ready.and_then(|held| board.build("")?.capture().map(|_| held)) {
+            Ok(_held) => judge(board, bless, &mut tally),
+            Err(sentence) => tally.check(&format!("{} builds", board.name), Err(sentence)),
         }
-    }
-    tally.add(side_by_side(ready, |board| judge(board, bless)).into_iter().sum());
-    Ok(tally)
+        tally
+    };
+    Ok(side_by_side(boards, judge).into_iter().sum())
 }
 
 /// Builds and runs a case of a board. With `bless`, writes its output to the golden file.
 pub fn run_case(board: &str, case: &str, bless: bool) -> Result<(), String> {
-    let board = super::find(board)?;
-    let program = &board.cases.get(case).ok_or_else(|| format!("{} has no case {case}", board.name))?.program;
+    let board = find(board)?;
     let _held = board.lock()?;
-    board.build("", &[program])?.capture()?;
+    board.build("")?.capture()?;
     judge_case(board, case, bless)
 }
 
-/// Builds and runs all cases of a board. A failed build only skips that board's runs.
-fn judge(board: &'static Board, bless: bool) -> Tally {
-    let _held = match board.lock() {
-        Ok(held) => held,
-        Err(sentence) => return Tally::of(&board.name, Err(sentence)),
-    };
-    let mut tally = Tally::default();
-    if let Err(sentence) = golden::check_files(board) {
-        tally.check(&board.name, Err(sentence));
+/// Runs all cases of a board that is built.
+fn judge(board: &'static Board, bless: bool, tally: &mut Tally) {
+    tally.measured(&board.name, sizes(board).map(|sizes| format!("bytes of flash: {sizes}")));
+    if board.needs_hardware() {
+        return;
     }
-    for features in &board.features {
-        let built = board.build(features, &[]).and_then(|build| build.capture().map(drop));
-        let failed = built.is_err();
-        tally.check(format!("{} builds {features}", board.name).trim_end(), built);
-        if failed {
-            continue;
-        }
-        let sizes = sizes(board, features);
-        tally.measured(&board.name, sizes.map(|sizes| format!("bytes of flash: {sizes}")));
-        let cases =
-            board.cases.iter().filter(|(_, case)| case.features == *features && !board.needs_hardware());
-        for (name, _) in cases {
-            tally.check(&format!("{} {name}", board.name), judge_case(board, name, bless));
-        }
+    for name in board.cases.keys() {
+        tally.check(&format!("{} {name}", board.name), judge_case(board, name, bless));
     }
-    tally
+    if board.features.iter().any(|features| features == log::FEATURE) {
+        let logs = board.case(board.shown()).and_then(|case| log::check(board, case));
+        tally.check(&format!("{} logs what it prints", board.name), logs);
+    }
 }
 
 /// Lists how many bytes of flash each program takes.
-fn sizes(board: &'static Board, features: &str) -> Result<String, String> {
-    let cases = board.cases.values().filter(|case| case.features == features);
-    let mut programs: Vec<_> = cases.map(|case| &case.program).collect();
+fn sizes(board: &'static Board) -> Result<String, String> {
+    let mut programs: Vec<_> = board.cases.values().map(|case| &case.program).collect();
     programs.sort_unstable();
     programs.dedup();
     let sizes = programs.iter().map(|program| Ok(format!("{program} {}", board.flash_of(program)?)));
@@ -117,10 +92,10 @@ fn sizes(board: &'static Board, features: &str) -> Result<String, String> {
 }
 
 fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), String> {
-    let (case, ended) = (&board.cases[name], board.run(name, |_| ())?);
-    let path = golden::path(board, name);
+    let (case, ended) = (board.case(name)?, board.run(name, |_| ())?);
     check_end(case, &ended)?;
     check_board(board, &ended)?;
+    let path = golden::path(board, name);
     if bless {
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
         workspace::write(&path, golden::bless(&committed, &ended.text()).as_bytes())?;
@@ -130,7 +105,12 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
         let board = &board.name;
         return Err(format!("expected output missing; write it with `cargo xtask firmware {board} --bless`"));
     }
-    case.conditions.judge(board, name, case, &ended)?;
+    if let Some(words) = &case.desktop {
+        check_with_desktop(words, &ended.lines)?;
+    }
+    if let Some((at, model)) = &case.records {
+        check_recording(*at, model, board, name)?;
+    }
     // Images are large; they are kept only after a failure.
     let _ = std::fs::remove_file(board.image(name));
     Ok(())
@@ -144,8 +124,8 @@ pub fn judge_other(
     model: &[u8],
     run: impl FnOnce(&[u8]) -> Result<Run, String>,
 ) -> Result<(), String> {
-    let case = &board.cases[name];
-    let ended = Ended::of(run(&case.storage.replaced(model)?)?, |_| ())?;
+    let case = board.case(name)?;
+    let ended = Ended::of(run(&case.replaced(model.to_vec())?)?, |_| ())?;
     check_end(case, &ended)?;
     golden::compare(&workspace::text(&golden::path(board, name))?, &ended.text())
 }
@@ -168,28 +148,76 @@ fn check_board(board: &Board, ended: &Ended) -> Result<(), String> {
     let Some(line) = ended.lines.iter().find(|line| line.starts_with("board: ")) else { return Ok(()) };
     let Board { cpu, flash, ram, .. } = board;
     let expected = format!(", {cpu}, {flash} bytes of flash, {ram} bytes of RAM");
-    if line.ends_with(&expected) {
-        Ok(())
-    } else {
-        Err(format!("the board differs from its manifest: {line}"))
+    let is_right = line.ends_with(&expected);
+    is_right.then_some(()).ok_or_else(|| format!("the board differs from its manifest: {line}"))
+}
+
+/// `firmware/app` on this computer, without the log, which only a device can send.
+fn app(subcommand: &str) -> Run {
+    let run = own_cargo().dir(&workspace::root().join("firmware/app"));
+    let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("firmware/app"));
+    run.args([subcommand, "--locked", "--quiet", "--features", "structures,vectors"])
+}
+
+/// Runs a command of `firmware/app` on this computer, and returns what it prints.
+fn run_here(words: &[impl AsRef<OsStr>]) -> Result<String, String> {
+    static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        app("build").args(["--release", "--example", "desktop"]).capture()?;
+        Ok(workspace::target_dir().join("firmware/app/release/examples/desktop"))
+    });
+    let output = Run::new(BUILT.as_ref().map_err(String::clone)?).args(words).limit(60).capture()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Checks that this computer prints the same with this command and its files.
+fn check_with_desktop(words: &[String], lines: &[String]) -> Result<(), String> {
+    let known = DESKTOP.iter().find(|(command, ..)| words.first().is_some_and(|word| word == command));
+    let (command, beginning, file) = known.ok_or_else(|| format!("firmware/app has no command {words:?}"))?;
+    let files = words[1..].iter().map(|file| storage::path(file)).collect::<Result<Vec<_>, _>>()?;
+    let words: Vec<&OsStr> =
+        [OsStr::new(command)].into_iter().chain(files.iter().map(|file| file.as_ref())).collect();
+    same_lines(beginning, &run_here(&words)?, lines)?;
+    if file.is_empty() {
+        return Ok(());
+    }
+    same_lines(beginning, &workspace::text(&workspace::root().join(file))?, lines)
+}
+
+fn same_lines(beginning: &str, here: &str, there: &[String]) -> Result<(), String> {
+    let here: Vec<&str> = here.lines().filter(|line| line.starts_with(beginning)).collect();
+    let there: Vec<&String> = there.iter().filter(|line| line.starts_with(beginning)).collect();
+    if here.is_empty() || here.len() != there.len() {
+        let (here, there) = (here.len(), there.len());
+        return Err(format!("{there} lines begin with \"{beginning}\"; on this computer {here} do"));
+    }
+    match here.iter().zip(there).find(|(here, there)| here != there) {
+        None => Ok(()),
+        Some((here, there)) => Err(format!(
+            "the board differs from this computer\n        here:  {here}\n        there: {there}"
+        )),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Checks that the file in flash is the one that this computer records. Keeps the file for the command.
+fn check_recording(at: usize, model: &str, board: &Board, case: &str) -> Result<(), String> {
+    let image = board.image(case);
+    let here = image.with_extension("here.safetensors");
+    workspace::write(&here, b"")?;
+    run_here(&["record".into(), storage::path(model)?, here.clone(), PathBuf::from(&board.name)])?;
+    let (flash, expected) = (workspace::read(&image)?, workspace::read(&here)?);
+    let file = flash.get(at..).and_then(|flash| flash.get(..expected.len())).unwrap_or_default();
+    workspace::write(&image.with_extension("safetensors"), file)?;
+    let is_same = file == expected;
+    is_same.then_some(()).ok_or_else(|| "the recording differs from this computer's".to_owned())
+}
 
-    #[test]
-    fn unexpected_panic_or_fault_is_reported_by_its_line() {
-        let riscv = super::super::find("riscv-virt").unwrap();
-        let end = |case: &str, line: &str, code| {
-            check_end(&riscv.cases[case], &Ended { lines: vec![line.to_owned()], exit_code: Some(code) })
-        };
-        let panic = "panic: why at src/main.rs:1";
-        assert_eq!(end(DIGITS, "score: 64", 0).and(end("panics", panic, 101)), Ok(()));
-        assert_eq!(end(DIGITS, panic, 101), Err(panic.to_owned()));
-        assert_eq!(end("corrupt", "fault: there", 1), Err("fault: there".to_owned()));
-        assert!(end(DIGITS, "score: 64", 1).unwrap_err().contains("exit code 0 expected"));
-        assert!(end("panics", "nothing", 101).is_err() && end("faults", "fault: there", 101).is_err());
+/// Validates with the command the files that boards have recorded.
+fn check_recordings() -> Result<(), String> {
+    let mut check = Run::new(stages::command()?).args(["check"]);
+    for board in boards()? {
+        let recorded = board.cases.iter().filter(|(_, case)| case.records.is_some());
+        check = check.args(recorded.map(|(name, _)| board.image(name).with_extension("safetensors")));
     }
+    // Without a file, this is a wrong use of the command.
+    check.capture().map(drop)
 }

@@ -1,8 +1,10 @@
 //! The needs of stages. They are set up before anything is built, or reported as missing.
 
+use super::scripts::Packages;
 use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
 use crate::toolchain::{BARE_TARGETS, BUILT_TARGETS, Toolchain, need_cargo_program, need_rust};
-use crate::{boards, machine, python, workspace};
+use crate::{boards, c, machine, python, workspace};
+use std::path::Path;
 
 /// A tool that is installed or can be.
 #[derive(Clone, Copy)]
@@ -15,11 +17,10 @@ pub enum Need {
     Emulators,
     /// All tools to build 32-bit x86 programs.
     X86,
-    /// All tools to build and run boards: those of a quick run, or all.
-    QuickBoards,
+    /// All tools to build and run boards.
     Boards,
-    /// C compilers and emulators for both architectures.
-    CBoards,
+    /// Compilers of C and emulators for the C API.
+    C,
     /// A program, and the Debian package that contains it.
     Program(&'static str, &'static str),
     /// A compiler of C that finds wrong accesses of memory, and the Debian package that contains it.
@@ -28,8 +29,15 @@ pub enum Need {
     OldestRust,
     /// A program that cargo installs, and its package.
     CargoProgram(&'static str, &'static str),
-    /// An environment of Python.
-    Python(&'static str),
+    Python(Packages),
+    /// Debian's Python with torch, and these packages.
+    Torch(Packages),
+    /// Debian's Python with torch.
+    DebianTorch,
+    /// One of the frameworks that the Python package is tested with, ...
+    Framework(&'static str),
+    /// ... or all.
+    Frameworks,
 }
 
 impl Need {
@@ -47,16 +55,11 @@ impl Need {
             Self::X86 => {
                 vec![machine::need_32_bit_linking(&workspace::target_dir()), target(super::targets::X86_32)]
             }
-            Self::QuickBoards => {
-                let examples = boards::EXAMPLES.map(|[name, _]| name);
-                let names = boards::QUICK.into_iter().chain(boards::MINIMAL).chain(examples);
-                names.map(|name| boards::find(name)?.prepare()).collect()
-            }
             Self::Boards => match boards::boards() {
                 Ok(boards) => boards.iter().map(|board| board.prepare()).collect(),
                 Err(sentence) => vec![Err(sentence)],
             },
-            Self::CBoards => super::c_boards::prepare(),
+            Self::C => c::prepare(),
             Self::Program(program, package) => vec![machine::need_program(program, package)],
             Self::Sanitizers(compiler, package) => {
                 vec![machine::need_sanitizers(compiler, package, &workspace::target_dir())]
@@ -66,7 +69,13 @@ impl Need {
                 vec![super::targets::oldest_rust().and_then(need)]
             }
             Self::CargoProgram(program, package) => vec![need_cargo_program(program, package)],
-            Self::Python(name) => vec![python::environment(name).map(drop)],
+            Self::Python([name, folder]) => vec![python::environment(name, Path::new(folder)).map(drop)],
+            Self::Torch([name, folder]) => {
+                vec![python::environment_of(python::TORCH, name, Path::new(folder)).map(drop)]
+            }
+            Self::DebianTorch => vec![python::debian_with_torch().map(drop)],
+            Self::Framework(name) => vec![super::python_package::framework(name).map(drop)],
+            Self::Frameworks => super::python_package::need_frameworks(),
         };
         outcomes.into_iter().filter_map(Result::err).collect()
     }
