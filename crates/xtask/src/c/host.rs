@@ -20,19 +20,16 @@ const LONGEST: &str = "1000000000";
 /// What the minimal model makes of the inputs of the examples.
 const OUTPUTS: &str = "outputs in thousandths: [-1250, 6250, -2500]\n";
 
-/// Compilers, and the standards in which they compile the header; those of C++ compile the example, too.
-const STANDARDS: [(&str, &[&str]); 4] = [
-    ("gcc", &["c99", "c11", "c17"]),
-    ("clang", &["c99", "c11", "c17"]),
-    ("g++", &["c++11", "c++14", "c++17", "c++20"]),
-    ("clang++", &["c++11", "c++14", "c++17", "c++20"]),
+/// Compilers, and sets of options. Those with an optimisation level build all programs, the others only the header,
+/// and in C++ the example.
+const BUILDS: [(&str, &[&str]); 4] = [
+    ("gcc", &["-std=c11", "-std=c17", "-std=c99 -O2", SANITIZERS]),
+    ("clang", &["-std=c11", "-std=c17", "-std=c99 -O3", SANITIZERS]),
+    ("g++", &["-std=c++11", "-std=c++14", "-std=c++17", "-std=c++20"]),
+    ("clang++", &["-std=c++11", "-std=c++14", "-std=c++17", "-std=c++20"]),
 ];
 
-const SANITIZERS: &str = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all";
-
-/// How the programs are built.
-const BUILDS: [(&str, &str); 4] =
-    [("gcc", SANITIZERS), ("clang", SANITIZERS), ("gcc", "-O2"), ("clang", "-O3")];
+const SANITIZERS: &str = "-std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all";
 
 /// The sources of the programs: vectors, wrong models, mistakes of callers, a round trip.
 const PROGRAMS: [&[&str]; 4] = [
@@ -64,8 +61,11 @@ add_subdirectory(@ safetensors)
 /// Installs all that is needed, or says what is missing.
 pub fn prepare() -> Vec<Result<(), String>> {
     let scratch = workspace::target_dir();
-    let mut needs: Vec<_> =
-        STANDARDS.map(|(compiler, _)| machine::need_sanitizers(compiler, compiler, &scratch)).into();
+    let packages = ["gcc", "clang", "g++", "clang"];
+    let compilers = BUILDS.iter().zip(packages);
+    let mut needs: Vec<_> = compilers
+        .map(|((compiler, _), package)| machine::need_sanitizers(compiler, package, &scratch))
+        .collect();
     needs.push(machine::need_program("cmake", "cmake"));
     if machine::runs_32_bit_x86() {
         needs.extend([machine::need_32_bit_linking(&scratch), Toolchain::for_target(X86).map(drop)]);
@@ -78,23 +78,14 @@ pub fn test() -> Outcome {
     workspace::write(&pack, b"")?;
     tools("pack", &pack, LONGEST)?;
     tally.check("the examples of the guide compile", examples_of_the_guide());
-    for (compiler, standards) in STANDARDS {
-        for standard in standards {
-            let build = Build::new(compiler, &format!("-std={standard}"), &library);
-            let with = format!("{compiler}, {standard}");
-            tally.check(&format!("{with}: the header"), build.run(&["tests/header.c"], None).map(drop));
-            if compiler.ends_with("++") {
-                let example = build.run(&["examples/cpp/main.cpp"], Some(&model())).and_then(is_right);
-                tally.check(&format!("{with}: the example"), example.map(drop));
-            }
-        }
+    let mut builds = Vec::new();
+    for (compiler, flags) in BUILDS {
+        builds.extend(flags.iter().map(|flags| Build::new(compiler, flags, &library)));
     }
-    let with_options = |(compiler, flags)| Build::new(compiler, &format!("-std=c99 {flags}"), &library);
-    let mut builds = Vec::from(BUILDS.map(with_options));
     if machine::runs_32_bit_x86() {
         let toolchain = Toolchain::for_target(X86)?;
         super::build_library(&[toolchain])?;
-        builds.push(Build::new("gcc", &format!("-std=c99 -m32 {SANITIZERS}"), &super::library(toolchain)));
+        builds.push(Build::new("gcc", &format!("{SANITIZERS} -m32"), &super::library(toolchain)));
     } else {
         tally.note("skipped with 32-bit pointers: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
     }
@@ -189,9 +180,26 @@ impl Build {
         Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 
-    /// Builds and runs all programs.
+    /// Builds and runs the programs.
     fn test(&self, pack: &Path) -> Tally {
         let mut tally = Tally::default();
+        let mut outcomes = vec![("the header", self.run(&["tests/header.c"], None))];
+        let is_cpp = self.compiler.ends_with("++");
+        if is_cpp || self.flags.contains("-O") {
+            let example = if is_cpp { "examples/cpp/main.cpp" } else { "examples/inference.c" };
+            outcomes.push(("the example", self.run(&[example], Some(&model())).and_then(is_right)));
+        }
+        if self.flags.contains("-O") {
+            outcomes.extend(self.test_programs(pack));
+        }
+        for (what, outcome) in outcomes {
+            let line = outcome.as_ref().map_or(what, |text| text.lines().last().unwrap_or(what)).to_owned();
+            tally.check(&format!("{} {}: {line}", self.compiler, self.flags), outcome.map(drop));
+        }
+        tally
+    }
+
+    fn test_programs(&self, pack: &Path) -> Vec<(&'static str, Result<String, String>)> {
         let [log, recorded] = ["vectors.log", "recorded.safetensors"].map(|name| self.output(name));
         let [vectors, models, misuse, round_trip] = PROGRAMS;
         let judged = self.run(vectors, Some(pack)).and_then(|printed| {
@@ -199,23 +207,17 @@ impl Build {
             tools("compare", &log, LONGEST)
         });
         let accepted = || Run::new(stages::command()?).args(["check"]).args([&recorded]).capture();
+        let lacks = |sources| Elf::open(&self.build(sources)?)?.lacks(&UNWANTED).map(|()| String::new());
+        let plain = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
+        let lacking = plain.map(|sources| ("no panic and no heap", lacks(sources)));
         let outcomes = [
             ("vectors", judged),
             ("wrong models", self.run(models, Some(pack))),
             ("mistakes of callers", self.run(misuse, Some(pack))),
             ("round trip", self.run(round_trip, Some(&recorded))),
             ("the command accepts what was recorded", accepted().map(|_| String::new())),
-            ("the example", self.run(&["examples/inference.c"], Some(&model())).and_then(is_right)),
-            ("the header", self.run(&["tests/header.c"], None)),
         ];
-        let lacks = |sources| Elf::open(&self.build(sources)?)?.lacks(&UNWANTED).map(|()| String::new());
-        let programs = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
-        let lacking = programs.map(|sources| ("no panic and no heap", lacks(sources)));
-        for (what, outcome) in outcomes.into_iter().chain(lacking) {
-            let line = outcome.as_ref().map_or(what, |text| text.lines().last().unwrap_or(what)).to_owned();
-            tally.check(&format!("{} {}: {line}", self.compiler, self.flags), outcome.map(drop));
-        }
-        tally
+        outcomes.into_iter().chain(lacking).collect()
     }
 }
 
