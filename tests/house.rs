@@ -67,7 +67,7 @@ const UNSAFE: [(&str, &str); 46] = [
     ("firmware/measure/src/lib.rs", "an undefined panic symbol"),
     ("firmware/measure/src/memory.rs", "static memory"),
     ("firmware/netduinoplus2/src/flash.rs", "the words of the flash on the chip"),
-    ("firmware/netduinoplus2/src/lib.rs", "where the flash on the chip is"),
+    ("firmware/netduinoplus2/src/main.rs", "where the flash on the chip is"),
     ("firmware/nrf52840/src/stop.rs", "the fault handler"),
     ("firmware/riscv-virt/src/cfi.rs", "the words of a bank of flash"),
     ("firmware/riscv-virt/src/lib.rs", "where the bank of flash is"),

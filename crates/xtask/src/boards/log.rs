@@ -10,8 +10,8 @@ use crate::workspace;
 pub const FEATURE: &str = "log";
 const PROGRAM: &str = "sentences";
 
-/// Checks that the program logs the sentences that it prints, and that another one, built without the feature,
-/// has nothing of defmt.
+/// Checks that the program logs the sentences that it prints, and that another one, built without the
+/// feature, has nothing of defmt.
 pub fn check(board: &'static Board, case: &Case) -> Result<(), String> {
     let other = Elf::open(&board.program(&case.program)?)?;
     other.lacks(&["defmt"])?;

@@ -95,7 +95,8 @@ pub struct Case {
     replaces: Vec<[String; 2]>,
     /// The partition table, by its path from the board's directory, if it is not `partitions.csv`.
     partition_table: Option<String>,
-    /// A command of `firmware/app` on this computer, and its files. Both must compute the same, to the last bit.
+    /// A command of `firmware/app` on this computer, and its files. Both must compute the same, to the last
+    /// bit.
     desktop: Option<Vec<String>>,
     /// The image has at this byte offset the recording that this computer makes with this model.
     records: Option<(usize, String)>,

@@ -141,8 +141,8 @@ fn unicorn() -> Result<PathBuf, String> {
     python::environment("main")
 }
 
-/// Installs the emulator of the rp2040, a package for Node.js, in the target directory unless an earlier run did,
-/// and returns the script that runs it.
+/// Installs the emulator of the rp2040, a package for Node.js, in the target directory unless an earlier
+/// run did, and returns the script that runs it.
 fn rp2040js() -> Result<PathBuf, String> {
     machine::need_program("node", "nodejs")?;
     machine::need_program("npm", "npm")?;

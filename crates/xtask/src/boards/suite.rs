@@ -16,8 +16,8 @@ const DEADLY: [i32; 2] = [99, 101];
 /// A board, and its case with the files of other frameworks.
 pub const INTEROP: [&str; 2] = ["lm3s6965", "interop"];
 
-/// The commands of `firmware/app` on this computer: the beginning of the lines that a board prints as well, and a
-/// file with the same lines by numpy or by the crate aprender.
+/// The commands of `firmware/app` on this computer: the beginning of the lines that a board prints as well,
+/// and a file with the same lines by numpy or by the crate aprender.
 const DESKTOP: [(&str, &str, &str); 6] = [
     ("digits", "digit ", ""),
     ("integer", "digit ", ""),

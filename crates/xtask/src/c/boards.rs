@@ -102,8 +102,8 @@ impl Machine {
         Ok(program)
     }
 
-    /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may be
-    /// reachable. Runs it with the models of the program in Rust, and compares what it prints.
+    /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic
+    /// may be reachable. Runs it with the models of the program in Rust, and compares what it prints.
     fn judge_example(&self, toolchain: Toolchain, tally: &mut Tally) -> Result<(), String> {
         let (from, to) = (directory().join("examples/bare-metal"), scratch(self.name));
         for file in ["Makefile", "main.c", "model.S", "model.safetensors"] {

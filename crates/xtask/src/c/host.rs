@@ -1,6 +1,6 @@
-//! The C API on this computer: with gcc and clang, in every standard of C and C++, with sanitizers, with 32-bit
-//! pointers and with CMake. Programs are linked with the library in which a reachable panic is an undefined
-//! symbol.
+//! The C API on this computer: with gcc and clang, in every standard of C and C++, with sanitizers, with
+//! 32-bit pointers and with CMake. Programs are linked with the library in which a reachable panic is an
+//! undefined symbol.
 
 use super::{UNWANTED, WARNINGS, directory, tools};
 use crate::elf::Elf;
@@ -20,8 +20,8 @@ const LONGEST: &str = "1000000000";
 /// What the minimal model makes of the inputs of the examples.
 const OUTPUTS: &str = "outputs in thousandths: [-1250, 6250, -2500]\n";
 
-/// Compilers, and sets of options. Those with an optimisation level build all programs, the others only the header,
-/// and in C++ the example.
+/// Compilers, and sets of options. Those with an optimisation level build all programs, the others only the
+/// header, and in C++ the example.
 const BUILDS: [(&str, &[&str]); 4] = [
     ("gcc", &["-std=c11", "-std=c17", "-std=c99 -O2", SANITIZERS]),
     ("clang", &["-std=c11", "-std=c17", "-std=c99 -O3", SANITIZERS]),
@@ -39,8 +39,8 @@ const PROGRAMS: [&[&str]; 4] = [
     &["tests/round_trip.c"],
 ];
 
-/// Builds with CMake: a directory, the project in it, options, and the library that must be there then, or the
-/// example, which must print the outputs.
+/// Builds with CMake: a directory, the project in it, options, and the library that must be there then, or
+/// the example, which must print the outputs.
 const CMAKE: [(&str, &str, &[&str], &str); 5] = [
     ("in-project", EXAMPLES, &[], LAYER),
     ("cross", "", &["-DSAFETENSORS_TARGET=thumbv7m-none-eabi"], "cargo/thumbv7m-none-eabi"),
@@ -221,7 +221,8 @@ impl Build {
     }
 }
 
-/// Configures and builds a project in an empty directory, installs it if it has a prefix, and checks the result.
+/// Configures and builds a project in an empty directory, installs it if it has a prefix, and checks the
+/// result.
 fn cmake(directory: &str, project: &str, options: &[&str], result: &str) -> Result<(), String> {
     let (place, root) = (output(directory), output("installed").display().to_string());
     let _ = std::fs::remove_dir_all(&place);

@@ -110,8 +110,8 @@ pub fn library(toolchain: Toolchain) -> PathBuf {
     toolchain.target_dir().join(toolchain.triple).join("release/libsafetensors.a")
 }
 
-/// Runs the program that writes packs and compares logs: `pack FILE LONGEST` or `compare FILE LONGEST`. Returns
-/// its last line.
+/// Runs the program that writes packs and compares logs: `pack FILE LONGEST` or `compare FILE LONGEST`.
+/// Returns its last line.
 fn tools(command: &str, file: &Path, longest: &str) -> Result<String, String> {
     let program = ["run", "--quiet", "--package", "verification", "--bin", "c", "--", command];
     let run = crate::toolchain::own_cargo().args(program).args([file]).args([longest]);

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz [TARGET] [SECONDS]`: runs fuzzed headers through every API and compares with the
-//! reference; or fuzzed files through the reader of another format.
-//! `cargo xtask fuzz --c [SECONDS]`: runs fuzzed calls of the C API, `crates/safetensors-c/fuzz/api.c`, under the
-//! sanitizers of addresses and of undefined behaviour.
+//! reference; or fuzzed files through the reader of another format. `cargo xtask fuzz --c [SECONDS]`: runs
+//! fuzzed calls of the C API, `crates/safetensors-c/fuzz/api.c`, under the sanitizers of addresses and of
+//! undefined behaviour.
 
 use super::Command;
 use crate::process::Run;
@@ -99,8 +99,8 @@ const CHECKS: &str = "-Zsanitizer=address -Zexternal-clangrt -Cdebug-assertions 
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 
-/// The library's own profile is small; this one is fast, and its stacks have lines. With `no-panic`, a panic calls
-/// a function of the program.
+/// The library's own profile is small; this one is fast, and its stacks have lines. With `no-panic`, a
+/// panic calls a function of the program.
 const LIBRARY: &str = "+nightly build --release --locked --quiet --features no-panic -Zbuild-std=core \
     --config profile.release.lto=false --config profile.release.opt-level=2 \
     --config profile.release.debug=\"line-tables-only\" --target";
