@@ -1,6 +1,9 @@
 //! The stages of `cargo xtask test`.
 
+mod build_script;
 mod build_time;
+mod c_api;
+mod c_boards;
 mod flash_model;
 mod linking;
 mod needs;
@@ -16,7 +19,7 @@ mod suites;
 mod targets;
 
 use crate::report::Outcome;
-use crate::{boards, c, measure};
+use crate::{boards, measure};
 use needs::Need;
 use scripts::{READERS, SCANNERS, STRUCTURES, TRAINING};
 
@@ -67,7 +70,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 47] = [
+pub const STAGES: [Stage; 50] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -95,11 +98,23 @@ pub const STAGES: [Stage; 47] = [
     )
     .needs(&[Need::Emulators]),
     quick(
+        "boards",
+        "boards read digits and files of other projects under QEMU; the minimal programs run",
+        boards::quick,
+    )
+    .needs(&[Need::QuickBoards]),
+    quick(
         "identity",
         "random files and shards match the Python reference, byte for byte",
         scripts::some_files,
     )
     .needs(&[Need::Python(TESTS)]),
+    quick(
+        "c",
+        "the C API: vectors, wrong models, mistakes of callers, round trips; with sanitizers",
+        c_api::quick,
+    )
+    .needs(&[Need::Sanitizers("gcc", "gcc"), Need::Program("g++", "g++")]),
     quick("python-package", "the Python package: vectors, arrays, files", python_package::own)
         .needs(&[Need::Python(python_package::OWN)]),
     quick("digits", "the firmware's networks and the boards' answers match numpy", scripts::digits)
@@ -115,14 +130,19 @@ pub const STAGES: [Stage; 47] = [
     .needs(&[Need::Microcontrollers, Need::MoreMicrocontrollers]),
     deep("msrv", "the libraries compile with the oldest Rust that they promise", targets::with_oldest_rust)
         .needs(&[Need::OldestRust]),
-    deep("boards", "every board behaves as its manifest says; the tests of the programs", boards::all)
-        .needs(&[Need::Boards]),
-    deep("c", "the C API with gcc, clang, CMake, 32-bit pointers and on emulated boards", c::all)
-        .needs(&[Need::C]),
+    deep("c-all", "the C API with clang, all standards of C and C++, 32-bit pointers and CMake", c_api::all)
+        .needs(&[
+            Need::Sanitizers("gcc", "gcc"),
+            Need::Program("g++", "g++"),
+            Need::Sanitizers("clang", "clang"),
+            Need::Program("cmake", "cmake"),
+            Need::X86,
+            Need::Emulators,
+        ]),
     deep("guide", "the guide builds, with a page for each chapter", targets::guide)
         .needs(&[Need::CargoProgram("mdbook", "mdbook@0.4.52")]),
     deep("commands", "the shell and Python blocks of the pages do what they say", page_commands::run)
-        .needs(&[Need::Boards, Need::Python(TESTS)]),
+        .needs(&[Need::QuickBoards, Need::Python(TESTS)]),
     deep("report", "the page of `safetensors report` in a browser, without network and scripts", report::run)
         .needs(&[Need::Program("chromium", "chromium")]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
@@ -134,6 +154,23 @@ pub const STAGES: [Stage; 47] = [
         "build times of models in flash, and when the compiler's lint warns",
         build_time::measure,
     ),
+    deep(
+        "declaration",
+        "a program whose `build.rs` declares its model: it follows the model",
+        build_script::run,
+    ),
+    deep(
+        "firmware",
+        "every board behaves as its manifest says: digits, vectors, bad storage, wrong models",
+        boards::all,
+    )
+    .needs(&[Need::Boards]),
+    deep(
+        "c-boards",
+        "the C API on an emulated Cortex-M3 and RV32: the example, the vectors, wrong models",
+        c_boards::run,
+    )
+    .needs(&[Need::CBoards]),
     deep("bench", "times, beside the reference and floors in the same run", measure::judge_speed),
     deep("formats", "one vector in several common formats", measure::compare_formats),
     deep(
@@ -149,11 +186,6 @@ pub const STAGES: [Stage; 47] = [
     )
     .needs(&[Need::Microcontrollers, Need::Emulators]),
     deep("vectors", "the committed vectors match the generator", scripts::vectors),
-    deep(
-        "mutants",
-        "the vectors catch every bug of a small reader that changes one of 100,000 files",
-        scripts::mutants,
-    ),
     deep(
         "python",
         "many files and shards match the Python reference, and many slices match numpy",

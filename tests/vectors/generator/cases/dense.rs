@@ -1,5 +1,5 @@
-//! What single bugs of a small reader showed to be missing (`mutants/`), and valid files that are many in
-//! one: each shows many bugs of readers that reject too much.
+//! Cases that single bugs of a small reader showed to be missing, and valid files that are many in one: each
+//! shows many bugs of readers that reject too much.
 
 use crate::case::{Case, bad, json, members, name, offsets, ok, raw, tensors};
 
