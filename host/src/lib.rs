@@ -19,10 +19,9 @@ mod facts;
 mod failure;
 mod folder;
 mod foreign;
-
+mod glob;
 mod header;
 mod json;
-
 mod lint;
 mod locate;
 mod model;

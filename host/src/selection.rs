@@ -1,7 +1,7 @@
 //! The tensors that `--only` and `--except` choose.
 
 use crate::complaint::Complaint;
-use crate::conform::matches;
+use crate::glob::matches;
 use crate::model::{Model, Tensor};
 use crate::text::{did_you_mean, quoted};
 

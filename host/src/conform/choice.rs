@@ -1,6 +1,6 @@
 //! Which vectors are asked.
 
-use crate::conform::matches;
+use crate::glob::matches;
 use crate::text::quoted;
 use clap::ValueEnum;
 use std::collections::HashSet;

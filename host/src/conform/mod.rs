@@ -5,16 +5,12 @@ mod ask;
 mod batch;
 mod child;
 mod choice;
-mod glob;
 mod page;
 mod store;
 mod summary;
 
 pub use ask::{Break, Job, run_all};
 pub use choice::{Choice, with_control};
-#[cfg(test)]
-pub use glob::PATTERNS;
-pub use glob::matches;
 pub use page::page;
 pub use store::Store;
 pub use summary::{Asked, json, summary};

@@ -3,7 +3,7 @@
 use super::input::{Array, Input};
 use super::names::dtype_named;
 use crate::complaint::Complaint;
-use crate::conform::matches;
+use crate::glob::matches;
 use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;
