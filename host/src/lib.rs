@@ -9,7 +9,6 @@ mod columns;
 mod commands;
 mod compare;
 mod complaint;
-mod conform;
 mod convert;
 mod decoding;
 mod dump;

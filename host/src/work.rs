@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Work on a number of bytes or files. Threads may share it.
+/// Work on a number of bytes. Threads may share it.
 pub struct Work {
     bar: ProgressBar,
     started: Instant,
@@ -27,15 +27,7 @@ pub struct Work {
 impl Work {
     /// Begins the work on so many bytes. From now on the first Ctrl-C stops it at the next check.
     pub fn new(label: &str, total: u64) -> Self {
-        Self::shown_as("{msg} [{bar:30}] {decimal_bytes} of {decimal_total_bytes}, {eta} left", label, total)
-    }
-
-    /// Begins the work on so many files, like [`new`](Self::new).
-    pub fn on_files(label: &str, total: u64) -> Self {
-        Self::shown_as("{msg} [{bar:30}] {pos} of {len} files", label, total)
-    }
-
-    fn shown_as(template: &str, label: &str, total: u64) -> Self {
+        let template = "{msg} [{bar:30}] {decimal_bytes} of {decimal_total_bytes}, {eta} left";
         listen();
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -45,7 +37,7 @@ impl Work {
         Self { bar, started: Instant::now(), shown: AtomicBool::new(false) }
     }
 
-    /// Adds bytes or files that are done.
+    /// Adds bytes that are done.
     ///
     /// # Errors
     /// The user has interrupted the work; partial output must be removed.

@@ -28,7 +28,7 @@ const fn makes(name: &'static str, args: &'static [&'static str], out: &'static 
 }
 
 /// Commands with tests of their own for everything below.
-const APART: &[&str] = &["help", "completions", "man", "decode", "hash", "join", "conform", "scan"];
+const APART: &[&str] = &["help", "completions", "man", "decode", "hash", "join", "scan"];
 
 /// Arguments of commands that need more than a model. Any other command gets `MODEL` alone.
 const CASES: &[Case] = &[

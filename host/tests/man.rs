@@ -49,7 +49,7 @@ fn help_is_about_servers_where_they_are_read() {
     let place = Place::new();
     for name in command_names().iter().filter(|name| *name != "help") {
         let help = place.run([name, "--help"]).out;
-        let is_local = ["completions", "conform", "fit", "flash", "man", "scan"].contains(&name.as_str());
+        let is_local = ["completions", "fit", "flash", "man", "scan"].contains(&name.as_str());
         for word in ["hf://OWNER/NAME", "HF_TOKEN", "--max-header", "--server-timeout"] {
             assert_eq!(help.contains(word), !is_local, "{name}: {word}: {help}");
         }

@@ -1,22 +1,14 @@
 //! The conformance vectors of `tests/vectors` for programs: the manifest, the recipes of files too large to
-//! be committed, the answers of readers, and their scores.
+//! be committed, and twins.
 
-pub mod counts;
 pub mod manifest;
-pub mod protocol;
 pub mod recipe;
-pub mod scoring;
 pub mod table;
 pub mod twins;
 
-pub use manifest::{
-    Answers, Code, Level, MOST_IN_MEMORY, MOST_LITE, Manifest, Ours, Rule, Source, TensorRow, Vector,
-    Verdict, sha256,
-};
-pub use protocol::Answer;
-pub use recipe::{Recipe, from_hex};
-pub use scoring::{Kind, Score};
-pub use table::{Table, Tensor};
+pub use manifest::{MOST_LITE, Manifest, Ours, Source, TensorRow, Vector, Verdict, sha256};
+pub use recipe::from_hex;
+pub use table::Table;
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +34,7 @@ pub fn load() -> Manifest {
 pub fn load_all() -> Manifest {
     let path = folder().join("manifest.json");
     let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Manifest::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Returns the vectors that are made by recipes, in memory.

@@ -5,7 +5,7 @@ use crate::table::{Table, Tensor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// The maximum size of the lite subset.
 pub const MOST_LITE: usize = 100;
@@ -181,9 +181,6 @@ pub struct Vector {
     /// The smallest choice of vectors that contains it.
     #[serde(default)]
     pub level: Level,
-    /// Whether the length and the header alone determine verdict and table.
-    #[serde(default)]
-    pub header_only: bool,
     /// Whether it is one of the few that catch most bugs.
     #[serde(default)]
     pub lite: bool,
@@ -234,49 +231,22 @@ fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>
     Value::deserialize(deserializer).map(Some)
 }
 
-impl Manifest {
-    /// Reads a manifest.
-    ///
-    /// # Errors
-    /// The text is not a manifest; a sentence says why.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let damaged = |why: String| format!("it is no manifest of conformance vectors: {why}");
-        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
-        let mut ids = HashSet::new();
-        match manifest.vectors.iter().find(|vector| !ids.insert(&vector.id)) {
-            Some(duplicate) => Err(damaged(format!("the vector {:?} is listed twice", duplicate.id))),
-            None => Ok(manifest),
-        }
-    }
-}
-
 impl Vector {
     /// Returns the bytes of the file, from the repository or from its recipe.
     ///
     /// # Panics
     /// If the file cannot be read, or is not the one in the manifest.
     pub fn bytes(&self) -> Vec<u8> {
-        let read = |file: &str| std::fs::read(crate::folder().join(file)).map_err(|error| error.to_string());
-        self.content(read).unwrap_or_else(|problem| panic!("{}: {problem}", self.id))
-    }
-
-    /// Returns the bytes of the file; `read` reads it if it is committed.
-    ///
-    /// # Errors
-    /// Those of `read`, or the file is not the one in the manifest.
-    pub fn content(&self, read: impl FnOnce(&str) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, String> {
         let bytes = match (&self.file, &self.recipe) {
-            (Some(file), None) => read(file)?,
-            (None, Some(recipe)) => recipe.expand(self.length as u64)?,
-            _ => return Err("it needs a file or a recipe, and not both".to_owned()),
+            (Some(file), None) => {
+                std::fs::read(crate::folder().join(file)).map_err(|error| error.to_string())
+            }
+            (None, Some(recipe)) => recipe.expand(),
+            _ => Err("it needs a file or a recipe, and not both".to_owned()),
         };
-        if bytes.len() != self.length {
-            return Err(format!("it does not have the {} bytes that the manifest states", self.length));
-        }
-        match sha256(&bytes) == self.sha256 {
-            true => Ok(bytes),
-            false => Err("the file is not the one that the manifest means".to_owned()),
-        }
+        let bytes = bytes.unwrap_or_else(|problem| panic!("{}: {problem}", self.id));
+        assert_eq!((bytes.len(), &sha256(&bytes)), (self.length, &self.sha256), "{}", self.id);
+        bytes
     }
 
     /// Whether the file has more than 1 MiB.
@@ -287,11 +257,6 @@ impl Vector {
     /// Whether the file may be held in memory.
     pub fn fits_memory(&self) -> bool {
         self.length <= MOST_IN_MEMORY
-    }
-
-    /// Returns the area: the first word of the id.
-    pub fn area(&self) -> &str {
-        self.id.split_once('-').map_or(&self.id, |(area, _)| area)
     }
 
     /// Returns the table that a reader must report, if the manifest lists it.
@@ -319,27 +284,4 @@ impl TensorRow {
 /// Returns the SHA-256 of the bytes in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Manifest;
-
-    fn error(text: &str) -> String {
-        Manifest::parse(text.as_bytes()).map_or_else(|why| why, |_| panic!("accepted: {text}"))
-    }
-
-    #[test]
-    fn invalid_manifests_are_rejected_in_a_sentence() {
-        let vector = concat!(
-            r#"{"id":"a-b","length":0,"sha256":"","verdict":"valid","ours":"accept","#,
-            r#""rule":"","reason":"","flags":[]}"#
-        );
-        assert!(error("").contains("EOF while parsing"));
-        assert!(error("[]").contains("line 1 column"));
-        assert!(error(r#"{"flags":{}}"#).contains("missing field `vectors`"));
-        assert!(error(r#"{"flags":{},"vectors":[{"id":7}]}"#).contains("invalid type"));
-        let duplicate = format!(r#"{{"flags":{{}},"vectors":[{vector},{vector}]}}"#);
-        assert!(error(&duplicate).contains("is listed twice"));
-    }
 }

@@ -1,6 +1,5 @@
 //! Recipes for files that are too large to be committed.
 
-use crate::manifest::MOST_IN_MEMORY;
 use serde::Deserialize;
 
 /// The recipe of a file.
@@ -38,114 +37,51 @@ pub struct Repeat {
 }
 
 impl Recipe {
-    /// Returns the bytes of the file, at most `len`.
+    /// Returns the bytes of the file.
     ///
     /// # Errors
-    /// The recipe is invalid, or makes more than [`MOST_IN_MEMORY`]; a sentence says why.
-    pub fn expand(&self, len: u64) -> Result<Vec<u8>, String> {
-        if len > MOST_IN_MEMORY as u64 {
-            return Err(format!("it has {len} bytes, and at most {MOST_IN_MEMORY} are made in memory"));
-        }
-        self.make(&self.data, usize::try_from(len).unwrap_or(usize::MAX))
-    }
-
-    /// Returns the bytes before the zeros at the end of the file, and the number of these zeros. So a file of
-    /// any length can be made where zeros take no space.
-    ///
-    /// # Errors
-    /// The recipe is invalid, or there are more than [`MOST_IN_MEMORY`] bytes before the zeros.
-    pub fn without_zeros(&self) -> Result<(Vec<u8>, u64), String> {
-        let (data, zeros) = match self.data.split_last() {
-            Some((Part::Zeros(count), data)) => (data, *count),
-            _ => (self.data.as_slice(), 0),
-        };
-        Ok((self.make(data, MOST_IN_MEMORY)?, zeros))
-    }
-
-    fn make(&self, data: &[Part], limit: usize) -> Result<Vec<u8>, String> {
-        let mut file = Limited { bytes: Vec::new(), limit };
-        file.append(&[0; 8])?;
+    /// The recipe is invalid; a sentence says why.
+    pub fn expand(&self) -> Result<Vec<u8>, String> {
+        let mut file = vec![0; 8];
         self.header.iter().try_for_each(|part| part.append(&mut file))?;
         let length = match &self.length {
             Some(claimed) => decimal(claimed)?,
-            None => file.bytes.len() as u64 - 8,
+            None => file.len() as u64 - 8,
         };
-        file.bytes[..8].copy_from_slice(&length.to_le_bytes());
-        data.iter().try_for_each(|part| part.append(&mut file))?;
-        Ok(file.bytes)
-    }
-}
-
-/// A file that cannot grow beyond its limit, so that a damaged recipe cannot exhaust memory.
-struct Limited {
-    bytes: Vec<u8>,
-    limit: usize,
-}
-
-impl Limited {
-    fn append(&mut self, piece: &[u8]) -> Result<(), String> {
-        self.check_limit(piece.len())?;
-        self.bytes.extend_from_slice(piece);
-        Ok(())
-    }
-
-    fn check_limit(&self, more: usize) -> Result<(), String> {
-        if more > self.limit.saturating_sub(self.bytes.len()) {
-            return Err(format!("its recipe makes more than the {} bytes that it has", self.limit));
-        }
-        Ok(())
-    }
-
-    fn append_zeros(&mut self, count: u64) -> Result<(), String> {
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        self.check_limit(count)?;
-        self.bytes.resize(self.bytes.len() + count, 0);
-        Ok(())
-    }
-
-    fn append_repeated(&mut self, piece: &[u8], count: u64) -> Result<(), String> {
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        self.check_limit(piece.len().saturating_mul(count))?;
-        self.bytes.extend_from_slice(&piece.repeat(count));
-        Ok(())
+        file[..8].copy_from_slice(&length.to_le_bytes());
+        self.data.iter().try_for_each(|part| part.append(&mut file))?;
+        Ok(file)
     }
 }
 
 impl Part {
-    /// Returns the bytes of this piece.
+    /// Appends the bytes of this piece.
     ///
     /// # Errors
     /// The piece is invalid; a sentence says why.
-    pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        let mut file = Limited { bytes: Vec::new(), limit: usize::MAX };
-        self.append(&mut file)?;
-        Ok(file.bytes)
-    }
-
-    fn append(&self, file: &mut Limited) -> Result<(), String> {
+    pub fn append(&self, file: &mut Vec<u8>) -> Result<(), String> {
         match self {
-            Self::Text(text) => file.append(text.as_bytes()),
-            Self::Zeros(count) => file.append_zeros(*count),
+            Self::Text(text) => file.extend(text.as_bytes()),
+            Self::Zeros(count) => file.resize(file.len() + addressable(*count)?, 0),
             Self::Hex(digits) => {
                 let bytes = from_hex(digits);
-                file.append(&bytes.ok_or_else(|| format!("{digits:?} in its recipe is not hexadecimal"))?)
+                file.extend(bytes.ok_or_else(|| format!("{digits:?} in its recipe is not hexadecimal"))?);
             }
-            Self::Repeat(repeat) => repeat.append(file),
+            Self::Repeat(repeat) => repeat.append(file)?,
         }
+        Ok(())
     }
 }
 
 impl Repeat {
-    fn append(&self, file: &mut Limited) -> Result<(), String> {
-        if self.text.is_empty() && self.join.is_empty() {
-            return Ok(());
-        }
+    fn append(&self, file: &mut Vec<u8>) -> Result<(), String> {
         if self.join.is_empty() && !self.text.contains("${") {
-            return file.append_repeated(self.text.as_bytes(), self.count);
+            file.extend(self.text.as_bytes().repeat(addressable(self.count)?));
+            return Ok(());
         }
         for i in 0..self.count {
             if i > 0 {
-                file.append(self.join.as_bytes())?;
+                file.extend(self.join.as_bytes());
             }
             fill(file, &self.text, i)?;
         }
@@ -153,16 +89,21 @@ impl Repeat {
     }
 }
 
+fn addressable(count: u64) -> Result<usize, String> {
+    usize::try_from(count).map_err(|_| format!("{count} bytes of its recipe are more than memory can hold"))
+}
+
 /// Appends the text with `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
-fn fill(file: &mut Limited, text: &str, i: u64) -> Result<(), String> {
+fn fill(file: &mut Vec<u8>, text: &str, i: u64) -> Result<(), String> {
     let mut rest = text;
     while let Some((before, formula)) = rest.split_once("${") {
         let (formula, after) = formula.split_once('}').ok_or("a placeholder of its recipe does not end")?;
-        file.append(before.as_bytes())?;
-        file.append(evaluate(formula, i)?.to_string().as_bytes())?;
+        file.extend(before.as_bytes());
+        file.extend(evaluate(formula, i)?.to_string().as_bytes());
         rest = after;
     }
-    file.append(rest.as_bytes())
+    file.extend(rest.as_bytes());
+    Ok(())
 }
 
 fn evaluate(formula: &str, i: u64) -> Result<u64, String> {
@@ -193,8 +134,8 @@ pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::Recipe;
 
-    fn expand(recipe: &str, len: u64) -> Result<Vec<u8>, String> {
-        serde_json::from_str::<Recipe>(recipe).expect("a recipe").expand(len)
+    fn expand(recipe: &str) -> Result<Vec<u8>, String> {
+        serde_json::from_str::<Recipe>(recipe).expect("a recipe").expand()
     }
 
     #[test]
@@ -204,18 +145,15 @@ mod tests {
             r#"{"repeat":{"count":2,"join":",","text":"\"t${i}\":[${i*8},${i*8+8}]"}},{"text":"}"}],"#,
             r#""data":[{"zeros":16},{"hex":"00ff"}]}"#
         );
-        let file = expand(recipe, 50).expect("a file");
+        let file = expand(recipe).expect("a file");
         assert_eq!(&file[..8], &24u64.to_le_bytes());
         assert_eq!(&file[8..32], br#"{"t0":[0,8],"t1":[8,16]}"#);
         assert_eq!(&file[32..], [[0; 16].as_slice(), &[0, 255]].concat());
     }
 
     #[test]
-    fn invalid_recipes_are_rejected_before_they_exhaust_memory() {
+    fn invalid_recipes_are_rejected() {
         for (part, reason) in [
-            (r#"{"zeros":18446744073709551615}"#, "more than the 100 bytes"),
-            (r#"{"repeat":{"count":18446744073709551615,"text":"abc"}}"#, "more than the 100 bytes"),
-            (r#"{"repeat":{"count":18446744073709551615,"text":"${i}"}}"#, "more than the 100 bytes"),
             (r#"{"repeat":{"count":2,"text":"${i"}}"#, "does not end"),
             (r#"{"repeat":{"count":2,"text":"${j}"}}"#, "does not begin with i"),
             (r#"{"repeat":{"count":2,"text":"${i*x}"}}"#, "not a decimal number"),
@@ -224,12 +162,8 @@ mod tests {
             (r#"{"hex":"0"}"#, "not hexadecimal"),
             (r#"{"hex":"00+f"}"#, "not hexadecimal"),
         ] {
-            let result = expand(&format!(r#"{{"header":[{part}],"data":[]}}"#), 100);
+            let result = expand(&format!(r#"{{"header":[{part}],"data":[]}}"#));
             assert!(result.as_ref().is_err_and(|error| error.contains(reason)), "{part}: {result:?}");
         }
-        assert_eq!(
-            expand(r#"{"header":[{"repeat":{"count":18446744073709551615,"text":""}}],"data":[]}"#, 8),
-            Ok(vec![0; 8])
-        );
     }
 }

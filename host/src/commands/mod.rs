@@ -4,7 +4,6 @@ mod cat;
 mod check;
 mod checkpoint;
 mod completions;
-mod conform;
 mod convert;
 mod decode;
 mod diff;
@@ -59,7 +58,6 @@ pub enum Command {
     Diff(diff::Diff),
     Hash(hash::Hash),
     Checkpoint(checkpoint::Checkpoint),
-    Conform(conform::Conform),
     Emit(emit::Emit),
     #[cfg(feature = "chips")]
     Fit(fit::Fit),
@@ -93,7 +91,6 @@ impl Command {
             Self::Diff(diff) => end(diff),
             Self::Hash(hash) => end(hash),
             Self::Checkpoint(checkpoint) => end(checkpoint),
-            Self::Conform(conform) => end(conform),
             Self::Emit(emit) => end(emit),
             Self::Fit(fit) => end(fit),
             Self::Flash(flash) => end(flash),

@@ -68,7 +68,7 @@ impl Settings {
 }
 
 /// The commands that read no URL.
-const LOCAL: [&str; 7] = ["completions", "conform", "fit", "flash", "help", "man", "scan"];
+const LOCAL: [&str; 6] = ["completions", "fit", "flash", "help", "man", "scan"];
 
 const FORMS: &str = "A model can be a file on a server: http://…, https://…, or one of the Hub of Hugging \
     Face: hf://OWNER/NAME, hf://OWNER/NAME@REVISION, hf://OWNER/NAME/PATH. HF_TOKEN has the token of the \

@@ -99,7 +99,6 @@ fn urls_are_rejected_where_only_files_are_read() {
         &["hash", "--verify", url],
         &["pack", "m", "-o", "k", "--order", url],
         &["checkpoint", "c", "m", "--also", url],
-        &["conform", "--vectors", url, "--", "true"],
         &["convert", "https://h/pytorch_model.bin?key=secret", "o.safetensors"],
     ] {
         let rejected = run(&place, args, &[]);

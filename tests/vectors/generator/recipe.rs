@@ -50,7 +50,7 @@ impl Part {
     pub fn append(&self, out: &mut Vec<u8>) {
         let part: vectors::recipe::Part =
             serde_json::from_value(self.to_json()).expect("a piece of a recipe");
-        out.extend(part.bytes().expect("a valid piece"));
+        part.append(out).expect("a valid piece");
     }
 
     fn to_json(self) -> Value {
