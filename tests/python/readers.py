@@ -1,0 +1,166 @@
+"""Readers and a writer whose score is known, for the tests of `run.py`.
+
+`planned` answers as the manifest says, but for twelve vectors; `strict` is as strict as the published text.
+
+python3 readers.py planned [--batch]           reads a file on stdin, or a path on each line
+python3 readers.py strict --batch              reads a path on each line
+python3 readers.py strict --index PATH         reads a sharded model
+python3 readers.py strict --writer [DO] PATH   writes a case, and then does this: a statement in Python
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+
+SUITE = pathlib.Path(__file__).resolve().parents[1] / "vectors"
+sys.path.insert(0, str(SUITE))
+
+from runner import strict, vectors  # noqa: E402
+
+#: The vectors about which the answer is planned to be wrong. A rejection is a pair of code and byte.
+PLANNED = {
+    "offsets-pair": lambda vector: ("json.syntax", 8),
+    "after-brace": lambda vector: {"tensors": {}, "metadata": None},
+    "space-before": lambda vector: ("json.syntax", 8),
+    "dtype-all": lambda vector: with_first(vector, sha256="0" * 64),
+    "layout-backwards": lambda vector: {**table(vector), "tensors": dict(list(table(vector)["tensors"].items())[1:])},
+    "metadata-several": lambda vector: {**table(vector), "metadata": None},
+    "layout-shuffled": lambda vector: {"tensors": {name: plain(row) for name, row in table(vector)["tensors"].items()}},
+    "after-comma": lambda vector: ("json.depth", vector["at"]),
+    "after-comment": lambda vector: (vector["code"], vector["at"] + 1),
+    "end-in-literal": lambda vector: crash(),
+    "json-literal-nan": lambda vector: time.sleep(600),
+    "metadata-one": lambda vector: "no JSON",
+}
+
+
+def table(vector):
+    """Returns the table of the manifest. Of a file made by a recipe, it has only the number of tensors."""
+    if "tensors" not in vector:
+        return {"tensors": {str(i): {"dtype": "U8", "shape": []} for i in range(vector["tensor_count"])}}
+    rows = {row["name"]: {key: row[key] for key in row if key != "name"} for row in vector["tensors"]}
+    return {"tensors": rows, "metadata": vector["metadata"]}
+
+
+def with_first(vector, **members):
+    """Returns the table with other members of the first tensor."""
+    found = table(vector)
+    next(iter(found["tensors"].values())).update(members)
+    return found
+
+
+def plain(row):
+    """Returns a tensor without what may be left out."""
+    return {key: row[key] for key in ("dtype", "shape")}
+
+
+def crash():
+    """Ends as a program that has found a mistake of its own."""
+    print("index out of bounds", file=sys.stderr)
+    os._exit(101)
+
+
+def answer_of(vector):
+    """Returns the planned answer, or that of the manifest."""
+    if vector["id"] in PLANNED:
+        return PLANNED[vector["id"]](vector)
+    return table(vector) if vector["ours"] == "accept" else (vector["code"], vector["at"])
+
+
+def planned(how=None):
+    """Is the reader with planned answers."""
+    known = {vector["sha256"]: vector for vector in vectors.load()["vectors"]}
+    answer = lambda data: answer_of(known[hashlib.sha256(data).hexdigest()])
+    say = lambda pair: "error[%s] at byte %d: as planned" % pair
+    if how != "--batch":
+        said = answer(sys.stdin.buffer.read())
+        sys.exit(say(said) if isinstance(said, tuple) else print(shown(said)))
+    for line in sys.stdin:
+        said = answer(pathlib.Path(line.rstrip("\n")).read_bytes())
+        print(shown({"error": say(said)} if isinstance(said, tuple) else said), flush=True)
+
+
+def shown(said):
+    """Returns an answer as it is printed."""
+    return said if isinstance(said, str) else json.dumps(said)
+
+
+def strictly(how, *words):
+    """Is one of the strict commands."""
+    try:
+        if how == "--batch":
+            read_lines()
+        elif how == "--index":
+            print(json.dumps(read_index(pathlib.Path(*words))))
+        else:
+            case, path = json.loads(sys.stdin.readline()), pathlib.Path(words[-1])
+            write(path, case["tensors"], case["metadata"])
+            exec("".join(words[:-1]), {"path": path, "sys": sys})
+    except strict.Invalid as error:
+        sys.exit(str(error))
+
+
+def read_lines():
+    """Answers as a reader of files does."""
+    for line in sys.stdin:
+        try:
+            answer = strict.read(pathlib.Path(line.rstrip("\n")).read_bytes())
+        except strict.Invalid as error:
+            answer = {"error": str(error)}
+        print(json.dumps(answer), flush=True)
+
+
+def read_index(path):
+    """Returns the table of a sharded model."""
+    index = strict.parse(path.read_bytes())
+    strict.need(isinstance(index, strict.Pairs) and strict.are_distinct(index), "not an object")
+    members = dict(index)
+    map_of_names, about = members.get("weight_map"), members.get("metadata")
+    strict.need(isinstance(map_of_names, strict.Pairs) and strict.are_distinct(map_of_names), "no map")
+    strict.need(about is None or isinstance(about, strict.Pairs), "the metadata is no object")
+    strict.need(all(is_plain(shard) for _, shard in map_of_names), "a shard has no plain name")
+    shards = {shard: read_shard(path.with_name(shard))["tensors"] for _, shard in map_of_names}
+    strict.need(sum(map(len, shards.values())) == len(map_of_names), "other tensors than the map")
+    strict.need(all(name in shards[shard] for name, shard in map_of_names), "a tensor is missing")
+    return {"tensors": {name: {**shards[shard][name], "shard": shard} for name, shard in map_of_names}}
+
+
+def is_plain(name):
+    """Whether this is the name of a file in a directory, on all systems."""
+    if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\:\0"):
+        return False
+    return not re.fullmatch("(CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(\\..*)?", name, re.IGNORECASE)
+
+
+def read_shard(path):
+    """Returns the table of a shard."""
+    try:
+        return strict.read(path.read_bytes())
+    except OSError as error:
+        raise strict.Invalid(f"{path.name}: {error.strerror}") from error
+
+
+def write(path, tensors, metadata):
+    """Writes a file that can be read again as what it should be; otherwise none."""
+    header, data = strict.Pairs(), b""
+    for tensor in tensors:
+        begin, data = len(data), data + bytes.fromhex(tensor["data"])
+        entry = {"dtype": tensor["dtype"], "shape": tensor["shape"], "data_offsets": [begin, len(data)]}
+        header.append((tensor["name"], entry))
+    strict.need(strict.METADATA not in dict(header), "the name of the metadata")
+    if metadata is not None:
+        strict.need(strict.are_distinct(metadata), "a duplicate key")
+        header.append((strict.METADATA, dict(metadata)))
+    text = ",".join(f"{json.dumps(name)}:{json.dumps(entry)}" for name, entry in header)
+    file = f"{{{text}}}".encode()
+    file = len(file).to_bytes(8, "little") + file + data
+    strict.read(file)
+    path.write_bytes(file)
+
+
+if __name__ == "__main__":
+    {"planned": planned, "strict": strictly}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,369 @@
+"""The runner of the conformance vectors: it scores a reader with twelve planned wrong answers exactly, and it is right
+about readers that end, hang, flood, fork or follow no protocol. Standard library and pytest only."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import pytest
+
+TREE = pathlib.Path(__file__).resolve().parent
+SUITE = TREE.parent / "vectors"
+sys.path[:0] = [str(TREE), str(SUITE)]
+
+from readers import PLANNED  # noqa: E402
+from runner import answers, asking, choice, report, scoring, vectors  # noqa: E402
+
+pytestmark = pytest.mark.main
+
+READER = [sys.executable, "-B", str(TREE / "readers.py")]
+MANIFEST = vectors.load()
+VECTORS = {vector["id"]: vector for vector in MANIFEST["vectors"]}
+SMALL = [vector for vector in VECTORS.values() if vector["level"] != "large"]
+
+#: The kind of each planned answer, and its problem as a pattern.
+PROBLEMS = {
+    "offsets-pair": ("wrong", r"must accept, but did reject: error\[json.syntax\] at byte 8: as planned"),
+    "after-brace": ("wrong", r"must reject, but did accept"),
+    "space-before": ("wrong", r"must accept, but did reject: error\[json.syntax\] at byte 8: as planned"),
+    "dtype-all": ("wrong", r"sha256 of '\w+' is '[0-9a-f]{64}', but '0{64}' was read"),
+    "layout-backwards": ("wrong", r"the tensors are \[.+\], but \[.+\] were read"),
+    "metadata-several": ("wrong", r"the metadata is \{.+\}, but None was read"),
+    "layout-shuffled": ("wrong", r"leaves out the metadata"),
+    "after-comma": ("wrong", r"must say error\[(?!json.depth).+\] at byte (\d+), but said error\[json.depth\] at byte \1"),
+    "after-comment": ("wrong", r"must say error\[(.+)\] at byte (\d+), but said error\[\1\] at byte (?!\2)\d+"),
+    "end-in-literal": ("crash", r"crashed: exit code 101 index out of bounds"),
+    "json-literal-nan": ("hang", r"hung: no answer in 5 seconds"),
+    "metadata-one": ("bad output", r".*(the line|standard output) is not one JSON object: no JSON"),
+}
+#: These are right unless scores are strict.
+STRICT_ONLY = ("space-before", "layout-shuffled", "after-comma", "after-comment")
+
+
+def run(*words, suite=SUITE, **how):
+    """Runs the runner, which must leave nothing in the directory for temporary files."""
+    command = [sys.executable, "-B", "-X", "dev", str(suite / "run.py"), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+
+
+def score(place, options, command, suite=SUITE):
+    """Returns what the runner prints, and the score that it writes; none if there is none."""
+    path, temporary = place / "score.json", place / "temporary"
+    path.unlink(missing_ok=True)
+    temporary.mkdir(exist_ok=True)
+    said = run(*options, "--json", path, "--", *command, suite=suite, env={**os.environ, "TMPDIR": str(temporary)})
+    assert os.listdir(temporary) == [], said
+    return said, json.loads(path.read_bytes()) if path.exists() else None
+
+
+def shell(place, options, line):
+    """Returns the answer of a line of shell about one vector, after the control that is asked before it."""
+    line = f"[ $(wc -c) != {VECTORS['entry-object']['length']} ] || exec echo '{{\"tensors\":{{}}}}'; {line}"
+    said, scored = score(place, ["--filter", "d3-array", *options], ["sh", "-c", line])
+    assert (said.stderr, said.returncode in (0, 1)) == ("", True), said
+    return scored["answers"]["d3-array"]
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+@pytest.mark.parametrize("how", ["--batch", "--jobs=3"])
+def test_twelve_planned_answers_are_scored_exactly(tmp_path, how, is_strict):
+    """One process for each file would read the manifest 1500 times: it is asked about a few of them."""
+    in_full = how == "--batch"
+    asked = [vector for vector in SMALL if in_full or vector["id"] in PLANNED or vector.get("twin") == "offsets-pair"]
+    filters = [] if in_full else [f"--filter={vector['id']}" for vector in asked]
+    command = [*READER, "planned", *(["--batch"] if in_full else [])]
+    said, scored = score(tmp_path, [how, "--timeout=5", *filters, *(["--strict"] if is_strict else [])], command)
+    assert (said.returncode, said.stderr) == (1, "")
+    assert len(PLANNED) == 12 and PLANNED.keys() == PROBLEMS.keys()
+    expected = {name: problem for name, problem in PROBLEMS.items() if is_strict or name not in STRICT_ONLY}
+    shown = [vector["id"] for vector in asked if vector.get("twin") == "offsets-pair"]
+    assert len(shown) > 2
+    expected.update({name: ("not shown", "rejected, but so is the valid file offsets-pair") for name in shown})
+    lost = {name: answer for name, answer in scored["answers"].items() if answer["kind"] != "right"}
+    assert lost.keys() == expected.keys()
+    for name, (kind, problem) in expected.items():
+        assert lost[name]["kind"] == kind and re.fullmatch(problem, lost[name]["problem"]), lost[name]
+        assert f"\n{name}: " in said.stdout and f"    {VECTORS[name]['reason']}\n    {VECTORS[name]['rule']}" in said.stdout
+    check_numbers(scored, asked, expected, said.stdout)
+    if is_strict:
+        check_details(scored, asked)
+
+
+def check_numbers(scored, asked, expected, said):
+    """Checks what is counted of the answers."""
+    right = len(asked) - len(expected)
+    assert (scored["ok"], scored["suite"], scored["vectors"], scored["right"]) == (False, MANIFEST["suite"], len(asked), right)
+    kinds = [kind for kind, _ in expected.values()]
+    assert scored["kinds"] == {kind: kinds.count(kind) or (right if kind == "right" else 0) for kind in scoring.KINDS}
+    for name, word in (("verdicts", lambda vector: vector["verdict"]), ("areas", vectors.area), ("rules", lambda vector: vector["rule"])):
+        count = lambda group: {"vectors": len(group), "right": sum(vector["id"] not in expected for vector in group)}
+        words = {word(vector) for vector in asked}
+        assert scored[name] == {each: count([vector for vector in asked if word(vector) == each]) for each in words}
+    clean = sum(rule["vectors"] == rule["right"] for rule in scored["rules"].values())
+    assert f"\nall          {right:>5} of {len(asked):>5}\n" in said
+    assert f"\nrules without a fault: {clean} of {len(scored['rules'])}\nnot right: wrong {kinds.count('wrong')}, " in said
+
+
+def check_details(scored, asked):
+    """Checks what is counted of tables and of errors. Two valid files have no table; three invalid ones are not rejected."""
+    is_read = lambda vector: vector["verdict"] == "valid" and vector["id"] not in ("offsets-pair", "metadata-one")
+    tables = [vector["tensors"] for vector in asked if is_read(vector) and "tensors" in vector]
+    count = sum(map(bool, tables))
+    assert scored["parts"] == {
+        "data_offsets": {"tables": count, "have": count - 1, "wrong": 0},
+        "sha256": {"tables": count, "have": count - 1, "wrong": 1},
+        "metadata": {"tables": len(tables), "have": len(tables) - 1, "wrong": 1},
+    }
+    rejected = len([vector for vector in asked if vector["ours"] == "reject"]) - 3
+    assert scored["errors"] == {"all": rejected, "code": rejected - 1, "at": rejected - 1}
+
+
+#: A vector, and members of its tensor; none of them is right but the first.
+VECTOR = {"verdict": "valid", "ours": "accept", "tensors": [{"name": "a", "dtype": "U8", "shape": [2]}]}
+TENSORS = [{}, {"shape": ["2"]}, *({"shape": shape} for shape in ([2.0], [True], ["02"], [2, 2])), {"x": None}, {"name": "a"}]
+
+
+def test_types_and_members_are_compared():
+    for members in TENSORS:
+        answer = answers.accepted({"tensors": {"a": {"dtype": "U8", "shape": [2], **members}}})
+        kind, problem = scoring.judge(VECTOR, answer, False)
+        assert (kind == "right") == (members in TENSORS[:2]), problem
+    assert scoring.judge({**VECTOR, "metadata": None}, answers.accepted({"tensors": {}, "metadata": {}}), False)[0] == "wrong"
+
+
+#: Standard outputs of readers that accept, and what is wrong with them.
+NO_TABLES = {
+    b"": "standard output is empty",
+    b"\xff{}": "standard output is not UTF-8: \ufffd{}",
+    b"12 tensors": "standard output is not one JSON object: 12 tensors",
+    b"[1]": "standard output is not one JSON object: [1]",
+    b'{"tensors":{},"x":NaN}': "standard output is not one JSON object: ",
+    b'{"tensors":{},"x":1e400}': "standard output is not one JSON object: ",
+    b'{"tensors":{},"x":"\\ud800"}': "standard output is not one JSON object: ",
+    b'{"tensors":[]}': '"tensors" is not an object',
+    b'{"tensors":{"a":{"dtype":"U8"}}}': "a tensor lacks dtype or shape",
+    b'{"tensors":{},"metadata":[]}': '"metadata" is neither an object nor null',
+}
+
+
+def test_outputs_are_understood():
+    for output, problem in NO_TABLES.items():
+        answer = answers.of_process(0, output, b"")
+        assert (answer.verdict, answer.table) == ("accept", None) and answer.text.startswith(problem), answer
+    for depth, is_right in ((126, True), (127, False)):
+        # Brackets in a string do not count.
+        output = f'{{"tensors":{{}},"more":{"[" * depth}"[\\"["{"]" * depth}}}'
+        assert bool(answers.of_process(0, output.encode(), b"").table) == is_right
+    for number, at in {"12": 12, "12\u0663": 12, "\u0663": None, f"{12:020}": 12, f"{12:021}": None}.items():
+        assert answers.of_process(1, b"", f"error[a] at byte {number}".encode()).at == at
+    said = answers.of_line(b'{"error":"error[a] at byte 13 \\ud800","x":"\\udc00"}\n', "p")
+    assert (said.verdict, said.at, said.text) == ("reject", 13, "error[a] at byte 13 \ufffd")
+    for line in (b'{"error":1}', b'{"tensors":{},"error":""}', b'{"tensors":{},"file":"other"}', b"{}", b"\n"):
+        assert answers.of_line(line, "p").verdict == "bad output", line
+
+
+#: Ends of readers, and the verdict and the text that they get.
+ENDS = {
+    "echo error[entry.array] at byte 13; exit 1": ("reject", "error[entry.array] at byte 13"),
+    "printf 'panic: boom\\n\\nmain.go:12\\n' >&2; exit 2": ("crash", "exit code 2 panic: boom"),
+    "echo '==7==ERROR: AddressSanitizer: x' >&2; exit 1": ("crash", "exit code 1 ==7==ERROR: AddressSanitizer: x"),
+    "printf 'Traceback (most recent call last):\\n  File\\nKeyError: 1\\n' >&2; exit 1": ("crash", "exit code 1 KeyError: 1"),
+    "kill -SEGV $$": ("crash", "signal 11"),
+    "yes": ("bad output", "more than 16777340 bytes of output"),
+    "echo first >&2; yes | head -c 20000000 >&2; exit 1": ("reject", None),
+    "echo $ASAN_OPTIONS $UBSAN_OPTIONS; exit 1": ("reject", "a=b:exitcode=99 halt_on_error=1:exitcode=99"),
+    '[ -z "$(ls)" ] || exit 9; touch left $(mktemp); exit 1': ("reject", ""),
+}
+
+
+def test_every_end_is_told_apart(tmp_path, monkeypatch):
+    """It runs in an empty directory, also for temporary files, and sanitizers are told their exit code."""
+    monkeypatch.setenv("ASAN_OPTIONS", "a=b")
+    monkeypatch.delenv("UBSAN_OPTIONS", raising=False)
+    for line, (verdict, text) in ENDS.items():
+        answer = shell(tmp_path, [], line)
+        assert answer["verdict"] == verdict and text in (None, answer["text"]), (line, answer)
+
+
+@pytest.mark.parametrize("end, verdict", [("wait", "hang"), ("echo bad >&2; exit 1", "reject")])
+def test_children_are_killed_and_not_waited_for(tmp_path, end, verdict):
+    started = time.monotonic()
+    pid = tmp_path / "pid"
+    answer = shell(tmp_path, ["--timeout=2"], f"sleep 600 & echo $! > {pid}; {end}")
+    assert answer["verdict"] == verdict and time.monotonic() - started < 30
+    assert is_gone(int(pid.read_text()))
+
+
+def is_gone(pid):
+    """Whether a process has ended, or does so soon."""
+    for _ in range(100):
+        state = pathlib.Path(f"/proc/{pid}/stat")
+        if not state.exists() or ") Z " in state.read_text():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+#: Options and readers without a score, and what is said of them.
+SCORELESS = [
+    (["--filter=space-before"], "exit 1", "accepts none of the 1 valid files, so nothing is scored; .* with --batch a path per line; entry-object: must accept, but did reject$"),
+    (["--filter=space-before", "--batch"], "sleep 600 & exit 3", "accepts none of .* without --batch .*: crashed: exit code 3$"),
+    (["--filter=space-before", "--batch"], "while read -r _; do printf '{\"error\":\"\"}\\n\\n'; done", "bad output: more than one line for a file$"),
+    ([], "kill -9 $$", "answers none of the first 10 files; .*; container-empty-object: crashed: signal 9$"),
+    (["--timeout=1", "--jobs=10"], "sleep 600", "answers none of the first 10 files; .*: hung: no answer in 1 seconds$"),
+    (["--batch"], "yes", "answers none of the first 10 files; .*: bad output: the line is not one JSON object: y$"),
+    (["--batch", "--timeout=2"], "read -r _; cat >/dev/null; echo '{\"error\":\"\"}'", "must flush its output after each line$"),
+    (["--filter=none"], "", "no vector has the id, the area, the flag or the rule 'none'$"),
+    (["--filter=d3", "--exclude=d3-*"], "", "--exclude leaves none of the [0-9]+ vectors$"),
+    (["--filter=large-two-names-1m"], "", "none of the 1 vectors that match is of the level full; see --level$"),
+    (["--batch", "--jobs=2"], "", "--batch runs one process, so it takes no --jobs$"),
+    (["--jobs=0"], "", "0 is not above 0$"),
+    (["--index", "--writer"], "", "not allowed with argument"),
+    (["--index", "--filter=index-no-tensors"], "exit 1", "so nothing is scored; index-two-shards: must accept"),
+    (["--writer", "--filter=writer-refuse-dtype"], "exit 1", "so nothing is scored; writer-one-tensor: must accept"),
+]
+
+
+@pytest.mark.parametrize("options, line, sentence", SCORELESS)
+def test_no_score(tmp_path, options, line, sentence):
+    said, scored = score(tmp_path, options, ["sh", "-c", line])
+    assert (said.returncode, said.stdout, scored) == (2, "", None)
+    assert re.search(sentence, said.stderr.rstrip("\n")), said.stderr
+
+
+@pytest.mark.parametrize("program, why", [("nosuch", "is not an executable program"), ("./text", "is not an executable program"), ("./reader", "its interpreter or its loader does not exist"), ("reader", "write ./ before it")])
+def test_a_command_that_cannot_be_run(tmp_path, monkeypatch, program, why):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("text").write_text("no program")
+    pathlib.Path("reader").write_text("#!/no/such/interpreter\n")
+    os.chmod("reader", 0o755)
+    said = run("--", program)
+    assert (said.returncode, said.stdout) == (2, "") and why in said.stderr
+
+
+def test_a_batch_goes_on_after_every_answer(tmp_path):
+    """A file at a time is asked; after an answer that is none, the reader is started again."""
+    odd = {"d3-array": "exit 3", "d3-array-scalar": "exec sleep 600", "d3-array-second": "echo hello", "d3-array-four": "printf '{\"error\":\"\"}\\n\\n'", "d4-object": "rm $file; kill -9 $$"}
+    cases = "".join(f"*/{name}.*) {line};; " for name, line in odd.items())
+    line = f"echo started >> {tmp_path}/log; while read -r file; do case $file in {cases} *entry-object*) echo '{{\"tensors\":{{}}}}';; *) echo '{{\"error\":\"\"}}';; esac; done"
+    said, scored = score(tmp_path, ["--batch", "--timeout=2", "--filter=d[34]-*"], ["sh", "-c", line])
+    kinds = [scored["answers"][name]["kind"] for name in (*odd, "d4-object-f32")]
+    assert kinds == ["crash", "hang", "bad output", "bad output", "crash", "right"], said
+    assert len((tmp_path / "log").read_text().splitlines()) == 6
+    # It closes its input between two files.
+    said, _ = score(tmp_path, ["--batch", "--filter=d3"], ["sh", "-c", "read -r file; exec < /dev/null; echo '{\"tensors\":{}}'"])
+    assert (said.returncode, said.stderr) == (1, "")
+
+
+def test_many_wrong_answers_are_cut_short_and_cannot_control_a_terminal(tmp_path):
+    said, scored = score(tmp_path, [], ["sh", "-c", "echo '{\"tensors\":{}}'"])
+    lost = scored["vectors"] - scored["right"]
+    assert said.stdout.endswith(f"… and {lost - 50} more: --filter selects vectors, --json lists all answers\n")
+    assert len(re.findall("^    ", said.stdout, re.MULTILINE)) == 100
+    assert report.cut("\x1b[31mred\u202e\nmore") == r"\x1b[31mred\u202e"
+    assert report.where({"id": "a-b", "verdict": "valid", "rule": "c-1"}) == "c-1: valid/a-b.safetensors, made by its recipe"
+
+
+#: Levels and patterns, and which vectors they choose.
+CHOICES = [
+    ("core", [], [], lambda vector: vector["level"] == "core"),
+    ("full", [], [], lambda vector: vector["level"] != "large"),
+    ("large", [], [], lambda vector: True),
+    ("header-only", [], [], lambda vector: vector.get("header_only") and vector["level"] != "large"),
+    ("lite", [], [], lambda vector: vector.get("lite")),
+    ("large", ["text-2", "d?-*"], [], lambda vector: vector["rule"] == "text-2" or re.match("d.-", vector["id"])),
+    ("large", ["utf8"], ["no-tensors"], lambda vector: "utf8" in (vectors.area(vector), *vector["flags"]) and "no-tensors" not in vector["flags"]),
+]
+
+
+def test_vectors_are_chosen_by_level_and_pattern():
+    for level, wanted, unwanted, is_chosen in CHOICES:
+        chosen, _ = choice.choose(MANIFEST, level, wanted, unwanted)
+        assert chosen == [vector for vector in VECTORS.values() if is_chosen(vector)] != []
+    invalid = VECTORS["after-brace"]
+    asked = [vector["id"] for vector in choice.with_control(MANIFEST, [invalid])]
+    assert set(asked) == {"entry-object", invalid["twin"], "after-brace"} and asked[-1] == "after-brace"
+
+
+def test_large_files_are_made_by_their_recipes(tmp_path):
+    said, _ = score(tmp_path, ["--level=large", "--filter=large-two-names-1m"], [*READER, "planned"])
+    assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("large            1 of     1\n")
+
+
+@pytest.mark.parametrize("error, code, sentence", [(RuntimeError("no more threads"), 2, "no more threads"), (KeyboardInterrupt, 130, "interrupted")])
+def test_what_ends_the_runner_is_said(error, code, sentence):
+    with mock.patch.object(asking, "ask_all", side_effect=error), mock.patch.object(sys, "argv", ["run.py", "--", "false"]):
+        with contextlib.redirect_stderr(io.StringIO()) as said, pytest.raises(SystemExit) as end:
+            runpy.run_path(str(SUITE / "run.py"), run_name="__main__")
+    assert (end.value.code, said.getvalue()) == (code, f"run.py: {sentence}\n")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_readers(tmp_path, sent):
+    pid = tmp_path / "pid"
+    line = f"sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; wait"
+    command = [sys.executable, "-B", SUITE / "run.py", "--filter=d3-array", "--jobs=1", "--", "sh", "-c", line]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        until(pid.exists)
+        running.send_signal(sent)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (130, b"", b"run.py: interrupted\n")
+    assert is_gone(int(pid.read_text()))
+
+
+def until(happens):
+    """Waits until something happens."""
+    last = time.monotonic() + 60
+    while not happens():
+        assert time.monotonic() < last
+        time.sleep(0.02)
+
+
+def test_progress_is_shown_on_a_terminal():
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-B", SUITE / "run.py", "--filter=d3", "--jobs=1", "--", "sh", "-c", "sleep 0.3; echo '{\"tensors\":{}}'"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end):
+        os.close(end)
+        shown = b""
+        with contextlib.suppress(OSError):  # of Linux, at the end
+            while piece := os.read(terminal, 1 << 16):
+                shown += piece
+        os.close(terminal)
+    asked = len(choice.with_control(MANIFEST, choice.choose(MANIFEST, "full", ["d3"], [])[0]))
+    assert set(re.findall(rb"asking \[[=> ]{30}\] \d+ of (\d+) files", shown)) == {b"%d" % asked}
+
+
+def test_output_that_cannot_be_written(tmp_path):
+    said = run("--filter=d3-array", "--json", tmp_path, "--", "false")
+    assert (said.returncode, said.stderr) == (2, f"run.py: {tmp_path} cannot be written: Is a directory\n")
+    read, written = os.pipe()
+    os.close(read)
+    command = [sys.executable, SUITE / "run.py", "--filter=d3-array", "--", "echo", '{"tensors":{}}']
+    said = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
+    os.close(written)
+    assert (said.returncode, said.stderr) == (2, b"")
+
+
+def test_a_damaged_suite_is_noticed(tmp_path):
+    copy = tmp_path / "copy"
+    for name in ("runner", "valid", "either"):
+        shutil.copytree(SUITE / name, copy / name)
+    for name in ("run.py", "manifest.json"):
+        shutil.copy(SUITE / name, copy)
+    (copy / "either/d3-array.safetensors").write_bytes(b"")
+    said, _ = score(tmp_path, ["--filter=d3-array"], ["sh", "-c", "echo '{\"tensors\":{}}'"], copy)
+    assert (said.returncode, said.stderr) == (2, "run.py: d3-array: the file is not the one that the manifest means\n")
+    (copy / "either/d3-array.safetensors").unlink()
+    said, _ = score(tmp_path, ["--filter=d3-array"], ["sh", "-c", "echo '{\"tensors\":{}}'"], copy)
+    assert (said.returncode, said.stderr) == (2, "run.py: d3-array: either/d3-array.safetensors cannot be read: No such file or directory\n")
