@@ -1,0 +1,194 @@
+"""The templates of readers and writers, the cases of indexes and writers, and the archive of the suite: `run.py` scores
+them. Standard library and pytest only; the compilers of the templates must be installed."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+TREE = pathlib.Path(__file__).resolve().parent
+SUITE = TREE.parent / "vectors"
+ADAPTERS = SUITE / "adapters"
+sys.path[:0] = [str(TREE), str(SUITE)]
+
+import archive  # noqa: E402
+from runner import strict, vectors  # noqa: E402
+
+pytestmark = pytest.mark.main
+
+MOST_LINES = 30
+STRICT = [sys.executable, "-B", str(TREE / "readers.py"), "strict"]
+
+#: For each template the commands that build it in an empty directory, and last the command that is scored.
+TEMPLATES = {
+    "adapter.py": [[sys.executable, "{}"]],
+    "adapter.js": [["node", "{}"]],
+    "adapter.go": [["go", "build", "-o", "adapter", "{}"], ["./adapter"]],
+    "adapter.c": [["gcc", "-Wall", "-Werror", "-g", "-fsanitize=address,undefined", "{}", "-o", "adapter"], ["./adapter"]],
+    "adapter.cpp": [["g++", "-Wall", "-Werror", "-std=c++17", "-g", "-fsanitize=address,undefined", "{}", "-o", "adapter"], ["./adapter"]],
+    "Adapter.java": [["javac", "-d", ".", "{}"], ["java", "-cp", "./", "Adapter"]],
+}
+#: The packages of Debian that have the programs.
+PACKAGES = {"node": "nodejs", "go": "golang-go", "gofmt": "golang-go", "gcc": "gcc", "g++": "g++", "javac": "default-jdk-headless", "java": "default-jdk-headless"}
+#: Prints a text with NUL by the function of the C template.
+QUOTED = """
+#define main adapter_main
+#include "{}"
+#undef main
+int main(void) {{ quoted("a\\0\\n", 3); }}
+"""
+
+
+def check_installed(*commands):
+    """Fails where a program is missing. No template is left out."""
+    for program in (words[0] for words in commands):
+        package = PACKAGES.get(program)
+        assert package is None or shutil.which(program), f"{program} is not installed: apt-get install {package}"
+
+
+def score(place, options, command, suite=SUITE):
+    """Returns what the runner says, and the answers; it must leave nothing in the directory for temporary files."""
+    path, temporary = place / "score.json", place / "temporary"
+    path.unlink(missing_ok=True)
+    temporary.mkdir(exist_ok=True)
+    run = [sys.executable, "-B", "-X", "dev", str(suite / "run.py"), *options, "--json", str(path), "--", *command]
+    said = subprocess.run(run, capture_output=True, text=True, check=False, cwd=place, env={**os.environ, "TMPDIR": str(temporary)})
+    assert os.listdir(temporary) == [], said
+    return said, json.loads(path.read_bytes())["answers"] if path.exists() else {}
+
+
+def losses(place, options, command):
+    """Returns the problem with each answer that is not right."""
+    said, answers = score(place, options, command)
+    assert said.stderr == "" and answers, said
+    return {case: answer["problem"] for case, answer in answers.items() if answer["kind"] != "right"}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_each_template_answers_about_every_file(tmp_path, name):
+    *build, command = [[word.format(ADAPTERS / name) for word in words] for words in TEMPLATES[name]]
+    check_installed(*build, command)
+    assert len((ADAPTERS / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    for words in build:
+        # Go needs a directory for what it builds, even where there is no home.
+        subprocess.run(words, cwd=tmp_path, check=True, env={**os.environ, "GOCACHE": str(tmp_path / "cache")})
+    said, answers = score(tmp_path, ["--batch"], command)
+    assert said.returncode == 1 and answers, said
+    assert {answer["verdict"] for answer in answers.values()} == {"accept", "reject"}
+
+
+def test_the_go_template_is_formatted():
+    check_installed(["gofmt"])
+    assert subprocess.run(["gofmt", "-l", ADAPTERS / "adapter.go"], capture_output=True, check=True).stdout == b""
+
+
+def test_the_c_template_prints_nul(tmp_path):
+    check_installed(["gcc"])
+    (tmp_path / "quoted.c").write_text(QUOTED.format(ADAPTERS / "adapter.c"), encoding="utf-8")
+    subprocess.run(["gcc", "quoted.c", "-o", "quoted"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "quoted"], capture_output=True, check=True).stdout == rb'"a\u0000\u000a"'
+
+
+@pytest.mark.parametrize("how", ["--batch", "--index", "--writer"])
+def test_strict_commands_lose_nothing(tmp_path, how):
+    assert losses(tmp_path, [how], [*STRICT, how]) == {}
+
+
+def test_the_strict_reader_rejects_what_a_rule_or_the_text_rejects():
+    for vector in vectors.load()["vectors"]:
+        if vector["verdict"] == "either" and "reject" in (vector["ours"], vector.get("published")):
+            with pytest.raises(strict.Invalid):
+                strict.read(vectors.content(vector))
+                pytest.fail(vector["id"])
+
+
+@pytest.mark.parametrize(
+    "name, how, expected",
+    [
+        ("adapter_index.py", "--index", {"index-metadata-array", "index-path-up", "index-path-absolute"}),
+        ("adapter_writer.py", "--writer", {"writer-refuse-same-name", "writer-refuse-short", "writer-refuse-name-metadata"}),
+    ],
+)
+def test_the_other_templates_lose_only_what_they_accept_too_much(tmp_path, name, how, expected):
+    assert len((ADAPTERS / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    lost = losses(tmp_path, [how], [sys.executable, "-B", str(ADAPTERS / name)])
+    assert set(lost.values()) == {"must reject, but did accept"} and expected <= lost.keys()
+
+
+#: What a writer may do after it has written a file, and what is said of it.
+SPOILT = {
+    "path.unlink()": "accepted, but wrote no file",
+    "path.with_name('x').touch()": "accepted, but left 'x' beside the file",
+    "path.write_bytes(path.read_bytes().replace(b'}}', b'} }'))": "accepted, but the file is invalid: ",
+    "path.write_bytes(path.read_bytes()[:-1] + b'!')": "accepted, but sha256 of 'a' is ",
+    "path.unlink(); path.parent.rmdir()": "accepted, but wrote no file",
+    "path.unlink(); path.mkdir()": "accepted, but what it wrote is no file",
+    "sys.exit('no')": "bad output: rejected, but left 'model.safetensors'",
+    "path.unlink(); path.parent.rmdir(); path.parent.touch()": "bad output: its directory cannot be read: Not a directory",
+    # Where permissions hold:
+    "path.parent.chmod(0)": "bad output: its directory cannot be read: Permission denied",
+    "path.parent.chmod(0o400)": "accepted, but what it wrote cannot be read: Permission denied",
+}
+
+
+@pytest.mark.parametrize("statement", SPOILT)
+def test_spoilt_files_of_writers_are_noticed(tmp_path, statement):
+    if "chmod" in statement and os.geteuid() == 0:
+        pytest.skip("permissions do not hold for root")
+    said, _ = score(tmp_path, ["--writer", "--filter", "writer-one-tensor"], [*STRICT, "--writer", statement])
+    assert f"; writer-one-tensor: {SPOILT[statement]}" in said.stderr
+
+
+def test_cases_that_a_system_cannot_have_and_damaged_ones(tmp_path):
+    copy = tmp_path / "copy"
+    for name in ("runner", "index"):
+        shutil.copytree(SUITE / name, copy / name)
+    shutil.copy(SUITE / "run.py", copy)
+    manifest = json.loads((copy / "index/manifest.json").read_bytes())
+    control, other = (case for case in manifest["cases"] if case["id"] in ("index-two-shards", "index-no-tensors"))
+    other["files"]["x" * 300] = ""
+    for change, patterns, code, expected in (
+        ({}, ["index-*-shards", "index-no-tensors"], 0, "1 cases were not asked: this system cannot have their files"),
+        ({}, ["index-no-tensors"], 2, "this system cannot have the files of the chosen cases"),
+        ({name: "00" for name in control["files"]}, ["index-no-tensors"], 2, "the header is cut off or too long"),
+    ):
+        control["files"].update(change)
+        (copy / "index/manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        filters = [f"--filter={pattern}" for pattern in patterns]
+        said, _ = score(tmp_path, ["--index", *filters], [*STRICT, "--index"], copy)
+        assert said.returncode == code and expected in said.stdout + said.stderr
+
+
+def test_the_archive_is_all_that_an_author_needs(tmp_path, monkeypatch, capsys):
+    """It has all files that its pages name, and its runner reads the files of recipes that are there, and makes the others.
+    The archive is made without what has more than 1 MiB, which would take a minute."""
+    manifest = vectors.load()
+    small = [vector for vector in manifest["vectors"] if vector["length"] <= 1 << 20]
+    monkeypatch.setattr(archive.vectors, "load", lambda: {**manifest, "vectors": small})
+    monkeypatch.setattr(sys, "argv", ["archive.py", str(tmp_path)])
+    archive.main()
+    found, = tmp_path.glob("safetensors-conformance-*.zip")
+    assert capsys.readouterr().out == f"{found}: {found.stat().st_size} bytes\n"
+    shutil.unpack_archive(found, tmp_path)
+    place = found.parent / found.stem
+    files = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    assert {vectors.path(vector) for vector in small} <= files
+    for page in place.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert "cargo" not in text and "<!--" not in text
+        named = [one or other for one, other in re.findall(r"`([\w./-]+)`|\]\(([\w./-]+)\)", text)]
+        assert [path for path in named if (SUITE / path).exists() and not (place / path).exists()] == [], page
+    command = [sys.executable, str(place / "adapters/adapter.py")]
+    said, answers = score(tmp_path, ["--batch"], command, place)
+    assert said.returncode == 1 and len(answers) > 1500
+    file = place / "valid/large-data-1m.safetensors"
+    one = ["--batch", "--level=large", "--filter=large-data-1m"]
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    assert "the file is not the one that the manifest means" in score(tmp_path, one, command, place)[0].stderr
+    file.unlink()
+    assert score(tmp_path, one, command, place)[0].returncode == 0
