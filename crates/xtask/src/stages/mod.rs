@@ -12,7 +12,6 @@ pub mod pages;
 pub mod python_package;
 mod remote;
 mod report;
-mod results;
 mod scratch;
 mod scripts;
 mod suites;
@@ -21,9 +20,9 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
-use scripts::{READERS, SCANNERS, STRUCTURES, TRAINING};
+use scripts::{SCANNERS, STRUCTURES, TRAINING};
 
-pub use scripts::{CONVERSIONS, TESTS, write_results, write_tables, write_vectors};
+pub use scripts::{CONVERSIONS, TESTS, write_tables, write_vectors};
 pub use suites::{command, release_command};
 
 /// When a stage runs.
@@ -70,7 +69,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 50] = [
+pub const STAGES: [Stage; 48] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -233,23 +232,6 @@ pub const STAGES: [Stage; 50] = [
         scripts::desktop,
     )
     .needs(&[Need::Python(TESTS)]),
-    deep(
-        "readers",
-        "the results pages are right, `safetensors decode` is right, and run.py scores like the command",
-        scripts::readers,
-    )
-    .needs(&[
-        Need::Torch(READERS),
-        Need::Python(TESTS),
-        Need::Program("node", "nodejs"),
-        Need::Program("npm", "npm"),
-        Need::Sanitizers("gcc", "gcc"),
-        Need::Sanitizers("g++", "g++"),
-        Need::Program("go", "golang-go"),
-        Need::Program("javac", "default-jdk-headless"),
-    ]),
-    deep("results", "the page with the results of readers, in a browser without network", results::run)
-        .needs(&[Need::Program("chromium", "chromium")]),
     deep("remote", "models on nginx with TLS, and their parameters beside huggingface.js", remote::run)
         .needs(&[
             Need::Program("nginx", "nginx-light"),
