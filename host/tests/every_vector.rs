@@ -1,4 +1,4 @@
-//! Every conformance vector through the command, but those above 16 MiB: half a gigabyte that the suite reads.
+//! Every conformance vector through the command, but those above 16 MiB: the suite reads that half gigabyte.
 
 use crate::support::{Place, finish};
 use serde_json::{Map, Value, json};
