@@ -7,14 +7,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use source::File;
 
 /// The code that people read to understand the project. Tests are lists and may be long.
-const READ: [&str; 6] = [
-    "crates",
-    "host/src",
-    "firmware",
-    "tests/support",
-    "tests/source",
-    "tests/vectors/generator",
-];
+const READ: [&str; 6] =
+    ["crates", "host/src", "firmware", "tests/support", "tests/source", "tests/vectors/generator"];
 
 const MEDIAN_FUNCTION: usize = 8;
 const NINETIETH_PERCENTILE: usize = 30;

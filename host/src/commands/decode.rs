@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Print a valid file's tensors and metadata as one JSON object
 ///
-/// The output is what the runner of the conformance vectors expects. Exit code: 0 if the file is valid, 1 if it
-/// is invalid (the reason goes to standard error, nothing to standard output), 2 if it cannot be read.
+/// The output is what the runner of the conformance vectors expects. Exit code: 0 if the file is valid, 1 if
+/// it is invalid (the reason goes to standard error, nothing to standard output), 2 if it cannot be read.
 #[derive(clap::Args)]
 pub struct Decode {
     /// File to decode; `-` is standard input
