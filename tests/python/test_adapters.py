@@ -22,7 +22,7 @@ from runner import strict, vectors  # noqa: E402
 pytestmark = pytest.mark.main
 
 MOST_LINES = 30
-STRICT = [sys.executable, "-B", str(TREE / "readers.py"), "strict"]
+STRICT = [sys.executable, "-B", str(TREE / "fake_readers.py"), "strict"]
 
 #: For each template the commands that build it in an empty directory, and last the command that is scored.
 TEMPLATES = {

@@ -22,12 +22,12 @@ TREE = pathlib.Path(__file__).resolve().parent
 SUITE = TREE.parent / "vectors"
 sys.path[:0] = [str(TREE), str(SUITE)]
 
-from readers import PLANNED  # noqa: E402
+from fake_readers import PLANNED  # noqa: E402
 from runner import answers, asking, choice, report, scoring, vectors  # noqa: E402
 
 pytestmark = pytest.mark.main
 
-READER = [sys.executable, "-B", str(TREE / "readers.py")]
+READER = [sys.executable, "-B", str(TREE / "fake_readers.py")]
 MANIFEST = vectors.load()
 VECTORS = {vector["id"]: vector for vector in MANIFEST["vectors"]}
 SMALL = [vector for vector in VECTORS.values() if vector["level"] != "large"]

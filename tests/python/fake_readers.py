@@ -2,10 +2,10 @@
 
 `planned` answers as the manifest says, but for twelve vectors; `strict` is as strict as the published text.
 
-python3 readers.py planned [--batch]           reads a file on stdin, or a path on each line
-python3 readers.py strict --batch              reads a path on each line
-python3 readers.py strict --index PATH         reads a sharded model
-python3 readers.py strict --writer [DO] PATH   writes a case, and then does this: a statement in Python
+python3 fake_readers.py planned [--batch]           reads a file on stdin, or a path on each line
+python3 fake_readers.py strict --batch              reads a path on each line
+python3 fake_readers.py strict --index PATH         reads a sharded model
+python3 fake_readers.py strict --writer [DO] PATH   writes a case, and then does this: a statement in Python
 """
 
 import hashlib
