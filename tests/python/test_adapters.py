@@ -24,17 +24,23 @@ pytestmark = pytest.mark.main
 MOST_LINES = 30
 STRICT = [sys.executable, "-B", str(TREE / "fake_readers.py"), "strict"]
 
+SANITIZED = ["-Wall", "-Werror", "-g", "-fsanitize=address,undefined"]
 #: For each template the commands that build it in an empty directory, and last the command that is scored.
 TEMPLATES = {
     "adapter.py": [[sys.executable, "{}"]],
     "adapter.js": [["node", "{}"]],
     "adapter.go": [["go", "build", "-o", "adapter", "{}"], ["./adapter"]],
-    "adapter.c": [["gcc", "-Wall", "-Werror", "-g", "-fsanitize=address,undefined", "{}", "-o", "adapter"], ["./adapter"]],
-    "adapter.cpp": [["g++", "-Wall", "-Werror", "-std=c++17", "-g", "-fsanitize=address,undefined", "{}", "-o", "adapter"], ["./adapter"]],
+    "adapter.c": [["gcc", *SANITIZED, "{}", "-o", "adapter"], ["./adapter"]],
+    "adapter.cpp": [["g++", "-std=c++17", *SANITIZED, "{}", "-o", "adapter"], ["./adapter"]],
     "Adapter.java": [["javac", "-d", ".", "{}"], ["java", "-cp", "./", "Adapter"]],
 }
 #: The packages of Debian that have the programs.
-PACKAGES = {"node": "nodejs", "go": "golang-go", "gofmt": "golang-go", "gcc": "gcc", "g++": "g++", "javac": "default-jdk-headless", "java": "default-jdk-headless"}
+PACKAGES = {
+    "node": "nodejs",
+    **dict.fromkeys(("go", "gofmt"), "golang-go"),
+    **dict.fromkeys(("javac", "java"), "default-jdk-headless"),
+    **{"gcc": "gcc", "g++": "g++"},
+}
 #: Prints a text with NUL by the function of the C template.
 QUOTED = """
 #define main adapter_main

@@ -193,9 +193,9 @@ def summary(manifest, readers, scores):
     yield ""
     own = ", and last this project's own," if count < len(readers) else ""
     yield f"{count} readers of {codes} code bases{own} were asked about {asked} vectors of suite {manifest['suite']}, all"
-    yield "but the `large` ones. *Rules* are those about which every answer is right. *Not shown* are rejections of invalid files whose"
-    yield "valid twin is rejected, too. Readers of headers were asked only what the header decides. The name of a reader is that of its"
-    yield f"package, with the function where there are two; {READERS.name}/readers.json says how each was asked."
+    yield "but the `large` ones. *Rules* are those about which every answer is right. *Not shown* are rejections of invalid"
+    yield "files whose valid twin is rejected, too. Readers of headers were asked only what the header decides. The name of a"
+    yield "reader is that of its package, with the function where there are two; readers/readers.json says how each was asked."
     yield ""
     yield row("", "reader", "version", "of", "asked on", "rules", *scoring.KINDS)
     yield row("---:", *["---"] * 4, *["---:"] * 7)
@@ -218,8 +218,8 @@ def rules_table(manifest, scores):
     """Yields how many answers about each rule are not right, in a column for each reader."""
     yield "## By rule"
     yield ""
-    yield "How many answers about each rule of [RULES.md](RULES.md) are not right. Readers that crash or hang have a `–`: the files that"
-    yield "stop other people's programs are not named."
+    yield "How many answers about each rule of [RULES.md](RULES.md) are not right. Readers that crash or hang have a `–`: the"
+    yield "files that stop other people's programs are not named."
     yield ""
     yield row("rule", *range(1, len(scores) + 1))
     yield row("---", *["---:"] * len(scores))
