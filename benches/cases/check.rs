@@ -6,28 +6,20 @@ use std::hint::black_box;
 use embedded_safetensors::validate::Validator;
 
 use super::headers::{Header, Model};
-use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
+use super::{Amount, Bench, Case, KIB, contender, ours, reference, size};
 
 const CHUNKS: [usize; 4] = [64, 512, 4 * KIB, usize::MAX];
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     for header in Header::ALL {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
             let chunks = CHUNKS.map(|chunk| (chunk, name(header, tensors, chunk)));
-            let is_wanted = |(chunk, name): &(usize, String)| {
-                (measure.is_thorough() || is_quick(tensors, *chunk)) && measure.wants(name)
-            };
-            let chunks: Vec<_> = chunks.into_iter().filter(is_wanted).collect();
+            let chunks: Vec<_> = chunks.into_iter().filter(|(_, name)| bench.wants(name)).collect();
             if !chunks.is_empty() {
-                measure_model(measure, &Model::new(header, tensors), chunks);
+                measure_model(bench, &Model::new(header, tensors), chunks);
             }
         }
     }
-}
-
-/// Whether the quick run includes the case.
-fn is_quick(tensors: usize, chunk: usize) -> bool {
-    tensors == 1000 || chunk == 4 * KIB || tensors > 1000 && chunk == 64
 }
 
 fn name(header: Header, tensors: usize, chunk: usize) -> String {
@@ -35,7 +27,7 @@ fn name(header: Header, tensors: usize, chunk: usize) -> String {
     format!("check, {header}, {tensors} tensors, {chunks}")
 }
 
-fn measure_model(measure: &mut dyn Measure, model: &Model, chunks: Vec<(usize, String)>) {
+fn measure_model(bench: &mut Bench, model: &Model, chunks: Vec<(usize, String)>) {
     let mut copy = vec![0; model.data_start];
     for (chunk, what) in chunks {
         let text = &model.header()[8..];
@@ -45,7 +37,7 @@ fn measure_model(measure: &mut dyn Measure, model: &Model, chunks: Vec<(usize, S
             contender("from_utf8", || std::str::from_utf8(black_box(text))),
             contender("memcpy", || black_box(&mut copy[..]).copy_from_slice(black_box(model.header()))),
         ];
-        measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
+        bench.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
     }
 }
 

@@ -6,14 +6,11 @@ use std::hint::black_box;
 use embedded_safetensors::{Model, ReadAt, TensorInfo, slice::AxisRange};
 use support::file::Stored;
 
-use super::{Amount, Case, KIB, MIB, Measure, contender, ours, size};
+use super::{Amount, Bench, Case, KIB, MIB, contender, ours, size};
 use crate::one_tensor::{NAME, one_tensor};
 
 const DTYPES: [(&str, usize); 7] =
     [("F32", 4), ("F16", 2), ("BF16", 2), ("I16", 2), ("I8", 1), ("F8_E4M3", 1), ("F8_E5M2", 1)];
-
-/// The dtypes of a quick run.
-const QUICK: [&str; 5] = ["F16", "BF16", "F8_E4M3", "I8", "F32"];
 
 /// The bytes of values read by one call. The last size exceeds the caches.
 const OUTPUTS: [usize; 4] = [4 * KIB, 64 * KIB, MIB, 64 * MIB];
@@ -21,21 +18,17 @@ const OUTPUTS: [usize; 4] = [4 * KIB, 64 * KIB, MIB, 64 * MIB];
 /// The bytes of values of a tensor that is read through a buffer.
 const LARGE: usize = 64 * MIB;
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     for (dtype, width) in DTYPES {
-        if measure.is_thorough() || QUICK.contains(&dtype) {
-            measure_all_at_once(measure, dtype, width);
-        }
-        if measure.is_thorough() {
-            measure_through_buffers(measure, dtype, width);
-        }
+        measure_all_at_once(bench, dtype, width);
+        measure_through_buffers(bench, dtype, width);
     }
 }
 
-fn measure_all_at_once(measure: &mut dyn Measure, dtype: &str, width: usize) {
+fn measure_all_at_once(bench: &mut Bench, dtype: &str, width: usize) {
     for output in OUTPUTS {
         let what = format!("{dtype} to f32, {} of values", size(output));
-        if !measure.wants(&what) {
+        if !bench.wants(&what) {
             continue;
         }
         let elements = output / 4;
@@ -48,11 +41,11 @@ fn measure_all_at_once(measure: &mut dyn Measure, dtype: &str, width: usize) {
             assert!(reader.read_exact(black_box(&mut values[..])).is_ok());
         });
         let copy = contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&from)));
-        measure.measure(Case { what, amount: Amount::Bytes(output) }, vec![ours, copy]);
+        bench.measure(Case { what, amount: Amount::Bytes(output) }, vec![ours, copy]);
     }
 }
 
-fn measure_through_buffers(measure: &mut dyn Measure, dtype: &str, width: usize) {
+fn measure_through_buffers(bench: &mut Bench, dtype: &str, width: usize) {
     let file = one_tensor(dtype, width, &[LARGE / 4096, 1024]);
     for buffer in [4 * KIB, 64 * KIB, MIB] {
         let kinds = [
@@ -62,7 +55,7 @@ fn measure_through_buffers(measure: &mut dyn Measure, dtype: &str, width: usize)
         ];
         for (from, read) in kinds {
             let what = format!("{dtype} to f32 from {from}, buffer of {}", size(buffer));
-            if !measure.wants(&what) {
+            if !bench.wants(&what) {
                 continue;
             }
             let values = vec![1f32; LARGE / 4];
@@ -73,7 +66,7 @@ fn measure_through_buffers(measure: &mut dyn Measure, dtype: &str, width: usize)
                     black_box(&mut other[..]).copy_from_slice(piece);
                 }
             });
-            measure.measure(Case { what, amount: Amount::Bytes(LARGE) }, vec![ours, copy]);
+            bench.measure(Case { what, amount: Amount::Bytes(LARGE) }, vec![ours, copy]);
         }
     }
 }

@@ -10,38 +10,30 @@ use embedded_safetensors::{
 use support::file::Stored;
 
 use super::headers::{Header, Model};
-use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
+use super::{Amount, Bench, Case, KIB, contender, ours, reference, size};
 
 /// The size of the window for reading the header; without one, it is read in place.
 type Window = Option<usize>;
 
 const WINDOWS: [Window; 5] = [None, Some(64), Some(512), Some(4 * KIB), Some(64 * KIB)];
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     for header in Header::ALL {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
             let windows = WINDOWS.map(|window| (window, name(header, tensors, window)));
-            let is_wanted = |(window, name): &(Window, String)| {
-                (measure.is_thorough() || is_quick(tensors, *window)) && measure.wants(name)
-            };
-            let windows: Vec<_> = windows.into_iter().filter(is_wanted).collect();
+            let windows: Vec<_> = windows.into_iter().filter(|(_, name)| bench.wants(name)).collect();
             let view = format!("open as a view, {header}, {tensors} tensors");
-            let view = Some(view).filter(|view| measure.wants(view));
+            let view = Some(view).filter(|view| bench.wants(view));
             if windows.is_empty() && view.is_none() {
                 continue;
             }
             let model = Model::new(header, tensors);
             for (window, what) in windows {
-                measure_index(measure, &model, what, window);
+                measure_index(bench, &model, what, window);
             }
-            view.into_iter().for_each(|what| measure_view(measure, &model, what));
+            view.into_iter().for_each(|what| measure_view(bench, &model, what));
         }
     }
-}
-
-/// Whether the quick run includes the case.
-fn is_quick(tensors: usize, window: Window) -> bool {
-    window.is_none() || window == Some(4 * KIB) && tensors >= 1000
 }
 
 fn name(header: Header, tensors: usize, window: Window) -> String {
@@ -49,7 +41,7 @@ fn name(header: Header, tensors: usize, window: Window) -> String {
     format!("open with index, {header}, {tensors} tensors, {through}")
 }
 
-fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window: Window) {
+fn measure_index(bench: &mut Bench, model: &Model, what: String, window: Window) {
     let mut memory = Memory::of(model);
     // A header in memory needs no window, but an empty one is rejected.
     let mut buffer = vec![0; window.unwrap_or(1)];
@@ -65,16 +57,16 @@ fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window:
         reference(|| black_box(model).reference()),
         contender("from_utf8", || std::str::from_utf8(black_box(&model.header()[8..]))),
     ];
-    measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
+    bench.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
 }
 
 /// A view keeps no index: it finds names by scanning the header.
-fn measure_view(measure: &mut dyn Measure, model: &Model, what: String) {
+fn measure_view(bench: &mut Bench, model: &Model, what: String) {
     let contenders = vec![
         ours(|| View::parse(black_box(&model.bytes)).expect("valid file")),
         reference(|| black_box(model).reference()),
     ];
-    measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
+    bench.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
 }
 
 /// The memory of an index.

@@ -7,30 +7,29 @@ use embedded_safetensors::{Model as Opened, View, query::Query};
 
 use super::headers::{Header, Model};
 use super::index::Memory;
-use super::{Amount, Case, KIB, Measure, ours, reference};
+use super::{Amount, Bench, Case, KIB, ours, reference};
 
 /// The number of lookups in one call.
 const LOOKUPS: usize = 12;
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     for header in [Header::Canonical, Header::Diverse] {
         for tensors in [12, 1000, 100_000] {
             let kinds = [("in an index", in_index as Kind), ("in a view", in_view), ("in a pass", in_pass)];
-            let is_quick = |name: &str| tensors <= 1000 || name == "in an index";
             for (name, kind) in kinds {
                 let what = format!("look up {LOOKUPS} names {name}, {header}, {tensors} tensors");
-                if (measure.is_thorough() || is_quick(name)) && measure.wants(&what) {
+                if bench.wants(&what) {
                     let case = Case { what, amount: Amount::Tensors(LOOKUPS) };
-                    kind(measure, case, &Model::new(header, tensors));
+                    kind(bench, case, &Model::new(header, tensors));
                 }
             }
         }
     }
 }
 
-type Kind = fn(&mut dyn Measure, Case, &Model);
+type Kind = fn(&mut Bench, Case, &Model);
 
-fn in_index(measure: &mut dyn Measure, case: Case, model: &Model) {
+fn in_index(bench: &mut Bench, case: Case, model: &Model) {
     let (names, mut memory) = (model.some_names(LOOKUPS), Memory::of(model));
     let (index, tensors) = (memory.index(&model.bytes[..], &mut [0; 4096]), model.reference());
     let ours = ours(|| {
@@ -43,10 +42,10 @@ fn in_index(measure: &mut dyn Measure, case: Case, model: &Model) {
             black_box(tensors.tensor(name).expect("found"));
         }
     });
-    measure.measure(case, vec![ours, reference]);
+    bench.measure(case, vec![ours, reference]);
 }
 
-fn in_view(measure: &mut dyn Measure, case: Case, model: &Model) {
+fn in_view(bench: &mut Bench, case: Case, model: &Model) {
     let names = model.some_names(LOOKUPS);
     let (view, tensors) = (View::parse(&model.bytes).expect("valid file"), model.reference());
     let ours = ours(|| {
@@ -59,11 +58,11 @@ fn in_view(measure: &mut dyn Measure, case: Case, model: &Model) {
             black_box(tensors.tensor(name).expect("found"));
         }
     });
-    measure.measure(case, vec![ours, reference]);
+    bench.measure(case, vec![ours, reference]);
 }
 
 /// Opens a file and finds names in one pass, without anything kept from before.
-fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
+fn in_pass(bench: &mut Bench, case: Case, model: &Model) {
     let names = model.some_names(LOOKUPS);
     let ours = ours(|| {
         let mut window = [0; 4 * KIB];
@@ -78,5 +77,5 @@ fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
             black_box(tensors.tensor(name).expect("found"));
         }
     });
-    measure.measure(case, vec![ours, reference]);
+    bench.measure(case, vec![ours, reference]);
 }

@@ -9,27 +9,27 @@ use safetensors_0_8::SafeTensors;
 
 use super::files::{Temporary, sum};
 use super::headers::{Header, Model};
-use super::{Amount, Case, MIB, Measure, contender, ours, reference};
+use super::{Amount, Bench, Case, MIB, contender, ours, reference};
 use crate::one_tensor::{NAME, one_tensor};
 
 const LEN: usize = 64 * MIB;
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     let what = "open a map and sum a tensor of 64 MiB".to_owned();
-    if measure.wants(&what) {
-        measure_sum(measure, what);
+    if bench.wants(&what) {
+        measure_sum(bench, what);
     }
     for header in [Header::Canonical, Header::Diverse] {
         for tensors in [12, 1000] {
             let what = ["a map", "a file"].map(|kind| format!("open {kind}, {header}, {tensors} tensors"));
-            if what.iter().any(|what| measure.wants(what)) {
-                measure_open(measure, what, &Model::new(header, tensors));
+            if what.iter().any(|what| bench.wants(what)) {
+                measure_open(bench, what, &Model::new(header, tensors));
             }
         }
     }
 }
 
-fn measure_sum(measure: &mut dyn Measure, what: String) {
+fn measure_sum(bench: &mut Bench, what: String) {
     let file = Temporary::new(&one_tensor("U8", 1, &[LEN]));
     let path = file.path();
     let ours = ours(|| {
@@ -43,12 +43,12 @@ fn measure_sum(measure: &mut dyn Measure, what: String) {
         sum(tensors.tensor(NAME).expect("found").data())
     });
     let floor = contender("map", || sum(&map(path)));
-    measure.measure(Case { what, amount: Amount::Bytes(LEN) }, vec![ours, reference, floor]);
+    bench.measure(Case { what, amount: Amount::Bytes(LEN) }, vec![ours, reference, floor]);
 }
 
 /// Ours rejects duplicate names and detects edits of the file while it is opened; the reference does
 /// neither.
-fn measure_open(measure: &mut dyn Measure, [mapped, read]: [String; 2], model: &Model) {
+fn measure_open(bench: &mut Bench, [mapped, read]: [String; 2], model: &Model) {
     let file = Temporary::of(model);
     let path = file.path();
     let amount = Amount::Tensors(model.names.len());
@@ -61,8 +61,8 @@ fn measure_open(measure: &mut dyn Measure, [mapped, read]: [String; 2], model: &
         unsafe { MappedModel::open(path) }.expect("valid file")
     };
     let open_file = || FileModel::open(path).expect("valid file");
-    measure.measure(Case { what: mapped, amount }, vec![ours(open_map), reference(by_reference)]);
-    measure.measure(Case { what: read, amount }, vec![ours(open_file), reference(by_reference)]);
+    bench.measure(Case { what: mapped, amount }, vec![ours(open_map), reference(by_reference)]);
+    bench.measure(Case { what: read, amount }, vec![ours(open_file), reference(by_reference)]);
 }
 
 fn map(path: &Path) -> Mmap {

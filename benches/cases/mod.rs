@@ -1,4 +1,4 @@
-//! The benchmark cases and their contenders. `quick.rs` and `thorough.rs` measure them.
+//! The benchmark cases and their contenders.
 
 mod check;
 mod elements;
@@ -10,13 +10,17 @@ mod lookup;
 mod map;
 mod slices;
 mod stream;
-mod vector;
 mod write;
 
+use criterion::{Criterion, Throughput};
 use std::hint::black_box;
+use std::time::Duration;
 
 pub const KIB: usize = 1 << 10;
 pub const MIB: usize = 1 << 20;
+
+/// Short, because there are so many cases.
+const TIME: Duration = Duration::from_secs(1);
 
 /// One of several implementations of the same work: `ours`, the `reference`, or a floor, which is less work
 /// than any implementation can do and is named after it.
@@ -51,33 +55,51 @@ pub enum Amount {
     Tensors(usize),
 }
 
-/// A way to measure.
-pub trait Measure {
-    /// Whether to measure all sizes, or only the quick run's.
-    fn is_thorough(&self) -> bool;
-
-    /// Whether to measure the case of this name. If not, nothing has to be prepared for it.
-    fn wants(&self, what: &str) -> bool;
-
-    /// Measures contenders that do the same work.
-    fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>);
+pub struct Bench {
+    criterion: Criterion,
+    /// A part of the names of the cases to prepare. Criterion decides which of these are measured.
+    wanted: Option<String>,
 }
 
-/// Measures all cases.
-pub fn measure_all(measure: &mut dyn Measure) {
-    for group in [
-        check::measure,
-        index::measure,
-        lookup::measure,
-        iterate::measure,
-        stream::measure,
-        map::measure,
-        elements::measure,
-        slices::measure,
-        vector::measure,
-        write::measure,
-    ] {
-        group(measure);
+impl Bench {
+    pub fn new() -> Self {
+        let criterion = Criterion::default().warm_up_time(TIME / 4).measurement_time(TIME).sample_size(20);
+        let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-'));
+        Self { criterion: criterion.configure_from_args(), wanted }
+    }
+
+    pub fn measure_all(mut self) {
+        for group in [
+            check::measure,
+            index::measure,
+            lookup::measure,
+            iterate::measure,
+            stream::measure,
+            map::measure,
+            elements::measure,
+            slices::measure,
+            write::measure,
+        ] {
+            group(&mut self);
+        }
+        self.criterion.final_summary();
+    }
+
+    /// Whether to measure the case of this name. If not, nothing has to be prepared for it.
+    pub fn wants(&self, what: &str) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| what.contains(wanted))
+    }
+
+    /// Measures contenders that do the same work.
+    pub fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>) {
+        let mut group = self.criterion.benchmark_group(case.what);
+        group.throughput(match case.amount {
+            Amount::Bytes(bytes) => Throughput::Bytes(bytes as u64),
+            Amount::Tensors(tensors) => Throughput::Elements(tensors as u64),
+        });
+        for Contender { name, mut work } in contenders {
+            group.bench_function(name, |bencher| bencher.iter(&mut work));
+        }
     }
 }
 

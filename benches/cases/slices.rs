@@ -8,14 +8,14 @@ use embedded_safetensors::{View, slice::AxisRange};
 use safetensors_0_8::SafeTensors;
 use safetensors_0_8::slice::TensorIndexer;
 
-use super::{Amount, Case, Measure, contender, ours, reference};
+use super::{Amount, Bench, Case, contender, ours, reference};
 use crate::one_tensor::{NAME, one_tensor};
 
 const ROWS: usize = 2048;
 const COLUMNS: usize = 2048;
 const WIDTH: usize = 4;
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     let parts: [(&str, Range<usize>, Range<usize>); 3] = [
         ("500 rows", 100..600, 0..COLUMNS),
         ("500 columns", 0..ROWS, 100..600),
@@ -23,13 +23,13 @@ pub fn measure(measure: &mut dyn Measure) {
     ];
     for (name, rows, columns) in parts {
         let what = format!("slice of {name} of a matrix of {ROWS} x {COLUMNS} F32");
-        if measure.wants(&what) {
-            measure_part(measure, what, rows, columns);
+        if bench.wants(&what) {
+            measure_part(bench, what, rows, columns);
         }
     }
 }
 
-fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, columns: Range<usize>) {
+fn measure_part(bench: &mut Bench, what: String, rows: Range<usize>, columns: Range<usize>) {
     let file = one_tensor("F32", WIDTH, &[ROWS, COLUMNS]);
     let len = rows.len() * columns.len() * WIDTH;
     let (view, tensors) =
@@ -59,7 +59,7 @@ fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, col
     ];
     // Runs each once, even if nothing is measured.
     contenders.iter_mut().for_each(|contender| (contender.work)());
-    measure.measure(Case { what, amount: Amount::Bytes(len) }, contenders);
+    bench.measure(Case { what, amount: Amount::Bytes(len) }, contenders);
     assert!(copies.iter().all(|other| *other == copies[0]), "the slices differ");
 }
 

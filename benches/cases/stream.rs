@@ -10,20 +10,20 @@ use embedded_safetensors::{Model, TensorInfo};
 use safetensors_0_8::SafeTensors;
 
 use super::files::{Temporary, sum};
-use super::{Amount, Case, KIB, MIB, Measure, contender, ours, reference, size};
+use super::{Amount, Bench, Case, KIB, MIB, contender, ours, reference, size};
 use crate::one_tensor::{DATA_START, NAME, one_tensor};
 
 /// Too large for the heap to keep for reuse: each read of the entire file allocates new memory, like a
 /// first read.
 const LEN: usize = 32 * MIB;
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     let cases = [4 * KIB, 64 * KIB, MIB].into_iter().flat_map(|buffer| {
         [("untouched", ignore as fn(&[u8])), ("summed", add_up)].map(|(use_name, use_bytes)| {
             (buffer, use_bytes, format!("stream from a file, buffer of {}, {use_name}", size(buffer)))
         })
     });
-    let cases: Vec<_> = cases.filter(|(_, _, what)| measure.wants(what)).collect();
+    let cases: Vec<_> = cases.filter(|(_, _, what)| bench.wants(what)).collect();
     if cases.is_empty() {
         return;
     }
@@ -38,7 +38,7 @@ pub fn measure(measure: &mut dyn Measure) {
             reference(|| read_whole(&file, use_bytes)),
             contender("block reads", || read_by_hand(&mut by_hand, &mut buffer.borrow_mut(), use_bytes)),
         ];
-        measure.measure(Case { what, amount: Amount::Bytes(LEN) }, contenders);
+        bench.measure(Case { what, amount: Amount::Bytes(LEN) }, contenders);
     }
 }
 

@@ -9,24 +9,23 @@ use embedded_safetensors::{
 use safetensors_0_8::tensor::{Dtype as ReferenceDtype, TensorView, serialize};
 
 use super::headers::{Header, Model};
-use super::{Amount, Case, Measure, contender, ours, reference};
+use super::{Amount, Bench, Case, contender, ours, reference};
 
 /// The bytes of each tensor in a file of many.
 const SMALL: usize = 64;
 
-pub fn measure(measure: &mut dyn Measure) {
+pub fn measure(bench: &mut Bench) {
     for header in [Header::Canonical, Header::Diverse] {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
             let what = format!("write {tensors} small tensors, {header} names");
-            let is_quick = matches!(tensors, 12 | 1000);
-            if (measure.is_thorough() || is_quick) && measure.wants(&what) {
-                measure_many(measure, what, &Model::new(header, tensors));
+            if bench.wants(&what) {
+                measure_many(bench, what, &Model::new(header, tensors));
             }
         }
     }
 }
 
-fn measure_many(measure: &mut dyn Measure, what: String, model: &Model) {
+fn measure_many(bench: &mut Bench, what: String, model: &Model) {
     let (data, shape) = ([7; SMALL], [SMALL as u64 / 4]);
     let names = model.names.iter();
     let tensors: Vec<_> = names.clone().map(|name| TensorSpec::new(name, Dtype::F32, &shape)).collect();
@@ -40,7 +39,7 @@ fn measure_many(measure: &mut dyn Measure, what: String, model: &Model) {
         reference(|| by_reference(black_box(model), &data)),
         contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&file))),
     ];
-    measure.measure(Case { what, amount: Amount::Tensors(tensors.len()) }, contenders);
+    bench.measure(Case { what, amount: Amount::Tensors(tensors.len()) }, contenders);
 }
 
 fn by_reference(model: &Model, data: &[u8]) -> Vec<u8> {
