@@ -25,12 +25,6 @@ struct Symbol {
     is_function: bool,
 }
 
-/// The number of symbols, and the sum of their sizes.
-pub struct Symbols {
-    pub count: u32,
-    pub bytes: u64,
-}
-
 impl Elf {
     pub fn open(path: &Path) -> Result<Self, String> {
         let bytes = crate::workspace::read(path)?;
@@ -90,10 +84,8 @@ impl Elf {
     }
 
     /// Counts the symbols whose names contain one of these parts.
-    pub fn symbols_with(&self, parts: &[&str]) -> Result<Symbols, String> {
-        let found = self.named(parts)?;
-        let bytes = found.iter().map(|symbol| symbol.size as u64).sum();
-        Ok(Symbols { count: u32::try_from(found.len()).unwrap_or(u32::MAX), bytes })
+    pub fn count(&self, parts: &[&str]) -> Result<usize, String> {
+        self.named(parts).map(|symbols| symbols.len())
     }
 
     fn named(&self, parts: &[&str]) -> Result<Vec<&Symbol>, String> {

@@ -21,22 +21,6 @@ impl ModelFile {
         self
     }
 
-    /// Adds bytes that belong to no tensor.
-    pub fn with_hole(mut self, len: usize) -> Self {
-        self.data.resize(self.data.len() + len, 0);
-        self
-    }
-
-    /// Reverses the order of the header's entries.
-    pub fn reversed(mut self) -> Self {
-        self.entries.reverse();
-        self
-    }
-
-    pub fn data_len(&self) -> usize {
-        self.data.len()
-    }
-
     /// Returns the file, its header padded to a multiple of 8 bytes, as most writers do.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes_with_header(&padded(self.header()))

@@ -8,48 +8,140 @@
 //! measured in the same program as the flash.
 #![no_std]
 
-mod description;
-mod errors;
-mod frame;
-mod headers;
-mod memory;
-mod network;
-mod quantised;
-mod record;
+mod sizes;
 mod weights;
-mod write;
+mod wire;
 
-pub use board::{Broken, Card, exit, request};
-pub use description::description;
-pub use errors::{Console, open_or};
-pub use frame::{Job, Step, figure, run};
-pub use headers::{find_duplicates, parse, read_entries, validate, view};
-pub use memory::{flash, heap, order, slots, text};
-pub use network::{
-    Network, Outcome, open_and_use, open_find_read, read_chunks, read_rows, read_slice, stream,
-};
-pub use quantised::{multiply_quantised, open_find_matrix, read_quantised};
-pub use record::record_file;
+pub use board::{Broken, Card, MEMORY, exit, request};
 pub use weights::Weights;
-pub use write::{Order, Wire, write_file};
+pub use wire::Wire;
 
+use board::{Clock, peak, print, print_number};
+use core::hint::black_box;
 use core::panic::PanicInfo;
+use embedded_safetensors::{ReadAt, ReadError, TensorReader};
 
-#[cfg(not(feature = "reference"))]
-unsafe extern "C" {
-    fn a_panic_path_survived() -> !;
-}
-
-#[cfg(not(feature = "reference"))]
+#[cfg(not(feature = "panics"))]
 #[panic_handler]
 fn on_panic(_: &PanicInfo<'_>) -> ! {
+    unsafe extern "C" {
+        fn a_panic_path_survived() -> !;
+    }
     // SAFETY: never called, because a program that refers to it does not link.
     unsafe { a_panic_path_survived() }
 }
 
-/// The reference panics; the message is not formatted, as in firmware without a debugger.
-#[cfg(feature = "reference")]
+/// The message is not formatted, as in firmware without a debugger.
+#[cfg(feature = "panics")]
 #[panic_handler]
 fn on_panic(_: &PanicInfo<'_>) -> ! {
-    board::exit(101)
+    exit(101)
+}
+
+/// The window for reads; the request with its file is before it.
+const WINDOW: usize = MEMORY + 0x00ff_0000;
+/// Up to the end of the device's memory.
+const MOST_WINDOW: usize = 0x1_0000;
+
+/// Defines the entry of a program by its task, and by another report of it.
+#[macro_export]
+macro_rules! program {
+    ($task:expr) => {
+        $crate::program!($task, || {});
+    };
+    ($task:expr, $report:expr) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn main() -> ! {
+            $crate::run($task, $report)
+        }
+    };
+}
+
+/// How far a job runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Step {
+    /// The model is opened, and so its header validated.
+    Open,
+    /// A tensor is found, too.
+    Find,
+    /// The entire job is done.
+    All,
+}
+
+/// A model, and a tensor of it to find and to read.
+pub struct Job {
+    /// The file.
+    pub file: &'static [u8],
+    /// The tensor's name; a 0 follows it in memory.
+    pub name: &'static str,
+    /// The window, or buffer, for reads.
+    pub window: &'static mut [u8],
+    /// How far to run.
+    pub last: Step,
+    /// The number of tensors, bytes or values; `None` after an error.
+    pub done: Option<u32>,
+}
+
+/// The number of bytes or values read.
+pub type Outcome = Result<u32, ReadError<Broken>>;
+
+/// Runs the job once to measure its stack, then calls `report`; then, if the second word of the request is
+/// not 0, runs it once for each step, to count instructions.
+///
+/// The first word is the length of the window, the third the number of bytes: the file, the name, a 0, and a
+/// byte with the name's length. The fourth is for `everything`.
+pub fn run(task: fn(&mut Job), report: fn()) -> ! {
+    let request = request();
+    let [window_len, counts, _, _] = request.words;
+    let Some((file, name)) = split(request.bytes) else { exit(2) };
+    let len = (window_len as usize).min(MOST_WINDOW);
+    // SAFETY: memory of the device that nothing else uses, zero at the start; used once.
+    let window = unsafe { core::slice::from_raw_parts_mut(WINDOW as *mut u8, len) };
+    let mut job = Job { file, name, window, last: Step::All, done: None };
+    figure("stack", peak(task, &mut job));
+    figure("done", job.done.unwrap_or(u32::MAX));
+    report();
+    let steps = if counts == 0 { 0 } else { 3 };
+    for (last, name) in
+        [(Step::Open, "open"), (Step::Find, "find"), (Step::All, "all")].into_iter().take(steps)
+    {
+        job.last = last;
+        count(task, &mut job, name);
+    }
+    exit(0)
+}
+
+fn split(bytes: &'static [u8]) -> Option<(&'static [u8], &'static str)> {
+    let (bytes, &[_, name_len]) = bytes.split_last_chunk()?;
+    let (file, name) = bytes.split_at_checked(bytes.len().checked_sub(name_len.into())?)?;
+    Some((file, core::str::from_utf8(name).ok()?))
+}
+
+#[inline(never)]
+fn count(task: fn(&mut Job), job: &mut Job, name: &str) {
+    let clock = Clock::start();
+    let nothing = clock.ticks();
+    let clock = Clock::start();
+    black_box(task)(job);
+    let ticks = clock.ticks().wrapping_sub(nothing);
+    figure(name, ticks);
+}
+
+/// Prints a figure.
+pub fn figure(name: &str, value: u32) {
+    print(name);
+    print("=");
+    print_number(value);
+    print("\n");
+}
+
+/// Reads all of a tensor, chunk by chunk. Inlined, so that it uses no stack of its own.
+#[inline(always)]
+pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, window: &mut [u8]) -> Outcome {
+    let mut bytes = 0u32;
+    while let Some(chunk) = reader.next_chunk(window)? {
+        bytes = bytes.wrapping_add(chunk.len() as u32);
+    }
+    Ok(bytes)
 }

@@ -2,10 +2,12 @@
 //! undefined function.
 
 use crate::elf::Elf;
-use crate::measure::firmware::{Firmware, LEVELS, UNWANTED, program};
+use crate::measure::{UNWANTED, build, program};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 
+const EVERYTHING: [&str; 1] = ["everything"];
+const LEVELS: [&str; 3] = ["s", "z", "3"];
 /// A target to measure the cost of an unused feature.
 const LOGGED: &str = "thumbv7m-none-eabi";
 /// The linker's message about the function that the panic handler calls.
@@ -15,13 +17,13 @@ const UNDEFINED: &str = "undefined symbol: a_panic_path_survived";
 pub fn no_panic() -> Outcome {
     let toolchains = Toolchain::for_targets(&BARE_TARGETS)?;
     let mut tally = Tally::default();
-    for level in LEVELS {
-        judge(Firmware { toolchains: &toolchains, level }, &mut tally);
-    }
+    LEVELS.iter().for_each(|level| judge(&toolchains, level, &mut tally));
     let log = "is as large with the feature defmt as without, if nothing is logged";
     tally.check(&format!("{LOGGED} {log}"), log_is_free(Toolchain::for_target(LOGGED)?));
-    let trap = "a program with a panic does not link for any target";
-    tally.check(trap, trap_works(Firmware { toolchains: &toolchains, level: LEVELS[0] }));
+    for toolchain in toolchains {
+        let trap = format!("a program with a panic does not link for {}", toolchain.triple);
+        tally.check(&trap, trap_works(toolchain));
+    }
     Ok(tally)
 }
 
@@ -29,32 +31,32 @@ pub fn no_panic() -> Outcome {
 pub fn one_level() -> Outcome {
     let toolchains = Toolchain::for_targets(&[LOGGED, "riscv32imc-unknown-none-elf"])?;
     let mut tally = Tally::default();
-    judge(Firmware { toolchains: &toolchains, level: LEVELS[0] }, &mut tally);
+    judge(&toolchains, LEVELS[0], &mut tally);
     Ok(tally)
 }
 
-fn judge(firmware: Firmware<'_>, tally: &mut Tally) {
-    for (&toolchain, built) in firmware.toolchains.iter().zip(firmware.each(|firmware| firmware.build())) {
-        let links = || Elf::open(&program(toolchain, "everything"))?.lacks(&UNWANTED);
-        let what = format!("{} links without panics at opt-level {}", toolchain.triple, firmware.level);
-        tally.check(&what, built.and_then(|()| links()));
+fn judge(toolchains: &[Toolchain], level: &str, tally: &mut Tally) {
+    let built = build(toolchains, level, &EVERYTHING, "");
+    for toolchain in toolchains {
+        let links = || Elf::open(&program(*toolchain, EVERYTHING[0]))?.lacks(&UNWANTED);
+        let what = format!("{} links without panics at opt-level {level}", toolchain.triple);
+        tally.check(&what, built.clone().and_then(|()| links()));
     }
 }
 
-/// Checks that for every target the link fails because the function is undefined.
-fn trap_works(firmware: Firmware<'_>) -> Result<(), String> {
-    let outputs = firmware.build_rejected("everything", "with-panic")?;
-    match outputs.iter().find(|output| !output.contains(UNDEFINED)) {
-        None => Ok(()),
-        Some(output) => Err(format!("a link failed, but not because the function is undefined:\n{output}")),
+/// Checks that the link fails because the function is undefined.
+fn trap_works(toolchain: Toolchain) -> Result<(), String> {
+    match build(&[toolchain], LEVELS[0], &EVERYTHING, "with-panic") {
+        Ok(()) => Err("it links".to_owned()),
+        Err(output) if output.contains(UNDEFINED) => Ok(()),
+        Err(output) => Err(format!("the link failed, but not because the function is undefined:\n{output}")),
     }
 }
 
 fn log_is_free(toolchain: Toolchain) -> Result<(), String> {
-    let firmware = Firmware { toolchains: &[toolchain], level: LEVELS[0] };
-    firmware.build_only(&["everything"])?;
+    build(&[toolchain], LEVELS[0], &EVERYTHING, "")?;
     let without = sizes(toolchain)?;
-    firmware.build_with("everything", "defmt")?;
+    build(&[toolchain], LEVELS[0], &EVERYTHING, "defmt")?;
     match sizes(toolchain)? {
         with if with == without => Ok(()),
         with => Err(format!("its parts have {with:?} bytes, without the feature {without:?}")),

@@ -1,17 +1,15 @@
 //! The stages of `cargo xtask test`.
 
 mod build_script;
-mod build_time;
 mod c_api;
 mod c_boards;
-mod flash_model;
 mod linking;
 mod needs;
 mod page_commands;
-pub mod pages;
 pub mod python_package;
 mod remote;
 mod report;
+mod results;
 mod scratch;
 mod scripts;
 mod suites;
@@ -20,9 +18,9 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
-use scripts::{SCANNERS, STRUCTURES, TRAINING};
+use scripts::{READERS, SCANNERS, STRUCTURES, TRAINING};
 
-pub use scripts::{CONVERSIONS, TESTS, write_tables, write_vectors};
+pub use scripts::{CONVERSIONS, TESTS, write_results, write_tables, write_vectors};
 pub use suites::{command, release_command};
 
 /// When a stage runs.
@@ -69,7 +67,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// The stages in the order in which they run.
-pub const STAGES: [Stage; 48] = [
+pub const STAGES: [Stage; 44] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -82,18 +80,6 @@ pub const STAGES: [Stage; 48] = [
         "no-panic",
         "firmware links with an undefined panic symbol: one link per architecture",
         linking::one_level,
-    )
-    .needs(&[Need::Emulators]),
-    quick(
-        "cost",
-        "limits of flash, RAM, stack and instructions of every path, under QEMU",
-        measure::judge_quickly,
-    )
-    .needs(&[Need::Emulators]),
-    quick(
-        "flash-model",
-        "a model in flash: no parser, no RAM; builds that contradict the model fail",
-        flash_model::run,
     )
     .needs(&[Need::Emulators]),
     quick(
@@ -146,13 +132,6 @@ pub const STAGES: [Stage; 48] = [
         .needs(&[Need::Program("chromium", "chromium")]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
-    deep("flash-rest", "a model in flash on all other targets", flash_model::rest)
-        .needs(&[Need::Microcontrollers, Need::Emulators]),
-    deep(
-        "build-time",
-        "build times of models in flash, and when the compiler's lint warns",
-        build_time::measure,
-    ),
     deep(
         "declaration",
         "a program whose `build.rs` declares its model: it follows the model",
@@ -170,21 +149,18 @@ pub const STAGES: [Stage; 48] = [
         c_boards::run,
     )
     .needs(&[Need::CBoards]),
-    deep("bench", "times, beside the reference and floors in the same run", measure::judge_speed),
-    deep("formats", "one vector in several common formats", measure::compare_formats),
     deep(
-        "counts",
-        "limits of instructions, heap and memory of the main paths on a desktop",
-        measure::judge_desktop,
+        "costs",
+        "limits of flash, RAM and instructions, under QEMU and on a desktop; the pages with them",
+        || measure::costs(false),
     )
-    .needs(&[Need::Program("valgrind", "valgrind"), Need::Program("taskset", "util-linux")]),
-    deep(
-        "all-costs",
-        "as `cost`, at every level and beside the reference; the pages with the figures",
-        measure::judge_firmware,
-    )
-    .needs(&[Need::Microcontrollers, Need::Emulators]),
+    .needs(&[Need::Emulators, Need::Program("valgrind", "valgrind")]),
     deep("vectors", "the committed vectors match the generator", scripts::vectors),
+    deep(
+        "mutants",
+        "the vectors catch every bug of a small reader that changes one of 100,000 files",
+        scripts::mutants,
+    ),
     deep(
         "python",
         "many files and shards match the Python reference, and many slices match numpy",
@@ -232,6 +208,23 @@ pub const STAGES: [Stage; 48] = [
         scripts::desktop,
     )
     .needs(&[Need::Python(TESTS)]),
+    deep(
+        "readers",
+        "the results pages are right, `safetensors decode` is right, and run.py scores like the command",
+        scripts::readers,
+    )
+    .needs(&[
+        Need::Torch(READERS),
+        Need::Python(TESTS),
+        Need::Program("node", "nodejs"),
+        Need::Program("npm", "npm"),
+        Need::Sanitizers("gcc", "gcc"),
+        Need::Sanitizers("g++", "g++"),
+        Need::Program("go", "golang-go"),
+        Need::Program("javac", "default-jdk-headless"),
+    ]),
+    deep("results", "the page with the results of readers, in a browser without network", results::run)
+        .needs(&[Need::Program("chromium", "chromium")]),
     deep("remote", "models on nginx with TLS, and their parameters beside huggingface.js", remote::run)
         .needs(&[
             Need::Program("nginx", "nginx-light"),

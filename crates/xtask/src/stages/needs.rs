@@ -1,7 +1,7 @@
 //! The needs of stages. They are set up before anything is built, or reported as missing.
 
 use super::scripts::Packages;
-use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
+use crate::measure::{TARGETS, Target};
 use crate::toolchain::{BARE_TARGETS, BUILT_TARGETS, Toolchain, need_cargo_program, need_rust};
 use crate::{boards, c, machine, python, workspace};
 use std::path::Path;
@@ -48,8 +48,8 @@ impl Need {
             Self::Microcontrollers => BARE_TARGETS.map(target).into(),
             Self::MoreMicrocontrollers => BUILT_TARGETS.map(target).into(),
             Self::Emulators => {
-                let parts = |board: &Board| [board.need_emulator(), target(board.triple)];
-                [CORTEX_M3, RISC_V].iter().flat_map(parts).collect()
+                let emulator = |on: &Target| machine::need_program(on.emulator, on.package);
+                TARGETS.iter().flat_map(|on| [emulator(on), target(on.triple)]).collect()
             }
             Self::X86 if !machine::runs_32_bit_x86() => Vec::new(),
             Self::X86 => {

@@ -5,9 +5,9 @@
 use embedded_safetensors::Model;
 use measure::{Card, Job, Outcome, Step, read_chunks};
 
-measure::program!(|_| (), |job| job.done = open_find_stream(job).ok());
+measure::program!(|job| job.done = open_find_stream(job).ok());
 
-fn open_find_stream(job: &mut Job<()>) -> Outcome {
+fn open_find_stream(job: &mut Job) -> Outcome {
     let mut model = Model::open(Card::new(job.file), job.window)?;
     if job.last == Step::Open {
         return Ok(model.summary().tensors as u32);

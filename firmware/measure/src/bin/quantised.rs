@@ -1,7 +1,39 @@
-//! Opens a model, finds tensors and reads a quantised matrix row by row, as `f32`.
+//! Opens a model, finds a quantised matrix and reads it row by row, as `f32`.
 #![no_std]
 #![no_main]
 
-use measure::{Network, open_find_matrix, read_quantised};
+use core::hint::black_box;
+use embedded_safetensors::{Dtype, Error, Model, quant::Matrix, query::Query};
+use measure::{Card, Job, Outcome, Step};
 
-measure::program!(Network::memory, |job| job.done = open_find_matrix(job, read_quantised));
+/// The number of values in a row.
+const ROW: usize = 64;
+/// The number of values that share a scale.
+const GROUP: u64 = 32;
+
+measure::program!(|job| job.done = read(job).ok());
+
+fn read(job: &mut Job) -> Outcome {
+    let mut queries = [Query::required(job.name), Query::required("scales")];
+    let mut model = Model::open_with(Card::new(job.file), &mut queries, job.window)?;
+    if job.last != Step::All {
+        return Ok(0);
+    }
+    let [weights, scales] = &queries;
+    let mut rows = model.quantized(&matrix(weights, scales)?)?;
+    let (mut row, mut values) = ([0f32; ROW], 0);
+    for index in 0..rows.rows() {
+        rows.read_row(index, &mut row)?;
+        values += black_box(&row).len();
+    }
+    Ok(values as u32)
+}
+
+/// Chooses the layout by the dtype of the weights.
+fn matrix(weights: &Query<'_>, scales: &Query<'_>) -> Result<Matrix, Error> {
+    match weights.info().map(|info| info.dtype()) {
+        Some(Dtype::F4) => Matrix::mxfp4(weights, scales),
+        Some(Dtype::U8) => Matrix::q4(weights, scales, None, GROUP),
+        _ => Matrix::q8(weights, scales, None),
+    }
+}

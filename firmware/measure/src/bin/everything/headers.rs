@@ -10,10 +10,6 @@ use embedded_safetensors::{
 
 pub fn all(job: &Job, file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> u64 {
     let seen = [
-        number(measure::validate(file, job.file_len, slots)),
-        number(measure::find_duplicates(file, slots, text).map(u64::from)),
-        number(measure::parse(file)),
-        number(measure::read_entries(file, text)),
         number(validate(file, slots, text).and_then(|summary| lengths(summary, job.file_len))),
         number(validate_header(file, slots).and_then(|summary| lengths(summary, job.file_len))),
         number(events(file)),

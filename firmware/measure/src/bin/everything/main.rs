@@ -17,8 +17,8 @@ mod values;
 mod views;
 mod writing;
 
-use embedded_safetensors::io::NorFile;
-use embedded_safetensors::io::Seekable;
+use embedded_safetensors::io::{NorFile, Seekable};
+use embedded_safetensors::validate::SortSlot;
 use measure::Card;
 use storage::{Chip, File};
 
@@ -34,7 +34,7 @@ extern "C" fn main() -> ! {
     let request = measure::request();
     let ([mode, slots, _, file_len], file) = (request.words, request.bytes);
     let job = Job { mode, slots: slots as usize, file_len: file_len.into() };
-    let (slots, text) = (measure::slots(job.slots), measure::text());
+    let (slots, text) = (memory_of_slots(job.slots), text());
     let mut sum = headers::all(&job, file, slots, text);
     sum ^= models::all(file, slots, text);
     sum ^= models::all(Card::new(file), slots, text);
@@ -52,6 +52,23 @@ extern "C" fn main() -> ! {
     sum ^= writing::all(&job, file);
     sum ^= structures::all(file, text);
     measure::exit(sum as u32 ^ trap(file, job.slots))
+}
+
+/// Returns memory of the device for this number of slots.
+fn memory_of_slots(count: usize) -> &'static mut [SortSlot] {
+    let first = (measure::MEMORY + 0xf0_0000) as *mut SortSlot;
+    for index in 0..count {
+        // SAFETY: aligned memory of the device that nothing else uses.
+        unsafe { first.wrapping_add(index).write(SortSlot::EMPTY) }
+    }
+    // SAFETY: initialised above, and used once.
+    unsafe { core::slice::from_raw_parts_mut(first, count) }
+}
+
+/// Returns memory of the device for names.
+fn text() -> &'static mut [u8] {
+    // SAFETY: memory that nothing else uses, zero at the start; used once.
+    unsafe { core::slice::from_raw_parts_mut((measure::MEMORY + 0xf8_0000) as *mut u8, 512) }
 }
 
 #[cfg(not(feature = "with-panic"))]
