@@ -10,7 +10,6 @@ use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -34,14 +33,6 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("Failed to establish a new connection", "there is no network, and something needs to be downloaded"),
     ("Could not connect to server", "there is no network, and something needs to be downloaded"),
 ];
-
-/// Whether standard output is reserved for a JSON object.
-static STDOUT_IS_JSON: AtomicBool = AtomicBool::new(false);
-
-/// Reserves standard output for the result: from now on, progress goes to standard error.
-pub fn keep_stdout() {
-    STDOUT_IS_JSON.store(true, Ordering::Relaxed);
-}
 
 /// A program about to be run from the root of the repository.
 pub struct Run {
@@ -96,12 +87,7 @@ impl Run {
 
     /// Runs with our own output; any exit code other than 0 is an error.
     pub fn check(mut self) -> Result<(), String> {
-        if STDOUT_IS_JSON.load(Ordering::Relaxed) {
-            eprintln!("$ {}", self.words());
-            self.command.stdout(io::stderr());
-        } else {
-            println!("$ {}", self.words());
-        }
+        println!("$ {}", self.words());
         let status = self.run(|_, _| ())?;
         self.check_status(status)
     }
@@ -121,17 +107,6 @@ impl Run {
                 Err(format!("`{words}` failed: {why}"))
             }
         }
-    }
-
-    /// Runs silently and returns the time that it took: processor time if the system counts it, so that
-    /// other load does not matter. Nothing else may run at the same time.
-    pub fn timed(self) -> Result<Duration, String> {
-        let (start, before) = (Instant::now(), time_of_ended());
-        self.capture()?;
-        Ok(match (before, time_of_ended()) {
-            (Some(before), Some(after)) => after.saturating_sub(before),
-            _ => start.elapsed(),
-        })
     }
 
     /// Runs silently and returns the exit status and the output.
@@ -345,18 +320,6 @@ fn kill(_: u32) {}
 
 #[cfg(not(unix))]
 fn ask_to_end(_: u32) {}
-
-/// Returns the processor time of the programs that were run and have ended, on Linux.
-fn time_of_ended() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name, which may contain spaces and brackets, the times of children are fields 16 and 17 of
-    // the line.
-    let (_, fields) = text.rsplit_once(')')?;
-    let ticks = fields.split_whitespace().skip(13).take(2).map(str::parse::<u64>);
-    let ticks: u64 = ticks.sum::<Result<u64, _>>().ok()?;
-    // A tick is a hundredth of a second on every Linux.
-    Some(Duration::from_millis(10 * ticks))
-}
 
 /// Returns standard output and standard error of a finished program as text.
 pub fn everything(output: &Output) -> String {

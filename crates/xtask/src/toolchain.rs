@@ -104,14 +104,6 @@ impl Toolchain {
         cargo.env(linker, "ld.lld")
     }
 
-    /// Returns the version of the compiler that [`cargo`](Self::cargo) uses.
-    pub fn version(self) -> Result<String, String> {
-        match self.compiler {
-            Compiler::Installed => own_version(),
-            Compiler::Debian => version_of(DEBIAN_RUSTC.as_ref()),
-        }
-    }
-
     /// Returns the target directory of [`cargo`](Self::cargo).
     pub fn target_dir(self) -> PathBuf {
         match self.compiler {
