@@ -40,7 +40,9 @@ fn all(figures: &Figures) -> String {
         row(&format!("{}: {}", figure.program, label(figure)), cells(figure.program));
         if figure.program == "job" && !value(REFERENCE, targets[0]).is_nan() {
             row("– the reference", cells(REFERENCE));
-            row("– ratio", targets.map(|on| format!("{:.2}", value("job", on) / value(REFERENCE, on))));
+        }
+        if figure.program == "job" && figure.value > 0.0 && value(REFERENCE, targets[0]).is_finite() {
+            row("– ratio", targets.map(|on| cell("", value("job", on) / value(REFERENCE, on))));
         }
     }
     text
