@@ -123,9 +123,9 @@ fn parse(message: &Value) -> Option<(&str, &str)> {
     is_error.then(|| Some((message["code"]["code"].as_str()?, message["rendered"].as_str()?)))?
 }
 
-/// Takes a second or two; the limit only notices what is out of all proportion.
+/// The compiler evaluates the constants in a second or two; the limit only notices what is out of all
+/// proportion.
 #[test]
-#[ignore = "a release build"]
 fn the_largest_promised_model_builds() {
     const MIB_16: usize = 16 << 20;
     let package = package("largest");
@@ -163,7 +163,7 @@ fn the_largest_promised_model_builds() {
     }
     write(&package.join("src/lib.rs"), program.as_bytes());
     let start = std::time::Instant::now();
-    let output = cargo(&package).args(["build", "--release"]).output().expect("cargo runs");
+    let output = cargo(&package).args(["check"]).output().expect("cargo runs");
     let text = String::from_utf8_lossy(&output.stderr);
     // The lint is an error, unless it is allowed.
     assert!(output.status.success() && !text.contains("warning"), "{text}");

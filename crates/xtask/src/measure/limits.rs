@@ -26,7 +26,7 @@ impl Limits {
         toml::from_str(&workspace::text(&path)?).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Counts each figure as a check. A figure without a limit fails, and so does a limit without a figure, if
+    /// Counts each figure as a check. A figure without a limit fails; so does a limit without a figure, if
     /// its target was measured.
     pub fn judge(&self, figures: &Figures, tally: &mut Tally) {
         for figure in figures.0.iter().filter(|figure| figure.program != REFERENCE) {

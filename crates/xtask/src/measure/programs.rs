@@ -46,8 +46,8 @@ const CORTEX_M3: Target = Target {
     instructions: |ticks| (u64::from(ticks) * 40 + 512) / 1024,
 };
 
-/// A Cortex-M3 has all instructions of a Cortex-M0+, whose board in QEMU lacks memory for long headers. On the
-/// RISC-V, with `shift=0`, a cycle is an instruction.
+/// A Cortex-M3 has all instructions of a Cortex-M0+, whose board in QEMU lacks memory for long headers. On
+/// the RISC-V, with `shift=0`, a cycle is an instruction.
 pub const TARGETS: [Target; 3] = [
     Target { name: "Cortex-M0+", triple: "thumbv6m-none-eabi", ..CORTEX_M3 },
     CORTEX_M3,
