@@ -3,27 +3,22 @@
 //!
 //! `cargo xtask fuzz` does the same with generated files.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use support::random::Random;
-use support::{apis, headers, share};
+use support::share::{self, Half};
+use support::{apis, headers};
 
 /// Longer files test nothing that shorter ones do not, and every API reads them.
 const LONGEST: usize = 100_000;
 const CASES: u64 = 10_000;
 
-#[test]
-fn every_api_agrees_on_every_vector() {
-    let manifest = vectors::load();
-    let mut problems = Vec::new();
-    let mut random = Random::new(share::seed());
-    for vector in manifest.vectors.iter().filter(|vector| vector.length <= LONGEST) {
-        let file = vector.bytes();
-        if let Err(problem) = catch_panic(|| apis::compare(&file, &mut random)) {
-            problems.push(format!("{}: {problem}", vector.id));
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
+support::halves! { every_api_agrees_on_every_vector }
+
+fn every_api_agrees_on_every_vector(half: Half) {
+    let random = RefCell::new(Random::new(share::seed()));
+    half.each(LONGEST, |_, file| catch_panic(|| apis::compare(file, &mut random.borrow_mut())));
 }
 
 #[test]

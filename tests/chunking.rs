@@ -1,14 +1,20 @@
 //! Chunking does not matter: however a file is cut, events, positions and errors are the same.
 
-use support::share;
+use support::share::{self, Half};
 use support::split::Split;
 use support::trace::Trace;
 use vectors::Vector;
 
+support::halves! {
+    every_split_in_two
+    every_split_in_three
+    one_byte_at_a_time
+    long_files_in_pieces
+}
+
 /// The vectors that are cut at every byte: all but the recipes for longer files.
-fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
-    let vectors = vectors::load().vectors.into_iter();
-    vectors.filter(|vector| vector.length <= 4200).map(|vector| {
+fn small(half: Half) -> impl Iterator<Item = (Vector, Vec<u8>)> {
+    half.vectors(4200).map(|vector| {
         let bytes = vector.bytes();
         (vector, bytes)
     })
@@ -18,17 +24,15 @@ fn same(vector: &Vector, file: &[u8], expected: &Trace, split: Split) {
     assert!(Trace::of(file, split) == *expected, "{} is read differently when cut {split:?}", vector.id);
 }
 
-#[test]
-fn every_split_in_two() {
-    for (vector, file) in small() {
+fn every_split_in_two(half: Half) {
+    for (vector, file) in small(half) {
         let expected = Trace::of(&file, Split::WHOLE);
         (0..=file.len()).for_each(|cut| same(&vector, &file, &expected, Split::Once(cut)));
     }
 }
 
-#[test]
-fn every_split_in_three() {
-    let short = small().filter(|(_, file)| file.len() <= 256).enumerate();
+fn every_split_in_three(half: Half) {
+    let short = small(half).filter(|(_, file)| file.len() <= 256).enumerate();
     for (_, (vector, file)) in short.filter(|(number, _)| share::takes(*number)) {
         let expected = Trace::of(&file, Split::WHOLE);
         for first in 0..=file.len() {
@@ -38,21 +42,16 @@ fn every_split_in_three() {
     }
 }
 
-#[test]
-fn one_byte_at_a_time() {
-    for (vector, file) in small() {
+fn one_byte_at_a_time(half: Half) {
+    for (vector, file) in small(half) {
         same(&vector, &file, &Trace::of(&file, Split::WHOLE), Split::Every(1));
     }
 }
 
 /// Most recipes are too long for every split. All of them are cut into pieces of one byte and of an odd size;
 /// all but the longest are also cut once at the error, at the file's start and at its end.
-#[test]
-fn long_files_in_pieces() {
-    for (number, vector) in vectors::recipes().enumerate() {
-        if vector.is_large() && !share::takes(number) {
-            continue;
-        }
+fn long_files_in_pieces(half: Half) {
+    for vector in half.few_large().filter(|vector| vector.recipe.is_some()) {
         let file = vector.bytes();
         let expected = Trace::of(&file, Split::WHOLE);
         [1, 4097].into_iter().for_each(|size| same(&vector, &file, &expected, Split::Every(size)));

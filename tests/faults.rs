@@ -11,26 +11,27 @@ use embedded_safetensors::{
 };
 use support::context::Context;
 #[cfg(feature = "std")]
-use support::disk::FaultyDisk;
+use support::disk::FAULTY_DISK;
 use support::file::with_header;
-use support::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
-use support::operations::{AnyReadError, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR};
+use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
+use support::operations::{AnyReadError, Door, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR};
 use support::random::Random;
 use support::share;
-use support::sources::{Custom, Nor, SeekableStream, SourceKind};
+use support::sources::{CUSTOM, STREAM, nor};
+use support::waiting;
 
 /// Tests of one kind of source, each named after its fault.
 macro_rules! tests {
-    ($kind:ty: $($fault:ident)+) => { $(#[test] fn $fault() { super::$fault::<$kind>(); })+ };
+    ($door:expr; $($fault:ident)+) => { $(#[test] fn $fault() { super::$fault($door); })+ };
 }
 
 /// The faults that a kind of source can have; those that are missing cannot occur. Only streams are
 /// interrupted, and they always report their exact length. Flash returns all bytes requested, and its end
 /// does not move. Memory has no faults and is not tested here.
 macro_rules! faults {
-    (any $kind:ty) => {
+    (any $door:expr) => {
         tests! {
-            $kind:
+            $door;
             early_end
             io_error_at_every_call
             io_error_from_every_call_on
@@ -42,42 +43,52 @@ macro_rules! faults {
             one_byte_replaced
         }
     };
-    (file $kind:ty) => {
-        faults! { any $kind }
-        tests! { $kind: short_reads cut_at_every_call length_bounded_or_unknown }
+    (file $door:expr) => {
+        faults! { any $door }
+        tests! { $door; short_reads cut_at_every_call length_bounded_or_unknown }
     };
-    (stream $kind:ty) => {
-        faults! { any $kind }
-        tests! { $kind: short_reads cut_at_every_call interrupted_at_every_call }
+    (stream $door:expr) => {
+        faults! { any $door }
+        tests! { $door; short_reads cut_at_every_call interrupted_at_every_call }
     };
-    (flash $kind:ty) => {
-        faults! { any $kind }
-        tests! { $kind: length_bounded_or_unknown }
+    (flash $door:expr) => {
+        faults! { any $door }
+        tests! { $door; length_bounded_or_unknown }
+    };
+    (awaited_file $door:expr) => {
+        faults! { file $door }
+        tests! { $door; dropped_at_every_wait calls_match_blocking }
+    };
+    (awaited_stream $door:expr) => {
+        faults! { stream $door }
+        tests! { $door; dropped_at_every_wait calls_match_blocking }
     };
 }
 
 /// A module of tests for each kind of source.
 macro_rules! sources {
-    ($($name:ident: $faults:ident $kind:ty;)+) => {
+    ($($name:ident: $faults:ident $door:expr;)+) => {
         $(mod $name {
             use super::*;
-            faults! { $faults $kind }
+            faults! { $faults $door }
         })+
     };
 }
 
 sources! {
-    custom: file Custom;
-    seekable: stream SeekableStream;
-    nor_1: flash Nor<1, 0>;
-    nor_4: flash Nor<4, 1>;
-    nor_16: flash Nor<16, 16>;
-    nor_64: flash Nor<64, 4095>;
+    custom: file Door::Blocking(CUSTOM);
+    seekable: stream Door::Blocking(STREAM);
+    nor_1: flash Door::Blocking(nor::<1, 0>());
+    nor_4: flash Door::Blocking(nor::<4, 1>());
+    nor_16: flash Door::Blocking(nor::<16, 16>());
+    nor_64: flash Door::Blocking(nor::<64, 4095>());
+    awaited_custom: awaited_file Door::Asynch(waiting::SourceKind::Custom);
+    awaited_seekable: awaited_stream Door::Asynch(waiting::SourceKind::Seekable);
 }
 
 #[cfg(feature = "std")]
 sources! {
-    file: file FaultyDisk;
+    file: file Door::Blocking(FAULTY_DISK);
 }
 
 /// A tensor of a file: name, dtype, shape, bytes.
@@ -122,21 +133,19 @@ fn other_models(operation: Operation) -> [Vec<u8>; 3] {
 
 /// An operation, and its outcome without faults.
 struct Baseline {
+    door: Door,
     setup: Setup,
     reads: Reads,
     file: Vec<u8>,
     expected: Vec<u8>,
-    /// Calls of the storage.
-    calls: u64,
-    /// Passes over the header.
-    passes: u64,
+    counts: Counts,
 }
 
 /// Returns setups with small and large windows, and with each [`SourceKind::READS`].
-fn baselines<D: SourceKind>(operations: &[Operation]) -> Vec<Baseline> {
-    let setup = |operation, window| Setup { operation, window, retries: 0 };
+fn baselines(door: Door, operations: &[Operation]) -> Vec<Baseline> {
+    let setup = |operation, window| Setup { operation, window, retries: 0, dropped_at: None };
     let setups = operations.iter().flat_map(|&operation| [setup(operation, 16), setup(operation, 1000)]);
-    setups.flat_map(|setup| D::READS.iter().map(move |&reads| Baseline::new::<D>(setup, reads))).collect()
+    setups.flat_map(|setup| door.reads().iter().map(move |&reads| Baseline::new(door, setup, reads))).collect()
 }
 
 fn all_operations() -> Vec<Operation> {
@@ -144,22 +153,22 @@ fn all_operations() -> Vec<Operation> {
 }
 
 impl Baseline {
-    fn new<D: SourceKind>(setup: Setup, reads: Reads) -> Self {
+    fn new(door: Door, setup: Setup, reads: Reads) -> Self {
         let file = model(setup.operation, &ROWS, 1);
         let storage = Storage::new(&file, Plan::default());
-        let expected = setup.run::<D>(&storage, Plan { reads, ..Plan::default() }).expect("no faults");
+        let expected = setup.run(door, &storage, Plan { reads, ..Plan::default() }).expect("no faults");
         let counts = storage.counts();
         assert!(counts.calls > 0, "{setup:?} makes no calls");
-        Self { setup, reads, file, expected, calls: counts.calls, passes: counts.passes }
+        Self { door, setup, reads, file, expected, counts }
     }
 
-    fn run<D: SourceKind>(&self, plan: Plan) -> Outcome {
-        self.run_with_retries::<D>(0, plan)
+    fn run(&self, plan: Plan) -> Outcome {
+        self.run_with_retries(0, plan)
     }
 
-    fn run_with_retries<D: SourceKind>(&self, retries: usize, plan: Plan) -> Outcome {
+    fn run_with_retries(&self, retries: usize, plan: Plan) -> Outcome {
         let plan = Plan { reads: self.reads, ..plan };
-        Setup { retries, ..self.setup }.run::<D>(&Storage::new(&self.file, Plan::default()), plan)
+        Setup { retries, ..self.setup }.run(self.door, &Storage::new(&self.file, Plan::default()), plan)
     }
 
     fn header_end(&self) -> usize {
@@ -173,7 +182,7 @@ impl Baseline {
 
     /// Calls `attempt` for each call index, or for a share of them.
     fn at_every_call(&self, attempt: impl Fn(u64)) {
-        for call in share::part(0..self.calls, self.file.len()) {
+        for call in share::part(0..self.counts.calls, self.file.len()) {
             let _context = Context(|| format!("{:?}, {:?}, call {call}", self.setup, self.reads));
             attempt(call);
         }
@@ -184,35 +193,35 @@ fn replaced_since(since: Since, file: Vec<u8>) -> Plan {
     Plan { replacement: Some(Replacement { since, file }), ..Plan::default() }
 }
 
-fn short_reads<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn short_reads(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         for reads in [Reads::AtMost(1), Reads::AtMost(3), Reads::Random(7)] {
-            let short = Baseline::new::<D>(baseline.setup, reads);
+            let short = Baseline::new(door, baseline.setup, reads);
             assert_eq!(short.expected, baseline.expected, "{:?}, {reads:?}", baseline.setup);
         }
     }
 }
 
-fn interrupted_at_every_call<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn interrupted_at_every_call(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         for every in 1..4 {
             let storage = Storage::new(&baseline.file, Plan::default());
             let plan = Plan { interrupted_every: Some(every), reads: baseline.reads, ..Plan::default() };
-            let outcome = baseline.setup.run::<D>(&storage, plan);
+            let outcome = baseline.setup.run(baseline.door, &storage, plan);
             assert_eq!(outcome.as_ref(), Ok(&baseline.expected), "{:?}, {every}", baseline.setup);
-            assert_eq!(storage.counts().interruptions, baseline.calls.div_ceil(every));
+            assert_eq!(storage.counts().interruptions, baseline.counts.calls.div_ceil(every));
         }
     }
 }
 
-fn early_end<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn early_end(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         let reported_len =
             Plan { reported_len: Some(FileLen::Exactly(baseline.file.len() as u64)), ..Plan::default() };
         for cut in share::part(0..=baseline.file.len(), baseline.file.len()) {
             let _context = Context(|| format!("{:?}, cut at {cut}", baseline.setup));
             let storage = Storage::new(&baseline.file[..cut], reported_len.clone());
-            match baseline.setup.run::<D>(&storage, Plan { reads: baseline.reads, ..reported_len.clone() }) {
+            match baseline.setup.run(baseline.door, &storage, Plan { reads: baseline.reads, ..reported_len.clone() }) {
                 Ok(outcome) => assert!(cut >= baseline.needed() && outcome == baseline.expected),
                 Err(error) => assert!(cut < baseline.needed() && reports_end_at(error, cut as u64)),
             }
@@ -229,56 +238,56 @@ fn reports_end_at(error: AnyReadError, cut: u64) -> bool {
     }
 }
 
-fn io_error_at_every_call<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn io_error_at_every_call(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         let plan = |call| Plan { failure: Some(Failure::Once(call)), ..Plan::default() };
         baseline.at_every_call(|call| {
-            assert_eq!(baseline.run::<D>(plan(call)), Err(AnyReadError::Source));
+            assert_eq!(baseline.run(plan(call)), Err(AnyReadError::Source));
             assert_eq!(
-                baseline.run_with_retries::<D>(1, plan(call)).as_ref(),
+                baseline.run_with_retries(1, plan(call)).as_ref(),
                 Ok(&baseline.expected),
                 "repeated"
             );
         });
-        assert_eq!(baseline.run::<D>(plan(baseline.calls)).as_ref(), Ok(&baseline.expected), "no more calls");
+        assert_eq!(baseline.run(plan(baseline.counts.calls)).as_ref(), Ok(&baseline.expected), "no more calls");
     }
 }
 
-fn io_error_from_every_call_on<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn io_error_from_every_call_on(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         baseline.at_every_call(|call| {
             let plan = Plan { failure: Some(Failure::Since(call)), ..Plan::default() };
-            assert_eq!(baseline.run_with_retries::<D>(2, plan), Err(AnyReadError::Source));
+            assert_eq!(baseline.run_with_retries(2, plan), Err(AnyReadError::Source));
         });
     }
 }
 
 /// Returns the outcome where the storage reports this length from the start.
-fn run_with_reported_len<D: SourceKind>(baseline: &Baseline, reported_len: FileLen) -> Outcome {
+fn run_with_reported_len(baseline: &Baseline, reported_len: FileLen) -> Outcome {
     let plan = Plan { reported_len: Some(reported_len), reads: baseline.reads, ..Plan::default() };
-    baseline.setup.run::<D>(&Storage::new(&baseline.file, plan.clone()), plan)
+    baseline.setup.run(baseline.door, &Storage::new(&baseline.file, plan.clone()), plan)
 }
 
-fn length_too_long<D: SourceKind>() {
-    for baseline in baselines::<D>(&OPENING) {
+fn length_too_long(door: Door) {
+    for baseline in baselines(door, &OPENING) {
         let len = baseline.file.len() as u64;
         let needed = len - baseline.header_end() as u64;
         for more in [1, 1000, u64::MAX - len] {
             let trailing = ErrorKind::DataTrailing { needed }.at(len);
             assert_eq!(
-                run_with_reported_len::<D>(&baseline, FileLen::Exactly(len + more)),
+                run_with_reported_len(&baseline, FileLen::Exactly(len + more)),
                 Err(AnyReadError::Format(trailing))
             );
         }
     }
 }
 
-fn length_too_short<D: SourceKind>() {
-    for baseline in baselines::<D>(&OPENING) {
+fn length_too_short(door: Door) {
+    for baseline in baselines(door, &OPENING) {
         for reported_len in share::part(0..baseline.file.len() as u64, baseline.file.len()) {
             let _code = end_error_code(
                 reported_len,
-                run_with_reported_len::<D>(&baseline, FileLen::Exactly(reported_len)),
+                run_with_reported_len(&baseline, FileLen::Exactly(reported_len)),
             );
         }
     }
@@ -291,18 +300,18 @@ fn end_error_code(len: u64, outcome: Outcome) -> &'static str {
     error.kind.code()
 }
 
-fn length_bounded_or_unknown<D: SourceKind>() {
-    for baseline in baselines::<D>(&OPENING) {
+fn length_bounded_or_unknown(door: Door) {
+    for baseline in baselines(door, &OPENING) {
         let len = baseline.file.len() as u64;
         for reported_len in [FileLen::AtMost(len), FileLen::AtMost(u64::MAX), FileLen::Unknown] {
             assert_eq!(
-                run_with_reported_len::<D>(&baseline, reported_len).as_ref(),
+                run_with_reported_len(&baseline, reported_len).as_ref(),
                 Ok(&baseline.expected),
                 "{reported_len:?}"
             );
         }
         for bound in share::part(0..len, baseline.file.len()) {
-            let code = end_error_code(bound, run_with_reported_len::<D>(&baseline, FileLen::AtMost(bound)));
+            let code = end_error_code(bound, run_with_reported_len(&baseline, FileLen::AtMost(bound)));
             // Some do not read beyond the bound, and so not the entire header.
             let in_header = bound < baseline.header_end() as u64 && code.starts_with("container.");
             assert!(code == "data.short" || in_header, "at most {bound}: {code}");
@@ -310,13 +319,13 @@ fn length_bounded_or_unknown<D: SourceKind>() {
     }
 }
 
-fn cut_at_every_call<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn cut_at_every_call(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         let end = baseline.header_end();
         for len in [0, 7, 8, 50, end - 1, end, end + 5] {
             baseline.at_every_call(|call| {
                 let outcome =
-                    baseline.run::<D>(replaced_since(Since::Call(call), baseline.file[..len].to_vec()));
+                    baseline.run(replaced_since(Since::Call(call), baseline.file[..len].to_vec()));
                 assert_ne!(outcome, Err(AnyReadError::Source));
                 assert!(
                     outcome.is_err() || outcome.as_ref() == Ok(&baseline.expected),
@@ -327,12 +336,12 @@ fn cut_at_every_call<D: SourceKind>() {
     }
 }
 
-fn replaced_by_another_model_at_every_call<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn replaced_by_another_model_at_every_call(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         for other in other_models(baseline.setup.operation) {
-            let of_other = baseline.setup.run::<D>(&Storage::new(&other, Plan::default()), Plan::default());
+            let of_other = baseline.setup.run(baseline.door, &Storage::new(&other, Plan::default()), Plan::default());
             baseline.at_every_call(|call| {
-                let outcome = baseline.run::<D>(replaced_since(Since::Call(call), other.clone()));
+                let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
                 let opened = OPENING.contains(&baseline.setup.operation) && outcome == of_other;
                 assert!(opened || is_expected_or_error(&baseline, &other, &outcome), "{outcome:?}");
             });
@@ -340,11 +349,11 @@ fn replaced_by_another_model_at_every_call<D: SourceKind>() {
     }
 }
 
-fn replaced_by_garbage_at_every_call<D: SourceKind>() {
-    for baseline in baselines::<D>(&all_operations()) {
+fn replaced_by_garbage_at_every_call(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
         for other in garbage(baseline.file.len()) {
             baseline.at_every_call(|call| {
-                let outcome = baseline.run::<D>(replaced_since(Since::Call(call), other.clone()));
+                let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
                 assert!(is_expected_or_error(&baseline, &other, &outcome), "{outcome:?}");
             });
         }
@@ -381,14 +390,14 @@ fn is_expected_or_error(baseline: &Baseline, other: &[u8], outcome: &Outcome) ->
 }
 
 /// A complete pass over another header always detects it.
-fn replaced_between_passes<D: SourceKind>() {
-    for baseline in baselines::<D>(&[&OPENING[..], &QUERYING].concat()) {
+fn replaced_between_passes(door: Door) {
+    for baseline in baselines(door, &[&OPENING[..], &QUERYING].concat()) {
         let first = u64::from(OPENING.contains(&baseline.setup.operation));
-        assert!(first < baseline.passes, "{:?} reads no header that was replaced", baseline.setup);
+        assert!(first < baseline.counts.passes, "{:?} reads no header that was replaced", baseline.setup);
         for other in other_models(baseline.setup.operation) {
-            for pass in first..baseline.passes {
+            for pass in first..baseline.counts.passes {
                 let _context = Context(|| format!("{:?}, pass {pass}", baseline.setup));
-                let outcome = baseline.run::<D>(replaced_since(Since::Pass(pass), other.clone()));
+                let outcome = baseline.run(replaced_since(Since::Pass(pass), other.clone()));
                 let Err(AnyReadError::Format(error)) = outcome else { panic!("{outcome:?}") };
                 assert_eq!(error.kind, ErrorKind::Changed);
             }
@@ -396,15 +405,41 @@ fn replaced_between_passes<D: SourceKind>() {
     }
 }
 
-fn one_byte_replaced<D: SourceKind>() {
-    for baseline in baselines::<D>(&QUERYING).iter().filter(|baseline| baseline.setup.window == 16) {
+fn one_byte_replaced(door: Door) {
+    for baseline in baselines(door, &QUERYING).iter().filter(|baseline| baseline.setup.window == 16) {
         for offset in share::part(0..baseline.header_end(), baseline.file.len()) {
             let _context = Context(|| format!("{:?}, byte {offset}", baseline.setup));
             let mut other = baseline.file.clone();
             other[offset] ^= 1;
-            let outcome = baseline.run::<D>(replaced_since(Since::Call(0), other.clone()));
+            let outcome = baseline.run(replaced_since(Since::Call(0), other.clone()));
             assert!(outcome.is_err() && is_expected_or_error(baseline, &other, &outcome), "{outcome:?}");
         }
+    }
+}
+
+/// Drops the future of each call at its first wait, its second, …, and repeats it twice.
+fn dropped_at_every_wait(door: Door) {
+    for baseline in baselines(door, &all_operations()) {
+        // Each call of the storage waits twice.
+        for wait in share::part(0..2 * baseline.counts.calls, baseline.file.len()) {
+            let _context = Context(|| format!("{:?}, {:?}, wait {wait}", baseline.setup, baseline.reads));
+            let dropped_at = Some(usize::try_from(wait).expect("fits in usize"));
+            let storage = Storage::new(&baseline.file, Plan::default());
+            let plan = Plan { reads: baseline.reads, ..Plan::default() };
+            let setup = Setup { dropped_at, retries: 2, ..baseline.setup };
+            assert_eq!(setup.run(door, &storage, plan).as_ref(), Ok(&baseline.expected));
+            assert!(wait != 1 || storage.counts().calls >= 2 + baseline.counts.calls, "no call was repeated");
+        }
+    }
+}
+
+/// Also where a call of the storage waits before and after it.
+fn calls_match_blocking(door: Door) {
+    let kind = if let Door::Asynch(waiting::SourceKind::Custom) = door { CUSTOM } else { STREAM };
+    for baseline in baselines(door, &all_operations()) {
+        let blocking = Baseline::new(Door::Blocking(kind), baseline.setup, baseline.reads);
+        let outcomes = [(baseline.expected, baseline.counts), (blocking.expected, blocking.counts)];
+        assert_eq!(outcomes[0], outcomes[1], "{:?}", baseline.setup);
     }
 }
 
@@ -470,7 +505,7 @@ fn overreporting_storage_causes_no_panic() {
             let liar =
                 OverReporting { file: model(operation, &ROWS, 1), more, overreports: Cell::new(false) };
             for window in [1, 16, 1000] {
-                let setup = Setup { operation, window, retries: 1 };
+                let setup = Setup { operation, window, retries: 1, dropped_at: None };
                 liar.overreports.set(false);
                 let custom = setup.run_with(&liar, || liar.overreports.set(true));
                 liar.overreports.set(false);

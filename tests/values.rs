@@ -6,33 +6,33 @@ use std::fmt::Debug;
 #[cfg(feature = "std")]
 use embedded_safetensors::io::FileLen;
 use embedded_safetensors::{
-    Dtype, Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader,
+    Dtype, Error, ErrorKind, Model, ReadError, TensorInfo, TensorReader,
     reader::{Contiguous, Values},
     tensor::{Located, Location},
     values::Element,
 };
 use support::context::Context;
 #[cfg(feature = "std")]
-use support::disk::Disk;
+use support::disk::DISK;
 use support::file::with_header;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
-use support::sources::{Custom, Nor, NorOfUnknownLen, SeekableStream, Slice, SourceKind};
+use support::sources::{AnySource, CUSTOM, SLICE, STREAM, SourceKind, nor, nor_of_unknown_len};
 
 /// Each test is named after its kind of source.
 macro_rules! sources {
-    ($($name:ident: $kind:ty, $reads:expr;)+) => {
+    ($($name:ident: $kind:expr, $reads:expr;)+) => {
         mod pieces_of_every_size_are_read_from {
             use super::*;
-            $(#[test] fn $name() { each_tensor::<$kind>(&$reads, Pieces); })+
+            $(#[test] fn $name() { each_tensor($kind, &$reads, Pieces); })+
         }
         mod seek_to_every_element_of {
             use super::*;
-            $(#[test] fn $name() { each_tensor::<$kind>(&$reads, SeekEach); })+
+            $(#[test] fn $name() { each_tensor($kind, &$reads, SeekEach); })+
         }
         mod rows_are_read_from {
             use super::*;
-            $(#[test] fn $name() { each_tensor::<$kind>(&$reads, RowByRow); })+
+            $(#[test] fn $name() { each_tensor($kind, &$reads, RowByRow); })+
         }
     };
 }
@@ -41,14 +41,14 @@ const WHOLE: [Reads; 1] = [Reads::Whole];
 const SHORT: [Reads; 4] = [Reads::Whole, Reads::AtMost(1), Reads::AtMost(7), Reads::Random(1)];
 
 sources! {
-    slice: Slice, WHOLE;
-    custom: Custom, SHORT;
-    seekable: SeekableStream, SHORT;
-    nor_1: Nor<1, 0>, WHOLE;
-    nor_3: Nor<3, 6>, WHOLE;
-    nor_4: Nor<4, 4099>, WHOLE;
-    nor_16: NorOfUnknownLen<16, 7>, WHOLE;
-    nor_64: Nor<64, 63>, WHOLE;
+    slice: SLICE, WHOLE;
+    custom: CUSTOM, SHORT;
+    seekable: STREAM, SHORT;
+    nor_1: nor::<1, 0>(), WHOLE;
+    nor_3: nor::<3, 6>(), WHOLE;
+    nor_4: nor::<4, 4099>(), WHOLE;
+    nor_16: nor_of_unknown_len::<16, 7>(), WHOLE;
+    nor_64: nor::<64, 63>(), WHOLE;
 }
 
 #[cfg(feature = "std")]
@@ -56,7 +56,7 @@ mod on_disk {
     use super::*;
 
     sources! {
-        file: Disk, WHOLE;
+        file: DISK, WHOLE;
     }
 }
 
@@ -96,13 +96,13 @@ macro_rules! values {
         })+
 
         /// Calls `check` with a tensor as values of every type.
-        fn as_every_type<S: ReadAt<Error: Debug>>(
-            model: &mut Model<S>,
+        fn as_every_type(
+            model: &mut Model<AnySource<'_>>,
             info: &TensorInfo,
             file: &[u8],
             check: impl Check,
         ) {
-            $(as_type::<$type, S>(model, info, file, check);)+
+            $(as_type::<$type>(model, info, file, check);)+
         }
     };
 }
@@ -124,12 +124,12 @@ values! {
 
 /// A check that is run with each tensor, each type and each loss.
 trait Check: Copy {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, tensor_values: TypedTensor<'_, S, T>);
+    fn try_with<T: Value>(self, tensor_values: TypedTensor<'_, '_, T>);
 }
 
 /// A tensor that can be read as values of a type.
-struct TypedTensor<'a, S, T> {
-    model: &'a mut Model<S>,
+struct TypedTensor<'a, 's, T> {
+    model: &'a mut Model<AnySource<'s>>,
     info: &'a TensorInfo,
     loss: Loss,
     /// The values read from memory in one call.
@@ -143,30 +143,30 @@ enum Loss {
 }
 
 /// A reader that is exact, or one that rounds.
-enum Reader<S> {
-    Exact(Values<S>),
-    Rounding(Values<S, Contiguous, true>),
+enum Reader<'a, 's> {
+    Exact(Values<&'a mut AnySource<'s>>),
+    Rounding(Values<&'a mut AnySource<'s>, Contiguous, true>),
 }
 
 /// The result of a read.
-type Outcome<T, S> = Result<T, ReadError<<S as ReadAt>::Error>>;
+type Outcome<T> = Result<T, ReadError<Fault>>;
 
-impl<S: ReadAt> Reader<S> {
-    fn new(loss: Loss, values: Values<S>) -> Self {
+impl<'a, 's> Reader<'a, 's> {
+    fn new(loss: Loss, values: Values<&'a mut AnySource<'s>>) -> Self {
         match loss {
             Loss::None => Self::Exact(values),
             Loss::Rounded => Self::Rounding(values.rounded()),
         }
     }
 
-    fn read<'b, T: Value>(&mut self, out: &'b mut [T]) -> Outcome<&'b [T], S> {
+    fn read<'b, T: Value>(&mut self, out: &'b mut [T]) -> Outcome<&'b [T]> {
         match self {
             Self::Exact(values) => values.read(out),
             Self::Rounding(values) => values.read(out),
         }
     }
 
-    fn read_exact<T: Value>(&mut self, out: &mut [T]) -> Outcome<(), S> {
+    fn read_exact<T: Value>(&mut self, out: &mut [T]) -> Outcome<()> {
         match self {
             Self::Exact(values) => values.read_exact(out),
             Self::Rounding(values) => values.read_exact(out),
@@ -190,20 +190,20 @@ impl<S: ReadAt> Reader<S> {
     }
 }
 
-impl<S: ReadAt<Error: Debug>, T: Value> TypedTensor<'_, S, T> {
-    fn tensor(&mut self) -> TensorReader<'_, &mut S> {
+impl<'s, T: Value> TypedTensor<'_, 's, T> {
+    fn tensor(&mut self) -> TensorReader<'_, &mut AnySource<'s>> {
         self.model.reader(self.info).expect("tensor of this file")
     }
 
-    fn values(&mut self) -> Reader<&mut S> {
+    fn values(&mut self) -> Reader<'_, 's> {
         Reader::new(self.loss, self.tensor().values())
     }
 
-    fn row(&mut self, row: usize) -> Reader<&mut S> {
+    fn row(&mut self, row: usize) -> Reader<'_, 's> {
         Reader::new(self.loss, self.tensor().row(row as u64).expect("present"))
     }
 
-    fn rows(&mut self, first: usize) -> Reader<&mut S> {
+    fn rows(&mut self, first: usize) -> Reader<'_, 's> {
         Reader::new(self.loss, self.tensor().rows(first as u64..16).expect("present"))
     }
 
@@ -213,15 +213,12 @@ impl<S: ReadAt<Error: Debug>, T: Value> TypedTensor<'_, S, T> {
     }
 }
 
-fn each_tensor<D: SourceKind>(reads: &[Reads], check: impl Check)
-where
-    for<'s> D::Source<'s>: ReadAt<Error: Debug>,
-{
+fn each_tensor(kind: SourceKind, reads: &[Reads], check: impl Check) {
     let file = file();
     for &reads in reads {
         let _context = Context(|| format!("{reads:?}"));
         let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
-        let mut model = Model::open(D::source(&storage), &mut [0; 512]).expect("valid file");
+        let mut model = Model::open(kind.source(&storage), &mut [0; 512]).expect("valid file");
         for dtype in Dtype::ALL {
             let _context = Context(|| dtype.to_string());
             let info = model.find(dtype.name(), &mut [0; 512]).expect("valid file").expect("present");
@@ -230,15 +227,16 @@ where
     }
 }
 
-fn as_type<T: Value, S: ReadAt<Error: Debug>>(
-    model: &mut Model<S>,
+fn as_type<T: Value>(
+    model: &mut Model<AnySource<'_>>,
     info: &TensorInfo,
     file: &[u8],
     check: impl Check,
 ) {
     for loss in [Loss::None, Loss::Rounded] {
         let _context = Context(|| format!("{:?}, {loss:?}", T::DTYPE));
-        let mut in_memory = Model::open(file, &mut [0; 512]).expect("valid file");
+        let in_memory = Storage::new(file, Plan::default());
+        let mut in_memory = Model::open(SLICE.source(&in_memory), &mut [0; 512]).expect("valid file");
         let mut reader = Reader::new(loss, in_memory.reader(info).expect("tensor of this file").values());
         let mut expected = [T::default(); 160];
         let Ok(expected) = reader.read(&mut expected) else { continue };
@@ -256,7 +254,7 @@ fn assert_same<T: Value>(found: &[T], expected: &[T]) {
 struct Pieces;
 
 impl Check for Pieces {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut tensor_values: TypedTensor<'_, S, T>) {
+    fn try_with<T: Value>(self, mut tensor_values: TypedTensor<'_, '_, T>) {
         for chunk in CHUNKS {
             let _context = Context(|| format!("in chunks of {chunk}"));
             let (expected, mut found) = (tensor_values.expected, vec![]);
@@ -283,7 +281,7 @@ impl Check for Pieces {
 struct SeekEach;
 
 impl Check for SeekEach {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut tensor_values: TypedTensor<'_, S, T>) {
+    fn try_with<T: Value>(self, mut tensor_values: TypedTensor<'_, '_, T>) {
         let expected = tensor_values.expected;
         let mut reader = tensor_values.values();
         for first in (0..=expected.len()).rev() {
@@ -306,7 +304,7 @@ impl Check for SeekEach {
 struct RowByRow;
 
 impl Check for RowByRow {
-    fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut tensor_values: TypedTensor<'_, S, T>) {
+    fn try_with<T: Value>(self, mut tensor_values: TypedTensor<'_, '_, T>) {
         let (expected, row_len) = (tensor_values.expected, tensor_values.row_len());
         let mut values = vec![T::default(); row_len + 1];
         for (row, expected) in expected.chunks(row_len).enumerate() {

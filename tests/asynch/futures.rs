@@ -11,7 +11,7 @@ use support::executor::finish;
 use support::mock::Fault;
 use support::waiting::{Waiting, Waits};
 
-use crate::asynch::operations::{file, file_in_order};
+use crate::asynch::file;
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
@@ -91,9 +91,10 @@ fn model_futures_are_small_and_send() {
 /// A future holds the sum before its first poll and while it is computed.
 #[test]
 fn futures_of_sums_are_small_and_send() {
-    let (file, mut window) = (file_in_order(), [0; 64]);
+    let (file, mut slots, mut window) = (file(), [SortSlot::EMPTY; 3], [0; 64]);
     let [crc, sha] = [size_of::<Crc32>(), size_of::<Sha256>()].map(|sum| OF_A_MODEL + 2 * sum);
-    let mut model = finish(Model::open(storage(&file), &mut window)).expect("valid file");
+    let opening = Model::open_unordered(storage(&file), &mut slots, &mut window);
+    let mut model = finish(opening).expect("valid file");
     drop(small(crc, model.sum(Crc32::new(), &mut window)));
     drop(small(sha, model.sum(Sha256::new(), &mut window)));
     drop(small(sha, model.data_sum(Sha256::new(), &mut window)));

@@ -1,11 +1,27 @@
-//! Models in storage that is awaited: the same verdicts and bytes as with the blocking API, and futures that
-//! may be dropped wherever they wait.
+//! What differs where storage is awaited: futures that are dropped wherever they wait, streams whose position
+//! is unknown after that, the sizes of the futures, and flash that is awaited. Each operation with faults and
+//! drops at every call is in `faults`, where both forms of the library are tested by one text.
 
 mod dropped;
-mod faults;
 mod futures;
-mod operations;
 mod recording;
 mod seekable;
-mod slices;
 mod vectors;
+
+use support::file::with_header;
+
+/// The bytes of the tensor `long`.
+const LONG: &[u8] = b"ABCDabcd1234";
+
+/// Returns a file with three tensors out of order, and metadata.
+fn file() -> Vec<u8> {
+    let header = concat!(
+        r#"{"__metadata__":{"unit":"seven","count":"12"},"#,
+        r#""ab":{"dtype":"U8","shape":[],"data_offsets":[14,15]},"#,
+        r#""a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"#,
+        r#""long":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#,
+    );
+    let mut file = with_header(header, 0);
+    file.extend([b"xy", LONG, b"!"].concat());
+    file
+}

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use embedded_safetensors::{Dtype, ErrorKind, Model, ReadAt, ReadError, values::Element};
 use half::{bf16, f16};
 use support::file::{Stored, with_header};
+use support::share;
 use tables::{Expected, Pair, Tables};
 
 /// A type of values, and its name in the tables.
@@ -198,7 +199,7 @@ impl Check for Blocks {
         let len = 150_000 / size_of::<T>();
         let elements = Tables::load().elements(source.dtype);
         let long = Source::new(source.dtype, &elements.repeat((len + 4).div_ceil(source.len)));
-        for first in 0..4 {
+        for first in share::part(0..4, source.len) {
             assert_eq!(
                 long.part::<T>(Loss::Rounded, first, len).map(|values| values.len()),
                 Ok(len * size_of::<T>())

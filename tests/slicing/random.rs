@@ -2,16 +2,15 @@
 //! alone.
 
 use embedded_safetensors::{
-    ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader, View, reader::SliceReader,
+    ErrorKind, Model, ReadError, TensorInfo, TensorReader, View, reader::SliceReader,
     slice::SlicePlan,
 };
-use std::fmt::Debug;
 use support::context::Context;
 use support::file::with_header;
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
 use support::share;
-use support::sources::{Custom, Nor, SeekableStream, Slice, SourceKind};
+use support::sources::{AnySource, CUSTOM, SLICE, STREAM, SourceKind, nor};
 
 use support::slices::Case;
 
@@ -49,11 +48,11 @@ fn slices_match_naive_model(part: u64) {
         let reads = random.pick(&[Reads::Whole, Reads::AtMost(7), Reads::Random(seed)]);
         let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
         match random.below(5) {
-            0 => test_reads::<Slice>(&case, &storage, &mut random),
-            1 => test_reads::<Custom>(&case, &storage, &mut random),
-            2 => test_reads::<SeekableStream>(&case, &storage, &mut random),
-            3 => test_reads::<Nor<4, 1>>(&case, &whole(&file), &mut random),
-            _ => test_reads::<Nor<64, 0>>(&case, &whole(&file), &mut random),
+            0 => test_reads(SLICE, &case, &storage, &mut random),
+            1 => test_reads(CUSTOM, &case, &storage, &mut random),
+            2 => test_reads(STREAM, &case, &storage, &mut random),
+            3 => test_reads(nor::<4, 1>(), &case, &whole(&file), &mut random),
+            _ => test_reads(nor::<64, 0>(), &case, &whole(&file), &mut random),
         }
     }
 }
@@ -103,11 +102,8 @@ fn file(case: &Case, random: &mut Random) -> Vec<u8> {
     file
 }
 
-fn test_reads<D: SourceKind>(case: &Case, storage: &Storage<'_>, random: &mut Random)
-where
-    for<'s> D::Source<'s>: ReadAt<Error: Debug>,
-{
-    let mut model = Model::open(D::source(storage), &mut [0; 300]).expect("valid file");
+fn test_reads(kind: SourceKind, case: &Case, storage: &Storage<'_>, random: &mut Random) {
+    let mut model = Model::open(kind.source(storage), &mut [0; 300]).expect("valid file");
     let info = model.find("t", &mut [0; 300]).expect("readable").expect("present");
     let place = model.summary().data_start;
     let tensor = tensor_of(storage.first_file(), place, &info);
@@ -142,7 +138,7 @@ fn tensor_of<'f>(file: &'f [u8], data_start: u64, info: &TensorInfo) -> &'f [u8]
 }
 
 /// Reads with buffers of any length that have space for one element, and sometimes all of the rest at once.
-fn chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, random: &mut Random) -> Vec<u8> {
+fn chunks(reader: &mut SliceReader<&mut AnySource<'_>>, random: &mut Random) -> Vec<u8> {
     let mut bytes = vec![];
     let bits = usize::from(reader.dtype().bits());
     let unit = if bits == 6 { 3 } else { bits.div_ceil(8) };
@@ -164,8 +160,8 @@ fn chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, random: &mut Ran
     bytes
 }
 
-fn test_too_small_buffers<S: ReadAt<Error: Debug>>(
-    tensor: TensorReader<'_, S>,
+fn test_too_small_buffers(
+    tensor: TensorReader<'_, &mut AnySource<'_>>,
     case: &Case,
     expected: &[u8],
 ) {

@@ -6,31 +6,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use embedded_safetensors::{ReadAt, io::FileLen};
 
-use crate::mock::{Fault, Storage};
-use crate::sources::SourceKind;
+use crate::mock::{Fault, Reads, Storage};
+use crate::sources::{AnySource, SourceKind};
 
 /// A file without faults.
-pub struct Disk;
+pub const DISK: SourceKind = SourceKind::new(
+    |storage| AnySource::new(temporary_file(storage.first_file()).expect("a temporary file")),
+    &[Reads::Whole],
+);
 
 /// A file that fails, is cut and is overwritten as planned. Otherwise the system reads it.
-pub struct FaultyDisk;
-
-impl SourceKind for Disk {
-    type Source<'s> = File;
-
-    fn source<'s>(storage: &'s Storage<'s>) -> File {
-        temporary_file(storage.first_file()).expect("a temporary file")
-    }
-}
-
-impl SourceKind for FaultyDisk {
-    type Source<'s> = FaultyFile<'s>;
-
-    fn source<'s>(storage: &'s Storage<'s>) -> FaultyFile<'s> {
+pub const FAULTY_DISK: SourceKind = SourceKind::new(
+    |storage| {
         let written = storage.first_file().to_vec();
-        FaultyFile { storage, file: Disk::source(storage), written }
-    }
-}
+        let file = temporary_file(&written).expect("a temporary file");
+        AnySource::new(FaultyFile { storage, file, written })
+    },
+    &[Reads::Whole],
+);
 
 /// A copy of a storage's file on the disk.
 #[derive(Debug)]
@@ -91,6 +84,15 @@ fn temporary_file(bytes: &[u8]) -> io::Result<File> {
     std::fs::remove_file(&path)?;
     overwrite(&file, bytes)?;
     Ok(file)
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Self::Interrupted,
+            _ => Self::Broken,
+        }
+    }
 }
 
 impl From<Fault> for io::Error {

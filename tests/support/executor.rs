@@ -39,3 +39,17 @@ pub async fn wait(times: usize) {
     })
     .await;
 }
+
+/// Drops a future at one of its waits, counted from 0, if there is such a wait.
+pub async fn dropped_at<T>(wait: Option<usize>, future: impl Future<Output = T>) -> Option<T> {
+    let (mut future, mut left) = (pin!(future), wait);
+    poll_fn(|context| match (future.as_mut().poll(context), left) {
+        (Poll::Ready(outcome), _) => Poll::Ready(Some(outcome)),
+        (Poll::Pending, Some(0)) => Poll::Ready(None),
+        (Poll::Pending, _) => {
+            left = left.map(|left| left - 1);
+            Poll::Pending
+        }
+    })
+    .await
+}

@@ -1,10 +1,14 @@
 //! A storage that has the planned faults, and counts calls.
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 
-use embedded_safetensors::{ReadAt, io::FileLen};
+use embedded_safetensors::{
+    ReadAt,
+    io::{FileLen, NorError},
+};
 use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
 
 use crate::random::Random;
@@ -289,6 +293,18 @@ impl embedded_io::Error for Fault {
             Self::Interrupted => embedded_io::ErrorKind::Interrupted,
             _ => embedded_io::ErrorKind::Other,
         }
+    }
+}
+
+impl From<Infallible> for Fault {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+impl From<NorError<Fault>> for Fault {
+    fn from(NorError(fault): NorError<Fault>) -> Self {
+        fault
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use vectors::Vector;
+
 /// Tests one in `SUITE_SHARE` cases, if that is set.
 fn share() -> usize {
     static SHARE: OnceLock<usize> = OnceLock::new();
@@ -37,4 +39,52 @@ pub fn part<T>(cases: impl IntoIterator<Item = T>, number: usize) -> impl Iterat
     let cases: Vec<T> = cases.into_iter().collect();
     let step = share().min(cases.len()).max(1);
     cases.into_iter().skip((offset() + number) % step).step_by(step)
+}
+
+/// One of two halves of the vectors, each of which is a test of its own: both keep a core busy.
+#[derive(Clone, Copy, Debug)]
+pub struct Half(pub usize);
+
+impl Half {
+    /// Returns its vectors up to this length, which are read into memory.
+    pub fn vectors(self, longest: usize) -> impl Iterator<Item = Vector> {
+        let vectors = vectors::load().vectors.into_iter().filter(move |vector| vector.length <= longest);
+        vectors.skip(self.0).step_by(2)
+    }
+
+    /// Returns them, but of the large ones only the share of this run.
+    pub fn few_large(self) -> impl Iterator<Item = Vector> {
+        let vectors = self.vectors(usize::MAX).enumerate();
+        vectors.filter(|(number, vector)| !vector.is_large() || takes(*number)).map(|(_, vector)| vector)
+    }
+
+    /// Runs a check of its vectors up to this length.
+    ///
+    /// # Panics
+    /// If vectors fail the check, or there are too few of them. All failures are listed.
+    pub fn each(self, longest: usize, check: impl Fn(&Vector, &[u8]) -> Result<(), String>) {
+        let vectors: Vec<Vector> = self.vectors(longest).collect();
+        let failure = |vector: &Vector| Some(format!("{}: {}", vector.id, check(vector, &vector.bytes()).err()?));
+        let failures: Vec<String> = vectors.iter().filter_map(failure).collect();
+        assert!(vectors.len() > 450, "only {} vectors are left", vectors.len());
+        assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));
+    }
+}
+
+/// Makes two tests of each function that takes a [`Half`].
+#[macro_export]
+macro_rules! halves {
+    ($($test:ident)+) => {
+        $(mod $test {
+            #[test]
+            fn of_the_first_half() {
+                super::$test($crate::share::Half(0));
+            }
+
+            #[test]
+            fn of_the_second_half() {
+                super::$test($crate::share::Half(1));
+            }
+        })+
+    };
 }

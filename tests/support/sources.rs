@@ -11,82 +11,110 @@ use crate::flash::assert_aligned;
 use crate::mock::{Fault, Reads, Storage};
 
 /// A kind of source.
-pub trait SourceKind {
-    /// The source.
-    type Source<'s>: ReadAt<Error: embedded_io::Error>;
-
+#[derive(Clone, Copy)]
+pub struct SourceKind {
     /// How many bytes its reads return by default.
-    const READS: &'static [Reads] = &[Reads::Whole];
-
-    /// Returns a source that reads this storage.
-    fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s>;
+    pub reads: &'static [Reads],
+    new: for<'s> fn(&'s Storage<'s>) -> AnySource<'s>,
 }
 
+/// A source of any kind. The core is compiled once for all of them.
+pub struct AnySource<'s>(Box<dyn ReadAt<Error = Fault> + 's>);
+
 /// The file in memory. It ignores the plan.
-pub struct Slice;
+pub const SLICE: SourceKind = SourceKind::new(|storage| AnySource::new(storage.first_file()), &WHOLE);
 
 /// A source that implements the core's own trait.
-pub struct Custom;
+pub const CUSTOM: SourceKind = SourceKind::new(|storage| AnySource::new(storage), &SHORT);
 
 /// A stream that can read and seek, in [`Seekable`].
-pub struct SeekableStream;
+pub const STREAM: SourceKind =
+    SourceKind::new(|storage| AnySource::new(Seekable::new(Stream::new(storage))), &SHORT);
+
+const WHOLE: [Reads; 1] = [Reads::Whole];
+const SHORT: [Reads; 2] = [Reads::Whole, Reads::AtMost(5)];
 
 /// A partition of NOR flash, in [`NorFile`], that starts at this address. It knows the length of its file,
 /// unless the plan claims another: then the partition ends where the file can end.
-pub struct Nor<const READ_SIZE: usize, const START: u32>;
+pub const fn nor<const READ_SIZE: usize, const START: u32>() -> SourceKind {
+    SourceKind::new(
+        |storage| {
+            let flash = Flash::<READ_SIZE>::new(storage, START);
+            let end = |len| START.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+            AnySource::new(match storage.reported_len() {
+                FileLen::Exactly(len) => partition::<READ_SIZE, START>(storage).with_file_len(len),
+                FileLen::AtMost(len) => NorFile::partition(flash, START..end(len)),
+                FileLen::Unknown => NorFile::partition(flash, START..u32::MAX),
+            })
+        },
+        &WHOLE,
+    )
+}
 
 /// The same, with an unknown length of the file.
-pub struct NorOfUnknownLen<const READ_SIZE: usize, const START: u32>;
+pub const fn nor_of_unknown_len<const READ_SIZE: usize, const START: u32>() -> SourceKind {
+    SourceKind::new(|storage| AnySource::new(partition::<READ_SIZE, START>(storage)), &WHOLE)
+}
 
-impl SourceKind for Slice {
-    type Source<'s> = &'s [u8];
+/// Returns a partition that ends with its file.
+fn partition<'s, const READ_SIZE: usize, const START: u32>(
+    storage: &'s Storage<'s>,
+) -> NorFile<Flash<'s, READ_SIZE>> {
+    let end = START + u32::try_from(storage.first_file().len()).expect("fits in usize");
+    NorFile::partition(Flash::new(storage, START), START..end)
+}
 
-    fn source<'s>(storage: &'s Storage<'s>) -> &'s [u8] {
-        storage.first_file()
+impl SourceKind {
+    /// Creates a kind of source.
+    pub const fn new(new: for<'s> fn(&'s Storage<'s>) -> AnySource<'s>, reads: &'static [Reads]) -> Self {
+        Self { reads, new }
+    }
+
+    /// Returns a source that reads this storage.
+    pub fn source<'s>(self, storage: &'s Storage<'s>) -> AnySource<'s> {
+        (self.new)(storage)
     }
 }
 
-impl SourceKind for Custom {
-    type Source<'s> = &'s Storage<'s>;
-
-    const READS: &'static [Reads] = &[Reads::Whole, Reads::AtMost(5)];
-
-    fn source<'s>(storage: &'s Storage<'s>) -> &'s Storage<'s> {
-        storage
+impl<'s> AnySource<'s> {
+    /// Wraps a source.
+    pub fn new<S: ReadAt<Error: Into<Fault>> + 's>(source: S) -> Self {
+        Self(Box::new(Mapped(source)))
     }
 }
 
-impl SourceKind for SeekableStream {
-    type Source<'s> = Seekable<Stream<'s>>;
+impl ReadAt for AnySource<'_> {
+    type Error = Fault;
 
-    const READS: &'static [Reads] = &[Reads::Whole, Reads::AtMost(5)];
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+        self.0.read_at(offset, buffer)
+    }
 
-    fn source<'s>(storage: &'s Storage<'s>) -> Seekable<Stream<'s>> {
-        Seekable::new(Stream::new(storage))
+    fn file_len(&mut self) -> Result<FileLen, Fault> {
+        self.0.file_len()
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        self.0.in_memory()
     }
 }
 
-impl<const READ_SIZE: usize, const START: u32> SourceKind for NorOfUnknownLen<READ_SIZE, START> {
-    type Source<'s> = NorFile<Flash<'s, READ_SIZE>>;
+/// A source whose errors are converted.
+struct Mapped<S>(S);
 
-    fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
-        let flash = Flash::new(storage, START);
-        let end = START + u32::try_from(storage.first_file().len()).expect("fits in usize");
-        NorFile::partition(flash, START..end)
+impl<S: ReadAt<Error: Into<Fault>>> ReadAt for Mapped<S> {
+    type Error = Fault;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+        self.0.read_at(offset, buffer).map_err(Into::into)
     }
-}
 
-impl<const READ_SIZE: usize, const START: u32> SourceKind for Nor<READ_SIZE, START> {
-    type Source<'s> = NorFile<Flash<'s, READ_SIZE>>;
+    fn file_len(&mut self) -> Result<FileLen, Fault> {
+        self.0.file_len().map_err(Into::into)
+    }
 
-    fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
-        let flash = Flash::new(storage, START);
-        let end = |len| START.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
-        match storage.reported_len() {
-            FileLen::Exactly(len) => NorOfUnknownLen::<READ_SIZE, START>::source(storage).with_file_len(len),
-            FileLen::AtMost(len) => NorFile::partition(flash, START..end(len)),
-            FileLen::Unknown => NorFile::partition(flash, START..u32::MAX),
-        }
+    fn in_memory(&self) -> Option<&[u8]> {
+        self.0.in_memory()
     }
 }
 

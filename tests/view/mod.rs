@@ -7,4 +7,3 @@ mod fixtures;
 mod keys;
 mod lookups;
 mod typed;
-mod vectors;

@@ -45,6 +45,9 @@ enum Lack {
 /// An API that opens a path takes a hundred times as long as all others: one file in this many is tested.
 const ON_DISK: usize = 32;
 
+/// Tensors of one file that are looked up one by one.
+const MOST_LOOKUPS: usize = 40;
+
 /// Those that need no file on a disk.
 const IN_MEMORY: [&[Api]; 3] = [&viewed::APIS, &pushed::APIS, &stored::APIS];
 
@@ -193,6 +196,12 @@ impl<'f> Case<'f> {
     /// Returns those whose shapes can be held without an index.
     fn flat(&self) -> impl Iterator<Item = &Tensor> {
         self.tensors().iter().filter(|tensor| tensor.shape.len() <= MAX_RANK)
+    }
+
+    /// Returns some of these, if there are many: the header is read again to look each of them up.
+    fn some(&self, random: &mut Random) -> impl Iterator<Item = &Tensor> {
+        let step = self.tensors().len().div_ceil(MOST_LOOKUPS).max(1);
+        self.flat().skip(random.below(step)).step_by(step)
     }
 
     fn has_only_flat(&self) -> bool {

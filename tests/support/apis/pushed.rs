@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use embedded_safetensors::{
-    Error,
+    Error, ErrorKind,
     header::{Entries, Item},
     query::Query,
     stream::{Receiver, Router, RouterEvent, Target},
@@ -56,7 +56,17 @@ fn parse(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn list(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let mut name = vec![0; case.file.len()];
+    let longest = case.flat().map(|tensor| tensor.name.len()).max().unwrap_or(0);
+    if let Some(less) = longest.checked_sub(1).filter(|_| case.has_only_flat()) {
+        let limit = ErrorKind::NameLength { needed: longest as u64, capacity: less as u64 };
+        assert_eq!(list_with(case, random, less).map_err(|error| error.kind), Err(limit));
+    }
+    list_with(case, random, if case.is_valid() { longest } else { case.file.len() })
+}
+
+/// Lists the tensors with memory for names of this length.
+fn list_with(case: &Case<'_>, random: &mut Random, longest: usize) -> Result<(), Error> {
+    let mut name = vec![0; longest];
     let mut entries = Entries::new(&mut name);
     let mut tensors = Vec::new();
     for mut piece in some_split(random).pieces(case.file) {

@@ -12,7 +12,7 @@ use crate::executor::finish;
 use crate::memory::Memory;
 use crate::mock::{Plan, Reads, Storage};
 use crate::random::Random;
-use crate::sources::{Custom, Nor, SeekableStream, Slice, SourceKind};
+use crate::sources::{CUSTOM, SLICE, STREAM, SourceKind, nor};
 use crate::waiting::{self, Waits};
 use vectors::table::Tensor;
 
@@ -24,18 +24,18 @@ const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
 const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
 
 pub const APIS: [Api; 10] = [
-    Api { name: "Model::open, in memory", lacks: UNSORTED, read: opened::<Slice> },
-    Api { name: "Model::open, own storage", lacks: UNSORTED, read: opened::<Custom> },
+    Api { name: "Model::open, in memory", lacks: UNSORTED, read: |case, random| opened(SLICE, case, random) },
+    Api { name: "Model::open, own storage", lacks: UNSORTED, read: |case, random| opened(CUSTOM, case, random) },
     Api { name: "Model::open_with, own storage", lacks: UNSORTED, read: opened_with },
-    Api { name: "Model::open_unordered, own storage", lacks: UNINDEXED, read: sorted::<Custom> },
+    Api { name: "Model::open_unordered, own storage", lacks: UNINDEXED, read: |case, random| sorted(CUSTOM, case, random) },
     Api {
         name: "Model::open_unordered, a stream that seeks",
         lacks: UNINDEXED,
-        read: sorted::<SeekableStream>,
+        read: |case, random| sorted(STREAM, case, random),
     },
-    Api { name: "Model::open_unordered, NOR flash", lacks: UNINDEXED, read: sorted::<Nor<4, 6>> },
-    Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: indexed::<Custom> },
-    Api { name: "Model::open_indexed, in memory", lacks: &[Lack::Keys], read: indexed::<Slice> },
+    Api { name: "Model::open_unordered, NOR flash", lacks: UNINDEXED, read: |case, random| sorted(nor::<4, 6>(), case, random) },
+    Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: |case, random| indexed(CUSTOM, case, random) },
+    Api { name: "Model::open_indexed, in memory", lacks: &[Lack::Keys], read: |case, random| indexed(SLICE, case, random) },
     Api { name: "asynch::Model::open_unordered", lacks: UNINDEXED, read: sorted_later },
     Api { name: "asynch::Model::open_indexed", lacks: &[Lack::Keys], read: indexed_later },
 ];
@@ -54,23 +54,23 @@ fn of_file<T>(outcome: Result<T, ReadError<impl std::fmt::Debug>>) -> Result<T, 
     })
 }
 
-fn opened<D: SourceKind>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, D::READS, random);
+fn opened(kind: SourceKind, case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, kind.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut model = of_file(Model::open(D::source(&storage), &mut window))?;
+    let mut model = of_file(Model::open(kind.source(&storage), &mut window))?;
     look(case, &mut model, &mut window, random);
     Ok(())
 }
 
 fn opened_with(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, Custom::READS, random);
+    let storage = storage(case, CUSTOM.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut queries = vec![Query::optional("no such name")];
     if case.is_valid() {
-        queries.extend(case.flat().map(|tensor| Query::required(&tensor.name)));
+        queries.extend(case.some(random).map(|tensor| Query::required(&tensor.name)));
         random.shuffle(&mut queries);
     }
-    let mut model = of_file(Model::open_with(Custom::source(&storage), &mut queries, &mut window))?;
+    let mut model = of_file(Model::open_with(CUSTOM.source(&storage), &mut queries, &mut window))?;
     for one in &queries {
         assert_eq!(model.find(one.name(), &mut window).expect("valid file"), one.info());
     }
@@ -78,21 +78,21 @@ fn opened_with(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     Ok(())
 }
 
-fn sorted<D: SourceKind>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, D::READS, random);
+fn sorted(kind: SourceKind, case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, kind.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut slots = some_slots(random);
-    let mut model = of_file(Model::open_unordered(D::source(&storage), &mut slots, &mut window))?;
+    let mut model = of_file(Model::open_unordered(kind.source(&storage), &mut slots, &mut window))?;
     look(case, &mut model, &mut window, random);
     Ok(())
 }
 
-fn indexed<D: SourceKind>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, D::READS, random);
+fn indexed(kind: SourceKind, case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, kind.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut memory = Memory::ample(case.file);
     let (mut model, index) =
-        of_file(Model::open_indexed(D::source(&storage), lend(&mut memory, random), &mut window))?;
+        of_file(Model::open_indexed(kind.source(&storage), lend(&mut memory, random), &mut window))?;
     lists(case, &index);
     look(case, &mut model, &mut window, random);
     Ok(())
@@ -133,7 +133,10 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
         let query = queries.iter().find(|query| query.name() == tensor.name).expect("requested");
         let info = query.info().expect("present");
         assert_eq!([info.begin(), info.end()], tensor.data_offsets);
-        assert_eq!(model.find(&tensor.name, window).expect("present"), Some(info));
+    }
+    for tensor in case.some(random) {
+        let info = model.find(&tensor.name, window).expect("valid file").expect("present");
+        assert_eq!([info.begin(), info.end()], tensor.data_offsets);
     }
     assert_eq!(model.find("no such name", window).expect("valid file"), None);
     let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
@@ -189,29 +192,34 @@ fn later<'s>(storage: &'s Storage<'_>, random: &mut Random) -> waiting::Source<'
 }
 
 fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, Custom::READS, random);
+    let storage = storage(case, CUSTOM.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut slots: Vec<SortSlot> = some_slots(random);
     let source = later(&storage, random);
     let mut model = of_file(finish(asynch::Model::open_unordered(source, &mut slots, &mut window)))?;
-    look_later(case, &mut model, &mut window);
+    look_later(case, &mut model, &mut window, random);
     Ok(())
 }
 
 fn indexed_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let storage = storage(case, Custom::READS, random);
+    let storage = storage(case, CUSTOM.reads, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut memory = Memory::ample(case.file);
     let source = later(&storage, random);
     let opening = asynch::Model::open_indexed(source, lend(&mut memory, random), &mut window);
     let (mut model, index) = of_file(finish(opening))?;
     lists(case, &index);
-    look_later(case, &mut model, &mut window);
+    look_later(case, &mut model, &mut window, random);
     Ok(())
 }
 
-fn look_later(case: &Case<'_>, model: &mut asynch::Model<waiting::Source<'_>>, window: &mut [u8]) {
-    for tensor in case.flat() {
+fn look_later(
+    case: &Case<'_>,
+    model: &mut asynch::Model<waiting::Source<'_>>,
+    window: &mut [u8],
+    random: &mut Random,
+) {
+    for tensor in case.some(random) {
         let info = finish(model.find(&tensor.name, window)).expect("valid file").expect("present");
         let mut buffer = vec![0; case.bytes(tensor).len()];
         let mut reader = model.reader(&info).expect("tensor of this file");

@@ -60,16 +60,24 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
             Err(error) => assert!(matches!(error.kind, ErrorKind::Rank { .. }), "{error}"),
         }
     }
+    let at: Vec<u64> = view.tensors().flatten().map(|tensor| tensor.name().at()).collect();
+    assert!(at.is_sorted(), "tensors are in the order of the header");
+    assert_eq!(view.len(), view.tensors().count());
     let names = view.validate_names([random.number(), 1], &mut enough_slots(case.file), &mut [0; 5]);
     assert_eq!(names.err(), case.expected.as_ref().err().copied());
     if !case.is_valid() {
         return Ok(());
     }
+    assert_eq!(view.len(), case.tensors().len());
     listed.sort();
     assert!(listed.iter().eq(case.flat()), "{listed:?}");
     for tensor in case.tensors() {
         match view.find(&tensor.name) {
-            Ok(found) => assert_eq!(found.expect("present").bytes(), case.bytes(tensor)),
+            Ok(found) => {
+                let found = found.expect("present");
+                assert_eq!(found.bytes(), case.bytes(tensor));
+                assert_eq!(found.reader().read_to_end(&mut buffer), Ok(case.bytes(tensor)));
+            }
             Err(error) => assert!(matches!(error.kind, ErrorKind::Rank { .. }), "{error}"),
         }
     }
