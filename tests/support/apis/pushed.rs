@@ -56,7 +56,7 @@ fn parse(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn list(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let longest = case.flat().map(|tensor| tensor.name.len()).max().unwrap_or(0);
+    let longest = case.tensors().iter().map(|tensor| tensor.name.len()).max().unwrap_or(0);
     if let Some(less) = longest.checked_sub(1).filter(|_| case.has_only_flat()) {
         let limit = ErrorKind::NameLength { needed: longest as u64, capacity: less as u64 };
         assert_eq!(list_with(case, random, less).map_err(|error| error.kind), Err(limit));
