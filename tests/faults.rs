@@ -14,7 +14,9 @@ use support::context::Context;
 use support::disk::FAULTY_DISK;
 use support::file::with_header;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
-use support::operations::{AnyReadError, Door, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR};
+use support::operations::{
+    AnyReadError, Door, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR,
+};
 use support::random::Random;
 use support::share;
 use support::sources::{CUSTOM, STREAM, nor};
@@ -145,7 +147,9 @@ struct Baseline {
 fn baselines(door: Door, operations: &[Operation]) -> Vec<Baseline> {
     let setup = |operation, window| Setup { operation, window, retries: 0, dropped_at: None };
     let setups = operations.iter().flat_map(|&operation| [setup(operation, 16), setup(operation, 1000)]);
-    setups.flat_map(|setup| door.reads().iter().map(move |&reads| Baseline::new(door, setup, reads))).collect()
+    setups
+        .flat_map(|setup| door.reads().iter().map(move |&reads| Baseline::new(door, setup, reads)))
+        .collect()
 }
 
 fn all_operations() -> Vec<Operation> {
@@ -221,7 +225,11 @@ fn early_end(door: Door) {
         for cut in share::part(0..=baseline.file.len(), baseline.file.len()) {
             let _context = Context(|| format!("{:?}, cut at {cut}", baseline.setup));
             let storage = Storage::new(&baseline.file[..cut], reported_len.clone());
-            match baseline.setup.run(baseline.door, &storage, Plan { reads: baseline.reads, ..reported_len.clone() }) {
+            match baseline.setup.run(
+                baseline.door,
+                &storage,
+                Plan { reads: baseline.reads, ..reported_len.clone() },
+            ) {
                 Ok(outcome) => assert!(cut >= baseline.needed() && outcome == baseline.expected),
                 Err(error) => assert!(cut < baseline.needed() && reports_end_at(error, cut as u64)),
             }
@@ -243,13 +251,13 @@ fn io_error_at_every_call(door: Door) {
         let plan = |call| Plan { failure: Some(Failure::Once(call)), ..Plan::default() };
         baseline.at_every_call(|call| {
             assert_eq!(baseline.run(plan(call)), Err(AnyReadError::Source));
-            assert_eq!(
-                baseline.run_with_retries(1, plan(call)).as_ref(),
-                Ok(&baseline.expected),
-                "repeated"
-            );
+            assert_eq!(baseline.run_with_retries(1, plan(call)).as_ref(), Ok(&baseline.expected), "repeated");
         });
-        assert_eq!(baseline.run(plan(baseline.counts.calls)).as_ref(), Ok(&baseline.expected), "no more calls");
+        assert_eq!(
+            baseline.run(plan(baseline.counts.calls)).as_ref(),
+            Ok(&baseline.expected),
+            "no more calls"
+        );
     }
 }
 
@@ -324,8 +332,7 @@ fn cut_at_every_call(door: Door) {
         let end = baseline.header_end();
         for len in [0, 7, 8, 50, end - 1, end, end + 5] {
             baseline.at_every_call(|call| {
-                let outcome =
-                    baseline.run(replaced_since(Since::Call(call), baseline.file[..len].to_vec()));
+                let outcome = baseline.run(replaced_since(Since::Call(call), baseline.file[..len].to_vec()));
                 assert_ne!(outcome, Err(AnyReadError::Source));
                 assert!(
                     outcome.is_err() || outcome.as_ref() == Ok(&baseline.expected),
@@ -339,7 +346,8 @@ fn cut_at_every_call(door: Door) {
 fn replaced_by_another_model_at_every_call(door: Door) {
     for baseline in baselines(door, &all_operations()) {
         for other in other_models(baseline.setup.operation) {
-            let of_other = baseline.setup.run(baseline.door, &Storage::new(&other, Plan::default()), Plan::default());
+            let of_other =
+                baseline.setup.run(baseline.door, &Storage::new(&other, Plan::default()), Plan::default());
             baseline.at_every_call(|call| {
                 let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
                 let opened = OPENING.contains(&baseline.setup.operation) && outcome == of_other;

@@ -239,39 +239,6 @@ fn open_model_builds_the_same_index() {
     assert!(index.by_offset().eq(open(&file, other.lend(), 64).expect("fits").by_offset()));
 }
 
-/// A file that another one replaces after this number of passes.
-struct Replaced<'f> {
-    files: [&'f [u8]; 2],
-    passes: usize,
-}
-
-impl ReadAt for Replaced<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        self.passes += usize::from(offset == 0);
-        self.files[usize::from(self.passes > 1)].read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        Ok(FileLen::Unknown)
-    }
-}
-
-#[test]
-fn changed_header_is_not_indexed() {
-    let named = |name: &str| with_header(&format!("{{{}}}", entry(name, "U8", &[], 0, 1)), 1);
-    for other in [named("b"), named("aa"), named(""), with_header("{}", 0), with_header("{", 0)] {
-        let file = named("ab");
-        let mut window = [0; 8];
-        let source = Replaced { files: [&file, &other], passes: 0 };
-        let mut model = Model::open(source, &mut window).expect("valid file");
-        let mut memory = Memory::of(EXAMPLE);
-        let error = format(model.build_index(memory.lend(), &mut window).map(|_| ())).expect_err("changed");
-        assert_eq!(error.kind, ErrorKind::Changed);
-    }
-}
-
 /// A file that is reported with this length, or a partition.
 struct WithLen<'f>(&'f [u8], FileLen);
 
@@ -298,22 +265,6 @@ fn data_length_is_validated_before_names() {
     let (whole, second_name) = (file.len() as u64, 8 + 2 + entries[0].len() as u64);
     assert_eq!(outcome(whole), Err(ErrorKind::DuplicateName.at(second_name)));
     assert_eq!(outcome(whole - 1), Err(ErrorKind::DataShort { needed: 4, present: 3 }.at(whole - 1)));
-}
-
-#[test]
-fn wrong_length_gives_the_same_verdict() {
-    let file = example();
-    for len in 0..=file.len() as u64 + 1 {
-        for reported in [FileLen::Exactly(len), FileLen::AtMost(len), FileLen::Unknown] {
-            let (mut memory, mut window) = (Memory::of(EXAMPLE), [0; 32]);
-            let indexed =
-                Model::open_indexed(WithLen(&file, reported), memory.lend(), &mut window).map(|_| ());
-            let mut slots = [SortSlot::EMPTY; 3];
-            let checked =
-                Model::open_unordered(WithLen(&file, reported), &mut slots, &mut window).map(|_| ());
-            assert_eq!(format(indexed), format(checked), "{reported:?}");
-        }
-    }
 }
 
 #[test]

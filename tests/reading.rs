@@ -6,7 +6,7 @@ use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadError, Shape, TensorInfo, TensorReader, io::FileLen, query::Query,
 };
 use support::file::with_header;
-use support::mock::{Failure, Fault, Plan, Reads, Storage};
+use support::mock::{Plan, Reads, Storage};
 
 /// The offset of the data of [`file`], and of its tensor `b`.
 const START: u64 = 128;
@@ -164,36 +164,6 @@ fn short_reads_are_continued() {
             assert_eq!(reader.position(), 40 + most as u64);
         });
     }
-}
-
-#[test]
-fn failed_read_leaves_position_unchanged() {
-    let plan = |call| Plan { reads: Reads::AtMost(5), failure: Some(Failure::Once(call)), ..Plan::default() };
-    let broken = ReadError::Source(Fault::Broken);
-    for call in 0..4 {
-        read_b(plan(call), |mut reader, _| {
-            assert_eq!(reader.next_chunk(&mut [0; 20]), Err(broken));
-            assert_eq!(reader.position(), 0);
-            assert_eq!(reader.next_chunk(&mut [0; 20]), Ok(Some(&bytes(0..20)[..])));
-        });
-        read_b(plan(call), |mut reader, _| {
-            reader.seek(1).expect("in range");
-            assert_eq!(reader.read_to_end(&mut [0; 160]), Err(broken));
-            assert_eq!(reader.read_at(50, &mut [0; 20]), Ok(20));
-            assert_eq!(reader.position(), 1);
-            assert_eq!(reader.read_to_end(&mut [0; 160]), Ok(&bytes(1..160)[..]));
-        });
-        read_b(plan(call), |mut reader, _| {
-            reader.seek(9).expect("in range");
-            assert_eq!(reader.read_at(50, &mut [0; 20]), Err(broken));
-            assert_eq!(reader.position(), 9);
-        });
-    }
-    read_b(plan(0), |mut reader, _| {
-        assert_eq!(reader.read(&mut [0; 20]), Err(broken));
-        assert_eq!(reader.position(), 0);
-        assert_eq!(reader.read(&mut [0; 20]), Ok(5));
-    });
 }
 
 #[test]

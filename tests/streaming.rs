@@ -176,12 +176,7 @@ fn test_tensors(kind: SourceKind, sample: &Sample, reads: &[Reads]) {
     }
 }
 
-fn test_listed(
-    vector: &Vector,
-    file: &[u8],
-    model: &mut Model<AnySource<'_>>,
-    window: &mut [u8],
-) {
+fn test_listed(vector: &Vector, file: &[u8], model: &mut Model<AnySource<'_>>, window: &mut [u8]) {
     let Some(tensors) = list(model, file.len(), window) else {
         return assert_eq!(vector.deviation.as_deref(), Some("D6"));
     };
@@ -381,11 +376,7 @@ fn test_verdict(kind: SourceKind, sample: &Sample, reads: &[Reads]) {
     }
 }
 
-fn verdict(
-    source: AnySource<'_>,
-    slots: &mut [SortSlot],
-    window: &mut [u8],
-) -> Result<(), Error> {
+fn verdict(source: AnySource<'_>, slots: &mut [SortSlot], window: &mut [u8]) -> Result<(), Error> {
     let open_and_validate = |source, slots: &mut [SortSlot], window: &mut [u8]| {
         let mut model = Model::open_unordered(source, slots, window)?;
         model.validate_names([1, 2], &mut vec![SortSlot::EMPTY; slots.len().max(16)], &mut [0; 16], window)
@@ -431,12 +422,7 @@ fn test_long_header(kind: SourceKind, vector: &Vector, file: &[u8]) {
     }
 }
 
-fn test_long_model(
-    vector: &Vector,
-    file: &[u8],
-    model: &mut Model<AnySource<'_>>,
-    window: &mut [u8],
-) {
+fn test_long_model(vector: &Vector, file: &[u8], model: &mut Model<AnySource<'_>>, window: &mut [u8]) {
     assert_eq!(vector.ours, Ours::Accept);
     assert_eq!(Some(model.summary().tensors), vector.tensor_count.map(|count| count as u64));
     if file.len() < 20_000_000 {

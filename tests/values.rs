@@ -227,12 +227,7 @@ fn each_tensor(kind: SourceKind, reads: &[Reads], check: impl Check) {
     }
 }
 
-fn as_type<T: Value>(
-    model: &mut Model<AnySource<'_>>,
-    info: &TensorInfo,
-    file: &[u8],
-    check: impl Check,
-) {
+fn as_type<T: Value>(model: &mut Model<AnySource<'_>>, info: &TensorInfo, file: &[u8], check: impl Check) {
     for loss in [Loss::None, Loss::Rounded] {
         let _context = Context(|| format!("{:?}, {loss:?}", T::DTYPE));
         let in_memory = Storage::new(file, Plan::default());

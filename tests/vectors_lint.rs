@@ -180,7 +180,8 @@ const BREAKS: [(&str, Break); 38] = [
 fn broken_manifest_violates_the_schema() {
     let (schema, mut valid) = (the_schema(), raw());
     // All vectors of the manifest would be checked for each of them.
-    let (mut number, named) = (0, ["container-empty-object", "overflow-zero-last", "entry-object", "count-257"]);
+    let (mut number, named) =
+        (0, ["container-empty-object", "overflow-zero-last", "entry-object", "count-257"]);
     valid["vectors"].as_array_mut().expect("an array").retain(|vector| {
         number += 1;
         let is_large = vector["level"] == "large";

@@ -2,9 +2,12 @@
 
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, TensorReader};
-use embedded_safetensors::{ErrorKind, ReadError, query::Query, tensor::Located, validate::SortSlot};
+use embedded_safetensors::{
+    ErrorKind, ReadError, query::Query, slice::AxisRange, tensor::Located, validate::SortSlot,
+};
 use support::context::Context;
 use support::executor::{drop_at, finish};
+use support::file::with_header;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
 use support::waiting::{Source, SourceKind, Waits};
@@ -69,6 +72,32 @@ fn unpolled_future_does_nothing() {
     drop(model.find_all(&mut queries, &mut [0; 16]));
     assert!(found.is_some());
     assert_eq!((queries[0].info(), storage.counts()), (found, counts));
+}
+
+/// Runs so far apart that each is read by itself; any of their reads may be dropped.
+#[test]
+fn dropped_read_of_distant_runs_leaves_position_unchanged() {
+    let mut file = with_header(r#"{"t":{"dtype":"U16","shape":[5,50],"data_offsets":[0,500]}}"#, 0);
+    file.extend((0..250u16).flat_map(u16::to_le_bytes));
+    let expected = [3u16, 53, 103, 153, 203];
+    each_source(|kind, waits| {
+        let storage = Storage::new(&file, Plan::default());
+        let mut model = opened(&storage, kind, waits);
+        let tensor = finish(model.find("t", &mut [0; 64])).expect("readable").expect("present");
+        let column = [AxisRange::ALL, AxisRange::index(3)];
+        for wait in 0..5 * (waits.before + waits.after) {
+            let _context = Context(|| format!("wait {wait}"));
+            let mut bytes = model.reader(&tensor).and_then(|reader| reader.slice(&column)).expect("in range");
+            assert!(drop_at(wait, bytes.next_chunk(&mut [0; 10])).is_none());
+            assert!(drop_at(wait, bytes.read_to_end(&mut [0; 10])).is_none());
+            assert_eq!(bytes.remaining(), 5);
+            let mut values = bytes.values();
+            assert!(drop_at(wait, values.read(&mut [0u16; 5])).is_none());
+            assert!(drop_at(wait, values.read_exact(&mut [0f32; 5])).is_none());
+            assert_eq!((values.position(), values.remaining()), (0, 5));
+            assert_eq!(finish(values.read(&mut [0; 5])), Ok(&expected[..]));
+        }
+    });
 }
 
 #[test]

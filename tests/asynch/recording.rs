@@ -3,12 +3,11 @@
 use std::convert::Infallible;
 
 use embedded_io::{ErrorType, Seek, SeekFrom, Write};
-use embedded_safetensors::asynch::{Model, NorFile, ReadAt, Seekable, Writer};
+use embedded_safetensors::asynch::{NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::io;
-use embedded_safetensors::{Dtype, ErrorKind, WriteError, write::TensorSpec};
 use support::executor::{drop_at, finish};
-use support::flash::{Accident, Nor, Tear};
-use support::mock::{Fault, Plan, Storage};
+use support::flash::Nor;
+use support::mock::{Plan, Storage};
 use support::random::Random;
 use support::sources::Flash;
 use support::waiting::{Waiting, Waits};
@@ -48,17 +47,6 @@ fn flash_recording_matches_blocking() {
 }
 
 #[test]
-fn file_recording_matches_blocking() {
-    for sample in [Sample::short(), Sample::long()] {
-        for (buffer, piece) in [(8, 1), (64, 20), (1000, 50)] {
-            let card = Seekable::new(Waiting::new(Card::default(), WAITS));
-            let card = sample.record_waiting(card, buffer, piece).expect("succeeds");
-            assert_eq!(card.into_inner().into_inner().file, sample.file());
-        }
-    }
-}
-
-#[test]
 fn dropped_recording_continues() {
     let sample = Sample::long();
     for seed in 0..200 {
@@ -80,19 +68,6 @@ fn dropped_recording_continues() {
         assert!(drops > 5, "{drops}");
         assert_eq!(card.file, sample.file());
     }
-}
-
-#[test]
-fn errors_match_blocking() {
-    let sample = Sample::short(); // the data from byte 72 on
-    let mut flash = Nor::<256, SECTOR>::new(8);
-    let outcome = sample.record_waiting(waiting(&mut flash), 512, 50).map(drop);
-    assert_eq!(outcome, Err(ErrorKind::Unit { unit: 256 }.at(72).into()));
-    assert!(flash.calls().is_empty(), "nothing was erased");
-    let mut flash = Nor::<4, SECTOR>::new(8);
-    flash.plan(Accident { call: 2, tear: Tear::Front(0), cuts_power: false });
-    let outcome = sample.record_waiting(waiting(&mut flash), 64, 50).map(drop);
-    assert_eq!(outcome, Err(WriteError::Sink(io::NorError(Fault::Broken))));
 }
 
 /// Chips read in units of any size; reads begin and end anywhere.
@@ -129,23 +104,6 @@ fn flash_with_any_unit_reads_at_any_offset() {
     test_reads::<4>();
     test_reads::<16>();
     test_reads::<64>();
-}
-
-#[test]
-fn recorded_file_is_read() {
-    let sample = Sample::long().with_data_unit(4);
-    let mut flash = Nor::<4, SECTOR>::new(8);
-    sample.record_waiting(waiting(&mut flash), 64, 50).expect("succeeds");
-    let mut window = [0; 64];
-    let mut model = finish(Model::open(waiting(&mut flash), &mut window)).expect("valid file");
-    let weight = finish(model.find("weight", &mut window)).expect("valid file").expect("present");
-    assert_eq!((weight.dtype(), weight.shape().dims()), (Dtype::F32, &[9, 20][..]));
-    let mut bytes = vec![0; 9 * 20 * 4];
-    let read =
-        finish(model.reader(&weight).expect("tensor of this file").read_to_end(&mut bytes)).expect("present");
-    let file = sample.file();
-    assert!(file.windows(read.len()).any(|part| part == read));
-    assert_eq!(TensorSpec::new("weight", Dtype::F32, &[9, 20]).byte_len(), Ok(read.len() as u64));
 }
 
 /// A file in memory, which grows at its end.

@@ -2,8 +2,7 @@
 //! alone.
 
 use embedded_safetensors::{
-    ErrorKind, Model, ReadError, TensorInfo, TensorReader, View, reader::SliceReader,
-    slice::SlicePlan,
+    ErrorKind, Model, ReadError, TensorInfo, TensorReader, View, reader::SliceReader, slice::SlicePlan,
 };
 use support::context::Context;
 use support::file::with_header;
@@ -160,11 +159,7 @@ fn chunks(reader: &mut SliceReader<&mut AnySource<'_>>, random: &mut Random) -> 
     bytes
 }
 
-fn test_too_small_buffers(
-    tensor: TensorReader<'_, &mut AnySource<'_>>,
-    case: &Case,
-    expected: &[u8],
-) {
+fn test_too_small_buffers(tensor: TensorReader<'_, &mut AnySource<'_>>, case: &Case, expected: &[u8]) {
     let mut reader = tensor.slice(&case.ranges()).expect("in range");
     let Some(short) = expected.len().checked_sub(1) else { return };
     let needed = expected.len() as u64;

@@ -64,7 +64,8 @@ impl Half {
     /// If vectors fail the check, or there are too few of them. All failures are listed.
     pub fn each(self, longest: usize, check: impl Fn(&Vector, &[u8]) -> Result<(), String>) {
         let vectors: Vec<Vector> = self.vectors(longest).collect();
-        let failure = |vector: &Vector| Some(format!("{}: {}", vector.id, check(vector, &vector.bytes()).err()?));
+        let failure =
+            |vector: &Vector| Some(format!("{}: {}", vector.id, check(vector, &vector.bytes()).err()?));
         let failures: Vec<String> = vectors.iter().filter_map(failure).collect();
         assert!(vectors.len() > 450, "only {} vectors are left", vectors.len());
         assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));

@@ -1,12 +1,12 @@
-//! A future that is dropped while it waits for a sink that has taken nothing yet: the writer continues from
-//! there.
+//! Sinks that are awaited: they get the same calls as those that block, and a future that is dropped while it
+//! waits for a sink that has taken nothing yet leaves a writer that continues from there.
 
 use embedded_safetensors::{
     Dtype, asynch,
-    write::{FilePlan, FileSpec, Placement, TensorSpec},
+    write::{FilePlan, FileSpec, Placement, TensorSpec, Writer},
 };
 use support::executor::{drop_at, finish};
-use support::mock::Reads;
+use support::mock::{Failure, Reads};
 use support::random::Random;
 use support::sink::{Sink, SinkPlan};
 use support::waiting::{Waiting, Waits};
@@ -49,6 +49,30 @@ fn file(plan: FilePlan<'_>) -> Vec<u8> {
     }
     finish(writer.finish()).expect("complete");
     sink.file
+}
+
+/// With a failure at each call, and without: the same outcome and the same bytes as in a sink that blocks.
+#[test]
+fn awaited_sink_gets_the_same_calls() {
+    for (plan, call) in plans().into_iter().flat_map(|plan| (0..100).map(move |call| (plan, call))) {
+        let failure = Some(Failure::Once(call));
+        let failing = || Sink::new(SinkPlan { takes: Reads::AtMost(5), failure, ..SinkPlan::default() });
+        let (mut waited, mut blocking, data) = (failing(), failing(), data());
+        let outcome = finish(async {
+            let waiting = Waiting::new(&mut waited, Waits { before: 1, after: 1 });
+            let mut writer = asynch::Writer::new(waiting, plan, &mut [0; 32]).await?;
+            for (tensor, bytes) in TENSORS.iter().zip(&data) {
+                writer.write_tensor(tensor.name(), bytes).await?;
+            }
+            writer.finish().await.map(drop)
+        });
+        let expected = Writer::new(&mut blocking, plan, &mut [0; 32]).and_then(|mut writer| {
+            let mut tensors = TENSORS.iter().zip(&data);
+            tensors.try_for_each(|(tensor, bytes)| writer.write_tensor(tensor.name(), bytes))?;
+            writer.finish().map(drop)
+        });
+        assert_eq!((outcome, waited.calls, &waited.file), (expected, blocking.calls, &blocking.file));
+    }
 }
 
 #[test]

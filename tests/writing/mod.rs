@@ -7,7 +7,6 @@ mod differences;
 mod dropped;
 mod encoder;
 mod error_messages;
-mod forms;
 mod identity;
 mod order;
 mod placement;

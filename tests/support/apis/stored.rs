@@ -25,17 +25,37 @@ const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
 
 pub const APIS: [Api; 10] = [
     Api { name: "Model::open, in memory", lacks: UNSORTED, read: |case, random| opened(SLICE, case, random) },
-    Api { name: "Model::open, own storage", lacks: UNSORTED, read: |case, random| opened(CUSTOM, case, random) },
+    Api {
+        name: "Model::open, own storage",
+        lacks: UNSORTED,
+        read: |case, random| opened(CUSTOM, case, random),
+    },
     Api { name: "Model::open_with, own storage", lacks: UNSORTED, read: opened_with },
-    Api { name: "Model::open_unordered, own storage", lacks: UNINDEXED, read: |case, random| sorted(CUSTOM, case, random) },
+    Api {
+        name: "Model::open_unordered, own storage",
+        lacks: UNINDEXED,
+        read: |case, random| sorted(CUSTOM, case, random),
+    },
     Api {
         name: "Model::open_unordered, a stream that seeks",
         lacks: UNINDEXED,
         read: |case, random| sorted(STREAM, case, random),
     },
-    Api { name: "Model::open_unordered, NOR flash", lacks: UNINDEXED, read: |case, random| sorted(nor::<4, 6>(), case, random) },
-    Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: |case, random| indexed(CUSTOM, case, random) },
-    Api { name: "Model::open_indexed, in memory", lacks: &[Lack::Keys], read: |case, random| indexed(SLICE, case, random) },
+    Api {
+        name: "Model::open_unordered, NOR flash",
+        lacks: UNINDEXED,
+        read: |case, random| sorted(nor::<4, 6>(), case, random),
+    },
+    Api {
+        name: "Model::open_indexed, own storage",
+        lacks: &[Lack::Keys],
+        read: |case, random| indexed(CUSTOM, case, random),
+    },
+    Api {
+        name: "Model::open_indexed, in memory",
+        lacks: &[Lack::Keys],
+        read: |case, random| indexed(SLICE, case, random),
+    },
     Api { name: "asynch::Model::open_unordered", lacks: UNINDEXED, read: sorted_later },
     Api { name: "asynch::Model::open_indexed", lacks: &[Lack::Keys], read: indexed_later },
 ];
