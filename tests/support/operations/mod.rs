@@ -56,6 +56,8 @@ pub enum Operation {
     NextValues,
     /// `Values::read_exact`, rounded.
     ReadValues,
+    /// `Values::read_exact`, of the type of the elements.
+    SameValues,
     /// `TensorReader::row`, from the last row to the first.
     Row,
     /// `TensorReader::rows`, a row by each `Values::read_exact`.
@@ -68,6 +70,8 @@ pub enum Operation {
     SlicesAsValues,
     /// `SliceReader::values`, by `Values::read_exact`, rounded, column by column.
     WholeSlicesAsValues,
+    /// `SliceReader::values`, by `Values::read_exact`, of the type of the elements, column by column.
+    SlicesAsSameValues,
 }
 
 /// The operations that open a model.
@@ -89,24 +93,31 @@ pub const QUERYING: [Operation; 11] = [
 ];
 
 /// The operations that read a tensor.
-pub const READING: [Operation; 12] = [
+pub const READING: [Operation; 14] = [
     Operation::NextChunk,
     Operation::ReadAll,
     Operation::ReadAt,
     Operation::Read,
     Operation::NextValues,
     Operation::ReadValues,
+    Operation::SameValues,
     Operation::Row,
     Operation::Rows,
     Operation::Slices,
     Operation::WholeSlices,
     Operation::SlicesAsValues,
     Operation::WholeSlicesAsValues,
+    Operation::SlicesAsSameValues,
 ];
 
 /// Those of them that read it in slices.
-const SLICING: [Operation; 4] =
-    [Operation::Slices, Operation::WholeSlices, Operation::SlicesAsValues, Operation::WholeSlicesAsValues];
+const SLICING: [Operation; 5] = [
+    Operation::Slices,
+    Operation::WholeSlices,
+    Operation::SlicesAsValues,
+    Operation::WholeSlicesAsValues,
+    Operation::SlicesAsSameValues,
+];
 
 /// The tensor that is found and read: F32, in rows.
 pub const TENSOR: &str = "fc1.weight";

@@ -128,6 +128,7 @@ impl Run {
         match self.0.operation {
             Operation::NextValues => return Ok(self.values(reader.values()).await?.concat()),
             Operation::ReadValues => return self.all_values(reader.values().rounded()).await,
+            Operation::SameValues => return self.same_values(reader.values()).await,
             Operation::Rows => return self.rows(reader).await,
             Operation::ReadAll => {
                 self.with_retries(async || reader.read_to_end(&mut bytes).await.map(|_| ())).await?;
@@ -169,6 +170,17 @@ impl Run {
         self.with_retries(read).await?;
         assert_eq!(reader.remaining(), 0);
         Ok(values.iter().flat_map(as_f32).collect())
+    }
+
+    /// They are read without a conversion.
+    async fn same_values<S: ReadAt>(
+        self,
+        mut reader: Values<S, impl Region>,
+    ) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let mut values = vec![0f32; usize::try_from(reader.len()).expect("fits in usize")];
+        self.with_retries(async || reader.read_exact(&mut values).await).await?;
+        assert_eq!(reader.remaining(), 0);
+        Ok(values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
     async fn rows<S: ReadAt>(self, reader: TensorReader<'_, S>) -> Result<Vec<u8>, ReadError<S::Error>> {
@@ -216,6 +228,7 @@ impl Run {
             let elements = match self.0.operation {
                 Operation::SlicesAsValues => self.values(slice.values()).await?.concat(),
                 Operation::WholeSlicesAsValues => self.all_values(slice.values().rounded()).await?,
+                Operation::SlicesAsSameValues => self.same_values(slice.values()).await?,
                 _ => self.column(slice).await?,
             };
             let places = bytes.chunks_mut(4).skip(index(column)).step_by(index(count));
