@@ -14,7 +14,7 @@ use support::{apis, headers};
 const LONGEST: usize = 100_000;
 const CASES: u64 = 10_000;
 
-support::halves! { every_api_agrees_on_every_vector }
+halves! { every_api_agrees_on_every_vector }
 
 fn every_api_agrees_on_every_vector(half: Half) {
     let random = RefCell::new(Random::new(share::seed()));

@@ -5,7 +5,7 @@ use support::split::Split;
 use support::trace::Trace;
 use vectors::Vector;
 
-support::halves! {
+halves! {
     every_split_in_two
     every_split_in_three
     one_byte_at_a_time

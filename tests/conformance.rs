@@ -13,7 +13,7 @@ use vectors::{Ours, Vector};
 /// Longer files are validated once, in one piece; the other properties do not depend on length.
 const LONG: usize = 1 << 20;
 
-support::halves! {
+halves! {
     every_vector_has_its_verdict
     verdict_is_the_same_in_pieces_and_little_memory
     verdict_is_the_same_with_unknown_length

@@ -15,7 +15,7 @@ use support::disk::FAULTY_DISK;
 use support::file::with_header;
 use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use support::operations::{
-    AnyReadError, Door, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR,
+    AnyReadError, Form, OPENING, Operation, Outcome, QUERYING, READING, Setup, TENSOR,
 };
 use support::random::Random;
 use support::share;
@@ -24,16 +24,16 @@ use support::waiting;
 
 /// Tests of one kind of source, each named after its fault.
 macro_rules! tests {
-    ($door:expr; $($fault:ident)+) => { $(#[test] fn $fault() { super::$fault($door); })+ };
+    ($form:expr; $($fault:ident)+) => { $(#[test] fn $fault() { super::$fault($form); })+ };
 }
 
 /// The faults that a kind of source can have; those that are missing cannot occur. Only streams are
 /// interrupted, and they always report their exact length. Flash returns all bytes requested, and its end
 /// does not move. Memory has no faults and is not tested here.
 macro_rules! faults {
-    (any $door:expr) => {
+    (any $form:expr) => {
         tests! {
-            $door;
+            $form;
             early_end
             io_error_at_every_call
             io_error_from_every_call_on
@@ -45,52 +45,52 @@ macro_rules! faults {
             one_byte_replaced
         }
     };
-    (file $door:expr) => {
-        faults! { any $door }
-        tests! { $door; short_reads cut_at_every_call length_bounded_or_unknown }
+    (file $form:expr) => {
+        faults! { any $form }
+        tests! { $form; short_reads cut_at_every_call length_bounded_or_unknown }
     };
-    (stream $door:expr) => {
-        faults! { any $door }
-        tests! { $door; short_reads cut_at_every_call interrupted_at_every_call }
+    (stream $form:expr) => {
+        faults! { any $form }
+        tests! { $form; short_reads cut_at_every_call interrupted_at_every_call }
     };
-    (flash $door:expr) => {
-        faults! { any $door }
-        tests! { $door; length_bounded_or_unknown }
+    (flash $form:expr) => {
+        faults! { any $form }
+        tests! { $form; length_bounded_or_unknown }
     };
-    (awaited_file $door:expr) => {
-        faults! { file $door }
-        tests! { $door; dropped_at_every_wait calls_match_blocking }
+    (awaited_file $form:expr) => {
+        faults! { file $form }
+        tests! { $form; dropped_at_every_wait calls_match_blocking }
     };
-    (awaited_stream $door:expr) => {
-        faults! { stream $door }
-        tests! { $door; dropped_at_every_wait calls_match_blocking }
+    (awaited_stream $form:expr) => {
+        faults! { stream $form }
+        tests! { $form; dropped_at_every_wait calls_match_blocking }
     };
 }
 
 /// A module of tests for each kind of source.
 macro_rules! sources {
-    ($($name:ident: $faults:ident $door:expr;)+) => {
+    ($($name:ident: $faults:ident $form:expr;)+) => {
         $(mod $name {
             use super::*;
-            faults! { $faults $door }
+            faults! { $faults $form }
         })+
     };
 }
 
 sources! {
-    custom: file Door::Blocking(CUSTOM);
-    seekable: stream Door::Blocking(STREAM);
-    nor_1: flash Door::Blocking(nor::<1, 0>());
-    nor_4: flash Door::Blocking(nor::<4, 1>());
-    nor_16: flash Door::Blocking(nor::<16, 16>());
-    nor_64: flash Door::Blocking(nor::<64, 4095>());
-    awaited_custom: awaited_file Door::Asynch(waiting::SourceKind::Custom);
-    awaited_seekable: awaited_stream Door::Asynch(waiting::SourceKind::Seekable);
+    custom: file Form::Blocking(CUSTOM);
+    seekable: stream Form::Blocking(STREAM);
+    nor_1: flash Form::Blocking(nor::<1, 0>());
+    nor_4: flash Form::Blocking(nor::<4, 1>());
+    nor_16: flash Form::Blocking(nor::<16, 16>());
+    nor_64: flash Form::Blocking(nor::<64, 4095>());
+    awaited_custom: awaited_file Form::Asynch(waiting::SourceKind::Custom);
+    awaited_seekable: awaited_stream Form::Asynch(waiting::SourceKind::Seekable);
 }
 
 #[cfg(feature = "std")]
 sources! {
-    file: file Door::Blocking(FAULTY_DISK);
+    file: file Form::Blocking(FAULTY_DISK);
 }
 
 /// A tensor of a file: name, dtype, shape, bytes.
@@ -135,7 +135,7 @@ fn other_models(operation: Operation) -> [Vec<u8>; 3] {
 
 /// An operation, and its outcome without faults.
 struct Baseline {
-    door: Door,
+    form: Form,
     setup: Setup,
     reads: Reads,
     file: Vec<u8>,
@@ -143,12 +143,12 @@ struct Baseline {
     counts: Counts,
 }
 
-/// Returns setups with small and large windows, and with each [`SourceKind::READS`].
-fn baselines(door: Door, operations: &[Operation]) -> Vec<Baseline> {
+/// Returns setups with small and large windows, and with each of the usual kinds of reads.
+fn baselines(form: Form, operations: &[Operation]) -> Vec<Baseline> {
     let setup = |operation, window| Setup { operation, window, retries: 0, dropped_at: None };
     let setups = operations.iter().flat_map(|&operation| [setup(operation, 16), setup(operation, 1000)]);
     setups
-        .flat_map(|setup| door.reads().iter().map(move |&reads| Baseline::new(door, setup, reads)))
+        .flat_map(|setup| form.reads().iter().map(move |&reads| Baseline::new(form, setup, reads)))
         .collect()
 }
 
@@ -157,13 +157,13 @@ fn all_operations() -> Vec<Operation> {
 }
 
 impl Baseline {
-    fn new(door: Door, setup: Setup, reads: Reads) -> Self {
+    fn new(form: Form, setup: Setup, reads: Reads) -> Self {
         let file = model(setup.operation, &ROWS, 1);
         let storage = Storage::new(&file, Plan::default());
-        let expected = setup.run(door, &storage, Plan { reads, ..Plan::default() }).expect("no faults");
+        let expected = setup.run(form, &storage, Plan { reads, ..Plan::default() }).expect("no faults");
         let counts = storage.counts();
         assert!(counts.calls > 0, "{setup:?} makes no calls");
-        Self { door, setup, reads, file, expected, counts }
+        Self { form, setup, reads, file, expected, counts }
     }
 
     fn run(&self, plan: Plan) -> Outcome {
@@ -172,7 +172,7 @@ impl Baseline {
 
     fn run_with_retries(&self, retries: usize, plan: Plan) -> Outcome {
         let plan = Plan { reads: self.reads, ..plan };
-        Setup { retries, ..self.setup }.run(self.door, &Storage::new(&self.file, Plan::default()), plan)
+        Setup { retries, ..self.setup }.run(self.form, &Storage::new(&self.file, Plan::default()), plan)
     }
 
     fn header_end(&self) -> usize {
@@ -197,36 +197,36 @@ fn replaced_since(since: Since, file: Vec<u8>) -> Plan {
     Plan { replacement: Some(Replacement { since, file }), ..Plan::default() }
 }
 
-fn short_reads(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn short_reads(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         for reads in [Reads::AtMost(1), Reads::AtMost(3), Reads::Random(7)] {
-            let short = Baseline::new(door, baseline.setup, reads);
+            let short = Baseline::new(form, baseline.setup, reads);
             assert_eq!(short.expected, baseline.expected, "{:?}, {reads:?}", baseline.setup);
         }
     }
 }
 
-fn interrupted_at_every_call(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn interrupted_at_every_call(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         for every in 1..4 {
             let storage = Storage::new(&baseline.file, Plan::default());
             let plan = Plan { interrupted_every: Some(every), reads: baseline.reads, ..Plan::default() };
-            let outcome = baseline.setup.run(baseline.door, &storage, plan);
+            let outcome = baseline.setup.run(baseline.form, &storage, plan);
             assert_eq!(outcome.as_ref(), Ok(&baseline.expected), "{:?}, {every}", baseline.setup);
             assert_eq!(storage.counts().interruptions, baseline.counts.calls.div_ceil(every));
         }
     }
 }
 
-fn early_end(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn early_end(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         let reported_len =
             Plan { reported_len: Some(FileLen::Exactly(baseline.file.len() as u64)), ..Plan::default() };
         for cut in share::part(0..=baseline.file.len(), baseline.file.len()) {
             let _context = Context(|| format!("{:?}, cut at {cut}", baseline.setup));
             let storage = Storage::new(&baseline.file[..cut], reported_len.clone());
             match baseline.setup.run(
-                baseline.door,
+                baseline.form,
                 &storage,
                 Plan { reads: baseline.reads, ..reported_len.clone() },
             ) {
@@ -246,8 +246,8 @@ fn reports_end_at(error: AnyReadError, cut: u64) -> bool {
     }
 }
 
-fn io_error_at_every_call(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn io_error_at_every_call(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         let plan = |call| Plan { failure: Some(Failure::Once(call)), ..Plan::default() };
         baseline.at_every_call(|call| {
             assert_eq!(baseline.run(plan(call)), Err(AnyReadError::Source));
@@ -261,8 +261,8 @@ fn io_error_at_every_call(door: Door) {
     }
 }
 
-fn io_error_from_every_call_on(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn io_error_from_every_call_on(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         baseline.at_every_call(|call| {
             let plan = Plan { failure: Some(Failure::Since(call)), ..Plan::default() };
             assert_eq!(baseline.run_with_retries(2, plan), Err(AnyReadError::Source));
@@ -273,11 +273,11 @@ fn io_error_from_every_call_on(door: Door) {
 /// Returns the outcome where the storage reports this length from the start.
 fn run_with_reported_len(baseline: &Baseline, reported_len: FileLen) -> Outcome {
     let plan = Plan { reported_len: Some(reported_len), reads: baseline.reads, ..Plan::default() };
-    baseline.setup.run(baseline.door, &Storage::new(&baseline.file, plan.clone()), plan)
+    baseline.setup.run(baseline.form, &Storage::new(&baseline.file, plan.clone()), plan)
 }
 
-fn length_too_long(door: Door) {
-    for baseline in baselines(door, &OPENING) {
+fn length_too_long(form: Form) {
+    for baseline in baselines(form, &OPENING) {
         let len = baseline.file.len() as u64;
         let needed = len - baseline.header_end() as u64;
         for more in [1, 1000, u64::MAX - len] {
@@ -290,8 +290,8 @@ fn length_too_long(door: Door) {
     }
 }
 
-fn length_too_short(door: Door) {
-    for baseline in baselines(door, &OPENING) {
+fn length_too_short(form: Form) {
+    for baseline in baselines(form, &OPENING) {
         for reported_len in share::part(0..baseline.file.len() as u64, baseline.file.len()) {
             let _code = end_error_code(
                 reported_len,
@@ -308,8 +308,8 @@ fn end_error_code(len: u64, outcome: Outcome) -> &'static str {
     error.kind.code()
 }
 
-fn length_bounded_or_unknown(door: Door) {
-    for baseline in baselines(door, &OPENING) {
+fn length_bounded_or_unknown(form: Form) {
+    for baseline in baselines(form, &OPENING) {
         let len = baseline.file.len() as u64;
         for reported_len in [FileLen::AtMost(len), FileLen::AtMost(u64::MAX), FileLen::Unknown] {
             assert_eq!(
@@ -327,8 +327,8 @@ fn length_bounded_or_unknown(door: Door) {
     }
 }
 
-fn cut_at_every_call(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn cut_at_every_call(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         let end = baseline.header_end();
         for len in [0, 7, 8, 50, end - 1, end, end + 5] {
             baseline.at_every_call(|call| {
@@ -343,11 +343,11 @@ fn cut_at_every_call(door: Door) {
     }
 }
 
-fn replaced_by_another_model_at_every_call(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn replaced_by_another_model_at_every_call(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         for other in other_models(baseline.setup.operation) {
             let of_other =
-                baseline.setup.run(baseline.door, &Storage::new(&other, Plan::default()), Plan::default());
+                baseline.setup.run(baseline.form, &Storage::new(&other, Plan::default()), Plan::default());
             baseline.at_every_call(|call| {
                 let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
                 let opened = OPENING.contains(&baseline.setup.operation) && outcome == of_other;
@@ -357,8 +357,8 @@ fn replaced_by_another_model_at_every_call(door: Door) {
     }
 }
 
-fn replaced_by_garbage_at_every_call(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn replaced_by_garbage_at_every_call(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         for other in garbage(baseline.file.len()) {
             baseline.at_every_call(|call| {
                 let outcome = baseline.run(replaced_since(Since::Call(call), other.clone()));
@@ -398,8 +398,8 @@ fn is_expected_or_error(baseline: &Baseline, other: &[u8], outcome: &Outcome) ->
 }
 
 /// A complete pass over another header always detects it.
-fn replaced_between_passes(door: Door) {
-    for baseline in baselines(door, &[&OPENING[..], &QUERYING].concat()) {
+fn replaced_between_passes(form: Form) {
+    for baseline in baselines(form, &[&OPENING[..], &QUERYING].concat()) {
         let first = u64::from(OPENING.contains(&baseline.setup.operation));
         assert!(first < baseline.counts.passes, "{:?} reads no header that was replaced", baseline.setup);
         for other in other_models(baseline.setup.operation) {
@@ -413,8 +413,8 @@ fn replaced_between_passes(door: Door) {
     }
 }
 
-fn one_byte_replaced(door: Door) {
-    for baseline in baselines(door, &QUERYING).iter().filter(|baseline| baseline.setup.window == 16) {
+fn one_byte_replaced(form: Form) {
+    for baseline in baselines(form, &QUERYING).iter().filter(|baseline| baseline.setup.window == 16) {
         for offset in share::part(0..baseline.header_end(), baseline.file.len()) {
             let _context = Context(|| format!("{:?}, byte {offset}", baseline.setup));
             let mut other = baseline.file.clone();
@@ -426,8 +426,8 @@ fn one_byte_replaced(door: Door) {
 }
 
 /// Drops the future of each call at its first wait, its second, …, and repeats it twice.
-fn dropped_at_every_wait(door: Door) {
-    for baseline in baselines(door, &all_operations()) {
+fn dropped_at_every_wait(form: Form) {
+    for baseline in baselines(form, &all_operations()) {
         // Each call of the storage waits twice.
         for wait in share::part(0..2 * baseline.counts.calls, baseline.file.len()) {
             let _context = Context(|| format!("{:?}, {:?}, wait {wait}", baseline.setup, baseline.reads));
@@ -435,17 +435,17 @@ fn dropped_at_every_wait(door: Door) {
             let storage = Storage::new(&baseline.file, Plan::default());
             let plan = Plan { reads: baseline.reads, ..Plan::default() };
             let setup = Setup { dropped_at, retries: 2, ..baseline.setup };
-            assert_eq!(setup.run(door, &storage, plan).as_ref(), Ok(&baseline.expected));
+            assert_eq!(setup.run(form, &storage, plan).as_ref(), Ok(&baseline.expected));
             assert!(wait != 1 || storage.counts().calls >= 2 + baseline.counts.calls, "no call was repeated");
         }
     }
 }
 
 /// Also where a call of the storage waits before and after it.
-fn calls_match_blocking(door: Door) {
-    let kind = if let Door::Asynch(waiting::SourceKind::Custom) = door { CUSTOM } else { STREAM };
-    for baseline in baselines(door, &all_operations()) {
-        let blocking = Baseline::new(Door::Blocking(kind), baseline.setup, baseline.reads);
+fn calls_match_blocking(form: Form) {
+    let kind = if let Form::Asynch(waiting::SourceKind::Custom) = form { CUSTOM } else { STREAM };
+    for baseline in baselines(form, &all_operations()) {
+        let blocking = Baseline::new(Form::Blocking(kind), baseline.setup, baseline.reads);
         let outcomes = [(baseline.expected, baseline.counts), (blocking.expected, blocking.counts)];
         assert_eq!(outcomes[0], outcomes[1], "{:?}", baseline.setup);
     }

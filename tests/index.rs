@@ -104,7 +104,7 @@ fn compare_with(vector: &Vector, index: &mut Index<'_>) -> Result<(), String> {
     }
 }
 
-support::halves! { every_vector_has_its_verdict_and_table }
+halves! { every_vector_has_its_verdict_and_table }
 
 fn every_vector_has_its_verdict_and_table(half: Half) {
     for vector in half.few_large() {

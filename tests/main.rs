@@ -3,6 +3,23 @@
 //!
 //! A new file needs its line here; `tests/house.rs` finds a missing one.
 
+/// Makes two tests of each function that takes one of two halves of the vectors.
+macro_rules! halves {
+    ($($test:ident)+) => {
+        $(mod $test {
+            #[test]
+            fn of_the_first_half() {
+                super::$test(support::share::Half(0));
+            }
+
+            #[test]
+            fn of_the_second_half() {
+                super::$test(support::share::Half(1));
+            }
+        })+
+    };
+}
+
 mod adapters;
 mod apis;
 mod asynch;

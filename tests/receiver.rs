@@ -64,7 +64,7 @@ struct Expected {
     sha256: String,
 }
 
-support::halves! {
+halves! {
     valid_vectors_are_received_in_any_split
     invalid_vectors_get_the_same_verdict
     valid_vectors_are_routed_in_any_split

@@ -397,7 +397,7 @@ fn flash_of_unknown_length_is_read() {
     each_valid_sample(|sample| test_tensors(nor_of_unknown_len::<4, 3>(), sample, &WHOLE));
 }
 
-support::halves! { longest_headers_are_read_from_every_source }
+halves! { longest_headers_are_read_from_every_source }
 
 /// They have up to 100 million bytes.
 fn longest_headers_are_read_from_every_source(half: Half) {

@@ -22,7 +22,7 @@ const BUFFERS: [usize; 4] = [8, 13, 512, 1 << 20];
 /// Longer files are read in the fastest way alone.
 const LONG: usize = 3000;
 
-support::halves! { every_vector_is_read_from_awaited_storage }
+halves! { every_vector_is_read_from_awaited_storage }
 
 fn every_vector_is_read_from_awaited_storage(half: Half) {
     for (number, vector) in half.vectors(usize::MAX).enumerate().filter(|(number, _)| share::takes(*number)) {

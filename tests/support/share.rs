@@ -71,21 +71,3 @@ impl Half {
         assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));
     }
 }
-
-/// Makes two tests of each function that takes a [`Half`].
-#[macro_export]
-macro_rules! halves {
-    ($($test:ident)+) => {
-        $(mod $test {
-            #[test]
-            fn of_the_first_half() {
-                super::$test($crate::share::Half(0));
-            }
-
-            #[test]
-            fn of_the_second_half() {
-                super::$test($crate::share::Half(1));
-            }
-        })+
-    };
-}

@@ -161,14 +161,14 @@ pub struct Setup {
 
 /// The blocking API over a kind of source, or the asynchronous one.
 #[derive(Clone, Copy)]
-pub enum Door {
+pub enum Form {
     /// The blocking one.
     Blocking(SourceKind),
     /// The asynchronous one; the storage waits before and after each call.
     Asynch(waiting::SourceKind),
 }
 
-impl Door {
+impl Form {
     /// Returns how many bytes reads of this source return by default.
     pub fn reads(self) -> &'static [Reads] {
         match self {
@@ -181,11 +181,11 @@ impl Door {
 impl Setup {
     /// Runs the operation. The storage has no faults while the model is opened and the tensor is found; then
     /// it follows the plan. Opening operations follow it from the start.
-    pub fn run(self, door: Door, storage: &Storage<'_>, plan: Plan) -> Outcome {
+    pub fn run(self, form: Form, storage: &Storage<'_>, plan: Plan) -> Outcome {
         let start_faults = || storage.set_plan(plan);
-        match door {
-            Door::Blocking(kind) => self.run_with(kind.source(storage), start_faults),
-            Door::Asynch(kind) => {
+        match form {
+            Form::Blocking(kind) => self.run_with(kind.source(storage), start_faults),
+            Form::Asynch(kind) => {
                 let source = kind.source(storage, Waits { before: 1, after: 1 });
                 finish(asynch::Run(self).run(source, start_faults))
             }
