@@ -6,9 +6,8 @@ use support::trace::Trace;
 use vectors::Vector;
 
 halves! {
-    every_split_in_two
+    every_split_in_two_and_single_bytes
     every_split_in_three
-    one_byte_at_a_time
     long_files_in_pieces
 }
 
@@ -24,10 +23,11 @@ fn same(vector: &Vector, file: &[u8], expected: &Trace, split: Split) {
     assert!(Trace::of(file, split) == *expected, "{} is read differently when cut {split:?}", vector.id);
 }
 
-fn every_split_in_two(half: Half) {
+fn every_split_in_two_and_single_bytes(half: Half) {
     for (vector, file) in small(half) {
         let expected = Trace::of(&file, Split::WHOLE);
         (0..=file.len()).for_each(|cut| same(&vector, &file, &expected, Split::Once(cut)));
+        same(&vector, &file, &expected, Split::Every(1));
     }
 }
 
@@ -39,12 +39,6 @@ fn every_split_in_three(half: Half) {
             (first..=file.len())
                 .for_each(|second| same(&vector, &file, &expected, Split::Twice(first, second)));
         }
-    }
-}
-
-fn one_byte_at_a_time(half: Half) {
-    for (vector, file) in small(half) {
-        same(&vector, &file, &Trace::of(&file, Split::WHOLE), Split::Every(1));
     }
 }
 

@@ -14,7 +14,7 @@ use support::file::with_header;
 use support::memory::Memory;
 use support::random::Random;
 use support::share::Half;
-use support::verdict::{Reader, full_verdict};
+use support::verdict::full_verdict;
 use vectors::Vector;
 use vectors::table::{Table, Tensor};
 
@@ -341,26 +341,6 @@ fn results_do_not_depend_on_the_key() {
         let mut memory = Memory::ample(&file);
         let mut index = open(&file, memory.lend().with_key(key), 512).expect("fits");
         compare(&mut index, &tensors).expect("equal");
-    }
-}
-
-/// Bytes that are no header, or almost one: no panic, and the verdict of full validation.
-#[test]
-fn broken_headers_give_the_same_verdict() {
-    let mut random = Random::new(4);
-    for _ in 0..4000 {
-        let mut file = random_file(&mut random);
-        for _ in 0..=random.below(2) {
-            let at = random.below(file.len());
-            file[at] = random.pick(b"\0\"{}[],:0179aF\\\xC3\xFF ");
-        }
-        let verdict = open(&file, Memory::ample(&file).lend(), 1 + random.below(100)).map(|_| ());
-        assert_eq!(
-            verdict,
-            Reader::default().verdict(&file).map(|_| ()),
-            "{}",
-            String::from_utf8_lossy(&file)
-        );
     }
 }
 

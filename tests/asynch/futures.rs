@@ -1,7 +1,5 @@
 //! Sizes of the futures, and that they are `Send` where the storage's futures are.
 
-use std::io::Cursor;
-
 use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
@@ -15,8 +13,8 @@ use crate::asynch::file;
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
-/// A file in memory that can read and seek.
-struct Memory<'f>(Cursor<&'f [u8]>);
+/// A file in memory that can read and seek, and its position.
+struct Memory<'f>(&'f [u8], usize);
 
 impl ErrorType for Memory<'_> {
     type Error = Fault;
@@ -24,21 +22,22 @@ impl ErrorType for Memory<'_> {
 
 impl embedded_io::Read for Memory<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
-        std::io::Read::read(&mut self.0, buffer).map_err(|_| Fault::Broken)
+        let len = buffer.len().min(self.0.len() - self.1);
+        buffer[..len].copy_from_slice(&self.0[self.1..self.1 + len]);
+        self.1 += len;
+        Ok(len)
     }
 }
 
 impl Seek for Memory<'_> {
     fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
-        std::io::Seek::seek(&mut self.0, to_std(to)).map_err(|_| Fault::Broken)
-    }
-}
-
-fn to_std(to: SeekFrom) -> std::io::SeekFrom {
-    match to {
-        SeekFrom::Start(offset) => std::io::SeekFrom::Start(offset),
-        SeekFrom::End(offset) => std::io::SeekFrom::End(offset),
-        SeekFrom::Current(offset) => std::io::SeekFrom::Current(offset),
+        let end = self.0.len();
+        self.1 = if let SeekFrom::Start(at) = to {
+            usize::try_from(at).map_or(end, |at| at.min(end))
+        } else {
+            end
+        };
+        Ok(self.1 as u64)
     }
 }
 
@@ -62,7 +61,7 @@ fn small<F: Future + Send>(most: usize, future: F) -> F {
 }
 
 fn storage(file: &[u8]) -> Seekable<Waiting<Memory<'_>>> {
-    Seekable::new(Waiting::new(Memory(Cursor::new(file)), WAITS))
+    Seekable::new(Waiting::new(Memory(file, 0), WAITS))
 }
 
 #[test]

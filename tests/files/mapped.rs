@@ -1,4 +1,4 @@
-//! Models in files that are mapped.
+//! Models in files that are mapped. `apis` maps every vector.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -12,13 +12,8 @@ use embedded_safetensors::{
 };
 use safetensors_files::write_file;
 use support::file::with_header;
-use vectors::table::{self, Table};
-use vectors::{Ours, Vector, sha256};
 
 use crate::files::temp_dir::{TempDir, message};
-
-/// Longer files have nothing that shorter ones do not have.
-const LONG: usize = 1 << 20;
 
 fn open_with(options: MapOptions, path: &Path) -> Result<MappedModel, FileError> {
     // SAFETY: the file is in the directory of one test, which reads no byte of the map once it has changed
@@ -30,66 +25,6 @@ fn open_with(options: MapOptions, path: &Path) -> Result<MappedModel, FileError>
 pub fn open(path: &Path) -> Result<MappedModel, FileError> {
     // SAFETY: as above.
     unsafe { MappedModel::open(path) }
-}
-
-fn each_vector(check: impl Fn(&Vector, Result<MappedModel, FileError>)) {
-    let dir = TempDir::new();
-    let manifest = vectors::load();
-    let chosen: Vec<_> = manifest.vectors.iter().filter(|vector| vector.length <= LONG).collect();
-    assert!(chosen.len() > 450, "only {} vectors are left", chosen.len());
-    for vector in chosen {
-        check(vector, open(&dir.put(&vector.id.replace('/', "-"), &vector.bytes())));
-    }
-}
-
-#[test]
-fn every_vector_has_its_verdict() {
-    each_vector(|vector, outcome| match (vector.ours, outcome.as_ref().map_err(FileError::kind)) {
-        (Ours::Accept, Ok(model)) => {
-            assert_eq!(
-                model.index().len(),
-                vector.tensor_count.unwrap_or(model.index().len()),
-                "{}",
-                vector.id
-            );
-        }
-        (Ours::Reject, Err(FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. })) => {
-            let found = (Some(error.kind.code().to_owned()), Some(error.at));
-            assert_eq!(found, (vector.code.clone(), vector.at), "{}", vector.id);
-        }
-        (_, outcome) => panic!("{}: {outcome:?}", vector.id),
-    });
-}
-
-fn entry(tensor: &Tensor<'_>) -> table::Tensor {
-    table::Tensor {
-        name: tensor.name().to_string(),
-        dtype: tensor.dtype().to_string(),
-        shape: tensor.shape().dims().to_vec(),
-        data_offsets: [tensor.info().begin(), tensor.info().end()],
-    }
-}
-
-#[test]
-fn tensors_are_listed_and_found_in_place() {
-    each_vector(|vector, outcome| {
-        let (Some(expected), Ok(model)) = (vector.table(), outcome) else { return };
-        // Moved to a new address.
-        let model = Box::new(model);
-        let metadata = model.metadata().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let tensors: Result<Vec<_>, _> = model.tensors().map(|tensor| Ok(entry(&tensor?))).collect();
-        match tensors {
-            Ok(tensors) => {
-                let metadata = expected.metadata.is_some().then_some(metadata);
-                assert_eq!(Table { tensors, metadata }.sorted(), expected.clone().sorted(), "{}", vector.id);
-            }
-            Err(embedded_safetensors::Error { kind, .. }) => assert!(matches!(kind, Kind::Rank { .. })),
-        }
-        for expected in vector.tensors.iter().flatten().filter(|tensor| tensor.shape.len() <= 8) {
-            let tensor = model.find(&expected.name).expect("few enough dimensions").expect(&vector.id);
-            assert_eq!(sha256(tensor.bytes()), expected.sha256, "{}", vector.id);
-        }
-    });
 }
 
 /// Writes tensors of these lengths, each filled with its number.

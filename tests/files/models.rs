@@ -1,85 +1,10 @@
-//! Models in files, read by positioned reads.
+//! Models in files, read by positioned reads. `apis` opens every vector so.
 
 use crate::files::temp_dir::TempDir;
-use embedded_safetensors::{
-    ErrorKind, FileModel,
-    file::{FileError, FileErrorKind},
-    slice::AxisRange,
-};
+use embedded_safetensors::{ErrorKind, FileModel, file::FileErrorKind, slice::AxisRange};
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 use support::file::with_header;
-use vectors::table::{self, Table};
-use vectors::{Ours, Vector, sha256};
-
-/// Longer files have nothing that shorter ones do not have.
-const LONG: usize = 1 << 20;
-
-type Verdict = Result<(), String>;
-
-fn each_vector(check: impl Fn(&Vector, Result<FileModel, FileError>) -> Verdict) {
-    let dir = TempDir::new();
-    let manifest = vectors::load();
-    let chosen = manifest.vectors.iter().filter(|vector| vector.length <= LONG);
-    let tested: Vec<_> = chosen
-        .map(|vector| {
-            let path = dir.put("vector", &vector.bytes());
-            (&vector.id, check(vector, FileModel::open(path)))
-        })
-        .collect();
-    let failures: Vec<_> = tested.iter().filter(|(_, verdict)| verdict.is_err()).collect();
-    assert!(tested.len() > 450, "only {} vectors are left", tested.len());
-    assert!(failures.is_empty(), "{failures:?}");
-}
-
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Verdict {
-    if got == expected { Ok(()) } else { Err(format!("{what} is {got:?}, not {expected:?}")) }
-}
-
-#[test]
-fn every_vector_has_its_verdict() {
-    each_vector(|vector, outcome| match (vector.ours, outcome) {
-        (Ours::Accept, Ok(model)) => {
-            expect("the length", model.index().len(), vector.tensor_count.unwrap_or(model.index().len()))
-        }
-        (Ours::Accept, Err(error)) => Err(format!("must be accepted: {error}")),
-        (Ours::Reject, Ok(_)) => Err("must be rejected".to_owned()),
-        (Ours::Reject, Err(error)) => match error.kind() {
-            FileErrorKind::Format(error) | FileErrorKind::Duplicate { error, .. } => {
-                let got = (Some(error.kind.code().to_owned()), Some(error.at));
-                expect("the error", got, (vector.code.clone(), vector.at))
-            }
-            other => Err(format!("{other:?}")),
-        },
-    });
-}
-
-#[test]
-fn tensors_are_listed_found_and_read() {
-    each_vector(|vector, outcome| {
-        let (Some(expected), Ok(model)) = (vector.table(), outcome) else { return Ok(()) };
-        expect("the list", list(&model), expected.clone().sorted())?;
-        let begins: Vec<_> = model.tensors().map(|tensor| (tensor.begin(), tensor.end())).collect();
-        expect("the order", begins.is_sorted(), true)?;
-        vector.tensors.iter().flatten().try_for_each(|expected| {
-            let tensor =
-                model.find(&expected.name).map_err(|error| error.to_string())?.ok_or("it is not found")?;
-            let mut bytes = vec![0; usize::try_from(tensor.byte_len()).expect("fits in usize")];
-            let bytes = tensor.reader().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-            expect("the hash", sha256(bytes), expected.sha256.clone())
-        })
-    });
-}
-
-fn list(model: &FileModel) -> Table {
-    let tensors = model.tensors().map(|tensor| table::Tensor {
-        name: tensor.name().to_owned(),
-        dtype: tensor.dtype().to_string(),
-        shape: tensor.dims().to_vec(),
-        data_offsets: [tensor.begin(), tensor.end()],
-    });
-    Table { tensors: tensors.collect(), metadata: model.metadata().cloned() }.sorted()
-}
 
 const THREE: &str = r#"{"b":{"dtype":"U8","shape":[2,3],"data_offsets":[4,10]},
 "a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},

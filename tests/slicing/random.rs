@@ -8,37 +8,19 @@ use support::context::Context;
 use support::file::with_header;
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
-use support::share;
+use support::share::{self, Half};
 use support::sources::{AnySource, CUSTOM, SLICE, STREAM, SourceKind, nor};
 
 use support::slices::Case;
 
-/// The number of cases; four tests share them, and a quick run tests a share.
-const CASES: u64 = 30_000;
+/// The number of cases of each half; a quick run tests a share.
+const CASES: u64 = 60_000;
 
-#[test]
-fn slices_match_naive_model_1() {
-    slices_match_naive_model(1);
-}
+halves! { slices_match_naive_model }
 
-#[test]
-fn slices_match_naive_model_2() {
-    slices_match_naive_model(2);
-}
-
-#[test]
-fn slices_match_naive_model_3() {
-    slices_match_naive_model(3);
-}
-
-#[test]
-fn slices_match_naive_model_4() {
-    slices_match_naive_model(4);
-}
-
-fn slices_match_naive_model(part: u64) {
+fn slices_match_naive_model(half: Half) {
     for number in 0..share::of(CASES) {
-        let seed = part * CASES + number;
+        let seed = 2 * number + half.0 as u64;
         let mut random = Random::new(seed);
         let case = Case::random(&mut random);
         let _context = Context(|| format!("seed {seed}, {case:?}"));

@@ -12,19 +12,18 @@ const TOO_MANY: usize = 1 << 28;
 /// # Panics
 /// If it never ends.
 pub fn finish<T>(future: impl Future<Output = T>) -> T {
-    drop_at(TOO_MANY, future).expect("the future ends")
+    let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
+    for _ in 0..TOO_MANY {
+        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
+            return outcome;
+        }
+    }
+    panic!("the future never ends");
 }
 
 /// Drops a future at one of its waits, counted from 0. Returns its outcome if it waits less often.
 pub fn drop_at<T>(wait: usize, future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..=wait {
-        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
-            return Some(outcome);
-        }
-    }
-    None
+    finish(dropped_at(Some(wait), future))
 }
 
 /// Waits `times` times.

@@ -12,15 +12,10 @@ fn count() -> u64 {
     share::of(all).max(3000)
 }
 
-/// `SUITE_SEED` selects other dictionaries.
-fn first_seed() -> u64 {
-    std::env::var("SUITE_SEED").map_or(0, |text| text.parse().expect("a number"))
-}
-
 /// Returns each with its seed, which failures report.
 fn dictionaries() -> impl Iterator<Item = (u64, Dictionary)> {
     (0..count()).map(|number| {
-        let seed = first_seed().wrapping_add(number);
+        let seed = share::seed().wrapping_add(number);
         (seed, Dictionary::random(Kinds::All, &mut Random::new(seed)))
     })
 }

@@ -41,6 +41,7 @@ fn open(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
         shape: tensor.dims().to_vec(),
     });
     case.lists(tensors.collect());
+    assert!(model.tensors().map(|tensor| (tensor.begin(), tensor.end())).is_sorted(), "in the order of data");
     case.has_pairs(model.metadata().map(|pairs| pairs.iter().map(|(key, value)| (&key[..], &value[..]))));
     for tensor in case.tensors() {
         let mut buffer = vec![0; case.bytes(tensor).len()];
@@ -54,7 +55,15 @@ fn open(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
 fn map(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     // SAFETY: only this thread uses the file, and removes it afterwards.
     let model = unsafe { MappedModel::open(path) }?;
+    // Moved to a new address.
+    let model = Box::new(model);
     assert_eq!(model.index().len(), case.tensors().len());
+    let pairs: Vec<_> = model.metadata().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let pairs = pairs.iter().map(|(key, value)| (&key[..], &value[..]));
+    case.has_pairs(Some(pairs).filter(|_| has_metadata(case)));
+    let mut listed: Vec<_> = model.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
+    listed.sort();
+    assert!(listed.iter().eq(case.flat().map(|tensor| &tensor.name)), "{listed:?}");
     for tensor in case.flat() {
         assert_eq!(
             model.find(&tensor.name).expect("valid file").expect("present").bytes(),
