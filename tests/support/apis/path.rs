@@ -61,9 +61,15 @@ fn map(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     let pairs: Vec<_> = model.metadata().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let pairs = pairs.iter().map(|(key, value)| (&key[..], &value[..]));
     case.has_pairs(Some(pairs).filter(|_| has_metadata(case)));
-    let mut listed: Vec<_> = model.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
+    let listed = model.tensors().flatten().map(|tensor| Tensor {
+        data_offsets: [tensor.info().begin(), tensor.info().end()],
+        name: tensor.name().to_string(),
+        dtype: tensor.dtype().to_string(),
+        shape: tensor.shape().dims().to_vec(),
+    });
+    let mut listed: Vec<_> = listed.collect();
     listed.sort();
-    assert!(listed.iter().eq(case.flat().map(|tensor| &tensor.name)), "{listed:?}");
+    assert!(listed.iter().eq(case.flat()), "{listed:?}");
     for tensor in case.flat() {
         assert_eq!(
             model.find(&tensor.name).expect("valid file").expect("present").bytes(),
