@@ -1,62 +1,77 @@
-//! External programs: finds them, installs them where it may, or says what to install.
+//! Sets up what a stage needs: installs it where that is allowed, or says in one sentence what to run.
+//!
+//! Rustup adds targets, components and releases of Rust; apt-get installs programs when root runs xtask;
+//! packages of Python and npm go into the target directory.
 
 use crate::process::Run;
-use crate::workspace;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use crate::toolchain::own_cargo;
+use crate::{python, workspace};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-/// Finds a program on the search path.
-pub fn find(program: &str) -> Option<PathBuf> {
-    let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths).map(|dir| dir.join(program)).find(|path| path.is_file())
+/// Something that is installed or can be.
+#[derive(Clone, Copy)]
+pub enum Need {
+    /// Targets of the toolchain that runs xtask.
+    Targets(&'static [&'static str]),
+    /// A component of that toolchain, and the cargo command that shows whether it is there.
+    Component(&'static str, &'static str),
+    /// A release of Rust, for `cargo +NAME`.
+    Rust(&'static str),
+    /// A program that cargo installs, and its package, which may end with its version.
+    CargoProgram(&'static str, &'static str),
+    /// A program, and the Debian package that contains it.
+    Program(&'static str, &'static str),
+    /// A command line that succeeds once these Debian packages are installed.
+    Works(&'static str, &'static [&'static str]),
+    /// An environment of Python.
+    Python(&'static str),
+    /// What the boards need.
+    Boards,
+    Group(&'static [Need]),
 }
 
-/// Whether installing is forbidden.
-static NO_INSTALL: AtomicBool = AtomicBool::new(false);
-
-/// Forbids installing: from now on, what is missing is only reported.
-pub fn install_nothing() {
-    NO_INSTALL.store(true, Ordering::Relaxed);
-}
-
-pub fn installs_nothing() -> bool {
-    NO_INSTALL.load(Ordering::Relaxed)
-}
-
-/// Prints what is about to be installed, and installs it. The error says in one sentence what is missing
-/// and what to do: `advice`, or, without one, to run this again.
-pub fn install(
-    what: &str,
-    advice: Option<&str>,
-    run: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
-    if installs_nothing() {
-        let advice = advice.map_or(String::new(), |advice| format!("{advice}, or "));
-        return Err(format!("missing: {what}; {advice}run this again without --no-install"));
+impl Need {
+    /// Sets it up; the error is one sentence for each part that is missing.
+    pub fn set_up(self) -> Result<(), String> {
+        match self {
+            Self::Targets(triples) => triples.iter().try_for_each(|triple| need_target(triple)),
+            Self::Component(component, command) => {
+                let present = || own_cargo().args([command, "--version"]).capture().is_ok();
+                need_by(present, &format!("rustup component add {component}"))
+            }
+            Self::Rust(name) => {
+                let present = || Run::new("cargo").args([&format!("+{name}"), "--version"]).capture().is_ok();
+                need_by(present, &format!("rustup toolchain install {name} --profile minimal"))
+            }
+            Self::CargoProgram(program, package) => {
+                need_by(|| find(program).is_some(), &format!("cargo install --locked --quiet {package}"))
+            }
+            Self::Program(program, package) => need_program(program, package),
+            Self::Works(words, packages) => {
+                need(&format!("`{words}`"), packages, || of_words(words).capture().is_ok())
+            }
+            Self::Python(name) => python::environment(name).map(drop),
+            Self::Boards => crate::boards::prepare(),
+            Self::Group(needs) => needs.iter().try_for_each(|need| need.set_up()),
+        }
     }
-    eprintln!("installing {what}");
-    let failed = |error: String| {
-        // The first line names the command that ran; the last is its last message.
-        let mut lines = error.lines().filter(|line| !line.trim().is_empty());
-        let error = lines.next().into_iter().chain(lines.next_back()).collect::<Vec<_>>().join(" ");
-        let advice = advice.unwrap_or("run this again");
-        format!("cannot install {what}: {error}; this needs a network and disk space; then {advice}")
-    };
-    let start = Instant::now();
-    let outcome = run().map_err(failed);
-    let time = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-    INSTALLING.fetch_add(time, Ordering::Relaxed);
-    outcome
 }
 
-/// Milliseconds.
-static INSTALLING: AtomicU64 = AtomicU64::new(0);
+/// Ensures that the toolchain which runs xtask can build for `triple`.
+pub fn need_target(triple: &str) -> Result<(), String> {
+    // `rustc` names the directory of the target's libraries even if it does not exist.
+    let present = || {
+        let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+        let folder = Run::new(rustc).args(["--print", "target-libdir", "--target", triple]).stdout();
+        folder.is_ok_and(|folder| PathBuf::from(folder).read_dir().is_ok_and(|mut all| all.next().is_some()))
+    };
+    need_by(present, &format!("rustup target add {triple}"))
+}
 
-/// Returns how long installing has taken so far.
-pub fn time_of_installing() -> Duration {
-    Duration::from_millis(INSTALLING.load(Ordering::Relaxed))
+/// Ensures that a program is installed.
+pub fn need_program(program: &str, package: &str) -> Result<(), String> {
+    need(&format!("the program {program}"), &[package], || find(program).is_some())
 }
 
 /// Ensures that `present` returns true, installing the Debian `packages` if it does not.
@@ -65,61 +80,76 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
         return Ok(());
     }
     let list = packages.join(" ");
-    let advice = format!("run `apt-get install --no-install-recommends {list}` as root");
+    let command = format!("apt-get install --yes --no-install-recommends {list}");
     // Only root may install, and only with apt-get.
-    let is_ours = || find("apt-get").is_some() && is_root();
-    if !installs_nothing() && !is_ours() {
-        return Err(format!("missing: {what}; on Debian {advice}"));
+    let is_root = Run::new("id").args(["-u"]).stdout().is_ok_and(|id| id == "0");
+    if find("apt-get").is_none() || !is_root {
+        return Err(format!("missing: {what}; on Debian run `{command}` as root"));
     }
-    install(&format!("the Debian packages {list}, for {what}"), Some(&advice), || apt_get_install(packages))?;
-    if present() {
-        Ok(())
-    } else {
-        Err(format!("{what} is still missing after installing the Debian packages {list}"))
+    // Waits for the lock: another program may be installing something. It has a session of its own, and
+    // finishes its step if xtask is interrupted.
+    let apt_get = |words: &str| {
+        let run = Run::new("setsid").words("--wait apt-get --quiet -o DPkg::Lock::Timeout=300").words(words);
+        run.env("DEBIAN_FRONTEND", "noninteractive").limit(15 * 60).check()
+    };
+    install(what, &command, || {
+        apt_get("update")?;
+        apt_get(command.trim_start_matches("apt-get "))
+    })?;
+    if present() { Ok(()) } else { Err(format!("{what} is still missing after `{command}`")) }
+}
+
+/// Ensures that `present` returns true, running this command if it does not.
+fn need_by(present: impl Fn() -> bool, command: &str) -> Result<(), String> {
+    match present() {
+        true => Ok(()),
+        false => install(&format!("what `{command}` adds"), command, || of_words(command).check()),
     }
 }
 
-/// Ensures that a program is installed.
-pub fn need_program(program: &str, package: &str) -> Result<(), String> {
-    need(&format!("the program {program}"), &[package], || find(program).is_some())
+fn of_words(words: &str) -> Run {
+    let (program, rest) = words.split_once(' ').unwrap_or((words, ""));
+    Run::new(program).words(rest)
 }
 
-fn is_root() -> bool {
-    let id = Run::new("id").args(["-u"]).output();
-    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+/// Installs something. The error says in one sentence what is missing and which command to run.
+pub fn install(what: &str, command: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    eprintln!("installing {what}");
+    run().map_err(|error| {
+        // The first line names the command that ran; the last is its last message.
+        let mut lines = error.lines().filter(|line| !line.trim().is_empty());
+        let error = lines.next().into_iter().chain(lines.next_back()).collect::<Vec<_>>().join(" ");
+        format!("cannot install {what}: {error}; with a network and disk space, run `{command}`")
+    })
 }
 
-fn apt_get_install(packages: &[&str]) -> Result<(), String> {
-    static LISTS: OnceLock<Result<(), String>> = OnceLock::new();
-    // Waits for the lock: another program may be installing something.
-    let apt_get = || Run::new("apt-get").args(["--quiet", "-o", "DPkg::Lock::Timeout=300"]).limit(15 * 60);
-    let run = |run: Run| run.env("DEBIAN_FRONTEND", "noninteractive").gently().check();
-    LISTS.get_or_init(|| run(apt_get().args(["update"]))).clone()?;
-    run(apt_get().args(["--yes", "--no-install-recommends", "install"]).args(packages))
+/// Finds a program on the search path.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|dir| dir.join(program)).find(|path| path.is_file())
 }
 
-/// Whether this computer runs programs built for 32-bit x86 Linux.
-pub fn runs_32_bit_x86() -> bool {
-    cfg!(all(target_os = "linux", target_arch = "x86_64"))
-}
-
-/// Ensures that a C compiler links programs that check their accesses of memory.
-pub fn need_sanitizers(compiler: &str, package: &str, scratch: &Path) -> Result<(), String> {
-    let options = ["-fsanitize=address,undefined"];
-    let probe = || find(compiler).is_some() && links(compiler, &options, scratch).is_ok();
-    need(&format!("{compiler} with AddressSanitizer"), &[package], probe)
-}
-
-/// Ensures that the C compiler links 32-bit x86 programs.
-pub fn need_32_bit_linking(scratch: &Path) -> Result<(), String> {
-    let probe = || links("gcc", &["-m32"], scratch).is_ok();
-    need("a C compiler for 32-bit x86", &["gcc", "gcc-multilib"], probe)
-}
-
-/// Checks that a C compiler links a program with these options.
-fn links(compiler: &str, options: &[&str], scratch: &Path) -> Result<(), String> {
-    let program = scratch.join("probe.c");
-    workspace::write(&program, b"#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n")?;
-    let compile = Run::new(compiler).args(options).args(["-o"]).args([&scratch.join("probe"), &program]);
-    compile.capture().map(drop)
+/// Returns the package of npm in a directory of the repository, installed in the target directory.
+pub fn npm(folder: &str) -> Result<PathBuf, String> {
+    need_program("node", "nodejs")?;
+    need_program("npm", "npm")?;
+    let (from, place) = (workspace::root().join(folder), workspace::target_dir().join("npm").join(folder));
+    // npm writes this file last, after everything is installed.
+    let installed = place.join("node_modules/.package-lock.json");
+    let wanted = workspace::read(&from.join("package-lock.json"))?;
+    let is_there = workspace::read(&place.join("package-lock.json")).is_ok_and(|lock| lock == wanted);
+    if is_there && installed.exists() {
+        return Ok(place);
+    }
+    // A failed installation must not pass for the earlier one.
+    let _ = std::fs::remove_file(&installed);
+    for file in ["package.json", "package-lock.json"] {
+        workspace::write(&place.join(file), &workspace::read(&from.join(file))?)?;
+    }
+    let words = "ci --no-audit --no-fund --ignore-scripts";
+    let run = || Run::new("npm").words(words).dir(&place).limit(180).check();
+    install(&format!("the npm packages of {folder}"), &format!("npm {words}"), run)?;
+    Ok(place)
 }

@@ -65,29 +65,3 @@ pub fn range(file: &[u8], name: &str) -> Option<Range<usize>> {
     let (begin, end) = offsets.split_once(']')?.0.split_once(',')?;
     Some(start + begin.parse::<usize>().ok()?..start + end.parse::<usize>().ok()?)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn written_tensors_are_found() {
-        let file = ModelFile::default().with("a", "U8", "[3]", [1, 2, 3]).with("b", "U8", "[]", [4]).bytes();
-        let start = data_start(&file).unwrap();
-        assert_eq!(start % 8, 0);
-        assert_eq!(file[8..start].trim_ascii_end().last(), Some(&b'}'));
-        assert_eq!(file[range(&file, "a").unwrap()], [1, 2, 3]);
-        assert_eq!(file[range(&file, "b").unwrap()], [4]);
-        assert_eq!(range(&file, "c"), None);
-    }
-
-    #[test]
-    fn spaced_header_has_spaces_after_colons_and_commas() {
-        let header = spaced(&ModelFile::default().with("a", "U8", "[1,3]", [1, 2, 3]).header());
-        assert_eq!(
-            header.trim_ascii_end(),
-            r#"{"a": {"dtype": "U8", "shape": [1, 3], "data_offsets": [0, 3]}}"#
-        );
-        assert_eq!(header.len() % 8, 0);
-    }
-}

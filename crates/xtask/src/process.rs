@@ -6,46 +6,40 @@
 
 use crate::report::Tally;
 use crate::workspace;
+use process_wrap::std::{ChildWrapper, CommandWrap};
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Long enough for a cold release build of everything on a slow computer.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(20 * 60);
-/// How long an installer may take to finish its step.
-const LAST_STEP: Duration = Duration::from_secs(5 * 60);
 
 /// Prefixes of the variables that the cargo running xtask sets only for xtask.
 const ONLY_FOR_XTASK: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "LD_LIBRARY_PATH"];
 
-/// Failures of the environment, by a part of the output: one sentence is shown in place of pages.
-const ENVIRONMENT: [(&str, &str); 6] = [
-    ("No space left on device", "there is no disk space left"),
-    ("Could not resolve host", "there is no network, and something needs to be downloaded"),
-    ("Temporary failure in name resolution", "there is no network, and something needs to be downloaded"),
-    ("Network is unreachable", "there is no network, and something needs to be downloaded"),
-    ("Failed to establish a new connection", "there is no network, and something needs to be downloaded"),
-    ("Could not connect to server", "there is no network, and something needs to be downloaded"),
-];
-
 /// A program about to be run from the root of the repository.
 pub struct Run {
     command: Command,
     limit: Duration,
-    gently: bool,
 }
 
 impl Run {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).current_dir(workspace::root());
-        Self { command, limit: DEFAULT_LIMIT, gently: false }.without(&ONLY_FOR_XTASK)
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if ONLY_FOR_XTASK.iter().any(|prefix| text.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        Self { command, limit: DEFAULT_LIMIT }
     }
 
     pub fn args<T: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
@@ -53,8 +47,18 @@ impl Run {
         self
     }
 
+    /// Adds the words of a text.
+    pub fn words(self, words: &str) -> Self {
+        self.args(words.split_whitespace())
+    }
+
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
+        self
+    }
+
+    pub fn without(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
         self
     }
 
@@ -68,45 +72,33 @@ impl Run {
         self
     }
 
-    /// Lets the program finish its current step after Ctrl-C: an installer would leave it half done.
-    pub fn gently(mut self) -> Self {
-        self.gently = true;
-        self
-    }
-
-    /// Hides the environment variables whose names begin with one of `prefixes`.
-    pub fn without(mut self, prefixes: &[&str]) -> Self {
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
-                self.command.env_remove(&name);
-            }
-        }
-        self
-    }
-
-    /// Runs with our own output; any exit code other than 0 is an error.
+    /// Runs and shows the output; any exit code other than 0 is an error, with the first cause that the
+    /// output names.
     pub fn check(mut self) -> Result<(), String> {
-        println!("$ {}", self.words());
-        let status = self.run(|_, _| ())?;
-        self.check_status(status)
+        println!("$ {}", self.text());
+        let (name, mut cause) = (self.name(), None);
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let status = self.run(|_, line| {
+            let line = String::from_utf8_lossy(line);
+            print!("{line}");
+            let is_cause = line.starts_with("error") || line.starts_with("Diff in");
+            cause = cause.take().or_else(|| is_cause.then(|| line.trim_end().to_owned()));
+        })?;
+        succeeded(&name, status)
+            .map_err(|sentence| cause.map_or(sentence.clone(), |cause| format!("{sentence}\n{cause}")))
     }
 
     /// Runs silently and returns the output; any exit code other than 0 is an error that shows it.
     pub fn capture(self) -> Result<Output, String> {
-        let words = self.short_words();
+        let name = self.name();
         let output = self.output()?;
-        match output.status.code() {
-            Some(0) => Ok(output),
-            code => {
-                let text = everything(&output);
-                let why = match ENVIRONMENT.iter().find(|(sign, _)| text.contains(sign)) {
-                    Some((_, why)) => (*why).to_owned(),
-                    None => format!("{}:\n{text}", exit(code)),
-                };
-                Err(format!("`{words}` failed: {why}"))
-            }
-        }
+        let succeeded = succeeded(&name, output.status);
+        succeeded.map_err(|sentence| format!("{sentence}:\n{}", everything(&output))).map(|()| output)
+    }
+
+    /// Runs silently and returns standard output as text without the last line break.
+    pub fn stdout(self) -> Result<String, String> {
+        Ok(String::from_utf8_lossy(&self.capture()?.stdout).trim_end().to_owned())
     }
 
     /// Runs silently and returns the exit status and the output.
@@ -139,7 +131,8 @@ impl Run {
     /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed test
     /// (a compile error, a crash, a hang) counts as one failure, as does a run without any test.
     pub fn tests(mut self) -> Result<Tally, String> {
-        println!("$ {}", self.words());
+        println!("$ {}", self.text());
+        let name = self.name();
         self.command.stdout(Stdio::piped());
         let mut tally = Tally::default();
         let ended = self.run(|_, line| {
@@ -154,27 +147,23 @@ impl Run {
                 tally.failure(name);
             }
         });
-        match ended.and_then(|status| self.check_status(status)) {
+        match ended.and_then(|status| succeeded(&name, status)) {
             Err(sentence) if tally.failed == 0 => tally.check("cargo test", Err(sentence)),
-            Err(sentence) => println!("        {sentence}"),
-            Ok(()) if tally.passed + tally.failed == 0 => {
-                tally.check("cargo test", Err("no tests were run".to_owned()));
-            }
-            Ok(()) => {}
+            Ok(()) if tally.passed == 0 => tally.check("cargo test", Err("no tests were run".to_owned())),
+            _ => {}
         }
         Ok(tally)
     }
 
     /// Runs and passes on the lines of piped streams, with their ends.
-    fn run(&mut self, mut on_line: impl FnMut(Stream, &[u8])) -> Result<ExitStatus, String> {
-        let end = Instant::now() + self.limit;
-        let words = self.short_words();
-        let failed = |error| format!("cannot run `{words}`: {error}");
-        let too_slow = || format!("`{words}` did not end within {} s", self.limit.as_secs());
-        let mut program = Program::start(&mut self.command, self.gently).map_err(failed)?;
+    fn run(self, mut on_line: impl FnMut(Stream, &[u8])) -> Result<ExitStatus, String> {
+        let (name, end) = (self.name(), Instant::now() + self.limit);
+        let too_slow = || format!("`{name}` did not end within {} s", self.limit.as_secs());
+        let program =
+            Program::start(self.command).map_err(|error| format!("cannot run `{name}`: {error}"))?;
         let (sender, lines) = mpsc::channel();
-        send_lines(program.child.stdout.take(), Stream::Out, sender.clone());
-        send_lines(program.child.stderr.take(), Stream::Err, sender);
+        send_lines(program.child().stdout().take(), Stream::Out, sender.clone());
+        send_lines(program.child().stderr().take(), Stream::Err, sender);
         // A pipe may stay open after the program ends, because its children have it too.
         loop {
             match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -183,28 +172,26 @@ impl Run {
                 Ok(_) | Err(RecvTimeoutError::Timeout) => return Err(too_slow()),
             }
         }
-        program.wait(end).map_err(failed)?.ok_or_else(too_slow)
-    }
-
-    fn check_status(&self, status: ExitStatus) -> Result<(), String> {
-        match status.code() {
-            Some(0) => Ok(()),
-            code => Err(format!("`{}` failed: {}", self.short_words(), exit(code))),
-        }
+        program.wait(end).ok_or_else(too_slow)
     }
 
     /// Returns the beginning of the command line, enough for a message.
-    fn short_words(&self) -> String {
-        match self.words().split_at_checked(120) {
-            Some((words, rest)) if !rest.is_empty() => format!("{words}…"),
-            _ => self.words(),
-        }
+    fn name(&self) -> String {
+        self.text().chars().take(120).collect()
     }
 
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let program = Path::new(self.command.get_program()).file_name().unwrap_or_default();
         let words = [program].into_iter().chain(self.command.get_args());
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn succeeded(name: &str, status: ExitStatus) -> Result<(), String> {
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => Err(format!("`{name}` failed: exit code {code}")),
+        None => Err(format!("`{name}` failed: killed by a signal")),
     }
 }
 
@@ -227,37 +214,40 @@ fn send_lines(pipe: Option<impl Read + Send + 'static>, stream: Stream, sender: 
     });
 }
 
-/// A running program in its own process group, so that one signal reaches all its children. If it is
-/// dropped before it has ended, the group is killed.
-struct Program {
-    child: Child,
-    has_ended: bool,
-}
+type Child = Arc<Mutex<Box<dyn ChildWrapper>>>;
 
-/// The running groups, and whether to end them gently. While the lock is held, none starts or ends.
-static RUNNING: Mutex<Vec<(u32, bool)>> = Mutex::new(Vec::new());
+/// A running program in its own process group, so that one signal reaches all its children. When it is
+/// dropped, what is left of the group is killed.
+struct Program(Child);
 
-fn running() -> MutexGuard<'static, Vec<(u32, bool)>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+/// The running programs. While the lock is held, none starts.
+static RUNNING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Program {
-    fn start(command: &mut Command, gently: bool) -> io::Result<Self> {
-        let mut running = running();
+    fn start(command: Command) -> std::io::Result<Self> {
+        let mut running = held(&RUNNING);
+        let mut command = CommandWrap::from(command);
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
-        let child = command.spawn()?;
-        running.push((child.id(), gently));
-        Ok(Self { child, has_ended: false })
+        command.wrap(process_wrap::std::ProcessGroup::leader());
+        let child = Arc::new(Mutex::new(command.spawn()?));
+        running.push(Arc::clone(&child));
+        Ok(Self(child))
     }
 
-    /// Returns `None` if the time is up before the program ends. Its children may keep running.
-    fn wait(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
+    fn child(&self) -> MutexGuard<'_, Box<dyn ChildWrapper>> {
+        held(&self.0)
+    }
+
+    /// Returns `None` if the time is up before the program ends.
+    fn wait(&self, end: Instant) -> Option<ExitStatus> {
         loop {
-            let status = self.child.try_wait()?;
-            self.has_ended = status.is_some();
-            if self.has_ended || Instant::now() >= end {
-                return Ok(status);
+            let status = self.child().try_wait().ok().flatten();
+            if status.is_some() || Instant::now() >= end {
+                return status;
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -266,13 +256,9 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if !self.has_ended {
-            kill(self.child.id());
-            // Harmless if it has already ended.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-        running().retain(|(id, _)| *id != self.child.id());
+        // It fails if the group has already ended.
+        let _ = self.child().kill();
+        held(&RUNNING).retain(|child| !Arc::ptr_eq(child, &self.0));
     }
 }
 
@@ -280,55 +266,20 @@ impl Drop for Program {
 /// does not reach their groups.
 pub fn end_all_when_interrupted() -> Result<(), String> {
     let end = || {
-        // The lock is never released, so nothing more starts.
-        let running = running();
-        running.iter().filter(|(_, gently)| !gently).for_each(|(id, _)| kill(*id));
-        running.iter().filter(|(_, gently)| *gently).for_each(|(id, _)| ask_to_end(*id));
+        // The lock is never released: nothing more starts.
+        let running = held(&RUNNING);
+        running.iter().for_each(|child| drop(held(child).kill()));
+        crate::generate::restore();
         eprintln!("xtask: interrupted; all started programs have been ended");
         std::process::exit(130);
     };
     ctrlc::set_handler(end).map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
 }
 
-#[cfg(unix)]
-fn kill(group: u32) {
-    use rustix::process::{Signal, kill_process_group};
-    // The signal fails only if the group has already ended.
-    let _ = pid(group).map(|group| kill_process_group(group, Signal::KILL));
-}
-
-/// Sends a program what Ctrl-C sends, and waits: apt stops downloading, and finishes what it installs.
-#[cfg(unix)]
-fn ask_to_end(program: u32) {
-    use rustix::process::{Signal, kill_process, test_kill_process};
-    let Some(pid) = pid(program) else { return };
-    let (end, _) = (Instant::now() + LAST_STEP, kill_process(pid, Signal::INT));
-    while test_kill_process(pid).is_ok() && Instant::now() < end {
-        thread::sleep(Duration::from_millis(20));
-    }
-    kill(program);
-}
-
-#[cfg(unix)]
-fn pid(id: u32) -> Option<rustix::process::Pid> {
-    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
-}
-
-/// Other systems have no groups: there, the terminal's signal reaches everything.
-#[cfg(not(unix))]
-fn kill(_: u32) {}
-
-#[cfg(not(unix))]
-fn ask_to_end(_: u32) {}
-
 /// Returns standard output and standard error of a finished program as text.
 pub fn everything(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
-}
-
-fn exit(code: Option<i32>) -> String {
-    code.map_or("killed by a signal".to_owned(), |code| format!("exit code {code}"))
 }
 
 /// Returns the number before `word` on a `test result:` line, 0 for any other line.
@@ -361,35 +312,14 @@ mod tests {
             let sentence = shell(script).limit(1).output().unwrap_err();
             assert!(sentence.contains("did not end within 1 s"), "{sentence}");
         }
-        assert_eq!(shell("sleep 60 & wait").limit(1).tests().unwrap().failed, 1);
         assert!(start.elapsed() < Duration::from_secs(30), "it waited for a grandchild");
-    }
-
-    #[test]
-    fn lines_of_both_streams_arrive_while_a_program_runs() {
-        let (start, mut heard) = (Instant::now(), Vec::new());
-        let run = shell("echo a; sleep 1; echo b >&2; exit 3");
-        let code = run.lines(|line| heard.push((line.to_owned(), start.elapsed()))).unwrap();
-        assert_eq!(code, Some(3));
-        let [(a, first), (b, second)] = &heard[..] else { panic!("{heard:?}") };
-        assert_eq!((a.as_str(), b.as_str()), ("a", "b"));
-        assert!(*second - *first > Duration::from_millis(500), "they came at once");
-    }
-
-    #[test]
-    fn environment_failures_are_one_sentence() {
-        for (sign, why) in ENVIRONMENT {
-            let sentence =
-                shell(&format!("echo page; echo 'error: {sign} (28)'; exit 1")).capture().unwrap_err();
-            assert!(sentence.ends_with(&format!("failed: {why}")), "{sentence}");
-        }
     }
 
     #[test]
     fn streams_are_kept_apart_and_shown_after_a_failure() {
         let sentence = shell("echo why >&2; exit 3").capture().unwrap_err();
         assert!(sentence.contains("exit code 3") && sentence.contains("why"), "{sentence}");
-        let output = shell("printf 'a\\r\\n\\nb'; echo c >&2").output().unwrap();
+        let output = shell("printf 'a\r\n\nb'; echo c >&2").output().unwrap();
         assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"a\r\n\nb"[..], &b"c\n"[..]));
     }
 }

@@ -4,14 +4,17 @@
 //! `tests/python/requirements/NAME.txt` lists the packages of an environment; `pytest.mark.NAME` marks the
 //! tests that need it.
 
+use crate::machine::Need;
 use crate::process::Run;
-use crate::report::{Outcome, Report, Tally};
+use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::{boards, machine, workspace};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Mutex;
+
+/// Seconds for the packages of one environment: some have hundreds of megabytes.
+const DOWNLOAD: u64 = 20 * 60;
 
 /// The environments: the name, the Python that it is made of, the modules that this one must have, and the
 /// Debian packages with both. Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
@@ -27,36 +30,18 @@ const ENVIRONMENTS: [(&str, &str, &str, &[&str]); 4] = [
     ("frameworks", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
 ];
 
-/// Scripts that write committed files, with the packages of `main`: the script, and what it writes.
-pub const GENERATORS: [(&str, &[&str]); 4] = [
-    ("tests/elements/make.py", &["tests/elements/tables.safetensors"]),
-    (
-        "tests/quantised/make.py",
-        &["firmware/app/models/quantised.safetensors", "tests/quantised/products.txt"],
-    ),
-    ("tests/stats/make.py", &["tests/stats/values.safetensors", "tests/stats/values.json"]),
-    ("tests/structures/make.py", &["tests/structures/files"]),
+/// What the tests of `main` run: servers, compilers of adapters, and the packages.
+pub const NEEDS: [Need; 9] = [
+    Need::Program("nginx", "nginx-light"),
+    Need::Program("openssl", "openssl"),
+    Need::Program("node", "nodejs"),
+    Need::Program("npm", "npm"),
+    Need::Program("go", "golang-go"),
+    Need::Program("javac", "default-jdk-headless"),
+    Need::Program("gcc", "gcc"),
+    Need::Program("g++", "g++"),
+    Need::Python("main"),
 ];
-
-/// Returns a run of one of the generators.
-pub fn generator(script: &str) -> Result<Run, String> {
-    Ok(Run::new(environment("main")?).args(["-B", script]))
-}
-
-/// Checks that each generator writes what is committed.
-pub fn generated() -> Outcome {
-    let mut tally = Tally::default();
-    for (script, files) in GENERATORS {
-        let wrote = generator(script)?.capture().map(drop);
-        let status = || Run::new("git").args(["status", "--porcelain", "--"]).args(files).capture();
-        let unchanged = |()| match status()?.stdout[..] {
-            [] => Ok(()),
-            _ => Err(format!("it changes {}", files.join(" and "))),
-        };
-        tally.check(script, wrote.and_then(unchanged));
-    }
-    Ok(tally)
-}
 
 /// Returns the Python of an environment, in the target directory. It is set up once.
 pub fn environment(name: &str) -> Result<PathBuf, String> {
@@ -77,12 +62,12 @@ pub fn environment(name: &str) -> Result<PathBuf, String> {
     let probe = || Run::new(base).args(["-c", &format!("import {modules}")]).capture().is_ok();
     machine::need(&format!("{base} with the modules {modules}"), packages, probe)?;
     let what = format!("the Python packages of {requirements}, in the target directory");
-    machine::install(&what, None, || {
+    machine::install(&what, &format!("pip install --no-deps -r {requirements}"), || {
         // `--clear` removes an unfinished earlier set-up.
         let venv = Run::new(base).args(["-m", "venv", "--clear"]);
         let venv = if name == "torch" { venv.args(["--system-site-packages"]) } else { venv };
         venv.args([&home]).capture()?;
-        pip(&python, "install").args(["--requirement", &requirements]).limit(20 * 60).capture().map(drop)
+        pip(&python, "install").args(["--requirement", &requirements]).limit(DOWNLOAD).capture().map(drop)
     })?;
     workspace::write(&stamp, &wanted)?;
     Ok(python)
@@ -140,72 +125,51 @@ pub fn pytest(name: &str) -> Outcome {
     Ok(tally)
 }
 
-/// Compares by hand what takes gigabytes of packages, or an hour of builds.
-pub fn oracle(words: &[String]) -> Result<ExitCode, String> {
-    let frameworks = words.get(1..).unwrap_or_default().to_vec();
-    let run = move |name: &str| match name {
-        "frameworks" => pytest("frameworks"),
-        "aprender" => {
+/// What is compared by hand: gigabytes of packages, or an hour of builds.
+pub const ORACLES: &str = "frameworks | aprender";
+
+pub fn oracle(name: &str) -> Outcome {
+    match name {
+        "frameworks" => pytest(name),
+        _ => {
             let run = own_cargo().dir(&workspace::root().join("tests/aprender"));
             let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("aprender"));
             let check = run.args(["run", "--locked", "--quiet", "--", "check"]).limit(30 * 60).check();
             Ok(Tally::of("aprender loads what the library writes, with the same predictions", check))
         }
-        _ => Ok(Tally::of("tests/interop is written", interop(&frameworks))),
-    };
-    let mut known = ["frameworks", "aprender", "interop"].into_iter();
-    let name = known.find(|name| words.first().is_some_and(|word| word == name));
-    let name = name.ok_or("usage: cargo xtask oracle frameworks | aprender | interop [FRAMEWORK…]")?;
-    let mut report = Report::new(|name| format!("cargo xtask oracle {name}"));
-    report.stage(name, "what others make of the same files", || run(name));
-    Ok(report.print(None))
+    }
 }
 
+/// Frameworks in `tests/interop`, and the environment of each; those without one are in Rust.
+const FRAMEWORKS: &str = "aprender: burn: candle: huggingface_hub:torch jax:frameworks mlx:frameworks numpy:main \
+    paddle:frameworks safestructures:main tensorflow:tensorflow torch:torch";
+
 /// Lets each framework write its file in `tests/interop` and read ours, and writes the page with the results.
-fn interop(frameworks: &[String]) -> Result<(), String> {
+pub fn interop() -> Outcome {
     let [board, case] = boards::INTEROP;
     // Reports what is missing before anything is written.
     boards::find(board)?.prepare()?;
     bless("interop::ours")?;
-    for folder in adapters()? {
-        let framework = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if frameworks.is_empty() || frameworks.contains(&framework) {
-            println!("{framework}");
-            let raw = workspace::target_dir().join("interop").join(&framework).join("results.json");
-            workspace::write(&raw, b"")?;
-            adapter(&folder, &framework)?.args([&raw]).limit(30 * 60).capture()?;
-            let results =
-                format(&workspace::text(&raw)?).ok_or_else(|| format!("{framework}: no results"))?;
-            workspace::write(&folder.join("results.json"), results.as_bytes())?;
-        }
+    for (name, environment) in FRAMEWORKS.split_whitespace().filter_map(|pair| pair.split_once(':')) {
+        println!("{name}");
+        let (folder, target) = (workspace::root().join("tests/interop").join(name), workspace::target_dir());
+        let raw = target.join("interop").join(name).join("results.json");
+        workspace::write(&raw, b"")?;
+        let run = match environment {
+            "" => own_cargo()
+                .dir(&folder)
+                .env("CARGO_TARGET_DIR", target.join("interop"))
+                .words("run --quiet --"),
+            python => Run::new(self::environment(python)?).args(["-B", "tests/interop/interop.py", name]),
+        };
+        // No backtraces in errors, no search for accelerators, and fewer notes.
+        let run = run.env("RUST_BACKTRACE", "0").env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3");
+        run.args([&raw]).limit(30 * 60).capture()?;
+        let results = format(&workspace::text(&raw)?).ok_or_else(|| format!("{name}: no results"))?;
+        workspace::write(&folder.join("results.json"), results.as_bytes())?;
     }
     boards::run_case(board, case, true)?;
-    bless("interop::page")
-}
-
-/// Lists the directories of frameworks; those with a `Cargo.toml` are packages.
-pub fn adapters() -> Result<Vec<PathBuf>, String> {
-    let folders = workspace::list(&workspace::root().join("tests/interop"))?;
-    Ok(folders.into_iter().filter(|folder| folder.join("results.json").exists()).collect())
-}
-
-/// Returns a run of the adapter of a framework, which takes the path of its results.
-fn adapter(folder: &Path, framework: &str) -> Result<Run, String> {
-    let environment_of = |framework| match framework {
-        "numpy" | "safestructures" => "main",
-        "torch" | "huggingface_hub" => "torch",
-        "tensorflow" => "tensorflow",
-        _ => "frameworks",
-    };
-    let run = if folder.join("Cargo.toml").exists() {
-        let target = workspace::target_dir().join("interop/rust");
-        own_cargo().dir(folder).env("CARGO_TARGET_DIR", target).args(["run", "--quiet", "--"])
-    } else {
-        let python = environment(environment_of(framework))?;
-        Run::new(python).args(["-B", "tests/interop/interop.py", framework])
-    };
-    // No backtraces in errors, no search for accelerators, and fewer notes.
-    Ok(run.env("RUST_BACKTRACE", "0").env("JAX_PLATFORMS", "cpu").env("TF_CPP_MIN_LOG_LEVEL", "3"))
+    Ok(Tally::of("tests/interop is written", bless("interop::page")))
 }
 
 /// Lets tests of the suite write what they otherwise compare.

@@ -1,6 +1,5 @@
 //! The report of a command: counts its checks and prints a summary.
 
-use crate::machine;
 use std::iter::Sum;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,9 +12,6 @@ pub struct Tally {
     failures: Vec<String>,
     notes: Vec<String>,
 }
-
-/// The number of failures of a stage that the summary shows.
-const SHOWN: usize = 5;
 
 /// The outcome of a stage: its counts, or the sentence that says why it could not run.
 pub type Outcome = Result<Tally, String>;
@@ -47,7 +43,10 @@ impl Tally {
     /// linker names.
     pub fn failure(&mut self, text: &str) {
         let mut lines = text.lines();
-        let is_cause = |line: &&str| line.starts_with("error") || line.contains("undefined symbol");
+        let is_cause = |line: &&str| {
+            ["error", "Diff in"].iter().any(|sign| line.starts_with(sign))
+                || line.contains("undefined symbol")
+        };
         if let Some(first) = lines.next() {
             let cause = lines.find(is_cause).map_or(String::new(), |line| format!(" {}", line.trim()));
             self.failures.push(format!("{first}{cause}"));
@@ -74,6 +73,12 @@ impl Tally {
         self.notes.extend(other.notes);
     }
 
+    /// Says that something was left out; where `CI` is set that is an error.
+    pub fn skip(&mut self, why: &str) -> Result<(), String> {
+        self.note(format!("skipped: {why}"));
+        if std::env::var_os("CI").is_some() { Err(why.to_owned()) } else { Ok(()) }
+    }
+
     pub fn note(&mut self, note: String) {
         println!("        {note}");
         self.notes.push(note);
@@ -89,57 +94,50 @@ impl Sum for Tally {
     }
 }
 
-/// The stages that have run: name, counts and time of each, without the time to install what was missing.
+/// The stages that have run: name, counts and time of each.
 pub struct Report {
     rows: Vec<(&'static str, Tally, Duration)>,
     start: Instant,
-    /// Returns the command that runs a stage again.
-    again: Box<dyn Fn(&str) -> String>,
 }
 
 impl Report {
-    pub fn new(again: impl Fn(&str) -> String + 'static) -> Self {
-        Self { rows: Vec::new(), start: Instant::now(), again: Box::new(again) }
+    pub fn new() -> Self {
+        Self { rows: Vec::new(), start: Instant::now() }
     }
 
-    /// Runs a stage below a header line and keeps its counts. A stage that could not run counts as one
-    /// failure.
+    /// Runs a stage below a header line and keeps its counts and its time. A stage that could not run counts
+    /// as one failure.
     pub fn stage(&mut self, name: &'static str, about: &str, run: impl FnOnce() -> Outcome) {
         println!("\n=== {name}: {about}");
-        let (start, before) = (Instant::now(), machine::time_of_installing());
+        let start = Instant::now();
         let tally = run().unwrap_or_else(|sentence| Tally::of(name, Err(sentence)));
-        let installing = machine::time_of_installing() - before;
-        let time = start.elapsed().saturating_sub(installing);
+        let time = start.elapsed();
         println!("--- {name}: {:.1} s", time.as_secs_f32());
         self.rows.push((name, tally, time));
     }
 
-    /// Prints the summary and a remark. The last line is the count of everything.
-    pub fn print(self, remark: Option<&str>) -> ExitCode {
+    /// Prints the summary. `again` is the command that runs one stage, without its name. The last line is
+    /// the count of everything.
+    pub fn print(self, again: &str) -> ExitCode {
         println!("\n=== summary");
         let mut sum = Tally::default();
         let (stages, seconds) = (self.rows.len(), self.start.elapsed().as_secs());
         for (name, tally, time) in self.rows {
             let Tally { passed, failed, failures, notes } = &tally;
             let (verdict, time) = (if *failed > 0 { "FAILED" } else { "ok" }, time.as_secs_f32());
-            println!("{name:18}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
-            let shown = failures.iter().take(SHOWN).map(|failure| format!("FAILED  {failure}"));
-            let hidden = failures.len().saturating_sub(SHOWN);
-            let hidden = (hidden > 0).then(|| format!("FAILED  {hidden} more, see above"));
-            let again = (*failed > 0).then(|| format!("again: {}", (self.again)(name)));
-            shown
-                .chain(hidden)
-                .chain(again)
-                .chain(notes.iter().cloned())
-                .for_each(|line| println!("{:18}{line}", ""));
+            println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
+            // The first failures; the others are above.
+            failures.iter().take(5).for_each(|failure| println!("{:12}FAILED  {failure}", ""));
+            notes.iter().for_each(|note| println!("{:12}{note}", ""));
+            if *failed > 0 {
+                println!("{:12}again: {again} {name}", "");
+            }
             sum.add(tally);
         }
-        println!("{:45}{:8.1} s", "installing what was missing", machine::time_of_installing().as_secs_f32());
-        remark.iter().for_each(|remark| println!("\n{remark}"));
         let Tally { passed, failed, .. } = sum;
         let (minutes, seconds) = (seconds / 60, seconds % 60);
-        let stages = if stages == 1 { "1 stage".to_owned() } else { format!("{stages} stages") };
-        println!("\n{passed} passed, {failed} failed ({stages}, {minutes} min {seconds} s)");
+        println!("\nstages: {stages}, {minutes} min {seconds} s");
+        println!("{passed} passed, {failed} failed");
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }

@@ -24,18 +24,3 @@ pub fn side_by_side<T, R: Send>(
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_have_the_order_of_the_items() {
-        let pause = |item: u64| {
-            thread::sleep(std::time::Duration::from_millis(20 - 4 * item));
-            item * item
-        };
-        assert_eq!(side_by_side(0..5, pause), [0, 1, 4, 9, 16]);
-        assert!(side_by_side(0..0, pause).is_empty());
-    }
-}

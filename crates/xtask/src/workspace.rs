@@ -1,6 +1,5 @@
 //! Paths of the repository, and access to files.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Returns the repository's root.
@@ -27,16 +26,6 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(failed)
 }
 
-/// Waits until no other process has this lock file. The lock ends with the result, and with the process.
-pub fn lock(path: &Path) -> Result<File, String> {
-    write(path, b"")?;
-    let file = File::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()))?;
-    #[cfg(unix)]
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
-        .map_err(|error| format!("cannot lock {}: {error}", path.display()))?;
-    Ok(file)
-}
-
 /// Reads a file.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
@@ -55,25 +44,4 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut paths = paths.map_err(failed)?;
     paths.sort();
     Ok(paths)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::{lock, target_dir};
-    use std::sync::mpsc::channel;
-    use std::thread;
-    use std::time::Duration;
-
-    #[test]
-    fn a_lock_has_one_holder() {
-        let path = target_dir().join("scratch").join(format!("lock-{}", std::process::id()));
-        let (first, (tell, told)) = (lock(&path).unwrap(), channel());
-        let other = path.clone();
-        let second = thread::spawn(move || tell.send(lock(&other).map(drop)));
-        assert!(told.recv_timeout(Duration::from_millis(50)).is_err(), "it has the lock, too");
-        drop(first);
-        assert_eq!(told.recv(), Ok(Ok(())));
-        second.join().unwrap().unwrap();
-        std::fs::remove_file(path).unwrap();
-    }
 }

@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-pub use run::{need_emulator, qemu};
+pub use run::qemu;
 pub use suite::{INTEROP, all, judge_other, run_case, some};
 
 /// A package below `firmware`: `package.metadata.firmware`.
@@ -95,8 +95,7 @@ pub struct Case {
     replaces: Vec<[String; 2]>,
     /// The partition table, by its path from the board's directory, if it is not `partitions.csv`.
     partition_table: Option<String>,
-    /// A command of `firmware/app` on this computer, and its files. Both must compute the same, to the last
-    /// bit.
+    /// A command of `firmware/app` on this computer, and its files. Both compute the same, to the last bit.
     desktop: Option<Vec<String>>,
     /// The image has at this byte offset the recording that this computer makes with this model.
     records: Option<(usize, String)>,
@@ -135,6 +134,11 @@ pub fn packages() -> Result<&'static [Package], String> {
 
 pub fn boards() -> Result<&'static [Board], String> {
     KNOWN.as_ref().map(|(_, boards)| &boards[..]).map_err(String::clone)
+}
+
+/// Installs what is needed to build and run all boards, or says what is missing.
+pub fn prepare() -> Result<(), String> {
+    boards()?.iter().try_for_each(Board::prepare)
 }
 
 /// Finds a board by its name.

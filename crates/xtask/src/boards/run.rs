@@ -6,7 +6,6 @@ use crate::process::Run;
 use crate::python;
 use crate::toolchain::Toolchain;
 use crate::{machine, workspace};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Seconds, far more than any program takes, even beside others.
@@ -49,7 +48,7 @@ impl Ended {
 }
 
 /// Installs the emulator that a command line begins with, or says what is missing.
-pub fn need_emulator(machine: &str) -> Result<(), String> {
+fn need_emulator(machine: &str) -> Result<(), String> {
     match emulator(machine) {
         "hardware" => Ok(()),
         "rp2040js" => rp2040js().map(drop),
@@ -80,23 +79,18 @@ impl Board {
     /// Returns a `cargo build` of all its programs with these features.
     pub fn build(&'static self, features: &str) -> Result<Run, String> {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
-        let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
+        let build = build.env("CARGO_TARGET_DIR", self.target_dir());
         Ok(build.args(["--release", "--locked", "--bins", "--features", features]))
     }
 
     /// Returns the path of a program, with the features of its last build.
     pub fn program(&'static self, name: &str) -> Result<PathBuf, String> {
-        Ok(self.target_dir()?.join(self.triple()).join("release").join(name))
+        Ok(self.target_dir().join(self.triple()).join("release").join(name))
     }
 
     /// Returns how many bytes of flash a program takes.
     pub fn flash_of(&'static self, program: &str) -> Result<usize, String> {
         Ok(Elf::open(&self.program(program)?)?.size_loaded())
-    }
-
-    /// Waits until no other process builds or runs its programs, which have the same paths in each.
-    pub fn lock(&self) -> Result<File, String> {
-        workspace::lock(&workspace::target_dir().join("firmware").join(&self.name).join("lock"))
     }
 
     /// Returns the path of the image with a case's storage.
@@ -131,8 +125,8 @@ impl Board {
     }
 
     /// A target directory for each board, because the programs of all have the same names.
-    fn target_dir(&'static self) -> Result<PathBuf, String> {
-        Ok(Toolchain::for_target(self.triple())?.target_dir().join("firmware").join(&self.name))
+    fn target_dir(&self) -> PathBuf {
+        workspace::target_dir().join("firmware").join(&self.name)
     }
 }
 
@@ -141,24 +135,10 @@ fn unicorn() -> Result<PathBuf, String> {
     python::environment("main")
 }
 
-/// Installs the emulator of the rp2040, a package for Node.js, in the target directory unless an earlier
-/// run did, and returns the script that runs it.
+/// Installs the emulator of the RP2040, a package for Node.js, and returns the script that runs it.
 fn rp2040js() -> Result<PathBuf, String> {
-    machine::need_program("node", "nodejs")?;
-    machine::need_program("npm", "npm")?;
-    let from = workspace::root().join("firmware/rp2040/emulator");
-    let place = workspace::target_dir().join("rp2040js");
-    let [wanted, had] = [&from, &place].map(|folder| std::fs::read(folder.join("package-lock.json")).ok());
-    for file in ["package.json", "package-lock.json", "run.mjs"] {
-        workspace::write(&place.join(file), &workspace::read(&from.join(file))?)?;
-    }
-    // npm writes this file last, after everything is installed.
-    let installed = place.join("node_modules/.package-lock.json");
-    if wanted != had || !installed.exists() {
-        let _ = std::fs::remove_file(&installed);
-        let quietly = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
-        let what = "the npm packages of the emulator rp2040js, in the target directory";
-        machine::install(what, None, || Run::new("npm").args(quietly).dir(&place).limit(180).check())?;
-    }
-    Ok(place.join("run.mjs"))
+    const FOLDER: &str = "firmware/rp2040/emulator";
+    let script = machine::npm(FOLDER)?.join("run.mjs");
+    workspace::write(&script, &workspace::read(&workspace::root().join(FOLDER).join("run.mjs"))?)?;
+    Ok(script)
 }

@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workers::side_by_side;
-use crate::{stages, workspace};
+use crate::workspace;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -32,7 +32,6 @@ pub fn all() -> Outcome {
     let mut tally = some(boards()?.iter().collect(), false)?;
     tally.check("golden files, and what firmware/README.md shows of them", golden::check_files());
     tally.check("firmware/app: its tests", app("test").capture().map(drop));
-    tally.check("the command accepts the boards' recordings", check_recordings());
     Ok(tally)
 }
 
@@ -41,9 +40,8 @@ pub fn all() -> Outcome {
 pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     let judge = |board: &'static Board| {
         let mut tally = Tally::default();
-        let ready = board.prepare().and_then(|()| board.lock());
-        match ready.and_then(|held| board.build("")?.capture().map(|_| held)) {
-            Ok(_held) => judge(board, bless, &mut tally),
+        match board.prepare().and_then(|()| board.build("")?.capture()) {
+            Ok(_) => judge(board, bless, &mut tally),
             Err(sentence) => tally.check(&format!("{} builds", board.name), Err(sentence)),
         }
         tally
@@ -54,7 +52,6 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
 /// Builds and runs a case of a board. With `bless`, writes its output to the golden file.
 pub fn run_case(board: &str, case: &str, bless: bool) -> Result<(), String> {
     let board = find(board)?;
-    let _held = board.lock()?;
     board.build("")?.capture()?;
     judge_case(board, case, bless)
 }
@@ -188,15 +185,4 @@ fn check_recording(at: usize, model: &str, board: &Board, case: &str) -> Result<
     workspace::write(&image.with_extension("safetensors"), file)?;
     let is_same = file == expected;
     is_same.then_some(()).ok_or_else(|| "the recording differs from this computer's".to_owned())
-}
-
-/// Validates with the command the files that boards have recorded.
-fn check_recordings() -> Result<(), String> {
-    let mut check = Run::new(stages::command()?).args(["check"]);
-    for board in boards()? {
-        let recorded = board.cases.iter().filter(|(_, case)| case.records.is_some());
-        check = check.args(recorded.map(|(name, _)| board.image(name).with_extension("safetensors")));
-    }
-    // Without a file, this is a wrong use of the command.
-    check.capture().map(drop)
 }

@@ -1,13 +1,13 @@
 //! The C API on emulated boards: the example, with its model and with invalid ones; every vector that fits,
 //! and every wrong model.
 
-use super::{Compiler, UNWANTED, directory, last_line, library, tools};
-use crate::boards::{self, need_emulator, qemu};
+use super::{UNWANTED, directory, last_line, library, tools};
+use crate::boards::{self, qemu};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::{Path, PathBuf};
 
 /// A board of the example's Makefile, and one with memory for the vectors.
@@ -59,15 +59,6 @@ const CASES: &str = "nor";
 /// The longest vector, as for the programs in Rust.
 const LONGEST: &str = "65536";
 
-/// Installs all that is needed, or says what is missing.
-pub fn prepare() -> Vec<Result<(), String>> {
-    let parts = |machine: &Machine| {
-        let compiler = Compiler::of(machine.triple).and_then(Compiler::need);
-        [compiler, need_emulator(machine.example), Toolchain::for_target(machine.triple).map(drop)]
-    };
-    MACHINES.iter().flat_map(parts).chain([machine::need_program("make", "make")]).collect()
-}
-
 pub fn test() -> Outcome {
     let (mut tally, pack) = (Tally::default(), scratch("PACK.BIN"));
     workspace::write(&pack, b"")?;
@@ -93,17 +84,12 @@ impl Machine {
     fn link(&self, toolchain: Toolchain, sources: &[&str], name: &str) -> Result<PathBuf, String> {
         let program = scratch(self.name).join(name);
         let sources = sources.iter().map(|source| directory().join("tests").join(source));
-        Compiler::of(self.triple)?.link(
-            toolchain,
-            sources,
-            &[&self.memory[..], &OPTIONS].concat(),
-            &program,
-        )?;
+        super::link(toolchain, sources, &[&self.memory[..], &OPTIONS].concat(), &program)?;
         Ok(program)
     }
 
-    /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic
-    /// may be reachable. Runs it with the models of the program in Rust, and compares what it prints.
+    /// Links the example by its Makefile, in a copy of its directory, with the library in which no panic may
+    /// be reachable. Runs it with the models of the program in Rust, and compares what it prints.
     fn judge_example(&self, toolchain: Toolchain, tally: &mut Tally) -> Result<(), String> {
         let (from, to) = (directory().join("examples/bare-metal"), scratch(self.name));
         for file in ["Makefile", "main.c", "model.S", "model.safetensors"] {

@@ -7,10 +7,9 @@ use crate::elf::Elf;
 use crate::model::ModelFile;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
-use crate::stages;
-use crate::toolchain::{Toolchain, own_cargo};
+use crate::toolchain::{Toolchain, command, own_cargo};
 use crate::workers::side_by_side;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::{Path, PathBuf};
 
 /// 32-bit x86, whose programs this computer can run.
@@ -58,21 +57,6 @@ set(SAFETENSORS_TARGET thumbv7m-none-eabi)
 add_subdirectory(@ safetensors)
 ";
 
-/// Installs all that is needed, or says what is missing.
-pub fn prepare() -> Vec<Result<(), String>> {
-    let scratch = workspace::target_dir();
-    let packages = ["gcc", "clang", "g++", "clang"];
-    let compilers = BUILDS.iter().zip(packages);
-    let mut needs: Vec<_> = compilers
-        .map(|((compiler, _), package)| machine::need_sanitizers(compiler, package, &scratch))
-        .collect();
-    needs.push(machine::need_program("cmake", "cmake"));
-    if machine::runs_32_bit_x86() {
-        needs.extend([machine::need_32_bit_linking(&scratch), Toolchain::for_target(X86).map(drop)]);
-    }
-    needs
-}
-
 pub fn test() -> Outcome {
     let (mut tally, pack, library) = (Tally::default(), output("vectors.pack"), library()?);
     workspace::write(&pack, b"")?;
@@ -82,13 +66,9 @@ pub fn test() -> Outcome {
     for (compiler, flags) in BUILDS {
         builds.extend(flags.iter().map(|flags| Build::new(compiler, flags, &library)));
     }
-    if machine::runs_32_bit_x86() {
-        let toolchain = Toolchain::for_target(X86)?;
-        super::build_library(&[toolchain])?;
-        builds.push(Build::new("gcc", &format!("{SANITIZERS} -m32"), &super::library(toolchain)));
-    } else {
-        tally.note("skipped with 32-bit pointers: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
-    }
+    let toolchain = Toolchain::for_target(X86)?;
+    super::build_library(&[toolchain])?;
+    builds.push(Build::new("gcc", &format!("{SANITIZERS} -m32"), &super::library(toolchain)));
     tally.add(side_by_side(builds, |build| build.test(&pack)).into_iter().sum());
     for (directory, project, options, result) in &CMAKE {
         tally.check(&format!("CMake: {directory}"), cmake(directory, project, options, result));
@@ -129,7 +109,7 @@ fn examples_of_the_guide() -> Result<(), String> {
     let model = model.with("fc1.weight", "U8", "[2,4]", [0; 8]);
     let [file, block] = ["model.safetensors", "page.c"].map(output);
     workspace::write(&file, &model.bytes())?;
-    let emit = Run::new(stages::command()?).args(["emit", "--prefix", "net", "--force", "-o"]);
+    let emit = Run::new(command()?).args(["emit", "--prefix", "net", "--force", "-o"]);
     emit.args([output("net.h"), file]).capture()?;
     let blocks: Vec<&str> =
         page.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
@@ -206,7 +186,7 @@ impl Build {
             workspace::write(&log, printed.as_bytes())?;
             tools("compare", &log, LONGEST)
         });
-        let accepted = || Run::new(stages::command()?).args(["check"]).args([&recorded]).capture();
+        let accepted = || Run::new(command()?).args(["check"]).args([&recorded]).capture();
         let lacks = |sources| Elf::open(&self.build(sources)?)?.lacks(&UNWANTED).map(|()| String::new());
         let plain = PROGRAMS.iter().filter(|_| !self.flags.contains("-fsanitize"));
         let lacking = plain.map(|sources| ("no panic and no heap", lacks(sources)));

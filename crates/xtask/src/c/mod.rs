@@ -3,20 +3,48 @@
 mod boards;
 mod host;
 
+use crate::machine::Need;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
 use crate::workers::side_by_side;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::{Path, PathBuf};
-
-/// The C library for microcontrollers that Debian has for both architectures.
-const LIBC: &str = "--specs=picolibc.specs";
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
 
 /// Parts of the names of symbols that no program linked with the library has, on computers and on boards.
 const UNWANTED: [&str; 8] = ["panic", "unwind", "malloc", "calloc", "realloc", "free", "sbrk", "__rust_"];
+
+/// The compilers, emulators and other programs that the stage needs.
+pub const NEEDS: [Need; 8] = [
+    Need::Works("gcc -fsanitize=address,undefined -shared -x c /dev/null -o /dev/null", &["gcc"]),
+    Need::Works("g++ -fsanitize=address,undefined -shared -x c++ /dev/null -o /dev/null", &["g++"]),
+    Need::Works(
+        "clang -fsanitize=address,undefined -shared -x c /dev/null -o /dev/null",
+        &["clang", "libclang-rt-dev"],
+    ),
+    Need::Works("gcc -m32 -shared -x c /dev/null -o /dev/null", &["gcc", "gcc-multilib"]),
+    Need::Program("cmake", "cmake"),
+    Need::Program("make", "make"),
+    Need::Targets(&["i686-unknown-linux-gnu"]),
+    Need::Group(&BOARDS),
+];
+
+/// What builds and runs programs in Rust and in C for a Cortex-M3 and for RISC-V.
+pub const BOARDS: [Need; 5] = [
+    Need::Works(
+        "arm-none-eabi-gcc --specs=picolibc.specs -E -x c /dev/null",
+        &["gcc-arm-none-eabi", "picolibc-arm-none-eabi"],
+    ),
+    Need::Works(
+        "riscv64-unknown-elf-gcc --specs=picolibc.specs -E -x c /dev/null",
+        &["gcc-riscv64-unknown-elf", "picolibc-riscv64-unknown-elf"],
+    ),
+    Need::Program("qemu-system-arm", "qemu-system-arm"),
+    Need::Program("qemu-system-riscv32", "qemu-system-misc"),
+    Need::Targets(&["thumbv6m-none-eabi", "thumbv7m-none-eabi", "riscv32imc-unknown-none-elf"]),
+];
 
 /// Tests the C API on this computer and on emulated boards.
 pub fn all() -> Outcome {
@@ -24,72 +52,30 @@ pub fn all() -> Outcome {
     Ok(outcomes.into_iter().collect::<Result<Vec<Tally>, _>>()?.into_iter().sum())
 }
 
-/// Installs all that the stage needs, or says what is missing.
-pub fn prepare() -> Vec<Result<(), String>> {
-    host::prepare().into_iter().chain(boards::prepare()).collect()
-}
-
-/// A compiler for C, with its options for a target of Rust.
-pub struct Compiler {
-    triple: &'static str,
-    program: &'static str,
-    packages: [&'static str; 2],
-    cpu: &'static [&'static str],
-}
-
-const ARM: Compiler = Compiler {
-    triple: "thumbv7m-none-eabi",
-    program: "arm-none-eabi-gcc",
-    packages: ["gcc-arm-none-eabi", "picolibc-arm-none-eabi"],
-    cpu: &["-mthumb", "-mcpu=cortex-m3"],
-};
-
-const RISC_V: Compiler = Compiler {
-    triple: "riscv32imc-unknown-none-elf",
-    program: "riscv64-unknown-elf-gcc",
-    packages: ["gcc-riscv64-unknown-elf", "picolibc-riscv64-unknown-elf"],
-    cpu: &["-mabi=ilp32", "-mcmodel=medany", "-march=rv32imc"],
-};
-
-const COMPILERS: [Compiler; 3] =
-    [Compiler { triple: "thumbv6m-none-eabi", cpu: &["-mthumb", "-mcpu=cortex-m0plus"], ..ARM }, ARM, RISC_V];
-
-impl Compiler {
-    pub fn of(triple: &str) -> Result<&'static Self, String> {
-        let compiler = COMPILERS.iter().find(|compiler| compiler.triple == triple);
-        compiler.ok_or_else(|| format!("no C compiler is known for {triple}"))
-    }
-
-    /// Installs it and its C library, or says what is missing.
-    pub fn need(&self) -> Result<(), String> {
-        let probe = || Run::new(self.program).args([LIBC, "-E", "-x", "c", "/dev/null"]);
-        machine::need(&format!("{} with picolibc", self.program), &self.packages, || {
-            machine::find(self.program).is_some() && probe().capture().is_ok()
-        })
-    }
-
-    /// Links a program from these sources and the library, with more options.
-    pub fn link(
-        &self,
-        toolchain: Toolchain,
-        sources: impl IntoIterator<Item = PathBuf>,
-        options: &[&str],
-        program: &Path,
-    ) -> Result<(), String> {
-        workspace::write(program, b"")?;
-        Run::new(self.program)
-            .args([LIBC, "-std=c99", "-Os", "-ffunction-sections", "-fdata-sections"])
-            .args(self.cpu)
-            .args(WARNINGS)
-            .args(["-I".into(), directory().join("include")])
-            .args(sources)
-            .args([library(toolchain)])
-            .args(["-Wl,--gc-sections", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"])
-            .args(options)
-            .args([Path::new("-o"), program])
-            .capture()
-            .map(drop)
-    }
+/// Links a program from these sources and the library for a microcontroller, with more options.
+fn link(
+    toolchain: Toolchain,
+    sources: impl IntoIterator<Item = PathBuf>,
+    options: &[&str],
+    program: &Path,
+) -> Result<(), String> {
+    let (compiler, cpu) = match toolchain.triple {
+        "thumbv7m-none-eabi" => ("arm-none-eabi-gcc", "-mthumb -mcpu=cortex-m3"),
+        _ => ("riscv64-unknown-elf-gcc", "-mabi=ilp32 -mcmodel=medany -march=rv32imc"),
+    };
+    workspace::write(program, b"")?;
+    Run::new(compiler)
+        .words(cpu)
+        .words("--specs=picolibc.specs -std=c99 -Os -ffunction-sections -fdata-sections")
+        .words("-Wl,--gc-sections -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments")
+        .args(WARNINGS)
+        .args(["-I".into(), directory().join("include")])
+        .args(sources)
+        .args([library(toolchain)])
+        .args(options)
+        .args([Path::new("-o"), program])
+        .capture()
+        .map(drop)
 }
 
 /// Returns the directory of the package.
@@ -107,7 +93,7 @@ pub fn build_library(toolchains: &[Toolchain]) -> Result<(), String> {
 
 /// Returns the path of the library.
 pub fn library(toolchain: Toolchain) -> PathBuf {
-    toolchain.target_dir().join(toolchain.triple).join("release/libsafetensors.a")
+    workspace::target_dir().join(toolchain.triple).join("release/libsafetensors.a")
 }
 
 /// Runs the program that writes packs and compares logs: `pack FILE LONGEST` or `compare FILE LONGEST`.

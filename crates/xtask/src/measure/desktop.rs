@@ -4,7 +4,7 @@
 use super::Figures;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::Path;
 
 /// The target that has limits.
@@ -20,7 +20,6 @@ pub fn measure(figures: &mut Figures) -> Result<Option<String>, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(Some("desktop paths have limits on Linux on x86-64 only".to_owned()));
     }
-    machine::need_program("valgrind", "valgrind")?;
     let package = ["--package", "verification", "--features", "std", "--bin", "counts"];
     own_cargo().args(["build", "--release", "--quiet"]).args(package).capture()?;
     let folder = workspace::target_dir().join("counts");

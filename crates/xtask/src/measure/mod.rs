@@ -6,7 +6,7 @@ mod models;
 mod pages;
 mod programs;
 
-pub use programs::{TARGETS, Target, UNWANTED, build, program};
+pub use programs::{TARGETS, UNWANTED, build, program};
 
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_version;
@@ -45,11 +45,12 @@ pub fn costs(write: bool) -> Outcome {
     let (limits, version, mut tally) = (Limits::read()?, own_version()?, Tally::default());
     let mut figures = programs::measure()?;
     if let Some(reason) = desktop::measure(&mut figures)? {
-        tally.note(format!("skipped: {reason}"));
+        tally.skip(&reason)?;
     }
     limits.judge(&figures, &mut tally);
     if limits.compiler != version {
-        tally.note(format!("skipped: the pages have figures of {}, this is {version}", limits.compiler));
+        let why = format!("the pages have figures of {}, this is {version}", limits.compiler);
+        tally.skip(&why)?;
         return Ok(tally);
     }
     for (page, outcome) in pages::update(&figures, write) {

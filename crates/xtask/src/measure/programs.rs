@@ -6,7 +6,7 @@ use crate::elf::Elf;
 use crate::process::{Run, everything};
 use crate::toolchain::Toolchain;
 use crate::workers::side_by_side;
-use crate::{c, machine, workspace};
+use crate::{c, workspace};
 use std::path::PathBuf;
 
 /// Parts of symbol names that occur only with panics, text formatting or unwinding.
@@ -29,7 +29,6 @@ pub struct Target {
     pub name: &'static str,
     pub triple: &'static str,
     pub emulator: &'static str,
-    pub package: &'static str,
     options: &'static [&'static str],
     request_at: u32,
     instructions: fn(u32) -> u64,
@@ -40,7 +39,6 @@ const CORTEX_M3: Target = Target {
     name: "Cortex-M3",
     triple: "thumbv7m-none-eabi",
     emulator: "qemu-system-arm",
-    package: "qemu-system-arm",
     options: &["-M", "mps2-an385", "-icount", "shift=10,sleep=off"],
     request_at: 0x2100_0000,
     instructions: |ticks| (u64::from(ticks) * 40 + 512) / 1024,
@@ -55,7 +53,6 @@ pub const TARGETS: [Target; 3] = [
         name: "RV32IMC",
         triple: "riscv32imc-unknown-none-elf",
         emulator: "qemu-system-riscv32",
-        package: "qemu-system-misc",
         options: &["-M", "virt", "-bios", "none", "-icount", "shift=0"],
         request_at: 0x8100_0000,
         instructions: u64::from,
@@ -65,25 +62,20 @@ pub const TARGETS: [Target; 3] = [
 /// Builds programs for targets at a level of optimisation, with a feature.
 pub fn build(toolchains: &[Toolchain], level: &str, programs: &[&str], feature: &str) -> Result<(), String> {
     let programs: Vec<&str> = programs.iter().flat_map(|program| ["--bin", program]).collect();
-    Toolchain::cargo_for_all(toolchains, "build").try_for_each(|cargo| {
-        let cargo = cargo.dir(&workspace::root().join("firmware/measure"));
-        let cargo = cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
-        let cargo = cargo.env("SAFETENSORS_C", toolchains[0].target_dir());
-        cargo.args(["--release", "--locked", "--features", feature]).args(&programs).capture().map(drop)
-    })
+    let cargo =
+        Toolchain::cargo_for_all(toolchains, "build").dir(&workspace::root().join("firmware/measure"));
+    let cargo = cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
+    let cargo = cargo.env("SAFETENSORS_C", workspace::target_dir());
+    cargo.args(["--release", "--locked", "--features", feature]).args(&programs).capture().map(drop)
 }
 
 /// Returns the path of a program, at the level that was built last.
 pub fn program(toolchain: Toolchain, name: &str) -> PathBuf {
-    toolchain.target_dir().join(toolchain.triple).join("release").join(name)
+    workspace::target_dir().join(toolchain.triple).join("release").join(name)
 }
 
 /// Measures all programs at the level `s`, as most firmware is built.
 pub fn measure() -> Result<Figures, String> {
-    for target in &TARGETS {
-        machine::need_program(target.emulator, target.package)?;
-        c::Compiler::of(target.triple)?.need()?;
-    }
     let toolchains = Toolchain::for_targets(&TARGETS.each_ref().map(|target| target.triple))?;
     c::build_library(&toolchains)?;
     let programs = ["empty", "job", "constant", "by_hand", "write", "receive", "quantised"];
@@ -116,7 +108,7 @@ impl Bench {
         self.job("job", "job")?;
         self.job(REFERENCE, REFERENCE)?;
         for program in ["job", REFERENCE] {
-            let symbols = self.elf(program)?.count(&UNWANTED)?;
+            let symbols = self.elf(program)?.named(&UNWANTED).len();
             self.set(program, "symbols of panics and formatting", symbols as f64);
         }
         self.many()?;

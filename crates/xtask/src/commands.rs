@@ -1,0 +1,194 @@
+//! The commands.
+
+use crate::generate::{self, GENERATED};
+use crate::report::{Outcome, Report};
+use crate::stages::{self, STAGES, Stage, Tier};
+use crate::{boards, demo, fuzz, measure, python};
+use std::process::ExitCode;
+
+/// A command: its name, its arguments, a line about it, and the function that runs it with its arguments.
+type Command = (&'static str, &'static str, &'static str, fn(&[&str]) -> Result<ExitCode, String>);
+
+const COMMANDS: [Command; 8] = [
+    (
+        "test",
+        "[--full | --list | STAGE…]",
+        "test whether a change is right; --full: also everything else that guards a promise",
+        test,
+    ),
+    ("demo", "[--list | BOARD]", "run a board that reads digits", show_demo),
+    ("firmware", "[BOARD…] [--bless]", "run the boards; --bless: update the golden files", run_firmware),
+    ("generate", "[NAME…]", "write what is made from other files; without a name: list it", run_generate),
+    ("measure", "", "measure flash, RAM and instructions, and write the tables of the pages", run_measure),
+    ("fuzz", fuzz::ARGUMENTS, "compare all APIs and the reference on fuzzed files", |words| {
+        fuzz::run(words).map(|()| ExitCode::SUCCESS)
+    }),
+    ("oracle", python::ORACLES, "ask other frameworks, which take gigabytes", run_oracle),
+    (
+        "help",
+        "",
+        "show this list",
+        |words| if words.is_empty() { Ok(help()) } else { Err(unexpected(words)) },
+    ),
+];
+
+/// Begins an error that the usage of the command follows.
+pub const USAGE: &str = "usage: ";
+
+/// Runs the command that the first argument names; `help` without arguments.
+pub fn run(words: &[&str]) -> Result<ExitCode, String> {
+    let (name, rest) = words.split_first().map_or(("help", &[][..]), |(name, rest)| (*name, rest));
+    if words.iter().any(|word| ["--help", "-h"].contains(word)) {
+        return Ok(help());
+    }
+    let command = COMMANDS.iter().find(|command| command.0 == name);
+    let (name, arguments, _, run) =
+        command.ok_or_else(|| format!("there is no command \"{name}\"; `cargo xtask help` lists them"))?;
+    run(rest).map_err(|sentence| match sentence.strip_prefix(USAGE) {
+        Some(sentence) => format!("{sentence}; usage: cargo xtask {name} {arguments}"),
+        None => sentence,
+    })
+}
+
+fn help() -> ExitCode {
+    println!("Usage: cargo xtask COMMAND\n");
+    COMMANDS.iter().for_each(|(name, arguments, about, _)| println!("  {name} {arguments}\n      {about}"));
+    println!(
+        "\nEach command sets up what it needs: targets of Rust with rustup; programs with apt-get when root\n\
+         runs it on Debian; packages of Python and npm in the target directory. Otherwise it prints what to run."
+    );
+    ExitCode::SUCCESS
+}
+
+fn unexpected(words: &[&str]) -> String {
+    format!("{USAGE}unexpected arguments \"{}\"", words.join(" "))
+}
+
+/// Runs one stage and prints its report.
+fn report(name: &'static str, run: impl FnOnce() -> Outcome) -> Result<ExitCode, String> {
+    let mut report = Report::new();
+    report.stage(name, "", run);
+    Ok(report.print("cargo xtask"))
+}
+
+fn test(words: &[&str]) -> Result<ExitCode, String> {
+    if words == ["--list"] {
+        return Ok(list());
+    }
+    let stages = chosen(words)?;
+    let mut report = Report::new();
+    let missing: Vec<Result<(), String>> = stages.iter().map(|stage| stage.set_up()).collect();
+    missing.iter().filter_map(|missing| missing.as_ref().err()).for_each(|why| eprintln!("xtask: {why}"));
+    // A failed stage does not stop the later ones: one run reports everything.
+    for (stage, missing) in stages.iter().zip(missing) {
+        report.stage(stage.name, stage.about, || missing.and_then(|()| stage.run()));
+    }
+    Ok(report.print("cargo xtask test"))
+}
+
+fn list() -> ExitCode {
+    for (tier, heading) in [(Tier::Quick, "cargo xtask test"), (Tier::Full, "cargo xtask test --full: also")]
+    {
+        println!("{heading}");
+        let stages = STAGES.iter().filter(|stage| stage.tier == tier);
+        stages.for_each(|stage| println!("  {:12}{}", stage.name, stage.about));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Returns the named stages in the order of the list; those of the tier if none is named.
+fn chosen(words: &[&str]) -> Result<Vec<&'static Stage>, String> {
+    let is_chosen = |stage: &&Stage| match words {
+        [] => stage.tier == Tier::Quick,
+        ["--full"] => true,
+        names => names.contains(&stage.name),
+    };
+    match words.iter().find(|word| STAGES.iter().all(|stage| stage.name != **word)) {
+        Some(word) if word.starts_with('-') && words != ["--full"] => Err(unexpected(words)),
+        Some(word) if words != ["--full"] => {
+            Err(format!("{USAGE}there is no stage \"{word}\"; `cargo xtask test --list` lists them"))
+        }
+        _ => Ok(STAGES.iter().filter(is_chosen).collect()),
+    }
+}
+
+fn show_demo(words: &[&str]) -> Result<ExitCode, String> {
+    match words {
+        ["--list"] => demo::list()?,
+        [] => demo::show(boards::find("lm3s6965")?)?,
+        [name] => demo::show(boards::find(name)?)?,
+        words => return Err(unexpected(words)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_firmware(words: &[&str]) -> Result<ExitCode, String> {
+    let (flags, names): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+    let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
+    let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };
+    match flags[..] {
+        [] | ["--bless"] => report("firmware", || boards::some(named, !flags.is_empty())),
+        _ => Err(unexpected(words)),
+    }
+}
+
+fn run_measure(words: &[&str]) -> Result<ExitCode, String> {
+    match words {
+        [] => stages::set_up("costs").and_then(|()| report("measure", || measure::costs(true))),
+        words => Err(unexpected(words)),
+    }
+}
+
+fn run_oracle(words: &[&str]) -> Result<ExitCode, String> {
+    match words {
+        [name] if python::ORACLES.split(" | ").any(|known| known == *name) => {
+            report("oracle", || python::oracle(name))
+        }
+        words => Err(unexpected(words)),
+    }
+}
+
+fn run_generate(names: &[&str]) -> Result<ExitCode, String> {
+    if names.is_empty() {
+        GENERATED.iter().for_each(|one| println!("  {:12}{}", one.name, one.about));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found: Result<Vec<_>, String> = names.iter().map(|name| generate::find(name)).collect();
+    let mut report = Report::new();
+    found?.into_iter().for_each(|one| report.stage(one.name, one.about, || one.write()));
+    Ok(report.print("cargo xtask generate"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMANDS, run};
+    use crate::generate::GENERATED;
+    use crate::process::Run;
+    use crate::python;
+    use crate::stages::STAGES;
+
+    #[test]
+    fn unknown_words_end_in_one_sentence() {
+        let commands =
+            ["sise", "--fast", "test --fast", "test --full no-std", "demo sise", "firmware --fast"];
+        for words in commands.into_iter().chain(["generate sise", "measure sise", "fuzz sise", "oracle sise"])
+        {
+            let sentence = run(&words.split(' ').collect::<Vec<_>>()).expect_err(words);
+            assert!(!sentence.contains('\n') && sentence.contains('"'), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn commands_stages_and_generators_named_in_pages_and_sources_exist() {
+        let named = |pattern: &str, known: &[&str], least: usize| {
+            let found = Run::new("git").args(["grep", "-ohE", pattern]).stdout().unwrap();
+            let names: Vec<&str> = found.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+            assert!(names.len() >= least, "{found}");
+            names.iter().for_each(|name| assert!(known.contains(name), "{pattern}: {name}"));
+        };
+        named("cargo xtask [a-z]+", &COMMANDS.map(|command| command.0), 20);
+        named("cargo xtask test [a-z][a-z0-9-]+", &STAGES.map(|stage| stage.name), 1);
+        named("cargo xtask oracle [a-z]+", &python::ORACLES.split(" | ").collect::<Vec<_>>(), 1);
+        named("cargo xtask generate [a-z][a-z0-9-]+", &GENERATED.map(|one| one.name), 1);
+    }
+}

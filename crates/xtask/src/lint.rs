@@ -1,0 +1,130 @@
+//! Static checks of more than one package.
+
+use crate::boards::{Package, packages};
+use crate::machine::Need;
+use crate::process::Run;
+use crate::report::{Outcome, Tally};
+use crate::toolchain::{Toolchain, own_cargo};
+use crate::workspace;
+
+/// Targets that the core is checked for with each of its features.
+pub const CHECKED: [&str; 2] = ["thumbv7m-none-eabi", "riscv32imc-unknown-none-elf"];
+/// Targets that the libraries are only checked for.
+pub const PORTS: [&str; 4] =
+    ["x86_64-pc-windows-gnu", "aarch64-apple-darwin", "thumbv7em-none-eabihf", "thumbv8m.main-none-eabi"];
+/// The oldest Rust that the libraries promise: `rust-version` in `Cargo.toml`, as a test checks.
+pub const OLDEST: &str = "1.87";
+pub const LINKS_32_BITS: Need =
+    Need::Works("gcc -m32 -shared -x c /dev/null -o /dev/null", &["gcc", "gcc-multilib"]);
+
+/// Packages outside of the workspace that run on this computer.
+const OTHERS: &str = "crates/safetensors-c crates/safetensors-python tests/aprender tests/fuzz tests/fuzz/readers \
+    tests/interop/aprender tests/interop/burn tests/interop/candle tests/vectors/readers/rust";
+
+/// The features of the core for firmware: all but `std`, as a test checks.
+const FEATURES: &str = "crc32,defmt,embedded-io,embedded-io-async,embedded-storage,embedded-storage-async,half,\
+    heapless,serde-json-core,sha2";
+
+/// Checks that all files are formatted, and that lockfiles outside of the workspace fit their manifests.
+pub fn format() -> Outcome {
+    let mut tally = Tally::of("the workspace", own_cargo().words("fmt --all --check").check());
+    let firmware = packages()?.iter().map(|package| format!("firmware/{}", package.name));
+    for package in firmware.chain(OTHERS.split_whitespace().map(str::to_owned)) {
+        let folder = workspace::root().join(&package);
+        let cargo = |words| own_cargo().dir(&folder).words(words).capture().map(drop);
+        tally.check(&package, cargo("fmt --check"));
+        if folder.join("Cargo.lock").exists() {
+            tally.check(&format!("{package}/Cargo.lock"), cargo("metadata --locked --format-version 1"));
+        }
+    }
+    Ok(tally)
+}
+
+/// Checks that the core compiles with no features, with each alone and with all: none needs another.
+pub fn features_of_core() -> Outcome {
+    let toolchains = Toolchain::for_targets(&CHECKED)?;
+    check_core(&toolchains, ["", FEATURES].into_iter().chain(FEATURES.split(',')))
+}
+
+fn check_core(toolchains: &[Toolchain], features: impl Iterator<Item = &'static str>) -> Outcome {
+    let mut tally = Tally::default();
+    for features in features {
+        let check =
+            Toolchain::cargo_for_all(toolchains, "check").words("--locked --quiet -p embedded-safetensors");
+        let what = format!("the core with features \"{features}\"");
+        tally.check(&what, check.args(["--features", features]).capture().map(drop));
+    }
+    Ok(tally)
+}
+
+/// Checks the libraries for other systems and microcontrollers, and with the oldest Rust.
+pub fn ports() -> Outcome {
+    let (desktops, boards) = PORTS.split_at(2);
+    let mut tally = check_core(&Toolchain::for_targets(boards)?, [FEATURES].into_iter())?;
+    let libraries =
+        "-p embedded-safetensors -p embedded-safestructures -p safetensors-emit -p safetensors-files";
+    let desktops = Toolchain::for_targets(desktops)?;
+    let check = Toolchain::cargo_for_all(&desktops, "check").words(libraries).words("-p safetensors-host");
+    // The build script of a dependency calls a C compiler, but nothing that is checked needs what it makes.
+    let check = check.env("CC", "true").env("AR", "true");
+    tally.check("Windows and macOS", check.capture().map(drop));
+    for packages in
+        [libraries, "-p embedded-safetensors --all-features", "-p safetensors-remote --all-features"]
+    {
+        let target = workspace::target_dir().join("oldest-rust");
+        let check = Run::new("cargo").args([&format!("+{OLDEST}"), "check", "--locked", "--quiet"]);
+        let check = check.words(packages).env("CARGO_TARGET_DIR", target);
+        tally.check(&format!("Rust {OLDEST}: {packages}"), check.capture().map(drop));
+    }
+    Ok(tally)
+}
+
+/// Runs clippy in the packages outside of the workspace: firmware for each of its targets, with each of its
+/// sets of features.
+pub fn other_packages() -> Outcome {
+    let mut tally = Tally::default();
+    let mut check = |what: &str, folder: &str, lint: Run, features: &str| {
+        let lint = lint.dir(&workspace::root().join(folder)).words("--locked --quiet --features");
+        let outcome = lint.args([features, "--", "-D", "warnings"]).capture().map(drop);
+        tally.check(format!("{what} {features}").trim_end(), outcome);
+    };
+    for Package { name, targets, features, runs_here } in packages()? {
+        let folder = format!("firmware/{name}");
+        for features in features {
+            for triple in targets {
+                let lint = Toolchain::for_target(triple)?.cargo("clippy").args(["--release"]);
+                check(&format!("{folder} for {triple}"), &folder, lint, features);
+            }
+            if *runs_here {
+                let lint = own_cargo().args(["clippy", "--all-targets"]);
+                check(&format!("{folder}, its tests and examples"), &folder, lint, features);
+            }
+        }
+    }
+    let (c, python) = ("crates/safetensors-c", "crates/safetensors-python");
+    for (package, features) in [(c, ""), (c, "no-panic"), (python, "")] {
+        check(package, package, own_cargo().args(["clippy"]), features);
+    }
+    Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEATURES, OLDEST};
+    use crate::workspace;
+
+    #[test]
+    fn features_and_the_oldest_rust_are_those_of_the_manifests() {
+        let manifest = |path: &str| {
+            workspace::text(&workspace::root().join(path)).unwrap().parse::<toml::Table>().unwrap()
+        };
+        let core = manifest("crates/embedded-safetensors/Cargo.toml");
+        let features = core["features"].as_table().unwrap().keys();
+        let features: Vec<&str> =
+            features.map(String::as_str).filter(|name| !["default", "std"].contains(name)).collect();
+        let mut known: Vec<&str> = FEATURES.split(',').collect();
+        known.sort_unstable();
+        assert_eq!(features, known);
+        assert_eq!(manifest("Cargo.toml")["workspace"]["package"]["rust-version"].as_str(), Some(OLDEST));
+    }
+}

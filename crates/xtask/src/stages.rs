@@ -1,0 +1,280 @@
+//! The stages of `cargo xtask test`: rows of argument lists.
+
+use crate::generate;
+use crate::machine::Need;
+use crate::process::Run;
+use crate::report::{Outcome, Tally};
+use crate::toolchain::{BARE_TARGETS, own_cargo};
+use crate::{boards, c, linking, lint, measure, python, workspace};
+
+/// When a stage runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// With every change, in minutes.
+    Quick,
+    /// With `--full`, after the quick ones: what else guards a promise.
+    Full,
+}
+
+/// A stage: a name, a line about it, what it needs, and its steps.
+pub struct Stage {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub tier: Tier,
+    needs: &'static [Need],
+    steps: &'static [Step],
+}
+
+/// A step of a stage. Texts are the words of a cargo, from the root of the repository.
+enum Step {
+    /// Passes if its exit code is 0.
+    Cargo(&'static str),
+    /// Passes if clippy has no warnings.
+    Clippy(&'static str),
+    /// A `cargo test`, whose tests are counted, with a share of the slow cases.
+    Share(&'static str),
+    /// The same with all cases.
+    Tests(&'static str),
+    Call(fn() -> Outcome),
+}
+
+use Step::{Call, Cargo, Clippy, Share, Tests};
+
+impl Stage {
+    /// Sets up all needs; the error has a sentence for each that is missing.
+    pub fn set_up(&self) -> Result<(), String> {
+        let missing: Vec<_> = self.needs.iter().filter_map(|need| need.set_up().err()).collect();
+        if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
+    }
+
+    /// Runs all steps; its needs must be set up.
+    pub fn run(&self) -> Outcome {
+        let tallies: Result<Vec<Tally>, String> = self.steps.iter().map(Step::run).collect();
+        Ok(tallies?.into_iter().sum())
+    }
+}
+
+impl Step {
+    fn run(&self) -> Outcome {
+        match *self {
+            Cargo(words) => Ok(Tally::of(words, own_cargo().words(words).check())),
+            Clippy(words) => {
+                let clippy = own_cargo().words("clippy --locked --quiet --all-targets").words(words);
+                Ok(Tally::of(words, clippy.args(["--", "-D", "warnings"]).check()))
+            }
+            Share(words) => with_seed(test(words)).env("SUITE_SHARE", "8").tests(),
+            Tests(words) => with_seed(test(words)).tests(),
+            Call(run) => run(),
+        }
+    }
+}
+
+fn test(words: &str) -> Run {
+    own_cargo().args(["test", "--locked", "--quiet", "--no-fail-fast"]).words(words)
+}
+
+/// Sets a seed for random files and shares: different for each commit, the same for the same commit.
+fn with_seed(run: Run) -> Run {
+    let commit = Run::new("git").args(["rev-parse", "HEAD"]).stdout();
+    let seed = commit.ok().and_then(|commit| u64::from_str_radix(commit.get(..12)?, 16).ok());
+    seed.into_iter().fold(run, |run, seed| run.env("SUITE_SEED", seed.to_string()))
+}
+
+use Tier::{Full, Quick};
+
+const fn stage(
+    tier: Tier,
+    name: &'static str,
+    about: &'static str,
+    needs: &'static [Need],
+    steps: &'static [Step],
+) -> Stage {
+    Stage { name, about, tier, needs, steps }
+}
+
+/// Builds the guide. It fails if a chapter has no file.
+fn guide() -> Outcome {
+    let book = Run::new("mdbook").words("build docs --dest-dir").args([workspace::target_dir().join("book")]);
+    Ok(Tally::of("the guide builds", book.check()))
+}
+
+/// Sets up what a stage needs.
+pub fn set_up(name: &str) -> Result<(), String> {
+    STAGES.iter().filter(|stage| stage.name == name).try_for_each(Stage::set_up)
+}
+
+/// The stages in the order in which they run.
+pub const STAGES: [Stage; 20] = [
+    stage(
+        Quick,
+        "format",
+        "every file is formatted by rustfmt",
+        &[Need::Component("rustfmt", "fmt")],
+        &[Call(lint::format)],
+    ),
+    stage(
+        Quick,
+        "clippy",
+        "no warnings in the workspace",
+        &[Need::Component("clippy", "clippy")],
+        &[Clippy("--workspace")],
+    ),
+    stage(
+        Quick,
+        "api",
+        "the documentation of five libraries builds, and their public API is what tests/api says",
+        &[],
+        &[Call(|| generate::check("api"))],
+    ),
+    stage(
+        Quick,
+        "workspace",
+        "unit tests of the libraries, the command and xtask; examples and transcripts of the pages",
+        &[],
+        &[
+            Share("--package xtask"),
+            Share(
+                "--workspace --exclude xtask --exclude verification --exclude support \
+                 --features embedded-safetensors/defmt,safetensors-remote/async",
+            ),
+        ],
+    ),
+    stage(
+        Quick,
+        "no-std",
+        "the suite, with the library as firmware builds it and a share of the slow cases; house rules",
+        &[],
+        &[Share("--package verification")],
+    ),
+    stage(
+        Quick,
+        "targets",
+        "the core with each of its features for Cortex-M3 and RISC-V",
+        &[Need::Targets(&lint::CHECKED)],
+        &[Call(lint::features_of_core)],
+    ),
+    stage(
+        Full,
+        "lints",
+        "no warnings with other features, in firmware, in C and in Python's extension",
+        &[Need::Component("clippy", "clippy")],
+        &[
+            Clippy("-p verification --features std,oracle,bench"),
+            Clippy("-p embedded-safetensors --all-features"),
+            Clippy("-p safetensors-remote --all-features"),
+            Clippy("-p safetensors-host --features chips"),
+            Call(lint::other_packages),
+        ],
+    ),
+    stage(
+        Full,
+        "ports",
+        "the libraries on Windows, macOS and other microcontrollers, and with the oldest Rust",
+        &[Need::Targets(&lint::PORTS), Need::Rust(lint::OLDEST)],
+        &[Call(lint::ports)],
+    ),
+    stage(
+        Full,
+        "std",
+        "the entire suite, optimised: with `std` beside the reference, and as firmware builds it",
+        &[],
+        &[
+            Tests("--release --package verification --test suite --test memory --features std,oracle"),
+            Tests("--release --package verification --test suite"),
+        ],
+    ),
+    stage(
+        Full,
+        "x86-32",
+        "the entire suite with 32-bit pointers",
+        &[Need::Targets(&["i686-unknown-linux-gnu"]), lint::LINKS_32_BITS],
+        &[Tests(
+            "--release --package verification --test suite --features std --target i686-unknown-linux-gnu \
+             --config profile.release.debug-assertions=true --config profile.release.overflow-checks=true",
+        )],
+    ),
+    stage(
+        Full,
+        "command",
+        "the command: its memory, and `fit` and `flash` with probe-rs",
+        &[],
+        &[
+            Cargo("test --locked --quiet --release -p safetensors-host --test memory --test stream_memory"),
+            Share("--package safetensors-host --features chips --lib"),
+            Share(
+                "--package safetensors-host --features chips --test command -- fit:: flash:: every_command:: \
+                 bad_input:: completions:: pages::",
+            ),
+        ],
+    ),
+    stage(
+        Full,
+        "no-panic",
+        "firmware with all of the library links, though the panic symbol is undefined",
+        &[Need::Targets(&BARE_TARGETS)],
+        &[Call(linking::no_panic)],
+    ),
+    stage(
+        Full,
+        "costs",
+        "limits of flash, RAM, stack and instructions; the page with the figures",
+        &[Need::Program("valgrind", "valgrind"), Need::Group(&c::BOARDS)],
+        &[Call(|| measure::costs(false))],
+    ),
+    stage(
+        Full,
+        "boards",
+        "every board behaves as its manifest says: digits, vectors, bad storage, wrong models",
+        &[Need::Boards],
+        &[Call(boards::all)],
+    ),
+    stage(
+        Full,
+        "c",
+        "the C API with sanitizers, all standards, 32-bit pointers, CMake and on boards",
+        &c::NEEDS,
+        &[Call(c::all)],
+    ),
+    stage(
+        Full,
+        "python",
+        "the Python package, and what it and the command must agree with",
+        &python::NEEDS,
+        &[Call(|| python::pytest("main"))],
+    ),
+    stage(
+        Full,
+        "torch",
+        "files of PyTorch, scanners of pickles, and the reference's own Python tests",
+        &[Need::Python("torch")],
+        &[Call(|| python::pytest("torch"))],
+    ),
+    stage(
+        Full,
+        "tensorflow",
+        "checkpoints of TensorFlow, and its arrays",
+        &[Need::Python("tensorflow")],
+        &[Call(|| python::pytest("tensorflow"))],
+    ),
+    stage(
+        Full,
+        "generated",
+        "committed files are what their generators write",
+        &[Need::Python("main")],
+        &[Call(generate::check_all)],
+    ),
+    stage(
+        Full,
+        "packages",
+        "the libraries and the command build from their packages; the guide builds",
+        &[Need::CargoProgram("mdbook", "mdbook@0.4.52")],
+        &[
+            Cargo(
+                "package --locked --allow-dirty --quiet -p embedded-safetensors-macros \
+                 -p embedded-safetensors -p embedded-safestructures -p safetensors-files \
+                 -p safetensors-remote -p safetensors-convert -p safetensors-emit -p safetensors-host",
+            ),
+            Call(guide),
+        ],
+    ),
+];
