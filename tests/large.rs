@@ -117,6 +117,7 @@ fn read_everything<S: ReadAt<Error: Debug>>(source: S) {
     read_across(model.reader(huge).expect("tensor of this file"));
     read_entire(&mut model, after, HUGE);
     read_entire(&mut model, last, HUGE + 16);
+    read_values(&mut model, after);
     read_indexed(&mut model);
 }
 
@@ -148,6 +149,17 @@ fn read_entire<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Loca
     let mut reader = model.reader(tensor).expect("tensor of this file");
     let bytes = reader.read_to_end(&mut buffer).expect("the storage works");
     assert_eq!(bytes, data(begin, bytes.len()));
+}
+
+/// Reads elements as values, after an error that names a byte above 4 GiB.
+fn read_values<S: ReadAt<Error: Debug>>(model: &mut Model<S>, after: &impl Located) {
+    let mut values = model.reader(after).expect("tensor of this file").values();
+    let error = values.read::<f64>(&mut []).expect_err("no space");
+    let at = head().len() as u64 + HUGE;
+    assert!(format!("{error:?}").contains(&at.to_string()), "{error:?} is not at byte {at}");
+    let mut read = [0.0f64; 2];
+    values.read_exact(&mut read).expect("the storage works");
+    assert_eq!(read.map(f64::to_le_bytes).concat(), data(HUGE, 16));
 }
 
 fn read_indexed<S: ReadAt<Error: Debug>>(model: &mut Model<S>) {

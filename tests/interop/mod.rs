@@ -1,6 +1,6 @@
 //! Files that frameworks wrote, and what they read of ours: values are equal bit for bit.
 //!
-//! `cargo xtask oracle interop` writes the files and results of the frameworks; README.md describes them.
+//! `cargo xtask generate interop` writes the files and results of the frameworks; README.md describes them.
 
 mod board;
 mod ours;
@@ -24,7 +24,7 @@ fn compare(path: &Path, expected: &[u8]) {
     let committed = std::fs::read(path).unwrap_or_default();
     assert!(
         committed == expected,
-        "{} is out of date; `cargo xtask oracle interop` writes it",
+        "{} is out of date; `cargo xtask generate interop` writes it",
         path.display()
     );
 }
