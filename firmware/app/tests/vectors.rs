@@ -144,27 +144,6 @@ fn shape_with_too_many_dimensions_is_valid() {
     differs(&header(7), &listed(&shape(8)), other);
 }
 
-/// All other members are skipped: nesting, escapes, surrogate pairs, all types of values.
-#[test]
-fn unknown_members_are_skipped() {
-    let unknown = [
-        r#""\\\"\/\b\f\n\r\t\u001f\ud83d\ude00\ud83d}{][,:""#,
-        r#"{"header":[{"repeat":{"count":2,"join":",","text":"\"${i*8+8}\":{]"}},{"zeros":16}],"data":[]}"#,
-        r#"[[],[[{}]],{"a":{"b":[1,{"c":"]"}]}}]"#,
-        "[1,-2.5e+3,true,false,null]",
-        "18446744073709551615",
-        "true",
-        "null",
-        "{}",
-        "\"\"",
-    ];
-    for value in unknown {
-        for members in [format!("{LISTED},\"u\":{value}"), format!("\"\\u0075\\\"\":{value},{LISTED}")] {
-            agrees(VALID, &members, "ok, 2 tensors");
-        }
-    }
-}
-
 #[test]
 fn long_files_are_not_in_the_pack() {
     let error = r#""ours":"reject","code":"json.end","at":8"#;
@@ -189,26 +168,6 @@ fn long_files_are_not_in_the_pack() {
     assert_eq!(failure.to_string(), "error: 1 of 4 verdicts are not the manifest's");
 }
 
-#[test]
-fn manifest_without_vectors_fails() {
-    let empty = manifest(&[]).replace("\n\n", "\n");
-    let (text, outcome) = judged(empty.as_bytes(), &[][..]);
-    assert_eq!(text, "vectors: 0 of 0 as the manifest says, 0 left out\n");
-    assert_eq!(outcome, Err(Failure::Differs(Totals::default())));
-}
-
-#[test]
-fn pack_of_another_length_fails() {
-    let pack = file(VALID);
-    let text = manifest(&[line("a", pack.len(), LISTED)]);
-    let len = pack.len() as u64;
-    let (_, outcome) = judged(text.as_bytes(), &pack[1..]);
-    assert_eq!(outcome, Err(Failure::Ends { file: File::Pack, at: len - 1 }));
-    let (printed, outcome) = judged(text.as_bytes(), &[&pack[..], b" "].concat()[..]);
-    assert_eq!(outcome, Err(Failure::Surplus { at: len }));
-    assert_eq!(printed, "vector a: ok, 2 tensors\n");
-}
-
 /// A truncated manifest is never taken for one with fewer vectors.
 #[test]
 fn truncated_manifest_fails() {
@@ -227,39 +186,6 @@ fn storage_without_a_manifest_is_reported() {
         let (_, outcome) = judged(nothing, &[][..]);
         assert_eq!(outcome, Err(Failure::NoManifest));
         assert_eq!(Failure::<()>::NoManifest.exit_code(), 2);
-    }
-}
-
-#[test]
-fn invalid_line_is_reported_with_its_number() {
-    let pack = file(VALID);
-    for members in [
-        "\"ours\":\"maybe\"",
-        "\"ours\":\"accept\"",
-        "\"ours\":\"reject\",\"code\":\"json.end\"",
-        "\"ours\":\"reject\",\"code\":\"json.end\",\"at\":-1",
-        "\"ours\":\"reject\",\"code\":\"json.end\",\"at\":1} {",
-    ] {
-        let text = manifest(&[line("a", pack.len(), LISTED), line("b", 0, members)]);
-        let (_, outcome) = judged(text.as_bytes(), &pack[..]);
-        assert!(matches!(outcome, Err(Failure::Line { number: 6, .. })), "{members}: {outcome:?}");
-    }
-}
-
-#[test]
-fn long_line_is_reported_with_its_length() {
-    let pack = file(VALID);
-    let of_length = |length: usize| {
-        let reason = |filling: usize| format!("{LISTED},\"reason\":\"{}\"", "x".repeat(filling));
-        let bare = line("a", pack.len(), &reason(0)).len();
-        manifest(&[line("a", pack.len(), &reason(length - bare))])
-    };
-    let (printed, outcome) = judged(of_length(4095).as_bytes(), &pack[..]);
-    assert_eq!(outcome, Ok(ONE), "{printed}");
-    for length in [4096, 4097, 8191, 8192, 10_000] {
-        let (_, outcome) = judged(of_length(length).as_bytes(), &pack[..]);
-        let needed = length as u64 + 1;
-        assert_eq!(outcome, Err(Failure::LongLine { number: 5, needed, capacity: 4096 }));
     }
 }
 
@@ -365,9 +291,4 @@ fn overreported_length_is_limited() {
     assert!(text.len() > 2 * 4096, "the buffer is filled more than once");
     let (printed, outcome) = judged(Overreporting(text.as_bytes()), &pack.repeat(48)[..]);
     assert_eq!(outcome, Ok(Totals { agreeing: 48, differing: 0, left_out: 0 }), "{printed}");
-}
-
-#[test]
-fn memory_has_the_documented_size() {
-    assert_eq!(size_of::<Memory>(), 5056);
 }
