@@ -16,7 +16,7 @@ fn main() {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [_, "report", api, path] => measured::report(api, path),
         _ if std::env::var_os("SUITE_SHARE").is_some() => {
-            println!("left out: `cargo xtask test memory` runs it");
+            println!("left out: `cargo xtask test command` runs it");
         }
         _ => measured::all(),
     }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs all examples of the package in this directory. Each is listed with the features that it needs.
-pub fn check(package: &str, examples: &[(&str, &str)]) {
+/// Runs all examples of the package in this directory, which are listed by their names.
+pub fn check(package: &str, examples: &[&str]) {
     let directory = Path::new(package).join("examples");
-    let mut listed: Vec<&str> = examples.iter().map(|(name, _)| *name).collect();
+    let mut listed = examples.to_vec();
     listed.sort();
     assert_eq!(programs(&directory), listed);
-    for (name, features) in examples {
+    for name in examples {
         let documented = documented(&directory.join(name).with_extension("rs"));
         assert!(!documented.is_empty(), "{name} has no documented output");
-        assert_eq!(printed(package, name, features), documented, "{name}");
+        assert_eq!(printed(package, name), documented, "{name}");
     }
 }
 
@@ -34,19 +34,9 @@ fn documented(path: &Path) -> String {
     block.flat_map(|line| [line, "\n"]).collect()
 }
 
-fn printed(package: &str, name: &str, features: &str) -> String {
-    // In a quick run, the examples have just been built, all with the same library. A complete run builds
-    // each of them with only the features that it needs.
-    let mut run = match std::env::var_os("SUITE_SHARE") {
-        Some(_) => Command::new(built().join(name)),
-        None => {
-            let mut cargo = Command::new(env!("CARGO"));
-            cargo.args(["run", "--quiet", "--example", name, "--features", features]);
-            // The examples run only briefly, and the library is recompiled for each set of features.
-            cargo.args(["--config", "profile.dev.package.embedded-safetensors.opt-level=0"]);
-            cargo
-        }
-    };
+/// Runs an example, which has just been built with the tests.
+fn printed(package: &str, name: &str) -> String {
+    let mut run = Command::new(built().join(name));
     let output = run.current_dir(package).output().expect("runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {errors}");
