@@ -55,17 +55,3 @@ fn drawn(line: &str, images: &[u8]) -> Option<String> {
     let rows: Vec<String> = image.chunks(16).map(row).collect();
     Some(format!("{}\n{}", rows.join("\n"), line.split_once(", logits").map_or(line, |(said, _)| said)))
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_line_becomes_an_image_and_a_caption() {
-        // The left column black, the lowest row half black.
-        let image: Vec<u8> =
-            (0..64).map(|at| if at % 8 == 0 || (56..60).contains(&at) { 9 } else { 0 }).collect();
-        let row = "█       \n";
-        let drawing = super::drawn("digit 0: a 5, read as 8, logits c1a2b3c4", &image);
-        assert_eq!(drawing, Some(row.repeat(3) + "█▄▄▄    \ndigit 0: a 5, read as 8"));
-        assert_eq!(super::drawn("digit 1: a 5, read as 8", &image), None);
-    }
-}

@@ -53,16 +53,10 @@ impl Tally {
         }
     }
 
-    /// Counts a measurement. The sentence of one within its limits is kept for the summary.
+    /// Counts a measurement, with its sentence.
     pub fn measured(&mut self, place: &str, outcome: Result<String, String>) {
-        match outcome {
-            Ok(sentence) => {
-                let sentence = format!("{place}: {sentence}");
-                self.check(&sentence, Ok(()));
-                self.notes.push(sentence);
-            }
-            Err(sentence) => self.check(place, Err(sentence)),
-        }
+        let what = outcome.as_ref().map_or_else(|_| place.to_owned(), |said| format!("{place}: {said}"));
+        self.check(&what, outcome.map(drop));
     }
 
     /// Adds the counts of another tally.
