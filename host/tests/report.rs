@@ -1,4 +1,4 @@
-//! `safetensors report`: what is in the page.
+//! The page of `safetensors report`, and how it treats texts of a file.
 #![cfg(unix)]
 
 use crate::support::{Place, file, sound, tensor};

@@ -1,5 +1,4 @@
-//! Runs what is in Python: the tests of `tests/python`, generators of committed files, and by hand what other
-//! frameworks make of files.
+//! Runs Python: the tests of `tests/python`, and by hand comparisons with other frameworks.
 //!
 //! `tests/python/requirements/NAME.txt` lists the packages of an environment; `pytest.mark.NAME` marks the
 //! tests that need it.
