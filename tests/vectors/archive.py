@@ -3,7 +3,7 @@
 
 python3 archive.py DIRECTORY
 
-Writes safetensors-conformance-VERSION.zip, the same bytes every time. It has the manifests and their schemas, the pages,
+Makes the directory if it does not exist, and writes safetensors-conformance-VERSION.zip, the same bytes every time. It has the manifests and their schemas, the pages,
 the runner and the adapters, and every file: those of recipes are made, except for what has more than 1 GiB, which the runner
 makes. Standard library only. Public domain (CC0-1.0).
 """
@@ -27,8 +27,9 @@ DAY = (1980, 1, 1, 0, 0, 0)
 
 def main():
     """Packs."""
-    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
-        sys.exit("usage: archive.py DIRECTORY, where DIRECTORY exists")
+    if len(sys.argv) != 2:
+        sys.exit("usage: archive.py DIRECTORY")
+    os.makedirs(sys.argv[1], exist_ok=True)
     manifest = vectors.load()
     name = f"safetensors-conformance-{manifest['suite']}"
     archive = pathlib.Path(sys.argv[1]) / f"{name}.zip"
