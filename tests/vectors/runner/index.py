@@ -36,8 +36,8 @@ def ask(command, case, timeout, stop):
     with vectors.empty_directory() as place:
         try:
             path = lay_out(case, place)
-        except OSError as error:  # of a name that this system cannot have
-            return answers.Answer(answers.NOT_ASKED, text=error.strerror)
+        except OSError:  # of a name
+            return answers.Answer(answers.NOT_ASKED, text="this system cannot have their files")
         reader = process.Process([*command, str(path)], process.most_output(0), subprocess.DEVNULL)
         return single.run(reader, b"", timeout, stop)
 

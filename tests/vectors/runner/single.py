@@ -36,7 +36,7 @@ def ask(command, vector, timeout, stop):
             return run(Process(command, most, file), b"", timeout, stop)
 
 
-def run(reader, data, timeout, stop):
+def run(reader, data, timeout, stop, understand=answers.of_process):
     """Returns the answer of a process, which gets these bytes unless its standard input is a file."""
     output = reader.output
     with reader:
@@ -49,7 +49,7 @@ def run(reader, data, timeout, stop):
         return answers.Answer("bad output", text=f"more than {output.most} bytes of output")
     if not in_time:
         return answers.Answer("hang", text=f"no answer in {timeout} seconds")
-    return answers.of_process(reader.process.returncode, said, bytes(reader.words))
+    return understand(reader.process.returncode, said, bytes(reader.words))
 
 
 def feed(pipe, data):

@@ -11,6 +11,8 @@ from runner import answers, process, scoring, single, strict, vectors
 LONGEST_FILE = 1 << 20
 #: A plain case, without which no rejection shows anything.
 CONTROL = "writer-one-tensor"
+#: The exit code of a writer whose types cannot express a case.
+CANNOT_EXPRESS = 77
 
 
 def vector(case):
@@ -28,12 +30,19 @@ def ask(command, case, timeout, stop):
         path = place / "model.safetensors"
         line = json.dumps(case["given"]).encode() + b"\n"
         writer = process.Process([*command, str(path)], process.most_output(0))
-        return judged(single.run(writer, line, timeout, stop), case["given"], path)
+        return judged(single.run(writer, line, timeout, stop, of_process), case["given"], path)
+
+
+def of_process(code, said, words):
+    """Returns the answer of a process, as of a reader; a case that it cannot express is not asked."""
+    if code == CANNOT_EXPRESS:
+        return answers.Answer(answers.NOT_ASKED, text=f"the writer cannot express them (exit code {code})")
+    return answers.of_process(code, said, words)
 
 
 def judged(answer, given, path):
     """Returns the answer with regard to what is in the directory."""
-    if answer.verdict not in ("accept", "reject"):
+    if answer.verdict not in ("accept", "reject", answers.NOT_ASKED):
         return answer
     try:
         left = sorted(os.listdir(path.parent))
@@ -41,8 +50,9 @@ def judged(answer, given, path):
         left = []
     except OSError as error:
         return answers.Answer("bad output", text=f"its directory cannot be read: {error.strerror}")
-    if answer.verdict == "reject":
-        return answers.Answer("bad output", text=f"rejected, but left {left[0]!r}") if left else answer
+    if answer.verdict != "accept":
+        how = "rejected" if answer.verdict == "reject" else answer.verdict
+        return answers.Answer("bad output", text=f"{how}, but left {left[0]!r}") if left else answer
     why = problem(given, path, left)
     # What it prints is of no interest: the file is the output.
     return answers.Answer("accept", text=why) if why else answers.Answer("accept", table={"tensors": {}})
