@@ -117,13 +117,16 @@ def test_the_strict_reader_rejects_what_a_rule_or_the_text_rejects():
     "name, how, expected",
     [
         ("adapter_index.py", "--index", {"index-metadata-array", "index-path-up", "index-path-absolute"}),
-        ("adapter_writer.py", "--writer", {"writer-refuse-same-name", "writer-refuse-short", "writer-refuse-name-metadata"}),
+        ("adapter_writer.py", "--writer", {"writer-refuse-same-name", "writer-refuse-same-key", "writer-refuse-name-metadata"}),
     ],
 )
 def test_the_other_templates_lose_only_what_they_accept_too_much(tmp_path, name, how, expected):
     assert len((ADAPTERS / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-    lost = losses(tmp_path, [how], [sys.executable, "-B", str(ADAPTERS / name)])
-    assert set(lost.values()) == {"must reject, but did accept"} and expected <= lost.keys()
+    _, answers = score(tmp_path, [how], [sys.executable, "-B", str(ADAPTERS / name)])
+    lost = {case: answer for case, answer in answers.items() if answer["kind"] != "right"}
+    assert {answer["problem"] for answer in lost.values()} == {"must reject, but did accept"} and expected <= lost.keys()
+    for case in expected & {"writer-refuse-same-name", "writer-refuse-same-key"}:  # the template loses none of them
+        assert lost[case]["text"].startswith("the file is invalid: "), lost[case]
 
 
 #: What a writer may do after it has written a file, and what is said of it.
@@ -135,6 +138,8 @@ SPOILT = {
     "path.unlink(); path.parent.rmdir()": "accepted, but wrote no file",
     "path.unlink(); path.mkdir()": "accepted, but what it wrote is no file",
     "sys.exit('no')": "bad output: rejected, but left 'model.safetensors'",
+    "sys.exit(77)": "bad output: not asked, but left 'model.safetensors'",
+    "path.unlink(); sys.exit(77)": "not asked: the writer cannot express them (exit code 77)",
     "path.unlink(); path.parent.rmdir(); path.parent.touch()": "bad output: its directory cannot be read: Not a directory",
     # Where permissions hold:
     "path.parent.chmod(0)": "bad output: its directory cannot be read: Permission denied",
@@ -150,6 +155,26 @@ def test_spoilt_files_of_writers_are_noticed(tmp_path, statement):
     assert f"; writer-one-tensor: {SPOILT[statement]}" in said.stderr
 
 
+def test_cases_that_a_writer_cannot_express_are_not_asked(tmp_path):
+    """They are neither right nor wrong, but a file of expected answers has them. Rejections show nothing without the control."""
+    line = "if b'F64' in path.read_bytes(): path.unlink(); sys.exit(77)"
+    known, command = tmp_path / "known", [*STRICT, "--writer", line]
+    said, answers = score(tmp_path, ["--writer", "--write-expect", str(known)], command)
+    scored = json.loads((tmp_path / "score.json").read_bytes())
+    skipped = scored["not_asked"].keys()
+    assert skipped and not skipped & answers.keys() and scored["right"] == scored["vectors"] == len(answers)
+    assert f"\n{len(skipped)} cases were not asked: the writer cannot express them (exit code 77)\n" in said.stdout
+    assert known.read_text().count(": not asked\n") == len(skipped)
+    assert score(tmp_path, ["--writer"], command)[0].returncode == 0
+    assert score(tmp_path, ["--writer", "--expect", str(known)], command)[0].returncode == 0
+    said, _ = score(tmp_path, ["--writer", "--expect", str(known)], [*STRICT, "--writer"])
+    assert said.returncode == 1 and said.stdout.count("\nnewly right: ") == len(skipped)
+    # The control is one tensor of U8.
+    line = "if b'\"U8\"' in path.read_bytes(): path.unlink(); sys.exit(77)"
+    _, answers = score(tmp_path, ["--writer", "--filter=writer-refuse-dtype", "--filter=writer-metadata-only"], [*STRICT, "--writer", line])
+    assert answers["writer-refuse-dtype"]["kind"] == "not shown"
+
+
 def test_cases_that_a_system_cannot_have_and_damaged_ones(tmp_path):
     copy = tmp_path / "copy"
     for name in ("runner", "index"):
@@ -160,7 +185,7 @@ def test_cases_that_a_system_cannot_have_and_damaged_ones(tmp_path):
     other["files"]["x" * 300] = ""
     for change, patterns, code, expected in (
         ({}, ["index-*-shards", "index-no-tensors"], 0, "1 cases were not asked: this system cannot have their files"),
-        ({}, ["index-no-tensors"], 2, "this system cannot have the files of the chosen cases"),
+        ({}, ["index-no-tensors"], 2, "no case was asked: this system cannot have their files"),
         ({name: "00" for name in control["files"]}, ["index-no-tensors"], 2, "the header is cut off or too long"),
     ):
         control["files"].update(change)
@@ -176,11 +201,11 @@ def test_the_archive_is_all_that_an_author_needs(tmp_path, monkeypatch, capsys):
     manifest = vectors.load()
     small = [vector for vector in manifest["vectors"] if vector["length"] <= 1 << 20]
     monkeypatch.setattr(archive.vectors, "load", lambda: {**manifest, "vectors": small})
-    monkeypatch.setattr(sys, "argv", ["archive.py", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["archive.py", str(tmp_path / "new/one")])
     archive.main()
-    found, = tmp_path.glob("safetensors-conformance-*.zip")
+    found, = tmp_path.glob("new/one/safetensors-conformance-*.zip")
     assert capsys.readouterr().out == f"{found}: {found.stat().st_size} bytes\n"
-    shutil.unpack_archive(found, tmp_path)
+    shutil.unpack_archive(found, found.parent)
     place = found.parent / found.stem
     files = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     assert {vectors.path(vector) for vector in small} <= files

@@ -3,7 +3,7 @@
 
 The reader is a command. It gets one file on its standard input and answers with its exit code:
 
-  0  It accepts the file. On standard output, one JSON object:
+  0  It accepts the file. On standard output, one JSON object, which --verdict-only does not ask for:
      {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
       "metadata": {KEY: VALUE} or null}. data_offsets, sha256 (of the tensor's bytes) and metadata may
      be omitted; then they are not compared. Integers may be strings of decimal digits.
@@ -17,46 +17,73 @@ one line at once: the object above, or {"error": "why it is rejected"}.
 With --index it reads a model in several files, with --writer it writes one file: see README.md.
 
 The reader runs in an empty directory, which is removed. Exit code of this script: 0 when the reader is right about
-all vectors, 1 when it is not, 2 when it could not be run or accepts no valid file, 130 after Ctrl-C.
+all vectors, or with --expect as right as it was, 1 when it is not, 2 when it could not be run or accepts no valid file,
+130 after Ctrl-C.
 
 Standard library only. Public domain (CC0-1.0).
 """
 
 import argparse
+import collections
 import json
 import os
 import signal
 import sys
 
-from runner import asking, cases, choice, process, report, scoring, vectors
+from runner import asking, cases, choice, expected, process, report, scoring, single, vectors
+from runner.answers import NOT_ASKED
 
 
 def main():
     """Runs the command over the chosen vectors and prints its score."""
     options = arguments()
-    if options.json:
-        check_json(options.json)
+    for path in filter(None, (options.json, options.write_expect)):
+        check_output(path)
     try:
         manifest = cases.load(options.cases) if options.cases else vectors.load()
+        known = expected.load(options.expect, manifest) if options.expect else None
         chosen, others = choice.choose(manifest, options.level, options.filter, options.exclude)
-        reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout)
-        if options.cases:
-            reader.ask = cases.KINDS[options.cases].ask
+        ask = cases.KINDS[options.cases].ask if options.cases else single.ask
+        reader = asking.Reader(options.command, options.batch, options.jobs, options.timeout, ask, options.verdict_only)
         answers = asking.ask_all(reader, choice.with_control(manifest, chosen))
     except (vectors.Unusable, process.Unusable) as error:
         fail(error)
-    asked = [vector for vector in chosen if vector["id"] in answers]
+    said = {vector["id"]: answers[vector["id"]] for vector in chosen}
+    left_out = {name: answer.text for name, answer in said.items() if answer.verdict == NOT_ASKED}
+    asked = [vector for vector in chosen if vector["id"] not in left_out]
     if not asked:
-        fail("this system cannot have the files of the chosen cases")
+        fail(f"no case was asked: {left_out[chosen[0]['id']]}")
     scores = [
         scoring.score(vector, answers[vector["id"]], answers.get(vector.get("twin")), options.strict) for vector in asked
     ]
     if options.json:
-        write_json(options, manifest, scores)
-    large = others if options.level == "full" else 0
-    for line in report.summary(scores, options.strict, large, len(chosen) - len(asked)):
+        write_json(options, manifest, scores, left_out)
+    for line in report.summary(scores, options.strict):
         print(line)
-    return 0 if all(map(report.is_right, scores)) else 1
+    if others and options.level == "full":
+        print(f"{others} large vectors were not asked: --level large includes them")
+    for why, count in collections.Counter(left_out.values()).items():
+        print(f"{count} cases were not asked: {why}")
+    return conclude(options, manifest, scores, left_out, known)
+
+
+def conclude(options, manifest, scores, left_out, known):
+    """Prints or writes the answers that are not right, or not expected. Returns the exit code."""
+    kinds = {scored.vector["id"]: scored.kind for scored in scores if not report.is_right(scored)}
+    code = 1 if kinds else 0
+    kinds.update(dict.fromkeys(left_out, NOT_ASKED))
+    if options.write_expect:
+        expected.write(options.write_expect, manifest["suite"], kinds)
+        code = 0
+    if known:
+        changes = expected.differences(known[1], kinds, [scored.vector["id"] for scored in scores] + list(left_out))
+        for line in report.compared(known, changes, manifest["suite"]):
+            print(line)
+        scores = [scored for scored in scores if scored.vector["id"] in changes]
+        code = 1 if changes else 0
+    for line in report.causes(scores, manifest, options.details or known is not None):
+        print(line)
+    return code
 
 
 def arguments():
@@ -76,9 +103,14 @@ def arguments():
     add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
+    parser.add_argument("--verdict-only", action="store_true", help="what the reader prints of accepted files is not compared")
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes at once [default: number of cores]")
-    parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file [default: 60]")
+    parser.add_argument("--timeout", type=positive, default=10, metavar="S", help="seconds for one file [default: 10]")
+    parser.add_argument("--details", action="store_true", help="print all wrong answers, not examples")
     parser.add_argument("--json", metavar="FILE", help="write every answer to this file")
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument("--write-expect", metavar="FILE", help="write the ids of what is not right; the exit code is 0")
+    known.add_argument("--expect", metavar="FILE", help="compare with such a file; the exit code is 0 if nothing differs")
     parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.command[:1] == ["--"]:
@@ -87,6 +119,8 @@ def arguments():
         parser.error("which command reads the files? Give it after --")
     if options.batch and options.jobs:
         parser.error("--batch runs one process, so it takes no --jobs")
+    if options.verdict_only and (options.strict or options.cases == "writers"):
+        parser.error("--verdict-only compares neither errors nor files, so it takes no --strict or --writer")
     if options.cases and (options.batch or options.strict or options.level != "full"):
         parser.error("--index and --writer take no --batch, --level or --strict")
     return options
@@ -116,7 +150,7 @@ def fail(sentence):
     sys.exit(2)
 
 
-def check_json(path):
+def check_output(path):
     """Reports a path that cannot be written before the readers run. What is there stays as it is until then."""
     is_new = not os.path.lexists(path)
     try:
@@ -128,7 +162,7 @@ def check_json(path):
         fail(f"{path} cannot be written: {error.strerror}")
 
 
-def write_json(options, manifest, scores):
+def write_json(options, manifest, scores, left_out):
     """Writes every answer, for other programs."""
     scored = {
         "ok": all(map(report.is_right, scores)),
@@ -137,7 +171,9 @@ def write_json(options, manifest, scores):
         "batch": options.batch,
         "level": options.level,
         "strict": options.strict,
+        "verdict_only": options.verdict_only,
         **report.numbers(scores),
+        "not_asked": left_out,
         "answers": report.answers(scores),
     }
     try:

@@ -29,6 +29,10 @@ LONGEST_CRASH = 200
 START = 60
 #: The verdict of an answer that does not exist: the case is left out of the score.
 NOT_ASKED = "not asked"
+#: The end of what is said of an acceptance without a word.
+EMPTY = "is empty"
+#: The table of a reader that is asked for its verdict alone.
+VERDICT = {}
 
 
 @dataclasses.dataclass
@@ -136,7 +140,7 @@ def lines_of(text):
 def json_object(output, what):
     """Returns the JSON object that the bytes are."""
     if not output.strip():
-        raise Wrong(f"{what} is empty")
+        raise Wrong(f"{what} {EMPTY}")
     try:
         text = output.decode()
     except UnicodeDecodeError as error:

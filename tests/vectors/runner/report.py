@@ -4,8 +4,7 @@ import collections
 
 from runner import scoring, vectors
 
-#: How many wrong answers are printed, and how many characters of each.
-MOST_SHOWN = 50
+#: How many characters of a wrong answer are printed.
 LONGEST_LINE = 240
 #: The parts of a table that a reader may leave out, and their names for people.
 PARTS = {"data_offsets": "offsets", "sha256": "checksums", "metadata": "metadata"}
@@ -61,8 +60,8 @@ def errors(scores):
     return {"all": len(rejected), "code": codes, "at": places}
 
 
-def summary(scores, strict, others, left_out):
-    """Yields a line for each area, and what is not visible from them; then the answers that are not right."""
+def summary(scores, strict):
+    """Yields a line for each area, and what is not visible from them."""
     counted = numbers(scores)
     for area, count in [*counted["areas"].items(), ("all", counted)]:
         yield f"{area:<12} {count['right']:>5} of {count['vectors']:>5}"
@@ -70,17 +69,11 @@ def summary(scores, strict, others, left_out):
     rules = counted["rules"].values()
     yield f"rules without a fault: {sum(rule['right'] == rule['vectors'] for rule in rules)} of {len(rules)}"
     if counted["right"] < counted["vectors"]:
-        kinds = [f"{kind} {count}" for kind, count in counted["kinds"].items() if count and kind != "right"]
-        yield f"not right: {', '.join(kinds)}"
+        yield f"not right: {kinds_of([scored for scored in scores if scored.problem])}"
     yield from parts(counted["parts"])
     if strict:
         said = counted["errors"]
         yield f"of {said['all']} errors, {said['code']} have the manifest's code and {said['at']} its offset"
-    if others:
-        yield f"{others} large vectors were not asked: --level large includes them"
-    if left_out:
-        yield f"{left_out} cases were not asked: this system cannot have their files"
-    yield from not_right(scores)
 
 
 def parts(counted):
@@ -91,16 +84,49 @@ def parts(counted):
             yield f"{PARTS[member]}: in {count['have']} of {count['tables']} tables{how}"
 
 
-def not_right(scores):
-    """Yields the answers that are not right, each with the reason of the vector and where to look."""
-    wrong = sorted((scored for scored in scores if scored.problem), key=lambda scored: scored.kind == "not shown")
-    for scored in wrong[:MOST_SHOWN]:
-        vector = scored.vector
-        yield f"{vector['id']}: {cut(scored.problem)}"
-        yield f"    {vector['reason']}"
-        yield f"    {where(vector)}"
-    if len(wrong) > MOST_SHOWN:
-        yield f"… and {len(wrong) - MOST_SHOWN} more: --filter selects vectors, --json lists all answers"
+def compared(known, changes, version):
+    """Yields how the answers differ from those that were expected."""
+    suite, kinds = known
+    if suite != version:
+        yield f"the expected answers are of suite {suite}, the vectors are of {version}"
+    yield f"expected not to be right: {len(kinds)}; other answers than expected: {len(changes)}"
+    for name, (old, new) in changes.items():
+        yield f"newly {new}: {name} was {old}"
+
+
+def causes(scores, manifest, in_full):
+    """Yields what the answers that are not right have in common. In each step it is the rule or the flag that explains most
+    of the rest, with regard to its right answers; no answer is counted again."""
+    meanings = {**{name: rule["rule"] for name, rule in manifest.get("rules", {}).items()}, **manifest["flags"]}
+    while lost := collections.Counter(name for scored in scores if scored.problem for name in groups_of(scored)):
+        asked = collections.Counter(name for scored in scores for name in groups_of(scored))
+        cause = max(lost, key=lambda name: lost[name] ** 2 / asked[name])
+        wrong = [scored for scored in scores if scored.problem and cause in groups_of(scored)]
+        yield f"{lost[cause]} of {asked[cause]} with {cause} ({kinds_of(wrong)}): {meanings[cause]}"
+        yield from examples(wrong, in_full)
+        scores = [scored for scored in scores if cause not in groups_of(scored)]
+
+
+def groups_of(scored):
+    """Returns the rule and the flags of a vector, each once."""
+    return dict.fromkeys((scored.vector["rule"], *scored.vector["flags"]))
+
+
+def kinds_of(wrong):
+    """Returns how many answers are of each kind."""
+    found = collections.Counter(scored.kind for scored in wrong)
+    return ", ".join(f"{kind} {found[kind]}" for kind in scoring.KINDS if kind in found)
+
+
+def examples(wrong, in_full):
+    """Yields one answer of each kind, or all, with the reason of the vector and where to look."""
+    first = {scored.kind: scored for scored in reversed(wrong)}
+    if len(first) > 1:
+        first.pop("not shown", None)
+    for scored in wrong if in_full else first.values():
+        yield f"  {scored.vector['id']}: {cut(scored.problem)}"
+        yield f"      {scored.vector['reason']}"
+        yield f"      {where(scored.vector)}"
 
 
 def where(vector):

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Optional
 
-from runner.answers import Answer
+from runner.answers import VERDICT, Answer
 
 #: What an answer can be.
 KINDS = ("right", "wrong", "not shown", "crash", "hang", "bad output")
@@ -22,6 +22,7 @@ class Score:
     kind: str
     #: Why the answer is not right, as a sentence.
     problem: Optional[str]
+    is_strict: bool = False
 
 
 def score(vector, answer, twin, strict=False):
@@ -33,8 +34,8 @@ def score(vector, answer, twin, strict=False):
     kind, problem = judge(vector, answer, strict)
     if kind == "right" and answer.verdict == "reject" and vector["verdict"] == "invalid":
         if twin and twin.verdict != "accept":
-            kind, problem = "not shown", f"rejected, but so is the valid file {vector['twin']}"
-    return Score(vector, answer, kind, problem)
+            kind, problem = "not shown", f"rejected, but the valid file {vector['twin']} is not accepted either"
+    return Score(vector, answer, kind, problem, strict)
 
 
 def judge(vector, answer, strict):
@@ -62,7 +63,7 @@ def expected_verdict(vector, strict):
 def detail(vector, answer, strict):
     """Returns what is wrong with an answer whose verdict is right."""
     if answer.verdict == "accept":
-        return table_problem(vector, answer.table) or (left_out(vector, answer.table) if strict else None)
+        return table_problem(vector, answer.table, strict) or (left_out(vector, answer.table) if strict else None)
     return error_problem(vector, answer) if strict else None
 
 
@@ -89,9 +90,11 @@ def has_place(vector, answer):
     return answer.at == vector.get("at")
 
 
-def table_problem(vector, table):
+def table_problem(vector, table, strict=False):
     """Returns what is wrong with the tensors or the metadata, as a sentence. What is missing in the table is
     not compared."""
+    if table == VERDICT:
+        return None
     tensors = table["tensors"]
     if "tensor_count" in vector and len(tensors) != vector["tensor_count"]:
         return f"has {vector['tensor_count']} tensors, but {len(tensors)} were read"
@@ -99,9 +102,15 @@ def table_problem(vector, table):
         wrong = tensors_problem(rows(vector), tensors)
         if wrong:
             return wrong
-    if METADATA in vector and METADATA in table and not same(table[METADATA], vector[METADATA]):
+    if METADATA in vector and METADATA in table and not same_metadata(vector, table, strict):
         return f"the metadata is {vector[METADATA]!r}, but {table[METADATA]!r} was read"
     return None
+
+
+def same_metadata(vector, table, strict):
+    """Whether the metadata is right. The text does not say that a reader tells an empty map from none."""
+    found, expected = table[METADATA], vector[METADATA]
+    return same(found, expected) or not (strict or found or expected)
 
 
 def rows(vector):
@@ -147,7 +156,7 @@ def part(scored, member):
     """Returns whether this part of a table is right; None where it is left out or there is nothing to compare."""
     vector, table = scored.vector, scored.answer.table
     if member == METADATA:
-        return same(table[METADATA], vector[METADATA]) if METADATA in table else None
+        return same_metadata(vector, table, scored.is_strict) if METADATA in table else None
     expected, found = rows(vector), table["tensors"]
     if not all(member in tensor for tensor in found.values()):
         return None
@@ -157,6 +166,6 @@ def part(scored, member):
 def can_have(scored, member):
     """Whether the manifest lists this part of a table, and the reader has accepted the file with a table."""
     vector, table = scored.vector, scored.answer.table
-    if table is None or vector["verdict"] != "valid" or "tensors" not in vector:
+    if table in (None, VERDICT) or vector["verdict"] != "valid" or "tensors" not in vector:
         return False
     return member == METADATA and METADATA in vector or member != METADATA and bool(vector["tensors"] and table["tensors"])
