@@ -3,9 +3,9 @@
 
 python3 archive.py DIRECTORY
 
-Makes the directory if it does not exist, and writes safetensors-conformance-VERSION.zip, the same bytes every time. It has the manifests and their schemas, the pages,
-the runner and the adapters, and every file: those of recipes are made, except for what has more than 1 GiB, which the runner
-makes. Standard library only. Public domain (CC0-1.0).
+Makes the directory if it does not exist, and writes safetensors-conformance-VERSION.zip, the same bytes every time.
+It has the manifests and their schemas, the pages, the runner and the adapters, and every file: those of recipes are made,
+except for what has more than 1 GiB, which the runner makes. Standard library only. Public domain (CC0-1.0).
 """
 
 import os

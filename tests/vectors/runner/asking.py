@@ -50,7 +50,7 @@ def ask_all(reader, asked):
 
 def check_useful(reader, first, found, valid):
     """Reports a reader that is not scored, since it answers nothing or accepts nothing."""
-    if len(found) == FIRST and not any(map(follows_protocol, found)):
+    if len(found) == FIRST and not any(answer.verdict == "reject" or answer.table is not None for answer in found):
         why = f"the reader answers none of the first {FIRST} files"
     elif len(found) == valid and all(answer.table is None for answer in found):
         why = f"the reader accepts none of the {valid} valid files, so nothing is scored"
@@ -69,8 +69,3 @@ def way(reader, answer):
     if reader.ask is single.ask:
         return "; it gets each file on its standard input, and with --batch a path per line"
     return ""
-
-
-def follows_protocol(answer):
-    """Whether a reader accepts a file with a table, or rejects it."""
-    return answer.verdict == "reject" or answer.table is not None

@@ -23,8 +23,8 @@ def choose(manifest, name, wanted, unwanted):
     for pattern in (*wanted, *unwanted):
         if not any(matches(vector, pattern) for vector in manifest["vectors"]):
             raise Unusable(f"no vector has the id, the area, the flag or the rule {pattern!r}")
-    selected = [vector for vector in manifest["vectors"] if not wanted or matches_any(vector, wanted)]
-    matching = [vector for vector in selected if not matches_any(vector, unwanted)]
+    selected = [vector for vector in manifest["vectors"] if matches(vector, *(wanted or "*"))]
+    matching = [vector for vector in selected if not matches(vector, *unwanted)]
     if not matching:
         raise Unusable(f"--exclude leaves none of the {len(selected)} vectors")
     chosen = [vector for vector in matching if LEVELS[name](vector)]
@@ -33,14 +33,10 @@ def choose(manifest, name, wanted, unwanted):
     return chosen, len(matching) - len(chosen)
 
 
-def matches_any(vector, patterns):
-    """Whether a vector matches one of the patterns."""
-    return any(matches(vector, pattern) for pattern in patterns)
-
-
-def matches(vector, pattern):
-    """Whether the pattern is the vector's area or rule, one of its flags, or a glob of its id."""
-    return pattern in (area(vector), vector["rule"], *vector["flags"]) or fnmatch.fnmatchcase(vector["id"], pattern)
+def matches(vector, *patterns):
+    """Whether one of the patterns is the vector's area or rule, one of its flags, or a glob of its id."""
+    names = (area(vector), vector["rule"], *vector["flags"])
+    return any(pattern in names or fnmatch.fnmatchcase(vector["id"], pattern) for pattern in patterns)
 
 
 def with_control(manifest, chosen):

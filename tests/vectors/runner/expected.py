@@ -11,9 +11,9 @@ SUITE = "suite"
 
 def write(path, suite, kinds):
     """Writes the kinds, sorted by id."""
+    lines = [HEAD, f"{SUITE}: {suite}", *(f"{name}: {kind}" for name, kind in sorted(kinds.items()))]
     with open(path, "w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in (HEAD, f"{SUITE}: {suite}"))
-        file.writelines(f"{name}: {kind}\n" for name, kind in sorted(kinds.items()))
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def load(path, manifest):
@@ -27,7 +27,8 @@ def load(path, manifest):
             elif name in known - kinds.keys() and kind in (*KINDS[1:], NOT_ASKED):
                 kinds[name] = kind
             elif name:
-                raise Unusable(f"{path}, line {number}: {line.strip()!r} is no id of suite {manifest['suite']} with a kind, or is a duplicate")
+                why = f"is no id of suite {manifest['suite']} with a kind, or is a duplicate"
+                raise Unusable(f"{path}, line {number}: {line.strip()!r} {why}")
     return suite, kinds
 
 

@@ -11,12 +11,13 @@ PARTS = {"data_offsets": "offsets", "sha256": "checksums", "metadata": "metadata
 
 
 def numbers(scores):
-    """Returns all that is counted, by name."""
+    """Returns all that is counted, by name; of the verdicts, first the valid files, then the invalid ones."""
+    verdict = lambda scored: scored.vector["verdict"]
     return {
         "vectors": len(scores),
         "right": sum(is_right(scored) for scored in scores),
         "kinds": {kind: sum(scored.kind == kind for scored in scores) for kind in scoring.KINDS},
-        "verdicts": groups(sorted(scores, key=verdict), lambda scored: scored.vector["verdict"]),
+        "verdicts": groups(sorted(scores, key=verdict, reverse=True), verdict),
         "areas": groups(scores, lambda scored: vectors.area(scored.vector)),
         "rules": groups(scores, lambda scored: scored.vector["rule"]),
         "parts": {member: part(scores, member) for member in PARTS},
@@ -27,11 +28,6 @@ def numbers(scores):
 def is_right(scored):
     """Whether the reader gets a point."""
     return scored.kind == "right"
-
-
-def verdict(scored):
-    """Returns the place of a vector's verdict among the verdicts."""
-    return ("valid", "invalid", "either").index(scored.vector["verdict"])
 
 
 def groups(scores, name):
@@ -152,12 +148,8 @@ def answers(scores):
     """Returns every answer by id, for other programs."""
     return {
         scored.vector["id"]: {
-            "verdict": scored.answer.verdict,
-            "kind": scored.kind,
-            "code": scored.answer.code,
-            "at": scored.answer.at,
-            "text": scored.answer.text,
-            "problem": scored.problem,
+            **{name: getattr(scored.answer, name) for name in ("verdict", "code", "at", "text")},
+            **{name: getattr(scored, name) for name in ("kind", "problem")},
         }
         for scored in scores
     }

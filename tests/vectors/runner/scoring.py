@@ -7,8 +7,7 @@ from runner.answers import VERDICT, Answer
 
 #: What an answer can be.
 KINDS = ("right", "wrong", "not shown", "crash", "hang", "bad output")
-#: What a reader may leave out of a table: the members of a tensor, and a member of the object.
-OF_TENSORS = ("data_offsets", "sha256")
+#: What a reader may leave out of a table, beside members of its tensors.
 METADATA = "metadata"
 
 
