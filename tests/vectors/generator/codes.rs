@@ -6,8 +6,8 @@ use embedded_safetensors::error::Class;
 /// Every code that a file can cause, with its meaning. Sums are no verdict on the format.
 pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_files = ErrorKind::ALL.iter().filter(|(class, ..)| *class == Class::File);
-    let of_files = of_files.filter(|(_, code, _)| !code.starts_with("integrity."));
-    of_files.map(|(_, code, meaning)| (*code, meaning.trim()))
+    let of_files = of_files.filter(|(_, code, ..)| !code.starts_with("integrity."));
+    of_files.map(|(_, code, meaning, _)| (*code, meaning.trim()))
 }
 
 /// Returns the class of the reference, abbreviated; `None` where it accepts the file.

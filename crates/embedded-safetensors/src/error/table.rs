@@ -4,7 +4,8 @@
 //! Of the codes for files, `tensor.` and `layout.reversed` concern one tensor; all other `layout.` codes
 //! and `*.duplicate` compare entries; `data.` and `container.header-beyond-file` need the length of the
 //! file; `integrity.` are no verdict on the format, but on the bytes of one file. The parser finds all others
-//! at the byte it reads.
+//! at the byte it reads. `wrong_model` after a code: a program that works with its own model gets this
+//! error only from another one.
 
 use super::sentence::Part::{Byte, Bytes, Hex, Member, Number, Role, Type, Types};
 use super::sentence::{Sentence, fits};
@@ -22,7 +23,7 @@ macro_rules! errors {
         $(#[doc = $doc:literal])*
         $name:ident $(($value:ident: $type:ty))?
             $({$($(#[$field_doc:meta])* $field:ident: $field_type:ty,)*})?
-            = $code:literal {$($(if $case:expr =>)? $text:literal $(, $part:expr)*);+ $(;)?}
+            = $code:literal $($wrong_model:ident)? {$($(if $case:expr =>)? $text:literal $(, $part:expr)*);+ $(;)?}
     )*})*) => {
         /// What is wrong. Each kind has a stable text code ([`code`](Self::code)); `Display` is one sentence.
         ///
@@ -59,10 +60,33 @@ macro_rules! errors {
                 match self { $($(Self::$name { .. })|* => Class::$class,)* }
             }
 
-            /// Each kind: its class, its code, its meaning and its position.
+            /// Returns whether the file may be valid, but is not a model for this program: it lacks a tensor,
+            /// dtype, shape or sum that the caller requested, or needs more memory than the caller gave. A
+            /// device that has another model uses that one. `false` for all kinds of [`Class::File`], and for
+            /// [`Changed`](Self::Changed): the file was replaced, or its bits read differently each time.
+            ///
+            /// ```
+            /// use embedded_safetensors::{Model, ReadError, query::Query};
+            /// # let other = b"\x08\0\0\0\0\0\0\0{}      ";
+            ///
+            /// let mut net = [Query::required("fc.weight").shape(&[2])];
+            /// let Err(ReadError::Format(error)) = Model::open_with(&other[..], &mut net, &mut [0; 64]) else {
+            ///     unreachable!()
+            /// };
+            /// assert!(error.kind.is_wrong_model(), "{error}");
+            /// ```
+            pub const fn is_wrong_model(self) -> bool {
+                match self {$($(
+                    Self::$name { .. } => const { is_marked(&[$(stringify!($wrong_model))?]) },
+                )*)*}
+            }
+
+            /// Each kind: its class, its code, its meaning and position, and whether it
+            /// [is a wrong model](Self::is_wrong_model).
             #[doc(hidden)]
-            pub const ALL: &'static [(Class, &'static str, &'static str)] =
-                &[$($((Class::$class, $code, concat!($($doc),*)),)*)*];
+            pub const ALL: &'static [(Class, &'static str, &'static str, bool)] = &[$($(
+                (Class::$class, $code, concat!($($doc),*), is_marked(&[$(stringify!($wrong_model))?])),
+            )*)*];
 
             /// This kind, at byte `at` of the file.
             pub const fn at(self, at: u64) -> Error {
@@ -127,6 +151,11 @@ macro_rules! errors {
             }
         }
     };
+}
+
+/// Whether a line of the table has the mark `wrong_model`.
+const fn is_marked(marks: &[&str]) -> bool {
+    !marks.is_empty()
 }
 
 /// Kinds whose numbers are filled in later.
@@ -340,7 +369,7 @@ errors! {
         Rank {
             /// How many it holds.
             limit: u8,
-        } = "limit.rank" {
+        } = "limit.rank" wrong_model {
             "too many dimensions: a shape in memory holds at most {}", Number(limit as u64);
         }
         /// A name is longer than the buffer for it. At: the name's opening quote.
@@ -349,28 +378,28 @@ errors! {
             needed: u64,
             /// The buffer's length.
             capacity: u64,
-        } = "limit.name" {
+        } = "limit.name" wrong_model {
             "buffer too small for the name: {} needed, {} available", Bytes(needed), Number(capacity);
         }
         /// The header does not list its tensors in the order of their offsets, and there is no memory to
         /// sort them: use slots ([`Model::open_unordered`](crate::Model::open_unordered)) or an index
         /// ([`Model::open_indexed`](crate::Model::open_indexed), or [`Router`](crate::stream::Router) for
         /// a stream that is received once). At: the first offset that is out of order.
-        OutOfOrder = "limit.order" {
+        OutOfOrder = "limit.order" wrong_model {
             "the header's tensors are not in the order of their offsets: use open_unordered, or an index";
         }
         /// More names share one hash than there are slots to compare them. At: the end of the header.
         SlotCount {
             /// How many slots were given; twice as many is a good next try, and two at the least.
             capacity: u64,
-        } = "limit.slots" {
+        } = "limit.slots" wrong_model {
             if capacity < 2 =>
                 "too few slots to compare the header's names: {} available; try 2", Number(capacity);
             "too few slots to compare the header's names: {} available; try twice as many", Number(capacity);
         }
         /// Two names may be the same, and there is no buffer to compare them. At: the second one's
         /// opening quote.
-        NoText = "limit.text" {
+        NoText = "limit.text" wrong_model {
             "two names may be the same, and there is no buffer to compare them";
         }
         /// A value of `__metadata__` is longer than the buffer for it. At: the value's opening quote.
@@ -379,7 +408,7 @@ errors! {
             needed: u64,
             /// The buffer's length.
             capacity: u64,
-        } = "limit.value" {
+        } = "limit.value" wrong_model {
             "buffer too small for the value: {} needed, {} available", Bytes(needed), Number(capacity);
         }
         /// The buffer is too small for `__metadata__`. At: its opening quote, or that of a value whose
@@ -389,7 +418,7 @@ errors! {
             needed: u64,
             /// The buffer's length.
             capacity: u64,
-        } = "limit.metadata" {
+        } = "limit.metadata" wrong_model {
             "buffer too small for \"__metadata__\": {} needed, {} available", Bytes(needed), Number(capacity);
         }
         /// The index has too little memory for the header. At: the end of the header.
@@ -400,7 +429,7 @@ errors! {
             needed: u64,
             /// How many are available.
             capacity: u64,
-        } = "limit.index" {
+        } = "limit.index" wrong_model {
             if matches!(part, IndexPart::Tensors) =>
                 "index too small for the tensors: {} needed, {} available", Number(needed), Number(capacity);
             if matches!(part, IndexPart::Dims) =>
@@ -414,7 +443,7 @@ errors! {
             needed: u64,
             /// The buffer's length.
             capacity: u64,
-        } = "limit.buffer" { "buffer too small: {} needed, {} available", Bytes(needed), Number(capacity) }
+        } = "limit.buffer" wrong_model { "buffer too small: {} needed, {} available", Bytes(needed), Number(capacity) }
         /// Elements were requested in place on a big-endian target. At: the tensor's first byte.
         BigEndian = "limit.endian" {
             "elements can be read in place on little-endian targets only: read them as values";
@@ -425,7 +454,7 @@ errors! {
             needed: u64,
             /// How many bytes the storage has.
             capacity: u64,
-        } = "limit.capacity" {
+        } = "limit.capacity" wrong_model {
             "storage too small for the file: {} needed, {} available", Bytes(needed), Number(capacity);
         }
     }
@@ -439,7 +468,7 @@ errors! {
         NotFound {
             /// Which of the queries or targets; `None` for a single one.
             query: Option<QueryIndex>,
-        } = "usage.missing" {
+        } = "usage.missing" wrong_model {
             if query.is_some() =>
                 "required tensor not found: number {} in the list, counted from 0", Number(in_list(query));
             "tensor not found, or its query has no result: no lookup yet, or one that failed";
@@ -468,7 +497,7 @@ errors! {
             end: u64,
             /// How long the data is.
             data_len: u64,
-        } = "usage.tensor" {
+        } = "usage.tensor" wrong_model {
             "the tensor ends at byte {} of the data, but the data has {}: the tensor belongs to another file",
                 Number(end), Bytes(data_len);
         }
@@ -489,7 +518,7 @@ errors! {
             found: Dtype,
             /// The requested dtypes.
             asked: DtypeSet,
-        } = "usage.dtype" {
+        } = "usage.dtype" wrong_model {
             if query.is_some() =>
                 "tensor {} in the list, counted from 0, has dtype {}, but {} was requested",
                     Number(in_list(query)), Type(found), Types(asked);
@@ -503,7 +532,7 @@ errors! {
             found: u8,
             /// The requested number of dimensions.
             asked: u64,
-        } = "usage.rank" {
+        } = "usage.rank" wrong_model {
             if query.is_some() =>
                 "tensor {} in the list, counted from 0, has rank {}, but rank {} was requested",
                     Number(in_list(query)), Number(found as u64), Number(asked);
@@ -519,7 +548,7 @@ errors! {
             found: u64,
             /// The requested size.
             asked: u64,
-        } = "usage.shape" {
+        } = "usage.shape" wrong_model {
             if query.is_some() =>
                 "tensor {} in the list has size {} on axis {}, but {} was requested (list and axes counted from 0)",
                     Number(in_list(query)), Number(found), Number(axis as u64), Number(asked);
@@ -532,7 +561,7 @@ errors! {
             from: Dtype,
             /// The requested dtype.
             to: Dtype,
-        } = "usage.lossy" { "{} has values that {} cannot represent exactly: use rounded()", Type(from), Type(to) }
+        } = "usage.lossy" wrong_model { "{} has values that {} cannot represent exactly: use rounded()", Type(from), Type(to) }
         /// Values were requested as a type that they cannot be converted to, not even rounded. At: the
         /// tensor's first byte.
         NoConversion {
@@ -540,7 +569,7 @@ errors! {
             from: Dtype,
             /// The requested dtype.
             to: Dtype,
-        } = "usage.conversion" { "elements of {} cannot be read as {}", Type(from), Type(to) }
+        } = "usage.conversion" wrong_model { "elements of {} cannot be read as {}", Type(from), Type(to) }
         /// Elements were requested in place, but are not aligned for their type. At: the tensor's first byte.
         Misaligned {
             /// The alignment that they need.
@@ -600,7 +629,7 @@ errors! {
             found: Dtype,
             /// The dtypes that it may have.
             needed: DtypeSet,
-        } = "usage.quant-dtype" {
+        } = "usage.quant-dtype" wrong_model {
             "the {} of the matrix have dtype {}, but {} is needed", Role(role), Type(found), Types(needed);
         }
         /// A tensor of a quantised matrix has a rank that its role does not allow, or zero points have
@@ -612,7 +641,7 @@ errors! {
             found: u64,
             /// The rank that it needs.
             needed: u64,
-        } = "usage.quant-rank" {
+        } = "usage.quant-rank" wrong_model {
             "the {} of the matrix have rank {}, but {} is needed", Role(role), Number(found), Number(needed);
         }
         /// A tensor of a quantised matrix has another shape than the weights need: the rows of the weights on
@@ -627,7 +656,7 @@ errors! {
             found: u64,
             /// How long it must be.
             needed: u64,
-        } = "usage.quant-shape" {
+        } = "usage.quant-shape" wrong_model {
             "the {} of the matrix have size {} on axis {} (counted from 0), but {} is needed",
                 Role(role), Number(found), Number(axis as u64), Number(needed);
         }
@@ -736,7 +765,7 @@ errors! {
                 Number(start as u64), Number(sector as u64);
         }
         /// The file contains no sum. At: the end of the header.
-        SumMissing = "usage.sum" {
+        SumMissing = "usage.sum" wrong_model {
             "the file contains no sum";
         }
     }
