@@ -369,19 +369,21 @@ fn copy_with_header_space_is_edited_in_place() {
     assert!(start == same_start && noted.sorted().tensors == tensors);
 }
 
+/// Verifies the sum in a file.
+fn verdict(path: &Path) -> Result<(), &'static str> {
+    let file = bytes(path);
+    let mut window = [0; 64];
+    let mut model = embedded_safetensors::Model::open(&file[..], &mut window).expect("valid");
+    model.verify_embedded(Sha256::new(), &mut window).map_err(|error| match error {
+        ReadError::Format(error) => error.kind.code(),
+        error => panic!("{error}"),
+    })
+}
+
 /// Who removes the sum, or all metadata, does not want it in the file any more.
 #[test]
 fn sum_is_embedded_unless_it_is_removed_again() {
     let dir = TempDir::new();
-    let verdict = |path: &Path| {
-        let file = bytes(path);
-        let mut window = [0; 64];
-        let mut model = embedded_safetensors::Model::open(&file[..], &mut window).expect("valid");
-        model.verify_embedded(Sha256::new(), &mut window).map_err(|error| match error {
-            ReadError::Format(error) => error.kind.code(),
-            error => panic!("{error}"),
-        })
-    };
     let edits: [(fn(&mut ModelEditor), _); 3] = [
         (|_| {}, Ok(())),
         (|editor| drop(editor.remove_metadata(KEY)), Err("usage.sum")),
@@ -395,4 +397,47 @@ fn sum_is_embedded_unless_it_is_removed_again() {
         editor.save(&path).expect("succeeds");
         assert_eq!(verdict(&path), expected);
     }
+}
+
+/// A file with a sum, a file that is to have one, and a file without.
+#[test]
+fn joined_model_has_its_own_sum_if_a_part_has_one() {
+    let dir = TempDir::new();
+    let part = |name: &str, sum: usize| {
+        let tensor = format!(r#"{{"{name}":{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}}}"#);
+        let path = dir.put(name, &[with_header(&tensor, 0), b"x".to_vec()].concat());
+        let mut editor = open(&path);
+        if sum > 0 {
+            editor.embed_sum();
+        }
+        if sum == 2 {
+            editor.save(&path).expect("succeeds");
+            editor = open(&path);
+        }
+        editor
+    };
+    for (first, second) in (0..9).map(|pair| (pair / 3, pair % 3)) {
+        let (mut editor, joined) = (part("a", first), dir.join("joined"));
+        editor.append(part("b", second)).expect("two sums are no conflict");
+        editor.save(&joined).expect("succeeds");
+        let expected = if first + second > 0 { Ok(()) } else { Err("usage.sum") };
+        assert_eq!(verdict(&joined), expected, "{first} {second}");
+    }
+}
+
+#[test]
+fn sum_that_is_set_after_it_was_requested_is_an_error() {
+    let dir = TempDir::new();
+    let path = dir.put("m", &non_canonical());
+    let mut editor = open(&path);
+    editor.embed_sum();
+    editor.set_metadata(KEY, "0".repeat(63));
+    for outcome in [editor.save_method(&path), editor.save(&path), editor.save(dir.join("copy"))] {
+        let message = outcome.map(drop).expect_err("the key is set").to_string();
+        assert!(
+            message.ends_with("\"safetensors.sha256\" was set after embed_sum, which computes its value"),
+            "{message}"
+        );
+    }
+    assert!(bytes(&path) == non_canonical() && dir.names() == ["m"]);
 }

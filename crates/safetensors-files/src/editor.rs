@@ -249,7 +249,8 @@ impl ModelEditor {
         Ok(())
     }
 
-    /// Adds the tensors and the metadata of another model.
+    /// Adds the tensors and the metadata of another model. If one of the two contains a
+    /// [sum](Self::embed_sum), or was to have one, the saved file contains its own sum.
     ///
     /// # Errors
     /// [`EditErrorKind::NameTaken`] when both have a tensor of the same name; [`EditErrorKind::KeyTaken`]
@@ -257,6 +258,7 @@ impl ModelEditor {
     /// is changed.
     pub fn append(&mut self, other: Self) -> Result<(), EditError> {
         self.check_conflicts(&other)?;
+        let has_sum = self.metadata().chain(other.metadata()).any(|(key, _)| key == KEY);
         let before = self.sources.len();
         self.sources.extend(other.sources);
         let moved = other.tensors.into_iter().map(|(name, stored)| {
@@ -266,6 +268,9 @@ impl ModelEditor {
         self.tensors.extend(moved);
         if let Some(pairs) = other.metadata {
             self.metadata.get_or_insert_default().extend(pairs);
+        }
+        if has_sum {
+            self.embed_sum();
         }
         Ok(())
     }
@@ -279,7 +284,7 @@ impl ModelEditor {
         }
         let (mut keys, own) = (other.metadata.iter().flatten(), self.metadata.as_ref());
         let differs = |(key, value): &(&String, &String)| {
-            own.and_then(|own| own.get(*key)).is_some_and(|own| own != *value)
+            *key != KEY && own.and_then(|own| own.get(*key)).is_some_and(|own| own != *value)
         };
         match keys.find(differs) {
             Some((key, _)) => {
@@ -325,7 +330,7 @@ impl ModelEditor {
     /// Embeds the SHA-256 of the saved file in it, as the value of the key
     /// [`safetensors.sha256`](embedded_safetensors::integrity#the-embedded-sum). A sum that it contains
     /// already is replaced. [`save`](Self::save) then reads all of the data, also when it writes only the
-    /// header.
+    /// header. Do not set the key as well ([`EditErrorKind::SumSet`]).
     ///
     /// Without this call, a sum is copied like any other metadata, and is wrong once the file has changed.
     ///

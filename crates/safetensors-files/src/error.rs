@@ -4,6 +4,7 @@ use core::fmt;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::file::shared::PADDING;
 use embedded_safetensors::file::{FileError, FileErrorKind};
+use embedded_safetensors::integrity::KEY;
 use embedded_safetensors::write::{SpecError, SpecErrorKind, SpecPart};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,6 +108,8 @@ pub enum EditErrorKind {
         /// The other file.
         other: PathBuf,
     },
+    /// [`embed_sum`](crate::ModelEditor::embed_sum) was called, and then the key of the sum was set.
+    SumSet,
     /// No tensor can have this name.
     ReservedName {
         /// The name.
@@ -232,6 +235,7 @@ impl fmt::Display for EditErrorKind {
             Self::KeyTaken { key, other } => {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
+            Self::SumSet => write!(f, "the key {KEY:?} was set after embed_sum, which computes its value"),
             Self::ReservedName { name } => write!(f, "reserved name: {name:?}"),
             Self::Stopped => f.write_str("it was stopped before it was complete"),
             Self::ForeignUndo { undo } => {

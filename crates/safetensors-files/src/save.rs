@@ -11,6 +11,7 @@ use core::ops::ControlFlow;
 #[cfg(doc)]
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
+use embedded_safetensors::integrity::{KEY, ZEROS};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ impl ModelEditor {
     ///
     /// # Errors
     /// [`FileErrorKind::Changed`] when another program has changed a source file, or the file to replace,
-    /// since it was opened; that of the system when the header is to be written in place and the file is
+    /// since it was opened; [`EditErrorKind::SumSet`], before anything is read; that of the system when the header is to be written in place and the file is
     /// read-only; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. Then the old file
     /// is unchanged, except as described at `finish`. If only the removal of the undo file failed, the file
     /// has the new header.
@@ -196,6 +197,9 @@ impl ModelEditor {
 
     /// Returns what an edit in place needs, or `None` if the model must be copied.
     fn plan_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<Option<InPlace<'_>>, EditErrorKind> {
+        if self.has_sum && !self.metadata().any(|pair| pair == (KEY, ZEROS)) {
+            return Err(EditErrorKind::SumSet);
+        }
         let [source] = &self.sources[..] else { return Ok(None) };
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
         let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
