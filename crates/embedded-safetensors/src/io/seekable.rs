@@ -6,8 +6,9 @@ use crate::io::FileLen;
 use crate::io::kinds::uninterrupted;
 use crate::io::write::{PREFIX, WriteError, reject_longer};
 
-/// An adapter for types with `Read` and `Seek`, such as a file of embedded-sdmmc or littlefs. A file of `std`
-/// works through `embedded-io-adapters`. If the type also has `Write`, a file can be recorded there.
+/// An adapter for types with `Read` and `Seek`, such as a file of embedded-sdmmc. A file of `std` works
+/// through `embedded-io-adapters`; one of littlefs2 needs a [`ReadAt`] of your own, which the guide shows.
+/// If the type also has `Write`, a file can be recorded there.
 ///
 /// It seeks only if a read or write does not continue the one before. It repeats a call that returns
 /// `Interrupted`. After any other error it seeks before the next read or write, so you can repeat the
