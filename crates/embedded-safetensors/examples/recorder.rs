@@ -21,6 +21,7 @@ use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadError,
     error::Class,
     io::NorFile,
+    query::Query,
     write::{FileSpec, TensorSpec, Writer},
 };
 use std::error::Error;
@@ -84,7 +85,8 @@ pub(crate) fn newest(chip: &mut Chip) -> Result<Option<(u32, usize)>, Box<dyn Er
 fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Error>> {
     let (mut text, mut window) = ([0; 10], [0; 64]);
     let storage = NorFile::partition(chip, PARTITIONS[partition].clone());
-    let mut model = match Model::open(storage, &mut window) {
+    let mut gains = [Query::required("gains").dtype(Dtype::F32).shape(&[3])];
+    let mut model = match Model::open_with(storage, &mut gains, &mut window) {
         Ok(model) => model,
         Err(ReadError::Format(error)) if is_not_recording(error.kind) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -96,11 +98,10 @@ fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Erro
     }
 }
 
-/// Whether the partition is erased, has an interrupted recording, or a file that this program does not
-/// write.
+/// Whether the partition is erased, has an interrupted recording, whose bits may read differently each time,
+/// or a file that this program does not write.
 fn is_not_recording(error: ErrorKind) -> bool {
-    let is_unknown = matches!(error, ErrorKind::OutOfOrder | ErrorKind::ValueLength { .. });
-    is_unknown || error.class() == Class::File
+    error.class() == Class::File || error.is_wrong_model() || error == ErrorKind::Changed
 }
 
 /// Runs when the device starts.

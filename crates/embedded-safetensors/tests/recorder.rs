@@ -31,8 +31,7 @@ fn failed_read_never_loses_the_newest_recording() {
     assert!((1..100).contains(&failed), "{failed}");
 }
 
-/// A valid file of another program is recorded over if it has no number, or none that this program can
-/// read.
+/// A valid file of another program is recorded over, even if it has a number.
 #[test]
 fn partition_without_recording_is_recorded_over() {
     let entry = |name: &str, begin: u32| {
@@ -43,6 +42,7 @@ fn partition_without_recording_is_recorded_over() {
         format!("{{{},{}}}", entry("a", 1), entry("b", 0)),
         format!(r#"{{"__metadata__":{{"number":"12345678901"}},{}}}"#, entry("a", 0)),
         format!(r#"{{"__metadata__":{{"number":"many"}},{}}}"#, entry("a", 0)),
+        format!(r#"{{"__metadata__":{{"number":"9"}},{}}}"#, entry("gains", 0)),
         "nonsense".to_owned(),
     ] {
         let mut chip = recorded();
