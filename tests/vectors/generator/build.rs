@@ -73,6 +73,9 @@ impl Vector<'_> {
 
     /// Returns whose rule the verdict is: that of its rule, unless the case or the error says otherwise.
     pub fn source(&self) -> &'static str {
+        if self.error.is_none() && crate::groups::of_dtypes(self).next().is_some() {
+            return "reference";
+        }
         let of_rule = || rules().get(self.case.rule).map_or("", |rule| rule.source);
         self.case.source.or_else(|| self.source_of_error()).unwrap_or_else(of_rule)
     }

@@ -18,7 +18,30 @@ pub const LEVELS: [(&str, &str); 3] = [
 ];
 
 /// What a reader needs besides what the vector tests: a rejection has it from its twin.
-const NEEDS: [&str; 2] = ["unknown-members", "no-tensors"];
+const NEEDS: [&str; 5] = ["unknown-members", "no-tensors", BEYOND, "new-dtypes", "sub-byte"];
+
+/// The flag of files that a reader cannot read with the dtypes of 2023. The published text lists no dtypes.
+pub const BEYOND: &str = "beyond-13-dtypes";
+
+/// The dtypes that came after 2023, with their flags besides the one of all.
+const DTYPES: [(&str, &[&str]); 9] = [
+    ("F8_E5M2", &[]),
+    ("F8_E4M3", &[]),
+    ("F8_E8M0", &["new-dtypes"]),
+    ("F8_E4M3FNUZ", &["new-dtypes"]),
+    ("F8_E5M2FNUZ", &["new-dtypes"]),
+    ("C64", &["new-dtypes"]),
+    ("F4", &["new-dtypes", "sub-byte"]),
+    ("F6_E2M3", &["new-dtypes", "sub-byte"]),
+    ("F6_E3M2", &["new-dtypes", "sub-byte"]),
+];
+
+/// What a reader may leave out: its vectors count only for a reader that has it.
+pub const PROFILES: [(&str, &str); 1] = [(
+    "unknown-members",
+    "Entries with other members than the three. The reference skips them; the text does not say, so a reader \
+     may reject all of them.",
+)];
 
 /// The flags of all vectors of an area, which is the first word of an id.
 const AREAS: [(&str, &str); 36] = [
@@ -55,7 +78,7 @@ const AREAS: [(&str, &str); 36] = [
     ("subbyte", "sizes"),
     ("surrogate", "surrogates"),
     ("top", "root"),
-    ("unknown", "unknown-members"),
+    ("unknown", "members"),
     ("utf8", "utf8"),
     ("wrong", "wrong-file"),
 ];
@@ -66,6 +89,7 @@ pub fn flags(vector: &Vector<'_>) -> Vec<&'static str> {
     let areas = AREAS.iter().filter(|(of, _)| *of == area);
     let mut flags = vector.case.flags.to_vec();
     flags.extend(areas.map(|(_, flag)| *flag));
+    flags.extend(of_dtypes(vector));
     if has_unknown_members(vector) {
         flags.push("unknown-members");
     }
@@ -79,6 +103,13 @@ pub fn flags(vector: &Vector<'_>) -> Vec<&'static str> {
 pub fn with_needs_of(flags: Vec<&'static str>, twin: &[&'static str]) -> Vec<&'static str> {
     let needs = twin.iter().filter(|flag| NEEDS.contains(flag));
     in_order(flags.into_iter().chain(needs.copied()).collect())
+}
+
+/// Returns the flags of the dtypes of an accepted file.
+pub fn of_dtypes(vector: &Vector<'_>) -> impl Iterator<Item = &'static str> {
+    let tensors = vector.table.iter().flat_map(|table| &table.tensors);
+    let flags = |dtype: &str| DTYPES.iter().find(|(name, _)| *name == dtype);
+    tensors.filter_map(move |tensor| flags(&tensor.dtype)).flat_map(|(_, flags)| [&[BEYOND], *flags].concat())
 }
 
 fn in_order(mut flags: Vec<&'static str>) -> Vec<&'static str> {
@@ -116,7 +147,8 @@ pub fn obeys_text(vector: &Vector<'_>) -> bool {
 pub fn level(vector: &Vector<'_>, flags: &[&str]) -> &'static str {
     match vector.file.len() > LARGE {
         true => "large",
-        false if vector.source() == "reference" || flags.contains(&"unknown-members") => "full",
+        false if vector.source() == "reference" => "full",
+        false if flags.contains(&BEYOND) || flags.contains(&"unknown-members") => "full",
         false if is_core(vector.case.rule) => "core",
         false => "full",
     }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::build::{Vector, data_at};
 use crate::case::Body;
 use crate::codes::{FLAGS, class, codes};
-use crate::groups::{LEVELS, is_header_only};
+use crate::groups::{LEVELS, PROFILES, is_header_only};
 use crate::hex;
 use crate::rules::{SOURCES, rules};
 use support::reference::{CLASSES, RELEASES};
@@ -14,7 +14,7 @@ use vectors::Verdict::Invalid;
 use vectors::table::{Table, Tensor};
 
 /// The version of the suite, by the rules of semantic versions: CHANGES.md says what changed.
-const SUITE: &str = "1.0.0";
+const SUITE: &str = "1.1.0";
 
 /// The day of that version.
 const DATE: &str = "2026-11-27";
@@ -82,13 +82,14 @@ pub fn document(vectors: &[String]) -> String {
     format!(
         "{{\"version\":2,\n\"suite\":\"{SUITE}\",\n\"date\":\"{DATE}\",\n\"license\":\"CC0-1.0\",\n\
          \"references\":{},\n\"classes\":{{{}}},\n\"codes\":{{{}}},\n\"flags\":{{{}}},\n\"sources\":{{{}}},\n\
-         \"levels\":{{{}}},\n\"rules\":{{{}}},\n\"vectors\":[\n{}\n]}}\n",
+         \"levels\":{{{}}},\n\"profiles\":{{{}}},\n\"rules\":{{{}}},\n\"vectors\":[\n{}\n]}}\n",
         json!(versions),
         lines(CLASSES.iter().map(pair)),
         lines(codes),
         lines(FLAGS.iter().map(pair)),
         lines(SOURCES.iter().map(pair)),
         lines(LEVELS.iter().map(pair)),
+        lines(PROFILES.iter().map(pair)),
         lines(rules),
         vectors.join(",\n"),
     )
@@ -109,8 +110,8 @@ pub fn vector(listed: &Listed<'_>) -> String {
     let object = Object::default().with("id", json!(case.id));
     place(object, vector)
         .with("level", json!(level))
-        .maybe("header_only", is_header_only(vector).then_some(json!(true)))
-        .maybe("lite", lite.then_some(json!(true)))
+        .with("header_only", json!(is_header_only(vector)))
+        .with("lite", json!(lite))
         .with("verdict", json!(vector.verdict().word()))
         .with("source", json!(vector.source()))
         .maybe("published", vector.published().map(|verdict| json!(verdict)))

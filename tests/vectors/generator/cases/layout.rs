@@ -15,7 +15,7 @@ pub const SIZES: &[Case] = &[
     bad("size-one-long", "tensor-3", SIZE, tensors!(("a" "U8" "[2]" "[¦0,3]")).data(3), "One byte more than the shape needs.").flags(&["hidden-data"]),
     ok("size-f32-two", "tensor-3", tensors!(("a" "F32" "[2]" "[0,8]")).data(8), "Two elements of four bytes have eight bytes."),
     bad("size-counts-elements", "tensor-3", SIZE, tensors!(("a" "F32" "[2]" "[¦0,2]")).data(2), "The offsets count elements instead of bytes."),
-    bad("size-half", "tensor-3", SIZE, tensors!(("a" "C64" "[2]" "[¦0,8]")).data(8), "Complex numbers counted as one float each.").flags(&["new-dtypes"]),
+    bad("size-half", "tensor-3", SIZE, tensors!(("a" "C64" "[2]" "[¦0,8]")).data(8), "Complex numbers counted as one float each."),
     bad("size-offset-and-length", "tensor-3", SIZE, tensors!(("a" "U8" "[2]" "[0,2]"), ("b" "U8" "[4]" "[¦2,4]")).data(6), "The second number read as a length instead of an end.").faults(2),
     bad("size-padded-to-8", "tensor-3", SIZE, tensors!(("a" "U8" "[3]" "[¦0,8]")).data(8), "A tensor padded to a multiple of 8.").flags(&["hidden-data"]),
     bad("size-none-for-some", "tensor-3", SIZE, tensors!(("a" "U8" "[2]" "[¦0,0]")), "A tensor with elements and an empty range."),

@@ -4,7 +4,7 @@ use crate::case::{Case, members, ok, raw, tensors};
 
 #[rustfmt::skip] // One case, one or two lines.
 pub const CASES: &[Case] = &[
-    ok("entry-order-sod-f4", "entry-4", members(r#""shape":[2],"data_offsets":[0,1],"dtype":"F4""#), "Order: shape, offsets, a dtype of 4 bits.").flags(&["sub-byte", "new-dtypes"]),
+    ok("entry-order-sod-f4", "entry-4", members(r#""shape":[2],"data_offsets":[0,1],"dtype":"F4""#), "Order: shape, offsets, a dtype of 4 bits.").flags(&["sub-byte"]),
     ok("offsets-10", "offsets-2", tensors!(("a" "U8" "[10]" "[0,10]")).data(10), "An end of two digits."),
     ok("offsets-16", "offsets-2", tensors!(("a" "U8" "[16]" "[0,16]")).data(16), "An end of 16, in decimal digits."),
     ok("offsets-1000", "offsets-1", tensors!(("a" "U8" "[1000]" "[0,1000]")).data(1000), "An end of four digits."),
