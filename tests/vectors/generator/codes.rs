@@ -38,6 +38,7 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("beyond-13-dtypes", "The file, or its twin, has another dtype than the 13 of 2023: BOOL, U8, I8, I16, \
         U16, F16, BF16, I32, U32, F32, F64, I64, U64."),
     ("bom", "A byte order mark is not part of the format; text decoders may swallow it."),
+    ("buffer-borders", "Borders of buffers from 64 to 65,536 bytes cut characters, escapes, numbers and words."),
     ("cesu8", "Surrogates written as UTF-8 are not UTF-8; lenient decoders take them."),
     ("container", "The length at the start, and the borders between it, the header and the data."),
     ("control", "Control characters in strings, raw and escaped."),

@@ -44,8 +44,9 @@ pub const PROFILES: [(&str, &str); 1] = [(
 )];
 
 /// The flags of all vectors of an area, which is the first word of an id.
-const AREAS: [(&str, &str); 36] = [
+const AREAS: [(&str, &str); 37] = [
     ("after", "trailing-text"),
+    ("border", "buffer-borders"),
     ("container", "container"),
     ("count", "quantity"),
     ("d1", "duplicate-keys"),

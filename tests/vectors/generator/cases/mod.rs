@@ -1,5 +1,6 @@
 //! The cases, by area. Each has one line, or two.
 
+mod borders;
 mod carriers;
 mod container;
 mod counts;
@@ -10,6 +11,7 @@ mod json;
 mod large;
 mod layout;
 mod members;
+mod missed;
 mod numbers;
 mod sound;
 mod special;
@@ -64,6 +66,13 @@ pub fn all() -> Vec<Case> {
         counts::CASES,
         dense::CASES,
         large::CASES,
+        missed::SIZES,
+        missed::NUMBERS,
+        missed::DTYPES,
+        missed::MEMBERS,
+        missed::LIMITS,
+        &missed::controls(),
+        &borders::all(),
     ]
     .concat()
 }
