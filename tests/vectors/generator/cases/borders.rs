@@ -39,7 +39,7 @@ pub fn all() -> Vec<Case> {
     cases.extend(PIECES.iter().flat_map(|piece| elsewhere(*piece)));
     cases.extend((0..ENTRY.len()).step_by(4).map(entries));
     cases.extend((0..SKIPPED.len()).step_by(3).map(skipped));
-    cases.extend((0..PAIR.len()).step_by(4).map(pairs));
+    cases.extend((0..PAIR.len() + HEADER).step_by(4).map(pairs));
     cases.extend(SIZES.into_iter().map(sound));
     cases.extend(SIZES.into_iter().flat_map(|size| FAULTS.iter().flat_map(move |fault| broken(size, *fault))));
     cases
@@ -101,7 +101,7 @@ fn entries(shift: usize) -> Case {
 }
 
 /// Values of all kinds in an array that is skipped.
-const SKIPPED: &str = r#"-12.5e+10,false,null,true ,{"key":["x"]} , "#;
+const SKIPPED: &str = r#"-12.5e+100,false,null,true ,{"key":["x"]} , "#;
 
 fn skipped(shift: usize) -> Case {
     let before = leak(format!(r#"{{"a":{{"x":[{}"#, " ".repeat(shift)));
@@ -119,11 +119,12 @@ fn pairs(shift: usize) -> Case {
     let (mut header, mut at) = (vec![Text(r#"{"__metadata__":{"#)], HEADER + 17);
     for (number, size) in (6..=16).map(|power| 1_usize << power).enumerate() {
         let letter = char::from(b'a' + u8::try_from(number).expect("a letter"));
-        header.extend([times((size - shift - at) as u64, " "), Text(leak(PAIR.replace('#', &letter.to_string())))]);
-        at = size - shift + PAIR.len();
+        let begin = size + HEADER - shift;
+        header.extend([times((begin - at) as u64, " "), Text(leak(PAIR.replace('#', &letter.to_string())))]);
+        at = begin + PAIR.len();
     }
     header.push(Text(r#""end":""}}"#));
-    let reason = leak(format!("Pairs of metadata that begin {shift} bytes before borders of buffers, which cut them."));
+    let reason = leak(format!("Pairs of metadata that begin {shift} bytes before borders of the header's buffers, which cut them."));
     ok(leak(format!("border-pairs-{shift}")), "json-1", file(header, &[]), reason).flags(&["metadata"])
 }
 
