@@ -39,9 +39,8 @@ PLANNED = {
 
 
 def table(vector):
-    """Returns the table of the manifest. Of a file made by a recipe, it has only the number of tensors."""
-    if "tensors" not in vector:
-        return {"tensors": {str(i): {"dtype": "U8", "shape": []} for i in range(vector["tensor_count"])}}
+    """Returns the table of the manifest, or of the header that a recipe makes."""
+    vector = vectors.with_table(vector)
     rows = {row["name"]: {key: row[key] for key in row if key != "name"} for row in vector["tensors"]}
     return {"tensors": rows, "metadata": vector["metadata"]}
 

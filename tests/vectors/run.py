@@ -54,8 +54,9 @@ def main():
     asked = [vector for vector in chosen if vector["id"] not in left_out]
     if not asked:
         fail(f"no case was asked: {left_out[chosen[0]['id']]}")
+    lacks = scoring.lacking(manifest, answers, options.profile)
     scores = [
-        scoring.score(vector, answers[vector["id"]], answers.get(vector.get("twin")), options.strict) for vector in asked
+        scoring.score(vector, answers[vector["id"]], answers.get(vector.get("twin")), options.strict, lacks) for vector in asked
     ]
     if options.json:
         write_json(options, manifest, scores, left_out)
@@ -101,6 +102,7 @@ def arguments():
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
+    parser.add_argument("--profile", action="append", default=[], metavar="P", help="what the reader must have: unknown-members (repeatable)")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
     parser.add_argument("--verdict-only", action="store_true", help="what the reader prints of accepted files is not compared")
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes at once [default: number of cores]")

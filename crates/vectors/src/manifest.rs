@@ -214,7 +214,7 @@ pub struct Vector {
     /// The verdict of each release of the reference.
     #[serde(default)]
     pub reference: BTreeMap<String, Answers>,
-    /// The number of tensors, if they are too many to list.
+    /// The number of tensors of a recipe.
     pub tensor_count: Option<usize>,
     /// The tensors of a file that this project accepts.
     pub tensors: Option<Vec<TensorRow>>,
@@ -259,8 +259,15 @@ impl Vector {
         self.length <= MOST_IN_MEMORY
     }
 
-    /// Returns the table that a reader must report, if the manifest lists it.
+    /// Returns the table that a reader must report. That of a recipe is in the header that it makes.
+    ///
+    /// # Panics
+    /// If the file of the recipe cannot be made, or its header is not what the manifest says.
     pub fn table(&self) -> Option<Table> {
+        if self.recipe.is_some() && self.ours.accepts() {
+            let table = Table::of_header(&self.bytes());
+            return Some(table.unwrap_or_else(|| panic!("{}: its header is no table", self.id)));
+        }
         let tensors = self.tensors.as_ref()?.iter().map(TensorRow::tensor).collect();
         let pairs = self.metadata.as_ref().and_then(Value::as_object);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

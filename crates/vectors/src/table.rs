@@ -1,5 +1,6 @@
 //! The table that a reader reports of a file that it accepts, in a form that can be compared.
 
+use serde_json::{Map, Value, from_value};
 use std::collections::BTreeMap;
 
 /// The tensors and the metadata of a file.
@@ -25,10 +26,30 @@ pub struct Tensor {
 }
 
 impl Table {
+    /// Returns the table in the header of a valid file. Nothing in it is checked: a recipe's header is known.
+    pub fn of_header(file: &[u8]) -> Option<Self> {
+        let (length, rest) = file.split_first_chunk()?;
+        let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let mut members: Map<String, Value> = serde_json::from_slice(header).ok()?;
+        let metadata = members.remove("__metadata__").unwrap_or_default();
+        let tensors = members.into_iter().map(|(name, entry)| Tensor::of_entry(name, &entry));
+        let table = Self { tensors: tensors.collect::<Option<_>>()?, metadata: from_value(metadata).ok()? };
+        Some(table.sorted())
+    }
+
     /// Sorts the tensors for comparison.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         self.tensors.sort();
         self
+    }
+}
+
+impl Tensor {
+    fn of_entry(name: String, entry: &Value) -> Option<Self> {
+        let member = |key: &str| from_value(entry.get(key)?.clone()).ok();
+        let [shape, data_offsets] = [member("shape")?, member("data_offsets")?];
+        let data_offsets = <[u64; 2]>::try_from(data_offsets).ok()?;
+        Some(Self { name, dtype: entry.get("dtype")?.as_str()?.to_owned(), shape, data_offsets })
     }
 }
