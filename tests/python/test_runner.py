@@ -120,7 +120,7 @@ def check_numbers(scored, asked, expected, said):
 def check_details(scored, asked):
     """Checks what is counted of tables and of errors. Two valid files have no table; three invalid ones are not rejected."""
     is_read = lambda vector: vector["verdict"] == "valid" and vector["id"] not in ("offsets-pair", "metadata-one")
-    tables = [vector["tensors"] for vector in asked if is_read(vector) and "tensors" in vector]
+    tables = [vectors.with_table(vector)["tensors"] for vector in asked if is_read(vector)]
     count = sum(map(bool, tables))
     assert scored["parts"] == {
         "data_offsets": {"tables": count, "have": count - 1, "wrong": 0},
@@ -147,6 +147,26 @@ def test_types_and_members_are_compared():
         scored = scoring.score(vector, answers.accepted({"tensors": {}, "metadata": found}), None, is_strict)
         is_right = not (is_strict or found or expected)
         assert (scored.kind, scoring.part(scored, "metadata")) == ("right" if is_right else "wrong", is_right)
+
+
+def test_tables_of_recipes_are_compared():
+    """A name above 64 KiB is not cut silently."""
+    vector = vectors.with_table(VECTORS["count-name-65537"])
+    table = lambda name: answers.accepted({"tensors": {name: {"dtype": "U8", "shape": [1]}}, "metadata": None})
+    name = vector["tensors"][0]["name"]
+    assert (len(name), scoring.score(vector, table(name), None).kind, scoring.score(vector, table("d"), None).kind) == (65537, "right", "wrong")
+
+
+def test_a_profile_holds_for_readers_that_have_it():
+    flag = "unknown-members"
+    accepted, rejected = answers.Answer("accept", text=""), answers.Answer("reject", text="")
+    said = {vector["id"]: rejected for vector in SMALL if flag in vector["flags"]}
+    lacks = scoring.lacking(MANIFEST, said)
+    assert (lacks, scoring.lacking(MANIFEST, said, [flag])) == ({flag}, set())
+    assert scoring.lacking(MANIFEST, {**said, "unknown-string": accepted}) == set()
+    kind = lambda name, answer, lacks, strict=False: scoring.score(VECTORS[name], answer, rejected, strict, lacks).kind
+    assert [kind("unknown-null", rejected, lacks), kind("unknown-null", rejected, set()), kind("unknown-null", rejected, lacks, True)] == ["right", "wrong", "wrong"]
+    assert [kind("unknown-bad-inside", rejected, lacks), kind("unknown-bad-inside", rejected, set()), kind("unknown-bad-inside", accepted, lacks)] == ["right", "not shown", "wrong"]
 
 
 #: Standard outputs of readers that accept, and what is wrong with them.
