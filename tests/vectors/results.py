@@ -154,7 +154,9 @@ def ask(index, reader, how):
     level = "header-only" if reader["kind"] == "header-only" else "full"
     path = DIRECTORY / f"{index}.json"
     path.unlink(missing_ok=True)
-    options = ["--level", level, "--timeout", TIMEOUT, "--json", str(path), *(["--batch"] if is_batch else [])]
+    # The releases of the reference and this project have all profiles; other readers may lack them.
+    profiles = vectors.load()["profiles"] if reader["code"] in ("safetensors", "embedded-safetensors") else ()
+    options = [*(f"--profile={name}" for name in profiles), "--level", level, "--timeout", TIMEOUT, "--json", str(path), *(["--batch"] if is_batch else [])]
     asked = subprocess.run([sys.executable, "-B", str(HERE / "run.py"), *options, "--", *command], capture_output=True, check=False)
     if asked.returncode == 2 or not path.exists():
         sys.exit(f"results.py: {title(reader)}: {asked.stderr.decode(errors='replace').strip()}")

@@ -62,6 +62,8 @@ def main():
         write_json(options, manifest, scores, left_out)
     for line in report.summary(scores, options.strict):
         print(line)
+    for profile in sorted(lacks):
+        print(f"the profile {profile} is lacking: rejections of its vectors are right; --profile {profile} requires it")
     if others and options.level == "full":
         print(f"{others} large vectors were not asked: --level large includes them")
     for why, count in collections.Counter(left_out.values()).items():
