@@ -186,18 +186,18 @@ def surprises(all_vectors, readers, scores):
 
 def summary(manifest, readers, scores):
     """Yields the lines of the summary."""
-    codes = len({reader["code"] for reader in readers if "package" in reader})
-    count = sum("package" in reader for reader in readers)
+    codes = len({reader["code"] for reader in readers})
     asked = sum(vector["level"] != "large" for vector in manifest["vectors"])
     yield "# What readers say about the vectors"
     yield ""
     yield "Written by `results.py`; not edited by hand."
     yield ""
-    own = ", and last this project's own," if count < len(readers) else ""
-    yield f"{count} readers of {codes} code bases{own} were asked about {asked} vectors of suite {manifest['suite']}, all"
+    own = ", the last one this project's own," if any("package" not in reader for reader in readers) else ""
+    yield f"{len(readers)} readers of {codes} code bases{own} were asked about {asked} vectors of suite {manifest['suite']}, all"
     yield "but the `large` ones. *Rules* are those about which every answer is right. *Not shown* are rejections of invalid"
-    yield "files whose valid twin is rejected, too. Readers of headers were asked only what the header decides. The name of a"
-    yield "reader is that of its package, with the function where there are two; readers/readers.json says how each was asked."
+    yield "files whose valid twin is rejected, too. All but the reference may reject all files with unknown members. Readers"
+    yield "of headers were asked only what the header decides. The name of a reader is that of its package, with the function"
+    yield "where there are two; readers/readers.json says how each was asked."
     yield ""
     yield row("", "reader", "version", "of", "asked on", "rules", *scoring.KINDS)
     yield row("---:", *["---"] * 4, *["---:"] * 7)
