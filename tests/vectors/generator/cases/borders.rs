@@ -39,6 +39,7 @@ pub fn all() -> Vec<Case> {
     cases.extend(PIECES.iter().flat_map(|piece| elsewhere(*piece)));
     cases.extend((0..ENTRY.len()).step_by(4).map(entries));
     cases.extend((0..SKIPPED.len()).step_by(3).map(skipped));
+    cases.push(literals());
     cases.extend((0..PAIR.len() + HEADER).step_by(4).map(pairs));
     cases.extend(SIZES.into_iter().map(sound));
     cases.extend(SIZES.into_iter().flat_map(|size| FAULTS.iter().flat_map(move |fault| broken(size, *fault))));
@@ -109,6 +110,19 @@ fn skipped(shift: usize) -> Case {
     let reason = leak(format!("Skipped numbers, literals and brackets, {shift} bytes later: borders of buffers cut them."));
     ok(leak(format!("border-skipped-{shift}")), "entry-5", file(header, &[Zeros(1)]), reason)
         .flags(&["grammar"])
+}
+
+/// Returns a file in which each border cuts a literal in its middle.
+fn literals() -> Case {
+    const BOTH: &str = "true,   false,";
+    let before = r#"{"a":{"x":["#;
+    let (mut header, mut at) = (vec![Text(before)], HEADER + before.len());
+    for size in (6..=16).map(|power| 1_usize << power) {
+        header.extend([times((size - 2 - at) as u64, " "), Text(BOTH)]);
+        at = size - 2 + BOTH.len();
+    }
+    header.extend([Text("null],"), Text(TENSOR), Text("}}")]);
+    ok("border-literals", "json-2", file(header, &[Zeros(1)]), "Skipped literals that borders of buffers cut.")
 }
 
 /// A pair of metadata.
