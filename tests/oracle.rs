@@ -58,7 +58,10 @@ fn tables_match_reference() {
             Err(rejection) => return vec![format!("the reference refuses it: {}", rejection.text)],
         };
         let tables = vector.table().filter(|expected| *expected != table);
-        tables.map(|expected| format!("the reference reads {table:?}, not {expected:?}")).into_iter().collect()
+        tables
+            .map(|expected| format!("the reference reads {table:?}, not {expected:?}"))
+            .into_iter()
+            .collect()
     }));
 }
 

@@ -1,5 +1,5 @@
-//! Files for readers with buffers: at each border of a buffer, counted from the start of the file or from that
-//! of the header, something is cut in two. They are made for all sizes at once, and for each place of the cut.
+//! Files for readers with buffers: at each border of a buffer, counted from the start of the file or of the
+//! header, something is cut in two. They are made for all sizes at once, and for each place of the cut.
 
 use crate::case::{Body, Case, bad, ok, recipe};
 use crate::recipe::Part::{self, Hex, Text, Zeros};
@@ -42,7 +42,8 @@ pub fn all() -> Vec<Case> {
     cases.push(literals());
     cases.extend((0..PAIR.len() + HEADER).step_by(4).map(pairs));
     cases.extend(SIZES.into_iter().map(sound));
-    cases.extend(SIZES.into_iter().flat_map(|size| FAULTS.iter().flat_map(move |fault| broken(size, *fault))));
+    cases
+        .extend(SIZES.into_iter().flat_map(|size| FAULTS.iter().flat_map(move |fault| broken(size, *fault))));
     cases
 }
 
@@ -64,9 +65,17 @@ type Piece = (&'static str, &'static str, &'static str, &'static str, &'static s
 /// Returns a file for each place of the cut: before the first piece are that many letters.
 fn names((id, rule, piece, flag, words): Piece) -> Vec<Case> {
     let name = |shift: usize| {
-        let header = vec![Text(leak(format!("{{\"{}", "s".repeat(shift)))), long(piece), Text("\":{"), Text(TENSOR), Text("}}")];
-        let reason = leak(format!("A name of {words} that begins {shift} bytes later: borders of buffers cut them."));
-        ok(leak(format!("border-{id}-{shift}")), rule, file(header, &[Zeros(1)]), reason).flags(vec![flag].leak())
+        let header = vec![
+            Text(leak(format!("{{\"{}", "s".repeat(shift)))),
+            long(piece),
+            Text("\":{"),
+            Text(TENSOR),
+            Text("}}"),
+        ];
+        let reason =
+            leak(format!("A name of {words} that begins {shift} bytes later: borders of buffers cut them."));
+        ok(leak(format!("border-{id}-{shift}")), rule, file(header, &[Zeros(1)]), reason)
+            .flags(vec![flag].leak())
     };
     (0..piece.len()).map(name).collect()
 }
@@ -92,11 +101,16 @@ fn entries(shift: usize) -> Case {
     let (mut header, mut at) = (vec![Text(first)], HEADER + first.len());
     for (number, size) in (8..=16).map(|power| 1_usize << power).enumerate() {
         let number = char::from(b'0' + u8::try_from(number).expect("a digit"));
-        header.extend([times((size - shift - at) as u64, " "), Text(leak(ENTRY.replace('#', &number.to_string())))]);
+        header.extend([
+            times((size - shift - at) as u64, " "),
+            Text(leak(ENTRY.replace('#', &number.to_string()))),
+        ]);
         at = size - shift + ENTRY.len();
     }
     header.extend([Text(r#""end":{"dtype":"U8","shape":[0],"data_offsets":[10000,10000]}}"#)]);
-    let reason = leak(format!("Entries that begin {shift} bytes before borders of buffers, which cut keys, numbers and texts."));
+    let reason = leak(format!(
+        "Entries that begin {shift} bytes before borders of buffers, which cut keys, numbers and texts."
+    ));
     ok(leak(format!("border-entries-{shift}")), "json-1", file(header, &[Zeros(10_000)]), reason)
         .flags(&["grammar", "empty-tensor"])
 }
@@ -107,7 +121,9 @@ const SKIPPED: &str = r#"-12.5e+100,false,null,true ,{"key":["x"]} , "#;
 fn skipped(shift: usize) -> Case {
     let before = leak(format!(r#"{{"a":{{"x":[{}"#, " ".repeat(shift)));
     let header = vec![Text(before), long(SKIPPED), Text("0],"), Text(TENSOR), Text("}}")];
-    let reason = leak(format!("Skipped numbers, literals and brackets, {shift} bytes later: borders of buffers cut them."));
+    let reason = leak(format!(
+        "Skipped numbers, literals and brackets, {shift} bytes later: borders of buffers cut them."
+    ));
     ok(leak(format!("border-skipped-{shift}")), "entry-5", file(header, &[Zeros(1)]), reason)
         .flags(&["grammar"])
 }
@@ -122,7 +138,12 @@ fn literals() -> Case {
         at = size - 2 + BOTH.len();
     }
     header.extend([Text("null],"), Text(TENSOR), Text("}}")]);
-    ok("border-literals", "json-2", file(header, &[Zeros(1)]), "Skipped literals that borders of buffers cut.")
+    ok(
+        "border-literals",
+        "json-2",
+        file(header, &[Zeros(1)]),
+        "Skipped literals that borders of buffers cut.",
+    )
 }
 
 /// A pair of metadata.
@@ -138,7 +159,9 @@ fn pairs(shift: usize) -> Case {
         at = begin + PAIR.len();
     }
     header.push(Text(r#""end":""}}"#));
-    let reason = leak(format!("Pairs of metadata that begin {shift} bytes before borders of the header's buffers, which cut them."));
+    let reason = leak(format!(
+        "Pairs of metadata that begin {shift} bytes before borders of the header's buffers, which cut them."
+    ));
     ok(leak(format!("border-pairs-{shift}")), "json-1", file(header, &[]), reason).flags(&["metadata"])
 }
 

@@ -1,7 +1,8 @@
 //! Cases that single bugs of readers of other people showed to be missing, with their relatives.
 
 use crate::case::{
-    Body, Case, bad, bytes, empty_offsets, empty_shape, json, members, offsets, ok, recipe, shape, tensors, unknown,
+    Body, Case, bad, bytes, empty_offsets, empty_shape, json, members, offsets, ok, recipe, shape, tensors,
+    unknown,
 };
 use crate::recipe::Part::{self, Text, Zeros};
 use crate::recipe::{Recipe, list, times};
@@ -191,5 +192,8 @@ pub fn controls() -> Vec<Case> {
         let reason = format!("The raw control character {number:02X} in {words}.").leak();
         bad(format!("string-{id}-in-{place}").leak(), "json-5", "json.control", json(header).data(1), reason)
     };
-    PLACES.into_iter().flat_map(|place| CONTROLS.into_iter().map(move |control| one(place, control))).collect()
+    PLACES
+        .into_iter()
+        .flat_map(|place| CONTROLS.into_iter().map(move |control| one(place, control)))
+        .collect()
 }
