@@ -174,10 +174,9 @@ const BEFORE: usize = 11;
 /// The start of the name: it has what the faults have, in valid form.
 const START: &str = "{\"\\n\\ud83d\\ude00\u{6f22}";
 
-/// Faults over a border: the bytes before the fault's byte, the fault's byte and what follows in letters or in
-/// bytes, and how many of them are before the border.
+/// Faults over a border: their parts, how many bytes they have, and how many are before the border.
 #[rustfmt::skip] // One fault, one line.
-const FAULTS: [(&str, &str, &str, [Part; 4], usize, usize, &str, &str); 4] = [
+const FAULTS: [Fault; 4] = [
     ("utf8", "text-1", "text.utf8", [Text("¦"), Hex(b"\xE6\xBC"), Text("A"), Text("")], 3, 2, "utf8", "A character of three bytes is cut short"),
     ("surrogate", "json-7", "json.surrogate", [Text(r"¦\ud83d"), Text("A"), Text(""), Text("")], 7, 6, "lone-surrogate", "Half a surrogate pair ends"),
     ("escape", "json-6", "json.escape", [Text(r"\¦q"), Text(""), Text(""), Text("")], 2, 1, "escapes", "A bad escape is cut"),
