@@ -14,7 +14,7 @@ use embedded_safetensors::slice::{AxisRange, ByteRuns, SlicePlan};
 use embedded_safetensors::{Dtype, Error, ErrorKind, FileModel, ReadError, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use safetensors_files::shards::{ShardErrorKind, ShardedModel};
+use safetensors_files::shards::{ShardError, ShardErrorKind, ShardedModel};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -151,8 +151,8 @@ impl Source {
         }
         match ShardedModel::open(path) {
             Ok(shards) => Ok(Self::Shards(shards)),
-            Err(error) => match (error.kind(), only_file_in(path)) {
-                (ShardErrorKind::NoIndex, Some(file)) => Ok(Self::File(FileModel::open(file)?)),
+            Err(error) => match error.kind() {
+                ShardErrorKind::NoIndex => Ok(Self::File(FileModel::open(only_file_in(path, error)?)?)),
                 _ => Err(error.into()),
             },
         }
@@ -167,16 +167,25 @@ impl Source {
     }
 }
 
-/// Returns the path of the model in a directory: `model.safetensors`, or else the only one.
-fn only_file_in(directory: &Path) -> Option<PathBuf> {
+/// Returns the path of the model in a directory without an index: `model.safetensors`, or else the only one.
+fn only_file_in(directory: &Path, no_index: ShardError) -> Result<PathBuf, Failure> {
+    const NAMED: usize = 8;
     let usual = directory.join("model.safetensors");
     if usual.is_file() {
-        return Some(usual);
+        return Ok(usual);
     }
-    let paths = directory.read_dir().ok()?.filter_map(|entry| entry.map(|entry| entry.path()).ok());
-    let mut models = paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors"));
-    let first = models.next()?;
-    models.next().is_none().then_some(first)
+    let paths = directory.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_model = |path: &PathBuf| path.extension().is_some_and(|end| end == "safetensors");
+    let mut models: Vec<PathBuf> = paths.filter(is_model).collect();
+    if models.len() < 2 {
+        return models.pop().ok_or_else(|| no_index.into());
+    }
+    models.sort();
+    let name = |path: &PathBuf| format!("{:?}", path.file_name().unwrap_or_default());
+    let names: Vec<String> = models.iter().take(NAMED).map(name).collect();
+    let (directory, all, names) = (directory.display(), models.len(), names.join(", "));
+    let more = if all > NAMED { ", …" } else { "" };
+    Err(Failure::say(format_args!("{directory}: contains {all} models: {names}{more}; give the path of one")))
 }
 
 impl Model {

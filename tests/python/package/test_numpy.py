@@ -201,12 +201,6 @@ def test_booleans_are_not_indices(path):
                 file.get_slice("a")[index]
 
 
-def test_slices_are_not_iterated(path):
-    module.save_file({"a": array("f4")}, path)
-    with safe_open(path) as file, pytest.raises(TypeError, match="not iterable"):
-        iter(file.get_slice("a"))
-
-
 def test_an_exception_of_an_index_is_passed_on(path):
     class Wrong:
         def __index__(self):

@@ -167,8 +167,24 @@ def test_a_directory_with_one_file(tmp_path):
     module.save_file({"other": ARRAYS["a"]}, tmp_path / "other.safetensors")
     assert module.load_file(tmp_path).keys() == ARRAYS.keys()
     (tmp_path / "model.safetensors").rename(tmp_path / "third.safetensors")
-    with pytest.raises(SafetensorError, match="index"):
+    with pytest.raises(SafetensorError) as caught:
         safe_open(tmp_path)
+    names = '"other.safetensors", "third.safetensors"'
+    assert str(caught.value) == f"{tmp_path}: contains 2 models: {names}; give the path of one"
+    for path in tmp_path.glob("*.safetensors"):
+        path.unlink()
+    with pytest.raises(SafetensorError, match="it has no .*index"):
+        safe_open(tmp_path)
+
+
+@pytest.mark.parametrize("backend", ["mmap", "pread"])
+def test_slices_are_iterated_over_by_rows(saved, backend):
+    with safe_open(saved, backend=backend) as file:
+        assert [row.tolist() for row in file.get_slice("b")] == ARRAYS["b"].tolist()
+        assert np.array_equal(list(file.get_slice("a")), ARRAYS["a"])
+    module.save_file({"a": np.array(1.0)}, saved)
+    with safe_open(saved, backend=backend) as file, pytest.raises(TypeError, match="without axes"):
+        iter(file.get_slice("a"))
 
 
 def test_threads_share_a_file(path):

@@ -3,7 +3,7 @@
 import importlib
 import os
 from types import ModuleType
-from typing import Any, ItemsView, Mapping, Optional, Union
+from typing import Any, ItemsView, Iterator, Mapping, Optional, Union
 
 from ._core import Model, SafetensorError
 
@@ -118,12 +118,10 @@ class Slice:
     """A tensor that is read in part: `file.get_slice("weight")[10:20, ::2]`.
 
     An index has the meaning that it has in numpy. It consists of integers, slices, `...` and None; there are no lists
-    or arrays of indices.
+    or arrays of indices. Iteration reads a row after the other.
     """
 
     __slots__ = ("_device", "_model", "_module", "_name")
-    # Otherwise Python would ask for rows until there is an exception.
-    __iter__ = None
 
     def __init__(self, model: Model, module: ModuleType, device: Any, name: str):
         model.byte_len(name)  # an exception if there is no such tensor
@@ -136,6 +134,12 @@ class Slice:
     def get_dtype(self) -> str:
         """Returns the dtype as files name it, such as F32."""
         return self._model.info(self._name)[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        shape = self.get_shape()
+        if not shape:
+            raise TypeError("a tensor without axes cannot be iterated over")
+        return map(self.__getitem__, range(shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
         module = self._module
