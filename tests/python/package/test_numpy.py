@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import embedded_safetensors.numpy as module
-from embedded_safetensors import SafetensorError, TensorSpec, safe_open, serialize_file
+from embedded_safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize, serialize_file
 from embedded_safetensors._core import Model
 
 pytestmark = pytest.mark.main
@@ -111,11 +111,18 @@ def test_dtypes_that_numpy_lacks(file_of):
 def test_ml_dtypes_is_needed_only_for_its_dtypes(path, monkeypatch):
     module.save_file({"a": array("f4"), "b": array(ml_dtypes.bfloat16)}, path)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    monkeypatch.delitem(module._DTYPES, "BF16", raising=False)
+    monkeypatch.delitem(module._TYPES, "BF16", raising=False)
     with safe_open(path) as file:
         assert file.get_tensor("a").shape == (5, 7)
         with pytest.raises(SafetensorError, match="needs the package ml_dtypes for BF16"):
             file.get_tensor("b")
+
+
+def test_names_that_programs_import():
+    arrays = {"a": array("f4"), "b": array(ml_dtypes.bfloat16), "c": np.zeros((0, 2), np.uint8)}
+    loaded = module._view2np(deserialize(serialize(module._flatten(arrays, []))))
+    assert all(np.array_equal(loaded[name], array) and loaded[name].dtype == array.dtype for name, array in arrays.items())
+    assert module._TYPES["F32"] == module._getdtype("F32") == np.float32 and module._TYPES["BOOL"] == bool
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import embedded_safetensors.torch as module
-from embedded_safetensors import SafetensorError, TensorSpec, safe_open
+from embedded_safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize
 
 pytestmark = pytest.mark.torch
 
@@ -18,7 +18,7 @@ def to_numpy(tensor):
 
 def test_all_dtypes(framework):
     tensors = {}
-    for dtype in module._DTYPES.values():
+    for dtype in module._TYPES.values():
         if dtype in (getattr(torch, "float4_e2m1fn_x2", None), torch.bool):
             continue
         size = torch.empty(0, dtype=dtype).element_size()
@@ -52,15 +52,16 @@ def test_conjugated_tensors_are_saved_right(path):
 
 def test_tensors_that_cannot_be_saved(path):
     shared = torch.zeros(4)
-    for wrong, error in [
-        ({"a": torch.zeros(2, 3).t()}, ValueError),
-        ({"a": torch.sparse_coo_tensor(size=(2, 3))}, ValueError),
-        ({"a": [1.0]}, ValueError),
-        ([torch.zeros(1)], ValueError),
-        ({"a": shared, "b": shared[1:]}, RuntimeError),
-        ({"a": torch.zeros(2, dtype=torch.complex128)}, SafetensorError),
+    # Those for which programs search have the first words of the reference.
+    for wrong, error, words in [
+        ({"a": torch.zeros(2, 3).t()}, ValueError, "^You are trying to save a non contiguous tensor: `a` which"),
+        ({"a": torch.sparse_coo_tensor(size=(2, 3))}, ValueError, "^You are trying to save a sparse tensors: `"),
+        ({"a": [1.0]}, ValueError, "^Key `a` is invalid"),
+        ([torch.zeros(1)], ValueError, "^Expected a dict of"),
+        ({"a": shared, "b": shared[1:]}, RuntimeError, "^Some tensors share memory, this will lead to duplicate mem"),
+        ({"a": torch.zeros(2, dtype=torch.complex128)}, SafetensorError, "complex128"),
     ]:
-        with pytest.raises(error):
+        with pytest.raises(error, match=words):
             module.save_file(wrong, path)
     assert not path.exists()
 
@@ -69,7 +70,7 @@ def test_packed_elements_of_four_bits(path):
     header = b'{"a":{"dtype":"F4","shape":[2,2],"data_offsets":[0,2]},"b":{"dtype":"F4","shape":[2,3],"data_offsets":[2,5]}}'
     path.write_bytes(len(header).to_bytes(8, "little") + header + b"abcde")
     with safe_open(path, "pt") as file:
-        if "F4" in module._DTYPES:
+        if "F4" in module._TYPES:
             assert file.get_tensor("a").shape == (2, 1)
         with pytest.raises(SafetensorError):
             file.get_tensor("b")
@@ -78,7 +79,7 @@ def test_packed_elements_of_four_bits(path):
 @pytest.mark.parametrize("backend", ["mmap", "pread", None])
 def test_slices_of_packed_elements_count_elements(path, file_of, backend, monkeypatch):
     # Not every release of torch has the dtype; uint8 has elements of the same size.
-    monkeypatch.setitem(module._DTYPES, "F4", torch.uint8)
+    monkeypatch.setitem(module._TYPES, "F4", torch.uint8)
     path.write_bytes(file_of("F4", [2, 4], b"abcd"))
     with safe_open(path, "pt", backend=backend) as file:
         part = file.get_slice("a")
@@ -115,8 +116,21 @@ def test_models_with_shared_tensors(path):
 def test_devices(path):
     module.save_file({"a": torch.ones(3)}, path)
     assert module.load_file(path, "meta")["a"].device.type == "meta"
+    assert module.load_file(path, None)["a"].device.type == "cpu"
     with pytest.raises(RuntimeError):
         module.load_file(path, "no such device")
+
+
+def test_names_that_programs_import():
+    tensors, kept = {"a": torch.ones(2, 3), "b": torch.zeros(0), "c": torch.ones(3, dtype=torch.int8)}, []
+    specs = module._flatten_as_ptr(tensors, kept)
+    assert specs["a"].data_ptr == tensors["a"].data_ptr() and len(kept) == 3
+    loaded = module._view2torch(deserialize(serialize(specs)))
+    assert all(torch.equal(loaded[name], tensor) for name, tensor in tensors.items())
+    assert module._TYPES["BF16"] is module._getdtype("BF16") is torch.bfloat16
+    assert [module._SIZE[dtype] for dtype in (torch.bool, torch.float16, torch.complex64)] == [1, 2, 8]
+    parts = {"a": tensors["a"][0], "b": tensors["a"][1], "c": tensors["a"]}
+    assert module._filter_shared_not_shared([{"a", "b"}, {"b", "c"}], parts) == [{"a"}, {"b"}, {"b", "c"}]
 
 
 def test_dtypes_and_booleans_of_torch(path):

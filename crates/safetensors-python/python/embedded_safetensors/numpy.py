@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def save_sharded(
 
 
 # With the byte order of files, on every computer.
-_DTYPES = {
+_TYPES = {
     "BOOL": np.dtype("?"),
     "U8": np.dtype("u1"),
     "I8": np.dtype("i1"),
@@ -85,11 +85,21 @@ def _check_device(device: Any) -> None:
 
 
 def _view(memory: Any, offset: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    kind = _DTYPES.get(dtype) or _load_dtype(dtype)
+    kind = _getdtype(dtype)
     try:
         return np.ndarray(shape, kind, memory, offset)
     except ValueError as error:
         raise SafetensorError(f"numpy has no array of the shape {list(shape)}: {error}") from error
+
+
+def _getdtype(dtype_str: str) -> np.dtype:
+    """Returns the dtype of a name such as F32."""
+    return _TYPES.get(dtype_str) or _load_dtype(dtype_str)
+
+
+def _view2np(safeview: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, np.ndarray]:
+    """Returns the arrays of what `deserialize` returns. They share its memory."""
+    return {name: _view(part["data"], 0, part["dtype"], tuple(part["shape"])) for name, part in safeview}
 
 
 def _load_dtype(dtype: str) -> np.dtype:
@@ -100,7 +110,7 @@ def _load_dtype(dtype: str) -> np.dtype:
         import ml_dtypes
     except ImportError as error:
         raise SafetensorError(f"numpy needs the package ml_dtypes for {dtype}") from error
-    return _DTYPES.setdefault(dtype, np.dtype(getattr(ml_dtypes, name)))
+    return _TYPES.setdefault(dtype, np.dtype(getattr(ml_dtypes, name)))
 
 
 def _flip(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -109,6 +119,11 @@ def _flip(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
 
 def _finish(array: np.ndarray, device: Any) -> np.ndarray:
     return array
+
+
+def _flatten(tensor_dict: _Arrays, keep_alive_buffer: list[Any]) -> dict[str, TensorSpec]:
+    """Returns a description of each array, which keeps the array itself."""
+    return _specs(tensor_dict)
 
 
 def _specs(arrays: _Arrays) -> dict[str, TensorSpec]:

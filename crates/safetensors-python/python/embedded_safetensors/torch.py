@@ -28,7 +28,7 @@ def load(data: Any) -> dict[str, torch.Tensor]:
 
 
 def load_file(
-    filename: _Path, device: Union[str, int] = "cpu", *, backend: Optional[str] = None
+    filename: _Path, device: Union[str, int, None] = "cpu", *, backend: Optional[str] = None
 ) -> dict[str, torch.Tensor]:
     """Returns the tensors of a file. `filename`, `device` and `backend` are those of `safe_open`."""
     with safe_open(filename, "torch", device, backend=backend) as file:
@@ -37,8 +37,8 @@ def load_file(
 
 def save(tensors: _Tensors, metadata: Optional[Mapping[str, str]] = None) -> bytes:
     """Returns a file with these tensors, which must be contiguous and must not share memory."""
-    specs, _kept = _prepare(tensors)
-    return _core.serialize(specs, metadata)
+    kept: list[torch.Tensor] = []
+    return _core.serialize(_flatten_as_ptr(tensors, kept), metadata)
 
 
 def save_file(
@@ -48,8 +48,8 @@ def save_file(
 
     The tensors must be contiguous and must not share memory: see `save_model`.
     """
-    specs, _kept = _prepare(tensors)
-    _core.serialize_file(specs, filename, metadata, sync=sync)
+    kept: list[torch.Tensor] = []
+    _core.serialize_file(_flatten_as_ptr(tensors, kept), filename, metadata, sync=sync)
 
 
 def save_sharded(
@@ -60,7 +60,8 @@ def save_sharded(
     max_shard_size: str = "5GB",
 ) -> str:
     """Divides the tensors among files of at most this size, and returns the path to open."""
-    specs, _kept = _prepare(tensors)
+    kept: list[torch.Tensor] = []
+    specs = _flatten_as_ptr(tensors, kept)
     return os.fspath(_core.save_sharded(specs, directory, metadata, max_shard_size=max_shard_size))
 
 
@@ -94,7 +95,7 @@ def load_model(
     model: torch.nn.Module,
     filename: _Path,
     strict: bool = True,
-    device: Union[str, int] = "cpu",
+    device: Union[str, int, None] = "cpu",
     *,
     backend: Optional[str] = None,
 ) -> tuple[set[str], list[str]]:
@@ -146,17 +147,29 @@ _NAMES = {
     "F8_E8M0": "float8_e8m0fnu",
     "F4": "float4_e2m1fn_x2",
 }
-_DTYPES = {dtype: getattr(torch, name) for dtype, name in _NAMES.items() if hasattr(torch, name)}
+_TYPES = {dtype: getattr(torch, name) for dtype, name in _NAMES.items() if hasattr(torch, name)}
+_SIZE = {dtype: torch.empty(0, dtype=dtype).element_size() for dtype in _TYPES.values()}
 
 _BACKEND = "mmap"
 
 
+def _getdtype(dtype_str: str) -> torch.dtype:
+    """Returns the dtype of a name such as F32."""
+    return _TYPES[dtype_str]
+
+
+def _view2torch(safeview: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, torch.Tensor]:
+    """Returns the tensors of what `deserialize` returns. They share its memory."""
+    return {name: _view(part["data"], 0, part["dtype"], tuple(part["shape"])) for name, part in safeview}
+
+
 def _check_device(device: Any) -> None:
-    torch.device(device)
+    if device is not None:
+        torch.device(device)
 
 
 def _view(memory: Any, offset: int, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
-    kind = _DTYPES.get(dtype)
+    kind = _TYPES.get(dtype)
     if kind is None:
         raise no_dtype(f"torch {torch.__version__}", dtype)
     if dtype == "F4":
@@ -179,18 +192,19 @@ def _flip(tensor: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
 
 
 def _finish(tensor: torch.Tensor, device: Any) -> torch.Tensor:
-    return tensor if device == "cpu" else tensor.to(device)
+    return tensor if device is None or device == "cpu" else tensor.to(device)
 
 
-def _prepare(tensors: _Tensors) -> tuple[dict[str, TensorSpec], list[torch.Tensor]]:
-    """Returns a description of each tensor, and the tensors whose memory they name."""
-    _check_tensors(tensors)
+def _flatten_as_ptr(tensors: _Tensors, keep_alive_buffer: list[Any]) -> dict[str, TensorSpec]:
+    """Returns a description of each tensor, and appends the tensors whose memory they name."""
+    _evaluate_tensors_for_save(tensors)
     kept = {name: _in_memory(name, tensor) for name, tensor in tensors.items()}
-    return {name: _spec(name, tensor) for name, tensor in kept.items()}, list(kept.values())
+    keep_alive_buffer.extend(kept.values())
+    return {name: _spec(name, tensor) for name, tensor in kept.items()}
 
 
-def _check_tensors(tensors: _Tensors) -> None:
-    # The sentences are those of the reference, which programs may know.
+def _evaluate_tensors_for_save(tensors: _Tensors) -> None:
+    # These sentences begin as those of the reference, for which programs search.
     if not isinstance(tensors, Mapping):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     for name, tensor in tensors.items():
@@ -206,14 +220,16 @@ def _check_tensors(tensors: _Tensors) -> None:
     shared = [names for names in _find_shared_tensors(tensors) if len(names) > 1]
     if shared:
         raise RuntimeError(
-            f"these tensors share memory, so the file would have it more than once, and loaded tensors would not share"
-            f" it: {shared}; save_model saves models with such tensors"
+            "Some tensors share memory, this will lead to duplicate memory on disk and potential differences when"
+            f" loading them again: {shared}. save_model saves models with such tensors."
         )
 
 
 def _in_memory(name: str, tensor: torch.Tensor) -> torch.Tensor:
     if not tensor.is_contiguous():
-        raise ValueError(f"tensor {name!r} is not contiguous: save tensor.contiguous() instead.")
+        raise ValueError(
+            f"You are trying to save a non contiguous tensor: `{name}` which is not allowed. Save tensor.contiguous()."
+        )
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
     return tensor if tensor.device.type == "cpu" else tensor.to("cpu")
@@ -269,7 +285,12 @@ def _find_shared_tensors(tensors: _Tensors) -> list[set[str]]:
         start, length = storage_ptr(tensor), storage_size(tensor)
         if tensor.device.type != "meta" and start and length:
             storages[tensor.device, start, length].append(name)
-    return [names for group in storages.values() for names in _overlapping(group, tensors)]
+    return _filter_shared_not_shared(storages.values(), tensors)
+
+
+def _filter_shared_not_shared(tensors: Iterable[Iterable[str]], state_dict: _Tensors) -> list[set[str]]:
+    """Divides sets of names whose tensors are in the same memory into those whose tensors overlap."""
+    return [names for group in tensors for names in _overlapping(list(group), state_dict)]
 
 
 def _overlapping(names: list[str], tensors: _Tensors) -> list[set[str]]:
@@ -299,8 +320,8 @@ def _remove_duplicate_names(
         complete = {name for name in names if _is_complete(tensors[name])}
         if not complete:
             raise RuntimeError(
-                f"none of {sorted(names)} has all of the memory that it is a part of, so none of them can stand for"
-                " it: save copies, with tensor.clone()"
+                "Error while trying to find names to remove to save state dict, but found no suitable name to keep for"
+                f" saving amongst: {names}. None is covering the entire storage. Save copies, with tensor.clone()."
             )
         kept = min(complete & preferred or complete - discarded or complete)
         if len(names) > 1:
