@@ -17,7 +17,7 @@ const DOWNLOAD: u64 = 20 * 60;
 
 /// The environments: the name, the Python that it is made of, the modules that this one must have, and the
 /// Debian packages with both. Debian's PyTorch is for CPUs only; PyPI's has gigabytes for others.
-const ENVIRONMENTS: [(&str, &str, &str, &[&str]); 4] = [
+const ENVIRONMENTS: [(&str, &str, &str, &[&str]); 5] = [
     ("main", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
     (
         "torch",
@@ -27,6 +27,7 @@ const ENVIRONMENTS: [(&str, &str, &str, &[&str]); 4] = [
     ),
     ("tensorflow", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
     ("frameworks", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
+    ("programs", "python3", "ensurepip, venv", &["python3", "python3-venv"]),
 ];
 
 /// What the tests of `main` run: servers, compilers of adapters, and the packages.
@@ -125,11 +126,11 @@ pub fn pytest(name: &str) -> Outcome {
 }
 
 /// What is compared by hand: gigabytes of packages, or an hour of builds.
-pub const ORACLES: &str = "frameworks | aprender";
+pub const ORACLES: &str = "frameworks | programs | aprender";
 
 pub fn oracle(name: &str) -> Outcome {
     match name {
-        "frameworks" => pytest(name),
+        "frameworks" | "programs" => pytest(name),
         _ => {
             let run = own_cargo().dir(&workspace::root().join("tests/aprender"));
             let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("aprender"));

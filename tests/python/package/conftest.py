@@ -1,6 +1,8 @@
 """What the tests of the Python package share."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -70,3 +72,46 @@ def file_of():
 def like(array):
     """Returns what is compared of an array."""
     return array.shape, array.dtype, array.tobytes()
+
+
+NAMES = """
+import sys
+if sys.argv[1] == "alias":
+    import embedded_safetensors
+    embedded_safetensors.install_as_safetensors()
+import safetensors
+assert safetensors.__version__ == "0.8.0"
+assert (safetensors.safe_open.__module__ == "embedded_safetensors._open") == (sys.argv[1] == "alias")
+"""
+
+
+@pytest.fixture
+def under_both_names(tmp_path):
+    """Returns a function that runs a program with the reference, and with this package as `safetensors`.
+
+    The files of both are the same but for the order of metadata, which is random in the reference.
+    """
+
+    def run(program):
+        homes = [tmp_path / "reference", tmp_path / "alias"]
+        for home in homes:
+            home.mkdir()
+            subprocess.run([sys.executable, "-c", NAMES + program, home.name], check=True, cwd=home)
+        reference, ours = [
+            {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()} for home in homes
+        ]
+        assert ours.keys() == reference.keys() and len(ours) > 3
+        assert {name: canonical(data) for name, data in ours.items()} == {
+            name: canonical(data) for name, data in reference.items()
+        }
+
+    return run
+
+
+def canonical(data):
+    """Returns the bytes of a file with the keys of its header in order, if it has a header."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    try:
+        return json.dumps(json.loads(data[8:end]), sort_keys=True), data[end:]
+    except ValueError:
+        return data

@@ -4,10 +4,6 @@ The tests import `safetensors`, which is this package here. A test that this pac
 with the reason. Such a test must fail; otherwise the list is wrong.
 """
 
-import importlib.abc
-import importlib.util
-import sys
-
 import pytest
 
 import embedded_safetensors
@@ -19,21 +15,7 @@ EXCEPTIONS = {
     "(`[:20]` of 10 rows), and the texts of other errors",
 }
 
-class Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `safetensors.NAME` as `embedded_safetensors.NAME`."""
-
-    def find_spec(self, name, path, target=None):
-        return importlib.util.spec_from_loader(name, self) if name.startswith("safetensors.") else None
-
-    def create_module(self, spec):
-        return importlib.import_module(spec.name.replace("safetensors", "embedded_safetensors", 1))
-
-    def exec_module(self, module):
-        pass
-
-
-sys.modules["safetensors"] = embedded_safetensors
-sys.meta_path.insert(0, Alias())
+embedded_safetensors.install_as_safetensors()
 
 
 def pytest_collection_modifyitems(items):

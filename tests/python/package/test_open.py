@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 
@@ -228,6 +230,35 @@ def test_other_threads_run_during_a_long_call(path):
     finally:
         is_done.set()
         thread.join()
+
+
+def run_python(code):
+    """Runs a program in a process of its own, and returns its errors."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def test_the_alias_imports_only_what_the_program_does():
+    assert not run_python("""
+import sys, embedded_safetensors as ours
+for call in range(2):
+    ours.install_as_safetensors()
+import safetensors, safetensors.numpy
+from safetensors import safe_open
+import embedded_safetensors.numpy as numpy
+assert safe_open is ours.safe_open and safetensors.numpy is sys.modules["safetensors.numpy"] is numpy
+assert numpy.__spec__.name == numpy.__name__ == "embedded_safetensors.numpy"
+assert not {"torch", "jax", "safetensors._safetensors_rust"} & set(sys.modules)
+try:
+    import safetensors.none
+except ModuleNotFoundError as error:
+    assert error.name == "safetensors.none"
+""")
+
+
+def test_the_alias_comes_before_other_imports():
+    errors = run_python("import safetensors.numpy, embedded_safetensors as ours; ours.install_as_safetensors()")
+    assert "RuntimeError: safetensors was imported earlier: call install_as_safetensors() before" in errors
 
 
 def test_the_version_is_that_of_the_package():

@@ -4,6 +4,7 @@ The modules `numpy`, `torch`, `tensorflow`, `flax` (JAX), `mlx` and `paddle` eac
 `save_file` and `save_sharded`. `safe_open` reads one tensor, or a part of one.
 """
 
+from ._alias import install_as_safetensors
 from ._core import (
     FileWriter,
     SafetensorError,
@@ -27,6 +28,7 @@ __all__ = [
     "_safe_open_handle",
     "check",
     "deserialize",
+    "install_as_safetensors",
     "recover_checkpoint",
     "safe_open",
     "serialize",

@@ -37,7 +37,8 @@ class safe_open:
         filename: the path of a file; or of an index, of a model in several files; or of a directory with one of these.
         framework: the framework of the tensors: "numpy" ("np"), "torch" ("pt"), "tensorflow" ("tf"), "flax"
             ("jax"), "mlx" or "paddle".
-        device: where the tensors are, as torch and paddle name it. The other frameworks have only "cpu" here.
+        device: where the tensors are, as torch and paddle name it; None is the CPU for torch. The other frameworks
+            have only "cpu" here.
         backend: "pread" reads the tensors into new memory. "mmap" maps the file, and nothing is read until it is
             used; changed tensors do not change the file. If the file is written in place or truncated while mapped
             tensors are in use, they change, or the process is killed; replacing it is safe. By default it is
