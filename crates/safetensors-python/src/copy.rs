@@ -1,6 +1,6 @@
 //! New objects of Python with bytes, whose memory is written once.
 
-use crate::memory::ask_for_large_pages;
+use crate::pages;
 use crate::parallel::{PIECE, in_parallel};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -12,36 +12,46 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// Memory from outside of Rust whose bytes are not initialised yet.
-pub struct Uninit<'p>(&'p mut [MaybeUninit<u8>]);
+pub struct Uninit<'p> {
+    bytes: &'p mut [MaybeUninit<u8>],
+    /// The address after the block that they are a part of.
+    end: usize,
+}
 
 impl<'p> Uninit<'p> {
     /// # Safety
     /// The memory has this length and comes from outside of Rust. Nothing else uses it.
     pub unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         // SAFETY: guaranteed by the caller.
-        Self(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast(), len) })
+        let bytes = unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast(), len) };
+        Self { bytes, end: start.addr().get() + len }
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.bytes.len()
     }
 
     /// Removes the first bytes and returns them.
     pub fn take(&mut self, len: usize) -> Self {
-        let (first, rest) = std::mem::take(&mut self.0).split_at_mut(len);
-        self.0 = rest;
-        Self(first)
+        let (bytes, rest) = std::mem::take(&mut self.bytes).split_at_mut(len);
+        self.bytes = rest;
+        Self { bytes, end: self.end }
     }
 
     /// Divides it among tasks.
     pub fn pieces(self) -> impl Iterator<Item = Self> {
-        self.0.chunks_mut(PIECE).map(Self)
+        self.bytes.chunks_mut(PIECE).map(move |bytes| Self { bytes, end: self.end })
+    }
+
+    /// Requests large pages for bytes that are written next.
+    pub fn prepare(&mut self) {
+        pages::request(self.bytes, self.end);
     }
 
     /// Returns the same memory for a function that reads a file into it, and only writes to it.
     pub fn for_reading(self) -> &'p mut [u8] {
         // SAFETY: it is valid for this length. It comes from outside of Rust, so its bytes have values.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), self.bytes.len()) }
     }
 }
 
@@ -76,7 +86,6 @@ pub fn uninit_bytearray(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyByt
 /// The memory has this length, and nothing else uses it.
 unsafe fn memory<'p>(start: *mut c_char, len: usize) -> Uninit<'p> {
     let start = NonNull::new(start).unwrap_or(NonNull::dangling());
-    ask_for_large_pages(start.cast(), len);
     // SAFETY: guaranteed by the caller.
     unsafe { Uninit::new(start.cast(), len) }
 }
@@ -94,7 +103,8 @@ pub fn copy_all(tasks: Vec<(&[u8], Uninit<'_>)>) {
         len,
         tasks,
         || Ok(()),
-        |(from, to)| {
+        |(from, mut to)| {
+            to.prepare();
             copy(from, to);
             Ok(())
         },
@@ -106,5 +116,5 @@ pub fn copy_all(tasks: Vec<(&[u8], Uninit<'_>)>) {
 pub fn copy(from: &[u8], to: Uninit<'_>) {
     assert_eq!(from.len(), to.len());
     // SAFETY: both are valid for this length, and one of them is borrowed mutably.
-    unsafe { from.as_ptr().copy_to_nonoverlapping(to.0.as_mut_ptr().cast(), from.len()) };
+    unsafe { from.as_ptr().copy_to_nonoverlapping(to.bytes.as_mut_ptr().cast(), from.len()) };
 }

@@ -4,6 +4,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `memory` | memory that Python sees as a buffer: allocated, or mapped from a file |
+//! | `pages` | requests for large pages of memory |
 //! | `arguments` `buffer` | what functions are called with, and the bytes of Python's objects |
 //! | `copy` | new objects of Python with bytes |
 //! | `parallel` | work that several threads share |
@@ -21,6 +22,7 @@ mod error;
 mod index;
 mod memory;
 mod model;
+mod pages;
 mod parallel;
 mod save;
 mod spec;

@@ -13,10 +13,6 @@ use std::ptr::NonNull;
 /// copying it.
 const ALIGNMENT: usize = 64;
 
-/// Large pages are requested from this length on: page faults dominate reading.
-#[cfg(target_os = "linux")]
-const LARGE: usize = 1 << 22;
-
 /// The bytes of tensors, for the buffer protocol. They live as long as an object that uses them.
 #[pyclass(frozen, module = "embedded_safetensors._core")]
 pub struct Memory {
@@ -49,7 +45,6 @@ impl Memory {
         let whole = len.checked_add(ALIGNMENT).ok_or_else(too_large)?;
         // SAFETY: the interpreter is attached.
         let block = NonNull::new(unsafe { ffi::PyMem_Malloc(whole) }).ok_or_else(too_large)?;
-        ask_for_large_pages(block, whole);
         // It is in the block, which has so many bytes more.
         let start = block.map_addr(|at| at.saturating_add(ALIGNMENT - at.get() % ALIGNMENT));
         Ok(Self { start: start.cast(), len, owner: Owner::Heap(block.as_ptr()) })
@@ -96,24 +91,6 @@ impl Drop for Memory {
         }
     }
 }
-
-/// Advises the system about the whole pages of a large new block. It may have no large pages.
-#[cfg(target_os = "linux")]
-pub fn ask_for_large_pages(block: NonNull<c_void>, len: usize) {
-    if len < LARGE {
-        return;
-    }
-    let page = rustix::param::page_size();
-    let begin = block.addr().get().next_multiple_of(page);
-    let end = (block.addr().get() + len) / page * page;
-    let start = block.as_ptr().with_addr(begin);
-    // SAFETY: these pages are those of the block, and the advice does not change their bytes.
-    let _ = unsafe { rustix::mm::madvise(start, end - begin, rustix::mm::Advice::LinuxHugepage) };
-}
-
-/// Does nothing: the system decides.
-#[cfg(not(target_os = "linux"))]
-pub fn ask_for_large_pages(_: NonNull<c_void>, _: usize) {}
 
 #[pymethods]
 impl Memory {

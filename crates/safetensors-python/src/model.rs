@@ -288,7 +288,10 @@ fn fill(pairs: &mut [(Origin<'_>, &mut Memory)]) -> Result<(), Failure> {
         let from = &*from;
         tasks.extend(to.pieces().enumerate().map(|(at, to)| (from, at * PIECE, to)));
     }
-    in_parallel(bytes, tasks, signals(), |(from, offset, to)| from.read(offset, to))
+    in_parallel(bytes, tasks, signals(), |(from, offset, mut to)| {
+        to.prepare();
+        from.read(offset, to)
+    })
 }
 
 /// Parts with at least so many runs are copied from a map: a call of the system for each would take longer.
@@ -309,10 +312,13 @@ impl Model {
             return Err(of_request(ErrorKind::PartOfByte { bits }));
         }
         let mut memory = Memory::new(py, plan.byte_len().map_err(of_request)?)?;
-        let bytes = memory.bytes_mut();
-        py.detach(|| match self.maps_parts && plan.run_count() >= MANY_RUNS {
-            true => self.copy_runs(tensor, runs, bytes),
-            false => read_runs(tensor, &selection.ranges(), bytes),
+        let mut bytes = memory.bytes_mut();
+        py.detach(|| {
+            bytes.prepare();
+            match self.maps_parts && plan.run_count() >= MANY_RUNS {
+                true => self.copy_runs(tensor, runs, bytes),
+                false => read_runs(tensor, &selection.ranges(), bytes),
+            }
         })?;
         Ok(memory)
     }
