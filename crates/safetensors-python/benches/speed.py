@@ -9,6 +9,7 @@ import gc
 import json
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -64,12 +65,11 @@ def measure(ours, reference, patience):
 
 
 def timed(run):
-    """Returns how long a call takes, without the removal of what it returns."""
+    """Returns how long a call takes, without the removal of what it returns. A time that it returns is its own."""
     start = time.perf_counter()
     result = run()
     took = time.perf_counter() - start
-    del result
-    return took
+    return result if isinstance(result, float) else took
 
 
 def cases(directory):
@@ -77,13 +77,18 @@ def cases(directory):
     random = np.random.default_rng(0)
     large = {f"layer.{at}.weight": random.random((1024, 4096), dtype=np.float32) for at in range(16)}
     small = {f"layer.{at}.bias": random.random(64, dtype=np.float32) for at in range(10_000)}
-    paths = {"large": directory / "large.safetensors", "small": directory / "small.safetensors"}
-    for (name, path), arrays in zip(paths.items(), (large, small)):
-        embedded_safetensors.numpy.save_file(arrays, path)
-    in_memory = {name: path.read_bytes() for name, path in paths.items()}
+    more = {f"{part}.{name}": array for part in range(4) for name, array in large.items()}
+    less = {name: more[name][:256] for name in list(more)[:25]}
+    models = {"large": large, "small": small, "more": more, "less": less}
+    paths = {name: directory / f"{name}.safetensors" for name in models}
+    for name, arrays in models.items():
+        embedded_safetensors.numpy.save_file(arrays, paths[name])
+    in_memory = {name: paths[name].read_bytes() for name in ("large", "small")}
     few, many = "16 arrays of 16 MiB", "10,000 arrays of 256 bytes"
     yield f"`load_file`: {few}", lambda st, numpy: lambda: numpy.load_file(paths["large"])
     yield f"`load_file`: {many}", lambda st, numpy: lambda: numpy.load_file(paths["small"])
+    for name, arrays in ("less", "25 arrays of 4 MiB"), ("large", few), ("more", "64 arrays of 16 MiB"):
+        yield f"`load_file` in a new process: {arrays}", in_new_process(paths[name])
     yield f"`load`: {few}", lambda st, numpy: lambda: numpy.load(in_memory["large"])
     yield f"`load`: {many}", lambda st, numpy: lambda: numpy.load(in_memory["small"])
     yield f"`save_file`: {few}", lambda st, numpy: lambda: numpy.save_file(large, directory / st.__name__)
@@ -100,9 +105,22 @@ def cases(directory):
     yield "`get_slice`: 256 rows, 4 MiB", part(paths["large"], np.s_[256:512])
     yield "`get_slice`: every second row, 8 MiB", part(paths["large"], np.s_[::2])
     yield "`get_slice`: 16 columns of 1,024 rows", part(paths["large"], np.s_[:, 64:80])
+    yield "`safe_open` and `get_slice`: 16 columns of 1,024 rows", part_of_opened(paths["large"], np.s_[:, 64:80])
     yield "`get_slice`: 1,024 columns of 1,024 rows", part(paths["large"], np.s_[:, 1024:2048])
     yield "`get_slice`: every second element of a row", part(paths["large"], np.s_[500, ::2])
     yield "`get_slice`: one element", part(paths["large"], np.s_[500, 500])
+
+
+def in_new_process(path):
+    """Returns a case that loads a file for the first time, with memory that the system has to provide."""
+
+    def case(st, numpy):
+        call = f"{numpy.__name__}.load_file({str(path)!r})"
+        timed = f"import time, {numpy.__name__}; start = time.perf_counter(); loaded = {call}"
+        words = [sys.executable, "-c", f"{timed}; print(time.perf_counter() - start)"]
+        return lambda: float(subprocess.check_output(words))
+
+    return case
 
 
 def tensor(path, name):
@@ -121,6 +139,15 @@ def part(path, index):
     def case(st, numpy):
         file = st.safe_open(path, "np")
         return lambda: file.get_slice("layer.7.weight")[index]
+
+    return case
+
+
+def part_of_opened(path, index):
+    """Returns a case that opens a file and reads a part of a tensor."""
+
+    def case(st, numpy):
+        return lambda: st.safe_open(path, "np").get_slice("layer.7.weight")[index]
 
     return case
 
