@@ -58,8 +58,8 @@ fn first_sector_is_first_and_length_is_last() {
     let at_addresses = |range: Range<u32>| range.start + 2048..range.end + 2048;
     let expected = [
         Call::Erase(at_addresses(0..1024)),
-        Call::Write(at_addresses(72..328)), // straight from the caller
-        Call::Write(at_addresses(328..408)),
+        Call::Write(at_addresses(72..384)), // straight from the caller, to the end of a page
+        Call::Write(at_addresses(384..408)),
         Call::Write(at_addresses(8..72)),
         Call::Write(at_addresses(0..4)),
         Call::Write(at_addresses(4..8)),
@@ -87,6 +87,33 @@ fn small_writes_are_buffered() {
     assert_eq!(writes(256, 1), 2 + 1 + 2);
     assert_eq!(writes(256, 255), 2 + 1 + 2);
     assert_eq!(writes(259, 1), 2 + 1 + 2, "only whole units of the buffer are used");
+}
+
+/// Returns how many pages of this length are programmed, each as often as it is.
+fn programs(flash: &Nor<1, SECTOR>, page: u32) -> u32 {
+    let pages = flash.calls().iter().map(|call| match call {
+        Call::Write(range) => range.end.div_ceil(page) - range.start / page,
+        Call::Erase(_) => 0,
+    });
+    pages.sum()
+}
+
+/// A buffer of one page suffices. The two halves of the length, which are last, and the first bytes of the
+/// data program a page again.
+#[test]
+fn each_page_is_programmed_once() {
+    let sample = Sample::large();
+    assert_eq!(sample.file().len(), 24_584);
+    for (page, pages) in [(256, 97), (512, 49)] {
+        for (buffer, piece) in [(page, 61), (page, 256), (page, 1024), (page + 8, 61), (page + 8, 1024)] {
+            let [mut received, mut recorded] = [(); 2].map(|()| Nor::<1, SECTOR>::new(25));
+            sample.receive(NorFile::new(&mut received), buffer, piece).expect("fits");
+            sample.record(NorFile::new(&mut recorded), buffer, piece).expect("fits");
+            let page = u32::try_from(page).unwrap();
+            assert_eq!(programs(&received, page), pages + 2, "{buffer}, {piece}");
+            assert_eq!(programs(&recorded, page), pages + 3, "{buffer}, {piece}");
+        }
+    }
 }
 
 #[test]

@@ -26,21 +26,24 @@ fn stored_file_is_the_one_that_arrived() {
     }
 }
 
-/// The file is smaller than the units that are written last.
+fn assert_stored<const UNIT: usize>(file: &[u8]) {
+    let mut flash = Nor::<UNIT, 1024>::new(4);
+    let mut buffer = [0; 512];
+    let storage = NorFile::partition(&mut flash, 0..4096);
+    let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
+    for piece in file.chunks(3) {
+        receiver.push(piece).expect("valid");
+    }
+    receiver.finish().expect("complete");
+    assert_eq!(flash.memory()[..file.len()], *file);
+    assert!(flash.memory()[file.len()..1024].iter().all(|byte| *byte == 0xFF));
+}
+
 #[test]
 fn small_files_are_stored() {
-    for file in [with_header("{}", 0), with_header(HEADER, 40)] {
-        let mut flash = Nor::<256, 1024>::new(4);
-        let mut buffer = [0; 512];
-        let storage = NorFile::partition(&mut flash, 0..4096);
-        let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
-        for piece in file.chunks(3) {
-            receiver.push(piece).expect("valid");
-        }
-        receiver.finish().expect("complete");
-        assert_eq!(flash.memory()[..file.len()], file);
-        assert!(flash.memory()[file.len()..1024].iter().all(|byte| *byte == 0xFF));
-    }
+    assert_stored::<256>(&with_header("{}", 0)); // smaller than the unit that is written last
+    assert_stored::<16>(&with_header("{}       ", 0)); // one byte longer
+    assert_stored::<32>(&with_header(HEADER, 40));
 }
 
 fn compare_with_blocking<const UNIT: usize>() {
@@ -129,6 +132,8 @@ fn length_must_be_that_of_the_header() {
     receiver.push(&file).expect("complete");
     let more = receiver.push(&[0]).expect_err("too many bytes");
     assert_eq!(more, ErrorKind::DataTrailing { needed: 40 }.at(file.len() as u64).into());
+    assert!(matches!(receiver.finish(), Err(again) if again == more));
+    assert!(View::parse(&memory).is_err());
 }
 
 #[test]
@@ -140,12 +145,18 @@ fn unsuitable_storage_and_buffers_are_reported_first() {
     };
     let short = |needed, capacity| ErrorKind::BufferLength { needed, capacity }.at(0).into();
     assert_eq!(attempt(7, &mut [0; 64]), (Err(ErrorKind::FileTooShort.at(7).into()), true));
-    assert_eq!(attempt(100, &mut [0; 7]), (Err(short(16, 7)), true));
-    assert_eq!(attempt(100, &mut [0; 15]), (Err(short(16, 15)), true));
+    assert_eq!(attempt(100, &mut [0; 7]), (Err(short(8, 7)), true));
     let capacity = ErrorKind::Capacity { needed: 101, capacity: 100 }.at(100).into();
     assert_eq!(attempt(101, &mut [0; 16]), (Err(capacity), true));
-    let longer = ErrorKind::Longer { len: 100, file_len: 99 }.at(99).into();
-    assert_eq!(attempt(99, &mut [0; 16]), (Err(longer), true));
+    for file_len in [8, 99] {
+        let longer = ErrorKind::Longer { len: 100, file_len }.at(file_len).into();
+        assert_eq!(attempt(file_len, &mut [0; 16]), (Err(longer), true));
+    }
+    let (mut flash, mut buffer) = (Nor::<16, 1024>::new(4), [0; 31]);
+    let outcome = FileReceiver::new(NorFile::new(&mut flash), 100, &mut [], &mut buffer).map(drop);
+    let needed = ErrorKind::BufferLength { needed: 32, capacity: 31 }.at(0);
+    assert!(matches!(outcome, Err(WriteError::Format(error)) if error == needed), "{outcome:?}");
+    assert!(flash.calls().is_empty());
 }
 
 /// What the queries request is checked when the header is complete, before the file can become valid.

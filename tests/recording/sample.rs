@@ -20,6 +20,10 @@ pub struct Sample {
 
 const ONE: &[TensorSpec<'_>] = &[TensorSpec::new("t", Dtype::U8, &[333])];
 
+const LARGE: &[TensorSpec<'_>] = &[TensorSpec::new("t", Dtype::U8, &[24_512])];
+
+const RENAMED: &[TensorSpec<'_>] = &[TensorSpec::new("u", Dtype::U8, &[333])];
+
 const MANY: &[TensorSpec<'_>] = &[
     TensorSpec::new("bias", Dtype::F16, &[3]),
     TensorSpec::new("weight", Dtype::F32, &[9, 20]),
@@ -54,6 +58,11 @@ impl Sample {
         Self::new(ONE, 1)
     }
 
+    /// Returns a sample of many pages.
+    pub fn large() -> Self {
+        Self::new(LARGE, 3)
+    }
+
     /// Returns a sample with a header longer than 256 bytes.
     pub fn long() -> Self {
         Self { metadata: Some(TEXT), ..Self::new(MANY, 2) }
@@ -62,6 +71,11 @@ impl Sample {
     /// Replaces the data.
     pub fn with_seed(self, seed: u64) -> Self {
         Self { metadata: self.metadata, placement: self.placement, ..Self::new(self.tensors, seed) }
+    }
+
+    /// Replaces the name of the one tensor by another that is as long.
+    pub fn renamed(self) -> Self {
+        Self { tensors: RENAMED, ..self }
     }
 
     /// Replaces the `__metadata__`.

@@ -4,7 +4,7 @@ use super::{Units, WriteAt, form, write_first};
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
 use crate::io::WriteError;
-use crate::io::write::PREFIX;
+use crate::io::write::{ERASED, PREFIX};
 use crate::query::find::{Lookup, Query};
 use crate::stream::receiver::Status;
 use crate::util::bytes::{copy, index_below};
@@ -49,11 +49,13 @@ use crate::validate::Summary;
 #[form]
 pub struct FileReceiver<'a, 'n, S> {
     out: Units<'a, S>,
-    /// The first units of the file, which are written last.
-    front: &'a mut [u8],
+    /// The first bytes of the file, which are written last, with units that are not larger.
+    prefix: [u8; PREFIX],
+    /// The first unit if it is larger; otherwise empty.
+    first_unit: &'a mut [u8],
     lookup: Lookup,
     queries: &'a mut [Query<'n>],
-    summary: Option<Summary>,
+    is_header_valid: bool,
     file_len: u64,
     /// How many bytes have arrived.
     position: u64,
@@ -64,8 +66,10 @@ pub struct FileReceiver<'a, 'n, S> {
 impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     /// Prepares the storage for a file of `file_len` bytes. The old contents are lost.
     ///
-    /// `queries` are the tensors that the file must have; none is needed. The buffer has at least 16 bytes,
-    /// and at least two units of the storage. A buffer of a page or a sector saves writes.
+    /// `queries` are the tensors that the file must have; none is needed. The buffer has at least 8 bytes.
+    /// With units of more than 8 bytes, it has at least two units: the first holds the first unit of the
+    /// file. Writes end at multiples of the largest power of two that the rest holds: with a buffer of one
+    /// page of flash or one block of a card, each is written once, but for the first.
     ///
     /// The storage is consumed; pass `&mut storage` to keep it when this fails.
     ///
@@ -82,17 +86,19 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
         if file_len < PREFIX as u64 {
             return Err(ErrorKind::FileTooShort.at(file_len).into());
         }
-        let first = storage.unit().max(PREFIX);
-        let (needed, capacity) = (2 * first as u64, buffer.len() as u64);
-        let (front, buffer) = match buffer.split_at_mut_checked(first) {
+        let unit = storage.unit();
+        let first = if unit > PREFIX { unit } else { 0 };
+        let (needed, capacity) = ((2 * first).max(PREFIX) as u64, buffer.len() as u64);
+        let (first_unit, buffer) = match buffer.split_at_mut_checked(first) {
             Some(parts) if needed <= capacity => parts,
             _ => return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into()),
         };
-        let out = Units::begin(storage, (first as u64).min(file_len), file_len, buffer).await?;
-        front.fill(0xFF);
+        let start = (unit.max(PREFIX) as u64).min(file_len);
+        let out = Units::begin(storage, start, file_len, buffer).await?;
+        first_unit.fill(0xFF);
         let lookup = Lookup::new(Some(file_len), false, queries);
-        let (summary, position, failure) = (None, 0, None);
-        Ok(Self { out, front, lookup, queries, summary, file_len, position, failure })
+        let (prefix, is_header_valid, position, failure) = (ERASED, false, 0, None);
+        Ok(Self { out, prefix, first_unit, lookup, queries, is_header_valid, file_len, position, failure })
     }
 
     /// Takes the next bytes of the file, in a piece of any size, and writes them.
@@ -116,24 +122,25 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
             self.check(stored).inspect_err(|error| self.failure = Some(*error))?;
         }
         if !excess.is_empty() {
-            let needed = self.summary.map_or(0, |summary| summary.data_len);
+            let needed = self.lookup.summary().data_len;
             let error = ErrorKind::DataTrailing { needed }.at(self.file_len);
             self.failure = Some(error);
             return Err(error.into());
         }
-        Ok(match self.summary {
-            None => Status::Header,
-            Some(_) if self.position < self.file_len => Status::Data,
-            Some(_) => Status::Complete,
+        Ok(match self.is_header_valid {
+            false => Status::Header,
+            true if self.position < self.file_len => Status::Data,
+            true => Status::Complete,
         })
     }
 
     /// Stores bytes from the front of `bytes`, which is not empty, and returns how many.
     async fn store(&mut self, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
-        let front = index_below(self.position, self.front.len()).and_then(|at| self.front.get_mut(at..));
-        match front {
+        let at = self.position;
+        let front = self.front();
+        match index_below(at, front.len()).and_then(|at| front.get_mut(at..)) {
             Some(front) => Ok(copy(front, bytes)),
-            None => self.out.take(self.position, bytes).await,
+            None => self.out.take(at, bytes).await,
         }
     }
 
@@ -147,19 +154,22 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
             return Err(error.into());
         }
         self.lookup.end_of_input()?;
-        if let Some(summary) = self.summary {
+        if let Some(summary) = self.summary() {
             summary.validate_file_len(self.position)?;
         }
-        let behind_front = self.position.saturating_sub(self.front.len() as u64);
-        if behind_front > 0 {
-            self.out.end(self.file_len).await?;
-        }
-        write_first(&mut self.out.storage, self.front).await?;
-        Ok(self.out.storage)
+        self.out.end(self.file_len).await?;
+        let Self { mut out, prefix, first_unit, .. } = self;
+        write_first(&mut out.storage, if first_unit.is_empty() { &prefix } else { first_unit }).await?;
+        Ok(out.storage)
     }
 }
 
 impl<S> FileReceiver<'_, '_, S> {
+    /// The bytes that are written last.
+    const fn front(&mut self) -> &mut [u8] {
+        if self.first_unit.is_empty() { &mut self.prefix } else { self.first_unit }
+    }
+
     /// Returns how many bytes of the file have arrived.
     pub const fn position(&self) -> u64 {
         self.position
@@ -167,7 +177,7 @@ impl<S> FileReceiver<'_, '_, S> {
 
     /// Returns the summary of the header, once it is valid.
     pub const fn summary(&self) -> Option<Summary> {
-        self.summary
+        if self.is_header_valid { Some(self.lookup.summary()) } else { None }
     }
 
     /// Validates these bytes, if they belong to the header.
@@ -175,7 +185,7 @@ impl<S> FileReceiver<'_, '_, S> {
     /// # Errors
     /// As `push`.
     fn check(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        if self.summary.is_some() {
+        if self.is_header_valid {
             return Ok(());
         }
         match self.lookup.run(&mut &*bytes, self.queries) {
@@ -187,7 +197,7 @@ impl<S> FileReceiver<'_, '_, S> {
         let summary = self.lookup.summary();
         summary.validate_file_len(self.file_len)?;
         self.lookup.end(self.queries)?;
-        self.summary = Some(summary);
+        self.is_header_valid = true;
         Ok(())
     }
 }
@@ -195,13 +205,13 @@ impl<S> FileReceiver<'_, '_, S> {
 impl<S> core::fmt::Debug for FileReceiver<'_, '_, S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut lines = f.debug_struct("FileReceiver");
-        lines.field("at", &self.position).field("summary", &self.summary).finish_non_exhaustive()
+        lines.field("at", &self.position).field("summary", &self.summary()).finish_non_exhaustive()
     }
 }
 
 #[cfg(feature = "defmt")]
 impl<S> defmt::Format for FileReceiver<'_, '_, S> {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "FileReceiver {{ at: {=u64}, summary: {}, .. }}", self.position, self.summary);
+        defmt::write!(f, "FileReceiver {{ at: {=u64}, summary: {}, .. }}", self.position, self.summary());
     }
 }

@@ -5,7 +5,7 @@ use super::{WriteAt, form, write_full};
 use crate::error::ErrorKind;
 use crate::io::WriteError;
 use crate::io::write::PREFIX;
-use crate::util::bytes::{copy, front};
+use crate::util::bytes::{copy, front, index_below};
 use crate::write::plan::FilePlan;
 
 /// The offset of the high half of the header's length, which is zero in every valid file.
@@ -42,9 +42,10 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The buffer has at least 8 bytes and at least one unit of the storage. It collects smaller pieces; a
-    /// buffer of a page or a sector saves writes. Pieces at least as large as the buffer are written to the
-    /// storage directly.
+    /// The buffer has at least 8 bytes and at least one unit of the storage. It collects smaller pieces;
+    /// larger ones are written to the storage directly. Writes end at multiples of the largest power of two
+    /// that the buffer holds: with a buffer of one page of flash or one block of a card, each is written
+    /// once, but for those where the header and the data begin.
     ///
     /// The storage is consumed; pass `&mut storage` to keep it when this fails.
     ///
@@ -117,7 +118,9 @@ impl<S: WriteAt> Recording<'_, S> {
         let mut encoder = plan.encoder();
         encoder.skip(first as u64);
         let mut at = first as u64;
-        while let bytes @ [_, ..] = encoder.encode(buffer) {
+        loop {
+            let page = front(buffer, left_of_page(at, buffer.len()) as u64);
+            let bytes @ [_, ..] = encoder.encode(page) else { break };
             write_full(storage, at, bytes).await?;
             at += bytes.len() as u64;
         }
@@ -130,9 +133,9 @@ impl<S: WriteAt> Recording<'_, S> {
 /// Bytes that are written to storage one after another, in whole units.
 pub(crate) struct Units<'a, S> {
     pub(crate) storage: S,
-    /// Whole units.
+    /// A page: a power of two, and whole units. Writes end at multiples of it, as flash and cards have pages.
     buffer: &'a mut [u8],
-    /// The number of bytes at the front of the buffer that are not written yet.
+    /// The number of bytes at the front of the buffer that are not written yet. They are of one page.
     filled: usize,
 }
 
@@ -158,7 +161,7 @@ impl<'a, S: WriteAt> Units<'a, S> {
         if capacity < needed {
             return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
         }
-        let buffer = front(buffer, capacity & !(unit as u64 - 1));
+        let buffer = front(buffer, 1 << (63 - capacity.leading_zeros()));
         let capacity = storage.capacity().await.map_err(WriteError::Sink)?.unwrap_or(u64::MAX);
         let needed = up_to_unit(file_len, unit);
         if needed > capacity {
@@ -169,18 +172,21 @@ impl<'a, S: WriteAt> Units<'a, S> {
     }
 
     /// Takes at least one byte from the front of `bytes`, which belong at byte `at` of the file. Copies the
-    /// bytes that fit into the buffer. If the buffer is empty, writes whole multiples of its length directly.
+    /// bytes of one page into the buffer. If the buffer is empty, writes bytes up to the end of a page
+    /// directly.
     pub(crate) async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
-        if self.filled >= self.buffer.len() {
-            write_full(&mut self.storage, at.saturating_sub(self.filled as u64), self.buffer).await?;
+        let (page, left) = (self.buffer.len(), left_of_page(at, self.buffer.len()));
+        if self.filled > 0 && left == page {
+            let filled = self.buffer.get(..self.filled).unwrap_or_default();
+            write_full(&mut self.storage, at.saturating_sub(self.filled as u64), filled).await?;
             self.filled = 0;
         }
-        if self.filled == 0 && bytes.len() >= self.buffer.len() {
-            let whole = bytes.len() - bytes.len().checked_rem(self.buffer.len()).unwrap_or(0);
+        if self.filled == 0 && bytes.len() >= left {
+            let whole = left + ((bytes.len() - left) & !(page - 1));
             write_full(&mut self.storage, at, bytes.get(..whole).unwrap_or_default()).await?;
             return Ok(whole);
         }
-        let len = copy(self.buffer.get_mut(self.filled..).unwrap_or_default(), bytes);
+        let len = copy(self.buffer.get_mut(self.filled..self.filled + left).unwrap_or_default(), bytes);
         self.filled += len;
         Ok(len)
     }
@@ -226,6 +232,11 @@ impl<S> defmt::Format for Recording<'_, S> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "Recording {{ plan: {}, filled: {=usize}, .. }}", self.plan, self.out.filled);
     }
+}
+
+/// Returns how many bytes there are from byte `at` of the file to the end of its page.
+fn left_of_page(at: u64, page: usize) -> usize {
+    page - index_below(at & (page as u64).wrapping_sub(1), page).unwrap_or(0)
 }
 
 /// Rounds a length up to a multiple of a power of two.
