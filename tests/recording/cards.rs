@@ -234,7 +234,7 @@ fn calls(card: &Card, sample: &Sample) -> usize {
 
 /// Returns the file that a reader finds on a device that does not report the end of files, and is blank after
 /// this one.
-fn found(content_after_power_cut: &[u8]) -> Option<Vec<u8>> {
+pub fn found(content_after_power_cut: &[u8]) -> Option<Vec<u8>> {
     let mut device = content_after_power_cut.to_vec();
     device.resize(device.len() + 1000, b' ');
     let summary = Model::open(Device(&device), &mut [0; 64]).ok()?.summary();

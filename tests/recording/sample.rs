@@ -22,8 +22,6 @@ const ONE: &[TensorSpec<'_>] = &[TensorSpec::new("t", Dtype::U8, &[333])];
 
 const LARGE: &[TensorSpec<'_>] = &[TensorSpec::new("t", Dtype::U8, &[24_512])];
 
-const RENAMED: &[TensorSpec<'_>] = &[TensorSpec::new("u", Dtype::U8, &[333])];
-
 const MANY: &[TensorSpec<'_>] = &[
     TensorSpec::new("bias", Dtype::F16, &[3]),
     TensorSpec::new("weight", Dtype::F32, &[9, 20]),
@@ -44,7 +42,7 @@ fn bytes(seed: u64, len: u64) -> Vec<u8> {
 }
 
 impl Sample {
-    fn new(tensors: &'static [TensorSpec<'static>], seed: u64) -> Self {
+    pub fn new(tensors: &'static [TensorSpec<'static>], seed: u64) -> Self {
         let data = tensors
             .iter()
             .zip(seed..)
@@ -71,11 +69,6 @@ impl Sample {
     /// Replaces the data.
     pub fn with_seed(self, seed: u64) -> Self {
         Self { metadata: self.metadata, placement: self.placement, ..Self::new(self.tensors, seed) }
-    }
-
-    /// Replaces the name of the one tensor by another that is as long.
-    pub fn renamed(self) -> Self {
-        Self { tensors: RENAMED, ..self }
     }
 
     /// Replaces the `__metadata__`.

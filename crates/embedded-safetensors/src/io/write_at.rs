@@ -66,8 +66,9 @@ pub trait WriteAt {
     /// Prepares the storage for a file of `file_len` bytes whose data begins at byte `data_start`.
     ///
     /// When it returns, the first 8 bytes are all `0xFF`, with which no file begins, and no file reappears
-    /// after a power failure. The old contents are lost, but none of them before they stop being a valid
-    /// file. Each byte up to `file_len`, rounded up to a unit, can then be written once. They are written in
+    /// after a power failure. If a unit is larger, all of the first unit is `0xFF`: it is written last, and
+    /// old bytes in it could complete a header of which only a part was written. The old contents are lost,
+    /// but none of them before they stop being a valid file. Each byte up to `file_len`, rounded up to a unit, can then be written once. They are written in
     /// this order: the data from `data_start` to the end, then the header from its front, except for its
     /// first bytes, which come last.
     ///

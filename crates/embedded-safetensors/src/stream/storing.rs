@@ -104,9 +104,11 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     /// Takes the next bytes of the file, in a piece of any size, and writes them.
     ///
     /// # Errors
-    /// Those of [`Receiver::push`](crate::stream::Receiver::push) for the header, and
+    /// Those of [`Receiver::push`](crate::stream::Receiver::push) for the header;
     /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`] when it does not describe a file of this
-    /// length, as soon as they are found; every further call returns the same error. Those of the storage:
+    /// length; [`ErrorKind::Unit`] when the data begins inside the first unit of the storage, which could
+    /// then be written in part with a complete header. They are returned as soon as they are found, and
+    /// every further call returns the same error. Those of the storage:
     /// [`position`](Self::position) is then the first byte that was not taken, and the call can be repeated
     /// from there as for [`Writer::record`](crate::write::Writer::record).
     pub async fn push(&mut self, bytes: &[u8]) -> Result<Status, WriteError<S::Error>> {
@@ -197,6 +199,10 @@ impl<S> FileReceiver<'_, '_, S> {
         let summary = self.lookup.summary();
         summary.validate_file_len(self.file_len)?;
         self.lookup.end(self.queries)?;
+        let unit = self.first_unit.len() as u64;
+        if summary.data_start < unit && summary.data_len > 0 {
+            return Err(ErrorKind::Unit { unit }.at(summary.data_start));
+        }
         self.is_header_valid = true;
         Ok(())
     }

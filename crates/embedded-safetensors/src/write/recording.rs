@@ -50,11 +50,16 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
     /// The storage is consumed; pass `&mut storage` to keep it when this fails.
     ///
     /// **After a power loss**, or when the writer is dropped, there is no valid file, or, at the very end of
-    /// [`finish`](Self::finish), the complete new one. This requires two things of the storage:
-    /// [`flush`](WriteAt::flush) works as documented, and an interrupted write changes only the bytes that it
-    /// was writing. With units of at most 4 bytes, as in files, those bytes may have any value. With larger
-    /// units, each byte of a unit must have its old or its new value. If the bytes of a unit are not written
-    /// in order, the data must not begin with a space, a tab or a line end.
+    /// [`finish`](Self::finish), the complete new one. This requires of the storage:
+    ///
+    /// * [`prepare`](WriteAt::prepare) and [`flush`](WriteAt::flush) work as documented. No call can check
+    ///   what `prepare` leaves in the storage.
+    /// * An interrupted write changes only the bytes that it was writing. With units of at most 4 bytes, as
+    ///   in files, those bytes may have any value. With larger units, each byte must have its old or its new
+    ///   value.
+    /// * With units of 8 bytes or more, the bytes of a unit are written in order, or the data does not begin
+    ///   with a space, a tab or a line end. A length that is written in part is too large, and such data
+    ///   could continue the header.
     ///
     /// An interrupted erase leaves the sector undefined, as the flash traits say, so an old file that is
     /// still needed must be elsewhere. Record to two partitions in turn, and use the newer one that is valid,
