@@ -293,6 +293,29 @@ fn remaining_is_zero_after_an_error() {
     assert_eq!([broken, cut, longer].map(|receiver| receiver.remaining()), [0; 3]);
 }
 
+/// The header is the sender's; its length arrives first.
+#[test]
+fn header_limit_applies_as_soon_as_the_length_is_known() {
+    let (file, data_start) = five_tensors();
+    let length = data_start as u64 - 8;
+    for (limit, is_accepted) in [(0, false), (length - 1, false), (length, true), (u64::MAX, true)] {
+        let expected = ErrorKind::HeaderLength { length, limit }.at(0);
+        for split in [Split::WHOLE, Split::Every(1)] {
+            let mut storage = IndexStorage::<5, 9, 99>::new();
+            let mut receiver = Receiver::new([]).with_header_limit(limit);
+            let mut router = Router::new(storage.memory()).with_header_limit(limit);
+            let received = receive(&mut receiver, &file, split);
+            let routed = route(&mut router, &file, split).map(drop);
+            assert_eq!(
+                (received, routed),
+                if is_accepted { (Ok(()), Ok(())) } else { (Err(expected), Err(expected)) }
+            );
+        }
+        let mut receiver = Receiver::new([]).with_header_limit(limit);
+        assert_eq!(receiver.push(&file[..8]).is_ok(), is_accepted);
+    }
+}
+
 #[test]
 fn model_without_data_is_complete_after_header() {
     let file = with_header("{}", 0);

@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{Dtype, ErrorKind, error::Class};
 
-const MISTAKES: [(ErrorKind, &str, &str); 14] = [
+const MISTAKES: [(ErrorKind, &str, &str); 15] = [
     (
         ErrorKind::TooManyBytes { tensor: 2, given: 9, left: 8 },
         "usage.bytes",
@@ -58,6 +58,11 @@ const MISTAKES: [(ErrorKind, &str, &str); 14] = [
         ErrorKind::Capacity { needed: 120, capacity: 100 },
         "limit.capacity",
         "storage too small for the file: 120 bytes needed, 100 available",
+    ),
+    (
+        ErrorKind::HeaderLength { length: 9000, limit: 4096 },
+        "limit.header",
+        "the header has 9000 bytes, but the limit that was set is 4096",
     ),
     (ErrorKind::SumMissing, "usage.sum", "the file contains no sum"),
     (ErrorKind::NoWindow, "usage.window", "the window is empty: give it at least 1 byte"),

@@ -372,6 +372,15 @@ errors! {
         } = "limit.rank" wrong_model {
             "too many dimensions: a shape in memory holds at most {}", Number(limit as u64);
         }
+        /// The header is longer than the limit that the caller set. At: byte 0.
+        HeaderLength {
+            /// The header's length in bytes.
+            length: u64,
+            /// The greatest length that is accepted.
+            limit: u64,
+        } = "limit.header" {
+            "the header has {}, but the limit that was set is {}", Bytes(length), Number(limit);
+        }
         /// A name is longer than the buffer for it. At: the name's opening quote.
         NameLength {
             /// The name's length in bytes.

@@ -2,6 +2,8 @@
 //! line. A [`Receiver`] copies the tensors you name into buffers; a [`Router`] passes on the bytes of all
 //! tensors; a [`FileReceiver`] writes the file to storage.
 
+use crate::error::{Error, ErrorKind};
+
 pub(crate) mod receiver;
 pub(crate) mod router;
 mod storing;
@@ -14,3 +16,19 @@ use embedded_safetensors_macros::blocking as form;
 pub use receiver::{Receiver, Status, Target};
 pub use router::{Router, RouterEvent};
 pub use storing::FileReceiver;
+
+/// Where a file would end whose header has the greatest length that is accepted: the parser then stops at a
+/// longer one, with the error that [`limited`] replaces.
+const fn end_of_header(limit: u64) -> Option<u64> {
+    Some(limit.saturating_add(8))
+}
+
+/// Replaces the parser's error for a header that is too long. Nothing else limits it in a stream.
+fn limited(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::HeaderBeyondFile { length, present: limit } => {
+            ErrorKind::HeaderLength { length, limit }.at(0)
+        }
+        _ => error,
+    }
+}

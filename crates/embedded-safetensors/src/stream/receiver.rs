@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
 use crate::query::find::{HasQuery, Lookup, Query};
+use crate::stream::{end_of_header, limited};
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::{Located, Location};
 use crate::util::bytes::{copy, index_below};
@@ -246,10 +247,20 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
         Self { targets, lookup, is_header_valid: false, failure: None, received: 0 }
     }
 
+    /// Rejects a header that is longer, as soon as its length has arrived. Without a limit it may have
+    /// 100,000,000 bytes, and a sender that adds spaces keeps the receiver busy with them. Call this before
+    /// the first [`push`](Self::push).
+    #[must_use]
+    pub fn with_header_limit(mut self, limit: u64) -> Self {
+        self.lookup = Lookup::new(end_of_header(limit), false, self.targets.as_mut());
+        self
+    }
+
     /// Takes the next bytes of the file, in a piece of any size.
     ///
     /// # Errors
-    /// Errors in the header, as soon as they are found; at its end [`ErrorKind::OutOfOrder`] when its
+    /// Errors in the header, as soon as they are found; [`ErrorKind::HeaderLength`] when it is longer than
+    /// the [limit](Self::with_header_limit); at its end [`ErrorKind::OutOfOrder`] when its
     /// tensors are not in the order of their offsets: use a [`Router`](crate::stream::Router);
     /// [`ErrorKind::NotFound`] when a tensor that is not [optional](Query::optional) is missing;
     /// [`ErrorKind::DtypeMismatch`], [`ErrorKind::RankMismatch`] and [`ErrorKind::ShapeMismatch`] when one is
@@ -290,7 +301,7 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
     fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
         match self.lookup.run(input, self.targets.as_mut()) {
             Signal::HeaderEnd => {}
-            Signal::Failed => return Err(self.fail(self.lookup.error())),
+            Signal::Failed => return Err(self.fail(limited(self.lookup.error()))),
             _ => return Ok(false),
         }
         self.end_header().map_err(|error| self.fail(error))?;

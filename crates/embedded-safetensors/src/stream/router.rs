@@ -1,10 +1,12 @@
 //! Receives a model that arrives once, and assigns its bytes to tensors.
 
 use crate::error::{Error, ErrorKind};
+use crate::header::HeaderParser;
 use crate::header::progress::{Machine, Progress};
 use crate::index::build::IndexBuilder;
 use crate::index::memory::IndexMemory;
 use crate::index::{Index, IndexedTensor};
+use crate::stream::{end_of_header, limited};
 use crate::util::bytes::index_below;
 use crate::validate::Summary;
 
@@ -90,10 +92,21 @@ impl<'m> Router<'m> {
         Self { stage: Stage::Header(IndexBuilder::new(None, memory)), position: 0 }
     }
 
+    /// As [`Receiver::with_header_limit`](crate::stream::Receiver::with_header_limit). Call this before the
+    /// first [`next`](Self::next).
+    #[must_use]
+    pub const fn with_header_limit(mut self, limit: u64) -> Self {
+        if let Stage::Header(builder) = &mut self.stage {
+            builder.parser = HeaderParser::of_tensors(end_of_header(limit));
+        }
+        self
+    }
+
     /// Reads until there is an event, and moves `input` past the consumed bytes.
     ///
     /// # Errors
-    /// All errors in the file except duplicate keys of `__metadata__`; at the end of the header
+    /// All errors in the file except duplicate keys of `__metadata__`; [`ErrorKind::HeaderLength`] when the
+    /// header is longer than the [limit](Self::with_header_limit); at the end of the header
     /// [`ErrorKind::Index`] when the index does not fit into its memory, with the sizes it needs;
     /// [`ErrorKind::DataTrailing`] when bytes follow the last one. Every further call returns the same
     /// error.
@@ -105,7 +118,7 @@ impl<'m> Router<'m> {
                 self.position += (before - input.len()) as u64;
                 match outcome {
                     Some(progress) => self.end_header(progress),
-                    None => Err(builder.failure()),
+                    None => Err(limited(builder.failure())),
                 }
             }
             Stage::Data(index) => route(index, &mut self.position, input),

@@ -97,7 +97,7 @@ const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 80] = [
+const KINDS: [ErrorKind; 81] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -129,6 +129,7 @@ const KINDS: [ErrorKind; 80] = [
     ErrorKind::DataTrailing { needed: 2 },
     ErrorKind::SumMismatch { expected: 0x0123_abcd, found: 0xffff_fff0 },
     ErrorKind::Rank { limit: 4 },
+    ErrorKind::HeaderLength { length: 9, limit: 8 },
     ErrorKind::NameLength { needed: 4, capacity: 5 },
     ErrorKind::SlotCount { capacity: 1 },
     ErrorKind::SlotCount { capacity: 2 },
