@@ -163,19 +163,6 @@ fn one_partition_never_has_an_incomplete_file() {
     }
 }
 
-/// A torn length includes data in the header, and these data could end a header.
-#[test]
-fn small_units_may_be_torn() {
-    let (old, new) = (Sample::long(), Sample::short().with_blank_data());
-    for (buffer, how) in
-        [0, 300].into_iter().flat_map(|buffer| [(buffer, How::Recorded), (buffer, How::Received)])
-    {
-        one_partition::<1>(&old, &new, buffer, true, how);
-        one_partition::<2>(&old, &new, buffer, true, how);
-        one_partition::<4>(&old, &new, buffer, true, how);
-    }
-}
-
 /// Returns the partition that the program uses after a restart: the newer valid one.
 fn newest<const UNIT: usize>(flash: &mut Flash<UNIT>) -> Option<(u64, Vec<u8>)> {
     let files = [FIRST, SECOND].map(|partition| {

@@ -183,7 +183,7 @@ fn file_is_checked_against_queries() {
 
 #[test]
 fn receiver_size_is_as_documented() {
-    assert!(size_of::<FileReceiver<'_, '_, ()>>() <= 304, "{}", size_of::<FileReceiver<'_, '_, ()>>());
+    assert!(size_of::<FileReceiver<'_, '_, ()>>() <= 288, "{}", size_of::<FileReceiver<'_, '_, ()>>());
 }
 
 /// However the file is cut, the error is the same; excess bytes never hide one in the header.

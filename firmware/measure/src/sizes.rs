@@ -90,7 +90,7 @@ at_most! {
     Status: 1,
     Router<'_>: 272,
     RouterEvent<'_, '_>: 80,
-    FileReceiver<'_, '_, ()>: 304,
+    FileReceiver<'_, '_, ()>: 248,
     FilePlan<'_>: 56,
     HeaderEncoder<'_>: 120,
     Writer<'_, ()>: 88,

@@ -22,7 +22,7 @@ use crate::validate::Summary;
 /// The header must list the tensors in the order of their offsets, as for a
 /// [`Receiver`](crate::stream::Receiver).
 ///
-/// *Memory*: at most 304 bytes, the storage, the queries and the buffer.
+/// *Memory*: at most 288 bytes, 248 where pointers have 32 bits, the storage, the queries and the buffer.
 ///
 /// ```
 /// use embedded_safetensors::query::Query;
