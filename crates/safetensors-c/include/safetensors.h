@@ -369,10 +369,11 @@ typedef struct sft_sink {
      * is no space; a negative number if the storage fails. */
     int32_t (*write)(void *context, uint64_t offset, const void *bytes, size_t len);
     /* Prepares storage for a file of `file_len` bytes (and the padding to a whole unit) whose data begins at byte
-     * `data_start`: sets its first 8 bytes to 0xFF. Each byte is then written once: the data, the header from its
-     * front, and last the first bytes of the file. NOR flash is erased here, from its first sector on. Returns 0; any
-     * other number is an error. NULL if bytes can be rewritten and `unit` is at most 8: then the first 8 bytes are
-     * overwritten. */
+     * `data_start`: sets its first 8 bytes to 0xFF, or all of its first unit if that is longer, because old bytes in
+     * it could complete a header of which a power cut left a part. Each byte is then written once: the data, the
+     * header from its front, and last the first bytes of the file. NOR flash is erased here, from its first sector
+     * on. Returns 0; any other number is an error. NULL if bytes can be rewritten and `unit` is at most 8: then the
+     * first 8 bytes, with a unit of 8 the first 16, are overwritten. */
     int32_t (*prepare)(void *context, uint64_t data_start, uint64_t file_len);
     /* Waits until all bytes are stored and survive a power failure. Returns 0; any other number is an error. NULL if
      * nothing is buffered. */

@@ -212,12 +212,13 @@ impl WriteAt for Sink {
             let returned = unsafe { prepare(self.context, data_start, file_len) };
             return done(returned, 0).map_err(WriteError::Sink);
         }
-        // The high half first: however little of it is written, no header is as long.
-        let steps: &[(u64, &[u8])] = match self.unit {
-            ..=4 => &[(4, &[0xFF; 4]), (0, &[0xFF; 4])],
-            _ => &[(0, &[0xFF; 8])],
+        // The high half of the length first: however little of it is written, no header is as long. If a unit
+        // holds the length, the start of the header's text first: no header with a byte 0xFF is valid.
+        let steps: [(u64, &[u8]); 2] = match self.unit {
+            ..=4 => [(4, &[0xFF; 4]), (0, &[0xFF; 4])],
+            _ => [(8, &[0xFF; 8]), (0, &[0xFF; 8])],
         };
-        for &(mut at, mut bytes) in steps {
+        for (mut at, mut bytes) in steps {
             while !bytes.is_empty() {
                 let taken = self.write_at(at, bytes).map_err(WriteError::Sink)?;
                 if taken == 0 {
@@ -226,8 +227,9 @@ impl WriteAt for Sink {
                 bytes = bytes.get(taken..).unwrap_or_default();
                 at += taken as u64;
             }
+            self.flush().map_err(WriteError::Sink)?;
         }
-        self.flush().map_err(WriteError::Sink)
+        Ok(())
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Fault> {

@@ -162,6 +162,59 @@ static void record(FILE *file)
     PASSES(sft_recorder_finish(&recorder, ERROR));
 }
 
+/* ---- Overwriting --------------------------------------------------------------------------------------- */
+
+static uint8_t cell[700];
+
+static int32_t read_cell(void *context, uint64_t offset, void *buffer, size_t len)
+{
+    memcpy(buffer, (const uint8_t *)context + offset, len);
+    return (int32_t)len;
+}
+
+/* Writes one unit, and checks that any part of it leaves the old file or none. */
+static int32_t write_cell(void *context, uint64_t offset, const void *bytes, size_t len)
+{
+    unsigned part;
+    CHECK(len == 8);
+    for (part = 0; part < 256; part++) {
+        uint8_t torn[sizeof cell], buffer[64];
+        sft_storage storage = sft_callbacks(read_cell, torn, sizeof torn, SFT_LEN_AT_MOST);
+        sft_model found;
+        size_t i;
+        memcpy(torn, cell, sizeof torn);
+        for (i = 0; i < len; i++) {
+            torn[offset + i] = part >> i & 1 ? ((const uint8_t *)bytes)[i] : torn[offset + i];
+        }
+        CHECK(sft_open(&found, &storage, NULL, NULL, 0, buffer, sizeof buffer, ERROR) != SFT_OK
+              || memcmp(torn, context, sizeof torn) == 0);
+    }
+    memcpy(cell + offset, bytes, len);
+    return (int32_t)len;
+}
+
+/* The data of the old file are spaces, which could continue its header. */
+static void overwrite(void)
+{
+    static const char HEADER[] = "\x40\0\0\0\0\0\0\0"
+                                 "{\"t\":{\"dtype\":\"U8\",\"shape\":[400],\"data_offsets\":[0,400]}}";
+    static const sft_spec SPEC = { "t", SFT_U8, 1, { 400 } };
+    static uint64_t memory[SFT_RECORDER_MEMORY(1, 0)];
+    uint8_t old[sizeof cell], buffer[8];
+    sft_recorder recorder;
+    sft_sink sink;
+    memset(cell, ' ', sizeof cell);
+    memcpy(cell, HEADER, sizeof HEADER - 1);
+    memcpy(old, cell, sizeof old);
+    memset(&sink, 0, sizeof sink);
+    sink.write = write_cell;
+    sink.context = old;
+    sink.capacity = sizeof cell;
+    sink.unit = 8;
+    PASSES(sft_recorder_begin(&recorder, &sink, &SPEC, 1, NULL, 0, memory, sizeof memory / sizeof memory[0], buffer,
+                              sizeof buffer, ERROR));
+}
+
 /* ---- Reading ----------------------------------------------------------------------------------------- */
 
 static sft_model model;
@@ -327,6 +380,7 @@ int main(int argc, char **argv)
         return 2;
     }
     fill();
+    overwrite();
     record(file);
     storage = sft_callbacks(host_read, file, 0, SFT_LEN_UNKNOWN);
     open_it(&storage);
