@@ -18,7 +18,7 @@ const HEADER: &str = r#"{"a":{"dtype":"U8","shape":[40],"data_offsets":[0,40]}}"
 fn stored_file_is_the_one_that_arrived() {
     for sample in [Sample::short(), Sample::long()] {
         let file = sample.file();
-        for (buffer, piece) in [(16, 1), (17, 1000), (64, 20), (1000, 50), (16, 7)] {
+        for (buffer, piece) in [(8, 1), (17, 1000), (64, 20), (1000, 50), (16, 7)] {
             let mut memory = vec![7; file.len()];
             sample.receive(&mut memory[..], buffer, piece).expect("succeeds");
             assert_eq!(memory, file, "{buffer}, {piece}");

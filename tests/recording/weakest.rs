@@ -106,35 +106,28 @@ impl WriteAt for Weakest<'_> {
     }
 }
 
-/// Records and receives `new` over `old`.
+/// Records and receives `new` over `old`, also with data that does not begin at a unit.
 fn sweep(old: &Sample, new: &Sample, unit: usize, order: Order) {
-    let aligned = new.clone().with_data_unit(unit);
-    for buffer in [0, 300] {
-        let (file, least) = (aligned.file(), unit.max(8));
-        let storage = || Weakest::holding(&old.file(), &file, unit, order);
-        for outcome in [
-            aligned.record(storage(), least + buffer, 50),
-            aligned.receive(storage(), 2 * least + buffer, 50),
-        ] {
-            let storage = outcome.expect("succeeds");
-            assert_eq!(found(&storage.memory).as_deref(), Some(&file[..]));
-            assert!(storage.ends.iter().all(|times| *times > 0), "each outcome occurs: {:?}", storage.ends);
-        }
-        // As files arrive: the data begins anywhere.
-        let file = new.file();
-        let data_start = new.with_plan(|plan| plan.data_start());
-        let mut storage = Weakest::holding(&old.file(), &file, unit, order);
-        let outcome = new.receive(&mut storage, 2 * least + buffer, 50).map(drop);
-        let (expected, is_valid) = match data_start < unit as u64 {
-            true => (Err(ErrorKind::Unit { unit: unit as u64 }.at(data_start).into()), false),
-            false => (Ok(()), true),
+    let (aligned, least) = (new.clone().with_data_unit(unit), unit.max(8));
+    let ways = [(&aligned, 0), (&aligned, 300), (new, 0), (new, 300)];
+    for ((sample, buffer), receives) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        let (old, file) = (old.file(), sample.file());
+        let data_start = sample.with_plan(|plan| plan.data_start());
+        let mut storage = Weakest::holding(&old, &file, unit, order);
+        let (outcome, is_accepted, otherwise) = match receives {
+            true => (sample.receive(&mut storage, 2 * least + buffer, 50), data_start >= unit as u64, None),
+            false => (
+                sample.record(&mut storage, least + buffer, 50),
+                data_start.is_multiple_of(unit as u64),
+                Some(old),
+            ),
         };
-        assert_eq!(outcome, expected);
-        assert_eq!(found(&storage.memory).is_some(), is_valid);
+        let rejected = Err(ErrorKind::Unit { unit: unit as u64 }.at(data_start).into());
+        assert_eq!(outcome.map(drop), if is_accepted { Ok(()) } else { rejected });
+        assert!(!is_accepted || storage.ends.iter().all(|times| *times > 0), "each outcome occurs");
+        assert_eq!(found(&storage.memory), if is_accepted { Some(file) } else { otherwise });
     }
 }
-
-const UNITS: [usize; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /// As [`Sample::short`], with another name.
 const RENAMED: [TensorSpec<'_>; 1] = [TensorSpec::new("u", U8, &[333])];
@@ -143,7 +136,7 @@ const RENAMED: [TensorSpec<'_>; 1] = [TensorSpec::new("u", U8, &[333])];
 fn power_cut_leaves_new_file_or_none() {
     let (short, long) = (Sample::short(), Sample::long());
     let renamed = Sample::new(&RENAMED, 9);
-    for unit in UNITS {
+    for unit in (0..10).map(|bits| 1 << bits) {
         for (old, new) in [(&renamed, &short), (&short, &long), (&long, &renamed)] {
             sweep(old, new, unit, Order::Any);
         }

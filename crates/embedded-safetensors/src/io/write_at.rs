@@ -67,10 +67,16 @@ pub trait WriteAt {
     ///
     /// When it returns, the first 8 bytes are all `0xFF`, with which no file begins, and no file reappears
     /// after a power failure. If a unit is larger, all of the first unit is `0xFF`: it is written last, and
-    /// old bytes in it could complete a header of which only a part was written. The old contents are lost,
-    /// but none of them before they stop being a valid file. Each byte up to `file_len`, rounded up to a unit, can then be written once. They are written in
-    /// this order: the data from `data_start` to the end, then the header from its front, except for its
-    /// first bytes, which come last.
+    /// old bytes in it could complete a header of which only a part was written.
+    ///
+    /// The old contents are lost, but none of them before they stop being a valid file. Where a unit that
+    /// holds the header's length is overwritten, not erased, an interruption can leave a larger length:
+    /// overwrite the start of the header's text first, or the data of the old file must not begin with a
+    /// space, a tab or a line end.
+    ///
+    /// Each byte up to `file_len`, rounded up to a unit, can then be written once. They are written in this
+    /// order: the data from `data_start` to the end, then the header from its front, except for its first
+    /// bytes, which come last.
     ///
     /// # Errors
     /// Those of the storage; [`WriteError::Format`] if the storage is not suitable for this file, and then
