@@ -43,7 +43,16 @@ fn assert_stored<const UNIT: usize>(file: &[u8]) {
 fn small_files_are_stored() {
     assert_stored::<256>(&with_header("{}", 0)); // smaller than the unit that is written last
     assert_stored::<16>(&with_header("{}       ", 0)); // one byte longer
-    assert_stored::<32>(&with_header(HEADER, 40));
+    let file = with_header(HEADER, 40);
+    assert_stored::<32>(&file);
+    // The first byte of data is the last one of the first unit.
+    let (mut flash, mut buffer) = (Nor::<64, 1024>::new(4), [0; 128]);
+    let storage = NorFile::new(&mut flash);
+    let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
+    let rejected = receiver.push(&file).map_err(|error| error.to_string());
+    let message = "error[usage.unit] at byte 63: the data begins inside a write unit of 64 bytes: align it with \
+        Placement::Start";
+    assert_eq!(rejected, Err(message.to_owned()));
 }
 
 fn compare_with_blocking<const UNIT: usize>() {
