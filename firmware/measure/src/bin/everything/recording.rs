@@ -1,11 +1,15 @@
-//! Files that are recorded: every method of a `Writer`, and every storage for recording.
+//! Files that are recorded or received into storage: every method of `Writer` and `FileReceiver`, and every
+//! storage for recording.
 
 use crate::Job;
+use crate::numbers::summary;
 use crate::storage::{Chip, File, partition};
 use crate::writing::outcome;
 use embedded_safetensors::{
     WriteAt, WriteError,
     io::{NorFile, Seekable},
+    query::Query,
+    stream::FileReceiver,
     write::{FilePlan, Writer},
 };
 
@@ -16,6 +20,21 @@ pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
         ^ outcome(record(Seekable::new(File::new(file)), plan, file))
         ^ outcome(record(&mut partition(Chip(file), job), plan, file))
         ^ outcome(record(NorFile::new(Chip(file)).with_file_len(job.file_len), plan, file))
+        ^ outcome(store(Seekable::new(File::new(file)), file))
+        ^ outcome(store(NorFile::new(Chip(file)), file))
+}
+
+fn store<S: WriteAt>(storage: S, file: &'static [u8]) -> Result<u64, WriteError<S::Error>> {
+    let (mut buffer, mut queries) = ([0; 64], [Query::optional("b")]);
+    let buffer = buffer.get_mut(..file.len()).unwrap_or_default();
+    let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut queries, buffer)?;
+    for piece in file.chunks(16) {
+        if receiver.push(piece)?.is_complete() {
+            break;
+        }
+    }
+    let sum = receiver.position() ^ receiver.summary().map_or(0, summary);
+    Ok(sum ^ receiver.finish()?.unit() as u64)
 }
 
 fn record<S: WriteAt>(

@@ -28,7 +28,8 @@ fn verify(file: &[u8]) -> Result<u64, Error> {
 fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
     let (a, b) = text.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
     let mut receiver =
-        Receiver::new([Target::new(Query::required("a"), a), Target::new(Query::optional("b"), b)]);
+        Receiver::new([Target::new(Query::required("a"), a), Target::new(Query::optional("b"), b)])
+            .with_header_limit(file.len() as u64);
     for piece in file.chunks(16) {
         if receiver.push(piece)?.is_complete() {
             break;
@@ -46,7 +47,7 @@ fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
 
 fn route(mut file: &[u8]) -> Result<u64, Error> {
     let mut storage = IndexStorage::<8, 16, 64>::new();
-    let mut router = Router::new(storage.memory());
+    let mut router = Router::new(storage.memory()).with_header_limit(file.len() as u64);
     let mut sum = 0;
     loop {
         sum ^= match router.next(&mut file)? {
