@@ -49,10 +49,7 @@ fn small_files_are_stored() {
     let (mut flash, mut buffer) = (Nor::<64, 1024>::new(4), [0; 128]);
     let storage = NorFile::new(&mut flash);
     let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
-    let rejected = receiver.push(&file).map_err(|error| error.to_string());
-    let message = "error[usage.unit] at byte 63: the data begins inside a write unit of 64 bytes: align it with \
-        Placement::Start";
-    assert_eq!(rejected, Err(message.to_owned()));
+    assert_eq!(receiver.push(&file), Err(ErrorKind::Unit { unit: 64 }.at(63).into()));
 }
 
 fn compare_with_blocking<const UNIT: usize>() {
