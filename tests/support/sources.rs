@@ -6,6 +6,7 @@ use embedded_safetensors::{
     io::{FileLen, NorFile, Seekable},
 };
 use embedded_storage::nor_flash::{self, ReadNorFlash};
+use std::ops::Range;
 
 use crate::flash::assert_aligned;
 use crate::mock::{Fault, Reads, Storage};
@@ -90,6 +91,10 @@ impl ReadAt for AnySource<'_> {
         self.0.read_at(offset, buffer)
     }
 
+    fn read_within(&mut self, offset: u64, memory: &mut [u8], part: Range<usize>) -> Result<usize, Fault> {
+        self.0.read_within(offset, memory, part)
+    }
+
     fn file_len(&mut self) -> Result<FileLen, Fault> {
         self.0.file_len()
     }
@@ -107,6 +112,10 @@ impl<S: ReadAt<Error: Into<Fault>>> ReadAt for Mapped<S> {
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
         self.0.read_at(offset, buffer).map_err(Into::into)
+    }
+
+    fn read_within(&mut self, offset: u64, memory: &mut [u8], part: Range<usize>) -> Result<usize, Fault> {
+        self.0.read_within(offset, memory, part).map_err(Into::into)
     }
 
     fn file_len(&mut self) -> Result<FileLen, Fault> {

@@ -106,6 +106,7 @@ mod writer;
 
 use crate::io::ReadError;
 use crate::io::read::arrived;
+use core::ops::Range;
 use embedded_io_async as eio;
 use embedded_safetensors_macros::asynchronous as form;
 #[cfg(feature = "embedded-storage-async")]
@@ -133,15 +134,34 @@ pub use writer::{Sink, Writer};
 ///
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
-async fn read_full<S: ReadAt>(
+fn read_full<S: ReadAt>(
+    source: &mut S,
+    at: u64,
+    buffer: &mut [u8],
+) -> impl Future<Output = Result<(), ReadError<S::Error>>> {
+    let all = 0..buffer.len();
+    read_part(source, at, buffer, all)
+}
+
+/// Fills this part of the memory as [`read_full`] does. The rest of the memory may hold anything afterwards.
+///
+/// # Errors
+/// Those of the storage; [`ReadError::UnexpectedEof`].
+#[expect(clippy::manual_async_fn)] // the future of an `async fn` would store the arguments twice
+fn read_part<S: ReadAt>(
     source: &mut S,
     mut at: u64,
-    mut left: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    while !left.is_empty() {
-        let len = arrived(source.read_at(at, left).await, at, left.len())?;
-        at += len as u64;
-        left = left.get_mut(len..).unwrap_or(&mut []);
+    mut memory: &mut [u8],
+    mut part: Range<usize>,
+) -> impl Future<Output = Result<(), ReadError<S::Error>>> {
+    async move {
+        while !part.is_empty() {
+            let len = arrived(source.read_within(at, memory, part.clone()).await, at, part.len())?;
+            at += len as u64;
+            // What is filled must not change any more.
+            memory = memory.get_mut(part.start + len..).unwrap_or_default();
+            part = 0..part.len() - len;
+        }
+        Ok(())
     }
-    Ok(())
 }

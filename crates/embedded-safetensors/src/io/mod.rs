@@ -30,8 +30,8 @@ use write_at::invalidate;
 pub use nor::NorFile;
 #[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
 pub use nor_error::NorError;
-pub(crate) use read::read_full;
 pub use read::{FileLen, ReadError};
+pub(crate) use read::{read_full, read_part};
 pub use read_at::ReadAt;
 #[cfg(feature = "embedded-io")]
 pub use seekable::Seekable;

@@ -22,13 +22,24 @@ fn misaligned(buffer: &[u8], unit: usize) -> usize {
     buffer.as_ptr().addr().wrapping_neg() & (alignment - 1)
 }
 
+/// Returns the byte of the memory to read `len` bytes of whole units to: the one from which they need not be
+/// moved, if it is aligned, otherwise the first that is.
+fn first_unit(memory: &[u8], in_place: Option<usize>, len: usize, unit: usize) -> usize {
+    let units = in_place.and_then(|at| memory.get(at..)).unwrap_or_default();
+    match in_place {
+        Some(at) if units.len() >= len && misaligned(units, unit) == 0 => at,
+        _ => misaligned(memory, unit),
+    }
+}
+
 /// A file in NOR flash, or in a partition of one. If the flash is [`NorFlash`], a file can be recorded there.
 ///
-/// Reads may begin and end anywhere. If a read begins at a multiple of `READ_SIZE`, whole units go directly
-/// into your buffer. Partial units go through a few bytes on the stack.
+/// Reads may begin and end anywhere. The units around the bytes are read together, if they fit into your
+/// buffer or into 64 bytes on the stack. Otherwise, as many units as fit into your buffer are read first.
+/// Values of a narrower dtype leave space in your buffer: then rows and slices take one read each.
 ///
 /// The driver only gets memory that is aligned to its units, or to 16 bytes if they are larger. If your
-/// buffer is not, bytes are read to its first aligned byte and then moved to its front, and are written 64
+/// buffer is not, bytes are read to its first aligned byte and then moved to their place, and are written 64
 /// at a time, unless a unit is larger.
 ///
 /// *Memory*: 24 bytes and that of `F`; during a read or a write 64 bytes of stack.
@@ -68,7 +79,9 @@ impl<F: ReadNorFlash> NorFile<F> {
                 "READ_SIZE of the flash is not supported"
             );
         }
-        let end = u32::try_from(flash.capacity()).unwrap_or(u32::MAX).min(partition.end);
+        // Only whole units can be read.
+        let capacity = flash.capacity() - flash.capacity() % F::READ_SIZE;
+        let end = u32::try_from(capacity).unwrap_or(u32::MAX).min(partition.end);
         let partition = partition.start.min(end)..end;
         let file_len = FileLen::AtMost((partition.end - partition.start).into());
         Self { flash, partition, file_len }
@@ -115,32 +128,19 @@ impl<F: ReadNorFlash> NorFile<F> {
         (self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0)), available)
     }
 
-    /// Reads whole units into the buffer, after the bytes of it `before` they are aligned, and moves them to
-    /// its front.
-    async fn read_units(
+    /// Reads at most [`LARGEST_UNIT`] bytes of whole units. Copies their bytes from `skip` on, and returns
+    /// how many.
+    async fn read_few(
         &mut self,
         address: u32,
-        before: usize,
-        buffer: &mut [u8],
+        len: usize,
+        skip: usize,
+        part: &mut [u8],
     ) -> Result<usize, F::Error> {
-        let aligned = buffer.get_mut(before..).unwrap_or_default();
-        let len = aligned.len() - aligned.len() % F::READ_SIZE;
-        if let Some((units, _)) = aligned.split_at_mut_checked(len) {
-            self.flash.read(address, units).await?;
-        }
-        if before > 0 {
-            move_to_front(buffer, before);
-        }
-        Ok(len)
-    }
-
-    /// Reads a part of one unit.
-    async fn read_part(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
-        let mut unit = Unit([0; LARGEST_UNIT]);
-        let unit = unit.0.split_at_mut_checked(F::READ_SIZE).map_or(&mut [][..], |(unit, _)| unit);
-        self.flash.read(address, unit).await?;
-        let part = unit.get(skip..).unwrap_or(&[]);
-        Ok(copy(buffer, part))
+        let mut units = Unit([0; LARGEST_UNIT]);
+        let units = units.0.get_mut(..len).unwrap_or_default();
+        self.flash.read(address, units).await?;
+        Ok(copy(part, units.get(skip..).unwrap_or_default()))
     }
 }
 
@@ -148,17 +148,41 @@ impl<F: ReadNorFlash> NorFile<F> {
 impl<F: ReadNorFlash> ReadAt for NorFile<F> {
     type Error = NorError<F::Error>;
 
-    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let (address, available) = self.address_of(offset, buffer.len());
-        let Some((buffer, _)) = buffer.split_at_mut_checked(available) else { return Ok(0) };
+    fn read_at(
+        &mut self,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> impl Future<Output = Result<usize, Self::Error>> {
+        let all = 0..buffer.len();
+        self.read_within(offset, buffer, all)
+    }
+
+    async fn read_within(
+        &mut self,
+        offset: u64,
+        memory: &mut [u8],
+        part: Range<usize>,
+    ) -> Result<usize, Self::Error> {
+        let (address, wanted) = self.address_of(offset, part.len());
+        if wanted == 0 {
+            return Ok(0);
+        }
         let skip = address % low_u32(F::READ_SIZE as u64);
-        let before = misaligned(buffer, F::READ_SIZE);
-        let outcome = match skip {
-            _ if buffer.is_empty() => Ok(0),
-            0 if available >= before + F::READ_SIZE => self.read_units(address, before, buffer).await,
-            _ => self.read_part(address - skip, skip as usize, buffer).await,
-        };
-        outcome.map_err(NorError)
+        let (address, skip) = (address - skip, skip as usize);
+        let whole = |len: usize| len - len % F::READ_SIZE;
+        let needed = whole(skip + wanted + F::READ_SIZE - 1);
+        let at = first_unit(memory, part.start.checked_sub(skip), needed, F::READ_SIZE);
+        let len = needed.min(whole(memory.len().saturating_sub(at)));
+        if len < needed && needed <= LARGEST_UNIT || len <= skip {
+            let part = memory.get_mut(part).and_then(|part| part.get_mut(..wanted)).unwrap_or_default();
+            let few = needed.min(whole(LARGEST_UNIT));
+            return self.read_few(address, few, skip, part).await.map_err(NorError);
+        }
+        let units = memory.get_mut(at..).and_then(|from| from.get_mut(..len)).unwrap_or_default();
+        self.flash.read(address, units).await.map_err(NorError)?;
+        let count = wanted.min(len - skip);
+        move_within(memory, at + skip, part.start, count);
+        Ok(count)
     }
 
     async fn file_len(&mut self) -> Result<FileLen, Self::Error> {
@@ -166,10 +190,12 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
     }
 }
 
-/// Moves all bytes to the front by this many.
-fn move_to_front(buffer: &mut [u8], by: usize) {
-    if by <= buffer.len() {
-        buffer.copy_within(by.., 0);
+/// Moves bytes, unless they are in place.
+fn move_within(memory: &mut [u8], from: usize, to: usize, len: usize) {
+    // Both checks hold. They remove a panic path.
+    let end = from.saturating_add(len);
+    if from != to && end <= memory.len() && to.saturating_add(len) <= memory.len() {
+        memory.copy_within(from..end, to);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::ReadAt;
 use crate::error::Error;
 use core::fmt;
+use core::ops::Range;
 
 /// The length of a file, as far as its storage knows.
 ///
@@ -83,12 +84,27 @@ pub(crate) fn read_full<S: ReadAt>(
     offset: u64,
     buffer: &mut [u8],
 ) -> Result<(), ReadError<S::Error>> {
-    if buffer.is_empty() {
+    let all = 0..buffer.len();
+    read_part(source, offset, buffer, all)
+}
+
+/// Fills this part of the memory as [`read_full`] does. The rest of the memory may hold anything afterwards.
+///
+/// # Errors
+/// Those of the storage; [`ReadError::UnexpectedEof`].
+#[inline]
+pub(crate) fn read_part<S: ReadAt>(
+    source: &mut S,
+    offset: u64,
+    memory: &mut [u8],
+    part: Range<usize>,
+) -> Result<(), ReadError<S::Error>> {
+    if part.is_empty() {
         return Ok(());
     }
-    match source.read_at(offset, buffer) {
-        Ok(len) if len >= buffer.len() => Ok(()),
-        outcome => read_rest(source, offset, buffer, outcome),
+    match source.read_within(offset, memory, part.clone()) {
+        Ok(len) if len >= part.len() => Ok(()),
+        outcome => read_rest(source, offset, memory.get_mut(part).unwrap_or_default(), outcome),
     }
 }
 

@@ -4,6 +4,7 @@ use super::form;
 use crate::io::FileLen;
 use crate::util::bytes::copy;
 use core::convert::Infallible;
+use core::ops::Range;
 
 /// Storage that can be read at any position: a file on a card, a flash chip, memory.
 ///
@@ -54,6 +55,24 @@ pub trait ReadAt {
     /// before.
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
 
+    /// Reads as [`read_at`](Self::read_at) does, into `memory[part]`. The rest of `memory` may hold anything
+    /// afterwards: storage that is read in units can read the units around the bytes there, in one read, and
+    /// move the bytes.
+    ///
+    /// Values, slices and quantised rows are read with this call. Unless you implement it, it calls
+    /// [`read_at`](Self::read_at). `part` is always inside `memory`.
+    ///
+    /// # Errors
+    /// As [`read_at`](Self::read_at).
+    fn read_within(
+        &mut self,
+        offset: u64,
+        memory: &mut [u8],
+        part: Range<usize>,
+    ) -> impl Future<Output = Result<usize, Self::Error>> {
+        self.read_at(offset, memory.get_mut(part).unwrap_or_default())
+    }
+
     /// Returns the length of the file, as far as the storage knows.
     ///
     /// # Errors
@@ -80,6 +99,15 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
         buffer: &mut [u8],
     ) -> impl Future<Output = Result<usize, Self::Error>> {
         (**self).read_at(offset, buffer)
+    }
+
+    fn read_within(
+        &mut self,
+        offset: u64,
+        memory: &mut [u8],
+        part: Range<usize>,
+    ) -> impl Future<Output = Result<usize, Self::Error>> {
+        (**self).read_within(offset, memory, part)
     }
 
     fn file_len(&mut self) -> impl Future<Output = Result<FileLen, Self::Error>> {

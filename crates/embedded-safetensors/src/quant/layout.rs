@@ -2,8 +2,8 @@
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::util::bytes::{front, low_usize};
-use crate::values::native::bytes_of_mut;
+use crate::util::bytes::low_usize;
+use core::ops::Range;
 
 /// The layout of a matrix: the constructor that was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,20 +104,19 @@ impl Layout {
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when it does not fit.
-    pub(crate) fn room<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+    pub(crate) fn front(&self, buffer: &[u8]) -> Result<Range<usize>, Error> {
         let (needed, capacity) = (self.weights.row_len, buffer.len() as u64);
         if needed > capacity {
             return Err(ErrorKind::BufferLength { needed, capacity }.at(self.weights.start + capacity));
         }
-        Ok(front(buffer, needed))
+        Ok(0..low_usize(needed))
     }
 
-    /// Returns the bytes at the end of `values` that a row of weights fills. Values are then filled from the
+    /// Returns which bytes at the end of `values` a row of weights fills. Values are then filled from the
     /// front: each ends at or before the first weight that is not used yet.
-    pub(crate) fn tail<'b>(&self, values: &'b mut [f32]) -> &'b mut [u8] {
-        let (bytes, row_len) = (bytes_of_mut(values), low_usize(self.weights.row_len));
-        let begin = bytes.len().saturating_sub(row_len);
-        bytes.get_mut(begin..).unwrap_or_default()
+    pub(crate) fn tail(&self, values: &[f32]) -> Range<usize> {
+        let end = size_of_val(values);
+        end.saturating_sub(low_usize(self.weights.row_len))..end
     }
 
     /// Returns how many bytes a scale has.

@@ -37,7 +37,7 @@ mod reader;
 pub(crate) mod row;
 
 // Imports of the file that is compiled for both the blocking and the asynchronous form.
-use crate::io::{ReadAt, read_full};
+use crate::io::{ReadAt, read_full, read_part};
 use embedded_safetensors_macros::blocking as form;
 
 pub use matrix::Matrix;

@@ -1,11 +1,12 @@
 //! Reads the rows of a quantised matrix.
 
-use super::{ReadAt, form, read_full};
+use super::{ReadAt, form, read_full, read_part};
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
 use crate::quant::layout::Layout;
 use crate::quant::row::Factors;
+use crate::values::native::bytes_of_mut;
 
 /// Reads the rows of a quantised matrix, in any order, as `f32` or as products with a vector of `i8`. See
 /// [`quant`](crate::quant#arithmetic) for the arithmetic. [`Model::quantized`](crate::Model::quantized)
@@ -70,7 +71,8 @@ impl<S: ReadAt> QuantReader<S> {
     /// the length of a row; those of the storage; [`ReadError::UnexpectedEof`].
     pub async fn read_row(&mut self, row: u64, values: &mut [f32]) -> Result<(), ReadError<S::Error>> {
         self.layout.check_row(row, values.len())?;
-        read_full(&mut self.source, self.layout.weights.row(row), self.layout.tail(values)).await?;
+        let tail = self.layout.tail(values);
+        read_part(&mut self.source, self.layout.weights.row(row), bytes_of_mut(values), tail).await?;
         let mut factors = Factors::new(&self.layout, 0);
         while factors.count > 0 {
             self.read_factors(row, &mut factors).await?;
@@ -93,8 +95,9 @@ impl<S: ReadAt> QuantReader<S> {
         buffer: &mut [u8],
     ) -> Result<f32, ReadError<S::Error>> {
         self.layout.check_row(row, inputs.len())?;
-        let weights = self.layout.room(buffer)?;
-        read_full(&mut self.source, self.layout.weights.row(row), weights).await?;
+        let weights = self.layout.front(buffer)?;
+        read_part(&mut self.source, self.layout.weights.row(row), buffer, weights.clone()).await?;
+        let weights = buffer.get(weights).unwrap_or_default();
         let mut sum = 0.0;
         let mut factors = Factors::new(&self.layout, 0);
         while factors.count > 0 {

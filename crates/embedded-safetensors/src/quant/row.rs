@@ -3,6 +3,7 @@
 use super::layout::{Format, Layout};
 use crate::util::bytes::{copy, low_usize};
 use crate::values::convert::scale_of;
+use crate::values::native::bytes_of_mut;
 
 /// How many groups have their scales read together.
 pub(crate) const BATCH: usize = 16;
@@ -112,7 +113,8 @@ fn widen_group(layout: &Layout, factor: Factor, begin: usize, values: &mut [f32]
     while done < group {
         let (first, len) = (begin + done, (group - done).min(most));
         // The values may overwrite these weights.
-        let bytes = layout.tail(values);
+        let tail = layout.tail(values);
+        let bytes = bytes_of_mut(values).get(tail).unwrap_or_default();
         copy(&mut block, part(bytes, format.bytes(first), format.bytes(len)));
         let values = values.get_mut(first..first + len).unwrap_or_default();
         match format {

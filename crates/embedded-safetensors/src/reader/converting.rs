@@ -4,7 +4,7 @@ use super::contiguous::Contiguous;
 use super::place::Place;
 use super::region::Fill;
 use crate::io::ReadError;
-use crate::util::bytes::{front, index_below};
+use crate::util::bytes::{index_below, low_usize};
 use crate::values::convert::{Conversion, Element};
 use crate::values::native::bytes_of_mut;
 
@@ -68,14 +68,14 @@ impl<'b, T: Element> Converting<'b, T> {
 
 impl<T: Element> Fill<Contiguous> for Converting<'_, T> {
     #[inline]
-    fn bytes(&mut self, _: &Contiguous) -> Option<(u64, &mut [u8])> {
+    fn bytes(&mut self, _: &Contiguous) -> Option<(u64, &mut [u8], usize)> {
         if self.left.is_empty() {
             return None;
         }
         let (place, conversion) = (self.place, self.conversion);
         let room = self.room();
         let len = place.bytes_of(conversion.count(room.len()) as u64);
-        Some((place.offset, front(bytes_of_mut(room), len)))
+        Some((place.offset, bytes_of_mut(room), low_usize(len)))
     }
 
     #[inline]
@@ -129,7 +129,7 @@ mod tests {
         let mut converting = Converting::new(place(from, first), conversion(from), values);
         let region = Contiguous::all(&span(from));
         core::array::from_fn(|_| {
-            let step = converting.bytes(&region).map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
+            let step = converting.bytes(&region).map_or((0, 0), |(offset, _, len)| (offset, len));
             converting.convert(&region);
             step
         })

@@ -37,7 +37,7 @@ pub(crate) struct Piece {
     /// The byte of the buffer to read to.
     begin: usize,
     /// How many bytes to read.
-    len: usize,
+    pub(crate) len: usize,
     /// The end of the last element, counted in elements of the tensor.
     end: u64,
     /// Whether the buffer was too small to read all runs that are close enough to be read together.
@@ -109,12 +109,9 @@ impl Filling {
 }
 
 impl Piece {
-    /// Returns the part of the buffer to read into.
+    /// Returns the part of the buffer that is not filled yet: its front is read into.
     pub(crate) fn room_in<'b>(&self, buffer: &'b mut [u8]) -> &'b mut [u8] {
-        match buffer.split_at_mut_checked(self.begin) {
-            Some((_, from)) => from.split_at_mut_checked(self.len).map_or(&mut [], |(room, _)| room),
-            None => &mut [],
-        }
+        buffer.get_mut(self.begin..).unwrap_or_default()
     }
 }
 

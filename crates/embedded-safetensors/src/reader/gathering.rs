@@ -73,11 +73,11 @@ impl<'b, T: Element> Gathering<'b, T> {
 }
 
 impl<T: Element> Fill<Sliced> for Gathering<'_, T> {
-    fn bytes(&mut self, region: &Sliced) -> Option<(u64, &mut [u8])> {
+    fn bytes(&mut self, region: &Sliced) -> Option<(u64, &mut [u8], usize)> {
         let capacity = size_of_val(self.room());
         let piece = self.filling.next(&region.plan, capacity)?;
         self.piece = Some(piece);
-        Some((region.start + piece.offset, piece.room_in(bytes_of_mut(self.room()))))
+        Some((region.start + piece.offset, piece.room_in(bytes_of_mut(self.room())), piece.len))
     }
 
     fn convert(&mut self, region: &Sliced) {

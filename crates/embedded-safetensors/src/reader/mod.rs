@@ -17,7 +17,7 @@ mod values;
 
 // Imports of the files that are compiled for both the blocking and the asynchronous form.
 use crate::integrity::feed::feed;
-use crate::io::{ReadAt, read_full};
+use crate::io::{ReadAt, read_full, read_part};
 #[cfg(feature = "embedded-io")]
 use embedded_io as eio;
 use embedded_safetensors_macros::blocking as form;

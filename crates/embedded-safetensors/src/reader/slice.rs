@@ -1,7 +1,7 @@
 //! Reads the bytes of a slice of a tensor.
 
 use super::values::Values;
-use super::{ReadAt, form, read_full};
+use super::{ReadAt, form, read_part};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
@@ -110,7 +110,8 @@ impl<S: ReadAt> SliceReader<S> {
     ) -> Result<&'b [u8], ReadError<S::Error>> {
         let place = &mut self.place;
         while let Some(piece) = filling.next(&place.plan, buffer.len()) {
-            read_full(&mut self.source, place.start + piece.offset, piece.room_in(buffer)).await?;
+            let room = piece.room_in(buffer);
+            read_part(&mut self.source, place.start + piece.offset, room, 0..piece.len).await?;
             filling.keep(&place.plan, &piece, buffer);
             if until.is_met(&piece) {
                 break;

@@ -1,6 +1,6 @@
 //! Reads the elements of a tensor as values of the caller's type.
 
-use super::{ReadAt, form, read_full};
+use super::{ReadAt, form, read_part};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
@@ -189,8 +189,8 @@ fn fill<S: ReadAt, R: Region, T: Element>(
             outcome?;
             return Ok(filling.end(region, asked));
         }
-        while let Some((offset, bytes)) = filling.bytes(region) {
-            read_full(source, offset, bytes).await?;
+        while let Some((offset, memory, len)) = filling.bytes(region) {
+            read_part(source, offset, memory, 0..len).await?;
             filling.convert(region);
         }
         Ok(filling.end(region, asked))
