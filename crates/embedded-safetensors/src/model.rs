@@ -10,6 +10,7 @@ use crate::index::Index;
 use crate::index::build::IndexBuilder;
 use crate::index::memory::{IndexMemory, IndexSize};
 use crate::integrity::{Sum, Verifier, check};
+use crate::io::read::counted;
 use crate::io::{FileLen, ReadError};
 use crate::quant::Matrix;
 #[cfg(feature = "serde-json-core")]
@@ -577,7 +578,8 @@ async fn run<S: ReadAt>(
                 pass.take(machine, part, part.len())
             }
             _ => {
-                let len = source.read_at(pass.position(), room).await.map_err(ReadError::Source)?;
+                let outcome = source.read_at(pass.position(), room).await;
+                let len = counted(outcome, pass.position(), room.len())?;
                 pass.take(machine, room, len)
             }
         };

@@ -106,7 +106,30 @@ impl fmt::Display for Named<ErrorKind> {
     }
 }
 
+/// A header of length 0, which the position of [`ErrorKind::UnexpectedEnd`] shows.
+#[derive(Clone, Copy)]
+struct Zeros;
+
+names! {
+    Zeros:
+    /// Its sentence.
+    text:
+    Self => "the first 8 bytes are zeros, as in blank memory: no file was written here, or not all of it",
+}
+
+impl Error {
+    /// The sentence that `Display` writes after the code and the byte.
+    pub(crate) const fn sentence(self) -> Sentence {
+        match self {
+            Self { kind: ErrorKind::UnexpectedEnd, at: 8 } => Sentence::of(Zeros.text(), &[]),
+            Self { kind, .. } => kind.sentence(),
+        }
+    }
+}
+
 sentences! {
     Error:
+    Self { kind: kind @ ErrorKind::UnexpectedEnd, at: 8 } =>
+        "error[{}] at byte 8: {}", Named(*kind), Named(Zeros);
     Self { kind, at } => "error[{}] at byte {}: {}", Named(*kind), at, kind;
 }

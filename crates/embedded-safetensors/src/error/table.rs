@@ -202,6 +202,10 @@ errors! {
         } = "container.header-too-large" {
             if length == u64::MAX =>
                 "the first 8 bytes are 0xff, as in erased flash: no file was written here, or not all of it";
+            if begins(length, b"version ") =>
+                "it is a pointer of Git LFS instead of the file: fetch the file with `git lfs pull`";
+            if begins(length, b"<!doctyp") || begins(length, b"<html") =>
+                "it is a web page instead of the file, such as an error or a login: download the file again";
             "header too large: its length is {}, at most {} are allowed",
                 Bytes(length), Number(MAX_HEADER_LEN);
         }
@@ -773,11 +777,34 @@ errors! {
             "the partition begins at address {}, which is not a multiple of the flash's sector size, {} bytes",
                 Number(start as u64), Number(sector as u64);
         }
+        /// The storage claims to have read more bytes than it was asked for. At: the first byte to read.
+        ReadCount {
+            /// How many bytes it claims.
+            claimed: u64,
+            /// How many it was asked for.
+            asked: u64,
+        } = "usage.count" {
+            "the storage claims to have read {}, but at most {} were asked for: its driver breaks the contract of ReadAt",
+                Bytes(claimed), Number(asked);
+        }
         /// The file contains no sum. At: the end of the header.
         SumMissing = "usage.sum" wrong_model {
             "the file contains no sum";
         }
     }
+}
+
+/// Whether the 8 bytes of a length begin with this text, in small letters or large ones.
+#[inline(never)]
+const fn begins(length: u64, text: &[u8]) -> bool {
+    let (mut bytes, mut expected): (&[u8], &[u8]) = (&length.to_le_bytes(), text);
+    while let ([byte, rest @ ..], [letter, letters @ ..]) = (bytes, expected) {
+        if byte.to_ascii_lowercase() != *letter {
+            return false;
+        }
+        (bytes, expected) = (rest, letters);
+    }
+    true
 }
 
 const fn in_list(query: Option<QueryIndex>) -> u64 {

@@ -1,7 +1,7 @@
 //! Errors of reading storage, and lengths of files.
 
 use super::ReadAt;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use core::fmt;
 use core::ops::Range;
 
@@ -60,16 +60,32 @@ pub enum ReadError<E> {
     },
 }
 
-/// Returns how many bytes a read returned at byte `at` of the file: at least one, and at most `capacity`. If
-/// storage claims to have returned more, against its contract, the buffer counts as full.
+/// Returns how many bytes a read returned at byte `at` of the file, at most `asked`.
 ///
 /// # Errors
-/// [`ReadError::UnexpectedEof`] if it returned none; those of the storage.
-pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, capacity: usize) -> Result<usize, ReadError<E>> {
+/// [`ErrorKind::ReadCount`] if it claims more; those of the storage.
+#[inline]
+pub(crate) fn counted<E>(outcome: Result<usize, E>, at: u64, asked: usize) -> Result<usize, ReadError<E>> {
     match outcome {
-        Ok(0) => Err(ReadError::UnexpectedEof { at }),
-        Ok(len) => Ok(len.min(capacity)),
+        Ok(len) if len > asked => Err(ReadError::Format(wrong_count(len, asked, at))),
+        Ok(len) => Ok(len),
         Err(error) => Err(ReadError::Source(error)),
+    }
+}
+
+#[cold]
+fn wrong_count(claimed: usize, asked: usize, at: u64) -> Error {
+    ErrorKind::ReadCount { claimed: claimed as u64, asked: asked as u64 }.at(at)
+}
+
+/// As [`counted`], but at least one.
+///
+/// # Errors
+/// [`ReadError::UnexpectedEof`] if it returned none; otherwise as [`counted`].
+pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, asked: usize) -> Result<usize, ReadError<E>> {
+    match counted(outcome, at, asked)? {
+        0 => Err(ReadError::UnexpectedEof { at }),
+        len => Ok(len),
     }
 }
 
@@ -103,7 +119,7 @@ pub(crate) fn read_part<S: ReadAt>(
         return Ok(());
     }
     match source.read_within(offset, memory, part.clone()) {
-        Ok(len) if len >= part.len() => Ok(()),
+        Ok(len) if len == part.len() => Ok(()),
         outcome => read_rest(source, offset, memory.get_mut(part).unwrap_or_default(), outcome),
     }
 }

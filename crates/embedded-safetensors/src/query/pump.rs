@@ -150,7 +150,7 @@ impl<'p> Pass<'p> {
     /// position is 0 again when the machine needs another pass.
     #[inline] // keeps a stack frame out of the path from the caller to the machine
     pub(crate) fn take(&mut self, machine: &mut impl Machine, room: &[u8], len: usize) -> Step {
-        let input = room.get(..len).unwrap_or(room);
+        let input = room.get(..len).unwrap_or(room); // the count has been checked
         let mut rest = input;
         if input.is_empty() {
             return Step::EndOfInput;

@@ -48,7 +48,7 @@ impl Message {
             message.push_quoted(&name);
             message.push(": ");
         }
-        message.push_sentence(&error.kind.sentence());
+        message.push_sentence(&error.sentence());
         message
     }
 

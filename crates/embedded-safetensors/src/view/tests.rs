@@ -63,6 +63,27 @@ fn build_error_matches_display() {
 }
 
 #[test]
+fn files_that_are_no_models_are_recognised() {
+    let zeros = [0; 4096];
+    for (file, expected) in [
+        (&b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a"[..], "`git lfs pull`"),
+        (b"<!DOCTYPE html><html>", "web page"),
+        (b"<!doctype HTML>\n", "web page"),
+        (b"<html>\n<head>", "web page"),
+        (b"<hTMl lang=en>", "web page"),
+        (b"<htm is short", "header too large: its length is"),
+        (b"version\n is not", "header too large: its length is"),
+        (&zeros, "at byte 8: the first 8 bytes are zeros"),
+        (b"\x01\0\0\0\0\0\0\0 ", "at byte 9: the header ends before its JSON text does"),
+    ] {
+        let error = View::parse(file).expect_err("no model");
+        let text = error.to_string();
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(Message::about(error, None).as_str(), text);
+    }
+}
+
+#[test]
 fn build_error_writes_numbers_and_bytes_like_display() {
     for number in
         (0..64).map(|bit| 1 << bit).chain((0..20).map(|power| 10_u64.pow(power))).chain([0, 9, 99, u64::MAX])

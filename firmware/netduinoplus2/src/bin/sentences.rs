@@ -44,6 +44,7 @@ fn show(value: &(impl Debug + Format)) {
 fn say_others() {
     let (format, flash) = (ErrorKind::Utf8.at(9), NorError(NorFlashErrorKind::OutOfBounds));
     let spec = SpecError { kind: SpecErrorKind::Overflow, part: SpecPart::File };
+    say(&ErrorKind::UnexpectedEnd.at(8));
     say(&flash);
     say(&NorError(NorFlashErrorKind::NotAligned));
     say(&NorError(NorFlashErrorKind::Other));
@@ -97,10 +98,12 @@ const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 81] = [
+const KINDS: [ErrorKind; 84] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
+    ErrorKind::HeaderTooLarge { length: u64::from_le_bytes(*b"version ") },
+    ErrorKind::HeaderTooLarge { length: u64::from_le_bytes(*b"<!DOCTYP") },
     ErrorKind::HeaderBeyondFile { length: 3, present: 4 },
     ErrorKind::UnexpectedByte(b'x'),
     ErrorKind::UnexpectedByte(b'\''),
@@ -173,6 +176,7 @@ const KINDS: [ErrorKind; 81] = [
     ErrorKind::TensorLength { tensor: 6, given: 7, needed: 8 },
     ErrorKind::ValueType { tensor: 2, given: Dtype::I8, needed: Dtype::F16 },
     ErrorKind::WrongTensor { tensor: 5 },
+    ErrorKind::ReadCount { claimed: 8, asked: 7 },
     ErrorKind::Incomplete { tensor: 1, missing: 1 },
     ErrorKind::Incomplete { tensor: 1, missing: 2 },
     ErrorKind::Capacity { needed: 4, capacity: 5 },
