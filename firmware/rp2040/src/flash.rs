@@ -1,6 +1,6 @@
 //! The flash: its boot loader, and the partition with the model.
 
-use embedded_safetensors::{Error, ErrorKind, View};
+use embedded_safetensors::{Error, View};
 
 /// The bytes of flash of a Pico.
 pub const BYTES: u32 = 2 * 1024 * 1024;
@@ -23,15 +23,7 @@ fn partition() -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(start, end.addr() - start.addr()) }
 }
 
-/// Opens the model at the start of the partition. The rest of the partition is ignored, but only the file
-/// defines where it ends: the error about trailing data reports it.
+/// Opens the model at the start of the partition, and ignores the rest.
 pub fn model() -> Result<View<'static>, Error> {
-    let partition = partition();
-    match View::parse(partition) {
-        Err(Error { kind: ErrorKind::DataTrailing { .. }, at }) => {
-            let end = usize::try_from(at).unwrap_or(usize::MAX);
-            View::parse(partition.get(..end).unwrap_or(partition))
-        }
-        outcome => outcome,
-    }
+    View::parse_prefix(partition()).map(|(model, _)| model)
 }

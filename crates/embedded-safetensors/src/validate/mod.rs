@@ -229,9 +229,10 @@ impl Machine for Validator<'_> {
 }
 
 impl Summary {
-    /// Returns the length of the file.
+    /// Returns the length of the file, or `u64::MAX` if it is larger. No file is that long, but a header can
+    /// claim it.
     pub const fn file_len(&self) -> u64 {
-        self.data_start.wrapping_add(self.data_len) // cannot wrap: the header has been validated
+        self.data_start.saturating_add(self.data_len)
     }
 
     /// Validates that the tensors end where the file ends.
@@ -248,7 +249,7 @@ impl Summary {
     }
 
     /// Returns the error for a length that is not the right one.
-    const fn length_error(&self, file_len: u64) -> Error {
+    pub(crate) const fn length_error(&self, file_len: u64) -> Error {
         let needed = self.data_len;
         match file_len.checked_sub(self.data_start) {
             None => {

@@ -37,7 +37,7 @@ use message::Message;
 pub use metadata::MetadataView;
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
-use verdict::validate_and_list;
+use verdict::{Validated, list, validate_and_list};
 #[cfg(all(feature = "std", any(unix, windows)))]
 use walk::ParsedTensor;
 
@@ -94,6 +94,26 @@ impl<'a> View<'a> {
         match validate_and_list::<false>(file, &mut []) {
             Ok(validated) => Ok(Self::new(file, validated.summary)),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Validates a file at the front of memory that may be longer, such as a partition, and returns it with
+    /// the bytes after it. Only its header says where it ends.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse) of the same memory without the bytes after the last tensor.
+    pub const fn parse_prefix(memory: &'a [u8]) -> Result<(Self, &'a [u8]), Error> {
+        let summary = match list::<false>(Aligned::anywhere(memory), &mut []) {
+            Ok(Validated { summary, .. }) => summary,
+            Err(error) => return Err(error),
+        };
+        let parts = match index_below(summary.file_len(), usize::MAX) {
+            Some(len) => memory.split_at_checked(len),
+            None => None,
+        };
+        match parts {
+            Some((file, rest)) => Ok((Self::new(Aligned::anywhere(file), summary), rest)),
+            None => Err(summary.length_error(memory.len() as u64)),
         }
     }
 

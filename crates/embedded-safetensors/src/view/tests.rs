@@ -83,6 +83,25 @@ fn files_that_are_no_models_are_recognised() {
     }
 }
 
+/// The verdict on a prefix is that on the file without the bytes after its last tensor.
+#[test]
+fn prefix_ends_with_the_last_tensor() {
+    let files = [vectors("valid"), vectors("invalid"), vectors("either")].concat();
+    for (file, after) in files.iter().flat_map(|file| [(file, &b""[..]), (file, b"\xFF\0{")]) {
+        let memory = [file, after].concat();
+        let end = match View::parse(&memory) {
+            Err(Error { kind: ErrorKind::DataTrailing { .. }, at }) => usize::try_from(at).unwrap(),
+            _ => memory.len(),
+        };
+        let found = View::parse_prefix(&memory).map(|(view, rest)| (view.file(), view.summary(), rest));
+        let expected = View::parse(&memory[..end]);
+        assert_eq!(found, expected.map(|view| (view.file(), view.summary(), &memory[end..])));
+    }
+    let file = file_of(r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#);
+    let short = ErrorKind::DataShort { needed: 2, present: 1 }.at(file.len() as u64 + 1);
+    assert_eq!(View::parse_prefix(&[&file[..], b"x"].concat()).map(drop), Err(short));
+}
+
 #[test]
 fn build_error_writes_numbers_and_bytes_like_display() {
     for number in

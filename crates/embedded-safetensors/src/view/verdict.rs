@@ -21,8 +21,26 @@ pub(super) struct Validated {
 /// # Errors
 /// Those of [`Validator`](crate::validate::Validator), which has the same verdict; [`ErrorKind::OutOfOrder`],
 /// with the table filled.
-#[cfg_attr(target_pointer_width = "64", inline(never))] // a first open would touch a copy of it
 pub(super) const fn validate_and_list<'a, const IN_CONST: bool>(
+    file: Aligned<'a>,
+    table: &mut [Tensor<'a>],
+) -> Result<Validated, Error> {
+    let validated = match list::<IN_CONST>(file, table) {
+        Ok(validated) => validated,
+        Err(error) => return Err(error),
+    };
+    match validated.summary.validate_file_len(file.bytes().len() as u64) {
+        Ok(()) => Ok(validated),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same for a file that may end before its last tensor, or after it.
+///
+/// # Errors
+/// Those of [`validate_and_list`], except those of the length of the data.
+#[cfg_attr(target_pointer_width = "64", inline(never))] // a first open would touch a copy of it
+pub(super) const fn list<'a, const IN_CONST: bool>(
     file: Aligned<'a>,
     mut table: &mut [Tensor<'a>],
 ) -> Result<Validated, Error> {
@@ -30,7 +48,7 @@ pub(super) const fn validate_and_list<'a, const IN_CONST: bool>(
     loop {
         match walk.next() {
             Signal::TensorEnd => order.see(walk.extent()),
-            Signal::HeaderEnd => return conclude(&walk, &order, file.bytes().len() as u64),
+            Signal::HeaderEnd => return conclude(&walk, &order),
             Signal::Failed => return Err(walk.error()),
             // The header is inside the file, so the parser cannot request more bytes.
             _ => return Err(ErrorKind::Changed.at(walk.position())),
@@ -45,14 +63,10 @@ pub(super) const fn validate_and_list<'a, const IN_CONST: bool>(
 const fn conclude<const IN_CONST: bool>(
     walk: &Walk<'_, IN_CONST>,
     order: &InOrder,
-    file_len: u64,
 ) -> Result<Validated, Error> {
     if let Err(error) = order.conclude() {
         return Err(error);
     }
     let summary = Summary { tensors: order.tensors(), data_start: walk.position(), data_len: order.end() };
-    match summary.validate_file_len(file_len) {
-        Ok(()) => Ok(Validated { summary, has_metadata: walk.has_metadata() }),
-        Err(error) => Err(error),
-    }
+    Ok(Validated { summary, has_metadata: walk.has_metadata() })
 }
