@@ -276,12 +276,18 @@ fn rows_and_products_have_the_bits_of_the_formula() {
                 let dot = rows.dot(row as u64, &inputs, &mut buffer).expect("readable");
                 assert_eq!(dot.to_bits(), sample.product(row, &inputs), "{:?} {row}", sample.scheme);
             }
+            let mut memory = vec![0; usize::try_from(rows.scales_len()).unwrap()];
+            let mut rows = rows.with_scales(&mut memory).expect("readable");
+            for row in 0..sample.rows {
+                rows.read_row(row as u64, &mut values).expect("readable");
+                assert_eq!(bits(&values), sample.values(row), "{:?} {row}", sample.scheme);
+            }
         }
     }
 }
 
 #[test]
-fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors() {
+fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors_that_are_not_in_memory() {
     let sample = q4(&mut Random::new(1), [2, 1152, 32], Dtype::U8, Dtype::F16, true);
     let file = file_of(&sample.tensors);
     let storage = Storage::new(&file, Plan::default());
@@ -292,6 +298,18 @@ fn a_row_takes_a_read_for_weights_and_one_for_16_groups_of_factors() {
     // 36 groups: 16, 16 and 4.
     assert_eq!(storage.counts().reads, 1 + 3 + 3);
     assert_eq!(storage.counts().bytes, 576 + 72 + 36);
+    assert_eq!(rows.scales_len(), 2 * (72 + 36));
+    let mut memory = [0; 217];
+    let small = ErrorKind::BufferLength { needed: 216, capacity: 215 };
+    let refused = rows.with_scales(&mut memory[..215]).map(drop);
+    assert!(matches!(refused, Err(ReadError::Format(Error { kind, .. })) if kind == small));
+    let mut rows =
+        model.quantized(&sample.matrix(&file)).unwrap().with_scales(&mut memory).expect("readable");
+    // One for the scales, one for the zero points, and then one for a row.
+    assert_eq!(storage.counts().reads, 1 + 3 + 3 + 2);
+    rows.read_row(0, &mut [0.0; 1152]).expect("readable");
+    rows.dot(1, &[0; 1152], &mut [0; 576]).expect("readable");
+    assert_eq!(storage.counts().reads, 1 + 3 + 3 + 2 + 2);
 }
 
 #[test]
@@ -348,6 +366,12 @@ fn asynchronous_reader_has_the_same_bits_also_after_dropped_futures() {
             }
             finish(rows.read_row(row as u64, &mut values)).expect("readable");
             assert_eq!(bits(&values), sample.values(row));
+            let dot = finish(rows.dot(row as u64, &inputs, &mut buffer)).expect("readable");
+            assert_eq!(dot.to_bits(), sample.product(row, &inputs));
+        }
+        let mut memory = vec![0; usize::try_from(rows.scales_len()).unwrap()];
+        let mut rows = finish(rows.with_scales(&mut memory)).expect("readable");
+        for row in 0..sample.rows {
             let dot = finish(rows.dot(row as u64, &inputs, &mut buffer)).expect("readable");
             assert_eq!(dot.to_bits(), sample.product(row, &inputs));
         }
@@ -534,6 +558,7 @@ fn documented_sizes_hold() {
     assert!(size_of::<Matrix>() <= 176, "{}", size_of::<Matrix>());
     assert!(size_of::<QuantReader<()>>() <= 136, "{}", size_of::<QuantReader<()>>());
     assert!(size_of::<asynch::QuantReader<()>>() <= 136);
+    assert!(size_of::<QuantReader<(), &[u8]>>() <= 152);
     assert!(size_of::<ErrorKind>() <= 24);
 }
 
@@ -552,5 +577,7 @@ fn futures_are_small() {
     let (mut values, mut buffer) = ([0.0; 32], [0; 16]);
     let of_row = size_of_val(&rows.read_row(0, &mut values));
     let of_product = size_of_val(&rows.dot(0, &[0; 32], &mut buffer));
-    assert!(of_row.max(of_product) <= OF_A_READER + of_storage, "{of_row}, {of_product}, {of_storage}");
+    let of_scales = size_of_val(&rows.with_scales(&mut buffer));
+    let most = of_row.max(of_product).max(of_scales);
+    assert!(most <= OF_A_READER + of_storage, "{of_row}, {of_product}, {of_scales}, {of_storage}");
 }

@@ -2,7 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::util::bytes::low_usize;
+use crate::util::bytes::{front, low_usize};
 use core::ops::Range;
 
 /// The layout of a matrix: the constructor that was called.
@@ -55,6 +55,31 @@ pub(crate) struct Layout {
     pub(crate) weights: Table,
     pub(crate) scales: Table,
     pub(crate) zeros: Option<Table>,
+}
+
+/// Where the scales and zero points are when a row is read: `()` stands for the storage, `&[u8]` for memory.
+/// There is nothing else.
+pub trait Scales: sealed::Scales {}
+
+impl<M: sealed::Scales> Scales for M {}
+
+mod sealed {
+    pub trait Scales {
+        /// Those of all rows as they are in the file, first the scales, if they are in memory.
+        fn memory(&self) -> Option<&[u8]>;
+    }
+
+    impl Scales for () {
+        fn memory(&self) -> Option<&[u8]> {
+            None
+        }
+    }
+
+    impl Scales for &[u8] {
+        fn memory(&self) -> Option<&[u8]> {
+            Some(self)
+        }
+    }
 }
 
 impl Format {
@@ -117,6 +142,44 @@ impl Layout {
     pub(crate) fn tail(&self, values: &[f32]) -> Range<usize> {
         let end = size_of_val(values);
         end.saturating_sub(low_usize(self.weights.row_len))..end
+    }
+
+    /// Returns the offset in the file of the scale of a group of a row.
+    pub(crate) const fn scale_at(&self, row: u64, group: u64) -> u64 {
+        self.scales.row(row).wrapping_add(group.wrapping_mul(self.scale_len() as u64))
+    }
+
+    /// Returns how many bytes all scales take.
+    pub(crate) const fn scales_len(&self) -> u64 {
+        self.len_of(self.scales, self.scale_len() as u64)
+    }
+
+    /// Returns how many bytes all zero points take.
+    pub(crate) const fn zeros_len(&self) -> u64 {
+        match self.zeros {
+            Some(zeros) => self.len_of(zeros, 1),
+            None => 0,
+        }
+    }
+
+    /// Returns how many bytes a table with elements of this length has. It is a tensor, so nothing can wrap.
+    const fn len_of(&self, table: Table, element: u64) -> u64 {
+        match table.row_len {
+            0 => self.groups.wrapping_mul(element),
+            row_len => self.rows.wrapping_mul(row_len),
+        }
+    }
+
+    /// Splits the memory for the scales and the zero points of all rows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when they do not fit.
+    pub(crate) fn split<'m>(&self, memory: &'m mut [u8]) -> Result<(&'m mut [u8], &'m mut [u8]), Error> {
+        let (needed, capacity) = (self.scales_len() + self.zeros_len(), memory.len() as u64);
+        match front(memory, needed).split_at_mut_checked(low_usize(self.scales_len())) {
+            Some(parts) if needed <= capacity => Ok(parts),
+            _ => Err(ErrorKind::BufferLength { needed, capacity }.at(self.scales.start)),
+        }
     }
 
     /// Returns how many bytes a scale has.

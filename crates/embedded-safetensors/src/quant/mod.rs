@@ -40,5 +40,6 @@ pub(crate) mod row;
 use crate::io::{ReadAt, read_full, read_part};
 use embedded_safetensors_macros::blocking as form;
 
+pub use layout::Scales;
 pub use matrix::Matrix;
 pub use reader::QuantReader;

@@ -4,7 +4,7 @@ use super::{ReadAt, form, read_full, read_part};
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
-use crate::quant::layout::Layout;
+use crate::quant::layout::{Layout, Scales};
 use crate::quant::row::Factors;
 use crate::values::native::bytes_of_mut;
 
@@ -19,26 +19,78 @@ use crate::values::native::bytes_of_mut;
 /// The same holds after a dropped future.
 ///
 /// # Memory
-/// At most 136 bytes. A call takes 80 bytes of stack for 16 scales and their zero points, and 128 for a block
-/// of weights and the values of a group. It has no other buffer but yours.
+/// At most 136 bytes, 152 with scales in memory. A call takes 80 bytes of stack for 16 scales and their zero
+/// points, and 128 for a block of weights and the values of a group. It has no other buffer but yours.
 ///
 /// # Reads
 /// A call makes one read for the weights of the row, and for every 16 groups one read for their scales and
-/// one for their zero points, if there are any.
+/// one for their zero points, if there are any. [`with_scales`](Self::with_scales) reads all of these once,
+/// beforehand.
+///
+/// # Type parameters
+/// `M` says where scales and zero points are: in the storage (`()`), or in memory (`&[u8]`).
 #[form]
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct QuantReader<S> {
+pub struct QuantReader<S, M = ()> {
     source: S,
     layout: Layout,
+    scales: M,
 }
 
 #[form]
 impl<S: ReadAt> QuantReader<S> {
     pub(crate) const fn new(source: S, layout: Layout) -> Self {
-        Self { source, layout }
+        Self { source, layout, scales: () }
     }
 
+    /// Returns the number of bytes that the scales and zero points of all rows take, as they are in the file.
+    pub const fn scales_len(&self) -> u64 {
+        self.layout.scales_len() + self.layout.zeros_len()
+    }
+
+    /// Reads the scales and zero points of all rows into the front of `memory`. Rows and products then read
+    /// only weights. They have the same bits.
+    ///
+    /// ```
+    /// use embedded_safetensors::{Model, ReadAt, ReadError, quant::Matrix};
+    ///
+    /// /// Multiplies all rows by the inputs. The memory holds F16 scales of 64 rows.
+    /// fn layer<S: ReadAt>(
+    ///     model: &mut Model<S>,
+    ///     matrix: &Matrix,
+    ///     inputs: &[i8; 48],
+    ///     outputs: &mut [f32; 64],
+    /// ) -> Result<(), ReadError<S::Error>> {
+    ///     let (mut scales, mut weights) = ([0; 2 * 64], [0; 48]);
+    ///     let mut rows = model.quantized(matrix)?.with_scales(&mut scales)?;
+    ///     for (row, output) in (0..).zip(outputs) {
+    ///         *output = rows.dot(row, inputs, &mut weights)?; // one read
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// *Memory*: [`scales_len`](Self::scales_len) bytes, which the caller provides.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`], with the length that is enough, when `memory` is shorter than
+    /// [`scales_len`](Self::scales_len); those of the storage; [`ReadError::UnexpectedEof`].
+    pub async fn with_scales(
+        mut self,
+        memory: &mut [u8],
+    ) -> Result<QuantReader<S, &[u8]>, ReadError<S::Error>> {
+        let (scales, zeros) = self.layout.split(memory)?;
+        read_full(&mut self.source, self.layout.scales.start, scales).await?;
+        if let Some(table) = self.layout.zeros {
+            read_full(&mut self.source, table.start, zeros).await?;
+        }
+        Ok(QuantReader { source: self.source, layout: self.layout, scales: memory })
+    }
+}
+
+#[form]
+impl<S: ReadAt, M: Scales> QuantReader<S, M> {
     /// Returns the number of rows.
     pub const fn rows(&self) -> u64 {
         self.layout.rows
@@ -110,10 +162,13 @@ impl<S: ReadAt> QuantReader<S> {
 
     /// Reads the scales and zero points of some groups of a row.
     async fn read_factors(&mut self, row: u64, factors: &mut Factors) -> Result<(), ReadError<S::Error>> {
-        let Self { source, layout } = self;
+        let Self { source, layout, scales } = self;
+        if let Some(memory) = scales.memory() {
+            factors.copy(layout, row, memory);
+            return Ok(());
+        }
         let first = factors.first as u64;
-        let scale = layout.scales.row(row).wrapping_add(first.wrapping_mul(layout.scale_len() as u64));
-        read_full(source, scale, factors.scales(layout)).await?;
+        read_full(source, layout.scale_at(row, first), factors.scales(layout)).await?;
         if let Some(zeros) = layout.zeros {
             read_full(source, zeros.row(row).wrapping_add(first), factors.zeros()).await?;
         }

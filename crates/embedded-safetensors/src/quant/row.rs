@@ -63,6 +63,17 @@ impl Factors {
         self.zeros.get_mut(..self.count).unwrap_or_default()
     }
 
+    /// Copies them from the memory that [`Layout::split`] splits.
+    pub(crate) fn copy(&mut self, layout: &Layout, row: u64, memory: &[u8]) {
+        let first = self.first as u64;
+        let scale = layout.scale_at(row, first).wrapping_sub(layout.scales.start);
+        copy(self.scales(layout), memory.get(low_usize(scale)..).unwrap_or_default());
+        if let Some(zeros) = layout.zeros {
+            let zero = zeros.row(row).wrapping_sub(zeros.start) + first + layout.scales_len();
+            copy(self.zeros(), memory.get(low_usize(zero)..).unwrap_or_default());
+        }
+    }
+
     /// Returns the factor of the group with this index here.
     fn get(&self, layout: &Layout, index: usize) -> Factor {
         let len = layout.scale_len();
