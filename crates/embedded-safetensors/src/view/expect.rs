@@ -10,11 +10,13 @@ use crate::values::native::Array;
 
 impl<'a> View<'a> {
     /// Returns the tensor of this name, with this dtype and shape, in which
-    /// [`ANY_SIZE`](crate::tensor::ANY_SIZE) permits any size of an axis. For consts.
+    /// [`ANY_SIZE`](crate::tensor::ANY_SIZE) permits any size of an axis. For consts, statics and
+    /// `const { … }`.
     ///
     /// # Panics
     /// When there is none, or more than one, or it has another dtype or shape. In a const that fails the
-    /// build with one sentence that says so. Not for run time.
+    /// build with one sentence that says so. Elsewhere, also in a `let` without `const { … }`, the lookup is
+    /// done at run time, and the panic too: use [`find`](Self::find) there.
     pub const fn expect(&self, name: &str, dtype: Dtype, dims: &[u64]) -> Tensor<'a> {
         let tensor = self.find_or_fail(name);
         if tensor.dtype() as u8 != dtype as u8 || shape_mismatch(None, tensor.shape().dims(), dims).is_some()
@@ -25,12 +27,20 @@ impl<'a> View<'a> {
     }
 
     /// Returns the elements of the tensor of this name in place, as an array or an array of arrays. For
-    /// consts and statics: `static FC1: &[[f32; 16]; 32] = MODEL.expect_array("fc1.weight");`
+    /// consts, statics and `const { … }`:
+    ///
+    /// ```
+    /// # use embedded_safetensors::{View, include_model};
+    /// # const MODEL: View =
+    /// #     include_model!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network.safetensors"), 16);
+    /// static WEIGHT: &[[i8; 32]; 64] = MODEL.expect_array("fc1.weight");
+    /// let bias: &[i32; 64] = const { MODEL.expect_array("fc1.bias") };
+    /// # assert_eq!((WEIGHT.len(), bias.len()), (64, 64));
+    /// ```
     ///
     /// # Panics
     /// As [`expect`](Self::expect); when the elements are not known to be aligned: see
-    /// [`include_aligned!`](crate::include_aligned); on a big-endian target. In a const that fails the build.
-    /// Not for run time.
+    /// [`include_aligned!`](crate::include_aligned); on a big-endian target.
     pub const fn expect_array<T: Array>(&self, name: &str) -> &'a T {
         let shape = T::SHAPE;
         let tensor = self.expect(name, T::DTYPE, shape.dims());

@@ -46,6 +46,8 @@ macro_rules! include_aligned {
 /// ```
 ///
 /// A file that is invalid, or is not what the program expects, fails the build with an error that says why.
+/// In a function, that takes `const { MODEL.expect_array("fc1.weight") }`: without `const`, a lookup is done
+/// at run time, and panics there.
 ///
 /// *Memory*: the file, once, in flash, however often the const is used. The table is in the program only if
 /// the view itself is used at run time: 168 bytes per tensor.
