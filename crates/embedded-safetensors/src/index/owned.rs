@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{Event, HeaderParser};
 use crate::util::top_k::SortSlot;
-use crate::validate::{Summary, validate_names};
+use crate::validate::{Summary, Validator, validate_names};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::string::String;
@@ -69,8 +69,9 @@ impl OwnedIndex {
         }
     }
 
-    /// As [`of`](Self::of), but returns `None` if the index would take more than about `most` bytes of
-    /// memory. A header can be made whose index takes several times as much memory as the header.
+    /// As [`of`](Self::of), but returns `None` if the file is valid and the index would take more than about
+    /// `most` bytes of memory. A header can be made whose index takes several times as much memory as the
+    /// header.
     ///
     /// # Errors
     /// As [`validate`](crate::validate::validate()).
@@ -79,29 +80,22 @@ impl OwnedIndex {
         let key = [random.hash_one(0), random.hash_one(1)];
         let capacity = estimate(header);
         let mut memory = Memory::new(capacity);
-        let mut builder = memory.build(header, file_len, key)?;
+        let builder = memory.build(header, file_len, key)?;
         let (size, has_metadata) = (builder.size(), builder.has_metadata());
+        let Some(left) = most.checked_sub(bytes(size)) else {
+            return validate_alone(header, file_len, key).map(|()| None);
+        };
         let built = if fits(size, capacity) {
             builder.finish().map(|index| index.summary())
         } else {
-            match builder.prove() {
-                // Sorting its tensors takes memory.
-                Err(Error { kind: ErrorKind::Index { .. }, .. }) => {}
-                verdict => drop(verdict?),
-            }
-            if bytes(size) > most {
-                return Ok(None);
-            }
             drop(memory);
             memory = Memory::new(size);
             memory.build(header, file_len, key)?.finish().map(|index| index.summary())
         };
-        let left = most.checked_sub(bytes(size));
-        let metadata = match left {
-            Some(left) if has_metadata => metadata_of(header, left)?,
-            left => left.map(|_| Metadata::default()),
+        let metadata = if has_metadata { metadata_of(header, left)? } else { Some(Metadata::default()) };
+        let Some(metadata) = metadata else {
+            return validate_alone(header, file_len, key).map(|()| None);
         };
-        let Some(metadata) = metadata else { return Ok(None) };
         let has_duplicate_names = matches!(built, Err(Error { kind: ErrorKind::DuplicateName, .. }));
         if has_duplicate_names || (built.is_ok() && metadata.has_duplicate_keys) {
             // Finds which of the names and keys is first in the header.
@@ -217,6 +211,20 @@ impl Memory {
     }
 }
 
+/// Validates a header whose index would take too much memory.
+///
+/// # Errors
+/// As [`validate`](crate::validate::validate()).
+fn validate_alone(header: &[u8], file_len: u64, key: [u64; 2]) -> Result<(), Error> {
+    let mut slots = slots(header);
+    let mut validator = Validator::new(Some(file_len), &mut slots);
+    while let Progress::Rewind = validator.push(&mut &*header)? {}
+    if validator.summary().is_none() {
+        validator.end_of_input()?;
+    }
+    validate_names(header, key, &mut slots, &mut vec![0; header.len().min(MAX_TEXT)])
+}
+
 /// Returns memory that is enough for most headers of this length.
 fn estimate(header: &[u8]) -> IndexSize {
     let len = header.len().min(MAX_ESTIMATED);
@@ -281,9 +289,10 @@ fn text(bytes: &mut Vec<u8>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{OwnedIndex, slots};
-    use std::format;
+    use crate::error::ErrorKind;
     use std::string::String;
     use std::vec::Vec;
+    use std::{format, vec};
 
     /// With fewer slots than tensors a header is read several times.
     #[test]
@@ -334,12 +343,37 @@ mod tests {
         }
     }
 
+    /// A fault of the layout comes before a duplicate, whether or not there is memory for the index.
+    #[test]
+    fn verdict_does_not_depend_on_the_memory() {
+        let tensor = |name: &str, begin: u64| {
+            format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{begin},{}]}}"#, begin + 1)
+        };
+        let keys = String::from(r#""__metadata__":{"k":"","k":""}"#);
+        let hole = vec![keys.clone(), tensor("a", 0), tensor("b", 2)];
+        let names = vec![tensor("a", 0), tensor("a", 1)];
+        let reversed = vec![tensor("b", 1), tensor("a", 0)];
+        for (members, data, kind) in [
+            (hole, 3, ErrorKind::Hole { begin: 2, previous_end: 1 }),
+            (vec![keys, tensor("a", 0)], 1, ErrorKind::DuplicateKey),
+            (names, 2, ErrorKind::DuplicateName),
+            (reversed, 3, ErrorKind::DataTrailing { needed: 2 }),
+        ] {
+            let (header, len) = header(&members, data);
+            let of = OwnedIndex::of(&header, len).map(drop);
+            assert_eq!(of.map_err(|error| error.kind), Err(kind));
+            for most in [0, 49, 100, 200, 1000] {
+                assert_eq!(OwnedIndex::of_at_most(&header, len, most).map(drop), of, "{most}");
+            }
+        }
+    }
+
     #[test]
     fn index_above_memory_limit_is_none() {
         let dims = [format!(r#""a":{{"dtype":"U8","shape":[{}1],"data_offsets":[0,1]}}"#, "1,".repeat(999))];
-        let pairs: Vec<String> = (0..100).map(|key| format!(r#""{key}":"""#)).collect();
+        let pairs: Vec<String> = (0..100).map(|key| format!(r#""{key:20}":"""#)).collect();
         let pairs = [format!(r#""__metadata__":{{{}}}"#, pairs.join(","))];
-        for (members, data, bytes) in [(&dims, 1, 8049), (&pairs, 0, 16_190)] {
+        for (members, data, bytes) in [(&dims, 1, 8049), (&pairs, 0, 18_000)] {
             let (header, len) = header(members, data);
             for (most, is_listed) in [(bytes - 1, false), (bytes, true)] {
                 let index = OwnedIndex::of_at_most(&header, len, most).expect("valid header");
