@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError, TensorInfo,
+    Error, ErrorKind, Model, ReadError, TensorInfo, View,
     error::{IndexPart, QueryIndex},
     io::FileLen,
     query::{NamedTensor, Query},
@@ -486,6 +486,9 @@ fn query_of_another_model_is_rejected() {
     let mut model = Model::open(&new[..], &mut [0; 64]).expect("valid");
     let at = model.summary().data_start;
     assert_eq!(model.reader(&queries[0]).map(drop), Err(ErrorKind::OtherModel.at(at)));
+    let mut in_memory = queries;
+    View::parse(&new).unwrap().find_all(&mut in_memory).expect("it is there");
+    assert!(model.reader(&in_memory[0]).is_ok(), "the mark of the old model is gone");
     model.find_all(&mut queries, &mut [0; 64]).expect("it is there");
     let mut bytes = [0; 2];
     assert_eq!(model.reader(&queries[0]).expect("its own").read_to_end(&mut bytes), Ok(&[3, 4][..]));

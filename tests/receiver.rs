@@ -355,6 +355,13 @@ fn huge_tensor_does_not_overflow() {
     let mut skipping = Receiver::new([]);
     assert_eq!(skipping.push(&file), Ok(Status::Data));
     assert_eq!(skipping.remaining(), u64::MAX - 3);
+    // The header and the data together are longer than any file.
+    let last = last.replace(&format!("[{rest}]"), &format!("[{}]", rest - 1));
+    let last = last.replace(&u64::MAX.to_string(), &(u64::MAX - 1).to_string());
+    let end = format!(r#""end":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}}"#, u64::MAX - 1, u64::MAX);
+    let file = with_header(&format!("{{{names},{last},{end}}}"), 3);
+    let mut receiver = Receiver::new([Target::new(Query::required("end").dtype(Dtype::F32), &mut buffer)]);
+    assert_eq!(receiver.push(&file).expect_err("of another dtype").at, u64::MAX);
 }
 
 #[test]

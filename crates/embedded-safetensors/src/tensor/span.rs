@@ -271,6 +271,8 @@ mod tests {
         in_threes.set_block(16).expect("a power of two");
         assert_eq!(pieces(in_threes, 32), [30, 30, 30, 30, 24, 0]);
         assert_eq!(pieces(in_threes, 50), [48, 48, 48, 0, 0, 0]);
+        assert_eq!(pieces(in_threes, 66), [48, 48, 48, 0, 0, 0], "one block back");
+        assert_eq!(pieces(in_threes, 82), [48, 48, 48, 0, 0, 0], "two blocks back");
     }
 
     #[test]
