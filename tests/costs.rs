@@ -1,7 +1,7 @@
 //! Counts the bytes that each call reads from its source. The readme's table has the same numbers.
 
 use embedded_safetensors::{
-    Model, ReadAt, ReadError,
+    ErrorKind, Model, ReadAt, ReadError,
     index::IndexStorage,
     io::{FileLen, Seekable},
     query::Query,
@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::fmt::Write;
 use std::ops::Range;
 use support::file::with_header;
+use support::mock::{Plan, Storage};
 
 const TENSORS: u64 = 40;
 /// Bytes of one tensor: no block size divides it.
@@ -168,6 +169,24 @@ fn name_check_passes_depend_on_slots() {
             assert_eq!(summed(reads), expected, "{slots} slots, a window of {}", window.len());
         }
     });
+}
+
+/// As documented: with a text of a 64th of the header, at most 32 passes compare two names.
+#[test]
+fn name_check_passes_depend_on_the_text() {
+    let name = "n".repeat(10_000);
+    let tensor =
+        |at: u8| format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{at},{}]}}"#, at + 1);
+    let file = with_header(&format!("{{{},{}}}", tensor(0), tensor(1)), 2);
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = Model::open(&storage, &mut [0; 512]).expect("valid file");
+    for (text, comparing) in [(10_000, 1), (file.len() / 64, 32), (64, 157)] {
+        storage.set_plan(Plan::default());
+        let mut slots = [SortSlot::EMPTY; 2];
+        let found = model.validate_names([1, 2], &mut slots, &mut vec![0; text], &mut [0; 512]);
+        assert!(matches!(found, Err(ReadError::Format(error)) if error.kind == ErrorKind::DuplicateName));
+        assert_eq!(storage.counts().passes, 1 + comparing, "{text} bytes of text");
+    }
 }
 
 /// A call and its name.

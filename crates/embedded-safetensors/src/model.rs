@@ -306,8 +306,12 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
-    /// [`ErrorKind::DuplicateKey`] when a key is a duplicate (each key is compared with all earlier ones);
-    /// [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::DuplicateKey`] when a key is a duplicate; [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Cost
+    /// Each key is compared with all earlier ones, so the length of `text` limits the time: `n` bytes hold at
+    /// most `n / 12` pairs, which take half the square of that number of comparisons. That is 58,000 for 4
+    /// KiB, and 15 million for 64 KiB.
     pub async fn metadata<'v>(
         &mut self,
         text: &'v mut [u8],

@@ -40,16 +40,33 @@ impl Metadata<'_> {
     }
 }
 
-impl<'v> Iterator for Metadata<'v> {
-    type Item = Pair<'v>;
-
-    fn next(&mut self) -> Option<Pair<'v>> {
+impl<'v> Metadata<'v> {
+    /// Returns the next key and its value, and where the value is in the file.
+    fn next_bytes(&mut self) -> Option<(&'v [u8], &'v [u8], u64)> {
         let (prefix, rest) = self.left.split_first_chunk::<PREFIX>()?;
         let [a, b, c, d, e, f, g, h, i, j, k, l] = *prefix;
         let (key, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
         let (value, rest) = rest.split_at_checked(u32::from_le_bytes([e, f, g, h]) as usize)?;
         self.left = rest;
-        let at = u32::from_le_bytes([i, j, k, l]).into();
+        Some((key, value, u32::from_le_bytes([i, j, k, l]).into()))
+    }
+
+    /// Whether a pair has this key. Only keys are looked at: a value may be long.
+    fn has(mut self, key: &[u8]) -> bool {
+        while let Some((found, ..)) = self.next_bytes() {
+            if found == key {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<'v> Iterator for Metadata<'v> {
+    type Item = Pair<'v>;
+
+    fn next(&mut self) -> Option<Pair<'v>> {
+        let (key, value, at) = self.next_bytes()?;
         Some(Pair { key: text(key), value: text(value), at })
     }
 }
@@ -143,7 +160,7 @@ impl<'v> Pairs<'v> {
         let end = usize::try_from(self.end).unwrap_or(usize::MAX);
         let Some((pairs, rest)) = self.memory.split_at_checked(end) else { return false };
         let key = rest.get(PREFIX..).and_then(|key| key.get(..self.key_len as usize));
-        key.is_some_and(|key| Metadata { left: pairs }.any(|pair| pair.key.as_bytes() == key))
+        key.is_some_and(|key| Metadata { left: pairs }.has(key))
     }
 
     fn end_pair(&mut self) {

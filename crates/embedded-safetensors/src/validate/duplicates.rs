@@ -18,6 +18,10 @@ use crate::util::top_k::{Smallest, SortSlot};
 /// `slots.len() - 1` names and, for a pair of names with equal hashes, one for every `text.len()` bytes of
 /// its name.
 ///
+/// A hostile file can have two equal names of half a header each. With 64 bytes of text, that takes 800
+/// passes for 100 KiB, and 16,000 for 2 MiB. With a 64th of the longest header that you accept, it takes at
+/// most 32.
+///
 /// *Memory*: at most 344 bytes, the slots and the text. No heap.
 pub struct DuplicateFinder<'s> {
     parser: HeaderParser,

@@ -266,7 +266,7 @@ impl Summary {
 /// [`DuplicateFinder`] does, for duplicate names.
 ///
 /// *Memory*: one pass after the other on the stack, less than 1 KiB, the slots (two at least) and the text
-/// (one byte at least). No heap.
+/// (one byte at least, better a 64th of the header, see [`DuplicateFinder`]). No heap.
 ///
 /// # Errors
 /// As [`Validator::push`] and [`DuplicateFinder::push`].
