@@ -1,6 +1,7 @@
 //! Storage whose reads are counted.
 
 use core::cell::Cell;
+use core::ops::Range;
 use embedded_safetensors::{ReadAt, io::FileLen};
 
 /// Counts of reads.
@@ -51,10 +52,15 @@ impl<S: ReadAt> ReadAt for Counted<'_, S> {
     type Error = S::Error;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, S::Error> {
+        let all = 0..buffer.len();
+        self.read_within(offset, buffer, all)
+    }
+
+    fn read_within(&mut self, offset: u64, memory: &mut [u8], part: Range<usize>) -> Result<usize, S::Error> {
         let Reads { calls, bytes, last_at } = self.reads;
         calls.set(calls.get().wrapping_add(1));
         last_at.set(offset);
-        let len = self.storage.read_at(offset, buffer)?;
+        let len = self.storage.read_within(offset, memory, part)?;
         bytes.set(bytes.get() + len as u64);
         Ok(len)
     }

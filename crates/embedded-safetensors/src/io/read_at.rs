@@ -62,7 +62,7 @@ pub trait ReadAt {
     /// move the bytes.
     ///
     /// Values, slices and quantised rows are read with this call. Unless you implement it, it calls
-    /// [`read_at`](Self::read_at). `part` is always inside `memory`.
+    /// [`read_at`](Self::read_at). Pass it on if you wrap other storage. `part` is always inside `memory`.
     ///
     /// # Errors
     /// As [`read_at`](Self::read_at).

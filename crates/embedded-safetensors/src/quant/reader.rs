@@ -134,7 +134,8 @@ impl<S: ReadAt, M: Scales> QuantReader<S, M> {
         Ok(())
     }
 
-    /// Multiplies a row by a vector of integers. The weights are read into the front of `buffer`.
+    /// Multiplies a row by a vector of integers. The weights are read into the front of `buffer`; the rest of
+    /// it may hold anything afterwards.
     ///
     /// # Errors
     /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::QuantLength`] unless `inputs` has

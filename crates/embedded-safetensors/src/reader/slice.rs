@@ -70,6 +70,8 @@ impl<S: ReadAt> SliceReader<S> {
     /// Reads the next elements into the front of `buffer`: as many as fit, or `None` at the end of the
     /// slice.
     ///
+    /// The rest of `buffer` may hold anything afterwards.
+    ///
     /// A chunk has whole elements, and whole bytes if elements are narrower than a byte. Where runs are
     /// read together, a chunk is one read, so it may be shorter than the buffer, but has at least one
     /// element.
@@ -86,7 +88,8 @@ impl<S: ReadAt> SliceReader<S> {
         Ok(if chunk.is_empty() { None } else { Some(chunk) })
     }
 
-    /// Reads the rest of the slice into the front of `buffer`, and returns that part.
+    /// Reads the rest of the slice into the front of `buffer`, and returns that part. The bytes after it may
+    /// hold anything afterwards.
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when the rest does not fit, with its length; [`ErrorKind::PartOfByte`]
