@@ -135,21 +135,21 @@ static void ask_values(print_to to, sft_model *model, const pack_record *record,
         int found;
         sft_status status = sft_metadata(model, key, memory->text, memory->text_len, &found, memory->window,
                                          memory->window_len, &error);
-        at += text_len(key) + 1;
+        at += strlen(key) + 1;
         if (status != SFT_OK) {
             sft_error_code(&error, code, sizeof code);
         }
-        if (status != SFT_OK && (status != SFT_USAGE || !text_equal(code, "c.nul"))) {
+        if (status != SFT_OK && (status != SFT_USAGE || strcmp(code, "c.nul") != 0)) {
             print_verdict(to, "value", status, &error);
             continue;
         }
         print_text(to, " value ");
-        print_hex(to, key, text_len(key));
+        print_hex(to, key, strlen(key));
         print_text(to, " ");
         if (status != SFT_OK) {
             print_text(to, "!");
         } else if (found) {
-            print_hex(to, memory->text, text_len(memory->text));
+            print_hex(to, memory->text, strlen(memory->text));
         } else {
             print_text(to, "?");
         }

@@ -1,17 +1,15 @@
 #include "pack.h"
 
+#include <string.h>
+
 int pack_read(const sft_storage *storage, uint64_t at, void *bytes, size_t len)
 {
     uint8_t *to = (uint8_t *)bytes;
     if (storage->len_is == SFT_LEN_MEMORY) {
-        const uint8_t *from = (const uint8_t *)storage->context;
-        size_t i;
         if (at > storage->len || len > storage->len - at) {
             return 0;
         }
-        for (i = 0; i < len; i++) {
-            to[i] = from[at + i];
-        }
+        memcpy(to, (const uint8_t *)storage->context + at, len);
         return 1;
     }
     while (len > 0) {
@@ -29,18 +27,9 @@ int pack_read(const sft_storage *storage, uint64_t at, void *bytes, size_t len)
 int pack_begin(pack *from, const sft_storage *storage)
 {
     char magic[8];
-    size_t i;
     from->storage = storage;
     from->at = sizeof magic;
-    if (!pack_read(storage, 0, magic, sizeof magic)) {
-        return 0;
-    }
-    for (i = 0; i < sizeof magic; i++) {
-        if (magic[i] != "SFTPACK1"[i]) {
-            return 0;
-        }
-    }
-    return 1;
+    return pack_read(storage, 0, magic, sizeof magic) && memcmp(magic, "SFTPACK1", sizeof magic) == 0;
 }
 
 /* Reads bytes that must leave space for a final 0. */

@@ -4,46 +4,13 @@
 
 #include <safetensors.h>
 
+#include <string.h>
+
 /* Where texts go. `text` has no final 0. */
 typedef struct print_to {
     void (*write)(void *context, const char *text, size_t len);
     void *context;
 } print_to;
-
-static inline size_t text_len(const char *text)
-{
-    size_t len = 0;
-    while (text[len] != 0) {
-        len++;
-    }
-    return len;
-}
-
-static inline int text_equal(const char *a, const char *b)
-{
-    while (*a != 0 && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
-/* Whether `text` contains `part`. */
-static inline int text_contains(const char *text, const char *part)
-{
-    for (;; text++) {
-        size_t same = 0;
-        while (part[same] != 0 && text[same] == part[same]) {
-            same++;
-        }
-        if (part[same] == 0) {
-            return 1;
-        }
-        if (*text == 0) {
-            return 0;
-        }
-    }
-}
 
 static inline void print_bytes(print_to to, const char *text, size_t len)
 {
@@ -52,7 +19,7 @@ static inline void print_bytes(print_to to, const char *text, size_t len)
 
 static inline void print_text(print_to to, const char *text)
 {
-    print_bytes(to, text, text_len(text));
+    print_bytes(to, text, strlen(text));
 }
 
 static inline void print_number(print_to to, uint64_t number)

@@ -28,25 +28,6 @@ typedef struct input {
 
 static const numbers NONE = { { 0 }, { 0 }, { 0 } };
 
-static void set_bytes(void *to, const void *from, size_t len)
-{
-    size_t i;
-    for (i = 0; i < len; i++) {
-        ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
-    }
-}
-
-static int equal_bytes(const void *a, const void *b, size_t len)
-{
-    size_t i;
-    for (i = 0; i < len; i++) {
-        if (((const uint8_t *)a)[i] != ((const uint8_t *)b)[i]) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* The data of the right model is 0, 1, 2, … */
 static int is_right(const numbers *read)
 {
@@ -251,7 +232,7 @@ static void must_read(judged *it, const way *by)
 /* A stream that ends too early, or too late, has been received before that is known. */
 static int is_known_late(const char *code)
 {
-    return text_equal(code, "data.short") || text_equal(code, "data.trailing");
+    return strcmp(code, "data.short") == 0 || strcmp(code, "data.trailing") == 0;
 }
 
 static sft_status status_of(const char *code)
@@ -267,15 +248,15 @@ static void must_reject(judged *it, const way *by)
     sft_error_code(&it->error, text, sizeof text);
     if (status == SFT_OK) {
         fails(it, by, "it is read");
-    } else if (status != status_of(it->record->code) || !text_equal(text, it->record->code)) {
+    } else if (status != status_of(it->record->code) || strcmp(text, it->record->code) != 0) {
         fails(it, by, text);
     } else if (it->error.request != it->record->request) {
         fails(it, by, "another request");
-    } else if (!equal_bytes(&read, &NONE, sizeof read) && !is_known_late(it->record->code)) {
+    } else if (memcmp(&read, &NONE, sizeof read) != 0 && !is_known_late(it->record->code)) {
         fails(it, by, "it has given numbers");
     }
     sft_error_sentence(&it->error, text, sizeof text);
-    if (status != SFT_OK && !text_contains(text, it->record->text)) {
+    if (status != SFT_OK && strstr(text, it->record->text) == NULL) {
         fails(it, by, text);
     }
 }
@@ -302,7 +283,7 @@ static void judge_right(judged *it)
     if (it->record->kind == PACK_RIGHT) {
         EMBEDDED.read(it->in, &read, &it->error);
         sft_error_code(&it->error, code, sizeof code);
-        if (!text_equal(code, "usage.sum") || !equal_bytes(&read, &NONE, sizeof read)) {
+        if (strcmp(code, "usage.sum") != 0 || memcmp(&read, &NONE, sizeof read) != 0) {
             fails(it, &EMBEDDED, "it has no sum");
         }
     }
@@ -387,7 +368,7 @@ int judge_wrong_models(print_to to, const sft_storage *pack_storage, wrong_model
             return 1;
         }
         if (record.kind == PACK_RIGHT) {
-            set_bytes(sum, record.text, sizeof sum);
+            memcpy(sum, record.text, sizeof sum);
         }
         judge_record(to, &record, &in, result);
     }
