@@ -27,6 +27,9 @@ static uint8_t window[64];
 static char text[64];
 static sft_slot slots[4];
 
+/* Calls the next function, if all before it have succeeded. */
+#define THEN(call) status = status != SFT_OK ? status : (call)
+
 /* A pointer that is not aligned, inside of an array of two. */
 #define ASKEW(type, array) ((type *)(void *)((char *)(void *)(array) + 1))
 
@@ -600,28 +603,16 @@ static sft_status everything(device *it)
     uint8_t sum[32] = { 0 };
     int visited = 0;
     sft_status status = sft_open(&model, &storage, both, tensors, 2, window, 16, ERROR);
-    if (status == SFT_OK) {
-        status = sft_find(&model, both, tensors, 2, window, 16, ERROR);
-    }
-    if (status == SFT_OK) {
-        status = sft_for_each(&model, visit_nothing, &visited, text, 64, window, 16, ERROR);
-    }
-    if (status == SFT_OK) {
-        status = sft_validate_names(&model, NULL, slots, 2, text, 64, window, 16, ERROR);
-    }
-    if (status == SFT_OK) {
-        status = sft_metadata(&model, "key", text, 64, NULL, window, 16, ERROR);
-    }
+    THEN(sft_find(&model, both, tensors, 2, window, 16, ERROR));
+    THEN(sft_for_each(&model, visit_nothing, &visited, text, 64, window, 16, ERROR));
+    THEN(sft_validate_names(&model, NULL, slots, 2, text, 64, window, 16, ERROR));
+    THEN(sft_metadata(&model, "key", text, 64, NULL, window, 16, ERROR));
     if (status == SFT_OK) {
         status = sft_read_f32(&model, &tensors[0], 0, a, 2, ERROR);
         CHECK(status != SFT_OK || (a[0] == 1 && a[1] == 2));
     }
-    if (status == SFT_OK) {
-        status = sft_read_bytes(&model, &tensors[0], 0, a, 8, ERROR);
-    }
-    if (status == SFT_OK) {
-        status = sft_verify_sha256(&model, sum, window, 16, ERROR);
-    }
+    THEN(sft_read_bytes(&model, &tensors[0], 0, a, 8, ERROR));
+    THEN(sft_verify_sha256(&model, sum, window, 16, ERROR));
     return status;
 }
 
@@ -1069,12 +1060,8 @@ static sft_status record(flash *it, sft_recorder *recorder, size_t unit)
     sink.unit = unit;
     status = sft_recorder_begin(recorder, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, unit > 8 ? 32 : 8,
                                 ERROR);
-    if (status == SFT_OK) {
-        status = sft_recorder_write_f32(recorder, a, 2, ERROR);
-    }
-    if (status == SFT_OK) {
-        status = sft_recorder_write_i8(recorder, b, 3, ERROR);
-    }
+    THEN(sft_recorder_write_f32(recorder, a, 2, ERROR));
+    THEN(sft_recorder_write_i8(recorder, b, 3, ERROR));
     return status != SFT_OK ? status : sft_recorder_finish(recorder, ERROR);
 }
 

@@ -7,6 +7,9 @@ static const sft_request NET[3] = {
     SFT_REQUIRED("fc.bias", SFT_F32, 1, 3),
 };
 
+/* Calls the next function, if all before it have succeeded. */
+#define THEN(call) status = status != SFT_OK ? status : (call)
+
 #define LONGEST 512
 
 /* 0x1110 as an F16. */
@@ -48,12 +51,8 @@ static int is_right(const numbers *read)
 static sft_status read_all(sft_model *model, const sft_tensor tensors[3], numbers *read, sft_error *error)
 {
     sft_status status = sft_read_i8(model, &tensors[0], 0, read->weight, 24, error);
-    if (status == SFT_OK) {
-        status = sft_read_f32(model, &tensors[1], 0, read->scale, 3, error);
-    }
-    if (status == SFT_OK) {
-        status = sft_read_f32(model, &tensors[2], 0, read->bias, 3, error);
-    }
+    THEN(sft_read_f32(model, &tensors[1], 0, read->scale, 3, error));
+    THEN(sft_read_f32(model, &tensors[2], 0, read->bias, 3, error));
     return status;
 }
 
@@ -123,15 +122,9 @@ static sft_status with_receiver(const input *in, numbers *read, sft_error *error
     sft_receiver receiver;
     sft_target targets[3];
     sft_status status = sft_receiver_begin(&receiver, targets, 3, error);
-    if (status == SFT_OK) {
-        status = sft_receiver_add_i8(&receiver, &NET[0], read->weight, 24, error);
-    }
-    if (status == SFT_OK) {
-        status = sft_receiver_add_f32(&receiver, &NET[1], read->scale, 3, error);
-    }
-    if (status == SFT_OK) {
-        status = sft_receiver_add_f32(&receiver, &NET[2], read->bias, 3, error);
-    }
+    THEN(sft_receiver_add_i8(&receiver, &NET[0], read->weight, 24, error));
+    THEN(sft_receiver_add_f32(&receiver, &NET[1], read->scale, 3, error));
+    THEN(sft_receiver_add_f32(&receiver, &NET[2], read->bias, 3, error));
     return status != SFT_OK ? status : push(&receiver, in, error);
 }
 
@@ -141,18 +134,10 @@ static sft_status with_bytes(const input *in, numbers *read, sft_error *error)
     sft_target targets[3];
     uint8_t scale[6] = { 0 };
     sft_status status = sft_receiver_begin(&receiver, targets, 3, error);
-    if (status == SFT_OK) {
-        status = sft_receiver_add_bytes(&receiver, &NET[0], read->weight, 24, error);
-    }
-    if (status == SFT_OK) {
-        status = sft_receiver_add_bytes(&receiver, &NET[1], scale, 6, error);
-    }
-    if (status == SFT_OK) {
-        status = sft_receiver_add_bytes(&receiver, &NET[2], read->bias, 12, error);
-    }
-    if (status == SFT_OK) {
-        status = push(&receiver, in, error);
-    }
+    THEN(sft_receiver_add_bytes(&receiver, &NET[0], read->weight, 24, error));
+    THEN(sft_receiver_add_bytes(&receiver, &NET[1], scale, 6, error));
+    THEN(sft_receiver_add_bytes(&receiver, &NET[2], read->bias, 12, error));
+    THEN(push(&receiver, in, error));
     read->scale[2] = scale[4] == 16 && scale[5] == 17 ? LAST_SCALE : 0;
     return status;
 }
@@ -163,9 +148,7 @@ static sft_status with_sum(const input *in, numbers *read, sft_error *error)
     sft_tensor tensors[3];
     uint8_t buffer[64];
     sft_status status = open_it(in, &model, tensors, error);
-    if (status == SFT_OK) {
-        status = sft_verify_sha256(&model, in->sum, buffer, sizeof buffer, error);
-    }
+    THEN(sft_verify_sha256(&model, in->sum, buffer, sizeof buffer, error));
     return status != SFT_OK ? status : read_all(&model, tensors, read, error);
 }
 
@@ -175,9 +158,7 @@ static sft_status with_embedded(const input *in, numbers *read, sft_error *error
     sft_tensor tensors[3];
     uint8_t buffer[7];
     sft_status status = open_it(in, &model, tensors, error);
-    if (status == SFT_OK) {
-        status = sft_verify_embedded(&model, buffer, sizeof buffer, error);
-    }
+    THEN(sft_verify_embedded(&model, buffer, sizeof buffer, error));
     return status != SFT_OK ? status : read_all(&model, tensors, read, error);
 }
 
