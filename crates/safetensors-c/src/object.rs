@@ -1,7 +1,7 @@
 //! Objects in memory that C owns: what they are is written into their first word, and checked at each call.
 
-use crate::error::Misuse;
-use crate::pointers::check;
+use crate::error::{Cause, Misuse};
+use crate::pointers::{array, check, check_disjoint, range};
 use core::mem::MaybeUninit;
 
 /// What an object is. Memory that C has not initialised has one of these by chance only.
@@ -89,6 +89,28 @@ impl<T, const KIND: u64> Object<T, KIND> {
         // SAFETY: as above.
         unsafe { tag.write(Self::OPEN) };
         outcome
+    }
+
+    /// Uses an open object with an array of C, which does not overlap it.
+    ///
+    /// # Errors
+    /// Those of [`with`](Self::with); the array overlaps the object, or its pointer or length is wrong.
+    ///
+    /// # Safety
+    /// As [`open`](Self::open) and [`array`].
+    pub unsafe fn with_array<V>(
+        this: *mut Self,
+        values: *const V,
+        count: usize,
+        use_it: impl FnOnce(&mut T, &[V]) -> Result<(), Cause>,
+    ) -> Result<(), Cause> {
+        let use_it = |value: &mut T| {
+            check_disjoint(&[range(this, 1), range(values, count)])?;
+            // SAFETY: the caller's promise.
+            use_it(value, unsafe { array(values, count)? })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { Self::with(this, use_it) }
     }
 
     /// Uses up an open object: it is in use until `use_it` returns, and then not open any more.

@@ -2,9 +2,7 @@
 
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
-use crate::pointers::{
-    Number, Range, array, array_mut, check, check_array, check_disjoint, range, reference,
-};
+use crate::pointers::{Number, Range, array_mut, check, check_array, check_disjoint, range, reference};
 use crate::tensors::{Home, Request, Tensor};
 use core::ffi::c_void;
 use embedded_safetensors::query::Query;
@@ -186,16 +184,9 @@ unsafe extern "C" fn sft_receiver_push(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = [range(receiver, 1), range(bytes, len)];
-    let push = |state: &mut State| -> Result<(), Cause> {
-        check_disjoint(&memory)?;
-        // SAFETY: the header's rules.
-        let bytes = unsafe { array(bytes.cast::<u8>(), len)? };
-        state.receiving().push(bytes)?;
-        Ok(())
-    };
+    let push = |state: &mut State, bytes: &[u8]| Ok(state.receiving().push(bytes).map(drop)?);
     // SAFETY: the header's rules.
-    unsafe { end(Object::with(receiver, push), error) }
+    unsafe { end(Object::with_array(receiver, bytes.cast(), len, push), error) }
 }
 
 /// # Safety

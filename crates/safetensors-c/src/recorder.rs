@@ -3,11 +3,11 @@
 use crate::error::{Cause, ErrorOut, Misuse, Status, end};
 use crate::object::Object;
 use crate::pointers::{Number, array, array_mut, check, check_array, check_disjoint, range, reference, text};
-use crate::storage::{Sink, SinkIn};
+use crate::storage::{Fault, Sink, SinkIn};
 use crate::tensors::dtype;
 use core::ffi::{c_char, c_void};
+use embedded_safetensors::WriteError;
 use embedded_safetensors::tensor::MAX_RANK;
-use embedded_safetensors::values::Native;
 use embedded_safetensors::write::{FileSpec, Placement, Recording, TensorSpec, Writer};
 
 /// What C lends lives as long as its objects, by the header's rules.
@@ -154,22 +154,27 @@ unsafe extern "C" fn sft_recorder_begin(
     unsafe { end(Object::open(recorder, begin), error) }
 }
 
-/// Uses an open recorder. When the sink fails, it is closed: C does not know how many bytes were written, so
-/// it cannot continue.
+/// Writes bytes or values. When the sink fails, the recorder is closed: C does not know how many bytes were
+/// written, so it cannot continue.
 ///
 /// # Safety
 /// See the header.
-unsafe fn with(
+unsafe fn write<V: Number>(
     recorder: *mut Recorder,
-    write: impl FnOnce(&mut Writing) -> Result<(), Cause>,
-) -> Result<(), Cause> {
+    values: *const V,
+    count: usize,
+    error: *mut ErrorOut,
+    write: impl FnOnce(&mut Writing, &[V]) -> Result<(), WriteError<Fault>>,
+) -> Status {
+    let write = |writer: &mut Writing, values: &[V]| Ok(write(writer, values)?);
     // SAFETY: the header's rules.
-    let outcome = unsafe { Object::with(recorder, write) };
+    let outcome = unsafe { Object::with_array(recorder, values, count, write) };
     if let Err(Cause::Storage(_) | Cause::Full { .. }) = outcome {
         // SAFETY: as above. It was open.
         let _ = unsafe { Object::finish(recorder, |_| Ok::<(), Misuse>(())) };
     }
-    outcome
+    // SAFETY: the header's rules.
+    unsafe { end(outcome, error) }
 }
 
 /// # Safety
@@ -181,36 +186,8 @@ unsafe extern "C" fn sft_recorder_write_bytes(
     len: usize,
     error: *mut ErrorOut,
 ) -> Status {
-    let memory = [range(recorder, 1), range(bytes, len)];
-    let write = |writer: &mut Writing| -> Result<(), Cause> {
-        check_disjoint(&memory)?;
-        // SAFETY: the header's rules.
-        let bytes = unsafe { array(bytes.cast::<u8>(), len)? };
-        Ok(writer.write_bytes(bytes)?)
-    };
     // SAFETY: the header's rules.
-    unsafe { end(with(recorder, write), error) }
-}
-
-/// Writes values.
-///
-/// # Safety
-/// See the header.
-unsafe fn write<T: Native + Number>(
-    recorder: *mut Recorder,
-    values: *const T,
-    count: usize,
-    error: *mut ErrorOut,
-) -> Status {
-    let memory = [range(recorder, 1), range(values, count)];
-    let write = |writer: &mut Writing| -> Result<(), Cause> {
-        check_disjoint(&memory)?;
-        // SAFETY: the header's rules.
-        let values = unsafe { array(values, count)? };
-        Ok(writer.write(values)?)
-    };
-    // SAFETY: the header's rules.
-    unsafe { end(with(recorder, write), error) }
+    unsafe { write(recorder, bytes.cast(), len, error, Writing::write_bytes) }
 }
 
 macro_rules! writers {
@@ -225,7 +202,7 @@ macro_rules! writers {
             error: *mut ErrorOut,
         ) -> Status {
             // SAFETY: the header's rules.
-            unsafe { write(recorder, values, count, error) }
+            unsafe { write(recorder, values, count, error, Writing::write) }
         }
     )+ };
 }
