@@ -26,14 +26,14 @@
  * - Those that return sft_status return SFT_OK or the class of the error, and fill in `error` if they fail and
  *   it is not NULL.
  * - These mistakes are errors (SFT_USAGE): a null or misaligned pointer; a name that is not UTF-8; objects and
- *   arrays of one call that overlap (not `error`); a model, receiver or recorder that is not open; and a call from
- *   within a callback with the object of the running call. A misaligned `error` is ignored.
+ *   arrays of one call that overlap (not `error`); an object that is not open; and a call from within a callback
+ *   with the object of the running call. A misaligned `error` is ignored.
  * - These mistakes cannot be noticed, and then the behaviour is undefined:
  *   - a pointer to memory that is too small or no longer exists, a string without its final 0;
  *   - a name or an sft_memory file that overlaps memory that the call writes, an `error` that overlaps anything;
  *   - borrowed memory that you change, or pass to a call;
- *   - use of a model, receiver or recorder that was never opened or begun, in the memory of an earlier one. Open and
- *     begin accept any memory; before others, write `sft_model model = { { 0 } };`.
+ *   - use of an object that was never opened or begun, in the memory of an earlier one. Open and begin accept any
+ *     memory; before others, write `sft_model model = { { 0 } };`.
  * - While a call runs, nothing else may use the memory that was passed to it: no callback (except for the buffer
  *   that it is given), no other thread, no interrupt handler. Only calls from callbacks are noticed (c.reentered).
  * - Callbacks must return: no longjmp, no exception. If a task is killed in a callback, zero the object before
@@ -43,8 +43,8 @@
  *   different objects. They call only your callbacks, and never block.
  * - "Borrows" means that an object keeps a pointer: the memory must stay valid and unchanged until the
  *   object is used for the last time. Other arguments need not outlive the call.
- * - Objects (sft_model, sft_receiver, sft_recorder) need no destructor and must not be copied or moved after
- *   they were opened. All other structures are plain data and can be copied.
+ * - Objects (sft_model, sft_receiver, sft_recorder, sft_file_receiver, sft_verifier) need no destructor and must
+ *   not be copied or moved after they were opened. All other structures are plain data and can be copied.
  */
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
@@ -310,9 +310,11 @@ sft_status sft_verify_embedded(sft_model *model, void *buffer, size_t len, sft_e
 #if UINTPTR_MAX > 0xFFFFFFFFu
 #define SFT_TARGET_WORDS 22   /* @64 */
 #define SFT_RECEIVER_WORDS 34 /* @64 */
+#define SFT_VERIFIER_WORDS 36 /* @64 */
 #else
 #define SFT_TARGET_WORDS 18   /* @32 */
 #define SFT_RECEIVER_WORDS 31 /* @32 */
+#define SFT_VERIFIER_WORDS 35 /* @32 */
 #endif
 
 /* Memory for one target of a receiver. 176 bytes, 144 where pointers have 32 bits. */
@@ -361,6 +363,23 @@ sft_status sft_receiver_end(sft_receiver *receiver, sft_error *error);
  * is optional and missing, and before the header is complete. */
 sft_status sft_receiver_tensor(sft_receiver *receiver, size_t target, sft_tensor *tensor, sft_error *error);
 
+/* Does the same as sft_verify_embedded for a file that arrives once, in pieces of any size. 288 bytes, 280 where
+ * pointers have 32 bits. Borrows nothing. Memory: at most 1,152 bytes of stack on a Cortex-M3. */
+typedef struct sft_verifier {
+    uint64_t private_[SFT_VERIFIER_WORDS];
+} sft_verifier;
+
+/* Begins a file. */
+sft_status sft_verifier_begin(sft_verifier *verifier, sft_error *error);
+
+/* Takes the next bytes of the file. An error of the file is returned by sft_verifier_verify. */
+sft_status sft_verifier_update(sft_verifier *verifier, const void *bytes, size_t len, sft_error *error);
+
+/* Ends the file, and compares its sum with the sum in it. Fails with integrity.sum, with usage.sum if the file has
+ * none, and with errors of the header, except for those of shapes and offsets. Afterwards, also after an error, the
+ * verifier is not open any more. */
+sft_status sft_verifier_verify(sft_verifier *verifier, sft_error *error);
+
 /* ---- Writing ----------------------------------------------------------------------------------------- */
 
 /* Storage for a file that is valid only when it is complete. */
@@ -402,9 +421,11 @@ typedef struct sft_pair {
 } sft_pair;
 
 #if UINTPTR_MAX > 0xFFFFFFFFu
-#define SFT_RECORDER_WORDS 38 /* @64 */
+#define SFT_RECORDER_WORDS 38      /* @64 */
+#define SFT_FILE_RECEIVER_WORDS 49 /* @64 */
 #else
-#define SFT_RECORDER_WORDS 26 /* @32 */
+#define SFT_RECORDER_WORDS 26      /* @32 */
+#define SFT_FILE_RECEIVER_WORDS 42 /* @32 */
 #endif
 
 /* The extra words of memory that a recorder of this many tensors and pairs needs:
@@ -443,6 +464,36 @@ sft_status sft_recorder_write_u64(sft_recorder *recorder, const uint64_t *values
 /* Makes the file valid: its first bytes are written last. Fails if data is missing (usage.incomplete). Afterwards,
  * also after an error, the recorder is not open any more. */
 sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
+
+/* Writes a file that arrives once into a sink, such as a new model into a partition of flash, and validates its
+ * header on the way. From begin until finish has returned SFT_OK, the sink has no valid file: also not after an
+ * error, a lost line or a power failure. 392 bytes, 336 where pointers have 32 bits. */
+typedef struct sft_file_receiver {
+    uint64_t private_[SFT_FILE_RECEIVER_WORDS];
+} sft_file_receiver;
+
+/* Begins a file of `file_len` bytes: prepares the sink, whose old contents are lost. The file must have the requested
+ * tensors. `tensors` has `count` elements, as `requests`; both may be empty. `buffer` has at least 16 bytes and at
+ * least two units of the sink; a page or a sector saves writes. Borrows the sink's context, `requests`, their names,
+ * `tensors` and `buffer`: `tensors` has no tensor before finish.
+ *
+ * Fails with container.short (no file has so few bytes), limit.buffer or limit.capacity before anything is overwritten.
+ * After an error the receiver is not open, and all `tensors` have the dtype 0 (unless the pointers are wrong, as for
+ * sft_open). Memory: at most 1,344 bytes of stack on a Cortex-M3, also of push and finish. */
+sft_status sft_file_receiver_begin(sft_file_receiver *receiver, const sft_sink *sink, uint64_t file_len,
+                                   const sft_request *requests, sft_tensor *tensors, size_t count, void *buffer,
+                                   size_t buffer_len, sft_error *error);
+
+/* Takes the next bytes of the file, in a piece of any size. Fails as soon as the header is not valid, has another
+ * order (limit.order, as for sft_receiver_push), describes a file of another length (data.short, data.trailing), or
+ * lacks a request (usage.missing and others, as sft_open). Every error but those with the code c.* closes the receiver:
+ * all `tensors` have the dtype 0, and you begin again. Values are not checked: use an sft_verifier beside it. */
+sft_status sft_file_receiver_push(sft_file_receiver *receiver, const void *bytes, size_t len, sft_error *error);
+
+/* Makes the file valid: its first bytes are written last. Fails if bytes are missing. Afterwards, also after an error,
+ * the receiver is not open any more. `tensors` are those of the file; after an error they have the dtype 0. What was
+ * stored is not read back: before you use it in place of an older file, call sft_open and sft_verify_embedded. */
+sft_status sft_file_receiver_finish(sft_file_receiver *receiver, sft_error *error);
 
 #ifdef __cplusplus
 }

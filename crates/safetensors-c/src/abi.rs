@@ -67,11 +67,12 @@ const fn number(mut at: usize) -> (usize, usize) {
     (number, at)
 }
 
-/// Checks at compile time that a type fits into the header's memory for it, with less than two words left.
+/// Checks at compile time that a type fits into the header's memory for it, with less than three words left:
+/// 32-bit x86 aligns numbers of 64 bits to 4 bytes, and has less padding.
 macro_rules! fits {
     ($type:ty, $bytes:expr) => {
         const _: () = assert!(size_of::<$type>() <= $bytes, "too large for the header's words");
-        const _: () = assert!(size_of::<$type>() + 16 > $bytes, "the header has too many words");
+        const _: () = assert!(size_of::<$type>() + 24 > $bytes, "the header has too many words");
         const _: () = assert!(align_of::<$type>() <= 8, "the header's words are aligned to 8 bytes");
     };
 }

@@ -7,6 +7,7 @@
 
 mod abi;
 mod error;
+mod file_receiver;
 mod model;
 mod object;
 mod pointers;
@@ -15,6 +16,7 @@ mod receiver;
 mod recorder;
 mod storage;
 mod tensors;
+mod verifier;
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

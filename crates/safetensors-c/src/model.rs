@@ -47,12 +47,12 @@ const NOTHING: Range = (0, 0);
 ///
 /// # Safety
 /// As [`Lookup::new`] and [`array_mut`].
-unsafe fn lookup<'w>(
-    [model, storage]: [Range; 2],
+pub unsafe fn lookup<'w>(
+    [object, storage]: [Range; 2],
     (requests, tensors, count): (*const Request, *mut Tensor, usize),
     (window, len): (*mut u8, usize),
 ) -> Result<(Lookup<'w>, &'w mut [u8]), Misuse> {
-    check_disjoint(&[model, storage, range(requests, count), range(tensors, count), range(window, len)])?;
+    check_disjoint(&[object, storage, range(requests, count), range(tensors, count), range(window, len)])?;
     // SAFETY: the caller's promise.
     Ok(unsafe { (Lookup::new(requests, tensors, count)?, array_mut(window, len)?) })
 }

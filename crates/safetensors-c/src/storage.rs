@@ -177,12 +177,12 @@ pub struct Sink {
 
 impl Sink {
     /// # Errors
-    /// It has no callback to write, a unit that is not a power of two, or a unit above 8 bytes without a
-    /// callback to prepare.
+    /// It has no callback to write, a unit that is not a power of two or does not fit into 32 bits, or a unit
+    /// above 8 bytes without a callback to prepare.
     pub fn new(sink: &SinkIn) -> Result<Self, Misuse> {
         let SinkIn { write, prepare, flush, context, capacity, unit } = *sink;
-        match write {
-            Some(write) if unit.is_power_of_two() && (unit <= 8 || prepare.is_some()) => {
+        match (write, u32::try_from(unit)) {
+            (Some(write), Ok(_)) if unit.is_power_of_two() && (unit <= 8 || prepare.is_some()) => {
                 Ok(Self { write, prepare, flush, context, capacity, unit })
             }
             _ => Err(Misuse::Storage),

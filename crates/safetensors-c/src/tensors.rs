@@ -190,7 +190,7 @@ impl<'r> Lookup<'r> {
     ///
     /// # Safety
     /// `requests` points to `count` requests, and `tensors` to memory for as many tensors that nothing else
-    /// uses, both for as long as this lives.
+    /// uses, both for as long as this lives. The queries of `begin` are not used after `end`.
     pub unsafe fn new(requests: *const Request, tensors: *mut Tensor, count: usize) -> Result<Self, Misuse> {
         check_array(tensors, count)?;
         for index in 0..count {
@@ -228,7 +228,7 @@ impl<'r> Lookup<'r> {
     ///
     /// # Errors
     /// A request is not valid; then no tensor was found.
-    pub fn begin(&mut self) -> Result<&mut [Query<'r>], Cause> {
+    pub fn begin(&mut self) -> Result<&'r mut [Query<'r>], Cause> {
         if let Err(cause) = self.ask() {
             self.forget();
             return Err(cause);

@@ -34,6 +34,8 @@ HAS(sft_model, 8 * SFT_MODEL_WORDS);
 HAS(sft_target, 8 * SFT_TARGET_WORDS);
 HAS(sft_receiver, 8 * SFT_RECEIVER_WORDS);
 HAS(sft_recorder, 8 * SFT_RECORDER_WORDS);
+HAS(sft_file_receiver, 8 * SFT_FILE_RECEIVER_WORDS);
+HAS(sft_verifier, 8 * SFT_VERIFIER_WORDS);
 
 /* The functions with types that a caller's would be converted to without a warning. */
 static uint64_t (*remaining)(sft_receiver *) = sft_receiver_remaining;

@@ -1050,22 +1050,46 @@ static void beginnings(void)
     BEGINS("", (count = pair_count = 0, the_memory = NULL, words = 0));
 }
 
+static sft_recorder written;
+
 /* Records the file, and returns the first status that is not SFT_OK. */
-static sft_status record(flash *it, sft_recorder *recorder, size_t unit)
+static sft_status record(flash *it, size_t unit)
 {
     static const float a[2] = { 1, 2 };
     static const int8_t b[3] = { -1, 0, 1 };
     sft_sink sink = sink_of(it);
     sft_status status;
     sink.unit = unit;
-    status = sft_recorder_begin(recorder, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, unit > 8 ? 32 : 8,
+    status = sft_recorder_begin(&written, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, unit > 8 ? 32 : 8,
                                 ERROR);
-    THEN(sft_recorder_write_f32(recorder, a, 2, ERROR));
-    THEN(sft_recorder_write_i8(recorder, b, 3, ERROR));
-    return status != SFT_OK ? status : sft_recorder_finish(recorder, ERROR);
+    THEN(sft_recorder_write_f32(&written, a, 2, ERROR));
+    THEN(sft_recorder_write_i8(&written, b, 3, ERROR));
+    return status != SFT_OK ? status : sft_recorder_finish(&written, ERROR);
 }
 
-static void bad_writes(void)
+static sft_file_receiver stored;
+static sft_tensor stored_tensors[2];
+
+/* Stores the file, up to this length. */
+static sft_status store_part(flash *it, size_t unit, size_t len)
+{
+    sft_sink sink = sink_of(it);
+    static uint8_t units[64];
+    const size_t units_len = unit > 8 ? 2 * unit : 16;
+    sft_status status;
+    sink.unit = unit;
+    status = sft_file_receiver_begin(&stored, &sink, FILE_LEN, both, stored_tensors, 2, units, units_len, ERROR);
+    THEN(sft_file_receiver_push(&stored, file, len / 2, ERROR));
+    THEN(sft_file_receiver_push(&stored, file + len / 2, len - len / 2, ERROR));
+    return status != SFT_OK ? status : sft_file_receiver_finish(&stored, ERROR);
+}
+
+static sft_status store_file(flash *it, size_t unit)
+{
+    return store_part(it, unit, FILE_LEN);
+}
+
+static void bad_writes(sft_status (*write_file)(flash *it, size_t unit))
 {
     static const struct {
         const char *code;
@@ -1074,13 +1098,13 @@ static void bad_writes(void)
         { "storage.failed", -7 },  { "storage.failed", INT32_MIN }, { "storage.count", INT32_MAX },
         { "storage.count", 1000 }, { "storage.full", 0 },
     };
-    sft_recorder recorder;
     size_t unit, i;
     int calls, call;
     for (unit = 1; unit <= 32; unit *= 2) {
         memset(&chip, 0, sizeof chip);
-        PASSES(record(&chip, &recorder, unit));
-        FAILS("c.state", sft_recorder_finish(&recorder, ERROR));
+        PASSES(write_file(&chip, unit));
+        FAILS("c.state", sft_recorder_finish(&written, ERROR));
+        FAILS("c.state", sft_file_receiver_finish(&stored, ERROR));
         calls = chip.calls;
         CHECK(calls >= 5);
         for (call = 1; call <= calls; call++) {
@@ -1091,7 +1115,7 @@ static void bad_writes(void)
                 memset(&chip, 0, sizeof chip);
                 chip.wrong_call = call;
                 chip.returns = ROWS[i].returns;
-                status = record(&chip, &recorder, unit);
+                status = write_file(&chip, unit);
                 /* To prepare and to flush return 0; every other number is an error. */
                 expected = chip.is_write ? ROWS[i].code : "storage.failed";
                 if (status == SFT_OK) {
@@ -1103,8 +1127,11 @@ static void bad_writes(void)
                 CHECK(error_of_call.storage == chip.returns);
                 /* The file is valid only after SFT_OK; a last flush that fails comes after its last byte. */
                 CHECK(chip.bytes[7] != 0 || call == calls);
-                FAILS("c.state", sft_recorder_write_bytes(&recorder, "", 0, ERROR));
-                FAILS("c.state", sft_recorder_finish(&recorder, ERROR));
+                FAILS("c.state", sft_recorder_write_bytes(&written, "", 0, ERROR));
+                FAILS("c.state", sft_recorder_finish(&written, ERROR));
+                FAILS("c.state", sft_file_receiver_push(&stored, file, 1, ERROR));
+                FAILS("c.state", sft_file_receiver_finish(&stored, ERROR));
+                CHECK(stored_tensors[0].dtype == 0 && stored_tensors[1].dtype == 0);
             }
         }
     }
@@ -1113,13 +1140,12 @@ static void bad_writes(void)
 /* A count that is not a multiple of the unit is an error. */
 static void parts_of_units(void)
 {
-    sft_recorder recorder;
     int32_t part;
     for (part = 1; part < 8; part++) {
         memset(&chip, 0, sizeof chip);
         chip.wrong_call = 2;
         chip.returns = part;
-        FAILS(part == 4 ? "" : "storage.count", record(&chip, &recorder, 4));
+        FAILS(part == 4 ? "" : "storage.count", record(&chip, 4));
     }
 }
 
@@ -1177,45 +1203,137 @@ static void misused_recorders(void)
     PASSES(sft_recorder_finish(&recorder, ERROR));
 }
 
-/* Calls everything with the recorder that is in use. */
-static void use_recorder(void *object)
+/* Calls everything with `written`, or with `stored` if that is the object, while it is in use. */
+static void use_writer(void *object)
 {
-    sft_recorder *recorder = (sft_recorder *)object;
     static flash another;
     const sft_sink sink = sink_of(&another);
     const sft_error outer = error_of_call;
-    const float a[1] = { 0 };
     called++;
-    FAILS("c.reentered", sft_recorder_write_f32(recorder, a, 1, ERROR));
-    FAILS("c.reentered", sft_recorder_write_bytes(recorder, "", 0, ERROR));
-    FAILS("c.reentered", sft_recorder_finish(recorder, ERROR));
-    /* With the memory that it borrows, also when it ends. */
-    FAILS("c.reentered",
-          sft_recorder_begin(recorder, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, 32, ERROR));
+    /* With the memory that they borrow, also when they end. */
+    if (object == &stored) {
+        FAILS("c.reentered", sft_file_receiver_push(&stored, file, 1, ERROR));
+        FAILS("c.reentered", sft_file_receiver_finish(&stored, ERROR));
+        FAILS("c.reentered", sft_file_receiver_begin(&stored, &sink, 8, both, stored_tensors, 2, buffer, 32, ERROR));
+    } else {
+        FAILS("c.reentered", sft_recorder_write_f32(&written, NULL, 0, ERROR));
+        FAILS("c.reentered", sft_recorder_write_bytes(&written, "", 0, ERROR));
+        FAILS("c.reentered", sft_recorder_finish(&written, ERROR));
+        FAILS("c.reentered",
+              sft_recorder_begin(&written, &sink, SPECS, 2, PAIRS, 1, memory, WORDS, buffer, 32, ERROR));
+    }
     CHECK(another.calls == 0);
     error_of_call = outer;
 }
 
-static void recorders_in_callbacks(void)
+static void writers_in_callbacks(void)
 {
-    sft_recorder recorder;
     sft_model model;
     sft_tensor tensors[2];
     sft_storage storage;
     float a[2] = { 0, 0 };
     memset(&chip, 0, sizeof chip);
-    memset(&recorder, 0, sizeof recorder);
     chip.wrong_call = -1;
-    chip.call = use_recorder;
-    chip.object = &recorder;
+    chip.call = use_writer;
     called = 0;
-    PASSES(record(&chip, &recorder, 8));
+    PASSES(record(&chip, 8));
     CHECK(called == chip.calls && called >= 5);
     /* The file is as without these calls. */
     storage = sft_memory(chip.bytes, 8 + chip.bytes[0] + 256u * chip.bytes[1] + 11);
     PASSES(sft_open(&model, &storage, both, tensors, 2, window, 64, ERROR));
     PASSES(sft_read_f32(&model, &tensors[0], 0, a, 2, ERROR));
     CHECK(a[0] == 1 && a[1] == 2);
+    chip.object = &stored;
+    chip.calls = called = 0;
+    PASSES(store_file(&chip, 8));
+    CHECK(called == chip.calls && called >= 5 && memcmp(chip.bytes, file, FILE_LEN) == 0);
+}
+
+/* ---- Files that are stored ----------------------------------------------------------------------------- */
+
+static void beginnings_of_files(void)
+{
+    sft_file_receiver receivers[2];
+    sft_file_receiver *it = receivers;
+    sft_sink sinks[2];
+    sft_request requests[2];
+    sft_tensor t[3];
+    const sft_sink good = sink_of(&chip);
+#define BEGINS_FILE(code, it, sink, len, requests, t, count, buffer, buffer_len) \
+    FAILS(code, sft_file_receiver_begin(it, sink, len, requests, t, count, buffer, buffer_len, ERROR))
+    memset(&chip, 0, sizeof chip);
+    BEGINS_FILE("c.null", NULL, &good, FILE_LEN, both, t, 2, buffer, 32);
+    BEGINS_FILE("c.null", it, NULL, FILE_LEN, both, t, 2, buffer, 32);
+    BEGINS_FILE("c.null", it, &good, FILE_LEN, NULL, t, 2, buffer, 32);
+    BEGINS_FILE("c.null", it, &good, FILE_LEN, both, NULL, 2, buffer, 32);
+    BEGINS_FILE("c.aligned", it, &good, FILE_LEN, both, ASKEW(sft_tensor, t), 2, buffer, 32);
+    BEGINS_FILE("c.length", it, &good, FILE_LEN, both, t, SIZE_MAX, buffer, 32);
+    BEGINS_FILE("c.null", it, &good, FILE_LEN, both, t, 2, NULL, 32);
+    BEGINS_FILE("c.length", it, &good, FILE_LEN, both, t, 2, buffer, SIZE_MAX);
+    BEGINS_FILE("limit.buffer", it, &good, FILE_LEN, both, t, 2, buffer, 15);
+    BEGINS_FILE("container.short", it, &good, 7, both, t, 2, buffer, 32);
+    BEGINS_FILE("limit.capacity", it, &good, 513, both, t, 2, buffer, 32);
+    CHECK(t[0].dtype == 0 && t[1].dtype == 0 && chip.calls == 0);
+    requests[0] = requests[1] = A;
+    requests[1].rank = 9;
+    BEGINS_FILE("c.rank", it, &good, FILE_LEN, requests, t, 2, buffer, 32);
+    BEGINS_FILE("c.overlap", it, &good, FILE_LEN, requests, t, 2, requests, 32);
+    BEGINS_FILE("c.overlap", it, &good, FILE_LEN, both, t, 2, &t[1], 32);
+    BEGINS_FILE("c.overlap", it, &good, FILE_LEN, both, t, 2, it, 32);
+    sinks[0] = good;
+    BEGINS_FILE("c.overlap", it, sinks, FILE_LEN, both, t, 2, sinks, 32);
+    sinks[0].unit = SIZE_MAX / 2 + 1;
+    BEGINS_FILE("c.storage", it, sinks, FILE_LEN, both, t, 2, buffer, 32);
+    FAILS("c.state", sft_file_receiver_push(it, file, 0, ERROR));
+    BEGINS_FILE("", it, &good, FILE_LEN, NULL, NULL, 0, buffer, 16);
+    PASSES(sft_file_receiver_push(it, file, 0, ERROR));
+#undef BEGINS_FILE
+}
+
+/* Without its last bytes no file is valid, nor with too many. A receiver that has ended takes no more. */
+static void misused_file_receivers(void)
+{
+    sft_file_receiver moved;
+    const sft_sink sink = sink_of(&chip);
+    size_t cut;
+    FAILS("c.null", sft_file_receiver_finish(NULL, ERROR));
+    for (cut = 0; cut < FILE_LEN; cut++) {
+        memset(&chip, 0, sizeof chip);
+        FAILS(cut < 8 ? "container.short" : cut < DATA ? "container.header-beyond-file" : "data.short",
+              store_part(&chip, 1, cut));
+        CHECK(chip.bytes[7] == 0xFF && stored_tensors[0].dtype == 0 && stored_tensors[1].dtype == 0);
+        FAILS("c.state", sft_file_receiver_push(&stored, file + cut, 1, ERROR));
+    }
+    PASSES(store_file(&chip, 1));
+    CHECK(stored_tensors[1].offset == DATA + 8 && memcmp(chip.bytes, file, FILE_LEN) == 0);
+    PASSES(sft_file_receiver_begin(&stored, &sink, FILE_LEN, both, stored_tensors, 2, buffer, 16, ERROR));
+    memcpy(&moved, &stored, sizeof moved);
+    FAILS("c.state", sft_file_receiver_finish(&moved, ERROR));
+    FAILS("c.null", sft_file_receiver_push(&stored, NULL, 1, ERROR));
+    FAILS("c.overlap", sft_file_receiver_push(&stored, &stored, 1, ERROR));
+    PASSES(sft_file_receiver_push(&stored, file, FILE_LEN, ERROR));
+    FAILS("data.trailing", sft_file_receiver_push(&stored, file, 1, ERROR));
+    FAILS("c.state", sft_file_receiver_finish(&stored, ERROR));
+    CHECK(chip.bytes[7] == 0xFF && stored_tensors[0].dtype == 0);
+}
+
+static void verifiers(void)
+{
+    sft_verifier two[2];
+    memset(two, 0xA5, sizeof two);
+    FAILS("c.null", sft_verifier_begin(NULL, ERROR));
+    FAILS("c.state", sft_verifier_update(two, file, 1, ERROR));
+    FAILS("c.state", sft_verifier_verify(two, ERROR));
+    PASSES(sft_verifier_begin(two, ERROR));
+    two[1] = two[0];
+    FAILS("c.state", sft_verifier_update(&two[1], file, 1, ERROR));
+    FAILS("c.null", sft_verifier_update(two, NULL, 1, ERROR));
+    FAILS("c.overlap", sft_verifier_update(two, two, 1, ERROR));
+    PASSES(sft_verifier_update(two, file, FILE_LEN, ERROR));
+    FAILS("usage.sum", sft_verifier_verify(two, ERROR));
+    FAILS("c.state", sft_verifier_verify(two, ERROR));
+    PASSES(sft_verifier_begin(two, ERROR));
+    FAILS("container.short", sft_verifier_verify(two, ERROR));
 }
 
 /* ---- Arguments of one call that overlap ---------------------------------------------------------------- */
@@ -1472,10 +1590,14 @@ int main(void)
     receivers();
     rejected_files();
     beginnings();
-    bad_writes();
+    bad_writes(record);
+    bad_writes(store_file);
+    beginnings_of_files();
+    misused_file_receivers();
+    verifiers();
     parts_of_units();
     misused_recorders();
-    recorders_in_callbacks();
+    writers_in_callbacks();
     overlaps();
     sentences_of_tables();
     return checks_end("misuse");

@@ -162,6 +162,78 @@ static sft_status with_embedded(const input *in, numbers *read, sft_error *error
     return status != SFT_OK ? status : read_all(&model, tensors, read, error);
 }
 
+/* Storage for one file, in units of 16 bytes. */
+static uint8_t stored[LONGEST];
+/* The byte whose lowest bit is always 0; 0 for none. */
+static size_t broken_at;
+
+static int32_t store(void *context, uint64_t offset, const void *bytes, size_t len)
+{
+    (void)context;
+    memcpy(stored + offset, bytes, len);
+    stored[broken_at] &= broken_at == 0 ? 0xFF : 0xFE;
+    return (int32_t)len;
+}
+
+static int32_t erase(void *context, uint64_t data_start, uint64_t file_len)
+{
+    (void)context;
+    (void)data_start;
+    (void)file_len;
+    memset(stored, 0xFF, sizeof stored);
+    return 0;
+}
+
+/* Stores the model as it arrives; with a sum, verifies it. */
+static sft_status receive_file(const input *in, int has_sum, sft_error *error)
+{
+    static const sft_sink SINK = { store, erase, NULL, NULL, sizeof stored, 16 };
+    sft_file_receiver receiver;
+    sft_verifier verifier;
+    sft_tensor tensors[3];
+    uint8_t buffer[40];
+    size_t at;
+    sft_status status = sft_verifier_begin(&verifier, error);
+    THEN(sft_file_receiver_begin(&receiver, &SINK, in->len, NET, tensors, 3, buffer, sizeof buffer, error));
+    for (at = 0; at < in->len && status == SFT_OK; at += 5) {
+        size_t len = in->len - at < 5 ? in->len - at : 5;
+        status = sft_verifier_update(&verifier, in->file + at, len, error);
+        THEN(sft_file_receiver_push(&receiver, in->file + at, len, error));
+    }
+    if (status == SFT_OK && has_sum) {
+        status = sft_verifier_verify(&verifier, error);
+    }
+    return status == SFT_OK ? sft_file_receiver_finish(&receiver, error) : status;
+}
+
+/* Stores the model, and reads what is stored, if it is valid, also after an error; with a sum, verifies both. */
+static sft_status update(const input *in, int has_sum, numbers *read, sft_error *error)
+{
+    const sft_storage storage = sft_memory(stored, in->len);
+    sft_model model;
+    sft_tensor tensors[3];
+    sft_error other;
+    uint8_t window[16];
+    sft_status status;
+    erase(NULL, 0, 0);
+    status = receive_file(in, has_sum, error);
+    if (sft_open(&model, &storage, NET, tensors, 3, window, sizeof window, &other) != SFT_OK) {
+        return status;
+    }
+    status = has_sum ? sft_verify_embedded(&model, window, sizeof window, error) : SFT_OK;
+    return status != SFT_OK ? status : read_all(&model, tensors, read, error);
+}
+
+static sft_status with_file_receiver(const input *in, numbers *read, sft_error *error)
+{
+    return update(in, 0, read, error);
+}
+
+static sft_status with_update(const input *in, numbers *read, sft_error *error)
+{
+    return update(in, 1, read, error);
+}
+
 /* A way to read the model, as a program would use it. */
 typedef struct way {
     const char *name;
@@ -174,9 +246,11 @@ static const way WAYS[] = {
     { "sft_find", with_find },
     { "sft_receiver_add_i8, sft_receiver_add_f32", with_receiver },
     { "sft_receiver_add_bytes", with_bytes },
+    { "sft_file_receiver_push", with_file_receiver },
 };
 static const way SUM = { "sft_verify_sha256", with_sum };
 static const way EMBEDDED = { "sft_verify_embedded", with_embedded };
+static const way UPDATE = { "sft_file_receiver_push, sft_verifier_update", with_update };
 
 /* A model that is judged. */
 typedef struct judged {
@@ -252,22 +326,34 @@ static void judge_wrong(judged *it)
     must_reject(it, &EMBEDDED);
 }
 
+/* Checks that the right model without a sum, or one that is stored wrongly, is rejected with this code. */
+static void must_lack(judged *it, const way *by, const char *expected)
+{
+    numbers read = NONE;
+    char code[SFT_CODE_LEN];
+    by->read(it->in, &read, &it->error);
+    sft_error_code(&it->error, code, sizeof code);
+    if (strcmp(code, expected) != 0 || memcmp(&read, &NONE, sizeof read) != 0) {
+        fails(it, by, code);
+    }
+}
+
 static void judge_right(judged *it)
 {
     size_t i;
-    numbers read = NONE;
-    char code[SFT_CODE_LEN];
     for (i = 0; i < sizeof WAYS / sizeof WAYS[0]; i++) {
         must_read(it, &WAYS[i]);
     }
     must_read(it, it->record->kind == PACK_EMBEDDED ? &EMBEDDED : &SUM);
     if (it->record->kind == PACK_RIGHT) {
-        EMBEDDED.read(it->in, &read, &it->error);
-        sft_error_code(&it->error, code, sizeof code);
-        if (strcmp(code, "usage.sum") != 0 || memcmp(&read, &NONE, sizeof read) != 0) {
-            fails(it, &EMBEDDED, "it has no sum");
-        }
+        must_lack(it, &EMBEDDED, "usage.sum");
+        must_lack(it, &UPDATE, "usage.sum");
+        return;
     }
+    must_read(it, &UPDATE);
+    broken_at = it->in->len - 1;
+    must_lack(it, &UPDATE, "integrity.sum");
+    broken_at = 0;
 }
 
 static void judge_damaged(judged *it)
@@ -277,6 +363,9 @@ static void judge_damaged(judged *it)
         fails(it, &WAYS[0], "only a sum can tell");
     }
     must_reject(it, it->record->kind == PACK_DAMAGED ? &SUM : &EMBEDDED);
+    if (it->record->kind == PACK_DAMAGED_EMBEDDED) {
+        must_reject(it, &UPDATE);
+    }
 }
 
 static void print_rejection(judged *it)

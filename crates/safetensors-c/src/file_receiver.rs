@@ -1,0 +1,106 @@
+//! Files that arrive once and are stored.
+
+use crate::error::{Cause, ErrorOut, Status, end};
+use crate::model::lookup;
+use crate::object::Object;
+use crate::pointers::{range, reference};
+use crate::storage::{Sink, SinkIn};
+use crate::tensors::{Home, Lookup, Request, Tensor};
+use core::ffi::c_void;
+use embedded_safetensors::stream::FileReceiver as Storing;
+
+/// `sft_file_receiver`.
+pub type FileReceiver = Object<State, 0x7366_745F_4652_4356>;
+
+crate::abi::fits!(FileReceiver, crate::abi::words("SFT_FILE_RECEIVER_WORDS"));
+
+/// The receiver, and the memory of its queries. What C lends lives as long as its objects, by the header's
+/// rules.
+pub struct State {
+    storing: Storing<'static, 'static, Sink>,
+    lookup: Lookup<'static>,
+}
+
+impl State {
+    /// Makes the file valid, and writes its tensors in place of the queries; after an error, that there are
+    /// none.
+    ///
+    /// # Errors
+    /// The file is incomplete; the sink has failed.
+    fn finish(self) -> Result<(), Cause> {
+        let Self { storing, lookup } = self;
+        let summary = storing.summary();
+        let finished = storing.finish();
+        let stored = summary.filter(|_| finished.is_ok());
+        lookup.end(stored.map(|summary| Home { data_start: summary.data_start, header: 0 }));
+        Ok(finished.map(drop)?)
+    }
+
+    /// Gives the file up.
+    fn close(self) -> Result<(), Cause> {
+        self.lookup.end(None);
+        Ok(())
+    }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_file_receiver_begin(
+    receiver: *mut FileReceiver,
+    sink: *const SinkIn,
+    file_len: u64,
+    requests: *const Request,
+    tensors: *mut Tensor,
+    count: usize,
+    buffer: *mut c_void,
+    buffer_len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let begin = || -> Result<State, Cause> {
+        let others = [range(receiver, 1), range(sink, 1)];
+        // First, so that no tensor seems to be found after an error.
+        // SAFETY: the header's rules.
+        let (mut lookup, buffer) =
+            unsafe { lookup(others, (requests, tensors, count), (buffer.cast(), buffer_len))? };
+        // SAFETY: the header's rules.
+        let sink = Sink::new(unsafe { reference(sink)? })?;
+        match Storing::new(sink, file_len, lookup.begin()?, buffer) {
+            Ok(storing) => Ok(State { storing, lookup }),
+            Err(error) => {
+                lookup.end(None);
+                Err(error.into())
+            }
+        }
+    };
+    // SAFETY: the header's rules.
+    unsafe { end(Object::open(receiver, begin), error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_file_receiver_push(
+    receiver: *mut FileReceiver,
+    bytes: *const c_void,
+    len: usize,
+    error: *mut ErrorOut,
+) -> Status {
+    let push = |state: &mut State, bytes: &[u8]| Ok(state.storing.push(bytes).map(drop)?);
+    // SAFETY: the header's rules.
+    let outcome = unsafe { Object::with_array(receiver, bytes.cast(), len, push) };
+    if !matches!(outcome, Ok(()) | Err(Cause::Misuse(_))) {
+        // SAFETY: as above. It was open.
+        let _ = unsafe { Object::finish(receiver, State::close) };
+    }
+    // SAFETY: the header's rules.
+    unsafe { end(outcome, error) }
+}
+
+/// # Safety
+/// See the header.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sft_file_receiver_finish(receiver: *mut FileReceiver, error: *mut ErrorOut) -> Status {
+    // SAFETY: the header's rules.
+    unsafe { end(Object::finish(receiver, State::finish), error) }
+}
