@@ -30,6 +30,7 @@ const UNSAFE: [(&str, &str); 47] = [
     ("crates/embedded-safetensors/src/values/native.rs", "elements in place, safe by their types"),
     ("crates/embedded-safetensors/tests/vectors.rs", "maps of files of the repository"),
     ("crates/safetensors-c/src/error.rs", "errors in memory of C"),
+    ("crates/safetensors-c/src/file_receiver.rs", "what a C caller passes"),
     ("crates/safetensors-c/src/lib.rs", "the panic handler"),
     ("crates/safetensors-c/src/model.rs", "what a C caller passes"),
     ("crates/safetensors-c/src/object.rs", "objects in memory of C"),
@@ -39,6 +40,7 @@ const UNSAFE: [(&str, &str); 47] = [
     ("crates/safetensors-c/src/recorder.rs", "what a C caller passes"),
     ("crates/safetensors-c/src/storage.rs", "callbacks of C"),
     ("crates/safetensors-c/src/tensors.rs", "tables in memory of C"),
+    ("crates/safetensors-c/src/verifier.rs", "what a C caller passes"),
     (
         "crates/safetensors-convert/src/numbers/wide.rs",
         "loops compiled for AVX2, called if the processor has it",
