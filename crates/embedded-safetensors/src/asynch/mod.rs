@@ -134,13 +134,20 @@ pub use writer::{Sink, Writer};
 ///
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
+#[expect(clippy::manual_async_fn)] // the future of an `async fn` would store the arguments twice
 fn read_full<S: ReadAt>(
     source: &mut S,
-    at: u64,
-    buffer: &mut [u8],
+    mut at: u64,
+    mut left: &mut [u8],
 ) -> impl Future<Output = Result<(), ReadError<S::Error>>> {
-    let all = 0..buffer.len();
-    read_part(source, at, buffer, all)
+    async move {
+        while !left.is_empty() {
+            let len = arrived(source.read_at(at, left).await, at, left.len())?;
+            at += len as u64;
+            left = left.get_mut(len..).unwrap_or(&mut []);
+        }
+        Ok(())
+    }
 }
 
 /// Fills this part of the memory as [`read_full`] does. The rest of the memory may hold anything afterwards.
