@@ -128,7 +128,7 @@ all_format! {
 
 /// Public names that are not types, or belong to types that need an operating system, and so are never
 /// logged on a device.
-const OTHERS: [&str; 30] = [
+const OTHERS: [&str; 31] = [
     "KEY",
     "Sum",
     "ZEROS",
@@ -153,6 +153,7 @@ const OTHERS: [&str; 30] = [
     "Parts",
     "ReadAt",
     "Region",
+    "Scales",
     "Sink",
     "Undo",
     "Version",

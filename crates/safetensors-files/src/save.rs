@@ -65,11 +65,11 @@ impl ModelEditor {
     /// to continue.
     ///
     /// # Errors
-    /// [`FileErrorKind::Changed`] when another program has changed a source file, or the file to replace,
-    /// since it was opened; [`EditErrorKind::SumSet`], before anything is read; that of the system when the header is to be written in place and the file is
-    /// read-only; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. Then the old file
-    /// is unchanged, except as described at `finish`. If only the removal of the undo file failed, the file
-    /// has the new header.
+    /// [`EditErrorKind::SumSet`], before anything is read; [`FileErrorKind::Changed`] when another program
+    /// has changed a source file, or the file to replace, since it was opened; that of the system when the
+    /// header is to be written in place and the file is read-only; otherwise as [`FileWriter::create`] and
+    /// [`FileWriter::finish`]. Then the old file is unchanged, except as described at `finish`. If only the
+    /// removal of the undo file failed, the file has the new header.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
         self.save_on(&System, path.as_ref())
     }

@@ -23,7 +23,8 @@ macro_rules! errors {
         $(#[doc = $doc:literal])*
         $name:ident $(($value:ident: $type:ty))?
             $({$($(#[$field_doc:meta])* $field:ident: $field_type:ty,)*})?
-            = $code:literal $($wrong_model:ident)? {$($(if $case:expr =>)? $text:literal $(, $part:expr)*);+ $(;)?}
+            = $code:literal $($wrong_model:ident)?
+            {$($(if $case:expr =>)? $text:literal $(, $part:expr)*);+ $(;)?}
     )*})*) => {
         /// What is wrong. Each kind has a stable text code ([`code`](Self::code)); `Display` is one sentence.
         ///
@@ -70,9 +71,8 @@ macro_rules! errors {
             /// # let other = b"\x08\0\0\0\0\0\0\0{}      ";
             ///
             /// let mut net = [Query::required("fc.weight").shape(&[2])];
-            /// let Err(ReadError::Format(error)) = Model::open_with(&other[..], &mut net, &mut [0; 64]) else {
-            ///     unreachable!()
-            /// };
+            /// let opened = Model::open_with(&other[..], &mut net, &mut [0; 64]);
+            /// let Err(ReadError::Format(error)) = opened else { unreachable!() };
             /// assert!(error.kind.is_wrong_model(), "{error}");
             /// ```
             pub const fn is_wrong_model(self) -> bool {
@@ -382,7 +382,7 @@ errors! {
             length: u64,
             /// The greatest length that is accepted.
             limit: u64,
-        } = "limit.header" {
+        } = "limit.header" wrong_model {
             "the header has {}, but the limit that was set is {}", Bytes(length), Number(limit);
         }
         /// A name is longer than the buffer for it. At: the name's opening quote.
