@@ -81,6 +81,11 @@ pub const NUMBERS: &[Case] = &[
     bad("number-plus-in-array", "json-3", SYNTAX, unknown("[1,¦+1]"), "A plus sign in a skipped array."),
     bad("number-nan", "json-2", SYNTAX, unknown("[¦NaN]"), "NaN in a skipped array.").flags(&["lenient-json"]),
     bad("number-infinity", "json-2", SYNTAX, unknown("[¦Infinity]"), "Infinity in a skipped array.").flags(&["lenient-json"]),
+    bad("json-literal-null-upper", "json-2", SYNTAX, unknown("[¦NULL]"), "null in capitals.").flags(&["lenient-json"]),
+    bad("json-literal-null-capitalized", "json-2", SYNTAX, unknown("[¦Null]"), "null with a capital.").flags(&["lenient-json"]),
+    bad("json-literal-true-upper", "json-2", SYNTAX, unknown("[¦TRUE]"), "true in capitals.").flags(&["lenient-json"]),
+    bad("json-literal-false-upper", "json-2", SYNTAX, unknown("[¦FALSE]"), "false in capitals.").flags(&["lenient-json"]),
+    bad("json-literal-nil", "json-2", SYNTAX, unknown("[n¦il]"), "The null of Ruby and Lua.").flags(&["lenient-json"]),
     bad("number-octal", "json-3", SYNTAX, unknown("0¦o7"), "A skipped octal number."),
     bad("number-binary", "json-3", SYNTAX, unknown("0¦b1"), "A skipped binary number."),
 ];
@@ -121,6 +126,9 @@ pub const MEMBERS: &[Case] = &[
     bad("entry-no-dtype-when-empty", "entry-2", MISSING, json(r#"{"a":{"shape":[0],"data_offsets":[0,0]¦}}"#), "A tensor without bytes needs a dtype all the same.").flags(&["empty-tensor"]).twin("shape-one-zero"),
     bad("utf8-in-key-of-entry", "text-1", "text.utf8", bytes(b"{\"a\":{\"x\xC2\xA6\xE6\xBC\":1,\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "A cut character in the key of a member that is skipped."),
     bad("utf8-overlong-in-key-of-entry", "text-1", "text.utf8", bytes(b"{\"a\":{\"x\xC2\xA6\xC0\x80\":1,\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "An overlong NUL in the key of a member that is skipped."),
+    bad("utf8-cut-4-after-one-byte", "text-1", "text.utf8", bytes(b"{\"\xC2\xA6\xF0abc\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "The lead byte of a character of four bytes, then letters.").flags(&["utf8"]),
+    bad("utf8-cut-4-after-three-bytes", "text-1", "text.utf8", bytes(b"{\"\xC2\xA6\xF0\x9F\x98abc\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "Three bytes of a character of four, then letters.").flags(&["utf8"]),
+    bad("utf8-cut-2-by-letter", "text-1", "text.utf8", bytes(b"{\"\xC2\xA6\xC3abc\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}").data(1), "The lead byte of a character of two bytes, then letters.").flags(&["utf8"]),
     bad("escape-in-key-of-entry", "json-6", "json.escape", members(r#""x\¦q":1,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "A bad escape in the key of a member that is skipped."),
     bad("escape-digits-in-key-of-entry", "json-6", "json.escape", members(r#""x\u00¦g0":1,"dtype":"U8","shape":[1],"data_offsets":[0,1]"#), "Bad digits in the key of a member that is skipped."),
     bad("escape-in-metadata-key", "json-6", "json.escape", json(r#"{"__metadata__":{"k\¦q":"v"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#).data(1), "A bad escape in a metadata key."),
@@ -196,4 +204,65 @@ pub fn controls() -> Vec<Case> {
         .into_iter()
         .flat_map(|place| CONTROLS.into_iter().map(move |control| one(place, control)))
         .collect()
+}
+
+/// Where a comma or a colon is: a valid header with `#` in its place, and the words for it.
+#[rustfmt::skip] // One place, one line.
+const SEPARATORS: [(&str, &str, &str, char); 10] = [
+    ("between-entries", r##"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}#"b":{"dtype":"U8","shape":[0],"data_offsets":[1,1]}}"##, "between two entries", ','),
+    ("in-entry", r##"{"a":{"dtype":"U8"#"shape":[1],"data_offsets":[0,1]}}"##, "between two members of an entry", ','),
+    ("in-shape", r##"{"a":{"dtype":"U8","shape":[1#1],"data_offsets":[0,1]}}"##, "between two dimensions", ','),
+    ("in-metadata", r##"{"__metadata__":{"k":"v"#"l":"w"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "between two pairs of metadata", ','),
+    ("in-skipped-array", r##"{"a":{"x":["s"#"t"],"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "in an array that is skipped", ','),
+    ("in-skipped-object", r##"{"a":{"x":{"y":1#"z":2},"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "in an object that is skipped", ','),
+    ("behind-name", r##"{"a"#{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a name", ':'),
+    ("behind-key", r##"{"a":{"dtype"#"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a key of an entry", ':'),
+    ("behind-metadata-key", r##"{"__metadata__":{"k"#"v"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a metadata key", ':'),
+    ("behind-skipped-key", r##"{"a":{"x":{"y"#1},"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"##, "behind a key that is skipped", ':'),
+];
+
+/// What a reader may take for a comma or a colon.
+const WRONG: [(&str, &str, &str); 5] = [
+    ("missing", " ¦", "Nothing"),
+    ("semicolon", "¦;", "A semicolon"),
+    ("equals", "¦=", "An equals sign"),
+    ("twice", "#¦#", "Two instead of one"),
+    ("other", "¦@", "A colon for a comma, or the reverse,"),
+];
+
+/// Cases that have other ids.
+const PRESENT: [&str; 10] = [
+    "separator-between-entries",
+    "separator-in-entry",
+    "separator-in-entry-semicolon",
+    "separator-in-entry-twice",
+    "separator-in-shape-missing",
+    "separator-in-shape-twice",
+    "separator-behind-name",
+    "separator-behind-name-equals",
+    "separator-behind-name-twice",
+    "separator-behind-key",
+];
+
+/// Returns each place with its separator, and with what is none.
+pub fn separators() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (place, header, words, right) in SEPARATORS {
+        let with = |separator: &str| &*header.replace('#', separator).leak();
+        let right = right.to_string();
+        let reason = format!("The separator {words}.").leak();
+        cases.push(
+            ok(format!("separator-{place}").leak(), "json-1", json(with(&right)).data(1), reason)
+                .flags(&["grammar"]),
+        );
+        let other = if right == "," { ":" } else { "," };
+        for (id, wrong, what) in WRONG {
+            let header = with(&wrong.replace('#', &right).replace('@', other));
+            let reason = format!("{what} {words}.").leak();
+            let id = format!("separator-{place}-{id}").leak();
+            cases.push(bad(id, "json-1", SYNTAX, json(header).data(1), reason).flags(&["grammar"]));
+        }
+    }
+    cases.retain(|case| !PRESENT.contains(&case.id));
+    cases
 }

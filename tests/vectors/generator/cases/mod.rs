@@ -72,6 +72,7 @@ pub fn all() -> Vec<Case> {
         missed::MEMBERS,
         missed::LIMITS,
         &missed::controls(),
+        &missed::separators(),
         &borders::all(),
     ]
     .concat()
