@@ -133,8 +133,7 @@ impl Complaint {
 
     /// An error of the format, without the text of the file.
     pub fn of_format(file: &Path, fault: &embedded_safetensors::Error) -> Self {
-        let sentence = format!("error[{}] at byte {}: {}", fault.kind.code(), fault.at, fault.kind);
-        Self::bad(file, fault.kind.code(), sentence)
+        Self::bad(file, fault.kind.code(), fault.to_string())
     }
 
     /// The name of the format that an invalid file seems to have, if `convert` reads it.

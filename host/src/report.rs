@@ -60,10 +60,10 @@ impl Report {
 
     /// One sentence, with the tensor's name and the numbers.
     pub fn message(&self) -> String {
-        let kind = self.error.kind;
         match &self.tensor {
-            None => kind.to_string(),
-            Some(name) => format!("tensor {}: {kind}", quoted(name)),
+            // The text of an error can say more than that of its kind: `error[CODE] at byte N: SENTENCE`.
+            None => self.error.to_string().splitn(2, ": ").last().unwrap_or_default().to_owned(),
+            Some(name) => format!("tensor {}: {}", quoted(name), self.error.kind),
         }
     }
 }

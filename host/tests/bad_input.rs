@@ -66,7 +66,7 @@ fn empty_files_are_too_short() {
 #[cfg(target_os = "linux")]
 #[test]
 fn endless_devices_are_invalid() {
-    let line = "/dev/zero: error[json.end] at byte 8: the header ends before its JSON text does\n";
+    let line = "/dev/zero: error[json.end] at byte 8: the first 8 bytes are zeros, as in blank memory: no file was written here, or not all of it\n";
     Place::new().run(["check", "/dev/zero"]).is(1, line, "");
     // By its name it is an index, which cannot be a device.
     let place = Place::new();
@@ -88,7 +88,7 @@ fn gigabytes_of_zeros_are_rejected_at_once() {
     let zeros = File::create(place.path("zeros")).expect("a file");
     zeros.set_len(4 << 30).expect("a sparse file");
     let start = Instant::now();
-    let line = "zeros: error[json.end] at byte 8: the header ends before its JSON text does\n";
+    let line = "zeros: error[json.end] at byte 8: the first 8 bytes are zeros, as in blank memory: no file was written here, or not all of it\n";
     place.run(["check", "zeros"]).is(1, line, "");
     assert!(start.elapsed() < Duration::from_secs(5));
 }

@@ -90,7 +90,7 @@ fn small_writes_are_buffered() {
 }
 
 /// Returns how many pages of this length are programmed, each as often as it is.
-fn programs(flash: &Nor<1, SECTOR>, page: u32) -> u32 {
+fn programs<const UNIT: usize>(flash: &Nor<UNIT, SECTOR>, page: u32) -> u32 {
     let pages = flash.calls().iter().map(|call| match call {
         Call::Write(range) => range.end.div_ceil(page) - range.start / page,
         Call::Erase(_) => 0,
@@ -114,6 +114,10 @@ fn each_page_is_programmed_once() {
             assert_eq!(programs(&recorded, page), pages + 3, "{buffer}, {piece}");
         }
     }
+    // The first unit is in the buffer.
+    let mut received = Nor::<16, SECTOR>::new(25);
+    sample.receive(NorFile::new(&mut received), 16 + 256, 61).expect("fits");
+    assert_eq!(programs(&received, 256), 97 + 1);
 }
 
 #[test]

@@ -195,7 +195,7 @@ def summary(manifest, readers, scores):
     own = ", the last one this project's own," if any("package" not in reader for reader in readers) else ""
     yield f"{len(readers)} readers of {codes} code bases{own} were asked about {asked} vectors of suite {manifest['suite']}, all"
     yield "but the `large` ones. *Rules* are those about which every answer is right. *Not shown* are rejections of invalid"
-    yield "files whose valid twin is rejected, too. All but the reference may reject all files with unknown members. Readers"
+    yield "files whose valid twin is also rejected. All but the reference may reject all files with unknown members. Readers"
     yield "of headers were asked only what the header decides. The name of a reader is that of its package, with the function"
     yield "where there are two; readers/readers.json says how each was asked."
     yield ""

@@ -104,7 +104,7 @@ def arguments():
     parser.add_argument("--level", choices=choice.LEVELS, default="full", help="which vectors [default: full]")
     add_patterns(parser, "--filter", "only vectors with this id, id glob, area, flag or rule (repeatable)")
     add_patterns(parser, "--exclude", "no vectors with this id, id glob, area, flag or rule (repeatable)")
-    parser.add_argument("--profile", action="append", default=[], metavar="P", help="what the reader must have: unknown-members (repeatable)")
+    parser.add_argument("--profile", action="append", default=[], choices=["unknown-members"], help="what the reader must have (repeatable)")
     parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
     parser.add_argument("--verdict-only", action="store_true", help="what the reader prints of accepted files is not compared")
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes at once [default: number of cores]")

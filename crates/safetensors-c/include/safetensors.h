@@ -376,7 +376,7 @@ sft_status sft_verifier_begin(sft_verifier *verifier, sft_error *error);
 sft_status sft_verifier_update(sft_verifier *verifier, const void *bytes, size_t len, sft_error *error);
 
 /* Ends the file, and compares its sum with the sum in it. Fails with integrity.sum, with usage.sum if the file has
- * none, and with errors of the header, except for those of shapes and offsets. Afterwards, also after an error, the
+ * none, integrity.digits if that is no sum, and errors of the header, except for those of shapes and offsets. Afterwards, also after an error, the
  * verifier is not open any more. */
 sft_status sft_verifier_verify(sft_verifier *verifier, sft_error *error);
 
@@ -389,7 +389,7 @@ typedef struct sft_sink {
     int32_t (*write)(void *context, uint64_t offset, const void *bytes, size_t len);
     /* Prepares storage for a file of `file_len` bytes (and the padding to a whole unit) whose data begins at byte
      * `data_start`: sets its first 8 bytes to 0xFF, or all of its first unit if that is longer, because old bytes in
-     * it could complete a header of which a power cut left a part. Each byte is then written once: the data, the
+     * it could complete a header that a power cut left incomplete. Each byte is then written once: the data, the
      * header from its front, and last the first bytes of the file. NOR flash is erased here, from its first sector
      * on. Returns 0; any other number is an error. NULL if bytes can be rewritten and `unit` is at most 8: then the
      * first 8 bytes, with a unit of 8 the first 16, are overwritten. */
@@ -473,9 +473,10 @@ typedef struct sft_file_receiver {
 } sft_file_receiver;
 
 /* Begins a file of `file_len` bytes: prepares the sink, whose old contents are lost. The file must have the requested
- * tensors. `tensors` has `count` elements, as `requests`; both may be empty. `buffer` has at least 16 bytes and at
- * least two units of the sink; a page or a sector saves writes. Borrows the sink's context, `requests`, their names,
- * `tensors` and `buffer`: `tensors` has no tensor before finish.
+ * tensors. `tensors` has `count` elements, as `requests`; both may be empty. `buffer` has at least 8 bytes; with a
+ * unit above 8, at least two units: the first holds the first unit of the file. With a page or a block for the rest,
+ * each is written once. Borrows the sink's context, `requests`, their names, `tensors` and `buffer`: `tensors` has no
+ * tensor before finish.
  *
  * Fails with container.short (no file has so few bytes), limit.buffer or limit.capacity before anything is overwritten.
  * After an error the receiver is not open, and all `tensors` have the dtype 0 (unless the pointers are wrong, as for
@@ -485,9 +486,10 @@ sft_status sft_file_receiver_begin(sft_file_receiver *receiver, const sft_sink *
                                    size_t buffer_len, sft_error *error);
 
 /* Takes the next bytes of the file, in a piece of any size. Fails as soon as the header is not valid, has another
- * order (limit.order, as for sft_receiver_push), describes a file of another length (data.short, data.trailing), or
- * lacks a request (usage.missing and others, as sft_open). Every error but those with the code c.* closes the receiver:
- * all `tensors` have the dtype 0, and you begin again. Values are not checked: use an sft_verifier beside it. */
+ * order (limit.order, as for sft_receiver_push), describes a file of another length (data.short, data.trailing), has
+ * data in the first unit of a sink with a unit above 8 (usage.unit), or lacks a request (usage.missing and others, as
+ * sft_open). Every error but those with the code c.* closes the receiver: all `tensors` have the dtype 0, and you begin
+ * again. Values are not checked: use an sft_verifier beside it. */
 sft_status sft_file_receiver_push(sft_file_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
 /* Makes the file valid: its first bytes are written last. Fails if bytes are missing. Afterwards, also after an error,

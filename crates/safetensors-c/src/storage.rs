@@ -216,6 +216,8 @@ impl WriteAt for Sink {
         // holds the length, the start of the header's text first: no header with a byte 0xFF is valid.
         let steps: [(u64, &[u8]); 2] = match self.unit {
             ..=4 => [(4, &[0xFF; 4]), (0, &[0xFF; 4])],
+            // A file of 8 bytes, which cannot be valid.
+            _ if self.capacity < 16 => [(0, &[0xFF; 8]), (8, &[])],
             _ => [(8, &[0xFF; 8]), (0, &[0xFF; 8])],
         };
         for (mut at, mut bytes) in steps {

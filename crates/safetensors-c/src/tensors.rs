@@ -224,7 +224,7 @@ impl<'r> Lookup<'r> {
         }
     }
 
-    /// Writes the queries into the memory, and returns them.
+    /// Writes the queries into the memory, and returns them: once, for use until [`end`](Self::end).
     ///
     /// # Errors
     /// A request is not valid; then no tensor was found.

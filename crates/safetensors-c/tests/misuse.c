@@ -1270,7 +1270,7 @@ static void beginnings_of_files(void)
     BEGINS_FILE("c.length", it, &good, FILE_LEN, both, t, SIZE_MAX, buffer, 32);
     BEGINS_FILE("c.null", it, &good, FILE_LEN, both, t, 2, NULL, 32);
     BEGINS_FILE("c.length", it, &good, FILE_LEN, both, t, 2, buffer, SIZE_MAX);
-    BEGINS_FILE("limit.buffer", it, &good, FILE_LEN, both, t, 2, buffer, 15);
+    BEGINS_FILE("limit.buffer", it, &good, FILE_LEN, both, t, 2, buffer, 7);
     BEGINS_FILE("container.short", it, &good, 7, both, t, 2, buffer, 32);
     BEGINS_FILE("limit.capacity", it, &good, 513, both, t, 2, buffer, 32);
     CHECK(t[0].dtype == 0 && t[1].dtype == 0 && chip.calls == 0);
@@ -1285,7 +1285,7 @@ static void beginnings_of_files(void)
     sinks[0].unit = SIZE_MAX / 2 + 1;
     BEGINS_FILE(sizeof(size_t) > 4 ? "c.storage" : "limit.buffer", it, sinks, FILE_LEN, both, t, 2, buffer, 32);
     FAILS("c.state", sft_file_receiver_push(it, file, 0, ERROR));
-    BEGINS_FILE("", it, &good, FILE_LEN, NULL, NULL, 0, buffer, 16);
+    BEGINS_FILE("", it, &good, FILE_LEN, NULL, NULL, 0, buffer, 8);
     PASSES(sft_file_receiver_push(it, file, 0, ERROR));
 #undef BEGINS_FILE
 }

@@ -29,7 +29,7 @@ LONGEST_CRASH = 200
 START = 60
 #: The verdict of an answer that does not exist: the case is left out of the score.
 NOT_ASKED = "not asked"
-#: The end of what is said of an acceptance without a word.
+#: How the text ends if an accepting reader prints nothing.
 EMPTY = "is empty"
 #: The table of a reader that is asked for its verdict alone.
 VERDICT = {}

@@ -27,9 +27,9 @@ class Score:
 
 def lacking(manifest, answers, wanted=()):
     """Returns the profiles that a reader lacks, without those that are wanted: it rejects all valid files of them."""
-    of = lambda profile: (vector for vector in manifest["vectors"] if vector["verdict"] == "valid" and profile in vector["flags"])
-    has = lambda profile: any(answers[vector["id"]].verdict != "reject" for vector in of(profile) if vector["id"] in answers)
-    return {profile for profile in manifest.get("profiles", ()) if profile not in wanted and not has(profile)}
+    of = lambda profile: (vector["id"] for vector in manifest["vectors"] if vector["verdict"] == "valid" and profile in vector["flags"])
+    said = lambda profile: {answers[name].verdict for name in of(profile) if name in answers}
+    return {profile for profile in manifest.get("profiles", ()) if profile not in wanted and said(profile) == {"reject"}}
 
 
 def score(vector, answer, twin, strict=False, lacks=frozenset()):

@@ -62,7 +62,8 @@ macro_rules! errors {
             }
 
             /// Returns whether the file may be valid, but is not a model for this program: it lacks a tensor,
-            /// dtype, shape or sum that the caller requested, or needs more memory than the caller gave. A
+            /// dtype, shape or sum that the caller requested, or needs more memory than the caller gave. (A
+            /// query that was not looked up yet is also [`NotFound`](Self::NotFound).) A
             /// device that has another model uses that one. `false` for all kinds of [`Class::File`], and for
             /// [`Changed`](Self::Changed): the file was replaced, or its bits read differently each time.
             ///

@@ -11,7 +11,7 @@ use core::ops::Range;
 /// The largest read unit of any known flash.
 const LARGEST_UNIT: usize = 64;
 
-/// Memory for one unit, aligned for every driver.
+/// Memory for a few units, aligned for every driver.
 #[repr(align(16))]
 struct Unit([u8; LARGEST_UNIT]);
 
@@ -22,8 +22,8 @@ fn misaligned(buffer: &[u8], unit: usize) -> usize {
     buffer.as_ptr().addr().wrapping_neg() & (alignment - 1)
 }
 
-/// Returns the byte of the memory to read `len` bytes of whole units to: the one from which they need not be
-/// moved, if it is aligned, otherwise the first that is.
+/// Returns where in the memory to read whole units: in place if they fit there and are aligned, otherwise at
+/// the first aligned byte.
 fn first_unit(memory: &[u8], in_place: Option<usize>, len: usize, unit: usize) -> usize {
     let units = in_place.and_then(|at| memory.get(at..)).unwrap_or_default();
     match in_place {

@@ -34,8 +34,8 @@ use core::ops::Range;
 /// ```
 ///
 /// # Cancel safety
-/// The futures of both functions may be dropped before they complete. The storage must then behave as if the
-/// call had not been made. `buffer` may hold anything.
+/// The futures may be dropped before they complete. The storage must then behave as if the call had not been
+/// made. `buffer` and `memory` may hold anything.
 // Bounds on the futures would exclude drivers that are not `Send`. A caller that needs them knows the type of
 // the storage, and so whether its futures are `Send`.
 #[form]

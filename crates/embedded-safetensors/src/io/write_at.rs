@@ -67,7 +67,7 @@ pub trait WriteAt {
     ///
     /// When it returns, the first 8 bytes are all `0xFF`, with which no file begins, and no file reappears
     /// after a power failure. If a unit is larger, all of the first unit is `0xFF`: it is written last, and
-    /// old bytes in it could complete a header of which only a part was written.
+    /// old bytes in it could complete a header that was written in part.
     ///
     /// The old contents are lost, but none of them before they stop being a valid file. Where a unit that
     /// holds the header's length is overwritten, not erased, an interruption can leave a larger length:

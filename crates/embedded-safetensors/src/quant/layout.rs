@@ -58,7 +58,7 @@ pub(crate) struct Layout {
 }
 
 /// Where the scales and zero points are when a row is read: `()` stands for the storage, `&[u8]` for memory.
-/// There is nothing else.
+/// Sealed: no other type implements it.
 pub trait Scales: sealed::Scales {}
 
 impl<M: sealed::Scales> Scales for M {}

@@ -71,6 +71,8 @@ impl<S: ReadAt> QuantReader<S> {
     /// }
     /// ```
     ///
+    /// The reader is consumed; read from `&mut` storage to keep that when this fails.
+    ///
     /// *Memory*: [`scales_len`](Self::scales_len) bytes, which the caller provides.
     ///
     /// # Errors

@@ -53,12 +53,7 @@ impl<'v> Metadata<'v> {
 
     /// Whether a pair has this key. Only keys are looked at: a value may be long.
     fn has(mut self, key: &[u8]) -> bool {
-        while let Some((found, ..)) = self.next_bytes() {
-            if found == key {
-                return true;
-            }
-        }
-        false
+        core::iter::from_fn(|| self.next_bytes()).any(|(found, ..)| found == key)
     }
 }
 

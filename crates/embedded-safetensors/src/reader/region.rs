@@ -34,8 +34,8 @@ impl Until {
 /// Values that are being filled. The caller reads the bytes that [`bytes`](Self::bytes) requests, then
 /// calls [`convert`](Self::convert), until `bytes` returns `None`.
 pub trait Fill<R> {
-    /// Returns the offset in the file of the next read, and the memory for it: it fills so many bytes at the
-    /// front, and the rest may hold anything afterwards. `None` once all values are filled.
+    /// Returns the offset in the file of the next read, the memory for it, and how many bytes at its front
+    /// the read fills. The rest may hold anything afterwards. `None` once all values are filled.
     fn bytes(&mut self, region: &R) -> Option<(u64, &mut [u8], usize)>;
 
     /// Converts the bytes that were read into values.

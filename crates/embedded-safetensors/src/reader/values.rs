@@ -104,7 +104,8 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
     /// Reads the next values into the front of `out`, as many as fit, and returns that part. It is empty
     /// once all are read.
     ///
-    /// In a slice whose runs are read together, a call may read fewer values than fit, but at least one.
+    /// In a slice whose runs are read together, a call may read fewer values than fit, but at least one. The
+    /// rest of `out` may hold anything afterwards.
     ///
     /// # Errors
     /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];

@@ -17,8 +17,8 @@ pub use receiver::{Receiver, Status, Target};
 pub use router::{Router, RouterEvent};
 pub use storing::FileReceiver;
 
-/// Where a file would end whose header has the greatest length that is accepted: the parser then stops at a
-/// longer one, with the error that [`limited`] replaces.
+/// Returns the length of a file without data whose header is as long as the limit. With it the parser rejects
+/// a longer header, with the error that [`limited`] replaces.
 const fn end_of_header(limit: u64) -> Option<u64> {
     Some(limit.saturating_add(8))
 }

@@ -68,15 +68,16 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     ///
     /// `queries` are the tensors that the file must have; none is needed. The buffer has at least 8 bytes.
     /// With units of more than 8 bytes, it has at least two units: the first holds the first unit of the
-    /// file. Writes end at multiples of the largest power of two that the rest holds: with a buffer of one
-    /// page of flash or one block of a card, each is written once, but for the first.
+    /// file. Writes end at multiples of the largest power of two that the rest holds. If the rest is one page
+    /// of flash or one block of a card, each is written once, but for the first.
     ///
     /// The storage is consumed; pass `&mut storage` to keep it when this fails.
     ///
     /// # Errors
     /// Before anything is overwritten: [`ErrorKind::FileTooShort`] when no file has so few bytes;
-    /// [`ErrorKind::BufferLength`]; [`ErrorKind::Capacity`], [`ErrorKind::Longer`] and
-    /// [`ErrorKind::Partition`] when the storage is unsuitable. Those of the storage.
+    /// [`ErrorKind::BufferLength`]; [`ErrorKind::Unit`] when a unit is not a power of two;
+    /// [`ErrorKind::Capacity`], [`ErrorKind::Longer`] and [`ErrorKind::Partition`] when the storage is
+    /// unsuitable. Those of the storage.
     pub async fn new(
         storage: S,
         file_len: u64,
@@ -88,7 +89,8 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
         }
         let unit = storage.unit();
         let first = if unit > PREFIX { unit } else { 0 };
-        let (needed, capacity) = ((2 * first).max(PREFIX) as u64, buffer.len() as u64);
+        let needed = (first as u64).saturating_mul(2).max(PREFIX as u64);
+        let capacity = buffer.len() as u64;
         let (first_unit, buffer) = match buffer.split_at_mut_checked(first) {
             Some(parts) if needed <= capacity => parts,
             _ => return Err(ErrorKind::BufferLength { needed, capacity }.at(0).into()),

@@ -15,8 +15,8 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     /// When there is none, or more than one, or it has another dtype or shape. In a const that fails the
-    /// build with one sentence that says so. Elsewhere, also in a `let` without `const { … }`, the lookup is
-    /// done at run time, and the panic too: use [`find`](Self::find) there.
+    /// build with one sentence that says so. Elsewhere, also in a `let` without `const { … }`, lookup and
+    /// panic happen at run time: use [`find`](Self::find) there.
     pub const fn expect(&self, name: &str, dtype: Dtype, dims: &[u64]) -> Tensor<'a> {
         let tensor = self.find_or_fail(name);
         if tensor.dtype() as u8 != dtype as u8 || shape_mismatch(None, tensor.shape().dims(), dims).is_some()

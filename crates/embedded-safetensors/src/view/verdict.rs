@@ -35,7 +35,7 @@ pub(super) const fn validate_and_list<'a, const IN_CONST: bool>(
     }
 }
 
-/// The same for a file that may end before its last tensor, or after it.
+/// As [`validate_and_list`], but does not check that the file ends with its last tensor.
 ///
 /// # Errors
 /// Those of [`validate_and_list`], except those of the length of the data.

@@ -119,7 +119,7 @@ class Slice:
     """A tensor that is read in part: `file.get_slice("weight")[10:20, ::2]`.
 
     An index has the meaning that it has in numpy. It consists of integers, slices, `...` and None; there are no lists
-    or arrays of indices. Iteration reads a row after the other.
+    or arrays of indices. Iteration reads one row after the other.
     """
 
     __slots__ = ("_device", "_model", "_module", "_name")

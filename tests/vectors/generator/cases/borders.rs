@@ -16,7 +16,7 @@ const LONGEST: usize = (1 << 16) + 64;
 /// The sizes at whose borders something is invalid.
 const SIZES: [usize; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 
-/// What is repeated in long strings, with how many places of the cut there are.
+/// What is repeated in long strings: its id, the rule, the text, the flag, and words for it.
 #[rustfmt::skip] // One kind, one line.
 const PIECES: [(&str, &str, &str, &str, &str); 5] = [
     ("two-bytes", "text-1", "\u{e9}", "utf8", "characters of two bytes"),
@@ -26,7 +26,7 @@ const PIECES: [(&str, &str, &str, &str, &str); 5] = [
     ("pair", "json-7", r"\ud83d\ude00", "surrogates", "escapes of surrogate pairs"),
 ];
 
-/// Where else than in a name the strings are: before and after them, the rule, and the words for it.
+/// Where else than in a name the strings are: the id, what is before and after them, and words for it.
 #[rustfmt::skip] // One place, one line.
 const ELSEWHERE: [(&str, &str, &str, &str); 2] = [
     ("metadata", r#"{"__metadata__":{"k":""#, r#""}}"#, "A metadata value"),

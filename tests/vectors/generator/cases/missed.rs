@@ -110,7 +110,7 @@ pub const DTYPES: &[Case] = &[
     bad("dtype-f8-e5m2fn", "dtype-1", UNKNOWN, json(r#"{"a":{"dtype":¦"F8_E5M2FN","shape":[8],"data_offsets":[0,8]}}"#).data(8), "F8_E5M2 with two letters more."),
     bad("dtype-bf16-lower", "dtype-1", UNKNOWN, json(r#"{"a":{"dtype":¦"bf16","shape":[8],"data_offsets":[0,16]}}"#).data(16), "BF16 in small letters."),
     bad("dtype-f32-lower", "dtype-1", UNKNOWN, json(r#"{"a":{"dtype":¦"f32","shape":[8],"data_offsets":[0,32]}}"#).data(32), "F32 in small letters.").twin("dtype-f32"),
-    bad("dtype-bool-capitalized", "dtype-1", UNKNOWN, json(r#"{"a":{"dtype":¦"bool","shape":[8],"data_offsets":[0,8]}}"#).data(8), "BOOL in small letters."),
+    bad("dtype-bool-lower", "dtype-1", UNKNOWN, json(r#"{"a":{"dtype":¦"bool","shape":[8],"data_offsets":[0,8]}}"#).data(8), "BOOL in small letters."),
     bad("dtype-f16-line-feed", "dtype-1", UNKNOWN, json(r#"{"a":{"dtype":¦"F16\n","shape":[8],"data_offsets":[0,16]}}"#).data(16), "A line feed after a dtype, in an escape.").twin("dtype-escaped-f16"),
     ok("dtype-escaped-f16", "dtype-2", json(r#"{"a":{"dtype":"F1\u0036","shape":[8],"data_offsets":[0,16]}}"#).data(16), "The last character of F16 in an escape.").flags(&["escaped-keys"]),
 ];
