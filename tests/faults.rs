@@ -524,7 +524,7 @@ fn count_beyond_the_buffer_is_an_error() {
                         assert!(more == 0 && outcome != Err(AnyReadError::Source), "{outcome:?}");
                         continue;
                     };
-                    assert_eq!(matches!(kind, ErrorKind::ReadCount { .. }), more > 0, "{kind:?}");
+                    assert_eq!(matches!(kind, ErrorKind::Count { .. }), more > 0, "{kind:?}");
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! Mistakes of the caller, which the next call can correct, and flash calls that fail.
 
 use embedded_safetensors::{
-    Dtype, ErrorKind, WriteError,
+    Dtype, ErrorKind, WriteAt, WriteError,
     io::{NorError, NorFile},
     write::{FileSpec, TensorSpec, Writer},
 };
+use std::convert::Infallible;
 use support::flash::{Accident, Nor, Tear};
 use support::mock::Fault;
 use support::verdict::full_verdict;
@@ -46,6 +47,52 @@ fn mistakes_are_reported_and_can_be_corrected() {
     recorder.finish().expect("complete");
     full_verdict(&memory).expect("valid file");
     assert!(memory.ends_with(&[0, 0, 0, 0x3F, 0, 0, 0x80, 0x3E, 1, 2, 3]));
+}
+
+/// Storage with units of 16 bytes that claims to have written so many bytes more.
+struct Claims(Vec<u8>, isize);
+
+impl WriteAt for Claims {
+    type Error = Infallible;
+
+    fn unit(&self) -> usize {
+        16
+    }
+
+    fn capacity(&mut self) -> Result<Option<u64>, Infallible> {
+        Ok(None)
+    }
+
+    fn prepare(&mut self, _: u64, _: u64) -> Result<(), WriteError<Infallible>> {
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Infallible> {
+        let at = usize::try_from(offset).unwrap();
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+        Ok(bytes.len().saturating_add_signed(self.1))
+    }
+
+    fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+#[test]
+fn counts_that_no_write_can_have_are_errors() {
+    let sample = Sample::short().with_data_unit(16);
+    for (more, is_error) in [(0, false), (1, true), (16, true), (1 << 30, true), (-1, true)] {
+        for outcome in [
+            sample.record(Claims(vec![0xFF; 1024], more), 64, 50).map(drop),
+            sample.receive(Claims(vec![0xFF; 1024], more), 64, 50).map(drop),
+        ] {
+            let kind = outcome.map_err(|error| match error {
+                WriteError::Format(error) => error.kind,
+                error => panic!("{error}"),
+            });
+            assert_eq!(matches!(kind, Err(ErrorKind::Count { .. })), is_error, "{more}: {kind:?}");
+        }
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn small_files_are_stored() {
     let (mut flash, mut buffer) = (Nor::<64, 1024>::new(4), [0; 128]);
     let storage = NorFile::new(&mut flash);
     let mut receiver = FileReceiver::new(storage, file.len() as u64, &mut [], &mut buffer).expect("fits");
-    assert_eq!(receiver.push(&file), Err(ErrorKind::Unit { unit: 64 }.at(63).into()));
+    assert_eq!(receiver.push(&file), Err(ErrorKind::FirstUnit { unit: 64 }.at(63).into()));
 }
 
 fn compare_with_blocking<const UNIT: usize>() {

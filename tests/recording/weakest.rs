@@ -122,7 +122,9 @@ fn sweep(old: &Sample, new: &Sample, unit: usize, order: Order) {
                 Some(old),
             ),
         };
-        let rejected = Err(ErrorKind::Unit { unit: unit as u64 }.at(data_start).into());
+        let unit = unit as u64;
+        let kind = if receives { ErrorKind::FirstUnit { unit } } else { ErrorKind::Unit { unit } };
+        let rejected = Err(kind.at(data_start).into());
         assert_eq!(outcome.map(drop), if is_accepted { Ok(()) } else { rejected });
         assert!(!is_accepted || storage.ends.iter().all(|times| *times > 0), "each outcome occurs");
         assert_eq!(found(&storage.memory), if is_accepted { Some(file) } else { otherwise });

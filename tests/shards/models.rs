@@ -169,7 +169,10 @@ fn invalid_shard_is_named() {
 fn missing_index_or_file_is_reported() {
     let dir = TempDir::new();
     let empty = open_error(&dir, dir.path());
-    assert_eq!(empty, (".: it has no *.safetensors.index.json".to_owned(), Some(Class::Usage)));
+    assert_eq!(
+        empty,
+        (".: it has no *.safetensors.index.json, nor a single *.safetensors".to_owned(), Some(Class::Usage))
+    );
     let (missing, class) = open_error(&dir, &dir.join("nothing"));
     assert!(missing.starts_with("cannot open ./nothing: ") && class.is_none(), "{missing}");
     dir.put("a.safetensors.index.json", b"{}");

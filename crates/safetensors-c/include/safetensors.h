@@ -466,8 +466,8 @@ sft_status sft_recorder_write_u64(sft_recorder *recorder, const uint64_t *values
 sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
 
 /* Writes a file that arrives once into a sink, such as a new model into a partition of flash, and validates its
- * header on the way. From begin until finish has returned SFT_OK, the sink has no valid file: also not after an
- * error, a lost line or a power failure. 392 bytes, 336 where pointers have 32 bits. */
+ * header on the way. From begin until the end of finish, the sink has no valid file: also not after a lost
+ * line or a power failure. 392 bytes, 336 where pointers have 32 bits. */
 typedef struct sft_file_receiver {
     uint64_t private_[SFT_FILE_RECEIVER_WORDS];
 } sft_file_receiver;
@@ -487,13 +487,13 @@ sft_status sft_file_receiver_begin(sft_file_receiver *receiver, const sft_sink *
 
 /* Takes the next bytes of the file, in a piece of any size. Fails as soon as the header is not valid, has another
  * order (limit.order, as for sft_receiver_push), describes a file of another length (data.short, data.trailing), has
- * data in the first unit of a sink with a unit above 8 (usage.unit), or lacks a request (usage.missing and others, as
+ * data in the first unit of a sink with a unit above 8 (limit.unit), or lacks a request (usage.missing and others, as
  * sft_open). Every error but those with the code c.* closes the receiver: all `tensors` have the dtype 0, and you begin
  * again. Values are not checked: use an sft_verifier beside it. */
 sft_status sft_file_receiver_push(sft_file_receiver *receiver, const void *bytes, size_t len, sft_error *error);
 
-/* Makes the file valid: its first bytes are written last. Fails if bytes are missing. Afterwards, also after an error,
- * the receiver is not open any more. `tensors` are those of the file; after an error they have the dtype 0. What was
+/* Makes the file valid: its first bytes are written last. Fails if bytes are missing. If the sink fails, it has no
+ * valid file or the complete one. Afterwards, also after an error, the receiver is not open any more. `tensors` are those of the file; after an error they have the dtype 0. What was
  * stored is not read back: before you use it in place of an older file, call sft_open and sft_verify_embedded. */
 sft_status sft_file_receiver_finish(sft_file_receiver *receiver, sft_error *error);
 

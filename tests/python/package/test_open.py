@@ -249,6 +249,8 @@ import embedded_safetensors.numpy as numpy
 assert safe_open is ours.safe_open and safetensors.numpy is sys.modules["safetensors.numpy"] is numpy
 assert numpy.__spec__.name == numpy.__name__ == "embedded_safetensors.numpy"
 assert not {"torch", "jax", "safetensors._safetensors_rust"} & set(sys.modules)
+import safetensors._safetensors_rust
+assert safetensors._safetensors_rust.deserialize is ours.deserialize and safetensors.__file__ == ours.__file__
 try:
     import safetensors.none
 except ModuleNotFoundError as error:

@@ -402,6 +402,15 @@ errors! {
         OutOfOrder = "limit.order" wrong_model {
             "the header's tensors are not in the order of their offsets: use open_unordered, or an index";
         }
+        /// The data of a file that arrives begins inside the first unit of the storage, which could then be
+        /// written in part with a complete header. At: the first byte of the data.
+        FirstUnit {
+            /// The size of a unit in bytes.
+            unit: u64,
+        } = "limit.unit" wrong_model {
+            "the data begins inside the storage's first write unit of {}: have the file written with data at a multiple of it",
+                Bytes(unit);
+        }
         /// More names share one hash than there are slots to compare them. At: the end of the header.
         SlotCount {
             /// How many slots were given; twice as many is a good next try, and two at the least.
@@ -755,6 +764,9 @@ errors! {
             /// The size of a unit in bytes.
             unit: u64,
         } = "usage.unit" {
+            if !unit.is_power_of_two() =>
+                "the storage has write units of {}, not of a power of two: its driver breaks the contract of WriteAt",
+                Bytes(unit);
             "the data begins inside a write unit of {}: align it with Placement::Start",
                 Bytes(unit);
         }
@@ -778,14 +790,18 @@ errors! {
             "the partition begins at address {}, which is not a multiple of the flash's sector size, {} bytes",
                 Number(start as u64), Number(sector as u64);
         }
-        /// The storage claims to have read more bytes than it was asked for. At: the first byte to read.
-        ReadCount {
+        /// The storage claims to have read or written more bytes than it was asked to, or a part of a unit.
+        /// At: the first byte to read or write.
+        Count {
             /// How many bytes it claims.
             claimed: u64,
             /// How many it was asked for.
             asked: u64,
         } = "usage.count" {
-            "the storage claims to have read {}, but at most {} were asked for: its driver breaks the contract of ReadAt",
+            if claimed <= asked =>
+                "the storage claims to have written {} of {}, not whole units: its driver breaks the contract of WriteAt",
+                Bytes(claimed), Number(asked);
+            "the storage claims {} of at most {}: its driver breaks the contract of ReadAt or WriteAt",
                 Bytes(claimed), Number(asked);
         }
         /// The file contains no sum. At: the end of the header.

@@ -63,7 +63,7 @@ pub enum ReadError<E> {
 /// Returns how many bytes a read returned at byte `at` of the file, at most `asked`.
 ///
 /// # Errors
-/// [`ErrorKind::ReadCount`] if it claims more; those of the storage.
+/// [`ErrorKind::Count`] if it claims more; those of the storage.
 #[inline]
 pub(crate) fn counted<E>(outcome: Result<usize, E>, at: u64, asked: usize) -> Result<usize, ReadError<E>> {
     match outcome {
@@ -75,7 +75,7 @@ pub(crate) fn counted<E>(outcome: Result<usize, E>, at: u64, asked: usize) -> Re
 
 #[cold]
 fn wrong_count(claimed: usize, asked: usize, at: u64) -> Error {
-    ErrorKind::ReadCount { claimed: claimed as u64, asked: asked as u64 }.at(at)
+    ErrorKind::Count { claimed: claimed as u64, asked: asked as u64 }.at(at)
 }
 
 /// As [`counted`], but at least one.

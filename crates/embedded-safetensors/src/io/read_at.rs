@@ -50,7 +50,7 @@ pub trait ReadAt {
     /// `offset` or after it. It waits until one of these is the case. The rest of `buffer` may hold anything
     /// afterwards.
     ///
-    /// A count larger than `buffer` is [`ErrorKind::ReadCount`](crate::ErrorKind::ReadCount).
+    /// A count larger than `buffer` is [`ErrorKind::Count`](crate::ErrorKind::Count).
     ///
     /// # Errors
     /// Those of the storage. The same read may be repeated, and then behaves as if it had not been tried

@@ -1,6 +1,7 @@
 //! Storage that is written at any position, for a file that is valid only when it is complete.
 
 use super::form;
+use crate::error::ErrorKind;
 #[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
 use crate::io::write::PREFIX;
 use crate::io::write::{ERASED, WriteError, reject_longer};
@@ -29,7 +30,8 @@ use core::convert::Infallible;
 ///     }
 ///
 ///     fn prepare(&mut self, _data_start: u64, _file_len: u64) -> Result<(), WriteError<Broken>> {
-///         // The high half first: however little of it is written, no header is as long.
+///         // The high half first: however little of it is written, no header is as long. A larger unit than
+///         // 8 bytes would have to be `0xFF` as a whole.
 ///         self.send(4, &[0xFF; 4]).and_then(|()| self.send(0, &[0xFF; 4])).map_err(WriteError::Sink)
 ///     }
 ///
@@ -86,7 +88,8 @@ pub trait WriteAt {
     /// Writes bytes from the front of `bytes` at byte `offset` of the file, and returns how many.
     ///
     /// It may write fewer, but at least one unit; 0 only when `bytes` is empty or there is no space at
-    /// `offset`. It waits until one of these is the case.
+    /// `offset`. It waits until one of these is the case. Another count is
+    /// [`ErrorKind::Count`](crate::ErrorKind::Count).
     ///
     /// # Errors
     /// Those of the storage. Any of the bytes may have been written then, or none.
@@ -153,7 +156,7 @@ impl WriteAt for [u8] {
 /// Writes all of the bytes.
 ///
 /// # Errors
-/// Those of the storage; [`WriteError::Full`].
+/// Those of the storage; [`WriteError::Full`]; [`ErrorKind::Count`].
 #[form]
 pub(crate) async fn write_full<S: WriteAt + ?Sized>(
     sink: &mut S,
@@ -165,6 +168,10 @@ pub(crate) async fn write_full<S: WriteAt + ?Sized>(
         let len = sink.write_at(at, left).await.map_err(WriteError::Sink)?;
         if len == 0 {
             return Err(WriteError::Full { at });
+        }
+        if len > left.len() || len < left.len() && len & sink.unit().wrapping_sub(1) > 0 {
+            let (claimed, asked) = (len as u64, left.len() as u64);
+            return Err(ErrorKind::Count { claimed, asked }.at(at).into());
         }
         left = left.get(len..).unwrap_or(&[]);
         at = at.wrapping_add(len as u64);

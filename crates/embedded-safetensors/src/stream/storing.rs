@@ -13,7 +13,7 @@ use crate::validate::Summary;
 /// Writes a file that arrives once to storage, such as a new model to a partition of flash, and validates its
 /// header on the way.
 ///
-/// The storage has no valid file from [`new`](Self::new) until [`finish`](Self::finish) has returned: its
+/// The storage has no valid file from [`new`](Self::new) until the end of [`finish`](Self::finish): its
 /// first bytes are all `0xFF`, which every reader rejects. So nothing is lost but the old file if the line
 /// fails, the power fails, or the new file is invalid or not what your queries request. This requires the
 /// same of the storage as [`Writer::record`](crate::write::Writer::record). If you need the old file until
@@ -108,8 +108,8 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     /// # Errors
     /// Those of [`Receiver::push`](crate::stream::Receiver::push) for the header;
     /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`] when it does not describe a file of this
-    /// length; [`ErrorKind::Unit`] when the data begins inside the first unit of the storage, which could
-    /// then be written in part with a complete header. They are returned as soon as they are found, and
+    /// length; [`ErrorKind::FirstUnit`] when the data begins inside the first unit of the storage, which
+    /// could then be written in part with a complete header. They are returned as soon as they are found, and
     /// every further call returns the same error. Those of the storage:
     /// [`position`](Self::position) is then the first byte that was not taken, and the call can be repeated
     /// from there as for [`Writer::record`](crate::write::Writer::record).
@@ -152,7 +152,8 @@ impl<'a, 'n, S: WriteAt> FileReceiver<'a, 'n, S> {
     ///
     /// # Errors
     /// [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when bytes are missing; an earlier error
-    /// is returned again. Those of the storage. The storage then has no valid file.
+    /// is returned again. The storage then has no valid file. Those of the storage: it then has no valid
+    /// file, or the complete one; open it to see which.
     pub async fn finish(mut self) -> Result<S, WriteError<S::Error>> {
         if let Some(error) = self.failure {
             return Err(error.into());
@@ -203,7 +204,7 @@ impl<S> FileReceiver<'_, '_, S> {
         self.lookup.end(self.queries)?;
         let unit = self.first_unit.len() as u64;
         if summary.data_start < unit && summary.data_len > 0 {
-            return Err(ErrorKind::Unit { unit }.at(summary.data_start));
+            return Err(ErrorKind::FirstUnit { unit }.at(summary.data_start));
         }
         self.is_header_valid = true;
         Ok(())

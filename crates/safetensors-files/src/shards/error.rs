@@ -200,7 +200,7 @@ impl fmt::Display for ShardErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
-            Self::NoIndex => f.write_str("it has no *.safetensors.index.json"),
+            Self::NoIndex => f.write_str("it has no *.safetensors.index.json, nor a single *.safetensors"),
             Self::ManyIndexes { names: [one, other] } => {
                 write!(f, "it has more than one index: {one:?} and {other:?}")
             }

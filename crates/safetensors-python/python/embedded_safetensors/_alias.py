@@ -50,11 +50,11 @@ class _Alias(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == _NAME:
             package = sys.modules[_OURS]
-            vars(module).update({name: getattr(package, name) for name in package.__all__}, __version__=_VERSION)
+            vars(module).update({name: getattr(package, name) for name in package.__all__}, __version__=_VERSION, __file__=package.__file__)
         else:
             # The import has replaced it by that of the other name.
             module.__spec__ = module.__spec__.loader_state
 
 
 def _ours(name: str) -> str:
-    return name.replace(_NAME, _OURS, 1)
+    return _OURS if name == f"{_NAME}._safetensors_rust" else name.replace(_NAME, _OURS, 1)

@@ -98,7 +98,7 @@ const FLOATS: DtypeSet = DtypeSet::of(&[Dtype::F16, Dtype::BF16, Dtype::F32]);
 /// Each sentence with numbers in all forms, and one without: each kind has its sentence in one line of a
 /// table.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 84] = [
+const KINDS: [ErrorKind; 87] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -176,7 +176,10 @@ const KINDS: [ErrorKind; 84] = [
     ErrorKind::TensorLength { tensor: 6, given: 7, needed: 8 },
     ErrorKind::ValueType { tensor: 2, given: Dtype::I8, needed: Dtype::F16 },
     ErrorKind::WrongTensor { tensor: 5 },
-    ErrorKind::ReadCount { claimed: 8, asked: 7 },
+    ErrorKind::Count { claimed: 8, asked: 7 },
+    ErrorKind::Count { claimed: 6, asked: 8 },
+    ErrorKind::FirstUnit { unit: 16 },
+    ErrorKind::Unit { unit: 16 },
     ErrorKind::Incomplete { tensor: 1, missing: 1 },
     ErrorKind::Incomplete { tensor: 1, missing: 2 },
     ErrorKind::Capacity { needed: 4, capacity: 5 },
