@@ -12,7 +12,7 @@ use std::process::Command;
 /// What `emit` writes for the test's model.
 #[allow(dead_code)]
 pub mod net {
-    include!("emitted.rs");
+    include!("emitted/names.rs");
 }
 
 const AT: u64 = 0x0806_0000;
@@ -258,12 +258,15 @@ fn rust_constants_are_those_of_the_tests() {
     assert_eq!(place.run(["emit", "--json", "2-model.st"]).err, "", "JSON has all tensors");
     let output = fs::read_to_string(place.path("model.rs")).expect("text");
     if std::env::var_os("BLESS").is_some() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-        fs::write(folder.join("emitted.rs"), output).expect("files are written");
-        fs::write(folder.join("emitted.safetensors"), model().0).expect("files are written");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emitted");
+        fs::write(folder.join("names.rs"), output).expect("files are written");
+        fs::write(folder.join("names.safetensors"), model().0).expect("files are written");
     } else {
-        assert!(output == include_str!("emitted.rs"), "`emit` writes something else; BLESS=1 updates it");
-        assert_eq!(model().0, include_bytes!("emitted.safetensors"));
+        assert!(
+            output == include_str!("emitted/names.rs"),
+            "`emit` writes something else; BLESS=1 updates it"
+        );
+        assert_eq!(model().0, include_bytes!("emitted/names.safetensors"));
     }
 }
 
