@@ -151,7 +151,8 @@ fn reads_of_rows<const READ_SIZE: usize>() -> [u64; 5] {
     let source = NorFile::new(Flash::<READ_SIZE>::new(&storage, 0));
     let mut model = Model::open_with(source, &mut queries, &mut window).expect("valid file");
     let [weights, scale] = &queries;
-    let (mut row, mut bytes, mut all) = ([0.0; 250], [0; 320], [0.0; 2000]);
+    // Five units of 64 bytes, and what may be before the first aligned byte.
+    let (mut row, mut bytes, mut all) = ([0.0; 250], [0; 320 + 15], [0.0; 2000]);
     let matrix = Matrix::q8(weights, scale, None).expect("found");
     [0, 1, 2, 3, 4].map(|way| {
         storage.set_plan(Plan::default());
