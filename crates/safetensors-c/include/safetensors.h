@@ -422,10 +422,10 @@ typedef struct sft_pair {
 
 #if UINTPTR_MAX > 0xFFFFFFFFu
 #define SFT_RECORDER_WORDS 38      /* @64 */
-#define SFT_FILE_RECEIVER_WORDS 49 /* @64 */
+#define SFT_FILE_RECEIVER_WORDS 47 /* @64 */
 #else
 #define SFT_RECORDER_WORDS 26      /* @32 */
-#define SFT_FILE_RECEIVER_WORDS 42 /* @32 */
+#define SFT_FILE_RECEIVER_WORDS 40 /* @32 */
 #endif
 
 /* The extra words of memory that a recorder of this many tensors and pairs needs:
@@ -467,7 +467,7 @@ sft_status sft_recorder_finish(sft_recorder *recorder, sft_error *error);
 
 /* Writes a file that arrives once into a sink, such as a new model into a partition of flash, and validates its
  * header on the way. From begin until the end of finish, the sink has no valid file: also not after a lost
- * line or a power failure. 392 bytes, 336 where pointers have 32 bits. */
+ * line or a power failure. 376 bytes, 320 where pointers have 32 bits. */
 typedef struct sft_file_receiver {
     uint64_t private_[SFT_FILE_RECEIVER_WORDS];
 } sft_file_receiver;
