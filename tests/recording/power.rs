@@ -106,17 +106,11 @@ fn stage<const UNIT: usize>(
 }
 
 /// In one partition there is the new file, completely, or none; the old one only when nothing was erased.
-fn one_partition<const UNIT: usize>(
-    old: &Sample,
-    new: &Sample,
-    buffer: usize,
-    units_may_tear: bool,
-    how: How,
-) -> [usize; 3] {
+fn one_partition<const UNIT: usize>(old: &Sample, new: &Sample, buffer: usize, how: How) -> [usize; 3] {
     let (old, new) = (&old.clone().with_data_unit(UNIT), &new.clone().with_data_unit(UNIT));
     let (flash, calls) = stage::<UNIT>([old; 2], new, &FIRST, buffer, how);
     let mut ends = [0; 3];
-    for accident in accidents(&calls, units_may_tear) {
+    for accident in accidents(&calls, UNIT <= 8) {
         let mut flash = flash.clone();
         flash.plan(accident);
         let outcome = record(&mut flash, &FIRST, new, buffer, how);
@@ -146,7 +140,7 @@ fn test_one_partition<const UNIT: usize>(how: How) {
     ];
     for (old, new) in pairs {
         for buffer in [0, 300] {
-            let ends = one_partition::<UNIT>(old, new, buffer, UNIT <= 8, how);
+            let ends = one_partition::<UNIT>(old, new, buffer, how);
             assert!(ends.iter().all(|times| *times > 0), "each outcome occurs: {ends:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Cases that single bugs of readers of other people showed to be missing, with their relatives.
+//! Cases for single bugs of readers that no other case catches.
 
 use crate::case::{
     Body, Case, bad, bytes, empty_offsets, empty_shape, json, members, offsets, ok, recipe, shape, tensors,
