@@ -2,67 +2,24 @@
 //! package.
 #![forbid(unsafe_code)]
 
-mod checkpoint;
+mod args;
 #[cfg(feature = "chips")]
 mod chips;
-mod columns;
 mod commands;
-mod compare;
-mod complaint;
 mod convert;
-mod decoding;
-mod dump;
-mod excerpt;
+mod error;
 mod exit;
-mod facts;
-mod failure;
-mod folder;
-mod foreign;
-mod glob;
-mod header;
+mod input;
 mod json;
 mod lint;
-mod locate;
-mod model;
-mod nested;
-mod new_model;
-// Mostly used with the feature `chips`.
-mod number;
-mod old_model;
-mod open;
 mod output;
-mod overview;
-mod overwrite;
 mod pack;
-mod packed;
-mod page;
-mod parallel;
-mod part;
-mod picture;
-mod plan;
-mod product;
-mod published;
-mod quant;
-mod remote;
-mod report;
-mod rows;
+mod print;
 mod scan;
-mod selection;
-
-mod siblings;
-mod sliced;
-mod slicing;
-mod source;
-mod stats;
-mod structure;
-mod sums;
 mod table;
+mod tensor;
 mod text;
-mod tree;
-mod usage;
-mod validation;
-mod verdict;
-mod walk;
+mod threads;
 mod work;
 
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
@@ -76,25 +33,25 @@ struct CommandLine {
     command: commands::Command,
 
     #[command(flatten)]
-    remote: remote::Settings,
+    remote: input::remote::Settings,
 }
 
 /// The command line, with what only some commands have.
 fn command_line() -> Command {
-    remote::explain(CommandLine::command())
+    input::remote::explain(CommandLine::command())
 }
 
 /// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    remote::begin();
+    input::remote::begin();
     let words: Vec<OsString> = words.into_iter().collect();
-    let found = remote::hide_in_paths(command_line()).try_get_matches_from(&words);
+    let found = input::remote::hide_in_paths(command_line()).try_get_matches_from(&words);
     let exit = match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
         Ok(line) => {
             line.remote.apply();
             line.command.run()
         }
-        Err(error) => usage::end(&error, &words),
+        Err(error) => commands::usage::end(&error, &words),
     };
     exit.code()
 }

@@ -1,332 +1,245 @@
-//! Prints the tensors of a valid file as a table, and the rest of its header in short.
+//! Tables for people.
 
-use crate::columns::{USUAL, names_of};
-use crate::decoding::Trouble;
-use crate::facts::{Facts, alignment};
-use crate::header::visit;
-use crate::overview::print_total;
-use crate::picture::{block, is_ascii, terminal_width, width};
-use crate::rows::{Row, each_row};
-use crate::source::Source;
-use crate::stats::share_of;
-use crate::structure;
-use crate::text::{Beginning, columns, counted, fitted, grouped, human, is_simple, quoted, quoted_whole};
-use embedded_safestructures::SCHEMA;
-use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
-use safetensors_emit::plan::Sizes;
+use crate::print::picture::terminal_width;
+use crate::text::{columns, fitted, grouped};
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 
-const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", "align"];
-/// Columns from this one on are numbers.
-const NUMBERS: usize = 3;
-/// The maximum number of dimensions shown.
-const DIMS: usize = 16;
-/// Longer names do not move the columns of other rows.
-const WIDEST: usize = 82;
-
-type Widths = [usize; TITLES.len()];
-
-/// Prints the table of a validated file, and some lines below it.
-pub fn print(
-    source: &mut Source,
-    summary: &Summary,
-    listing: Option<&[IndexedTensor<'_>]>,
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let terminal = terminal_width();
-    let mut form = Form {
-        start: summary.data_start,
-        widths: TITLES.map(columns),
-        shown: TITLES.map(|_| true),
-        human: terminal.is_some(),
-    };
-    let mut line = Vec::new();
-    let mut facts = Facts::new(summary, width() - 4);
-    each(source, listing, |row| {
-        facts.add(row);
-        form.widen(row);
-        Ok(())
-    })?;
-    if facts.sizes.tensors > 0 {
-        form.fit(terminal);
-        form.push_titles(&mut line);
-        out.write_all(&line)?;
-        each(source, listing, |row| {
-            line.clear();
-            form.push_row(&mut line, row);
-            Ok(out.write_all(&line)?)
-        })?;
-        writeln!(out)?;
-    }
-    print_layout(source, summary, &facts, out)?;
-    let has_structure = print_pairs(source, out)?;
-    print_device(&facts, out)?;
-    match listing.filter(|_| has_structure) {
-        Some(listing) => structure::print(source, listing, out),
-        None => Ok(()),
-    }
+/// The alignment of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
 }
 
-/// Uses the listing if there is one.
-fn each(
-    source: &mut Source,
-    listing: Option<&[IndexedTensor<'_>]>,
-    mut see: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
-    match listing {
-        Some(listing) => listing.iter().try_for_each(|tensor| see(&(*tensor).into())),
-        None => each_row(source, see),
-    }
+/// The width of the first column to which shorter cells are padded at most: one long name should not move
+/// all other rows.
+const FIRST: usize = 80;
+
+/// The width of names for which shapes are shortened.
+pub const USUAL: usize = 24;
+
+/// The width of whole names for which a terminal of this width does without optional columns: a cut can make
+/// names of tensors alike.
+pub fn names_of(terminal: usize) -> usize {
+    USUAL.max(terminal / 3 * 2)
 }
 
-/// How rows are printed.
-struct Form {
-    /// The offset of the data.
-    start: u64,
-    widths: Widths,
-    /// The columns that fit.
-    shown: [bool; TITLES.len()],
-    /// Whether it is for a terminal: names are shortened, and sizes have units.
-    human: bool,
+/// A number in a cell: with separators on a terminal, and plain for other programs.
+pub fn number(number: impl Into<u128>) -> String {
+    let number = number.into();
+    if terminal_width().is_some() { grouped(number) } else { number.to_string() }
 }
 
-impl Form {
-    fn widen(&mut self, row: &Row<'_>) {
-        let numbers = [row.begin, row.end, alignment(self.start, row.begin)].map(digits);
-        let [begin, end, align] = numbers;
-        let bytes = if self.human { human(row.bytes()).len() } else { digits(row.bytes()) };
-        let dtype = row.dtype.name().len();
-        let own = [self.name_columns(row), dtype, shape_columns(row), begin, end, bytes, align];
-        self.widths.iter_mut().zip(own).for_each(|(width, own)| *width = own.max(*width));
+/// Rows of text that is safe to print, all of one length.
+pub struct Table {
+    sides: Vec<Side>,
+    rows: Vec<Vec<String>>,
+    /// The width to which the first column is padded at most.
+    first: usize,
+}
+
+impl Table {
+    /// Creates a table with these titles and alignments.
+    pub fn new<const N: usize>(titles: [(&str, Side); N]) -> Self {
+        let row = titles.map(|(title, _)| title.to_owned()).to_vec();
+        Self { sides: titles.map(|(_, side)| side).to_vec(), rows: vec![row], first: FIRST }
     }
 
-    /// The width of a name as it is quoted; 0 for a long one that does not move the other columns.
-    fn name_columns(&self, row: &Row<'_>) -> usize {
-        let width = if is_short(row.name) { row.name.len() + 2 } else { columns(&whole_name(row)) };
-        if self.human || width <= WIDEST { width } else { 0 }
+    pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
+        self.rows.push(row.into_iter().collect());
     }
 
-    /// Makes the table as narrow as a terminal: without the offsets if whole names do not fit beside them,
-    /// and with shorter shapes and names.
-    fn fit(&mut self, terminal: Option<usize>) {
+    /// Whether there is no row but the titles.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
+
+    /// Removes a column by its title, if there is one.
+    pub fn remove(&mut self, title: &str) {
+        if let Some(column) = self.rows[0].iter().position(|cell| cell == title) {
+            self.sides.remove(column);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+
+    /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
+    /// whole names do not fit; then shortens texts in the middle: in the widest column of them, such as
+    /// shapes, and in the first one. At last it does without the last columns.
+    pub fn fit(&mut self, width: usize, optional: &[&str]) {
         const LEAST: usize = 12;
-        const SHAPE: usize = 2;
-        // In this order: align, end, begin; then dtype and bytes.
-        let Some(columns) = terminal else { return };
-        let names = names_of(columns);
-        for (column, name) in [(6, names), (4, names), (3, names), (1, LEAST), (5, LEAST)] {
-            let shape = self.widths[SHAPE] - self.widths[SHAPE].min(LEAST);
-            if self.others() - shape + self.widths[0].min(name) + 2 > columns {
-                self.shown[column] = false;
+        self.first = usize::MAX;
+        let longest = self.rows.iter().map(|row| columns(&row[0])).max().unwrap_or(0);
+        for title in optional {
+            if self.others() + longest.min(names_of(width)) + 2 > width {
+                self.remove(title);
             }
         }
-        let over = (self.others() + self.widths[0].min(USUAL) + 2).saturating_sub(columns);
-        self.widths[SHAPE] = self.widths[SHAPE].saturating_sub(over).max(self.widths[SHAPE].min(LEAST));
-        self.widths[0] = self.widths[0].min(columns.saturating_sub(self.others() + 2).max(1));
+        let widths = self.widths();
+        let texts = (1..widths.len()).filter(|column| self.sides[*column] == Side::Left);
+        if let Some(column) = texts.max_by_key(|column| widths[*column]) {
+            let over = (self.others() + longest.min(USUAL) + 2).saturating_sub(width);
+            self.shorten(column, widths[column].saturating_sub(over).max(LEAST));
+        }
+        while self.others() + longest.min(LEAST) + 2 > width && self.sides.len() > 2 {
+            self.sides.pop();
+            self.rows.iter_mut().for_each(|row| drop(row.pop()));
+        }
+        self.shorten(0, width.saturating_sub(self.others() + 2).max(1));
     }
 
-    /// The width of all columns that are shown, but the first.
+    fn shorten(&mut self, column: usize, width: usize) {
+        self.rows.iter_mut().for_each(|row| row[column] = fitted(&row[column], width));
+    }
+
+    /// The width of all columns but the first.
     fn others(&self) -> usize {
-        let shown = self.widths.iter().zip(self.shown).skip(1).filter(|(_, shown)| *shown);
-        shown.map(|(width, _)| width + 2).sum()
+        self.widths().iter().skip(1).map(|width| width + 2).sum()
     }
 
-    fn push_titles(&self, line: &mut Vec<u8>) {
-        let from = line.len();
-        line.extend_from_slice(b"  ");
-        for (column, (title, width)) in TITLES.iter().zip(self.widths).enumerate() {
-            // With the names, titles are cut.
-            let title = if column == 0 { fitted(title, width) } else { (*title).to_owned() };
-            let room = width - title.chars().count();
-            let (left, right) = if column < NUMBERS { (0, room) } else { (room, 0) };
-            if self.shown[column] {
-                push_padding(line, left);
-                line.extend_from_slice(title.as_bytes());
-                push_padding(line, right + 2);
-            }
-        }
-        end_line(line, from);
+    /// Prints it with an indent of two columns and two between columns.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let widths = self.widths();
+        self.rows.iter().try_for_each(|row| print_row(row, &widths, &self.sides, out))
     }
 
-    fn push_row(&self, line: &mut Vec<u8>, row: &Row<'_>) {
-        let (from, widths) = (line.len(), &self.widths);
-        line.extend_from_slice(b"  ");
-        self.push_name(line, row);
-        if self.shown[1] {
-            push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
-        }
-        self.push_shape(line, row);
-        let numbers = [row.begin, row.end, row.bytes(), alignment(self.start, row.begin)];
-        for (column, number) in (NUMBERS..).zip(numbers).filter(|(column, _)| self.shown[*column]) {
-            if self.human && column == 5 {
-                let size = human(number);
-                push_padding(line, widths[column] - size.len());
-                push_left(line, &size, size.len(), size.len());
-            } else {
-                push_right(line, number, widths[column]);
-            }
-        }
-        end_line(line, from);
-    }
-
-    fn push_shape(&self, line: &mut Vec<u8>, row: &Row<'_>) {
-        let (width, needed) = (self.widths[2], shape_columns(row));
-        if needed <= width {
-            push_shape(line, row.dims, row.rank);
-            return push_padding(line, width + 2 - needed);
-        }
-        let mut shape = Vec::new();
-        push_shape(&mut shape, row.dims, row.rank);
-        let shape = fitted(&String::from_utf8_lossy(&shape), width);
-        push_left(line, &shape, columns(&shape), width);
-    }
-
-    fn push_name(&self, line: &mut Vec<u8>, row: &Row<'_>) {
-        let width = self.widths[0];
-        if is_short(row.name) && row.name.len() + 2 <= width {
-            line.push(b'"');
-            line.extend_from_slice(row.name.as_bytes());
-            line.push(b'"');
-            return push_padding(line, width - row.name.len());
-        }
-        let name = whole_name(row);
-        let name = if self.human { fitted(&name, width) } else { name };
-        push_left(line, &name, columns(&name), width);
+    fn widths(&self) -> Vec<usize> {
+        let mut widths = vec![0; self.sides.len()];
+        self.rows.iter().for_each(|row| widen(&mut widths, row, self.first));
+        widths
     }
 }
 
-/// In quotes. Only the beginning of an extremely long one is known.
-fn whole_name(row: &Row<'_>) -> String {
-    let cut = if row.name_bytes > row.name.len() as u64 { "…" } else { "" };
-    format!("{}{cut}", quoted_whole(row.name))
-}
-
-fn push_right(line: &mut Vec<u8>, number: u64, width: usize) {
-    push_padding(line, width - digits(number));
-    push_number(line, number);
-    line.extend_from_slice(b"  ");
-}
-
-/// Whether the name needs no escapes and no cut.
-fn is_short(name: &str) -> bool {
-    name.len() <= 80 && is_simple(name)
-}
-
-fn shape_columns(row: &Row<'_>) -> usize {
-    let shown = &row.dims[..row.dims.len().min(DIMS)];
-    let dims: usize = shown.iter().map(|&dim| digits(dim) + 2).sum();
-    let cut =
-        if row.rank > DIMS as u64 { "… ".len() - 2 + 1 + digits(row.rank) + " in all".len() } else { 0 };
-    2 + dims.saturating_sub(if cut > 0 { 0 } else { 2 }) + cut
-}
-
-fn digits(number: u64) -> usize {
-    number.checked_ilog10().map_or(1, |log| log as usize + 1)
-}
-
-fn end_line(line: &mut Vec<u8>, from: usize) {
-    while line.len() > from && line.last() == Some(&b' ') {
-        line.pop();
-    }
-    line.push(b'\n');
-}
-
-fn push_left(line: &mut Vec<u8>, text: &str, columns: usize, width: usize) {
-    line.extend_from_slice(text.as_bytes());
-    push_padding(line, (width + 2).saturating_sub(columns).max(2));
-}
-
-/// A shape, of which at most 16 dimensions are shown.
-pub fn shape_text(dims: &[u64]) -> String {
-    let mut text = Vec::new();
-    push_shape(&mut text, dims, dims.len() as u64);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn push_shape(line: &mut Vec<u8>, dims: &[u64], rank: u64) {
-    line.push(b'[');
-    for (index, dim) in dims.iter().take(DIMS).enumerate() {
-        line.extend_from_slice(if index == 0 { b"" } else { b", " });
-        push_number(line, *dim);
-    }
-    if rank > DIMS as u64 {
-        line.extend_from_slice(format!(", … {rank} in all").as_bytes());
-    }
-    line.push(b']');
-}
-
-fn push_padding(line: &mut Vec<u8>, columns: usize) {
-    line.resize(line.len() + columns, b' ');
-}
-
-pub fn push_number(line: &mut Vec<u8>, number: u64) {
-    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-fn print_layout(
-    source: &mut Source,
-    summary: &Summary,
-    facts: &Facts,
+/// Prints a table whose rows are made twice, to find the widths and to print: it may be too long for memory.
+///
+/// # Errors
+/// Those of `out`.
+pub fn print_long<R: Iterator<Item: AsRef<[String]>>>(
+    titles: &[(&str, Side)],
+    rows: impl Fn() -> R,
     out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let ascii = is_ascii();
-    let (header, room) = (summary.data_start - 8, source.header_room()?);
-    writeln!(out, "  {}", facts.picture.line(ascii))?;
-    write!(out, "  {} header", block(0, ascii))?;
-    for (kind, of) in facts.by_dtype.iter().enumerate() {
-        write!(out, "  {} {} {}", block(kind + 1, ascii), of.dtype, share_of(of.bytes, summary.file_len()))?;
-    }
-    writeln!(out, "\n")?;
-    write!(out, "  header: {} bytes", grouped(header))?;
-    let room = if room > 0 { format!(", {} of them free", grouped(room)) } else { String::new() };
-    writeln!(out, "{room}")?;
-    let (data, start) = (counted(summary.data_len, "byte"), summary.data_start);
-    writeln!(out, "  data: {data} from byte {start}, no gaps")?;
-    Ok(match terminal_width() {
-        Some(_) => print_total(facts.sizes.tensors, facts, out),
-        None => print_parameters(facts, out),
-    }?)
+) -> io::Result<()> {
+    let (head, sides): (Vec<_>, Vec<_>) =
+        titles.iter().map(|(title, side)| (title.to_string(), *side)).unzip();
+    let mut widths = vec![0; titles.len()];
+    widen(&mut widths, &head, FIRST);
+    rows().for_each(|row| widen(&mut widths, row.as_ref(), FIRST));
+    print_row(&head, &widths, &sides, out)?;
+    rows().try_for_each(|row| print_row(row.as_ref(), &widths, &sides, out))
 }
 
-pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let by_dtype = facts.by_dtype.iter().map(|of| format!("{} {}", of.dtype, grouped(of.elements)));
-    let by_dtype: Vec<String> = by_dtype.collect();
-    let list = if by_dtype.is_empty() { String::new() } else { format!(": {}", by_dtype.join(", ")) };
-    writeln!(out, "  parameters: {}{list}", grouped(facts.parameters()))
-}
-
-fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let Sizes { tensors, dims, name_bytes, longest_name, .. } = &facts.sizes;
-    let index_bytes = counted(facts.sizes.index_bytes(), "byte");
-    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {index_bytes}")?;
-    writeln!(out, "  longest name: {}", counted(*longest_name, "byte"))?;
-    facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
-}
-
-/// A key of the metadata and its value, of which a long one is cut, also to fit a terminal.
-pub fn pair(key: &str, value: &str) -> String {
-    let line = format!("  metadata: {}: {}", quoted(key), quoted(value));
-    terminal_width().map_or(line.clone(), |width| fitted(&line, width))
-}
-
-/// Returns whether one of the keys is that of a structure.
-fn print_pairs(source: &mut Source, out: &mut impl Write) -> Result<bool, Trouble> {
-    let (mut key, mut value, mut has_structure) = (Beginning::default(), Beginning::default(), false);
-    visit(source, |event, _, _| -> Result<_, Trouble> {
-        match event {
-            Event::Key(piece) => key.push(piece.as_bytes()),
-            Event::Value(piece) => value.push(piece.as_bytes()),
-            Event::ValueEnd => {
-                writeln!(out, "{}", pair(key.text(), value.text()))?;
-                has_structure |= key.text() == SCHEMA;
-                key.clear();
-                value.clear();
-            }
-            Event::MetadataEnd => return Ok(ControlFlow::Break(())),
-            _ => {}
+/// Makes columns wide enough for a row.
+fn widen(widths: &mut [usize], row: &[String], first: usize) {
+    for (column, (width, cell)) in widths.iter_mut().zip(row).enumerate() {
+        let needed = columns(cell);
+        if column > 0 || needed <= first {
+            *width = needed.max(*width);
         }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(has_structure)
+    }
+}
+
+fn print_row(row: &[String], widths: &[usize], sides: &[Side], out: &mut impl Write) -> io::Result<()> {
+    let cells = row.iter().zip(widths).zip(sides).map(|((cell, width), side)| fit(cell, *width, *side));
+    let line: Vec<String> = cells.collect();
+    writeln!(out, "  {}", line.join("  ").trim_end())
+}
+
+fn fit(cell: &str, width: usize, side: Side) -> String {
+    let padding = " ".repeat(width.saturating_sub(columns(cell)));
+    match side {
+        Side::Left => format!("{cell}{padding}"),
+        Side::Right => format!("{padding}{cell}"),
+    }
+}
+
+/// A line that is broken after commas where it does not fit a terminal, if there is one.
+pub fn wrapped(line: &str, terminal: Option<usize>) -> String {
+    let Some(width) = terminal else { return line.to_owned() };
+    let (mut text, mut used) = (String::new(), 0);
+    for part in line.split_inclusive(", ") {
+        if used > 0 && used + columns(part.trim_end()) > width {
+            text.truncate(text.trim_end().len());
+            text.push_str("\n    ");
+            used = 4;
+        }
+        text.push_str(part);
+        used += columns(part);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Side, Table, print_long, wrapped};
+
+    #[test]
+    fn lines_are_broken_after_commas() {
+        let line = "  total: 3 tensors, 4 values, 5 zeros";
+        assert_eq!(wrapped(line, None), line);
+        assert_eq!(wrapped(line, Some(80)), line);
+        assert_eq!(wrapped(line, Some(24)), "  total: 3 tensors,\n    4 values, 5 zeros");
+        assert_eq!(wrapped(line, Some(10)), "  total: 3 tensors,\n    4 values,\n    5 zeros");
+    }
+
+    #[test]
+    fn shapes_are_cut_and_the_last_columns_left_out() {
+        let table = |width| {
+            let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
+            table.push(["weight".into(), format!("{:?}", [1; 20]), "12".into()]);
+            table.fit(width, &[]);
+            let mut out = Vec::new();
+            table.print(&mut out).expect("writing to a Vec");
+            String::from_utf8(out).expect("UTF-8")
+        };
+        assert_eq!(
+            table(40),
+            "  name    shape                    bytes\n  weight  [1, 1, 1, 1…1, 1, 1, 1]     12\n"
+        );
+        assert_eq!(table(24), "  name    shape\n  weight  [1, 1,…1, 1]\n");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_text() {
+        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
+        table.push(["層".into(), "1234567".into()]);
+        table.push(["weight".into(), "8".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, "  name      bytes\n  層      1234567\n  weight        8\n");
+    }
+
+    #[test]
+    fn a_long_table_looks_like_a_short_one() {
+        let titles = [("name", Side::Left), ("bytes", Side::Right)];
+        let rows = || (0..3).map(|index| ["n".repeat(3 * index), (10_usize.pow(3) * index).to_string()]);
+        let mut table = Table::new(titles);
+        rows().for_each(|row| table.push(row));
+        let [mut short, mut long] = [Vec::new(), Vec::new()];
+        table
+            .print(&mut short)
+            .and_then(|()| print_long(&titles, rows, &mut long))
+            .expect("writing to a Vec");
+        assert_eq!(long, short);
+    }
+
+    #[test]
+    fn a_table_does_without_columns_and_shortens_names_to_fit() {
+        let mut table = Table::new([("name", Side::Left), ("shape", Side::Left), ("bytes", Side::Right)]);
+        table.push(["model.layers.0.attention.weight".into(), "[4]".into(), "12".into()]);
+        table.fit(33, &["no column", "shape", "bytes"]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, "  name                      bytes\n  model.layers…tion.weight     12\n");
+    }
+
+    #[test]
+    fn a_long_name_moves_only_its_own_row() {
+        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
+        table.push(["n".repeat(100), "12".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("writing to a Vec");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text, format!("  name  bytes\n  {}     12\n", "n".repeat(100)));
+    }
 }

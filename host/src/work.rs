@@ -1,7 +1,7 @@
 //! Long work: shows its progress and stops when the user interrupts it.
 
-use crate::complaint::Complaint;
-use crate::remote;
+use crate::error::Complaint;
+use crate::input::remote;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::process::exit;
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! Checks whether the tensors of a model in memory can be used in place.
 
-use crate::complaint::Complaint;
-use crate::model::{Model, Tensor};
+use crate::error::Complaint;
+use crate::input::model::{Model, Tensor};
 
 /// The misaligned tensors of a model.
 #[derive(Debug, Default, PartialEq, Eq)]

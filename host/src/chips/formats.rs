@@ -1,8 +1,8 @@
 //! Image formats for other tools.
 
 use crate::chips::image::Image;
-use crate::complaint::Complaint;
-use crate::product::Product;
+use crate::error::Complaint;
+use crate::output::file::Product;
 use std::path::Path;
 
 /// The format of an image file.

@@ -1,9 +1,9 @@
 //! The bytes to program: the model, padded to a complete write unit.
 
 use crate::chips::place::Place;
-use crate::complaint::Complaint;
-use crate::failure::NotRead;
-use crate::number::digits;
+use crate::error::Complaint;
+use crate::error::not_read::NotRead;
+use crate::text::number::digits;
 use embedded_safetensors::{FileModel, ReadAt};
 use sha2::{Digest, Sha256};
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use crate::chips::chip::{Area, Chip};
 use crate::chips::size::{grouped, span};
-use crate::number::hex;
+use crate::text::number::hex;
 use std::ops::Range;
 
 /// The place of a model.

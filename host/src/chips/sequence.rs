@@ -5,9 +5,9 @@
 use crate::chips::image::Image;
 use crate::chips::place::Place;
 use crate::chips::size::grouped;
-use crate::complaint::Complaint;
+use crate::error::Complaint;
 use crate::exit::Exit;
-use crate::number::hex;
+use crate::text::number::hex;
 use crate::work::Work;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Reads and writes sizes and ranges as people do.
 
-use crate::number::{hex, number};
 pub use crate::text::grouped;
+use crate::text::number::{hex, number};
 use std::ops::Range;
 
 /// "4 KiB", but never "1.5 MiB": a multiple of the largest unit that divides it, otherwise bytes.

@@ -1,14 +1,14 @@
 //! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
 use crate::commands::{Run, whole};
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::model::Model;
 use crate::json::{self, Object};
-use crate::model::Model;
-use crate::nested::{Layout, Nested};
-use crate::overwrite::{check_not_in_model, check_not_input};
-use crate::product::Product;
-use crate::sliced::Sliced;
+use crate::output::file::Product;
+use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::print::nested::{Layout, Nested};
+use crate::tensor::slice::Sliced;
 use crate::text::{grouped, quoted};
 use crate::work::Work;
 use embedded_safetensors::Dtype;

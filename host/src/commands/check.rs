@@ -1,16 +1,16 @@
 //! `safetensors check`: prints a verdict for every file.
 
 use crate::commands::{Run, check_stdin_once, count};
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::model::{Model, Part, is_sharded};
-use crate::parallel::{cores, in_order};
-use crate::published::Violation;
-use crate::source::Data;
+use crate::input::model::{Model, Part, is_sharded};
+use crate::input::published::Violation;
+use crate::input::source::Data;
+use crate::input::validation::{SHORT, open_valid};
+use crate::input::walk::{Found, expand};
+use crate::print::verdict::Verdict;
 use crate::text::{counted, grouped};
-use crate::validation::{SHORT, open_valid};
-use crate::verdict::Verdict;
-use crate::walk::{Found, expand};
+use crate::threads::{cores, in_order};
 use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

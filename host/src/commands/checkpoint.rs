@@ -1,11 +1,11 @@
 //! `safetensors checkpoint`: copies models into a directory that is created atomically, with their SHA-256
 //! sums.
 
-use crate::checkpoint::Contents;
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
+use crate::pack::checkpoint::Contents;
 use crate::text::{counted, shown_text};
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::command_line;
 use crate::commands::Run;
-use crate::complaint::Outcome;
+use crate::error::Outcome;
 use crate::exit::Exit;
 use clap_complete::{Shell, generate};
 use std::io::{Write, stdout};

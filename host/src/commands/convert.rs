@@ -1,18 +1,19 @@
 //! `safetensors convert`: converts between models and files of other formats, and casts tensors.
 
 use crate::commands::{Run, check_stdin_once};
-use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Changer, Done, FromBits, Input, Kind, Made, Manifest, NameOf, Opening, Options, Output, Plan, Reading,
-    Scale, Sums, read_bits, stem_of, write,
+    Changer, Done, FromBits, Input, Made, Manifest, NameOf, Opening, Options, Output, Plan, Reading, Scale,
+    Sums, read_bits, stem_of, write,
 };
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::folder::Folder;
-use crate::foreign::Readable;
-use crate::overwrite::{check_not_input, is_same_place};
+use crate::input::foreign::Readable;
+use crate::input::remote::check_output_directory;
+use crate::output::directory::Folder;
+use crate::output::file::check_output_path;
+use crate::output::kind::Kind;
+use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
-use crate::product::check_output_path;
-use crate::remote::check_output_directory;
 use crate::text::shown_text;
 use crate::work::Work;
 use embedded_safetensors::Dtype;

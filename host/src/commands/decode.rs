@@ -1,13 +1,13 @@
 //! `safetensors decode`: prints the contents of a header, for comparison with other readers.
 
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
-use crate::decoding::{Trouble, print};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::model::is_sharded;
-use crate::open::open;
-use crate::source::Data;
-use crate::validation::{SHORT, validate_source};
+use crate::input::model::is_sharded;
+use crate::input::open::open;
+use crate::input::source::Data;
+use crate::input::validation::{SHORT, validate_source};
+use crate::print::decoding::{Trouble, print};
 use std::io;
 use std::path::{Path, PathBuf};
 

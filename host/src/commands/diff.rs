@@ -1,10 +1,10 @@
 //! `safetensors diff`: shows how two models differ.
 
 use crate::commands::{Run, check_stdin_once};
-use crate::compare::{Policy, Tolerance, compare, json, print};
-use crate::complaint::Outcome;
+use crate::error::Outcome;
 use crate::exit::Exit;
-use crate::model::Model;
+use crate::input::model::Model;
+use crate::tensor::compare::{Policy, Tolerance, compare, json, print};
 use crate::text::shown_text;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

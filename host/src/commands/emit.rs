@@ -1,15 +1,15 @@
 //! `safetensors emit`: writes what a program expects of a model as constants.
 
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::model::Model;
 use crate::json::{Object, array, quoted};
-use crate::model::Model;
-use crate::number;
-use crate::output::complain;
-use crate::overwrite::check_not_in_model;
-use crate::plan::{self, one_file};
-use crate::product::{Product, check_output_path};
+use crate::output::file::{Product, check_output_path};
+use crate::output::overwrite::check_not_in_model;
+use crate::output::stdout::complain;
+use crate::print::plan::{self, one_file};
+use crate::text::number;
 use crate::text::{counted, shown_text};
 use embedded_safetensors::file::FileTensor;
 use embedded_safetensors::tensor::MAX_RANK;

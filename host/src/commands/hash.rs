@@ -1,18 +1,18 @@
 //! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
 use crate::commands::{Run, check_stdin_once, each_of};
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::model::{Model, Part, file_of, is_sharded};
+use crate::input::remote::{check_output, is_remote};
 use crate::json::{Object, array, quoted as quoted_json};
-use crate::model::{Model, Part, file_of, is_sharded};
-use crate::parallel::{cores, in_order};
-use crate::plan::one_part;
-use crate::remote::{check_output, is_remote};
-use crate::sums::{
+use crate::print::plan::one_part;
+use crate::tensor::sums::{
     Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, sum_of_text,
     verify, write_text,
 };
 use crate::text::shown_text;
+use crate::threads::{cores, in_order};
 use crate::work::Work;
 use safetensors_files::SaveMethod;
 use std::fs;

@@ -1,19 +1,20 @@
 //! `safetensors inspect`: shows the contents of a header.
 
 use crate::commands::{Files, Run};
-use crate::complaint::{Complaint, Outcome};
-use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::facts::Facts;
-use crate::model::{file_of, is_sharded};
-use crate::overview::View;
-use crate::packed::Unpacked;
-use crate::remote::is_remote;
-use crate::rows::each_row;
-use crate::source::{Data, Source};
-use crate::validation::open_valid;
-use crate::verdict::Verdict;
-use crate::{dump, json, overview, structure, table};
+use crate::input::model::{file_of, is_sharded};
+use crate::input::remote::is_remote;
+use crate::input::source::{Data, Source};
+use crate::input::validation::open_valid;
+use crate::json;
+use crate::print::decoding::{Extra, Trouble, print_metadata, print_tensors};
+use crate::print::facts::Facts;
+use crate::print::overview::View;
+use crate::print::parameters::Unpacked;
+use crate::print::rows::each_row;
+use crate::print::verdict::Verdict;
+use crate::print::{dump, listing, overview, structure};
 use embedded_safetensors::{header::MAX_HEADER_LEN, index::IndexedTensor, validate::Summary};
 use safetensors_remote::parameters::Entry;
 use std::io::{self, BufWriter, Write};
@@ -72,7 +73,7 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     let printed = if json {
         print_json(&mut source, &summary, (listing.as_deref(), &unpacked), file, &mut out)
     } else {
-        let printed = table::print(&mut source, &summary, listing.as_deref(), &mut out);
+        let printed = listing::print(&mut source, &summary, listing.as_deref(), &mut out);
         unpacked.print(file, &mut out)?;
         printed
     };

@@ -1,14 +1,14 @@
 //! `safetensors join`: joins a sharded model into one file.
 
 use crate::commands::Run;
-use crate::complaint::Outcome;
+use crate::error::Outcome;
 use crate::exit::Exit;
+use crate::input::discover::reject_partial_models;
+use crate::input::model::Model;
 use crate::json::Object;
-use crate::model::Model;
-use crate::new_model::NewModel;
-use crate::overwrite::{check_not_in_model, check_not_input};
+use crate::output::model::NewModel;
+use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::siblings::reject_partial_models;
 use crate::text::{counted, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};

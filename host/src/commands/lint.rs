@@ -1,11 +1,11 @@
 //! `safetensors lint`: what is valid, but makes trouble somewhere.
 
 use crate::commands::{Files, Run};
-use crate::complaint::Outcome;
+use crate::error::Outcome;
 use crate::exit::Exit;
+use crate::input::model::Model;
 use crate::json::{Object, array};
 use crate::lint::{Code, Finding, Level, lint};
-use crate::model::Model;
 use crate::text::{counted, grouped, shown_text};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::{self, BufWriter, Write};

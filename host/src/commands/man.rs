@@ -1,9 +1,9 @@
 //! `safetensors man`: prints the man pages.
 
 use crate::commands::Run;
-use crate::complaint::Outcome;
+use crate::error::Outcome;
 use crate::exit::Exit;
-use crate::remote::{VARIABLES, reads_urls};
+use crate::input::remote::{VARIABLES, reads_urls};
 use crate::{CommandLine, command_line};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, CommandFactory, Error};

@@ -24,15 +24,16 @@ mod scan;
 mod slice;
 mod split;
 mod stats;
+pub mod usage;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
 pub use split::size;
 
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::model::file_of;
-use crate::siblings::models_in;
+use crate::input::discover::models_in;
+use crate::input::model::file_of;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

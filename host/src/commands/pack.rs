@@ -1,19 +1,19 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
-use crate::columns::{Side, Table};
 use crate::commands::{Run, check_stdin_once, whole};
-use crate::complaint::{Complaint, Outcome};
-use crate::convert::Kind;
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::discover::{Folders, reject_partial_models};
+use crate::input::model::{Model, Padding, file_of, is_index};
+use crate::input::open::is_interrupted;
+use crate::input::remote::check_output;
 use crate::json::{self, Object};
-use crate::model::{Model, Padding, file_of, is_index};
-use crate::open::is_interrupted;
-use crate::output::complain;
-use crate::overwrite::{check_not_in_model, check_not_input};
+use crate::output::file::{Product, check_output_path, check_stdout_use};
+use crate::output::kind::Kind;
+use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::output::stdout::complain;
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
-use crate::product::{Product, check_output_path, check_stdout_use};
-use crate::remote::check_output;
-use crate::siblings::{Folders, reject_partial_models};
+use crate::table::{Side, Table};
 use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{integrity::KEY, write::Placement};

@@ -1,17 +1,17 @@
 //! `safetensors quant`: rewrites the weights of GPTQ and AWQ for reading row by row.
 
-use crate::columns::{Side, Table};
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::discover::reject_partial_models;
+use crate::input::model::{Model, Padding, Tensor};
 use crate::json::{self, Object};
-use crate::model::{Model, Padding, Tensor};
-use crate::new_model::NewModel;
-use crate::output::complain;
-use crate::overwrite::check_not_in_model;
-use crate::quant::{Layer, Packing, Part};
-use crate::siblings::reject_partial_models;
-use crate::sliced::Sliced;
+use crate::output::model::NewModel;
+use crate::output::overwrite::check_not_in_model;
+use crate::output::stdout::complain;
+use crate::table::{Side, Table};
+use crate::tensor::quant::{Layer, Packing, Part};
+use crate::tensor::slice::Sliced;
 use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::Dtype;

@@ -1,16 +1,16 @@
 //! `safetensors report`: one HTML page about a model.
 
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
-use crate::convert::Kind;
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::model::{Model, Tensor, bytes_of};
 use crate::json::Object;
 use crate::lint::lint;
-use crate::model::{Model, Tensor, bytes_of};
-use crate::overwrite::{check_not_in_model, check_not_input};
-use crate::page;
-use crate::product::{Product, check_output_path, check_stdout_use};
-use crate::stats::measure;
+use crate::output::file::{Product, check_output_path, check_stdout_use};
+use crate::output::kind::Kind;
+use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::print::page;
+use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};

@@ -1,12 +1,12 @@
 //! `safetensors scan`: what the pickles of a file would import and call.
 
 use crate::commands::{Run, check_stdin_once};
-use crate::complaint::{Complaint, Outcome};
+use crate::error::not_read::NotRead;
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::failure::NotRead;
+use crate::input::walk::{PICKLES, expand_to};
 use crate::scan::{Judged, scan_file};
-use crate::sums::open_file;
-use crate::walk::{PICKLES, expand_to};
+use crate::tensor::sums::open_file;
 use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};

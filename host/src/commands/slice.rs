@@ -1,15 +1,15 @@
 //! `safetensors slice`: writes slices of tensors into a new model.
 
-use crate::columns::{Side, Table};
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::input::model::Model;
+use crate::input::selection::Choice;
 use crate::json::{self, Object};
-use crate::model::Model;
-use crate::new_model::NewModel;
-use crate::overwrite::check_not_in_model;
-use crate::selection::Choice;
-use crate::sliced::Sliced;
+use crate::output::model::NewModel;
+use crate::output::overwrite::check_not_in_model;
+use crate::table::{Side, Table};
+use crate::tensor::slice::Sliced;
 use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::TensorSpec;

@@ -1,17 +1,17 @@
 //! `safetensors split`: splits a model into several files with an index.
 
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::folder::Folder;
+use crate::input::discover::reject_partial_models;
+use crate::input::model::Model;
+use crate::input::remote::check_output_directory;
 use crate::json::{self, Object};
-use crate::model::Model;
-use crate::old_model::OldModel;
-use crate::overwrite::{check_not_in_model, check_not_input};
+use crate::output::directory::Folder;
+use crate::output::file::{Closed, Product, check_output_path};
+use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::output::stale::OldModel;
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Closed, Product, check_output_path};
-use crate::remote::check_output_directory;
-use crate::siblings::reject_partial_models;
 use crate::text::{counted, quoted, shown_text};
 use crate::work::Work;
 use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};

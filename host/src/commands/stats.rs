@@ -1,13 +1,13 @@
 //! `safetensors stats`: the values of the tensors in numbers.
 
 use crate::commands::{Files, Run, count};
-use crate::complaint::Outcome;
+use crate::error::Outcome;
 use crate::exit::Exit;
+use crate::input::model::{Model, bytes_of};
+use crate::input::selection::Selection;
 use crate::json::Object;
-use crate::model::{Model, bytes_of};
-use crate::selection::Selection;
-use crate::stats::{Aggregate, Row, json, measure, sum, table, total};
-use crate::verdict::Verdict;
+use crate::print::verdict::Verdict;
+use crate::tensor::stats::{Aggregate, Row, json, measure, sum, table, total};
 use crate::work::Work;
 use std::cmp::Ordering;
 use std::io::{self, BufWriter, Write};

@@ -1,7 +1,7 @@
 //! `safetensors fit` and `flash` in a build without the feature `chips`.
 
 use crate::commands::Run;
-use crate::complaint::{Complaint, Outcome};
+use crate::error::{Complaint, Outcome};
 use std::ffi::OsString;
 
 /// Needs a build with the feature `chips`: cargo install --path host --features chips

@@ -2,8 +2,8 @@
 
 use super::input::{Array, Input};
 use super::names::dtype_named;
-use crate::complaint::Complaint;
-use crate::glob::matches;
+use crate::args::glob::matches;
+use crate::error::Complaint;
 use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;

@@ -2,10 +2,10 @@
 
 use super::input::{Array, Input};
 use super::plan::{Change, Planned, Rows, Scale, row_of};
-use crate::complaint::Complaint;
-use crate::failure::temporary;
-use crate::parallel::{cores, stream};
+use crate::error::Complaint;
+use crate::error::not_read::temporary;
 use crate::text::quoted;
+use crate::threads::{cores, stream};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};

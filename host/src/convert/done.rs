@@ -1,13 +1,13 @@
 //! Prints what a conversion has done, or would do.
 
 use super::input::{Array, Input};
-use super::kind::Kind;
 use super::plan::{Change, Plan, Planned, Reason};
 use super::reports::Reports;
-use crate::columns::{Side, Table, print_long};
-use crate::complaint::Complaint;
+use crate::error::Complaint;
 use crate::json::{self, Object};
+use crate::output::kind::Kind;
 use crate::pack::Renames;
+use crate::table::{Side, Table, print_long};
 use crate::text::{counted, grouped, quoted, short, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;

@@ -1,12 +1,12 @@
 //! Finds the files that an input consists of, and their formats.
 
-use crate::complaint::Complaint;
-use crate::foreign::{Readable, readable_format};
-use crate::model::{is_index, is_sharded};
-use crate::remote::is_remote;
-use crate::siblings::{INDEX_END, models_in};
+use crate::error::Complaint;
+use crate::input::discover::{INDEX_END, models_in};
+use crate::input::foreign::{Readable, readable_format};
+use crate::input::model::{is_index, is_sharded};
+use crate::input::remote::is_remote;
+use crate::input::walk::NO_MODEL;
 use crate::text::quoted;
-use crate::walk::NO_MODEL;
 use safetensors_convert::tensorflow::index_of;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
 use safetensors_remote::CANDIDATES;

@@ -1,12 +1,12 @@
 //! An input of another format than safetensors.
 
-use crate::complaint::Complaint;
-use crate::failure::NotRead;
-use crate::foreign::Readable;
-use crate::overwrite::check_not_input;
-use crate::remote::check_local;
-use crate::source::Stamp;
-use crate::sums::{Trouble, hex_of_file};
+use crate::error::Complaint;
+use crate::error::not_read::NotRead;
+use crate::input::foreign::Readable;
+use crate::input::remote::check_local;
+use crate::input::source::Stamp;
+use crate::output::overwrite::check_not_input;
+use crate::tensor::sums::{Trouble, hex_of_file};
 use crate::work::Work;
 use safetensors_convert::TensorSource;
 use safetensors_convert::error::within;

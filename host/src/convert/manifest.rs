@@ -3,12 +3,12 @@
 use super::done::tied;
 use super::input::Input;
 use super::plan::{Plan, Planned};
-use crate::complaint::Complaint;
+use crate::error::Complaint;
 use crate::json::{Object, array};
-use crate::number::digits;
+use crate::output::file::Product;
 use crate::pack::Renames;
-use crate::product::Product;
-use crate::sums::sum_at;
+use crate::tensor::sums::sum_at;
+use crate::text::number::digits;
 use crate::work::Work;
 use std::path::{Path, PathBuf};
 

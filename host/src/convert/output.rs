@@ -2,12 +2,12 @@
 
 use super::change::Changer;
 use super::input::Input;
-use super::kind::Kind;
 use super::plan::{Plan, Planned};
 use super::reports::Reports;
-use crate::complaint::Complaint;
-use crate::pack::{Fresh, planned_len};
-use crate::product::Product;
+use crate::error::Complaint;
+use crate::output::file::Product;
+use crate::output::kind::Kind;
+use crate::output::writer::{Fresh, planned_len};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::gguf;
 use safetensors_convert::numpy::Header;

@@ -2,10 +2,10 @@
 
 use super::find::{Found, Group};
 use super::input::{Input, InputFile};
-use super::kind::Kind;
-use crate::complaint::Complaint;
-use crate::foreign::Readable;
-use crate::siblings::ShardName;
+use crate::error::Complaint;
+use crate::input::discover::ShardName;
+use crate::input::foreign::Readable;
+use crate::output::kind::Kind;
 use crate::text::{quoted, shown_text};
 use safetensors_convert::gguf::Split;
 use std::collections::{BTreeMap, HashSet};

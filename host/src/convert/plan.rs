@@ -1,10 +1,10 @@
 //! The planned conversion of each tensor.
 
 use super::input::{Array, Input};
-use super::kind::Kind;
-use crate::complaint::Complaint;
+use crate::error::Complaint;
+use crate::input::selection::Choice;
+use crate::output::kind::Kind;
 use crate::pack::Renames;
-use crate::selection::Choice;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use safetensors_convert::gguf::{RawTypes, TYPES};

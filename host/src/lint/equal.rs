@@ -1,13 +1,13 @@
 //! Tensors with the same contents.
 
-use crate::complaint::Complaint;
-use crate::failure::NotRead;
+use crate::error::Complaint;
+use crate::error::not_read::NotRead;
+use crate::input::model::{Tensor, bytes_of, threads_for};
+use crate::input::source::pieces;
 use crate::lint::finding::{Code, Finding};
-use crate::model::{Tensor, bytes_of, threads_for};
-use crate::parallel::in_order;
-use crate::source::pieces;
-use crate::sums::sum_of_tensor;
+use crate::tensor::sums::sum_of_tensor;
 use crate::text::{grouped, human, quoted};
+use crate::threads::in_order;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use std::collections::HashMap;

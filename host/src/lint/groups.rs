@@ -1,6 +1,6 @@
 //! Tensors whose name is also that of a group of other tensors, such as `a` beside `a.b`.
 
-use crate::model::Tensor;
+use crate::input::model::Tensor;
 use std::collections::HashMap;
 
 /// For each such tensor, the first tensor of its group.

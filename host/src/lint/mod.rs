@@ -8,8 +8,8 @@ mod scan;
 
 pub use finding::{Code, Finding, Level};
 
-use crate::complaint::Complaint;
-use crate::model::{Model, Part, Tensor};
+use crate::error::Complaint;
+use crate::input::model::{Model, Part, Tensor};
 
 /// All findings about a model, but those that are allowed: warnings first, in the order of the codes, and of
 /// each code file by file.

@@ -1,12 +1,12 @@
 //! The rules for one file.
 
-use crate::complaint::Complaint;
-use crate::facts::{alignment, element_width};
+use crate::error::Complaint;
+use crate::input::model::{Part, Tensor};
+use crate::input::source::pieces;
 use crate::lint::finding::{Code, Finding};
 use crate::lint::groups::Groups;
 use crate::lint::scan::{Entry, HeaderText, TEXT};
-use crate::model::{Part, Tensor};
-use crate::source::pieces;
+use crate::print::facts::{alignment, element_width};
 use crate::text::{counted, grouped, is_plain, quoted};
 use embedded_safetensors::Dtype;
 use std::collections::{HashMap, HashSet};
@@ -31,7 +31,7 @@ const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
 pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Complaint> {
     let data_start = file.index().summary().data_start;
     let (mut text, mut buffer) = (Vec::new(), vec![0; BUFFER]);
-    let read = pieces::<crate::failure::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
+    let read = pieces::<crate::error::not_read::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
         text.extend_from_slice(piece);
         Ok(())
     });

@@ -1,8 +1,8 @@
 //! The contents of a new model before anything is written.
 
 use super::write::Line;
-use crate::complaint::Complaint;
-use crate::model::{Model, Padding, Tensor};
+use crate::error::Complaint;
+use crate::input::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::write::TensorSpec;
 use std::collections::hash_map;

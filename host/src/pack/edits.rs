@@ -2,8 +2,8 @@
 
 use super::contents::Contents;
 use super::renames::{Renames, pair};
-use crate::complaint::Complaint;
-use crate::selection::Choice;
+use crate::error::Complaint;
+use crate::input::selection::Choice;
 use crate::text::{did_you_mean, quoted};
 use std::path::PathBuf;
 

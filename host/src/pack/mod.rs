@@ -1,8 +1,8 @@
 //! Makes models of tensors of others: selected, renamed, merged, reordered, and copied byte for byte.
 
+pub mod checkpoint;
 mod contents;
 mod edits;
-mod fresh;
 mod order;
 mod pattern;
 mod renames;
@@ -10,7 +10,6 @@ mod write;
 
 pub use contents::{Contents, Prefer};
 pub use edits::Edits;
-pub use fresh::{Fresh, planned_len};
 pub use order::Ordering;
 pub use renames::Renames;
 pub use write::{Layout, Line, plan, write};

@@ -1,8 +1,8 @@
 //! The order of tensors in a new file.
 
 use super::contents::Contents;
-use crate::complaint::Complaint;
-use crate::open::open_list;
+use crate::error::Complaint;
+use crate::input::open::open_list;
 use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use std::collections::{HashMap, HashSet};

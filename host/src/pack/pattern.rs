@@ -1,6 +1,6 @@
 //! `--rename` with a glob, which has the meaning of all other globs.
 
-use crate::glob::matches;
+use crate::args::glob::matches;
 use crate::text::quoted;
 
 /// The new name of a tensor whose name matches `old`: each `*` of `new` is what the wildcard of `old` at the
@@ -112,7 +112,7 @@ fn texts<'n>(old: &str, name: &'n str) -> Option<Vec<&'n str>> {
 #[cfg(test)]
 mod tests {
     use super::{fits, renamed};
-    use crate::glob::{PATTERNS, matches};
+    use crate::args::glob::{PATTERNS, matches};
 
     #[test]
     fn each_star_is_what_it_stood_for() {

@@ -1,16 +1,14 @@
 //! Writes the contents of a new model.
 
 use super::contents::{Contents, Entry};
-use crate::complaint::Complaint;
-use crate::model::Part;
-use crate::product::Product;
-use crate::source::pieces;
-use crate::sums::Trouble;
-use crate::text::quoted;
+use crate::error::Complaint;
+use crate::input::model::Part;
+use crate::input::source::pieces;
+use crate::output::file::Product;
+use crate::output::writer::{put_header, refusal};
+use crate::tensor::sums::Trouble;
 use crate::work::Work;
-use embedded_safetensors::write::{
-    FilePlan, FileSpec, Placement, PlannedContent, SpecError, SpecErrorKind, SpecPart, TensorSpec,
-};
+use embedded_safetensors::write::{FilePlan, FileSpec, Placement, PlannedContent, TensorSpec};
 use std::path::Path;
 
 /// Bytes of a tensor held at a time.
@@ -55,25 +53,6 @@ fn planned<R>(
     } else {
         see(&spec.plan_as_given(&mut memory).map_err(refused)?)
     }
-}
-
-/// Reports an error of the specification with the tensor's name, which `name` looks up.
-pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Complaint {
-    let name = match error.part {
-        SpecPart::Tensor(index) => name(index).map(quoted),
-        SpecPart::Key(_) | SpecPart::File => None,
-    };
-    let sentence = match (name, error.kind) {
-        (Some(name), SpecErrorKind::Reserved) if name == "\"__metadata__\"" => {
-            format!("{name} is not allowed as a tensor name")
-        }
-        (Some(name), SpecErrorKind::Reserved) => {
-            format!("{name} is not allowed as a tensor name in a padded file")
-        }
-        (Some(name), fault) => format!("tensor {name}: {fault}"),
-        (None, fault) => fault.to_string(),
-    };
-    Complaint::about(output, sentence)
 }
 
 /// An item of a planned file: an entry, or None for padding, and its range in the data.
@@ -124,17 +103,6 @@ pub fn write(
         }
         Ok(plan.file_len())
     })
-}
-
-pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Complaint> {
-    product.expect(plan.file_len());
-    let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);
-    loop {
-        match encoder.encode(&mut buffer) {
-            [] => return Ok(()),
-            piece => product.put(piece)?,
-        }
-    }
 }
 
 fn put_zeros(mut count: u64, product: &mut Product) -> Result<(), Complaint> {

@@ -1,7 +1,7 @@
 //! Finds the pickles of a file: the file itself, entries of archives, and arrays of objects.
 
 use super::unpacked::{Left, Lenient};
-use crate::foreign::{hint_of, is_checkpoint, is_model};
+use crate::input::foreign::{hint_of, is_checkpoint, is_model};
 use safetensors_convert::error::beyond_limit;
 use safetensors_convert::numpy::Header;
 use safetensors_convert::pickle::{Finding, Name, Problem, Scan, Use, scan};

@@ -1,11 +1,11 @@
 //! The verdict on the pickles of a file.
 
 use super::find::Pickles;
-use crate::columns::{Side, print_long};
-use crate::complaint::Complaint;
+use crate::error::Complaint;
 use crate::exit::Exit;
 use crate::json::{self, Object, array, write_items};
-use crate::output::complain;
+use crate::output::stdout::complain;
+use crate::table::{Side, print_long};
 use crate::text::{counted, grouped, quoted, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
 use std::io::{self, BufWriter, Write};

@@ -1,0 +1,46 @@
+//! Errors in the command line.
+
+use crate::error::Complaint;
+use crate::exit::Exit;
+use crate::input::remote::hide_in_text;
+use clap::Error;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// Prints the error in these words with the usage, or as one JSON object. Help is printed and is no error.
+pub fn end(error: &Error, words: &[OsString]) -> Exit {
+    if !error.use_stderr() {
+        return error.print().map_or_else(|error| Complaint::from(error).say(false), |()| Exit::Good);
+    }
+    let text = hide_in_text(words, error.to_string());
+    if words.iter().any(|word| word == "--json") {
+        return Complaint::usage(sentence(&text)).say(true);
+    }
+    match io::stderr().write_all(text.as_bytes()) {
+        Err(error) => Complaint::from(error).say(false),
+        Ok(()) => Exit::Failed,
+    }
+}
+
+/// The first paragraph, which is the error, and the tips on one line.
+fn sentence(text: &str) -> String {
+    let (mistake, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let words: Vec<&str> = mistake.split_whitespace().collect();
+    let tips = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let line = tips.fold(words.join(" "), |line, tip| format!("{line}; {tip}"));
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn the_mistake_is_told_in_one_line() {
+        let text =
+            "error: these were not provided:\n  <FILE>...\n\nUsage: safetensors check <FILE>...\n\nFor more";
+        assert_eq!(sentence(text), "these were not provided: <FILE>...");
+        assert_eq!(sentence("error: no"), "no");
+        assert_eq!(sentence("error: no --x\n\n  tip: use '--y'\n\nUsage: a"), "no --x; use '--y'");
+    }
+}

@@ -1,0 +1,137 @@
+//! The reasons why a file has no positive verdict.
+
+use crate::input::remote::of_server;
+use crate::text::shown_text;
+use embedded_safetensors::{Error, ReadError, error::Class};
+use safetensors_remote::{RemoteError, RemoteErrorKind};
+use std::fmt;
+use std::io;
+
+/// The file is invalid, or it could not be read.
+pub enum Failure {
+    /// The file was validated and is invalid.
+    Invalid(Error),
+    /// The file could not be validated.
+    NotRead(NotRead),
+}
+
+/// The reason why a file could not be read.
+#[derive(Clone, Debug)]
+pub struct NotRead {
+    reason: String,
+    /// What precedes the reason in a line about the file.
+    intro: &'static str,
+    /// The user has interrupted the work.
+    is_interruption: bool,
+}
+
+impl NotRead {
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), intro: "cannot be read: ", is_interruption: false }
+    }
+
+    /// A complete predicate of the file, which could be read but not used.
+    pub fn that(predicate: impl Into<String>) -> Self {
+        Self { intro: "", ..Self::because(predicate) }
+    }
+
+    /// An error of a server, with this predicate.
+    pub fn of_server(error: &RemoteError, predicate: String) -> Self {
+        match error.kind() {
+            RemoteErrorKind::Stopped => Self::interrupted(),
+            _ => Self::that(predicate),
+        }
+    }
+
+    /// The user has interrupted the work.
+    pub fn interrupted() -> Self {
+        Self { is_interruption: true, ..Self::that("interrupted") }
+    }
+
+    /// Whether nothing is wrong with the file: the user has interrupted the work.
+    pub fn is_interruption(&self) -> bool {
+        self.is_interruption
+    }
+
+    /// The file is a stream that cannot be copied, of which this much was.
+    pub fn not_buffered(error: &io::Error, copied: Option<u64>) -> Self {
+        let after = copied.map(|bytes| format!(" after {bytes} bytes")).unwrap_or_default();
+        Self::that(format!("cannot be buffered in {}{after}", temporary(error)))
+    }
+
+    /// The file is no longer the one that was opened.
+    pub fn changed() -> Self {
+        Self::because("the file changed while it was being read")
+    }
+
+    /// What to say after the name of the file.
+    pub fn predicate(&self) -> String {
+        format!("{}{}", self.intro, self.reason)
+    }
+}
+
+impl fmt::Display for NotRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl From<io::Error> for NotRead {
+    fn from(error: io::Error) -> Self {
+        match of_server(&error) {
+            Some(error) => error.into(),
+            None => Self::because(sentence(&error)),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::NotRead(error.into())
+    }
+}
+
+impl From<NotRead> for Failure {
+    fn from(reason: NotRead) -> Self {
+        Self::NotRead(reason)
+    }
+}
+
+impl From<ReadError<io::Error>> for Failure {
+    fn from(error: ReadError<io::Error>) -> Self {
+        match error {
+            ReadError::Source(error) => error.into(),
+            ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
+            ReadError::Format(error) => match error.kind.class() {
+                Class::File => Self::Invalid(error),
+                Class::Limit => NotRead::because(error.kind.to_string()).into(),
+                Class::Usage => NotRead::changed().into(),
+            },
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+/// The directory of temporary files, and why it cannot have one.
+pub fn temporary(error: &io::Error) -> String {
+    let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
+    let directory = std::env::temp_dir();
+    let directory = shown_text(&directory.to_string_lossy());
+    format!("{directory} (set {variable} to another directory): {}", sentence(error))
+}
+
+/// The system's message without its error number, in lowercase as all messages here.
+pub fn sentence(error: &io::Error) -> String {
+    let full = error.to_string();
+    let words = full.split(" (os error").next().unwrap_or(&full);
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => full,
+    }
+}

@@ -1,0 +1,317 @@
+//! Files of other formats, recognised by their beginnings.
+
+use crate::input::source::Source;
+use crate::tensor::sums::open_file;
+use embedded_safetensors::header::MAX_HEADER_LEN;
+use safetensors_convert::tensorflow::is_table;
+use safetensors_convert::zip::{Part, entries};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The number of bytes that are looked at. A stream whose header is too long has only 8.
+const LOOKED_AT: u64 = 64 * 1024;
+
+/// A format that `safetensors convert` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// `.npy`
+    Array,
+    /// `.npz`
+    Archive,
+    PyTorch,
+    Gguf,
+    /// A checkpoint or a SavedModel, by its index.
+    TensorFlow,
+}
+
+impl Readable {
+    /// The suffixes of files in a directory that are of such a format.
+    const SUFFIXES: [&str; 8] = ["npy", "npz", "pt", "pth", "bin", "ckpt", "gguf", "index"];
+    /// What files of PyTorch are usually called.
+    const OF_PYTORCH: [&str; 4] = ["pt", "pth", "bin", "ckpt"];
+
+    /// The name for people; formats of the same name can be in one directory.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Array | Self::Archive => "numpy",
+            Self::PyTorch => "PyTorch",
+            Self::Gguf => "GGUF",
+            Self::TensorFlow => "TensorFlow",
+        }
+    }
+
+    /// The `error` code in JSON for invalid files.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Array | Self::Archive => "numpy",
+            Self::PyTorch => "pytorch",
+            Self::Gguf => "gguf",
+            Self::TensorFlow => "tensorflow",
+        }
+    }
+
+    /// Whether a file has the suffix of such a format.
+    pub fn has_suffix(path: &Path) -> bool {
+        suffix_of(path).is_some_and(|suffix| Self::SUFFIXES.contains(&&*suffix))
+    }
+
+    /// The format by the name of a file, for contents that show none.
+    pub fn by_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy();
+        // Its reader says which file to give instead.
+        if name == "checkpoint" || name.contains(".data-0") {
+            return Some(Self::TensorFlow);
+        }
+        match &*suffix_of(path)? {
+            "npy" => Some(Self::Array),
+            "npz" => Some(Self::Archive),
+            "gguf" => Some(Self::Gguf),
+            "index" | "pb" => Some(Self::TensorFlow),
+            suffix => Self::OF_PYTORCH.contains(&suffix).then_some(Self::PyTorch),
+        }
+    }
+}
+
+fn suffix_of(path: &Path) -> Option<String> {
+    path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase())
+}
+
+/// A format: what a file looks like, and what to do with it.
+#[derive(Clone, Copy)]
+struct Format {
+    what: &'static str,
+    advice: &'static str,
+    readable: Option<Readable>,
+}
+
+const fn format(what: &'static str, advice: &'static str) -> Format {
+    Format { what, advice, readable: None }
+}
+
+const fn readable(what: &'static str, format: Readable) -> Format {
+    Format { what, advice: "use `safetensors convert`", readable: Some(format) }
+}
+
+/// Formats with these first bytes.
+const BINARY: [(&[u8], Format); 19] = [
+    (b"version ", format("a pointer of Git LFS instead of the file", "fetch the file with `git lfs pull`")),
+    (b"GGUF", readable("a GGUF file, as llama.cpp reads it", Readable::Gguf)),
+    (b"lmgg", GGML),
+    (b"fmgg", GGML),
+    (b"tjgg", GGML),
+    (b"(dp", PICKLE),
+    (b"(lp", PICKLE),
+    (b"ccollect", PICKLE),
+    (b"\x93NUMPY", readable("an array of numpy", Readable::Array)),
+    (
+        b"\x89HDF\r\n\x1A\n",
+        format(
+            "an HDF5 file, as Keras writes it",
+            "read its arrays with h5py, and save them with safetensors.numpy.save_file",
+        ),
+    ),
+    (b"\x89PNG", format("a PNG image", "give a safetensors file")),
+    (b"\xFF\xD8\xFF", format("a JPEG image", "give a safetensors file")),
+    (b"%PDF-", format("a PDF document", "give a safetensors file")),
+    (b"\x7FELF", format("a program or library for Linux (ELF)", "give a safetensors file")),
+    (b"\x1F\x8B\x08", format("a file compressed with gzip", "decompress it with `gunzip`")),
+    (b"\xFD7zXZ\0", format("a file compressed with xz", "decompress it with `unxz`")),
+    (b"BZh", format("a file compressed with bzip2", "decompress it with `bunzip2`")),
+    (b"7z\xBC\xAF\x27\x1C", format("a 7z archive", "extract it with `7z x`")),
+    (b"\x28\xB5\x2F\xFD", format("a file compressed with Zstandard", "decompress it with `zstd -d`")),
+];
+
+const GGML: Format = format(
+    "a GGML file, as old releases of llama.cpp read it",
+    "use the safetensors files from which it was converted",
+);
+const TAR: Format = format("a tar archive", "extract it with `tar xf`");
+const PICKLE: Format = readable("a pickle, as old .pt and .bin files of PyTorch are", Readable::PyTorch);
+const CHECKPOINT: Format =
+    readable("a model of PyTorch in a zip archive, as .pt and .bin files are", Readable::PyTorch);
+const ARRAYS: Format = readable("a zip archive of numpy", Readable::Archive);
+const ZIP: Format = format(
+    "a zip archive, as .pt and .npz files are",
+    "`safetensors convert` reads one that has the data.pkl of PyTorch, or the .npy of numpy",
+);
+const ONNX: Format = format(
+    "an ONNX file",
+    "read its initializers with the Python package onnx, and save them with safetensors.numpy.save_file",
+);
+const TFLITE: Format = format("a TFLite file", "use the model from which it was converted");
+const PAGE: Format =
+    format("an HTML page, such as the error or the login of a web server", "download the file again");
+const TEXT: Format = format(
+    "a text, such as a script or the error of a web server",
+    "look at it, and download the file again",
+);
+const XML: Format = format("an XML text, such as the error of a web server", "download the file again");
+const INDEX: Format = format(
+    "the index of a sharded model",
+    "give its directory, or rename it: the name of an index ends in .safetensors.index.json",
+);
+const CONFIG: Format =
+    format("the config of a model in JSON", "give the .safetensors file beside it, or the directory of both");
+const JSON: Format =
+    format("a JSON text", "give a .safetensors file, or the .safetensors.index.json of a model");
+
+/// A sentence about an invalid file that looks like one of another format.
+pub fn hint(source: &mut Source) -> Option<String> {
+    let first = source.beginning(LOOKED_AT).ok()?;
+    let found = format_of(&first).or_else(|| is_text(&first).then_some(TEXT));
+    let Format { what, advice, readable } = found?;
+    // `convert` itself reads those only from a file.
+    let first = if readable.is_some() && !source.is_file() { "save it as a file, and " } else { "" };
+    Some(format!("it looks like {what}: {first}{advice}"))
+}
+
+/// Whether a file that is no model has nothing but text, as far as it is known.
+fn is_text(first: &[u8]) -> bool {
+    // The last character may be cut.
+    let text = first.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let is_printed = |letter: char| !letter.is_control() || letter.is_ascii_whitespace();
+    first.len() >= 8 && text.len() + 3 >= first.len() && !is_model(first) && text.chars().all(is_printed)
+}
+
+/// The name of the format that `convert` reads and that the beginning shows.
+pub fn seen_format(source: &mut Source) -> Option<&'static str> {
+    let first = source.beginning(LOOKED_AT).ok()?;
+    match format_of(&first)?.readable {
+        Some(readable) => Some(readable.name()),
+        // So little is known of a stream.
+        None if first.len() == 8 && first.starts_with(b"PK\x03\x04") => Some("PyTorch or numpy"),
+        None => None,
+    }
+}
+
+/// A sentence about a file that is not a pickle, if it is of a format that has none. Old pickles are
+/// text, so that a text is not enough.
+///
+/// # Errors
+/// Those of reading.
+pub fn hint_of(file: &File) -> io::Result<Option<String>> {
+    let mut first = Vec::new();
+    Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
+    let format = format_of(&first).filter(|format| format.readable.is_none());
+    Ok(format.map(|Format { what, advice, .. }| format!("it looks like {what}: {advice}")))
+}
+
+/// Whether a file is of a checkpoint of TensorFlow: its index, or data that have their index beside them.
+///
+/// # Errors
+/// Those of reading.
+pub fn is_checkpoint(file: &File, path: &Path) -> io::Result<bool> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let index = name.rsplit_once(".data-").map(|(prefix, _)| path.with_file_name(format!("{prefix}.index")));
+    let is_index = |path: PathBuf| {
+        let opened = open_file(&path);
+        opened.is_ok_and(|(file, _)| is_table(&file).unwrap_or(false))
+    };
+    Ok(is_table(file)? || index.is_some_and(is_index))
+}
+
+/// The format of a file with this name, if `convert` reads it. The name counts only if the contents show
+/// nothing. A zip archive whose first entry is neither an array nor a pickle is searched for one.
+///
+/// # Errors
+/// Those of reading.
+pub fn readable_format(file: &File, path: &Path) -> io::Result<Option<Readable>> {
+    let mut first = Vec::new();
+    Part::new(file, 0, LOOKED_AT).read_to_end(&mut first)?;
+    let found = match format_of(&first) {
+        Some(format) => format.readable,
+        None if is_table(file)? => Some(Readable::TensorFlow),
+        None => None,
+    };
+    if found.is_none() && first.starts_with(b"PK\x03\x04") {
+        return Ok(listed_format(file).or_else(|| Readable::by_name(path)));
+    }
+    let by_name = || Readable::by_name(path).filter(|named| is_numpy(*named) || says_nothing(&first));
+    Ok(found.or_else(by_name))
+}
+
+/// Whether the contents are neither those of another format nor of a model.
+fn says_nothing(first: &[u8]) -> bool {
+    format_of(first).is_none() && !is_model(first)
+}
+
+fn is_numpy(format: Readable) -> bool {
+    matches!(format, Readable::Array | Readable::Archive)
+}
+
+/// The format of a zip archive by the names of all entries. A damaged archive has none.
+fn listed_format(file: &File) -> Option<Readable> {
+    let entries = entries(file).ok()?;
+    entries.iter().find_map(|entry| named_format(entry.name.as_bytes())?.readable)
+}
+
+fn format_of(first: &[u8]) -> Option<Format> {
+    let Some((length, _)) = first.split_first_chunk() else { return text_format(first) };
+    let is_length = u64::from_le_bytes(*length) <= MAX_HEADER_LEN;
+    if is_model(first) {
+        return None;
+    }
+    let known = BINARY.iter().find(|(prefix, _)| first.starts_with(prefix)).map(|(_, format)| *format);
+    known.or_else(|| match first {
+        [b'P', b'K', 3, 4, ..] => Some(zip_format(first)),
+        // More than a length of which the upper half is zero.
+        [0x80, 2..=5, ..] if !is_length => Some(PICKLE),
+        // The version of the format, and one of the fields that follow it.
+        [8, 1..=31, 0x12 | 0x1A | 0x22 | 0x28 | 0x32 | 0x3A | 0x42, ..] if !is_length => Some(ONNX),
+        [_, _, _, _, b'T', b'F', b'L', b'3', ..] => Some(TFLITE),
+        _ if first.get(257..262) == Some(b"ustar") => Some(TAR),
+        _ => text_format(first),
+    })
+}
+
+/// Whether a file begins with the length of a header, of which nothing or JSON follows.
+pub fn is_model(first: &[u8]) -> bool {
+    first.split_first_chunk().is_some_and(|(length, rest)| {
+        let is_json = matches!(rest, [] | [b'{' | b' ' | b'\t' | b'\r' | b'\n', ..]);
+        is_json && u64::from_le_bytes(*length) <= MAX_HEADER_LEN
+    })
+}
+
+/// The format of a zip archive by the name of its first entry.
+fn zip_format(first: &[u8]) -> Format {
+    let len = first.get(26..28).map_or(0, |len| usize::from(len[0]) | usize::from(len[1]) << 8);
+    first.get(30..30 + len).and_then(named_format).unwrap_or(ZIP)
+}
+
+fn named_format(name: &[u8]) -> Option<Format> {
+    match name {
+        name if name.ends_with(b".npy") => Some(ARRAYS),
+        name if name.ends_with(b".pkl") => Some(CHECKPOINT),
+        _ => None,
+    }
+}
+
+fn text_format(first: &[u8]) -> Option<Format> {
+    let text = first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(first).trim_ascii_start();
+    let begins =
+        |prefix: &[u8]| text.get(..prefix.len()).is_some_and(|text| text.eq_ignore_ascii_case(prefix));
+    let has = |key: &[u8]| text.windows(key.len()).any(|part| part == key);
+    match text.split_first() {
+        Some((b'{', rest)) if matches!(rest.trim_ascii_start(), [] | [b'"' | b'}', ..]) => {
+            let is_config =
+                [&b"\"model_type\""[..], b"\"architectures\"", b"\"peft_type\""].into_iter().any(has);
+            match (has(b"\"weight_map\""), is_config) {
+                (true, _) => Some(INDEX),
+                (_, true) => Some(CONFIG),
+                _ => Some(JSON),
+            }
+        }
+        Some((b'[', rest))
+            if matches!(
+                rest.trim_ascii_start(),
+                [] | [b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9', ..]
+            ) =>
+        {
+            Some(JSON)
+        }
+        _ if [&b"<!doctyp"[..], b"<html", b"<head", b"<!--"].into_iter().any(begins) => Some(PAGE),
+        _ if begins(b"<?xml") => Some(XML),
+        _ => None,
+    }
+}

@@ -1,0 +1,382 @@
+//! A validated model with random access, for most commands.
+
+use crate::error::Complaint;
+use crate::error::not_read::NotRead;
+use crate::input::discover::model_in;
+use crate::input::open::open;
+use crate::input::part::RemotePart;
+use crate::input::remote::{self, Place, Reader, Remote};
+use crate::input::source::{BUFFER, Data, Source, pieces};
+use crate::input::validation::{SHORT, validate_or_report, validate_source};
+use crate::text::{counted, did_you_mean, quoted};
+use crate::threads::cores;
+use crate::work::Work;
+use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, integrity::KEY};
+use safetensors_files::shards::{ShardErrorKind, ShardedModel};
+use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, Url};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The header of a file on a server is in memory already, whatever its length.
+const ANY: u64 = MAX_HEADER_LEN + 8;
+
+pub use crate::input::part::{Part, Tensor};
+
+/// A model in one file, or in several.
+pub struct Model {
+    /// The requested path.
+    path: PathBuf,
+    parts: Vec<Part>,
+    /// The index of a model in several files.
+    index: Option<PathBuf>,
+    /// The text of an index on a server.
+    index_text: Option<Vec<u8>>,
+    /// The metadata of several files together.
+    metadata: Option<BTreeMap<String, String>>,
+}
+
+impl Model {
+    /// Opens and validates a file, standard input for `-`, a URL, all files of an index, or the model in a
+    /// directory. Reads the headers of files, and standard input to its end.
+    ///
+    /// # Errors
+    /// The model is invalid (reported as `check` does), or cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Complaint> {
+        if !remote::is_remote(path) {
+            return Self::open_local(path);
+        }
+        match remote::place(path).map_err(|reason| Complaint::not_read(path, reason))? {
+            Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(&file)? }),
+            Place::Url(url) if is_sharded(path)? => open_remote_shards(path, &url),
+            Place::Url(_) => Ok(Self::of(path, vec![open_part(path)?], None)),
+        }
+    }
+
+    fn open_local(path: &Path) -> Result<Self, Complaint> {
+        let file = file_of(path)?;
+        if is_index(&file) {
+            open_shards(path, &file)
+        } else {
+            Ok(Self::of(path, vec![open_part(&file)?], None))
+        }
+    }
+
+    fn of(path: &Path, parts: Vec<Part>, index: Option<PathBuf>) -> Self {
+        let metadata = if parts.len() > 1 { metadata_of(&parts) } else { None };
+        Self { path: path.to_path_buf(), parts, index, index_text: None, metadata }
+    }
+
+    /// Opens a model in one file for a library that reads only files: one on a server becomes an unnamed
+    /// file. Models for devices are small.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); the data cannot be read or buffered.
+    pub fn open_in_file(path: &Path) -> Result<Self, Complaint> {
+        let model = Self::open(path)?;
+        match &model.parts[..] {
+            [only @ Part::Remote(part)] => {
+                let file = copy_of(part.file()).map_err(|reason| Complaint::not_read(path, reason))?;
+                // With the name of the file, which a model of the Hub does not have.
+                let is_named = part.path().file_name() == Some(only.file_name());
+                let named = if is_named { part.path().into() } else { part.path().join(only.file_name()) };
+                Ok(Self::of(path, vec![Part::File(FileModel::from_file(file, named)?)], None))
+            }
+            _ => Ok(model),
+        }
+    }
+
+    /// The requested path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The files of the model.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The index of the file that contains a tensor.
+    pub fn part_of(&self, tensor: &Tensor<'_>) -> usize {
+        self.parts.iter().position(|part| std::ptr::eq(part, tensor.model())).unwrap_or(0)
+    }
+
+    /// The index file, if there is one.
+    pub fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
+    }
+
+    /// The text of an index on a server, as it was read.
+    pub fn index_text(&self) -> Option<&[u8]> {
+        self.index_text.as_deref()
+    }
+
+    /// All tensors, file by file, by offset. Empty tensors at the same offset are sorted by name.
+    pub fn tensors(&self) -> impl Iterator<Item = Tensor<'_>> {
+        self.parts.iter().flat_map(in_order)
+    }
+
+    /// All tensors without padding, and the amount of padding. Reads the bytes of possible padding tensors:
+    /// only zeros are padding.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Complaint> {
+        let (mut tensors, mut padding) = (Vec::new(), Padding::default());
+        for file in self.parts() {
+            let names = file.padding()?;
+            for tensor in in_order(file) {
+                match names.contains(tensor.name()) {
+                    true => padding.count(tensor.byte_len()),
+                    false => tensors.push(tensor),
+                }
+            }
+        }
+        Ok((tensors, padding))
+    }
+
+    /// The tensor of this name.
+    ///
+    /// # Errors
+    /// There is none; the sentence suggests the most similar name.
+    pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Complaint> {
+        self.find(name).ok_or_else(|| {
+            let hint = did_you_mean(name, self.tensors().map(|tensor| tensor.name()));
+            Complaint::about(&self.path, format!("no tensor {}{hint}", quoted(name)))
+        })
+    }
+
+    /// The tensor of this name, if there is one.
+    pub fn find(&self, name: &str) -> Option<Tensor<'_>> {
+        self.parts.iter().find_map(|part| part.find(name))
+    }
+
+    /// The contents of `__metadata__`, if any; of several files the first with a key counts.
+    pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
+        match &self.parts[..] {
+            [part] => part.metadata(),
+            _ => self.metadata.as_ref(),
+        }
+    }
+
+    /// The metadata as pairs, for another file: without the sum of this one.
+    pub fn pairs(&self) -> Option<Vec<(&str, &str)>> {
+        let all = self.metadata()?;
+        let pairs = all.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let pairs: Vec<_> = pairs.filter(|(key, _)| *key != KEY).collect();
+        (pairs.len() == all.len() || !pairs.is_empty()).then_some(pairs)
+    }
+
+    /// The total length of all files, without an index.
+    pub fn file_lens(&self) -> u64 {
+        self.parts().iter().fold(0, |all, part| all.saturating_add(part.index().summary().file_len()))
+    }
+
+    /// Call when everything has been read: checks that the files are still those that were validated.
+    ///
+    /// # Errors
+    /// A file has changed.
+    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+        self.parts.iter().try_for_each(Part::check_unchanged)
+    }
+}
+
+/// Whether tensors must be read in order, because a server sends a file only in sequence.
+pub fn in_sequence(tensors: &[Tensor<'_>]) -> bool {
+    tensors.iter().any(|tensor| !tensor.model().has_ranges())
+}
+
+/// How many threads read these tensors.
+pub fn threads_for(tensors: &[Tensor<'_>]) -> NonZero<usize> {
+    if in_sequence(tensors) { NonZero::<usize>::MIN } else { cores() }
+}
+
+/// The bytes of all these tensors, for messages about progress: a server may claim more than a number holds.
+pub fn bytes_of(tensors: &[Tensor<'_>]) -> u64 {
+    tensors.iter().fold(0, |all, tensor| all.saturating_add(tensor.byte_len()))
+}
+
+/// In the order in which other programs list them, independent of the header's order.
+fn in_order(file: &Part) -> Vec<Tensor<'_>> {
+    let mut tensors: Vec<Tensor<'_>> = file.tensors().collect();
+    tensors.sort_by_key(|tensor| (tensor.begin(), tensor.end(), tensor.name()));
+    tensors
+}
+
+/// Padding that a command leaves out of its output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Padding {
+    pub tensors: u64,
+    pub bytes: u64,
+}
+
+impl Padding {
+    fn count(&mut self, bytes: u64) {
+        self.add(Self { tensors: 1, bytes });
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.tensors += other.tensors;
+        self.bytes += other.bytes;
+    }
+
+    /// Prints a line about the padding left out, if any.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn print(self, out: &mut impl Write) -> io::Result<()> {
+        let Self { tensors, bytes } = self;
+        if tensors == 0 {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "  left out: {} of padding, {}",
+            counted(tensors, "tensor"),
+            counted(bytes, "zero byte")
+        )
+    }
+}
+
+/// Whether a path is opened as an index: by its name, or because it is a directory.
+pub fn is_index(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(".index.json")
+}
+
+/// Finds out whether a model has an index; of one on the Hub from the server.
+///
+/// # Errors
+/// There is no such model; those of the server.
+pub fn is_sharded(path: &Path) -> Result<bool, Complaint> {
+    match remote::is_remote(path) {
+        true => remote::is_sharded(path).map_err(|reason| Complaint::not_read(path, reason)),
+        false => Ok(is_index(path)),
+    }
+}
+
+/// The file that a path means: of a directory, its model.
+///
+/// # Errors
+/// A directory has no model, or several, or cannot be read.
+pub fn file_of(path: &Path) -> Result<PathBuf, Complaint> {
+    if !remote::is_remote(path) && path.is_dir() { model_in(path) } else { Ok(path.to_path_buf()) }
+}
+
+fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
+    let all: Vec<_> = parts.iter().filter_map(Part::metadata).collect();
+    let pairs = all.iter().rev().flat_map(|pairs| pairs.iter());
+    let pairs = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
+    (!all.is_empty()).then_some(pairs)
+}
+
+fn open_shards(path: &Path, index: &Path) -> Result<Model, Complaint> {
+    let error = match ShardedModel::open(index) {
+        Ok(model) => {
+            let index = Some(model.path().to_path_buf());
+            return Ok(Model::of(path, model.into_shards().into_iter().map(Part::File).collect(), index));
+        }
+        Err(error) => error,
+    };
+    match error.kind() {
+        // Reports an invalid shard as `check` does.
+        ShardErrorKind::File(shard) if !is_index(shard.path()) => {
+            Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
+        }
+        _ => Err(error.into()),
+    }
+}
+
+fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Complaint> {
+    let opened = remote::open_shards(path, url).map_err(|reason| Complaint::not_read(path, reason))?;
+    let model = opened.map_err(|error| remote_complaint(path, url, &error))?;
+    // One with a query is found again by the path as given.
+    let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
+    let index_text = model.index_text().map(<[u8]>::to_vec);
+    let parts = model.into_files().into_iter().map(|file| {
+        let (path, name) = (without_query(file.name(), url), file.name().to_owned());
+        let (file, index) = file.into_parts();
+        Part::Remote(RemotePart::new(path, name, Arc::new(Remote::new(file)), index))
+    });
+    Ok(Model { index_text, ..Model::of(path, parts.collect(), Some(index)) })
+}
+
+/// The URL of a shard in messages.
+fn without_query(name: &str, index: &Url) -> String {
+    index.sibling(name).to_string().trim_end_matches("?…").to_owned()
+}
+
+/// An invalid shard is reported as `check` does; an index that names other shards is invalid.
+fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Complaint {
+    let Some(shard) = error.shard() else {
+        return match error.kind() {
+            RemoteErrorKind::Index(fault) => Complaint::of_shards(path, fault),
+            _ => Complaint::not_read(path, error),
+        };
+    };
+    let is_invalid = match error.kind() {
+        RemoteErrorKind::Format(_) | RemoteErrorKind::ShortHeader { .. } | RemoteErrorKind::WebPage => true,
+        RemoteErrorKind::HeaderTooLarge { len, .. } => *len > MAX_HEADER_LEN,
+        _ => false,
+    };
+    let name = without_query(shard, index);
+    let again = is_invalid.then(|| remote::open(Path::new(&name), &index.sibling(shard)));
+    match again {
+        Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file)
+            .err()
+            .unwrap_or_else(|| Complaint::not_read(path, error)),
+        _ => Complaint::not_read(path, remote::of_file(error)),
+    }
+}
+
+/// Validates a file on a server, whose header is in memory.
+fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Complaint> {
+    let not_read = |reason| Complaint::not_read(path, reason);
+    let file = Arc::new(file);
+    let mut source = Source::of_remote(file.clone()).map_err(not_read)?;
+    source.trust_header();
+    let (_, index) = validate_or_report(&mut source, path, ANY, Data::Count)?;
+    let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
+    let name = path.to_string_lossy();
+    let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
+    // The name that a model of the Hub has in its cache, too.
+    let found = CANDIDATES.into_iter().find(|name| url.path().rsplit('/').next() == Some(name));
+    let file_name = found.or_else(|| name.rsplit('/').next()).unwrap_or(name).to_owned();
+    Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
+}
+
+fn open_part(path: &Path) -> Result<Part, Complaint> {
+    let not_read = |reason| Complaint::not_read(path, reason);
+    if remote::is_remote(path)
+        && let Place::Url(url) = remote::place(path).map_err(not_read)?
+    {
+        return open_remote_part(path, &url, remote::open(path, &url).map_err(not_read)?);
+    }
+    let mut source = open(path).map_err(not_read)?;
+    if source.is_stream() {
+        // The data is kept while it is validated.
+        validate_or_report(&mut source, path, SHORT, Data::Keep)?;
+    }
+    let (mut source, file) = source.share_file().map_err(not_read)?;
+    FileModel::from_file(file, path).map(Part::File).map_err(|error| {
+        match validate_source(&mut source, SHORT, Data::Keep) {
+            Ok(_) => error.into(),
+            Err(failure) => Complaint::of(path, &mut source, failure),
+        }
+    })
+}
+
+/// An unnamed file with the same bytes.
+fn copy_of(remote: &Arc<Remote>) -> Result<File, NotRead> {
+    let mut copy = tempfile::tempfile().map_err(|error| NotRead::not_buffered(&error, None))?;
+    let len = remote.len_by_header();
+    let work = Work::new("reading", len);
+    let reader = Reader::of_remote(remote).until(len);
+    pieces(reader, 0..len, &mut vec![0; BUFFER], |piece| {
+        copy.write_all(piece).map_err(|error| NotRead::not_buffered(&error, None))?;
+        work.advance(piece.len() as u64).map_err(|_| NotRead::interrupted())
+    })?;
+    Ok(copy)
+}

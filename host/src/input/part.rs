@@ -1,0 +1,217 @@
+//! One file of a model, on a disk or on a server, and its tensors.
+
+use crate::error::Complaint;
+use crate::error::not_read::NotRead;
+use crate::input::remote::{Reader, Remote};
+use crate::input::source::Source;
+use embedded_safetensors::{
+    Error, FileModel, ReadAt, TensorReader,
+    index::{IndexedTensor, OwnedIndex},
+    io::FileLen,
+    tensor::{Located, Location},
+};
+use safetensors_files::padding_in;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A validated file.
+pub enum Part {
+    File(FileModel),
+    Remote(RemotePart),
+}
+
+/// A validated file on a server.
+pub struct RemotePart {
+    path: PathBuf,
+    name: String,
+    file: Arc<Remote>,
+    index: OwnedIndex,
+}
+
+impl RemotePart {
+    /// `path` is shown in messages; `name` is that of the file, as in an index.
+    pub fn new(path: impl Into<PathBuf>, name: String, file: Arc<Remote>, index: OwnedIndex) -> Self {
+        Self { path: path.into(), name, file, index }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn file(&self) -> &Arc<Remote> {
+        &self.file
+    }
+
+    pub fn data_start(&self) -> u64 {
+        self.index.summary().data_start
+    }
+}
+
+impl Part {
+    /// The path as given, or the URL without its query.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(file) => file.path(),
+            Self::Remote(file) => &file.path,
+        }
+    }
+
+    /// The name without its directory: of a shard, as in the index.
+    pub fn file_name(&self) -> &OsStr {
+        match self {
+            Self::File(file) => file.path().file_name().unwrap_or_default(),
+            Self::Remote(file) => OsStr::new(&file.name),
+        }
+    }
+
+    pub fn index(&self) -> &OwnedIndex {
+        match self {
+            Self::File(file) => file.index(),
+            Self::Remote(file) => &file.index,
+        }
+    }
+
+    /// Whether it can be read at any offset, and by threads. Otherwise, if it is long, only in sequence.
+    pub fn has_ranges(&self) -> bool {
+        match self {
+            Self::File(_) => true,
+            Self::Remote(file) => file.file.has_ranges(),
+        }
+    }
+
+    /// The tensors in the order of their offsets.
+    pub fn tensors(&self) -> impl ExactSizeIterator<Item = Tensor<'_>> + DoubleEndedIterator {
+        self.index().tensors().map(|tensor| Tensor { part: self, tensor })
+    }
+
+    /// The tensor of this name, if there is one.
+    pub fn find(&self, name: &str) -> Option<Tensor<'_>> {
+        let tensor = self.index().find(name).ok()??;
+        Some(Tensor { part: self, tensor })
+    }
+
+    pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
+        self.index().metadata()
+    }
+
+    /// The names of the tensors that are padding.
+    ///
+    /// # Errors
+    /// Their bytes cannot be read.
+    pub fn padding(&self) -> Result<HashSet<String>, Complaint> {
+        padding_in(self.index(), self.reader()).map_err(|error| Complaint::of_file(self.path(), &error))
+    }
+
+    /// Reads the file as one that is not validated.
+    ///
+    /// # Errors
+    /// Those of the system or the server.
+    pub fn source(&self) -> Result<Source, NotRead> {
+        match self {
+            Self::File(file) => Source::file(file.file().try_clone()?, &file.file().metadata()?),
+            Self::Remote(file) => Source::of_remote(file.file.clone()),
+        }
+    }
+
+    /// Reads the file at any offset.
+    pub fn reader(&self) -> Reader<'_> {
+        match self {
+            Self::File(file) => Reader::of_file(file.file(), file.index().summary().file_len()),
+            Self::Remote(file) => Reader::of_remote(&file.file),
+        }
+    }
+
+    /// Checks that a local file is still the one that was validated. Of a file on a server, each reply is
+    /// compared with the first one.
+    ///
+    /// # Errors
+    /// It is not; those of the system.
+    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+        match self {
+            Self::File(file) => Ok(file.check_unchanged()?),
+            Self::Remote(_) => Ok(()),
+        }
+    }
+}
+
+/// Reads without a hint of what follows.
+impl ReadAt for &Part {
+    type Error = io::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader().read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> io::Result<FileLen> {
+        Ok(FileLen::Exactly(self.index().summary().file_len()))
+    }
+}
+
+/// One tensor of a model.
+#[derive(Clone, Copy)]
+pub struct Tensor<'m> {
+    part: &'m Part,
+    tensor: IndexedTensor<'m>,
+}
+
+impl<'m> Tensor<'m> {
+    /// Its name, for as long as the model.
+    pub fn name(&self) -> &'m str {
+        self.tensor.name()
+    }
+
+    /// The file that contains it.
+    pub fn model(&self) -> &'m Part {
+        self.part
+    }
+
+    /// Reads the tensor, on a server with one request.
+    pub fn reader(&self) -> TensorReader<'m, Reader<'m>> {
+        let start = self.part.index().summary().data_start;
+        self.reader_of(self.part.reader().until(start + self.tensor.end()))
+    }
+
+    /// Reads these bytes of the file, each run on a server with one request.
+    pub fn reader_within<'r>(&self, runs: &'r [Range<u64>]) -> TensorReader<'r, Reader<'r>>
+    where
+        'm: 'r,
+    {
+        self.reader_of(self.part.reader().within(runs))
+    }
+
+    fn reader_of<'r>(&self, reader: Reader<'r>) -> TensorReader<'r, Reader<'r>>
+    where
+        'm: 'r,
+    {
+        self.part.index().reader(&self.tensor, reader)
+    }
+}
+
+impl<'m> Deref for Tensor<'m> {
+    type Target = IndexedTensor<'m>;
+
+    fn deref(&self) -> &IndexedTensor<'m> {
+        &self.tensor
+    }
+}
+
+impl Located for Tensor<'_> {
+    fn locate(&self) -> Result<Location, Error> {
+        self.tensor.locate()
+    }
+
+    fn dims(&self) -> &[u64] {
+        self.tensor.dims()
+    }
+}
+
+impl fmt::Debug for Tensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tensor.fmt(f)
+    }
+}

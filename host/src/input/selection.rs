@@ -1,0 +1,67 @@
+//! The tensors that `--only` and `--except` choose.
+
+use crate::args::glob::matches;
+use crate::error::Complaint;
+use crate::input::model::{Model, Tensor};
+use crate::text::{did_you_mean, quoted};
+
+/// The patterns of a command.
+#[derive(clap::Args)]
+pub struct Selection {
+    /// Only tensors that match this glob, with * and ? (repeatable)
+    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
+    pub only: Vec<String>,
+
+    /// Except tensors that match this glob (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub except: Vec<String>,
+}
+
+impl Selection {
+    /// Whether all tensors are chosen.
+    pub fn is_empty(&self) -> bool {
+        self.only.is_empty() && self.except.is_empty()
+    }
+
+    /// The tensors of a model that are chosen, by offset.
+    ///
+    /// # Errors
+    /// A pattern matches nothing, or no tensor is left.
+    pub fn tensors_of<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Complaint> {
+        let choice = Choice { only: &self.only, except: &self.except };
+        let about = |sentence| Complaint::about(model.path(), sentence);
+        choice.check(|| model.tensors().map(|tensor| tensor.name())).map_err(about)?;
+        let tensors: Vec<_> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
+        match tensors.is_empty() && !self.is_empty() {
+            true => Err(about("--only and --except leave no tensor".to_owned())),
+            false => Ok(tensors),
+        }
+    }
+}
+
+/// The patterns, borrowed.
+#[derive(Clone, Copy)]
+pub struct Choice<'p> {
+    pub only: &'p [String],
+    pub except: &'p [String],
+}
+
+impl Choice<'_> {
+    /// # Errors
+    /// A pattern matches none of the names; the sentence suggests the most similar one.
+    pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
+        let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
+        match self.only.iter().chain(self.except).find(is_unused) {
+            Some(pattern) => {
+                Err(format!("no tensor matches {}{}", quoted(pattern), did_you_mean(pattern, names())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a name is chosen.
+    pub fn takes(&self, name: &str) -> bool {
+        let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+    }
+}

@@ -1,0 +1,134 @@
+//! Finds files in directories.
+
+use crate::error::not_read::NotRead;
+use crate::input::discover::convertible_in;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The sentence about a directory without models.
+pub const NO_MODEL: &str = "contains no *.safetensors and no *.safetensors.index.json file";
+
+/// A path to check, or the reason why it cannot be checked.
+pub type Found = (PathBuf, Result<(), NotRead>);
+
+/// The files of a directory that a command wants, by the ends of their names.
+pub struct Wanted {
+    ends: &'static [&'static str],
+    /// Whether the ends may be in capitals.
+    in_any_case: bool,
+    /// Whether hidden files and directories count.
+    has_hidden: bool,
+    /// A predicate of a directory that has none.
+    nothing: &'static str,
+    /// What follows it for a directory that has something similar.
+    but: fn(&Path) -> String,
+}
+
+impl Wanted {
+    fn has(&self, name: &OsStr) -> bool {
+        let name = name.as_encoded_bytes();
+        let name = if self.in_any_case { &name.to_ascii_lowercase() } else { name };
+        self.ends.iter().any(|end| name.ends_with(end.as_bytes()))
+    }
+}
+
+/// Models in safetensors.
+const MODELS: Wanted = Wanted {
+    ends: &[".safetensors", ".safetensors.index.json"],
+    in_any_case: true,
+    has_hidden: false,
+    nothing: NO_MODEL,
+    but: convertible_in,
+};
+
+/// Files that may have pickles, which must not be able to hide.
+pub const PICKLES: Wanted = Wanted {
+    ends: &[
+        ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill", ".npy", ".npz",
+        ".zip", ".mar", ".pt2",
+    ],
+    in_any_case: true,
+    has_hidden: true,
+    nothing: "contains no file with a suffix of pickles, such as .pt, .bin and .pkl",
+    but: |_| String::new(),
+};
+
+/// An argument itself, or all models below it if it is a directory, sorted by path.
+pub fn expand(path: &Path) -> Vec<Found> {
+    expand_to(path, &MODELS)
+}
+
+/// An argument itself, or all files below it that are wanted if it is a directory, sorted by path.
+pub fn expand_to(path: &Path, wanted: &'static Wanted) -> Vec<Found> {
+    if path.as_os_str() == "-" || !path.is_dir() {
+        return vec![(path.to_path_buf(), Ok(()))];
+    }
+    let found = Walk { seen: HashSet::new(), folders: Vec::new(), found: Vec::new(), wanted }.through(path);
+    if found.is_empty() {
+        let sentence = format!("{}{}", wanted.nothing, (wanted.but)(path));
+        return vec![(path.to_path_buf(), Err(NotRead::that(sentence)))];
+    }
+    found
+}
+
+/// Whether a file in a directory is a model, by its name. Other programs keep unfinished or private files
+/// under hidden names.
+pub fn is_model(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    !is_hidden(name) && MODELS.has(name)
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+struct Walk {
+    wanted: &'static Wanted,
+    /// A directory that links lead to again is skipped: it may be a parent.
+    seen: HashSet<PathBuf>,
+    folders: Vec<PathBuf>,
+    found: Vec<Found>,
+}
+
+impl Walk {
+    fn through(mut self, root: &Path) -> Vec<Found> {
+        self.folders.push(root.to_path_buf());
+        while let Some(folder) = self.folders.pop() {
+            if let Err(error) = self.look_into(&folder) {
+                self.found.push((folder, Err(error.into())));
+            }
+        }
+        self.found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.found
+    }
+
+    fn look_into(&mut self, folder: &Path) -> io::Result<()> {
+        if !self.seen.insert(fs::canonicalize(folder)?) {
+            return Ok(());
+        }
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let (name, path) = (entry.file_name(), entry.path());
+            match () {
+                () if is_hidden(&name) && !self.wanted.has_hidden => {}
+                () if is_folder(&entry, &path)? => folders.push(path),
+                () if self.wanted.has(&name) => self.found.push((path, Ok(()))),
+                () => {}
+            }
+        }
+        // The last one is visited next.
+        folders.sort_by(|one, other| other.cmp(one));
+        self.folders.extend(folders);
+        Ok(())
+    }
+}
+
+/// Follows links.
+fn is_folder(entry: &fs::DirEntry, path: &Path) -> io::Result<bool> {
+    let kind = entry.file_type()?;
+    Ok(if kind.is_symlink() { path.is_dir() } else { kind.is_dir() })
+}

@@ -1,0 +1,81 @@
+//! File formats by their suffix.
+
+use crate::error::Complaint;
+use std::path::Path;
+
+/// A file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Model,
+    /// `.npy`
+    Array,
+    /// `.npz`
+    Archive,
+    Gguf,
+}
+
+impl Kind {
+    /// # Errors
+    /// The suffix is unknown.
+    pub fn of_output(path: &Path) -> Result<Self, Complaint> {
+        if path.as_os_str() == "-" {
+            return Err(Complaint::usage(
+                "an output file is needed, whose suffix sets the format; standard output is not supported",
+            ));
+        }
+        Self::of_name(path).ok_or_else(|| {
+            let sentence = "unknown suffix: .safetensors, .npy, .npz or .gguf needed";
+            Complaint::about(path, sentence)
+        })
+    }
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "safetensors",
+            Self::Array | Self::Archive => "numpy",
+            Self::Gguf => "GGUF",
+        }
+    }
+
+    /// Rejects output names whose suffix belongs to another format.
+    ///
+    /// # Errors
+    /// The name ends with .npy, .npz, .gguf or .json, which indexes have.
+    pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
+        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
+        match Self::of_name(path) {
+            Some(Self::Array | Self::Archive | Self::Gguf) => Err(Complaint::about(
+                path,
+                "wrong suffix for a safetensors file; use `safetensors convert` to make .npy, .npz and .gguf",
+            )),
+            _ if is_json => {
+                Err(Complaint::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Rejects names of HTML pages whose suffix belongs to another format.
+    ///
+    /// # Errors
+    /// The name ends with .json or the suffix of a model or an array.
+    pub fn must_be_page(path: &Path) -> Result<(), Complaint> {
+        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
+        match is_json || Self::of_output(path).is_ok() {
+            true => Err(Complaint::about(path, "wrong suffix for an HTML page; use .html")),
+            false => Ok(()),
+        }
+    }
+
+    /// The format of this suffix, if there is one.
+    fn of_name(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "safetensors" => Some(Self::Model),
+            "npy" => Some(Self::Array),
+            "npz" => Some(Self::Archive),
+            "gguf" => Some(Self::Gguf),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The output of commands that write one model.
+
+use crate::error::Complaint;
+use crate::input::model::Model;
+use crate::output::file::{Product, check_output_path, check_stdout_use};
+use crate::output::kind::Kind;
+use crate::output::overwrite::check_not_input;
+use crate::output::writer::Fresh;
+use crate::work::Work;
+use embedded_safetensors::write::{FileSpec, TensorSpec};
+use std::path::{Path, PathBuf};
+
+/// Arguments of commands that write one model.
+#[derive(clap::Args)]
+pub struct NewModel {
+    /// Output file; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub force: bool,
+
+    /// Print a summary as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Passes on bytes of a tensor.
+pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
+
+impl NewModel {
+    /// Whether the model goes to a file, and not to standard output.
+    pub fn is_file(&self) -> bool {
+        self.output.as_os_str() != "-"
+    }
+
+    /// Checks the arguments. If `input` is given, an output that is the same file is reported before all
+    /// other errors.
+    ///
+    /// # Errors
+    /// The output cannot be written, or is not the place for a model.
+    pub fn check(&self, input: Option<&Path>) -> Result<(), Complaint> {
+        check_stdout_use(self.json, Some(&self.output))?;
+        if self.is_file() {
+            input.map_or(Ok(()), |input| check_not_input(input, &self.output))?;
+            Kind::must_be_model(&self.output)?;
+            check_output_path(&self.output, self.force)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the output.
+    ///
+    /// # Errors
+    /// As [`Product::create`].
+    pub fn create(&self) -> Result<Product, Complaint> {
+        Product::create(&self.output, self.force)
+    }
+
+    /// Writes a model with these tensors and the metadata of `model`, and returns its length. `make` produces
+    /// the bytes of the tensor at an index of `tensors`.
+    ///
+    /// # Errors
+    /// Those of `make`; `model` has changed; those of the system; interruption by the user.
+    pub fn write(
+        &self,
+        model: &Model,
+        tensors: &[TensorSpec<'_>],
+        mut make: impl FnMut(usize, Take<'_>) -> Result<(), Complaint>,
+    ) -> Result<u64, Complaint> {
+        let metadata: Option<Vec<_>> = model.pairs();
+        let spec = FileSpec::new(tensors);
+        let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
+        let mut product = self.create()?;
+        let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
+        for (index, place) in file.take_places() {
+            file.tensor(&place, |take| make(index, take))?;
+        }
+        let bytes = file.file_len();
+        model.check_unchanged()?;
+        Work::check()?;
+        product.finish()?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,102 @@
+//! The old model that a split replaces, where its files differ from the new model's files.
+
+use crate::error::Complaint;
+use crate::input::discover::{INDEX_END, ShardName, indexes_in};
+use crate::output::file::sync_folder;
+use crate::output::overwrite::place_of;
+use crate::text::shown_text;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Files of the old model that are removed once the new model is in place.
+pub struct OldModel(Vec<PathBuf>);
+
+impl OldModel {
+    /// Finds the files of the model called `name` in this directory that are not files of the `new` model:
+    /// its index, if any; the shards that only this index names and whose names match this model; and the
+    /// single-file model, which many readers prefer to an index.
+    ///
+    /// # Errors
+    /// An index in the directory names an existing file that the new model has too. Several files cannot be
+    /// replaced atomically, so a program killed in between would leave neither model. Or an index, or a
+    /// file that it names, cannot be read.
+    pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
+        let whole = folder.join(format!("{name}.safetensors"));
+        let place = |path: &Path| place_of(path).map_err(|error| Complaint::not_read(path, error));
+        // With links and on case-insensitive systems one file has several paths.
+        let places = new.iter().map(|path| place(path)).filter_map(Result::transpose);
+        let places: HashSet<PathBuf> = places.collect::<Result<_, _>>()?;
+        let (mut old, mut others) = (None, HashSet::new());
+        let own = format!("{name}{INDEX_END}");
+        for index in indexes_in(folder)? {
+            let is_own = index.path.file_name() == Some(own.as_ref());
+            for shard in index.shards.iter().map(|shard| folder.join(shard)) {
+                let Some(at) = place(&shard)? else { continue };
+                if places.contains(&at) || (!is_own && shard == whole) {
+                    return Err(Complaint::about(&shard, in_use(&index.path, &whole)));
+                }
+                if !is_own {
+                    others.insert(at);
+                }
+            }
+            if is_own {
+                old = Some(index);
+            }
+        }
+        let (mut files, mut shards) = (Vec::new(), Vec::new());
+        if let Some(old) = old {
+            files.extend((!has_index).then_some(old.path));
+            let is_called_so =
+                |shard: &String| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
+            shards.extend(old.shards.into_iter().filter(is_called_so));
+        }
+        for path in [whole].into_iter().chain(shards.iter().map(|shard| folder.join(shard))) {
+            let is_former = |at: PathBuf| at.is_file() && !places.contains(&at) && !others.contains(&at);
+            if place(&path)?.is_some_and(is_former) {
+                files.push(path);
+            }
+        }
+        Ok(Self(files))
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.0.iter()
+    }
+
+    /// Removes the files, the index before its shards.
+    ///
+    /// # Errors
+    /// Those of the system; some files of the old model are left then.
+    pub fn remove(self) -> Result<(), Complaint> {
+        self.0.iter().try_for_each(|path| remove(path))
+    }
+}
+
+/// The error for a shard that cannot be replaced.
+fn in_use(index: &Path, whole: &Path) -> String {
+    let shown = |path: &Path| shown_text(&path.to_string_lossy());
+    let sentence = format!(
+        "is a shard of the model {}: several files cannot be replaced atomically; split into another \
+         directory, or remove that model first",
+        shown(index)
+    );
+    // An interrupted split may have left it, and many readers prefer it.
+    match whole.is_file() {
+        true => {
+            format!("{sentence}; {} beside it is a complete model, which many readers prefer", shown(whole))
+        }
+        false => sentence,
+    }
+}
+
+/// Removes a file if it exists, and returns when its removal is on the medium.
+fn remove(path: &Path) -> Result<(), Complaint> {
+    let gone = match fs::remove_file(path) {
+        Ok(()) => sync_folder(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    gone.map_err(|error| Complaint::cannot_remove(path, &error))
+}

@@ -1,0 +1,165 @@
+//! The header's text around an error, with carets below it.
+
+use crate::input::source::Source;
+use crate::text::{columns, shown};
+use embedded_safetensors::{Error, ErrorKind};
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::iter::repeat_n;
+
+/// The maximum width of the text in columns, without the two ellipses.
+const WIDTH: usize = 96;
+/// The maximum number of columns before the error if enough text follows it.
+const LEAD: usize = 40;
+/// Bytes read on either side: no character takes more than 4 bytes per column.
+const REACH: u64 = 4 * WIDTH as u64 + 4;
+/// The header begins after its length.
+const HEADER: u64 = 8;
+
+/// Two lines: a part of the header, and carets below the token with the error.
+#[derive(Debug)]
+pub struct Excerpt {
+    text: String,
+    /// The number of columns before the first caret.
+    lead: usize,
+    carets: usize,
+}
+
+impl Excerpt {
+    /// The text around an error, if the error is in the header's text.
+    pub fn of(source: &mut Source, error: &Error) -> io::Result<Option<Self>> {
+        if !is_in_text(error.kind) {
+            return Ok(None);
+        }
+        let end = source.header_end()?;
+        if end == HEADER {
+            return Ok(None);
+        }
+        let from = error.at.saturating_sub(REACH).max(HEADER);
+        let to = error.at.saturating_add(REACH).min(end);
+        let before = source.read_range(from..error.at)?;
+        let after = source.read_range(error.at..to)?;
+        let token = token_len(error.kind, &after);
+        Ok(Some(Self::new(
+            &Side::new(skip_tail(&before, from), from > HEADER),
+            &Side::new(&after, to < end),
+            token,
+        )))
+    }
+
+    fn new(before: &Side, after: &Side, token: usize) -> Self {
+        let lead_room = WIDTH - after.width().min(WIDTH - LEAD);
+        let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
+        let lead_width: usize = lead.iter().map(|cell| cell.columns()).sum();
+        let (rest, rest_cut) = after.fit(after.cells.iter(), WIDTH - lead_width);
+
+        let mark = |cut| if cut { "…" } else { "" };
+        let mut text = String::from(mark(lead_cut));
+        text.extend(lead.iter().rev().chain(&rest).map(|cell| &*cell.text));
+        text.push_str(mark(rest_cut));
+        let under: usize = rest.iter().filter(|cell| cell.at < token).map(|cell| cell.columns()).sum();
+        Self { text, lead: lead_width + usize::from(lead_cut), carets: under.max(1) }
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let carets: String = repeat_n(' ', self.lead).chain(repeat_n('^', self.carets)).collect();
+        write!(f, "    {}\n    {carets}", self.text)
+    }
+}
+
+/// Errors of the container and of the data have no position in the text.
+fn is_in_text(kind: ErrorKind) -> bool {
+    !kind.code().starts_with("container.") && !kind.code().starts_with("data.")
+}
+
+/// One character as it is shown, or one invalid byte.
+struct Cell {
+    text: Cow<'static, str>,
+    /// The offset of its first byte from the start of its side.
+    at: usize,
+}
+
+impl Cell {
+    fn columns(&self) -> usize {
+        columns(&self.text)
+    }
+}
+
+/// The text on one side of the error's first byte.
+struct Side {
+    cells: Vec<Cell>,
+    /// The header has more text than was read.
+    goes_on: bool,
+}
+
+impl Side {
+    fn new(bytes: &[u8], goes_on: bool) -> Self {
+        let mut cells = Vec::new();
+        let mut at = 0;
+        for chunk in bytes.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                cells.push(Cell { text: shown(character), at });
+                at += character.len_utf8();
+            }
+            for byte in chunk.invalid() {
+                cells.push(Cell { text: format!("\\x{byte:02x}").into(), at });
+                at += 1;
+            }
+        }
+        Self { cells, goes_on }
+    }
+
+    fn width(&self) -> usize {
+        self.cells.iter().map(Cell::columns).sum()
+    }
+
+    /// The cells that fit into `room` columns, and whether that cuts the text.
+    fn fit<'c>(&self, cells: impl Iterator<Item = &'c Cell>, room: usize) -> (Vec<&'c Cell>, bool) {
+        let mut used = 0;
+        let fitting: Vec<_> = cells
+            .take_while(|cell| {
+                used += cell.columns();
+                used <= room
+            })
+            .collect();
+        let cut = self.goes_on || fitting.len() < self.cells.len();
+        (fitting, cut)
+    }
+}
+
+/// The length of the token that begins at the error: a complete string or number, otherwise one byte.
+fn token_len(kind: ErrorKind, bytes: &[u8]) -> usize {
+    match (kind, bytes.first()) {
+        (ErrorKind::Surrogate, _) => r"\uD800".len(),
+        (ErrorKind::Escape(_) | ErrorKind::ControlCharacter(_) | ErrorKind::Utf8, _) => 1,
+        (_, Some(b'"')) => string_len(bytes),
+        (_, Some(b'-' | b'0'..=b'9')) => bytes.iter().take_while(|byte| is_of_number(**byte)).count(),
+        _ => 1,
+    }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
+}
+
+fn string_len(bytes: &[u8]) -> usize {
+    let mut escaped = true; // the opening quote does not close
+    for (index, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' if !escaped => return index + 1,
+            b'\\' if !escaped => escaped = true,
+            _ => escaped = false,
+        }
+    }
+    bytes.len()
+}
+
+/// Skips the rest of a character that the start of the excerpt cuts.
+fn skip_tail(bytes: &[u8], from: u64) -> &[u8] {
+    let is_tail = |byte: &&u8| matches!(byte, 0x80..=0xBF);
+    let tail = if from == HEADER { 0 } else { bytes.iter().take(3).take_while(is_tail).count() };
+    &bytes[tail..]
+}

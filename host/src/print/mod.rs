@@ -1,0 +1,18 @@
+//! Shows models, and what is wrong with them.
+
+pub mod decoding;
+pub mod diagnostic;
+pub mod dump;
+pub mod excerpt;
+pub mod facts;
+pub mod listing;
+pub mod nested;
+pub mod overview;
+pub mod page;
+pub mod parameters;
+pub mod picture;
+pub mod plan;
+pub mod rows;
+pub mod structure;
+pub mod tree;
+pub mod verdict;

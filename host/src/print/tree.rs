@@ -1,0 +1,165 @@
+//! The names of tensors as a tree, by their dots, with sums.
+
+use crate::input::model::Tensor;
+use crate::json::{Object, array};
+use crate::print::listing::shape_text;
+use crate::table::{Side, Table, number};
+use crate::text::{counted, human, shown_text};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Names with more dots keep their rest together. Those with an empty part, such as `..`, are no path: they
+/// stay whole.
+const DEEPEST: usize = 32;
+
+/// A segment of a name, sorted as people count: `2` before `10`. A tensor is no child of a group of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Segment<'m> {
+    text: &'m str,
+    is_tensor: bool,
+}
+
+impl Ord for Segment<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.len());
+        let by_number = match (number(self.text), number(other.text)) {
+            // Numbers without leading zeros.
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => Ordering::Equal,
+        };
+        by_number.then(self.text.cmp(other.text)).then(self.is_tensor.cmp(&other.is_tensor))
+    }
+}
+
+impl PartialOrd for Segment<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[derive(Default)]
+struct Node<'m> {
+    children: BTreeMap<Segment<'m>, usize>,
+    tensor: Option<Tensor<'m>>,
+    tensors: u64,
+    parameters: u128,
+    bytes: u128,
+}
+
+/// A row of the tree: a group, or a tensor.
+pub struct Branch<'t, 'm> {
+    pub depth: usize,
+    pub name: String,
+    /// None for a group.
+    pub tensor: Option<&'t Tensor<'m>>,
+    pub tensors: u64,
+    pub parameters: u128,
+    pub bytes: u128,
+}
+
+/// All names; the first node is the root.
+pub struct Tree<'m> {
+    nodes: Vec<Node<'m>>,
+}
+
+impl<'m> Tree<'m> {
+    pub fn of(tensors: &[Tensor<'m>]) -> Self {
+        let mut tree = Self { nodes: vec![Node::default()] };
+        tensors.iter().for_each(|tensor| tree.insert(*tensor));
+        tree
+    }
+
+    fn insert(&mut self, tensor: Tensor<'m>) {
+        let name: &'m str = tensor.name();
+        let is_whole = name.split('.').any(str::is_empty);
+        let (mut at, mut parts) = (0, name.splitn(if is_whole { 1 } else { DEEPEST }, '.').peekable());
+        while let Some(text) = parts.next() {
+            self.nodes[at].add(&tensor);
+            let part = Segment { text, is_tensor: parts.peek().is_none() };
+            let new = self.nodes.len();
+            let child = *self.nodes[at].children.entry(part).or_insert(new);
+            if child == new {
+                self.nodes.push(Node::default());
+            }
+            at = child;
+        }
+        self.nodes[at].add(&tensor);
+        self.nodes[at].tensor = Some(tensor);
+    }
+
+    /// All rows but the root, from top to bottom. A group of one is no row of its own.
+    pub fn branches(&self) -> Vec<Branch<'_, 'm>> {
+        let mut rows = Vec::new();
+        let below = |node: &Node<'m>, depth: usize| {
+            let children = node.children.iter().rev();
+            children.map(|(part, child)| (part.text.to_owned(), *child, depth)).collect::<Vec<_>>()
+        };
+        let mut open = below(&self.nodes[0], 0);
+        while let Some((mut name, mut at, depth)) = open.pop() {
+            while let (Some((part, child)), 1) =
+                (self.nodes[at].children.iter().next(), self.nodes[at].children.len())
+            {
+                name = format!("{name}.{}", part.text);
+                at = *child;
+            }
+            let node = &self.nodes[at];
+            let Node { tensors, parameters, bytes, .. } = *node;
+            rows.push(Branch { depth, name, tensor: node.tensor.as_ref(), tensors, parameters, bytes });
+            open.extend(below(node, depth + 1));
+        }
+        rows
+    }
+
+    /// The tree as a table.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new([
+            ("tensor", Side::Left),
+            ("dtype", Side::Left),
+            ("shape", Side::Left),
+            ("parameters", Side::Right),
+            ("size", Side::Right),
+        ]);
+        for row in self.branches() {
+            let (dtype, shape) = match row.tensor {
+                Some(tensor) => (tensor.dtype().to_string(), shape_text(tensor.dims())),
+                None => (String::new(), counted(row.tensors, "tensor")),
+            };
+            let name = if row.name.is_empty() { "\"\"".into() } else { shown_text(&row.name) };
+            let name = format!("{:indent$}{name}", "", indent = 2 * row.depth);
+            table.push([name, dtype, shape, number(row.parameters), human(row.bytes)]);
+        }
+        table
+    }
+
+    /// The rows as JSON, with their depth.
+    pub fn json(&self) -> String {
+        array(self.branches().iter().map(|row| {
+            let object = Object::new().number("depth", row.depth as u64).text("name", &row.name);
+            let object = match row.tensor {
+                Some(tensor) => object.text("tensor", tensor.name()),
+                None => object.number("tensors", row.tensors),
+            };
+            object.number("parameters", row.parameters).number("bytes", row.bytes).end()
+        }))
+    }
+}
+
+impl Node<'_> {
+    fn add(&mut self, tensor: &Tensor<'_>) {
+        self.tensors += 1;
+        self.parameters += u128::from(tensor.elements());
+        self.bytes += u128::from(tensor.byte_len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Segment;
+
+    #[test]
+    fn numbers_are_sorted_as_numbers() {
+        let mut parts = ["10", "2", "a", "1", "bias", "1b"].map(|text| Segment { text, is_tensor: false });
+        parts.sort();
+        assert_eq!(parts.map(|part| part.text), ["1", "2", "10", "1b", "a", "bias"]);
+    }
+}

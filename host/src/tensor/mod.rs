@@ -1,0 +1,7 @@
+//! Work on the values of tensors.
+
+pub mod compare;
+pub mod quant;
+pub mod slice;
+pub mod stats;
+pub mod sums;

@@ -1,0 +1,186 @@
+//! Text for people: names from files, and counts.
+
+// Mostly used with the feature `chips`.
+pub mod number;
+
+pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown_text};
+
+use unicode_width::UnicodeWidthChar;
+
+/// Whether a text needs no escapes in quotes, which is usual.
+pub fn is_simple(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+}
+
+/// The width in columns of a text whose characters are as [`shown`] prints them.
+pub fn columns(text: &str) -> usize {
+    text.chars().filter_map(UnicodeWidthChar::width).sum()
+}
+
+/// The beginning of a text that arrives in pieces, longer than any part that is shown.
+#[derive(Default)]
+pub struct Beginning(Vec<u8>);
+
+impl Beginning {
+    /// In bytes.
+    const KEPT: usize = 4096;
+
+    pub fn push(&mut self, piece: &[u8]) {
+        let room = Self::KEPT.saturating_sub(self.0.len());
+        self.0.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The kept text, without a character cut at its end.
+    pub fn text(&self) -> &str {
+        self.0.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+    }
+}
+
+/// A question about the most similar name, which follows a sentence; empty if none is similar.
+pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    let alike = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));
+    let nearest = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    // Short words have many letters in common by chance.
+    let is_similar = |other: &str| {
+        let longest = name.chars().count().max(other.chars().count());
+        other.starts_with(name) || 2 * strsim::damerau_levenshtein(name, other) <= longest
+    };
+    match nearest.filter(|(likeness, other)| *likeness > 0.7 && is_similar(other)) {
+        Some((_, other)) => format!("; did you mean {}?", quoted(other)),
+        None => String::new(),
+    }
+}
+
+/// A number with separators: `1,234,567`.
+pub fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with separators: `1 tensor`, `1,234 tensors`.
+pub fn counted(number: impl Into<u128>, what: &str) -> String {
+    let number = number.into();
+    format!("{} {}", grouped(number), plural(number, what))
+}
+
+fn plural(number: u128, what: &str) -> String {
+    format!("{what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A number with four digits.
+pub fn short(measure: f64) -> String {
+    let digits = format!("{measure:.3e}");
+    // The largest double rounds to infinity.
+    let rounded = digits.parse().ok().filter(|rounded: &f64| rounded.is_finite());
+    let text = rounded.map_or(digits, |rounded| format!("{rounded:?}"));
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A text that is safe to print, with its middle left out if it is wider than this.
+pub fn fitted(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let half = width.saturating_sub(1) / 2;
+    let head = beginning(text.chars(), width.saturating_sub(1) - half);
+    let tail: String = beginning(text.chars().rev(), half).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// As many characters as fit.
+fn beginning(text: impl Iterator<Item = char>, width: usize) -> String {
+    let mut room = width;
+    text.take_while(|character| {
+        let columns = character.width().unwrap_or(0);
+        let fits = columns <= room;
+        room = room.saturating_sub(columns);
+        fits
+    })
+    .collect()
+}
+
+/// A number of bytes for people: `702.4 KB`, with the units of 1000.
+pub fn human(bytes: impl Into<u128>) -> String {
+    let bytes = bytes.into();
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let units = ["KB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut unit, mut size) = (0, 1000);
+    // What would be rounded to 1000 has the next unit.
+    while (bytes * 10 + size / 2) / size >= 10_000 && unit + 1 < units.len() {
+        size *= 1000;
+        unit += 1;
+    }
+    let tenths = (bytes * 10 + size / 2) / size;
+    format!("{}.{} {}", grouped(tenths / 10), tenths % 10, units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{columns, fitted, grouped, human, short};
+
+    #[test]
+    fn texts_are_cut_in_the_middle_to_fit() {
+        for (width, text) in [(7, "abcdefg"), (6, "abc…fg"), (5, "ab…fg"), (3, "a…g"), (2, "a…"), (1, "…")]
+        {
+            assert_eq!(fitted("abcdefg", width), text);
+        }
+        assert_eq!(fitted("層層層層", 6), "層…層");
+    }
+
+    #[test]
+    fn sums_are_longer_than_numbers_of_64_bits() {
+        let sum = 6 * u128::from(u64::MAX / 4);
+        assert_eq!(grouped(sum), "27,670,116,110,564,327,418");
+        assert_eq!(human(sum), "27.7 EB");
+    }
+
+    #[test]
+    fn sizes_have_a_unit_and_one_digit_after_the_point() {
+        let sizes =
+            [0, 999, 1000, 1049, 1050, 702_428, 999_949, 999_950, 15_500_000_000, u64::MAX].map(human);
+        let texts = [
+            "0 B", "999 B", "1.0 KB", "1.0 KB", "1.1 KB", "702.4 KB", "999.9 KB", "1.0 MB", "15.5 GB",
+            "18.4 EB",
+        ];
+        assert_eq!(sizes, texts);
+    }
+
+    #[test]
+    fn measures_have_four_digits() {
+        for (measure, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.123_456, "0.1235"),
+            (1e-9, "1e-9"),
+            (12346.0, "12350"),
+            (f64::MAX, "1.798e308"),
+        ] {
+            assert_eq!(short(measure), shown);
+        }
+    }
+
+    #[test]
+    fn large_numbers_are_grouped() {
+        let numbers = [0, 7, 999, 1000, 12_345, 123_456, u64::MAX].map(grouped);
+        let texts = ["0", "7", "999", "1,000", "12,345", "123,456", "18,446,744,073,709,551,615"];
+        assert_eq!(numbers, texts);
+    }
+
+    #[test]
+    fn columns_are_those_of_a_terminal() {
+        assert_eq!([columns("abc"), columns("é"), columns("層"), columns("\u{1F600}")], [3, 1, 2, 2]);
+    }
+}
