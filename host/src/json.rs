@@ -1,8 +1,82 @@
-//! Writes JSON.
+//! JSON for standard output: one value a line, safe on a terminal.
+// `Object` and what belongs to it goes when all commands print types.
+#![allow(dead_code)]
 
 use crate::text::is_plain;
+use serde::{Serialize, Serializer};
+use serde_json::ser::{CharEscape, Formatter};
 use std::fmt::Write as _;
 use std::io::{self, Write};
+
+/// Writes a value on one line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn print(out: &mut (impl Write + ?Sized), value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Escaped))?;
+    out.write_all(b"\n")
+}
+
+/// An object about a file: its name, whether it is good, and further members.
+#[derive(Serialize)]
+pub struct About<'a, T> {
+    pub file: &'a str,
+    pub ok: bool,
+    #[serde(flatten)]
+    pub more: T,
+}
+
+/// An array of the items of an iterator, which is not collected.
+#[derive(Clone)]
+pub struct List<I>(pub I);
+
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.clone())
+    }
+}
+
+/// An object of the pairs of an iterator, which is not collected.
+#[derive(Clone)]
+pub struct Map<I>(pub I);
+
+impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)> + Clone> Serialize for Map<I> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.clone())
+    }
+}
+
+/// Writes characters that are unsafe on a terminal as numbers.
+struct Escaped;
+
+impl Formatter for Escaped {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut plain = fragment;
+        while let Some((at, character)) = plain.char_indices().find(|&(_, character)| !is_plain(character)) {
+            out.write_all(&plain.as_bytes()[..at])?;
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            plain = &plain[at + character.len_utf8()..];
+        }
+        out.write_all(plain.as_bytes())
+    }
+
+    fn write_char_escape<W: Write + ?Sized>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
+        let control = match escape {
+            CharEscape::Quote => return out.write_all(b"\\\""),
+            CharEscape::ReverseSolidus => return out.write_all(b"\\\\"),
+            CharEscape::Solidus => return out.write_all(b"/"),
+            CharEscape::Backspace => 8,
+            CharEscape::Tab => 9,
+            CharEscape::LineFeed => 10,
+            CharEscape::FormFeed => 12,
+            CharEscape::CarriageReturn => 13,
+            CharEscape::AsciiControl(control) => control,
+        };
+        write!(out, "\\u{control:04x}")
+    }
+}
 
 /// Writes strings that arrive in pieces, without quotes. Escapes characters that are unsafe on a terminal.
 #[derive(Default)]
@@ -136,7 +210,22 @@ fn escape(text: &mut String, character: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Object, Pieces, array, quoted};
+    use super::{About, List, Map, Object, Pieces, array, print, quoted};
+
+    #[test]
+    fn printed_values_are_one_line_that_is_safe_and_reads_back() {
+        let text: String = ('\0'..='\u{17f}').chain("\u{200b}\u{202e}\u{feff}層\u{1f600}".chars()).collect();
+        let (mut out, floats) = (Vec::new(), [0.0, f64::INFINITY, f64::NAN]);
+        let more = Map([("list", List(floats.iter())), ("none", List([].iter()))].into_iter());
+        print(&mut out, &About { file: &text, ok: true, more }).expect("writing to a Vec");
+        let line = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(
+            line,
+            format!("{{\"file\":{},\"ok\":true,\"list\":[0.0,null,null],\"none\":[]}}\n", quoted(&text))
+        );
+        let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(read["file"], text);
+    }
 
     fn in_pieces(text: &str, size: usize) -> String {
         let (mut pieces, mut raw) = (Pieces::default(), b"\"".to_vec());
