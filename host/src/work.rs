@@ -1,6 +1,6 @@
 //! Long work: shows its progress and stops when the user interrupts it.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::remote;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::process::exit;
@@ -41,7 +41,7 @@ impl Work {
     ///
     /// # Errors
     /// The user has interrupted the work; partial output must be removed.
-    pub fn advance(&self, done: u64) -> Result<(), Complaint> {
+    pub fn advance(&self, done: u64) -> Result<(), Error> {
         self.bar.inc(done);
         self.show_late();
         Self::check()
@@ -56,7 +56,7 @@ impl Work {
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
-    pub fn reach(&self, bytes: u64) -> Result<(), Complaint> {
+    pub fn reach(&self, bytes: u64) -> Result<(), Error> {
         self.bar.set_position(bytes);
         self.show_late();
         Self::check()
@@ -66,8 +66,8 @@ impl Work {
     ///
     /// # Errors
     /// The user has interrupted it.
-    pub fn check() -> Result<(), Complaint> {
-        if STOPPED.load(Ordering::Relaxed) { Err(Complaint::interrupted()) } else { Ok(()) }
+    pub fn check() -> Result<(), Error> {
+        if STOPPED.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
     }
 
     /// A bar appears only on a terminal; elsewhere nothing is drawn.

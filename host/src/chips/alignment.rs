@@ -1,6 +1,6 @@
 //! Checks whether the tensors of a model in memory can be used in place.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Tensor};
 
 /// The misaligned tensors of a model.
@@ -43,7 +43,7 @@ impl Alignment {
     ///
     /// # Errors
     /// The model cannot be read.
-    pub fn of(model: &Model, data_start: u64, address: u64, wanted: u64) -> Result<Self, Complaint> {
+    pub fn of(model: &Model, data_start: u64, address: u64, wanted: u64) -> Result<Self, Error> {
         let (mut alignment, mut multiple, mut all_by_size) = (Self::default(), 8, true);
         for tensor in model.without_padding()?.0 {
             let own = width(&tensor).max(wanted);

@@ -1,7 +1,7 @@
 //! Image formats for other tools.
 
 use crate::chips::image::Image;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::output::file::Product;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ impl Format {
     ///
     /// # Errors
     /// The suffix is unknown; the chip has no boot loader for the format; the address is too high for it.
-    pub fn of(file: &Path, chip: &str, last: u64) -> Result<Self, Complaint> {
+    pub fn of(file: &Path, chip: &str, last: u64) -> Result<Self, Error> {
         let suffix = file.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
         let format = match suffix.as_deref() {
             Some("hex" | "ihex" | "ihx") => Self::Hex,
@@ -30,17 +30,17 @@ impl Format {
                 None => {
                     let sentence =
                         format!("UF2 works with RP2040 and RP235x only; write a .bin or .hex for {chip}");
-                    return Err(Complaint::about(file, sentence));
+                    return Err(Error::about(file, sentence));
                 }
             },
             None | Some("bin" | "img" | "raw") => return Ok(Self::Raw),
             Some(_) => {
                 let sentence = "unknown suffix: .hex, .uf2 or .bin needed";
-                return Err(Complaint::about(file, sentence));
+                return Err(Error::about(file, sentence));
             }
         };
         if u32::try_from(last).is_err() {
-            return Err(Complaint::about(file, "this format has no addresses above 4 GiB; write a .bin"));
+            return Err(Error::about(file, "this format has no addresses above 4 GiB; write a .bin"));
         }
         Ok(format)
     }
@@ -49,7 +49,7 @@ impl Format {
     ///
     /// # Errors
     /// The model cannot be read, or the file cannot be written.
-    pub fn write(self, image: &Image<'_>, to: &mut Product) -> Result<(), Complaint> {
+    pub fn write(self, image: &Image<'_>, to: &mut Product) -> Result<(), Error> {
         match self {
             Self::Raw => image.each(|_, piece| to.put(piece)),
             Self::Hex => {

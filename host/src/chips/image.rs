@@ -1,7 +1,7 @@
 //! The bytes to program: the model, padded to a complete write unit.
 
 use crate::chips::place::Place;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::text::number::digits;
 use embedded_safetensors::{FileModel, ReadAt};
@@ -43,7 +43,7 @@ impl<'m> Image<'m> {
     ///
     /// # Errors
     /// The model cannot be read, or has changed.
-    pub fn read(&self, part: &Range<u64>) -> Result<Vec<u8>, Complaint> {
+    pub fn read(&self, part: &Range<u64>) -> Result<Vec<u8>, Error> {
         let length = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
         let mut bytes = vec![self.erased; length];
         let offset = part.start - self.range.start;
@@ -53,8 +53,8 @@ impl<'m> Image<'m> {
         Ok(bytes)
     }
 
-    fn fill_from_model(&self, mut offset: u64, mut rest: &mut [u8]) -> Result<(), Complaint> {
-        let not_read = |reason: NotRead| Complaint::not_read(self.model.path(), reason);
+    fn fill_from_model(&self, mut offset: u64, mut rest: &mut [u8]) -> Result<(), Error> {
+        let not_read = |reason: NotRead| Error::not_read(self.model.path(), reason);
         while !rest.is_empty() {
             let mut source = self.model;
             let count = source.read_at(offset, rest).map_err(|error| not_read(error.into()))?;
@@ -71,7 +71,7 @@ impl<'m> Image<'m> {
     ///
     /// # Errors
     /// As [`read`](Self::read), and those of `take`.
-    pub fn each(&self, mut take: impl FnMut(u64, &[u8]) -> Result<(), Complaint>) -> Result<(), Complaint> {
+    pub fn each(&self, mut take: impl FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let mut start = self.range.start;
         while start < self.range.end {
             let end = start.saturating_add(PIECE).min(self.range.end);
@@ -85,7 +85,7 @@ impl<'m> Image<'m> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn sha256(&self) -> Result<String, Complaint> {
+    pub fn sha256(&self) -> Result<String, Error> {
         let mut hash = Sha256::new();
         self.each(|_, piece| {
             hash.update(piece);

@@ -5,7 +5,7 @@
 use crate::chips::image::Image;
 use crate::chips::place::Place;
 use crate::chips::size::grouped;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::exit::Exit;
 use crate::text::number::hex;
 use crate::work::Work;
@@ -60,7 +60,7 @@ pub fn flash(
     image: &Image<'_>,
     parts: &[Range<u64>],
     stopped: impl Fn() -> bool,
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     let work = Work::new("flash", 2 * image.len());
     for part in parts {
         program(board, image, part, &stopped)?;
@@ -70,14 +70,14 @@ pub fn flash(
     for part in parts {
         if stopped() {
             let sentence = "interrupted: everything is programmed, but not everything was read back";
-            return Err(Complaint::ended(Exit::Interrupted, "interrupted", sentence));
+            return Err(Error::ended(Exit::Interrupted, "interrupted", sentence));
         }
         verify(board, image, part)?;
         let _ = work.advance(part.end - part.start);
     }
     board.restart().map_err(|reason| {
         let sentence = format!("the model is in flash and verified, but the chip does not start: {reason}");
-        Complaint::ended(Exit::Failed, "probe", sentence)
+        Error::ended(Exit::Failed, "probe", sentence)
     })
 }
 
@@ -86,17 +86,17 @@ fn program(
     image: &Image<'_>,
     part: &Range<u64>,
     stopped: &impl Fn() -> bool,
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     let written = written(image, part);
     let is_first = part.start == image.range.start;
     if stopped() {
-        return Err(Complaint::ended(Exit::Interrupted, "interrupted", format!("interrupted: {written}")));
+        return Err(Error::ended(Exit::Interrupted, "interrupted", format!("interrupted: {written}")));
     }
     let bytes = image.read(part)?;
     board.program(part.start, &bytes).map_err(|reason| {
         let gone = if is_first { ", and the previous contents of its pages may be lost" } else { "" };
         let sentence = format!("programming failed at {}: {reason}; {written}{gone}", hex(part.start));
-        Complaint::ended(Exit::Failed, "probe", sentence)
+        Error::ended(Exit::Failed, "probe", sentence)
     })
 }
 
@@ -112,7 +112,7 @@ fn written(image: &Image<'_>, part: &Range<u64>) -> String {
     }
 }
 
-fn verify(board: &mut impl Board, image: &Image<'_>, part: &Range<u64>) -> Result<(), Complaint> {
+fn verify(board: &mut impl Board, image: &Image<'_>, part: &Range<u64>) -> Result<(), Error> {
     let expected = image.read(part)?;
     for (index, expected) in (0..).zip(expected.chunks(usize::try_from(READ).unwrap_or(usize::MAX))) {
         let address = part.start + index * READ;
@@ -121,20 +121,20 @@ fn verify(board: &mut impl Board, image: &Image<'_>, part: &Range<u64>) -> Resul
             let at = hex(address);
             let sentence =
                 format!("everything is programmed, but cannot be read back from {at} on: {reason}");
-            Complaint::ended(Exit::Failed, "probe", sentence)
+            Error::ended(Exit::Failed, "probe", sentence)
         })?;
         compare(address, expected, &found)?;
     }
     Ok(())
 }
 
-fn compare(address: u64, expected: &[u8], found: &[u8]) -> Result<(), Complaint> {
+fn compare(address: u64, expected: &[u8], found: &[u8]) -> Result<(), Error> {
     let mut pairs = (address..).zip(expected.iter().zip(found));
     match pairs.find(|(_, (expected, found))| expected != found) {
         None => Ok(()),
         Some((at, (expected, found))) => {
             let sentence = format!("read back {found:#04x} at {}, {expected:#04x} expected", hex(at));
-            Err(Complaint::ended(Exit::Bad, "verify", sentence))
+            Err(Error::ended(Exit::Bad, "verify", sentence))
         }
     }
 }
@@ -237,7 +237,7 @@ mod tests {
             stop_after.is_some_and(|parts| asked.get() > parts)
         };
         let outcome = flash(&mut board, &image, &parts(&place, &image.range), stopped);
-        (outcome.map_err(|complaint| complaint.json()), board, bytes)
+        (outcome.map_err(|error| serde_json::to_string(&error).expect("JSON")), board, bytes)
     }
 
     fn message(json: &str) -> (String, String) {

@@ -5,7 +5,7 @@ use crate::chips::firmware::segments;
 use crate::chips::place::PlacementError;
 use crate::chips::registry;
 use crate::chips::size::{self, Used, size, span};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::tensor::sums::open_file;
 use crate::text::quoted;
 use probe_rs::Target;
@@ -41,15 +41,15 @@ pub struct Site {
 impl Site {
     /// # Errors
     /// There is no such chip, or it has no flash; the firmware cannot be read, or is for another chip.
-    pub fn new(name: &str, used_flash: &UsedFlash) -> Result<Self, Complaint> {
+    pub fn new(name: &str, used_flash: &UsedFlash) -> Result<Self, Error> {
         let target = target(name)?;
         let mut chip = registry::chip(&target);
         if chip.areas.is_empty() {
             let sentence = format!("probe-rs cannot program any flash of {}", chip.name);
-            return Err(Complaint::usage(sentence));
+            return Err(Error::usage(sentence));
         }
         if let Some(bytes) = used_flash.flash_size {
-            chip.limit(bytes).map_err(Complaint::usage)?;
+            chip.limit(bytes).map_err(Error::usage)?;
         }
         let mut used: Vec<Range<u64>> = used_flash.used.iter().map(|used| range(&chip, used)).collect();
         if let Some(firmware) = &used_flash.firmware {
@@ -61,10 +61,10 @@ impl Site {
 
     /// # Errors
     /// The size of the flash depends on the board and is not given.
-    pub fn need_size(&self) -> Result<(), Complaint> {
+    pub fn need_size(&self) -> Result<(), Error> {
         let window = self.chip.usual().find(|area| area.is_window() && !self.is_sized);
         let Some(area) = window else { return Ok(()) };
-        Err(Complaint::usage(format!(
+        Err(Error::usage(format!(
             "{} has external flash in a window of {}; give its size with --flash-size (such as 2M), \
              or the address of the model with --at",
             self.chip.name,
@@ -74,19 +74,19 @@ impl Site {
 }
 
 /// An invalid address is bad usage; too little space is a negative answer.
-pub fn complaint(model: &Path, refusal: PlacementError) -> Complaint {
+pub fn complaint(model: &Path, refusal: PlacementError) -> Error {
     match refusal {
-        PlacementError::Address(sentence) => Complaint::usage(sentence),
+        PlacementError::Address(sentence) => Error::usage(sentence),
         PlacementError::NoRoom { sentence, .. } => {
-            Complaint::bad(model, "no_room", format!("does not fit: {sentence}"))
+            Error::bad(model, "no_room", format!("does not fit: {sentence}"))
         }
     }
 }
 
-fn target(name: &str) -> Result<Target, Complaint> {
+fn target(name: &str) -> Result<Target, Error> {
     let asked = quoted(name);
     registry::find(&Registry::from_builtin_families(), name).map_err(|unknown| {
-        Complaint::usage(match unknown {
+        Error::usage(match unknown {
             registry::Unknown::None(near) if near.is_empty() => {
                 format!("unknown chip {asked}; `safetensors fit --list` lists all")
             }
@@ -112,14 +112,14 @@ fn range(chip: &Chip, used: &Used) -> Range<u64> {
 }
 
 /// The ranges of the firmware in flash.
-fn inside(chip: &Chip, firmware: &Path) -> Result<Vec<Range<u64>>, Complaint> {
-    let (file, _) = open_file(firmware).map_err(|reason| Complaint::not_read(firmware, reason))?;
-    let mut found = segments(file).map_err(|sentence| Complaint::about(firmware, sentence))?;
+fn inside(chip: &Chip, firmware: &Path) -> Result<Vec<Range<u64>>, Error> {
+    let (file, _) = open_file(firmware).map_err(|reason| Error::not_read(firmware, reason))?;
+    let mut found = segments(file).map_err(|sentence| Error::about(firmware, sentence))?;
     found.retain(|segment| !chip.areas.iter().all(|area| area.pages.around(segment).is_empty()));
     if found.is_empty() {
         let flash: Vec<String> = chip.areas.iter().map(|area| span(&area.pages.range())).collect();
         let sentence = format!("has no segments in the flash of {} at {}", chip.name, flash.join(", "));
-        return Err(Complaint::about(firmware, sentence));
+        return Err(Error::about(firmware, sentence));
     }
     Ok(found)
 }

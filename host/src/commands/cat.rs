@@ -1,7 +1,7 @@
 //! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
 use crate::commands::{Run, whole};
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{self, Object};
@@ -107,7 +107,7 @@ impl Cat {
     ///
     /// # Errors
     /// The suffix is unknown.
-    fn format(&self) -> Result<Format, Complaint> {
+    fn format(&self) -> Result<Format, Error> {
         let suffix = self.target().extension().unwrap_or_default().to_ascii_lowercase();
         match (self.format, suffix.to_str().unwrap_or("?")) {
             (Some(format), _) => Ok(format),
@@ -117,30 +117,26 @@ impl Cat {
             (None, _) => {
                 let sentence =
                     "unknown suffix: .npy, .raw, .bin or .txt needed; use --format to choose the format";
-                Err(Complaint::about(self.target(), sentence))
+                Err(Error::about(self.target(), sentence))
             }
         }
     }
 
-    fn check(&self, format: Format) -> Result<(), Complaint> {
+    fn check(&self, format: Format) -> Result<(), Error> {
         let to_stdout = self.to_stdout();
         if format != Format::Text && self.limit.is_some() {
-            return Err(Complaint::usage(
-                "--limit works with text only; use --slice for a part of the bytes",
-            ));
+            return Err(Error::usage("--limit works with text only; use --slice for a part of the bytes"));
         }
         if format != Format::Npy && self.bits {
-            return Err(Complaint::usage(
+            return Err(Error::usage(
                 "--bits works with .npy only: text has the numbers, raw bytes are the bits",
             ));
         }
         if format != Format::Text && to_stdout && self.json {
-            return Err(Complaint::usage("bytes and JSON cannot share standard output; use --output FILE"));
+            return Err(Error::usage("bytes and JSON cannot share standard output; use --output FILE"));
         }
         if format != Format::Text && to_stdout && !self.force && io::stdout().is_terminal() {
-            return Err(Complaint::usage(
-                "refusing to print bytes to a terminal; use --output FILE or --force",
-            ));
+            return Err(Error::usage("refusing to print bytes to a terminal; use --output FILE or --force"));
         }
         Ok(())
     }
@@ -154,12 +150,12 @@ impl Cat {
         self.output.as_deref().unwrap_or(Path::new("-"))
     }
 
-    fn print_json(&self, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn print_json(&self, sliced: &Sliced<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let mut begun = self.described(sliced).end();
         begun.pop();
         write!(out, "{begun},\"values\":")?;
-        let printed = print(sliced, Style::Json, None, &mut out, &Complaint::from, None);
+        let printed = print(sliced, Style::Json, None, &mut out, &Error::from, None);
         // After an error too: the error object goes on its own line.
         writeln!(out, "}}")?;
         out.flush()?;
@@ -172,14 +168,14 @@ impl Cat {
         object.text("tensor", sliced.name()).text("dtype", sliced.dtype().name()).raw("shape", &shape)
     }
 
-    fn print_text(&self, model: &Model, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn print_text(&self, model: &Model, sliced: &Sliced<'_>) -> Result<(), Error> {
         let is_shown = self.to_stdout() && io::stdout().is_terminal();
         let limit = self.limit.or(is_shown.then_some(SHOWN));
         let mut product = Product::create(self.target(), self.force)?;
         let path = self.target();
         let cannot = |error| match self.to_stdout() {
-            true => Complaint::from(error),
-            false => Complaint::cannot_write(path, &error),
+            true => Error::from(error),
+            false => Error::cannot_write(path, &error),
         };
         // Text that appears on standard output shows the progress by itself.
         let work = (!self.to_stdout()).then(|| Work::new("printing", total_bytes(sliced)));
@@ -188,7 +184,7 @@ impl Cat {
         self.finish(product, model, sliced)
     }
 
-    fn finish(&self, product: Product, model: &Model, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn finish(&self, product: Product, model: &Model, sliced: &Sliced<'_>) -> Result<(), Error> {
         model.check_unchanged()?;
         product.finish()?;
         if self.json {
@@ -198,7 +194,7 @@ impl Cat {
         Ok(())
     }
 
-    fn write(&self, model: &Model, format: Format, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn write(&self, model: &Model, format: Format, sliced: &Sliced<'_>) -> Result<(), Error> {
         let byte_len = sliced.byte_len()?;
         let header = if format == Format::Npy { self.header(sliced)? } else { Vec::new() };
         let mut product = Product::create(self.target(), self.force)?;
@@ -208,12 +204,12 @@ impl Cat {
         self.finish(product, model, sliced)
     }
 
-    fn header(&self, sliced: &Sliced<'_>) -> Result<Vec<u8>, Complaint> {
+    fn header(&self, sliced: &Sliced<'_>) -> Result<Vec<u8>, Error> {
         let dtype = sliced.dtype();
         let written = if self.bits { bits_of(dtype) } else { dtype };
         Header::spelled(written, sliced.dims()).ok_or_else(|| {
             let sentence = format!("tensor {}: {}", quoted(sliced.name()), no_type(dtype));
-            Complaint::about(&self.model, sentence)
+            Error::about(&self.model, sentence)
         })
     }
 }
@@ -234,7 +230,7 @@ fn bytes_of(elements: u64, dtype: Dtype) -> u64 {
 }
 
 /// Reports progress: this many elements are printed.
-fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Complaint> {
+fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Error> {
     match work {
         Some(work) if elements.is_multiple_of(4096) => work.reach(bytes_of(elements, dtype)),
         _ => Ok(()),
@@ -247,9 +243,9 @@ fn print<W: Write>(
     style: Style,
     limit: Option<u64>,
     out: &mut W,
-    cannot: &dyn Fn(io::Error) -> Complaint,
+    cannot: &dyn Fn(io::Error) -> Error,
     work: Option<&Work>,
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     let (total, dtype) = (sliced.elements(), sliced.dtype());
     let shown = limit.unwrap_or(total).min(total);
     if shown > 0 || total == 0 {

@@ -1,16 +1,19 @@
 //! `safetensors check`: prints a verdict for every file.
 
 use crate::commands::{Run, check_stdin_once, count};
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Fails, Outcome};
 use crate::exit::Exit;
-use crate::input::model::{Model, Part, is_sharded};
-use crate::input::published::Violation;
+use crate::input::model::{Model, Tensor, bytes_of, is_sharded};
+use crate::input::published::check_published;
 use crate::input::source::Data;
 use crate::input::validation::{SHORT, open_valid};
 use crate::input::walk::{Found, expand};
-use crate::print::verdict::Verdict;
-use crate::text::{counted, grouped};
+use crate::print::verdict::{self, Sound};
+use crate::tensor::compare::index_of;
+use crate::tensor::stats::{NotFinite, first_not_finite};
+use crate::text::{counted, grouped, quoted, shown_text};
 use crate::threads::{cores, in_order};
+use crate::work::Work;
 use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -54,9 +57,8 @@ impl Run for Check {
         let mut tally = Tally::default();
         let check = |found| check_file(found, self.finite, self.as_published);
         in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {
-            if self.json { verdict.print_json(file) } else { verdict.print(file) }?;
-            tally.add(verdict.exit());
-            Ok::<_, Complaint>(())
+            tally.add(verdict::print(&verdict, file, self.json)?);
+            Ok::<_, Error>(())
         })?;
         tally.tell();
         Ok(tally.worst())
@@ -98,39 +100,53 @@ impl Tally {
     }
 }
 
-fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path, Verdict) {
+fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path, Result<Sound, Error>) {
     let verdict = match found {
-        Ok(()) if finite => Verdict::of_values(file),
-        Ok(()) => match is_sharded(file) {
-            Ok(true) => check_shards(file, as_published).unwrap_or_else(Verdict::Other),
-            Ok(false) => check_header(file, as_published).unwrap_or_else(Verdict::Other),
-            Err(complaint) => Verdict::Other(complaint),
-        },
-        Err(reason) => Verdict::Other(Complaint::not_read(file, reason.clone())),
+        Ok(()) if finite => check_values(file),
+        Ok(()) => is_sharded(file).and_then(|is_sharded| match is_sharded {
+            true => check_shards(file, as_published),
+            false => check_header(file, as_published),
+        }),
+        Err(reason) => Err(Error::not_read(file, reason.clone())),
     };
     (file, verdict)
 }
 
-/// Validates a sharded model; by the published text, also each of its shards.
-fn check_shards(file: &Path, as_published: bool) -> Result<Verdict, Complaint> {
+/// Validates a model, and reads its data until a value is NaN or infinite.
+fn check_values(file: &Path) -> Result<Sound, Error> {
     let model = Model::open(file)?;
-    let shards = if as_published { model.parts() } else { &[] };
-    for shard in shards {
-        if let Some(violation) = violation_in(shard)? {
-            return Ok(Verdict::Unpublished(shard.path().to_path_buf(), violation));
-        }
+    let tensors: Vec<Tensor<'_>> = model.tensors().collect();
+    let found = first_not_finite(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
+    model.check_unchanged()?;
+    match found {
+        Some(found) => Err(not_finite(&model, &found)),
+        None => Ok(Sound::of(&model)),
     }
-    Ok(Verdict::of(&model))
 }
 
-fn violation_in(shard: &Part) -> Result<Option<Violation>, Complaint> {
-    let mut source = shard.source().map_err(|reason| Complaint::not_read(shard.path(), reason))?;
-    Violation::find(&mut source).map_err(|failure| Complaint::of(shard.path(), &mut source, failure))
+fn not_finite(model: &Model, found: &NotFinite<'_>) -> Error {
+    let (tensor, index) = (found.tensor.name(), index_of(found.index, &found.tensor));
+    let file = found.tensor.model().file_name().to_string_lossy();
+    let of = model.index().map_or(String::new(), |_| format!(" of {}", shown_text(&file)));
+    let message = format!("tensor {}: {} at index {index:?}{of}", quoted(tensor), found.what);
+    let value = Some((tensor.to_owned(), index));
+    Error::fails(model.path(), Fails { code: "values.not-finite", at: found.byte, message, value })
 }
 
-fn check_header(file: &Path, as_published: bool) -> Result<Verdict, Complaint> {
+/// Validates a sharded model; by the published text, also each of its shards.
+fn check_shards(file: &Path, as_published: bool) -> Result<Sound, Error> {
+    let model = Model::open(file)?;
+    for shard in model.parts().iter().filter(|_| as_published) {
+        let source = shard.source().map_err(|reason| Error::not_read(shard.path(), reason));
+        check_published(shard.path(), &mut source?)?;
+    }
+    Ok(Sound::of(&model))
+}
+
+fn check_header(file: &Path, as_published: bool) -> Result<Sound, Error> {
     let (mut source, (summary, _)) = open_valid(file, SHORT, Data::Count)?;
-    let found = if as_published { Violation::find(&mut source) } else { Ok(None) };
-    let found = found.map_err(|failure| Complaint::of(file, &mut source, failure))?;
-    Ok(found.map_or(Verdict::Valid(summary), |found| Verdict::Unpublished(file.to_path_buf(), found)))
+    if as_published {
+        check_published(file, &mut source)?;
+    }
+    Ok(summary.into())
 }

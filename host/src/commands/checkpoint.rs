@@ -2,7 +2,7 @@
 //! sums.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::pack::checkpoint::Contents;
@@ -50,7 +50,7 @@ impl Run for Checkpoint {
         let folder = match self.output {
             Some(output) => output,
             None if models.len() > 1 => models.remove(0),
-            None => return Err(Complaint::usage("a model is missing: give the directory, then the models")),
+            None => return Err(Error::usage("a model is missing: give the directory, then the models")),
         };
         let written = Contents::open(&models, &self.also)?.write(&folder, self.force)?;
         let folder = folder.to_string_lossy();

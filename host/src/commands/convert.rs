@@ -5,7 +5,7 @@ use crate::convert::{
     Changer, Done, FromBits, Input, Made, Manifest, NameOf, Opening, Options, Output, Plan, Reading, Scale,
     Sums, read_bits, stem_of, write,
 };
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::foreign::Readable;
 use crate::input::remote::check_output_directory;
@@ -14,6 +14,7 @@ use crate::output::file::check_output_path;
 use crate::output::kind::Kind;
 use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
+use crate::print::diagnostic::say;
 use crate::text::shown_text;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -169,7 +170,7 @@ impl Run for Convert {
     }
 
     fn run(self) -> Outcome {
-        self.check_options().map_err(Complaint::usage)?;
+        self.check_options().map_err(Error::usage)?;
         let (inputs, output) = self.split()?;
         check_stdin_once(inputs)?;
         if self.each {
@@ -200,26 +201,26 @@ impl Convert {
     }
 
     /// The inputs and the output.
-    fn split(&self) -> Result<(&[PathBuf], &Path), Complaint> {
+    fn split(&self) -> Result<(&[PathBuf], &Path), Error> {
         match (&self.output, &self.paths[..]) {
             (Some(output), inputs) => Ok((inputs, output)),
             (None, [inputs @ .., output]) if !inputs.is_empty() => Ok((inputs, output)),
-            (None, _) => Err(Complaint::usage("the output is missing: give it last, or with -o")),
+            (None, _) => Err(Error::usage("the output is missing: give it last, or with -o")),
         }
     }
 
     /// Checks an output before anything is opened.
-    fn check(&self, Job { inputs, output }: &Job<'_>) -> Result<(), Complaint> {
+    fn check(&self, Job { inputs, output }: &Job<'_>) -> Result<(), Error> {
         if output.as_os_str() != "-" && output.is_dir() {
             let sentence = "is a directory; convert each input to a file in it with --each -o";
-            return Err(Complaint::about(output, sentence));
+            return Err(Error::about(output, sentence));
         }
         let kind = Kind::of_output(output)?;
         if self.bits && !matches!(kind, Kind::Array | Kind::Archive) {
-            return Err(Complaint::usage("--bits works with .npy and .npz only"));
+            return Err(Error::usage("--bits works with .npy and .npz only"));
         }
         if self.compress && kind != Kind::Archive {
-            return Err(Complaint::usage("--compress works with .npz only"));
+            return Err(Error::usage("--compress works with .npz only"));
         }
         inputs.iter().try_for_each(|input| check_not_input(input, output))?;
         check_output_path(output, self.force)
@@ -232,7 +233,7 @@ impl Convert {
             let output = folder.join(format!("{}.safetensors", stem_of(input)?));
             Ok(Job { inputs: std::slice::from_ref(input), output })
         });
-        let jobs = jobs.collect::<Result<Vec<Job<'_>>, Complaint>>()?;
+        let jobs = jobs.collect::<Result<Vec<Job<'_>>, Error>>()?;
         check_outputs(&jobs)?;
         let made = if self.dry_run { None } else { Some(Folder::make(folder)?) };
         let mut manifest = self.begin_manifest(&jobs.iter().collect::<Vec<_>>())?;
@@ -243,7 +244,7 @@ impl Convert {
                 Ok(()) => Exit::Good,
                 // It is said once.
                 Err(complaint) if complaint.exit() == Exit::Interrupted => return Err(complaint),
-                Err(complaint) => complaint.say(self.json),
+                Err(complaint) => say(&complaint, self.json),
             });
             Work::check()?;
         }
@@ -255,19 +256,19 @@ impl Convert {
 
     /// # Errors
     /// It would replace an input or an output; those of the system.
-    fn begin_manifest(&self, jobs: &[&Job<'_>]) -> Result<Option<Manifest>, Complaint> {
+    fn begin_manifest(&self, jobs: &[&Job<'_>]) -> Result<Option<Manifest>, Error> {
         let Some(path) = self.manifest.as_deref() else { return Ok(None) };
         if path.as_os_str() == "-" {
-            return Err(Complaint::usage("--manifest needs a file"));
+            return Err(Error::usage("--manifest needs a file"));
         }
         if jobs.iter().any(|job| is_same_place(&job.output, path)) {
-            return Err(Complaint::about(path, "is the output, too; give the manifest another name"));
+            return Err(Error::about(path, "is the output, too; give the manifest another name"));
         }
         jobs.iter().flat_map(|job| job.inputs).try_for_each(|input| check_not_input(input, path))?;
         Manifest::create(path, self.force).map(Some)
     }
 
-    fn convert(&self, job: &Job<'_>, manifest: Option<&mut Manifest>) -> Result<(), Complaint> {
+    fn convert(&self, job: &Job<'_>, manifest: Option<&mut Manifest>) -> Result<(), Error> {
         let path = job.output.as_path();
         let mut input = Input::open(job.inputs, self.opening(path)?, path)?;
         self.check_formats(&input)?;
@@ -300,15 +301,14 @@ impl Convert {
                 manifest.add(&made).map_err(|complaint| complaint.and(WRITTEN))?;
             }
             done.reports = Some(reports);
-            done.bytes =
-                Some(std::fs::metadata(path).map_err(|error| Complaint::not_read(path, error))?.len());
+            done.bytes = Some(std::fs::metadata(path).map_err(|error| Error::not_read(path, error))?.len());
         }
         if self.json { done.print_json() } else { done.print() }
     }
 
     /// # Errors
     /// The output has no notes of tied tensors, but these are wanted.
-    fn opening(&self, output: &Path) -> Result<Opening<'_>, Complaint> {
+    fn opening(&self, output: &Path) -> Result<Opening<'_>, Error> {
         let ties = self.ties_for(Kind::of_output(output)?)?;
         let (keeps_blocks, without_metadata) = (self.keep_blocks, self.no_metadata);
         let reading = Reading { name: "", ties, keeps_blocks, without_metadata };
@@ -316,12 +316,12 @@ impl Convert {
     }
 
     /// What becomes of tied tensors. Where a note would be lost, the tensors would be, too.
-    fn ties_for(&self, output: Kind) -> Result<Ties, Complaint> {
+    fn ties_for(&self, output: Kind) -> Result<Ties, Error> {
         let has_notes = output == Kind::Model && !self.no_metadata;
         match self.ties {
             Some(Tied::Note) if !has_notes => {
                 let sentence = "--ties note needs a .safetensors output with metadata; use --ties copy";
-                Err(Complaint::usage(sentence))
+                Err(Error::usage(sentence))
             }
             Some(ties) => Ok(ties.into()),
             None => Ok(if has_notes { Ties::Note } else { Ties::Copy }),
@@ -330,7 +330,7 @@ impl Convert {
 
     /// # Errors
     /// An option is for a format that no input has. With `--each`, it may be for another input.
-    fn check_formats(&self, input: &Input) -> Result<(), Complaint> {
+    fn check_formats(&self, input: &Input) -> Result<(), Error> {
         let needs = |option: &str, format: Readable| match self.each || input.has(format) {
             true => Ok(()),
             false => {
@@ -351,17 +351,17 @@ impl Convert {
 
 /// # Errors
 /// Two inputs would become one file, or one has no name.
-fn check_outputs(jobs: &[Job<'_>]) -> Result<(), Complaint> {
+fn check_outputs(jobs: &[Job<'_>]) -> Result<(), Error> {
     let mut seen: HashMap<&Path, &Path> = HashMap::new();
     for Job { inputs, output } in jobs {
         let Some(input) = inputs.first() else { continue };
         if input.as_os_str() == "-" {
-            return Err(Complaint::usage("--each needs inputs with names; standard input has none"));
+            return Err(Error::usage("--each needs inputs with names; standard input has none"));
         }
         if let Some(other) = seen.insert(output, input) {
             let (output, other) = [output, other].map(|path| shown_text(&path.to_string_lossy())).into();
             let sentence = format!("would become {output}, as {other} would; convert them one by one");
-            return Err(Complaint::about(input, sentence));
+            return Err(Error::about(input, sentence));
         }
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! `safetensors decode`: prints the contents of a header, for comparison with other readers.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
+use crate::input::evidence::error_of;
 use crate::input::model::is_sharded;
 use crate::input::open::open;
 use crate::input::source::Data;
@@ -29,9 +30,9 @@ impl Run for Decode {
 }
 
 fn decode(file: &Path) -> Outcome {
-    let not_read = |reason| Complaint::not_read(file, reason);
+    let not_read = |reason| Error::not_read(file, reason);
     if !file.is_dir() && is_sharded(file)? {
-        return Err(Complaint::about(file, "has several files; give one of them"));
+        return Err(Error::about(file, "has several files; give one of them"));
     }
     let mut source = open(file).map_err(not_read)?;
     match validate_source(&mut source, SHORT, Data::Keep) {
@@ -43,6 +44,6 @@ fn decode(file: &Path) -> Outcome {
                 Err(Trouble::Read(reason)) => Err(not_read(reason)),
             }
         }
-        Err(failure) => Err(Complaint::of(file, &mut source, failure)),
+        Err(failure) => Err(error_of(file, &mut source, failure)),
     }
 }

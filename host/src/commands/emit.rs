@@ -1,7 +1,7 @@
 //! `safetensors emit`: writes what a program expects of a model as constants.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{Object, array, quoted};
@@ -100,7 +100,7 @@ impl Emit {
         }
     }
 
-    fn constants<'m>(&self, model: &'m Model) -> Result<Constants<'m>, Complaint> {
+    fn constants<'m>(&self, model: &'m Model) -> Result<Constants<'m>, Error> {
         let mut constants = Constants::of(one_file(model)?)?;
         if let Some(prefix) = &self.prefix {
             constants = constants.prefix(prefix)?;
@@ -116,7 +116,7 @@ impl Emit {
         constants: &Constants<'_>,
         language: Language,
         product: &mut Product,
-    ) -> Result<(), Complaint> {
+    ) -> Result<(), Error> {
         let written = if self.json {
             writeln!(product, "{}", self.document(constants))
         } else {
@@ -132,7 +132,7 @@ impl Emit {
     ///
     /// # Errors
     /// The suffix is unknown, or is that of a language although JSON is requested.
-    fn language(&self) -> Result<Language, Complaint> {
+    fn language(&self) -> Result<Language, Error> {
         let path = self.output.as_deref().filter(|output| output.as_os_str() != "-");
         let (Some(path), None) = (path, self.lang) else {
             return Ok(self.lang.unwrap_or(Language::C));
@@ -140,10 +140,10 @@ impl Emit {
         let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
         match suffix.to_str().unwrap_or("?") {
             "" | "json" if self.json => Ok(Language::C),
-            _ if self.json => Err(Complaint::about(path, "wrong suffix: --json writes a .json file")),
+            _ if self.json => Err(Error::about(path, "wrong suffix: --json writes a .json file")),
             "rs" => Ok(Language::Rust),
             "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => Ok(Language::C),
-            _ => Err(Complaint::about(
+            _ => Err(Error::about(
                 path,
                 "unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
             )),
@@ -182,7 +182,7 @@ fn described(constants: &Constants<'_>, tensor: &FileTensor<'_>) -> String {
     }
 }
 
-impl From<EmitError> for Complaint {
+impl From<EmitError> for Error {
     fn from(error: EmitError) -> Self {
         match error {
             EmitError::Model(error) => error.into(),

@@ -7,10 +7,11 @@ use crate::chips::registry;
 use crate::chips::site::{Site, UsedFlash};
 use crate::chips::size::{self, grouped, size, span};
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{Object, array};
+use crate::print::diagnostic::say;
 use crate::print::plan::one_file;
 use crate::text::number::{self, hex};
 use crate::text::{quoted, shown_text};
@@ -80,12 +81,12 @@ impl Fit {
             site.need_size()?;
         }
         if self.models.iter().filter(|model| model.as_os_str() == "-").count() > 1 {
-            return Err(Complaint::usage("standard input can be read only once; `-` is given twice"));
+            return Err(Error::usage("standard input can be read only once; `-` is given twice"));
         }
         let mut worst = Exit::Good;
         let mut next = self.at;
         for path in &self.models {
-            let exit = self.place(&mut site, path, &mut next).unwrap_or_else(|why| why.say(self.json));
+            let exit = self.place(&mut site, path, &mut next).unwrap_or_else(|error| say(&error, self.json));
             worst = worst.max(exit);
         }
         Ok(worst)
@@ -119,11 +120,11 @@ impl Fit {
         model: &Model,
         plan: &Plan,
         found: Result<Place<'_>, PlacementError>,
-    ) -> Result<Answer, Complaint> {
+    ) -> Result<Answer, Error> {
         let name = model.path().to_string_lossy().into_owned();
         let head = Object::new().text("file", &name);
         match found {
-            Err(PlacementError::Address(sentence)) => Err(Complaint::usage(sentence)),
+            Err(PlacementError::Address(sentence)) => Err(Error::usage(sentence)),
             Err(PlacementError::NoRoom { missing, sentence }) => {
                 let json = head.flag("ok", true).flag("fits", false).text("chip", &site.chip.name);
                 let json = json.number("bytes", plan.file_bytes).number("missing", missing);
@@ -140,7 +141,7 @@ impl Fit {
         }
     }
 
-    fn good(&self, site: &Site, model: &Model, plan: &Plan, place: &Place<'_>) -> Result<Answer, Complaint> {
+    fn good(&self, site: &Site, model: &Model, plan: &Plan, place: &Place<'_>) -> Result<Answer, Error> {
         let wanted = self.align.unwrap_or(1);
         let alignment = Alignment::of(model, plan.data_start, place.range.start, wanted)?;
         let name = model.path().to_string_lossy().into_owned();
@@ -271,7 +272,7 @@ fn list(pattern: &str, json: bool) -> Outcome {
     let mut names = registry::names(&Registry::from_builtin_families());
     names.retain(|name| name.to_ascii_lowercase().contains(&lower));
     if names.is_empty() {
-        return Err(Complaint::usage(format!("no chip name contains {}", quoted(pattern))));
+        return Err(Error::usage(format!("no chip name contains {}", quoted(pattern))));
     }
     let mut out = BufWriter::new(io::stdout().lock());
     if json {

@@ -9,7 +9,7 @@ use crate::chips::sequence;
 use crate::chips::site::{Site, UsedFlash, complaint};
 use crate::chips::size::{grouped, size, span};
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{Object, array};
@@ -103,7 +103,7 @@ struct Task<'t> {
 }
 
 impl Flash {
-    fn write(&self, model: &Model, task: &Task<'_>, output: &Path) -> Result<&'static str, Complaint> {
+    fn write(&self, model: &Model, task: &Task<'_>, output: &Path) -> Result<&'static str, Error> {
         check_not_in_model(model, output)?;
         let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
         let mut product = Product::create(output, self.force)?;
@@ -113,7 +113,7 @@ impl Flash {
         Ok("written")
     }
 
-    fn program(&self, task: &Task<'_>) -> Result<&'static str, Complaint> {
+    fn program(&self, task: &Task<'_>) -> Result<&'static str, Error> {
         let mut board = self.connection.open(&task.site.target, self.keep).map_err(no_probe)?;
         let parts = sequence::parts(task.place, &task.image.range);
         sequence::flash(&mut board, task.image, &parts, || Work::check().is_err())?;
@@ -203,8 +203,8 @@ impl Flash {
     }
 }
 
-fn no_probe(sentence: String) -> Complaint {
-    Complaint::ended(Exit::Failed, "probe", sentence)
+fn no_probe(sentence: String) -> Error {
+    Error::ended(Exit::Failed, "probe", sentence)
 }
 
 fn uneven(task: &Task<'_>) -> String {

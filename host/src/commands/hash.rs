@@ -1,11 +1,12 @@
 //! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
 use crate::commands::{Run, check_stdin_once, each_of};
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::{check_output, is_remote};
 use crate::json::{Object, array, quoted as quoted_json};
+use crate::print::diagnostic::say;
 use crate::print::plan::one_part;
 use crate::tensor::sums::{
     Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, sum_of_text,
@@ -93,7 +94,7 @@ impl Hash {
         in_order(&models, at_once, text, |text| {
             Work::check()?;
             worst = worst.max(self.print(text)?);
-            Ok::<_, Complaint>(())
+            Ok::<_, Error>(())
         })?;
         Ok(worst)
     }
@@ -105,7 +106,7 @@ impl Hash {
         for path in &each_of(&self.models) {
             let exit = only_file_of(path)
                 .and_then(|file| treat(&file))
-                .unwrap_or_else(|complaint| complaint.say(self.json));
+                .unwrap_or_else(|error| say(&error, self.json));
             worst = worst.max(exit);
             Work::check()?;
         }
@@ -132,7 +133,7 @@ impl Hash {
 
     fn embed_in(&self, path: &Path) -> Outcome {
         if path.as_os_str() == "-" {
-            return Err(Complaint::usage("--embed cannot change standard input; give a file"));
+            return Err(Error::usage("--embed cannot change standard input; give a file"));
         }
         check_output(path)?;
         let Embedded { sum, saved, left_out } = embed(path)?;
@@ -155,7 +156,7 @@ impl Hash {
     }
 
     /// The complete output for one model.
-    fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
+    fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Error> {
         let file = file_of(path)?;
         match is_sharded(&file)? {
             true => {
@@ -176,7 +177,7 @@ impl Hash {
     }
 
     /// The length and the sum of an index.
-    fn sum_of_index<'m>(model: &'m Model, work: &Work) -> Result<Option<(&'m Path, u64, String)>, Complaint> {
+    fn sum_of_index<'m>(model: &'m Model, work: &Work) -> Result<Option<(&'m Path, u64, String)>, Error> {
         let Some(index) = model.index() else { return Ok(None) };
         let (len, sum) = match model.index_text() {
             Some(text) => sum_of_text(text),
@@ -190,10 +191,10 @@ impl Hash {
         &self,
         path: &Path,
         index: Option<(&Path, u64, String)>,
-        parts: impl Iterator<Item = Result<Single<'p>, Complaint>>,
+        parts: impl Iterator<Item = Result<Single<'p>, Error>>,
         threads: NonZero<usize>,
         work: &Work,
-    ) -> Result<Text, Complaint> {
+    ) -> Result<Text, Error> {
         let mut text = Text::new();
         if self.json {
             put(&mut text, format!(r#"{{"file":{},"ok":true,"files":["#, in_json(path)).as_bytes())?;
@@ -216,7 +217,7 @@ impl Hash {
         mut part: Single<'_>,
         threads: NonZero<usize>,
         work: &Work,
-    ) -> Result<(), Complaint> {
+    ) -> Result<(), Error> {
         if is_remote(part.path()) {
             // Its length is known only now.
             work.expect(part.len());
@@ -237,9 +238,9 @@ impl Hash {
     ///
     /// # Errors
     /// The name has control characters that a line cannot escape in a form that `sha256sum` reads.
-    fn must_have_line(&self, path: &Path) -> Result<(), Complaint> {
+    fn must_have_line(&self, path: &Path) -> Result<(), Error> {
         match has_control(path) && !self.json && !io::stdout().is_terminal() {
-            true => Err(Complaint::about(
+            true => Err(Error::about(
                 path,
                 "name has control characters, which a list of sums cannot escape; use --json",
             )),
@@ -248,7 +249,7 @@ impl Hash {
     }
 
     /// Writes a line, or the beginning of an object.
-    fn put_sum(&self, text: &mut Text, file: &Path, len: u64, sum: &str) -> Result<(), Complaint> {
+    fn put_sum(&self, text: &mut Text, file: &Path, len: u64, sum: &str) -> Result<(), Error> {
         match self.json {
             true => {
                 let file = in_json(file);
@@ -258,10 +259,10 @@ impl Hash {
         }
     }
 
-    fn print(&self, text: Result<Text, Complaint>) -> Result<Exit, Complaint> {
+    fn print(&self, text: Result<Text, Error>) -> Result<Exit, Error> {
         match text {
             Ok(text) => text.print().map(|()| Exit::Good),
-            Err(complaint) => Ok(complaint.say(self.json)),
+            Err(complaint) => Ok(say(&complaint, self.json)),
         }
     }
 
@@ -284,7 +285,7 @@ impl Hash {
 ///
 /// # Errors
 /// The path is the index or the directory of several files, or of invalid ones.
-fn only_file_of(path: &Path) -> Result<PathBuf, Complaint> {
+fn only_file_of(path: &Path) -> Result<PathBuf, Error> {
     match is_sharded(path)? {
         true => Ok(one_part(&Model::open(path)?)?.path().to_path_buf()),
         false => Ok(path.to_path_buf()),
@@ -300,7 +301,7 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Complaint> {
+fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Error> {
     text.write_all(bytes).map_err(|error| no_room(&error))
 }
 

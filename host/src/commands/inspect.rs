@@ -1,7 +1,7 @@
 //! `safetensors inspect`: shows the contents of a header.
 
 use crate::commands::{Files, Run};
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{file_of, is_sharded};
 use crate::input::remote::is_remote;
@@ -9,11 +9,12 @@ use crate::input::source::{Data, Source};
 use crate::input::validation::open_valid;
 use crate::json;
 use crate::print::decoding::{Extra, Trouble, print_metadata, print_tensors};
+use crate::print::diagnostic::say;
 use crate::print::facts::Facts;
 use crate::print::overview::View;
 use crate::print::parameters::Unpacked;
 use crate::print::rows::each_row;
-use crate::print::verdict::Verdict;
+use crate::print::verdict::{self, Sound};
 use crate::print::{dump, listing, overview, structure};
 use embedded_safetensors::{header::MAX_HEADER_LEN, index::IndexedTensor, validate::Summary};
 use safetensors_remote::parameters::Entry;
@@ -53,17 +54,17 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     let found = file_of(file).and_then(|place| Ok((is_sharded(&place)?, place)));
     let (is_sharded, place) = match found {
         Ok(found) => found,
-        Err(complaint) => return say(&Verdict::Other(complaint), file, json),
+        Err(error) => return verdict::print(&Err(error), file, json),
     };
     if is_sharded || !view.is_plain() {
-        return overview::inspect(file, json, view).map_err(|complaint| complaint.say(json)).or_else(Ok);
+        return overview::inspect(file, json, view).map_err(|error| say(&error, json)).or_else(Ok);
     }
     let (mut source, (summary, index)) = match open_valid(&place, listed(&place), Data::Count) {
         Ok(sound) => sound,
-        Err(complaint) => return say(&Verdict::Other(complaint), file, json),
+        Err(error) => return verdict::print(&Err(error), file, json),
     };
     if !json {
-        Verdict::Valid(summary).print(file)?;
+        Sound::from(summary).write(file, &mut io::stdout().lock())?;
     }
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());
@@ -82,13 +83,8 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
         Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
-        Err(Trouble::Read(reason)) => say(&Verdict::Other(Complaint::not_read(file, reason)), file, json),
+        Err(Trouble::Read(reason)) => verdict::print(&Err(Error::not_read(file, reason)), file, json),
     }
-}
-
-fn say(verdict: &Verdict, file: &Path, json: bool) -> io::Result<Exit> {
-    if json { verdict.print_json(file) } else { verdict.print(file) }?;
-    Ok(verdict.exit())
 }
 
 fn print_json(

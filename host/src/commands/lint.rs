@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{Object, array};
 use crate::lint::{Code, Finding, Level, lint};
+use crate::print::diagnostic::say;
 use crate::text::{counted, grouped, shown_text};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::{self, BufWriter, Write};
@@ -39,7 +40,7 @@ impl Run for Lint {
 
     fn run(self) -> Outcome {
         self.files.each(|file, json| {
-            self.look(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok::<_, io::Error>)
+            self.look(file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
         })
     }
 }

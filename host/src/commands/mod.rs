@@ -30,10 +30,11 @@ mod without_chips;
 
 pub use split::size;
 
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::models_in;
 use crate::input::model::file_of;
+use crate::print::diagnostic::say;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -117,7 +118,7 @@ pub trait Run {
 
 fn end(command: impl Run) -> Exit {
     let json = command.json();
-    command.run().unwrap_or_else(|complaint| complaint.say(json))
+    command.run().unwrap_or_else(|error| say(&error, json))
 }
 
 /// Arguments of commands that treat one file after another in the same way.
@@ -176,9 +177,9 @@ pub fn count(text: &str) -> Result<NonZero<usize>, String> {
 
 /// # Errors
 /// Standard input is given twice.
-fn check_stdin_once(files: &[PathBuf]) -> Result<(), Complaint> {
+fn check_stdin_once(files: &[PathBuf]) -> Result<(), Error> {
     match files.iter().filter(|file| file.as_os_str() == "-").count() {
         0 | 1 => Ok(()),
-        _ => Err(Complaint::usage("standard input can be read only once; `-` is given twice")),
+        _ => Err(Error::usage("standard input can be read only once; `-` is given twice")),
     }
 }

@@ -1,7 +1,7 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
 use crate::commands::{Run, check_stdin_once, whole};
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::{Folders, reject_partial_models};
 use crate::input::model::{Model, Padding, file_of, is_index};
@@ -93,7 +93,7 @@ impl Run for Pack {
             [only] => *only = file_of(only)?,
             inputs => {
                 let sentence = format!("--in-place needs exactly one input, {} given", inputs.len());
-                return Err(Complaint::usage(sentence));
+                return Err(Error::usage(sentence));
             }
         }
         check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;
@@ -141,14 +141,14 @@ impl Run for Pack {
 }
 
 impl Pack {
-    fn layout(&self) -> Result<Layout, Complaint> {
+    fn layout(&self) -> Result<Layout, Error> {
         let is_canonical = Ordering::of(&self.order).is_canonical();
         let placement = match self.align {
             Some(unit) if self.align_all => Placement::Padded(unit),
             Some(unit) if is_canonical => Placement::BySize(unit),
             Some(_) => {
                 let sentence = "--align needs its own order; use --align-all to combine it with --order";
-                return Err(Complaint::usage(sentence));
+                return Err(Error::usage(sentence));
             }
             None => Placement::Start(8),
         };
@@ -157,7 +157,7 @@ impl Pack {
 
     /// # Errors
     /// The edit would rename a tensor that an index names.
-    fn keeps_its_index(&self, input: &Path) -> Result<(), Complaint> {
+    fn keeps_its_index(&self, input: &Path) -> Result<(), Error> {
         if self.edits.renames.is_empty() {
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl Pack {
         let sentence = format!(
             "is a shard of {index}, which would not know the new names; pack the index into a new file"
         );
-        Err(Complaint::about(input, sentence))
+        Err(Error::about(input, sentence))
     }
 
     /// The output, or the input where none is given.
@@ -175,7 +175,7 @@ impl Pack {
         self.output.as_deref().unwrap_or(only)
     }
 
-    fn make(&self, contents: &Contents<'_>, layout: Layout, models: &[Model]) -> Result<(), Complaint> {
+    fn make(&self, contents: &Contents<'_>, layout: Layout, models: &[Model]) -> Result<(), Error> {
         let output = self.target();
         let mut product = Product::create(output, self.force)?;
         let work = Work::new("packing", contents.bytes());
@@ -186,9 +186,9 @@ impl Pack {
     }
 
     /// The only input with all edits, which are not saved yet.
-    fn editor(&self, path: &Path) -> Result<ModelEditor, Complaint> {
+    fn editor(&self, path: &Path) -> Result<ModelEditor, Error> {
         if is_index(path) || !path.is_file() {
-            return Err(Complaint::usage(
+            return Err(Error::usage(
                 "--in-place needs a single file, not a sharded model or standard input",
             ));
         }
@@ -205,7 +205,7 @@ impl Pack {
 }
 
 /// Saves an edited model, with a progress bar if it is copied.
-fn save(editor: &ModelEditor, path: &Path) -> Result<SaveMethod, Complaint> {
+fn save(editor: &ModelEditor, path: &Path) -> Result<SaveMethod, Error> {
     let mut work = None;
     let saved = editor.save_watched(path, &mut |done, total| {
         let work = work.get_or_insert_with(|| Work::new("packing", total));
@@ -216,7 +216,7 @@ fn save(editor: &ModelEditor, path: &Path) -> Result<SaveMethod, Complaint> {
 
 /// Waits for an edit in place that is writing the header, or restores the old header after an interrupted
 /// one.
-fn repair(path: &Path) -> Result<(), Complaint> {
+fn repair(path: &Path) -> Result<(), Error> {
     if is_interrupted(path) {
         ModelEditor::open(path)?;
         let path = shown_text(&path.to_string_lossy());
@@ -265,7 +265,7 @@ impl Done<'_> {
         if self.is_in_place() { Padding::default() } else { self.padding }
     }
 
-    fn print(&self) -> Result<(), Complaint> {
+    fn print(&self) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let Pack { dry_run, in_place, .. } = *self.command;
         let tensors = counted(self.lines.len() as u64, "tensor");
@@ -326,7 +326,7 @@ impl Done<'_> {
         table
     }
 
-    fn print_json(&self) -> Result<(), Complaint> {
+    fn print_json(&self) -> Result<(), Error> {
         let inputs = self.command.inputs.iter().map(|input| json::quoted(&input.to_string_lossy()));
         let object = Object::new().flag("ok", true).raw("inputs", &json::array(inputs));
         let output = json::quoted(&self.command.target().to_string_lossy());

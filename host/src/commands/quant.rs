@@ -1,7 +1,7 @@
 //! `safetensors quant`: rewrites the weights of GPTQ and AWQ for reading row by row.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
@@ -87,7 +87,7 @@ impl Run for Quant {
 }
 
 /// The tensors of the output, and the padding that is left out.
-fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>, Padding), Complaint> {
+fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>, Padding), Error> {
     let (tensors, padding) = model.without_padding()?;
     let others = tensors.into_iter().filter(|tensor| !layers.iter().any(|layer| layer.has(tensor.name())));
     let mut planned: Vec<_> = others
@@ -104,7 +104,7 @@ fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>,
             if planned.iter().any(|other| other.name == name) {
                 let sentence =
                     format!("has a tensor {} beside {}", quoted(&name), quoted(layer.weights.name()));
-                return Err(Complaint::about(model.path(), sentence));
+                return Err(Error::about(model.path(), sentence));
             }
             planned.push(Planned { name, dtype, dims: dims.to_vec(), from: Source::Layer(index, part) });
         }
@@ -125,7 +125,7 @@ impl Quant {
     }
 
     /// Writes the file and returns its length.
-    fn write(&self, model: &Model, layers: &[Layer<'_>], tensors: &[Planned<'_>]) -> Result<u64, Complaint> {
+    fn write(&self, model: &Model, layers: &[Layer<'_>], tensors: &[Planned<'_>]) -> Result<u64, Error> {
         let specs: Vec<_> =
             tensors.iter().map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype, &tensor.dims)).collect();
         let work = Work::new("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
@@ -139,7 +139,7 @@ impl Quant {
         })
     }
 
-    fn print(&self, written: Written<'_>) -> Result<(), Complaint> {
+    fn print(&self, written: Written<'_>) -> Result<(), Error> {
         let Written { layers, tensors, bytes, padding } = written;
         let mut out = BufWriter::new(io::stdout().lock());
         let count = counted(tensors, "tensor");
@@ -169,7 +169,7 @@ impl Quant {
         Ok(out.flush()?)
     }
 
-    fn print_json(&self, written: Written<'_>) -> Result<(), Complaint> {
+    fn print_json(&self, written: Written<'_>) -> Result<(), Error> {
         let Written { layers, tensors, bytes, padding } = written;
         let rewritten = layers.iter().map(|layer| {
             let object = Object::new().text("name", &layer.describe(Part::Weights).0);

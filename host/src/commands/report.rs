@@ -1,7 +1,7 @@
 //! `safetensors report`: one HTML page about a model.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of};
 use crate::json::Object;
@@ -9,6 +9,7 @@ use crate::lint::lint;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::kind::Kind;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::print::diagnostic::line;
 use crate::print::page;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_text};
@@ -60,7 +61,7 @@ impl Run for Report {
             }
             Err(complaint) if complaint.exit() == Exit::Bad => {
                 check_not_input(&self.model, &self.output)?;
-                self.write(&page::invalid(&self.name(), &complaint.line()))?;
+                self.write(&page::invalid(&self.name(), &line(&complaint, usize::MAX)))?;
                 Err(complaint)
             }
             Err(complaint) => Err(complaint),
@@ -69,7 +70,7 @@ impl Run for Report {
 }
 
 impl Report {
-    fn page(&self, model: &Model) -> Result<String, Complaint> {
+    fn page(&self, model: &Model) -> Result<String, Error> {
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
         let rows = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
         let findings = lint(model, &[])?;
@@ -81,7 +82,7 @@ impl Report {
         self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy().into_owned()
     }
 
-    fn write(&self, page: &str) -> Result<u64, Complaint> {
+    fn write(&self, page: &str) -> Result<u64, Error> {
         let mut product = Product::create(&self.output, self.force)?;
         product.expect(page.len() as u64);
         product.put(page.as_bytes())?;

@@ -2,7 +2,7 @@
 
 use crate::commands::{Run, check_stdin_once};
 use crate::error::not_read::NotRead;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::walk::{PICKLES, expand_to};
 use crate::scan::{Judged, scan_file};
@@ -50,14 +50,14 @@ impl Run for Scan {
 }
 
 fn judge(path: &Path, found: Result<(), NotRead>) -> Judged {
-    let not_read = |reason: NotRead| Judged::Failed(Complaint::not_read(path, reason));
+    let not_read = |reason: NotRead| Judged::Failed(Error::not_read(path, reason));
     let file = match found.and_then(|()| opened(path)) {
         Ok(file) => file,
         Err(reason) => return not_read(reason),
     };
     match scan_file(path, &file) {
         Ok(all) => Judged::Scanned(all),
-        Err(error) => Judged::Failed(Complaint::of_contents(path, "pickle", error)),
+        Err(error) => Judged::Failed(Error::of_contents(path, "pickle", error)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `safetensors slice`: writes slices of tensors into a new model.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::selection::Choice;
@@ -59,10 +59,10 @@ impl Run for Slice {
     }
 }
 
-fn split(slice: &str) -> Result<(&str, &str), Complaint> {
+fn split(slice: &str) -> Result<(&str, &str), Error> {
     slice.rsplit_once('=').ok_or_else(|| {
         let sentence = format!("{} has no `=`; use TENSOR= for a whole tensor", quoted(slice));
-        Complaint::usage(sentence)
+        Error::usage(sentence)
     })
 }
 
@@ -70,7 +70,7 @@ fn split(slice: &str) -> Result<(&str, &str), Complaint> {
 ///
 /// # Errors
 /// No tensor has this name or matches; two arguments take the same tensor; there is no such slice of one.
-fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>>, Complaint> {
+fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>>, Error> {
     let (mut slices, mut seen): (Vec<Sliced<'_>>, _) = (Vec::new(), HashSet::new());
     for (name, spec) in asked {
         // A name may look like a glob.
@@ -80,7 +80,7 @@ fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>
             let choice = [(*name).to_owned()];
             let choice = Choice { only: &choice, except: &[] };
             let (tensors, _) = model.without_padding()?;
-            let about = |sentence| Complaint::about(model.path(), sentence);
+            let about = |sentence| Error::about(model.path(), sentence);
             choice.check(|| tensors.iter().map(|tensor| tensor.name())).map_err(about)?;
             for tensor in tensors.iter().filter(|tensor| choice.takes(tensor.name())) {
                 slices.push(Sliced::of(model, tensor.name(), spec)?);
@@ -89,7 +89,7 @@ fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>
             slices.push(Sliced::of(model, name, spec)?);
         }
         if let Some(again) = slices[first..].iter().find(|slice| !seen.insert(slice.name())) {
-            return Err(Complaint::usage(format!("tensor {} is given twice", quoted(again.name()))));
+            return Err(Error::usage(format!("tensor {} is given twice", quoted(again.name()))));
         }
     }
     Ok(slices)
@@ -97,12 +97,12 @@ fn slices<'m>(model: &'m Model, asked: &[(&str, &str)]) -> Result<Vec<Sliced<'m>
 
 impl Slice {
     /// Splits arguments into names and slices. A name may contain `=`, a slice cannot.
-    fn asked(&self) -> Result<Vec<(&str, &str)>, Complaint> {
+    fn asked(&self) -> Result<Vec<(&str, &str)>, Error> {
         self.slices.iter().map(|slice| split(slice)).collect()
     }
 
     /// Writes the file and returns its length.
-    fn write(&self, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Complaint> {
+    fn write(&self, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Error> {
         let mut total = 0;
         for slice in slices {
             total += slice.byte_len()?;
@@ -116,7 +116,7 @@ impl Slice {
         })
     }
 
-    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
+    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let tensors = counted(slices.len() as u64, "tensor");
         writeln!(
@@ -134,7 +134,7 @@ impl Slice {
         Ok(out.flush()?)
     }
 
-    fn print_json(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
+    fn print_json(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Error> {
         let tensors = slices.iter().map(|slice| {
             let shape = json::array(slice.dims().iter().map(u64::to_string));
             let object = Object::new().text("name", slice.name()).text("dtype", slice.dtype().name());

@@ -1,7 +1,7 @@
 //! `safetensors split`: splits a model into several files with an index.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::Model;
@@ -74,7 +74,7 @@ impl Run for Split {
 
     fn run(self) -> Outcome {
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
-            return Err(Complaint::usage(format!(
+            return Err(Error::usage(format!(
                 "--name {} is not a file name; it must not be empty or contain a slash",
                 quoted(&self.name)
             )));
@@ -109,14 +109,14 @@ impl Split {
         self.output.join(shard.file_name())
     }
 
-    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<OldModel, Complaint> {
+    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<OldModel, Error> {
         let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
         let (index, whole) = (self.output.join(plan.index_name()), self.whole());
         let old = OldModel::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
             check_output_path(path, self.force)?;
             if path.is_symlink() {
-                return Err(Complaint::about(
+                return Err(Error::about(
                     path,
                     "is a symbolic link; refusing to overwrite a file that may belong to another model",
                 ));
@@ -135,7 +135,7 @@ impl Split {
     }
 
     /// Writes all files under temporary names.
-    fn write(&self, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Complaint> {
+    fn write(&self, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Error> {
         let work = Work::new("splitting", contents.bytes());
         let by_name: HashMap<_, _> =
             contents.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
@@ -189,7 +189,7 @@ impl Split {
 }
 
 /// Renames the shards, then the index. The new model replaces the old one when the index is renamed.
-fn put_in_place(parts: Parts) -> Result<(), Complaint> {
+fn put_in_place(parts: Parts) -> Result<(), Error> {
     let index = parts.index.as_ref().map(|index| index.path().to_path_buf());
     let mut new = Vec::new();
     let shards = parts.shards.into_iter().try_for_each(|shard| put_shard(shard, &mut new));
@@ -204,7 +204,7 @@ fn put_in_place(parts: Parts) -> Result<(), Complaint> {
 }
 
 /// Adds the shard to `new` if certainly no file existed before.
-fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Error> {
     let path = shard.path();
     new.extend(matches!(path.try_exists(), Ok(false)).then(|| path.to_path_buf()));
     shard.finish()

@@ -6,7 +6,8 @@ use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of};
 use crate::input::selection::Selection;
 use crate::json::Object;
-use crate::print::verdict::Verdict;
+use crate::print::diagnostic::say;
+use crate::print::verdict::Sound;
 use crate::tensor::stats::{Aggregate, Row, json, measure, sum, table, total};
 use crate::work::Work;
 use std::cmp::Ordering;
@@ -60,7 +61,7 @@ impl Run for Stats {
 
     fn run(self) -> Outcome {
         self.files.each(|file, json| {
-            self.show(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok::<_, io::Error>)
+            self.show(file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
         })
     }
 }
@@ -77,7 +78,7 @@ impl Stats {
         if json {
             self.print_json(&model, &rows, &all, &mut out)?;
         } else {
-            Verdict::of(&model).write(file, &mut out)?;
+            Sound::of(&model).write(file, &mut out)?;
             if count > 0 {
                 table(&rows, &mut out)?;
                 total(&rows, count, &all, &mut out)?;

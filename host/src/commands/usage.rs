@@ -1,23 +1,23 @@
 //! Errors in the command line.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::exit::Exit;
 use crate::input::remote::hide_in_text;
-use clap::Error;
+use crate::print::diagnostic::say;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
 /// Prints the error in these words with the usage, or as one JSON object. Help is printed and is no error.
-pub fn end(error: &Error, words: &[OsString]) -> Exit {
+pub fn end(error: &clap::Error, words: &[OsString]) -> Exit {
     if !error.use_stderr() {
-        return error.print().map_or_else(|error| Complaint::from(error).say(false), |()| Exit::Good);
+        return error.print().map_or_else(|error| say(&error.into(), false), |()| Exit::Good);
     }
     let text = hide_in_text(words, error.to_string());
     if words.iter().any(|word| word == "--json") {
-        return Complaint::usage(sentence(&text)).say(true);
+        return say(&Error::usage(sentence(&text)), true);
     }
     match io::stderr().write_all(text.as_bytes()) {
-        Err(error) => Complaint::from(error).say(false),
+        Err(error) => say(&error.into(), false),
         Ok(()) => Exit::Failed,
     }
 }

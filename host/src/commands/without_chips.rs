@@ -1,7 +1,7 @@
 //! `safetensors fit` and `flash` in a build without the feature `chips`.
 
 use crate::commands::Run;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use std::ffi::OsString;
 
 /// Needs a build with the feature `chips`: cargo install --path host --features chips
@@ -19,6 +19,6 @@ impl Run for WithoutChips {
     fn run(self) -> Outcome {
         let sentence = "`fit` and `flash` need a build with the feature `chips`: \
             cargo install --path host --features chips";
-        Err(Complaint::usage(sentence))
+        Err(Error::usage(sentence))
     }
 }

@@ -3,7 +3,7 @@
 use super::input::{Array, Input};
 use super::names::dtype_named;
 use crate::args::glob::matches;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;
@@ -54,7 +54,7 @@ impl FromBits {
 ///
 /// # Errors
 /// A dtype has no tensor, or a tensor has two dtypes; raw bits remain without a dtype.
-pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<(), Complaint> {
+pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<(), Error> {
     let any_is_raw = input.arrays().any(|array| array.is_raw);
     if options.is_empty() && !any_is_raw {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use super::input::{Array, Input};
 use super::plan::{Change, Planned, Rows, Scale, row_of};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::temporary;
 use crate::text::quoted;
 use crate::threads::{cores, stream};
@@ -25,7 +25,7 @@ const THREADS: usize = 4;
 const SCALES: usize = 1 << 13;
 
 /// Receives the bytes of an output.
-pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
+pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
 
 /// Converts one tensor after another.
 pub struct Changer<'i> {
@@ -58,7 +58,7 @@ impl<'i> Changer<'i> {
     ///
     /// # Errors
     /// Those of `take` and of the input; a number does not fit the dtype; interruption by the user.
-    pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Complaint> {
+    pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Error> {
         let mut made = 0;
         let mut sum = self.sums.is_some().then(Sha256::new);
         let counted: Take<'_> = &mut |bytes| {
@@ -86,7 +86,7 @@ impl<'i> Changer<'i> {
         }
     }
 
-    fn keep(&self, planned: &Planned, take: Take<'_>) -> Result<(), Complaint> {
+    fn keep(&self, planned: &Planned, take: Take<'_>) -> Result<(), Error> {
         let (mut chunks, mut bytes) = (self.input.read(planned.source())?, Vec::new());
         while chunks.fill(&mut bytes, &self.work)? {
             take(&bytes)?;
@@ -94,13 +94,13 @@ impl<'i> Changer<'i> {
         Ok(())
     }
 
-    fn cast(&self, planned: &Planned, to: Dtype, take: Take<'_>) -> Result<Report, Complaint> {
+    fn cast(&self, planned: &Planned, to: Dtype, take: Take<'_>) -> Result<Report, Error> {
         let caster = self.caster(planned, to)?;
         let cast = |piece: &mut Piece<Caster>| piece.tool.cast(&piece.bytes, &mut piece.out);
         self.report_chunks(planned, &caster, None, cast, take)
     }
 
-    fn caster(&self, planned: &Planned, to: Dtype) -> Result<Caster, Complaint> {
+    fn caster(&self, planned: &Planned, to: Dtype) -> Result<Caster, Error> {
         let caster = Caster::new(self.dtype(planned), to, self.saturates);
         caster.ok_or_else(|| self.about(planned, "this cast is not supported"))
     }
@@ -118,7 +118,7 @@ impl<'i> Changer<'i> {
         Rows::of(&self.array(planned), scale)
     }
 
-    fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Complaint> {
+    fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Error> {
         let mut scales = BufReader::new(self.scales_of(planned, rows)?);
         let mut next = || next_scale(&mut scales).map_err(|error| spool(&error));
         let rows = RowScales { len: rows.len, left: 0, scale: 1.0, next: &mut next };
@@ -127,7 +127,7 @@ impl<'i> Changer<'i> {
         self.report_chunks(planned, &Quantizer::new(self.dtype(planned)), Some(rows), quantize, take)
     }
 
-    fn give_scales(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<(), Complaint> {
+    fn give_scales(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<(), Error> {
         let mut scales = self.scales_of(planned, rows)?;
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -139,7 +139,7 @@ impl<'i> Changer<'i> {
     }
 
     /// Rewinds the unnamed file with the scales.
-    fn scales_of(&mut self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
+    fn scales_of(&mut self, planned: &Planned, rows: Rows) -> Result<File, Error> {
         let (of, file) = match self.scales.take() {
             Some((of, file)) if of == planned.source() => (of, file),
             _ => (planned.source(), self.find_scales(planned, rows)?),
@@ -151,7 +151,7 @@ impl<'i> Changer<'i> {
     }
 
     /// A tensor without elements has a scale too.
-    fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
+    fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Error> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
         let (mut largest, mut left, mut missing) = (Largest::default(), rows.len, rows.count);
         let mut ahead = rows.len;
@@ -183,7 +183,7 @@ impl<'i> Changer<'i> {
         out.into_inner().map_err(|error| spool(error.error()))
     }
 
-    fn put_scale(&self, planned: &Planned, largest: Largest, out: &mut impl Write) -> Result<(), Complaint> {
+    fn put_scale(&self, planned: &Planned, largest: Largest, out: &mut impl Write) -> Result<(), Error> {
         let scale = largest.scale().or(self.saturates.then_some(f32::MAX)).ok_or_else(|| {
             let (largest, most) = (largest.value(), f64::from(f32::MAX) * 127.0);
             let sentence = format!(
@@ -195,13 +195,7 @@ impl<'i> Changer<'i> {
         out.write_all(&scale.to_le_bytes()).map_err(|error| spool(&error))
     }
 
-    fn unscale(
-        &self,
-        planned: &Planned,
-        to: Dtype,
-        scales: usize,
-        take: Take<'_>,
-    ) -> Result<Report, Complaint> {
+    fn unscale(&self, planned: &Planned, to: Dtype, scales: usize, take: Take<'_>) -> Result<Report, Error> {
         let len = row_of(&self.array(planned), &self.input.array(scales)).unwrap_or(1);
         let mut next = self.read_scales(scales)?;
         let rows = RowScales { len, left: 0, scale: 1.0, next: &mut next };
@@ -212,7 +206,7 @@ impl<'i> Changer<'i> {
     }
 
     /// Reads the scales of this index, one after another.
-    fn read_scales(&self, index: usize) -> Result<impl FnMut() -> Result<f32, Complaint>, Complaint> {
+    fn read_scales(&self, index: usize) -> Result<impl FnMut() -> Result<f32, Error>, Error> {
         let (array, file) = (self.input.array(index), self.input.file_of(index));
         let (mut decoder, mut source) = (Decoder::new(array.dtype), self.input.bytes(index)?);
         let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
@@ -245,7 +239,7 @@ impl<'i> Changer<'i> {
         mut rows: Option<RowScales<'_>>,
         work: impl Fn(&mut Piece<T>) -> io::Result<Report> + Sync,
         take: Take<'_>,
-    ) -> Result<Report, Complaint> {
+    ) -> Result<Report, Error> {
         let mut sum = Report::default();
         let prepare = |scales: &mut Scales, elements| match &mut rows {
             Some(rows) => rows.fill(scales, elements),
@@ -265,10 +259,10 @@ impl<'i> Changer<'i> {
         &self,
         planned: &Planned,
         tool: &T,
-        mut prepare: impl FnMut(&mut Scales, u64) -> Result<(), Complaint>,
+        mut prepare: impl FnMut(&mut Scales, u64) -> Result<(), Error>,
         work: impl Fn(&mut Piece<T>) -> io::Result<R> + Sync,
-        mut take: impl FnMut(R, &[u8]) -> Result<(), Complaint>,
-    ) -> Result<(), Complaint> {
+        mut take: impl FnMut(R, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let bits = u64::from(self.dtype(planned).bits());
         let mut chunks = self.input.read(planned.source())?;
         let threads = if bytes_of(self.input, planned) > SHORT { cores().get().min(THREADS) } else { 1 };
@@ -289,7 +283,7 @@ impl<'i> Changer<'i> {
         stream(if threads > 1 { threads } else { 0 }, next, done, taken)
     }
 
-    fn about(&self, planned: &Planned, sentence: &str) -> Complaint {
+    fn about(&self, planned: &Planned, sentence: &str) -> Error {
         self.input.about_tensor(planned.source(), sentence)
     }
 }
@@ -314,12 +308,12 @@ struct RowScales<'s> {
     /// The elements of the current row that are left, and its scale.
     left: u64,
     scale: f32,
-    next: &'s mut dyn FnMut() -> Result<f32, Complaint>,
+    next: &'s mut dyn FnMut() -> Result<f32, Error>,
 }
 
 impl RowScales<'_> {
     /// Sets the scales of the next elements.
-    fn fill(&mut self, scales: &mut Scales, elements: u64) -> Result<(), Complaint> {
+    fn fill(&mut self, scales: &mut Scales, elements: u64) -> Result<(), Error> {
         let (mut known, mut left) = (self.left, self.left);
         scales.scales.clear();
         scales.scales.extend((left > 0).then_some(self.scale));
@@ -347,8 +341,8 @@ fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
     Ok(f32::from_le_bytes(bytes))
 }
 
-fn spool(error: &io::Error) -> Complaint {
-    Complaint::usage(format!("the scales cannot be buffered in {}", temporary(error)))
+fn spool(error: &io::Error) -> Error {
+    Error::usage(format!("the scales cannot be buffered in {}", temporary(error)))
 }
 
 /// The number of bytes read for this output.

@@ -3,7 +3,7 @@
 use super::input::{Array, Input};
 use super::plan::{Change, Plan, Planned, Reason};
 use super::reports::Reports;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::json::{self, Object};
 use crate::output::kind::Kind;
 use crate::pack::Renames;
@@ -42,7 +42,7 @@ impl Done<'_> {
 
     /// # Errors
     /// Those of standard output.
-    pub fn print(mut self) -> Result<(), Complaint> {
+    pub fn print(mut self) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let output = shown_text(&self.output.to_string_lossy());
         write!(out, "{output}: {}", counted(self.plan.tensors.len() as u64, "tensor"))?;
@@ -187,7 +187,7 @@ impl Done<'_> {
 
     /// # Errors
     /// Those of standard output.
-    pub fn print_json(&self) -> Result<(), Complaint> {
+    pub fn print_json(&self) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let head = self.head();
         // The lists of tensors are the last members, so that they can be printed piece by piece.

@@ -1,6 +1,6 @@
 //! Finds the files that an input consists of, and their formats.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::discover::{INDEX_END, models_in};
 use crate::input::foreign::{Readable, readable_format};
 use crate::input::model::{is_index, is_sharded};
@@ -49,7 +49,7 @@ impl Group {
 ///
 /// # Errors
 /// A directory has files of several formats, or several indexes; those of the system.
-pub fn find(path: &Path) -> Result<Group, Complaint> {
+pub fn find(path: &Path) -> Result<Group, Error> {
     if path.as_os_str() == "-" || is_remote(path) {
         return Ok(Group::of(vec![found(path)]));
     }
@@ -79,11 +79,11 @@ fn found(path: &Path) -> Found {
 }
 
 /// The shards of an index, unless all are in safetensors: those are one model.
-fn indexed(path: &Path) -> Result<Group, Complaint> {
+fn indexed(path: &Path) -> Result<Group, Error> {
     let Ok(index) = ShardIndex::open(path, &ShardLimits::USUAL) else { return Ok(Group::model(path)) };
     let folder = path.parent().unwrap_or(Path::new(""));
     if index.shards().any(|shard| ends_with(Path::new(shard), ANY_INDEX)) {
-        return Err(Complaint::bad(path, "shards", "names an index, such as itself, among its shards"));
+        return Err(Error::bad(path, "shards", "names an index, such as itself, among its shards"));
     }
     let files: Vec<Found> = index.shards().map(|shard| found(&folder.join(shard))).collect();
     match files.iter().any(|file| file.format.is_some()) {
@@ -92,8 +92,8 @@ fn indexed(path: &Path) -> Result<Group, Complaint> {
     }
 }
 
-fn in_directory(path: &Path) -> Result<Group, Complaint> {
-    let not_read = |error| Complaint::not_read(path, error);
+fn in_directory(path: &Path) -> Result<Group, Error> {
+    let not_read = |error| Error::not_read(path, error);
     if path.join(SAVED_MODEL).is_file() {
         return Ok(Group::of(vec![Found { path: path.into(), format: Some(Readable::TensorFlow) }]));
     }
@@ -110,7 +110,7 @@ fn in_directory(path: &Path) -> Result<Group, Complaint> {
         (Some(index), None) => return indexed(index),
         (Some(one), Some(other)) => {
             let sentence = format!("has two indexes, {} and {}; give one of them", named(one), named(other));
-            return Err(Complaint::about(path, sentence));
+            return Err(Error::about(path, sentence));
         }
         (None, _) => {}
     }
@@ -125,17 +125,17 @@ fn in_directory(path: &Path) -> Result<Group, Complaint> {
 
 /// # Errors
 /// The files of a directory have several formats, or are several checkpoints.
-fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
+fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Error> {
     if let [one, other, ..] = &files[..]
         && [one.format, other.format] == [Some(Readable::TensorFlow); 2]
     {
         let (one, other) = (named(&one.path), named(&other.path));
         let sentence = format!("has several checkpoints, such as {one} and {other}; give one of them");
-        return Err(Complaint::about(path, sentence));
+        return Err(Error::about(path, sentence));
     }
     let Some(first) = files.first() else { return without_files(path) };
     match files.iter().find(|file| name_of(file) != name_of(first)) {
-        Some(other) => Err(Complaint::about(
+        Some(other) => Err(Error::about(
             path,
             format!(
                 "has files of several formats, such as {} and {}; give the files that belong together",
@@ -150,11 +150,11 @@ fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Complaint> {
 
 /// # Errors
 /// A directory has no file to convert. If its directories have models, that of the model names them.
-fn without_files(path: &Path) -> Result<Group, Complaint> {
+fn without_files(path: &Path) -> Result<Group, Error> {
     match models_in(path) {
         Err(complaint) if complaint.sentence() == NO_MODEL => {
             let others = ", and none with a suffix of PyTorch, GGUF, TensorFlow or numpy";
-            Err(Complaint::about(path, format!("{NO_MODEL}{others}")))
+            Err(Error::about(path, format!("{NO_MODEL}{others}")))
         }
         _ => Ok(Group::model(path)),
     }

@@ -1,6 +1,6 @@
 //! An input of another format than safetensors.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::foreign::Readable;
 use crate::input::remote::check_local;
@@ -65,11 +65,11 @@ impl Opened {
         Ok(Self { path: path.to_path_buf(), file, stamp })
     }
 
-    fn check_unchanged(&self) -> Result<(), Complaint> {
-        let now = self.file.metadata().map_err(|error| Complaint::not_read(&self.path, error))?;
+    fn check_unchanged(&self) -> Result<(), Error> {
+        let now = self.file.metadata().map_err(|error| Error::not_read(&self.path, error))?;
         match Stamp::of(&now) == self.stamp {
             true => Ok(()),
-            false => Err(Complaint::not_read(&self.path, NotRead::changed())),
+            false => Err(Error::not_read(&self.path, NotRead::changed())),
         }
     }
 }
@@ -113,8 +113,8 @@ impl Foreign {
     ///
     /// # Errors
     /// The input cannot be read, is invalid or not allowed, or has contents that safetensors cannot hold.
-    pub fn open(path: &Path, format: Readable, reading: Reading<'_>) -> Result<Self, Complaint> {
-        check_local(path).map_err(|reason| Complaint::not_read(path, reason))?;
+    pub fn open(path: &Path, format: Readable, reading: Reading<'_>) -> Result<Self, Error> {
+        check_local(path).map_err(|reason| Error::not_read(path, reason))?;
         let mut files = Vec::new();
         let mut open = |path: &Path| {
             let opened = Opened::open(path)?;
@@ -166,19 +166,19 @@ impl Foreign {
     }
 
     /// The error for a failed read.
-    pub fn complaint(&self, error: io::Error) -> Complaint {
+    pub fn complaint(&self, error: io::Error) -> Error {
         complaint(&self.path, self.format, error)
     }
 
     /// # Errors
     /// A file is no longer the one that was opened.
-    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+    pub fn check_unchanged(&self) -> Result<(), Error> {
         self.files.iter().try_for_each(Opened::check_unchanged)
     }
 
     /// # Errors
     /// The output is a file of the input.
-    pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
+    pub fn must_not_be(&self, output: &Path) -> Result<(), Error> {
         self.files.iter().try_for_each(|file| check_not_input(&file.path, output))
     }
 
@@ -186,7 +186,7 @@ impl Foreign {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, work: &Work) -> Result<Vec<(PathBuf, u64, String)>, Complaint> {
+    pub fn sums(&self, work: &Work) -> Result<Vec<(PathBuf, u64, String)>, Error> {
         let sum = |file: &Opened| {
             let sum = hex_of_file(&file.file, file.stamp.len, work);
             let sum = sum.map_err(|trouble: Trouble| trouble.about(&file.path))?;
@@ -197,8 +197,8 @@ impl Foreign {
 }
 
 /// The error of a reader, with the name of the format.
-fn complaint(path: &Path, format: Readable, error: io::Error) -> Complaint {
-    Complaint::of_contents(path, format.code(), within(format.name(), error))
+fn complaint(path: &Path, format: Readable, error: io::Error) -> Error {
+    Error::of_contents(path, format.code(), within(format.name(), error))
 }
 
 /// Opens an input; `open` opens its files.

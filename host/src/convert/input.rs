@@ -3,7 +3,7 @@
 use super::find::{Found, find};
 use super::foreign::{Foreign, LeftOut, Reading};
 use super::parts::{check_splits, reject_parts};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::discover::reject_partial_models;
 use crate::input::foreign::Readable;
 use crate::input::model::{Model, Padding};
@@ -102,7 +102,7 @@ impl Input {
     ///
     /// # Errors
     /// An input cannot be read, is invalid, or is a part of a model.
-    pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Complaint> {
+    pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Error> {
         raise_open_files();
         let mut input = Self::empty(paths);
         let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
@@ -112,10 +112,10 @@ impl Input {
         reject_parts(&groups, output)?;
         if let (Some(_), Some(file)) = (opening.name, files().find(|file| !is_array(file))) {
             let sentence = "--name works with .npy only: all other inputs have tensor names";
-            return Err(Complaint::about(&file.path, sentence));
+            return Err(Error::about(&file.path, sentence));
         }
         if opening.name.is_some() && files().count() > 1 {
-            return Err(Complaint::usage("--name works with one input only; use --rename"));
+            return Err(Error::usage("--name works with one input only; use --rename"));
         }
         for (path, group) in paths.iter().zip(&groups) {
             let begin = input.files.len();
@@ -137,7 +137,7 @@ impl Input {
         Self { files, indexes, path, len: 0, bits, padding, by_name: OnceCell::new() }
     }
 
-    fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Complaint> {
+    fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Error> {
         let path = &found.path;
         let source = match found.format {
             Some(format) => {
@@ -160,13 +160,13 @@ impl Input {
             }
         };
         let invalid = |reason| format!("metadata value {}: {reason}", quoted(gguf::TYPES));
-        let blocks = source.blocks().map_err(|reason| Complaint::about(path, invalid(reason)))?;
+        let blocks = source.blocks().map_err(|reason| Error::about(path, invalid(reason)))?;
         let new = |tensor: &Tensor| format!("{prefix}{}", tensor.name);
         let names = (!prefix.is_empty()).then(|| source.tensors().iter().map(new).collect());
         let first = self.len;
         self.len += source.tensors().len();
         if u32::try_from(self.len).is_err() {
-            return Err(Complaint::limit(path, "the inputs have more than 4294967295 tensors"));
+            return Err(Error::limit(path, "the inputs have more than 4294967295 tensors"));
         }
         let (path, prefix) = (path.clone(), prefix.to_owned());
         self.files.push(InputFile { path, first, prefix, names, blocks, source });
@@ -268,7 +268,7 @@ impl Input {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, work: &Work) -> Result<Vec<Vec<Sum>>, Complaint> {
+    pub fn sums(&self, work: &Work) -> Result<Vec<Vec<Sum>>, Error> {
         let mut sums = self.files.iter().map(|file| file.sums(work)).collect::<Result<Vec<_>, _>>()?;
         sums.push(self.indexes.iter().map(|index| sum_of(index, work)).collect::<Result<_, _>>()?);
         Ok(sums)
@@ -280,22 +280,22 @@ impl Input {
     }
 
     /// An error about all inputs.
-    pub fn about(&self, sentence: String) -> Complaint {
+    pub fn about(&self, sentence: String) -> Error {
         match &self.path {
-            Some(only) => Complaint::about(only, sentence),
-            None => Complaint::usage(sentence),
+            Some(only) => Error::about(only, sentence),
+            None => Error::usage(sentence),
         }
     }
 
     /// An error about a tensor.
-    pub fn about_tensor(&self, index: usize, sentence: &str) -> Complaint {
+    pub fn about_tensor(&self, index: usize, sentence: &str) -> Error {
         let (path, name) = (&self.file_of(index).path, quoted(self.array(index).name));
-        Complaint::about(path, format!("tensor {name}: {sentence}"))
+        Error::about(path, format!("tensor {name}: {sentence}"))
     }
 
     /// # Errors
     /// The output is a file of an input.
-    pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
+    pub fn must_not_be(&self, output: &Path) -> Result<(), Error> {
         self.files.iter().try_for_each(|file| match &file.source {
             Source::Model(model, _) => check_not_in_model(model, output),
             Source::Foreign(foreign) => foreign.must_not_be(output),
@@ -307,7 +307,7 @@ impl Input {
     ///
     /// # Errors
     /// Two inputs have different values for a key.
-    pub fn metadata(&self, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Complaint> {
+    pub fn metadata(&self, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Error> {
         let (mut all, mut has_any) = (BTreeMap::new(), false);
         for file in &self.files {
             let Some(pairs) = file.metadata(renames) else { continue };
@@ -322,7 +322,7 @@ impl Input {
                             "has the value {value} for metadata key {key}, and an earlier input {old}; \
                              convert them one by one, and merge them with `safetensors pack --prefer`"
                         );
-                        return Err(Complaint::about(&file.path, sentence));
+                        return Err(Error::about(&file.path, sentence));
                     }
                 }
             }
@@ -353,7 +353,7 @@ impl Input {
 
     /// # Errors
     /// An input has changed since it was opened.
-    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+    pub fn check_unchanged(&self) -> Result<(), Error> {
         self.files.iter().try_for_each(|file| match &file.source {
             Source::Model(model, _) => model.check_unchanged(),
             Source::Foreign(foreign) => foreign.check_unchanged(),
@@ -364,7 +364,7 @@ impl Input {
     ///
     /// # Errors
     /// The input cannot be read or is invalid.
-    pub fn read(&self, index: usize) -> Result<Chunks<'_>, Complaint> {
+    pub fn read(&self, index: usize) -> Result<Chunks<'_>, Error> {
         Ok(Chunks { file: self.file_of(index), source: self.bytes(index)? })
     }
 
@@ -372,7 +372,7 @@ impl Input {
     ///
     /// # Errors
     /// The input cannot be read or is invalid.
-    pub fn bytes(&self, index: usize) -> Result<Box<dyn Read + '_>, Complaint> {
+    pub fn bytes(&self, index: usize) -> Result<Box<dyn Read + '_>, Error> {
         let (file, at) = self.place(index);
         match &file.source {
             Source::Foreign(foreign) => foreign.source().read(at).map_err(|error| foreign.complaint(error)),
@@ -473,9 +473,9 @@ impl InputFile {
     }
 
     /// The error for a failed read.
-    pub fn complaint(&self, error: io::Error) -> Complaint {
+    pub fn complaint(&self, error: io::Error) -> Error {
         match &self.source {
-            Source::Model(model, _) => Complaint::not_read(model.path(), error),
+            Source::Model(model, _) => Error::not_read(model.path(), error),
             Source::Foreign(foreign) => foreign.complaint(error),
         }
     }
@@ -484,7 +484,7 @@ impl InputFile {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    fn sums(&self, work: &Work) -> Result<Vec<Sum>, Complaint> {
+    fn sums(&self, work: &Work) -> Result<Vec<Sum>, Error> {
         let model = match &self.source {
             Source::Foreign(foreign) => return foreign.sums(work),
             Source::Model(model, _) => model,
@@ -539,19 +539,19 @@ impl Source {
 }
 
 /// The error of a model, or that of a file of another format that is not a regular one.
-fn not_streamed(path: &Path, complaint: Complaint) -> Complaint {
+fn not_streamed(path: &Path, complaint: Error) -> Error {
     match complaint.seen_format() {
         Some(name) if !is_remote(path) && !path.is_file() => {
             let sentence = format!(
                 "files of {name} are not read from a pipe or standard input, because they need random access"
             );
-            Complaint::about(path, format!("{sentence}; give a file"))
+            Error::about(path, format!("{sentence}; give a file"))
         }
         _ => complaint,
     }
 }
 
-fn sum_of(index: &Path, work: &Work) -> Result<Sum, Complaint> {
+fn sum_of(index: &Path, work: &Work) -> Result<Sum, Error> {
     let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
     Ok((index.to_path_buf(), len, sum))
 }
@@ -572,7 +572,7 @@ fn raise_open_files() {
 }
 
 /// What precedes the names of an input.
-fn prefix(path: &Path, opening: Opening<'_>) -> Result<String, Complaint> {
+fn prefix(path: &Path, opening: Opening<'_>) -> Result<String, Error> {
     if opening.by_file { Ok(format!("{}.", stem_of(path)?)) } else { Ok(String::new()) }
 }
 
@@ -580,9 +580,9 @@ fn prefix(path: &Path, opening: Opening<'_>) -> Result<String, Complaint> {
 ///
 /// # Errors
 /// It is not UTF-8, so that no name can be made of it.
-pub fn stem_of(path: &Path) -> Result<String, Complaint> {
+pub fn stem_of(path: &Path) -> Result<String, Error> {
     let name = path.file_name().unwrap_or_default().to_str();
-    let name = name.ok_or_else(|| Complaint::about(path, "the name of the file is not UTF-8; rename it"))?;
+    let name = name.ok_or_else(|| Error::about(path, "the name of the file is not UTF-8; rename it"))?;
     let name = name.strip_suffix(".index.json").unwrap_or(name);
     let stem = Path::new(name).file_stem().unwrap_or_default();
     Ok(if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() })
@@ -590,8 +590,8 @@ pub fn stem_of(path: &Path) -> Result<String, Complaint> {
 
 /// # Errors
 /// A file does not have exactly the tensors that the index says are in it.
-fn check_index(path: &Path, index: &ShardIndex, files: &[InputFile]) -> Result<(), Complaint> {
-    let bad = |sentence: String| Err(Complaint::bad(path, "shards", sentence));
+fn check_index(path: &Path, index: &ShardIndex, files: &[InputFile]) -> Result<(), Error> {
+    let bad = |sentence: String| Err(Error::bad(path, "shards", sentence));
     for (shard, file) in index.shards().zip(files) {
         let listed = index.tensors().filter(|(_, of)| *of == shard);
         let listed: HashSet<&str> = listed.map(|(name, _)| name).collect();
@@ -618,7 +618,7 @@ impl Chunks<'_> {
     ///
     /// # Errors
     /// The bytes cannot be read or are invalid; interruption by the user.
-    pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Complaint> {
+    pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Error> {
         bytes.resize(CHUNK, 0);
         let len = read_full(&mut *self.source, bytes).map_err(|error| self.file.complaint(error))?;
         bytes.truncate(len);

@@ -3,7 +3,7 @@
 use super::done::tied;
 use super::input::Input;
 use super::plan::{Plan, Planned};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::json::{Object, array};
 use crate::output::file::Product;
 use crate::pack::Renames;
@@ -35,7 +35,7 @@ pub struct Made<'m> {
 impl Manifest {
     /// # Errors
     /// As [`Product::create`].
-    pub fn create(path: &Path, force: bool) -> Result<Self, Complaint> {
+    pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
         let mut product = Product::create(path, force)?;
         product.put(b"{\"outputs\":[")?;
         Ok(Self { product, outputs: 0 })
@@ -45,7 +45,7 @@ impl Manifest {
     ///
     /// # Errors
     /// It cannot be read; those of writing; interruption by the user.
-    pub fn add(&mut self, made: &Made<'_>) -> Result<(), Complaint> {
+    pub fn add(&mut self, made: &Made<'_>) -> Result<(), Error> {
         let work = Work::new("summing", 0);
         let (len, sum) = sum_at(made.output, &work).map_err(|trouble| trouble.about(made.output))?;
         let inputs = made.files.iter().flatten().map(|(path, len, sum)| file(path, *len, sum).end());
@@ -72,7 +72,7 @@ impl Manifest {
     ///
     /// # Errors
     /// As [`Product::finish`].
-    pub fn finish(mut self) -> Result<(), Complaint> {
+    pub fn finish(mut self) -> Result<(), Error> {
         self.product.put(b"]}\n")?;
         self.product.finish()
     }

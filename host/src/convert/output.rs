@@ -4,7 +4,7 @@ use super::change::Changer;
 use super::input::Input;
 use super::plan::{Plan, Planned};
 use super::reports::Reports;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::output::file::Product;
 use crate::output::kind::Kind;
 use crate::output::writer::{Fresh, planned_len};
@@ -26,14 +26,14 @@ pub struct Output<'o> {
 }
 
 /// Called after the last read and before the file is put in place.
-type Check<'c> = &'c mut dyn FnMut() -> Result<(), Complaint>;
+type Check<'c> = &'c mut dyn FnMut() -> Result<(), Error>;
 
 impl Output<'_> {
     /// The length of the file that would be written, if it is known before.
     ///
     /// # Errors
     /// The file is impossible.
-    pub fn len(&self, input: &Input, plan: &Plan) -> Result<Option<u64>, Complaint> {
+    pub fn len(&self, input: &Input, plan: &Plan) -> Result<Option<u64>, Error> {
         match (Kind::of_output(self.path)?, &plan.tensors[..]) {
             (Kind::Model, tensors) => {
                 let (specs, pairs) = (specs(input, tensors), self.pairs());
@@ -51,7 +51,7 @@ impl Output<'_> {
     ///
     /// # Errors
     /// The suffix is unknown.
-    pub fn lost(&self) -> Result<usize, Complaint> {
+    pub fn lost(&self) -> Result<usize, Error> {
         let pairs = self.metadata.as_deref().unwrap_or_default();
         Ok(match Kind::of_output(self.path)? {
             Kind::Model => 0,
@@ -65,7 +65,7 @@ impl Output<'_> {
         Some(pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
     }
 
-    fn gguf<'t>(&'t self, input: &'t Input, plan: &'t Plan) -> Result<gguf::Plan<'t>, Complaint> {
+    fn gguf<'t>(&'t self, input: &'t Input, plan: &'t Plan) -> Result<gguf::Plan<'t>, Error> {
         let pairs = self.metadata.as_deref().unwrap_or_default();
         gguf::Plan::of(specs(input, &plan.tensors), pairs).map_err(|error| input.about(error.to_string()))
     }
@@ -100,7 +100,7 @@ pub fn write(
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
-) -> Result<Reports, Complaint> {
+) -> Result<Reports, Error> {
     match Kind::of_output(output.path)? {
         Kind::Model => write_model(output, plan, changer, check),
         Kind::Array => write_array(output, plan, changer, check),
@@ -114,7 +114,7 @@ fn write_model(
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
-) -> Result<Reports, Complaint> {
+) -> Result<Reports, Error> {
     let mut product = Product::create(output.path, output.force)?;
     let (specs, pairs) = (specs(changer.input(), &plan.tensors), output.pairs());
     let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, output.path))?;
@@ -136,7 +136,7 @@ fn write_array(
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
-) -> Result<Reports, Complaint> {
+) -> Result<Reports, Error> {
     let mut product = Product::create(output.path, output.force)?;
     let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
@@ -150,15 +150,15 @@ fn write_array(
 
 /// An error of this command or of the archive's file.
 enum Trouble {
-    Said(Complaint),
+    Said(Error),
     Write(io::Error),
 }
 
 impl Trouble {
-    fn about(self, path: &Path) -> Complaint {
+    fn about(self, path: &Path) -> Error {
         match self {
             Self::Said(complaint) => complaint,
-            Self::Write(error) => Complaint::cannot_write(path, &error),
+            Self::Write(error) => Error::cannot_write(path, &error),
         }
     }
 }
@@ -174,7 +174,7 @@ fn write_archive(
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
-) -> Result<Reports, Complaint> {
+) -> Result<Reports, Error> {
     let said = |trouble: Trouble| trouble.about(output.path);
     let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
     let mut reports = Reports::new(output.reports_all);
@@ -198,7 +198,7 @@ fn write_gguf(
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
-) -> Result<Reports, Complaint> {
+) -> Result<Reports, Error> {
     let said = |trouble: Trouble| trouble.about(output.path);
     let layout = output.gguf(changer.input(), plan)?;
     let mut product = Product::create(output.path, output.force)?;
@@ -218,8 +218,8 @@ fn write_gguf(
     Ok(reports)
 }
 
-fn put(out: &mut dyn Write, bytes: &[u8], path: &Path) -> Result<(), Complaint> {
-    out.write_all(bytes).map_err(|error| Complaint::cannot_write(path, &error))
+fn put(out: &mut dyn Write, bytes: &[u8], path: &Path) -> Result<(), Error> {
+    out.write_all(bytes).map_err(|error| Error::cannot_write(path, &error))
 }
 
 /// The plan has only dtypes that numpy has.

@@ -2,7 +2,7 @@
 
 use super::find::{Found, Group};
 use super::input::{Input, InputFile};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::discover::ShardName;
 use crate::input::foreign::Readable;
 use crate::output::kind::Kind;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A shard is missing among the inputs.
-pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Complaint> {
+pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
     if is_numpy(output) {
         return Ok(());
     }
@@ -35,7 +35,7 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Complaint> {
             |name: &String| folder.join(name).canonicalize().is_ok_and(|path| given.contains(&path));
         if let Some(missing) = names.find(|name| !is_given(name)) {
             let (number, count, missing) = (shard.number, shard.count, quoted(&missing));
-            return Err(Complaint::about(
+            return Err(Error::about(
                 path,
                 format!(
                     "is shard {number} of {count}, and {missing} is not among the inputs; give all shards, \
@@ -52,14 +52,14 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Complaint> {
 ///
 /// # Errors
 /// A part is missing or a duplicate, or the parts do not have as many tensors as they say.
-pub fn check_splits(input: &Input, output: &Path) -> Result<(), Complaint> {
+pub fn check_splits(input: &Input, output: &Path) -> Result<(), Error> {
     let parts = input.files().iter().filter_map(|file| Some((file, file.split()?)));
     let parts = parts.filter(|(file, _)| !is_same_shard(file.path(), output));
     let mut by_number: BTreeMap<u64, &InputFile> = BTreeMap::new();
     let mut first: Option<(&InputFile, Split)> = None;
     for (file, split) in parts {
         let Split { number, count, .. } = split;
-        let about = |sentence: String| Err(Complaint::about(file.path(), sentence));
+        let about = |sentence: String| Err(Error::about(file.path(), sentence));
         if let Some((other, first)) = first
             && first.count != count
         {
@@ -82,13 +82,13 @@ pub fn check_splits(input: &Input, output: &Path) -> Result<(), Complaint> {
             number + 1,
             missing + 1
         );
-        return Err(Complaint::about(file.path(), sentence));
+        return Err(Error::about(file.path(), sentence));
     }
     let found: u64 = by_number.values().map(|file| file.len() as u64).sum();
     match tensors.filter(|tensors| *tensors != found) {
         Some(tensors) => {
             let sentence = format!("GGUF: all parts together have {tensors} tensors, but {found} were found");
-            Err(Complaint::bad(file.path(), Readable::Gguf.code(), sentence))
+            Err(Error::bad(file.path(), Readable::Gguf.code(), sentence))
         }
         None => Ok(()),
     }

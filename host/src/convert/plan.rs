@@ -1,7 +1,7 @@
 //! The planned conversion of each tensor.
 
 use super::input::{Array, Input};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::selection::Choice;
 use crate::output::kind::Kind;
 use crate::pack::Renames;
@@ -181,7 +181,7 @@ impl Reason {
 impl Plan {
     /// # Errors
     /// The conversion is impossible for this input or this output.
-    pub fn new(input: &Input, options: &Options<'_>, output: &Path) -> Result<Self, Complaint> {
+    pub fn new(input: &Input, options: &Options<'_>, output: &Path) -> Result<Self, Error> {
         let about = |sentence: String| input.about(sentence);
         options.check(input).map_err(about)?;
         let mut plan = Self { tensors: Vec::new(), left: Vec::new() };
@@ -228,11 +228,7 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`Input::metadata`].
-    pub fn metadata(
-        &self,
-        input: &Input,
-        renames: &Renames,
-    ) -> Result<Option<Vec<(String, String)>>, Complaint> {
+    pub fn metadata(&self, input: &Input, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Error> {
         let mut pairs = input.metadata(renames)?;
         let blocks = self.tensors.iter().filter_map(|planned| {
             let array = planned.array(input);
@@ -246,7 +242,7 @@ impl Plan {
         Ok(pairs)
     }
 
-    fn validate_names(&self, input: &Input, options: &Options<'_>, kind: Kind) -> Result<(), Complaint> {
+    fn validate_names(&self, input: &Input, options: &Options<'_>, kind: Kind) -> Result<(), Error> {
         let mut sorted: Vec<&Planned> = self.tensors.iter().collect();
         sorted.sort_unstable_by(|one, other| {
             (one.name(input), one.source).cmp(&(other.name(input), other.source))
@@ -268,10 +264,10 @@ impl Plan {
         let sentence = format!(
             "duplicate tensor name {name}: {first}, and {second}; use --file-prefix, or rename one of them"
         );
-        Err(Complaint::about(input.file_of(other_of).path(), sentence))
+        Err(Error::about(input.file_of(other_of).path(), sentence))
     }
 
-    fn check_output(&self, input: &Input, kind: Kind) -> Result<(), Complaint> {
+    fn check_output(&self, input: &Input, kind: Kind) -> Result<(), Error> {
         match (kind, self.tensors.len()) {
             // Its writer checks dtypes and names.
             (Kind::Model | Kind::Gguf, _) => return Ok(()),
@@ -303,7 +299,7 @@ impl Plan {
 
 /// Checks the names that the metadata notes for tensors that are left out because they are tied to others.
 /// `sorted` has the output's tensors by name.
-fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) -> Result<(), Complaint> {
+fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for file in input.files() {
         for own in file.tied_names() {
@@ -321,7 +317,7 @@ fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) ->
                 "duplicate tensor name {shown}: {own} of this file, which is tied to another tensor, and {other}; \
                  use --file-prefix, or {advice}"
             );
-            return Err(Complaint::about(file, sentence));
+            return Err(Error::about(file, sentence));
         }
     }
     Ok(())

@@ -1,33 +1,29 @@
-//! Errors that end a command or its work on one file.
+//! Errors that end a command or its work on one file. They are data: `print::diagnostic` shows them.
 
 pub mod not_read;
 
-use crate::error::not_read::{Failure, NotRead, sentence};
 use crate::exit::Exit;
-use crate::input::remote::of_server;
-use crate::input::source::Source;
-use crate::json::Object;
-use crate::output::stdout::{cannot_write, complain};
-use crate::print::diagnostic::Report;
-use crate::text::{counted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::{
     error::Class,
     file::{FileError, FileErrorKind},
 };
+use not_read::{NotRead, of_server, sentence};
 use safetensors_files::{
     EditError, EditErrorKind,
     shards::{ShardError, ShardErrorKind},
 };
 use safetensors_remote::RemoteErrorKind;
+use serde::{Serialize, Serializer};
 use std::io;
 use std::path::Path;
 
 /// The result of a command.
-pub type Outcome = Result<Exit, Complaint>;
+pub type Outcome = Result<Exit, Error>;
 
 /// An error in one sentence.
 #[derive(Debug)]
-pub struct Complaint {
+pub struct Error {
     /// The file concerned, if any.
     file: Option<String>,
     what: What,
@@ -36,7 +32,9 @@ pub struct Complaint {
 #[derive(Debug)]
 enum What {
     /// The file is invalid.
-    Invalid(Box<Report>),
+    Invalid(Box<Invalid>),
+    /// The file is valid, but fails a further check at this byte.
+    Fails(Box<Fails>),
     /// The file could not be read.
     NotRead(NotRead),
     /// A sentence, and its `error` code in JSON.
@@ -45,17 +43,60 @@ enum What {
     Output(io::Error),
 }
 
-impl Complaint {
-    /// The file is invalid or could not be read.
-    pub fn of(file: &Path, source: &mut Source, failure: Failure) -> Self {
-        let report = match failure {
-            Failure::Invalid(error) => Report::new(source, error),
-            Failure::NotRead(reason) => Err(reason),
-        };
-        match report {
-            Ok(report) => Self { file: Some(name(file)), what: What::Invalid(Box::new(report)) },
-            Err(reason) => Self::not_read(file, reason),
+/// An invalid file, with all that a report about it shows.
+#[derive(Debug)]
+pub struct Invalid {
+    pub error: embedded_safetensors::Error,
+    /// The tensor concerned.
+    pub tensor: Option<String>,
+    /// The header's text around the error, if the error is in the text.
+    pub passage: Option<Passage>,
+    /// The format that the file seems to have instead, and what to do with it.
+    pub hint: Option<String>,
+    /// The name of this format, if `convert` reads it.
+    pub seen: Option<&'static str>,
+}
+
+/// The place where a valid file fails a further check.
+#[derive(Debug)]
+pub struct Fails {
+    /// Its stable code.
+    pub code: &'static str,
+    pub at: u64,
+    pub message: String,
+    /// The tensor and the index of the value, if the check is about values.
+    pub value: Option<(String, Vec<u64>)>,
+}
+
+/// The bytes of a header on both sides of an error.
+#[derive(Debug)]
+pub struct Passage {
+    pub before: Vec<u8>,
+    pub after: Vec<u8>,
+    /// Whether the header has more text before them, and after them.
+    pub is_cut: (bool, bool),
+}
+
+impl Invalid {
+    /// One sentence, with the tensor's name and the numbers.
+    pub fn message(&self) -> String {
+        match &self.tensor {
+            // The text of an error can say more than that of its kind: `error[CODE] at byte N: SENTENCE`.
+            None => self.error.to_string().splitn(2, ": ").last().unwrap_or_default().to_owned(),
+            Some(name) => format!("tensor {}: {}", quoted(name), self.error.kind),
         }
+    }
+}
+
+impl Error {
+    /// The file is invalid.
+    pub fn invalid(file: &Path, invalid: Invalid) -> Self {
+        Self { file: Some(name(file)), what: What::Invalid(Box::new(invalid)) }
+    }
+
+    /// The file is valid, but fails a further check.
+    pub fn fails(file: &Path, fails: Fails) -> Self {
+        Self { file: Some(name(file)), what: What::Fails(Box::new(fails)) }
     }
 
     /// The file could not be read.
@@ -138,9 +179,14 @@ impl Complaint {
         Self::bad(file, fault.kind.code(), fault.to_string())
     }
 
+    /// What is wrong with an invalid file.
+    pub fn as_invalid(&self) -> Option<&Invalid> {
+        if let What::Invalid(invalid) = &self.what { Some(invalid) } else { None }
+    }
+
     /// The name of the format that an invalid file seems to have, if `convert` reads it.
     pub fn seen_format(&self) -> Option<&'static str> {
-        if let What::Invalid(report) = &self.what { report.seen } else { None }
+        self.as_invalid()?.seen
     }
 
     /// The same with something after the sentence.
@@ -158,19 +204,14 @@ impl Complaint {
         Self { file: file.map(name), what: What::Message { exit, kind, sentence } }
     }
 
-    /// Prints it: to standard error, or as JSON to standard output.
-    pub fn say(&self, json: bool) -> Exit {
-        match &self.what {
-            What::Output(error) => return cannot_write(error),
-            _ if json => println_json(self),
-            _ => complain(self.line()),
-        }
-        self.exit()
+    /// The error of standard output, if it failed.
+    pub fn of_output(&self) -> Option<&io::Error> {
+        if let What::Output(error) = &self.what { Some(error) } else { None }
     }
 
     pub fn exit(&self) -> Exit {
         match &self.what {
-            What::Invalid(_) => Exit::Bad,
+            What::Invalid(_) | What::Fails(_) => Exit::Bad,
             What::NotRead(_) | What::Output(_) => Exit::Failed,
             What::Message { exit, .. } => *exit,
         }
@@ -189,27 +230,69 @@ impl Complaint {
     /// The error as text, without the file.
     pub fn sentence(&self) -> String {
         match &self.what {
-            What::Invalid(report) => report.to_string(),
+            What::Invalid(invalid) => {
+                let (code, at) = (invalid.error.kind.code(), invalid.error.at);
+                // If the file is not safetensors, the parse error would only mislead.
+                let message = invalid.hint.clone().unwrap_or_else(|| invalid.message());
+                format!("error[{code}] at byte {at}: {message}")
+            }
+            What::Fails(fails) => format!("error[{}] at byte {}: {}", fails.code, fails.at, fails.message),
             What::NotRead(reason) => reason.predicate(),
             What::Message { sentence, .. } => sentence.clone(),
             What::Output(error) => sentence(error),
         }
     }
+}
 
-    /// The error as one JSON object.
-    pub fn json(&self) -> String {
-        let mut object = Object::new();
-        if let Some(file) = &self.file {
-            object = object.text("file", file);
-        }
-        object = object.flag("ok", false);
-        match &self.what {
-            What::Invalid(report) => report.members(object),
-            What::NotRead(reason) => object.text("error", "io").text("message", &reason.to_string()),
-            What::Message { kind, sentence, .. } => object.text("error", kind).text("message", sentence),
-            What::Output(error) => object.text("error", "io").text("message", &sentence(error)),
-        }
-        .end()
+/// The members of its JSON object.
+#[derive(Serialize)]
+struct Members<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<&'a [u64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (error, message) = match &self.what {
+            What::Invalid(invalid) => (None, invalid.message()),
+            What::Fails(fails) => (None, fails.message.clone()),
+            What::NotRead(reason) => (Some("io"), reason.to_string()),
+            What::Message { kind, sentence, .. } => (Some(*kind), sentence.clone()),
+            What::Output(error) => (Some("io"), sentence(error)),
+        };
+        let invalid = self.as_invalid();
+        let (place, value) = match &self.what {
+            What::Invalid(invalid) => (Some((invalid.error.kind.code(), invalid.error.at)), None),
+            What::Fails(fails) => (Some((fails.code, fails.at)), fails.value.as_ref()),
+            _ => (None, None),
+        };
+        let tensor = value.map(|(tensor, _)| tensor).or(invalid.and_then(|invalid| invalid.tensor.as_ref()));
+        let members = Members {
+            file: self.file.as_deref(),
+            ok: false,
+            error,
+            code: place.map(|(code, _)| code),
+            at: place.map(|(_, at)| at),
+            message,
+            tensor: tensor.map(String::as_str),
+            index: value.map(|(_, index)| index.as_slice()),
+            hint: invalid.and_then(|invalid| invalid.hint.as_deref()),
+        };
+        members.serialize(to)
     }
 }
 
@@ -221,41 +304,35 @@ fn name(file: &Path) -> String {
     file.to_string_lossy().into_owned()
 }
 
-/// Where this fails, the exit code remains.
-fn println_json(complaint: &Complaint) {
-    use std::io::Write;
-    let _ = writeln!(io::stdout(), "{}", complaint.json());
-}
-
 /// An error of standard output; errors of other streams name a file.
-impl From<io::Error> for Complaint {
+impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self { file: None, what: What::Output(error) }
     }
 }
 
 /// An error of the library, with the system's words.
-impl From<FileError> for Complaint {
+impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         Self::of_file(error.path(), error.kind())
     }
 }
 
 /// An error of the library about a file to be written.
-impl From<EditError> for Complaint {
+impl From<EditError> for Error {
     fn from(error: EditError) -> Self {
         Self::of_edit(&error)
     }
 }
 
 /// An error of the library about a sharded model.
-impl From<ShardError> for Complaint {
+impl From<ShardError> for Error {
     fn from(error: ShardError) -> Self {
         Self::of_shards(error.path(), error.kind())
     }
 }
 
-impl Complaint {
+impl Error {
     /// An error of a sharded model.
     pub fn of_shards(path: &Path, kind: &ShardErrorKind) -> Self {
         let sentence = kind.to_string();

@@ -1,19 +1,9 @@
-//! The reasons why a file has no positive verdict.
+//! The reason why a file could not be read.
 
-use crate::input::remote::of_server;
 use crate::text::shown_text;
-use embedded_safetensors::{Error, ReadError, error::Class};
 use safetensors_remote::{RemoteError, RemoteErrorKind};
 use std::fmt;
 use std::io;
-
-/// The file is invalid, or it could not be read.
-pub enum Failure {
-    /// The file was validated and is invalid.
-    Invalid(Error),
-    /// The file could not be validated.
-    NotRead(NotRead),
-}
 
 /// The reason why a file could not be read.
 #[derive(Clone, Debug)]
@@ -85,36 +75,34 @@ impl From<io::Error> for NotRead {
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::NotRead(error.into())
+/// The sentence of an error, without its URL, which messages begin with.
+impl From<&RemoteError> for NotRead {
+    fn from(error: &RemoteError) -> Self {
+        Self::of_server(error, sentence_of_server(error))
     }
 }
 
-impl From<NotRead> for Failure {
-    fn from(reason: NotRead) -> Self {
-        Self::NotRead(reason)
+impl From<RemoteError> for NotRead {
+    fn from(error: RemoteError) -> Self {
+        (&error).into()
     }
 }
 
-impl From<ReadError<io::Error>> for Failure {
-    fn from(error: ReadError<io::Error>) -> Self {
-        match error {
-            ReadError::Source(error) => error.into(),
-            ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
-            ReadError::Format(error) => match error.kind.class() {
-                Class::File => Self::Invalid(error),
-                Class::Limit => NotRead::because(error.kind.to_string()).into(),
-                Class::Usage => NotRead::changed().into(),
-            },
-        }
+pub fn sentence_of_server(error: &RemoteError) -> String {
+    let advice = match error.kind() {
+        RemoteErrorKind::HeaderTooLarge { .. } => "; --max-header changes it",
+        RemoteErrorKind::Status { status: 429 | 502..=504, .. } => "; try again later",
+        _ => "",
+    };
+    match error.attempts() {
+        0 | 1 => format!("{}{advice}", error.kind()),
+        attempts => format!("{} (after {attempts} attempts){advice}", error.kind()),
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Invalid(error)
-    }
+/// The error of a server in an error of a read.
+pub fn of_server(error: &io::Error) -> Option<&RemoteError> {
+    error.get_ref()?.downcast_ref()
 }
 
 /// The directory of temporary files, and why it cannot have one.

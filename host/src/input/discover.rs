@@ -1,6 +1,6 @@
 //! Finds models in directories, and shards by their names and by the indexes beside them.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::foreign::Readable;
 use crate::input::model::{file_of, is_index};
 use crate::input::remote::is_remote;
@@ -69,7 +69,7 @@ fn number_of(digits: &str) -> Option<u64> {
 /// # Errors
 /// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the
 /// index. Or an index cannot be read.
-pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
+pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Error> {
     let kind = output.and_then(|output| Kind::of_output(output).ok());
     if matches!(kind, Some(Kind::Array | Kind::Archive)) {
         return Ok(());
@@ -99,7 +99,7 @@ pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Resul
             }),
         };
         if !all_given {
-            return Err(Complaint::about(&path, part_of(&path, shard, indexes.first().map(Rc::as_ref))));
+            return Err(Error::about(&path, part_of(&path, shard, indexes.first().map(Rc::as_ref))));
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ impl Folders {
     ///
     /// # Errors
     /// An index beside it cannot be read.
-    pub fn indexes_of(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Complaint> {
+    pub fn indexes_of(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Error> {
         let mut indexes = Vec::new();
         for end in ends_of(path) {
             indexes.extend(self.beside(&end)?);
@@ -123,7 +123,7 @@ impl Folders {
     }
 
     /// The indexes that name the file at exactly this path.
-    fn beside(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Complaint> {
+    fn beside(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Error> {
         let folder = folder_of(path);
         if !self.0.contains_key(folder) {
             let indexes = match fs::read_dir(folder) {
@@ -134,7 +134,7 @@ impl Folders {
             let mut indexes = indexes.map_err(|why| {
                 let sentence =
                     format!("may be a shard, but an index beside it cannot be read: {}", why.line());
-                Complaint::about(path, sentence)
+                Error::about(path, sentence)
             })?;
             indexes.retain(|index| index.shards.len() > 1);
             self.0.insert(folder.to_path_buf(), indexes.into_iter().map(Rc::new).collect());
@@ -201,13 +201,13 @@ fn folder_of(path: &Path) -> &Path {
 /// # Errors
 /// The directory cannot be listed, or an index cannot be read; there is no model. The sentence names the
 /// directories in it that have one.
-pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
+pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut candidates = CANDIDATES.iter().map(|name| directory.join(name));
     // A link to nothing is an error of this model, not a reason to take another one.
     if let Some(first) = candidates.find(|path| path.symlink_metadata().is_ok() && !path.is_dir()) {
         return Ok(vec![first]);
     }
-    let paths = files_in(directory).map_err(|error| Complaint::not_read(directory, error))?;
+    let paths = files_in(directory).map_err(|error| Error::not_read(directory, error))?;
     let indexes = indexes_in(directory)?;
     let is_shard = |name: &str| {
         let of_index = |index: &Index| match ShardName::parse(name) {
@@ -219,14 +219,14 @@ pub fn models_in(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
     };
     let is_model = |path: &&PathBuf| is_model(path) && !path.is_dir() && !is_shard(&name_of(path));
     let models: Vec<PathBuf> = paths.iter().filter(is_model).cloned().collect();
-    if models.is_empty() { Err(Complaint::about(directory, without_model(&paths))) } else { Ok(models) }
+    if models.is_empty() { Err(Error::about(directory, without_model(&paths))) } else { Ok(models) }
 }
 
 /// The model that a directory means to a command that reads only one.
 ///
 /// # Errors
 /// Those of [`models_in`]; there are several, or shards without their index. The sentence names them.
-pub fn model_in(directory: &Path) -> Result<PathBuf, Complaint> {
+pub fn model_in(directory: &Path) -> Result<PathBuf, Error> {
     let mut models = models_in(directory)?;
     let names: Vec<String> = models.iter().map(|path| name_of(path)).collect();
     let shard = |name| ShardName::parse(name).filter(|shard| shard.count > 1);
@@ -246,7 +246,7 @@ pub fn model_in(directory: &Path) -> Result<PathBuf, Complaint> {
         }
         _ => return Ok(models.swap_remove(0)),
     };
-    Err(Complaint::about(directory, sentence))
+    Err(Error::about(directory, sentence))
 }
 
 /// The sentence about a directory without models that contains these paths.
@@ -290,10 +290,10 @@ pub struct Index {
 /// # Errors
 /// The directory cannot be listed, or an index cannot be read or exceeds a limit: its names are unknown
 /// then.
-pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
+pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Error> {
     let paths = match index_files(folder) {
         Err(error) if is_absent(&error) => Vec::new(),
-        paths => paths.map_err(|error| Complaint::not_read(folder, error))?,
+        paths => paths.map_err(|error| Error::not_read(folder, error))?,
     };
     let mut indexes = Vec::new();
     for path in paths {
@@ -327,12 +327,12 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// The index cannot be read, or exceeds a limit.
-fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
+fn read_index(path: &Path) -> Result<Option<ShardIndex>, Error> {
     match fs::metadata(path) {
         Ok(there) if there.is_file() => {}
         Ok(_) => return Ok(None),
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(Complaint::not_read(path, error)),
+        Err(error) => return Err(Error::not_read(path, error)),
     }
     match ShardIndex::open(path, &ShardLimits::USUAL) {
         Ok(index) => Ok(Some(index)),

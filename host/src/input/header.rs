@@ -1,9 +1,51 @@
 //! Passes over a header, one buffer at a time.
 
-use crate::error::not_read::Failure;
+use crate::error::not_read::NotRead;
 use crate::input::source::{BUFFER, Source};
 use embedded_safetensors::header::{Event, HeaderParser};
+use embedded_safetensors::{Error, ReadError, error::Class};
+use std::io;
 use std::ops::ControlFlow;
+
+/// The file is invalid, or it could not be read.
+pub enum Failure {
+    /// The file was validated and is invalid.
+    Invalid(Error),
+    /// The file could not be validated.
+    NotRead(NotRead),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::NotRead(error.into())
+    }
+}
+
+impl From<NotRead> for Failure {
+    fn from(reason: NotRead) -> Self {
+        Self::NotRead(reason)
+    }
+}
+
+impl From<ReadError<io::Error>> for Failure {
+    fn from(error: ReadError<io::Error>) -> Self {
+        match error {
+            ReadError::Source(error) => error.into(),
+            ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
+            ReadError::Format(error) => match error.kind.class() {
+                Class::File => Self::Invalid(error),
+                Class::Limit => NotRead::because(error.kind.to_string()).into(),
+                Class::Usage => NotRead::changed().into(),
+            },
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
 
 /// Passes every event of the header to `see` with its byte offset. The source may be read in between.
 pub fn visit<E: From<Failure>>(

@@ -1,9 +1,9 @@
 //! The way in: opens, validates and lists models.
 
 pub mod discover;
+pub mod evidence;
 pub mod foreign;
 pub mod header;
-pub mod locate;
 pub mod model;
 pub mod open;
 pub mod part;

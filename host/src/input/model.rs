@@ -1,8 +1,9 @@
 //! A validated model with random access, for most commands.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::discover::model_in;
+use crate::input::evidence::error_of;
 use crate::input::open::open;
 use crate::input::part::RemotePart;
 use crate::input::remote::{self, Place, Reader, Remote};
@@ -45,18 +46,18 @@ impl Model {
     ///
     /// # Errors
     /// The model is invalid (reported as `check` does), or cannot be read.
-    pub fn open(path: &Path) -> Result<Self, Complaint> {
+    pub fn open(path: &Path) -> Result<Self, Error> {
         if !remote::is_remote(path) {
             return Self::open_local(path);
         }
-        match remote::place(path).map_err(|reason| Complaint::not_read(path, reason))? {
+        match remote::place(path).map_err(|reason| Error::not_read(path, reason))? {
             Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(&file)? }),
             Place::Url(url) if is_sharded(path)? => open_remote_shards(path, &url),
             Place::Url(_) => Ok(Self::of(path, vec![open_part(path)?], None)),
         }
     }
 
-    fn open_local(path: &Path) -> Result<Self, Complaint> {
+    fn open_local(path: &Path) -> Result<Self, Error> {
         let file = file_of(path)?;
         if is_index(&file) {
             open_shards(path, &file)
@@ -75,11 +76,11 @@ impl Model {
     ///
     /// # Errors
     /// Those of [`open`](Self::open); the data cannot be read or buffered.
-    pub fn open_in_file(path: &Path) -> Result<Self, Complaint> {
+    pub fn open_in_file(path: &Path) -> Result<Self, Error> {
         let model = Self::open(path)?;
         match &model.parts[..] {
             [only @ Part::Remote(part)] => {
-                let file = copy_of(part.file()).map_err(|reason| Complaint::not_read(path, reason))?;
+                let file = copy_of(part.file()).map_err(|reason| Error::not_read(path, reason))?;
                 // With the name of the file, which a model of the Hub does not have.
                 let is_named = part.path().file_name() == Some(only.file_name());
                 let named = if is_named { part.path().into() } else { part.path().join(only.file_name()) };
@@ -124,7 +125,7 @@ impl Model {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Complaint> {
+    pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Error> {
         let (mut tensors, mut padding) = (Vec::new(), Padding::default());
         for file in self.parts() {
             let names = file.padding()?;
@@ -142,10 +143,10 @@ impl Model {
     ///
     /// # Errors
     /// There is none; the sentence suggests the most similar name.
-    pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Complaint> {
+    pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Error> {
         self.find(name).ok_or_else(|| {
             let hint = did_you_mean(name, self.tensors().map(|tensor| tensor.name()));
-            Complaint::about(&self.path, format!("no tensor {}{hint}", quoted(name)))
+            Error::about(&self.path, format!("no tensor {}{hint}", quoted(name)))
         })
     }
 
@@ -179,7 +180,7 @@ impl Model {
     ///
     /// # Errors
     /// A file has changed.
-    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+    pub fn check_unchanged(&self) -> Result<(), Error> {
         self.parts.iter().try_for_each(Part::check_unchanged)
     }
 }
@@ -250,9 +251,9 @@ pub fn is_index(path: &Path) -> bool {
 ///
 /// # Errors
 /// There is no such model; those of the server.
-pub fn is_sharded(path: &Path) -> Result<bool, Complaint> {
+pub fn is_sharded(path: &Path) -> Result<bool, Error> {
     match remote::is_remote(path) {
-        true => remote::is_sharded(path).map_err(|reason| Complaint::not_read(path, reason)),
+        true => remote::is_sharded(path).map_err(|reason| Error::not_read(path, reason)),
         false => Ok(is_index(path)),
     }
 }
@@ -261,7 +262,7 @@ pub fn is_sharded(path: &Path) -> Result<bool, Complaint> {
 ///
 /// # Errors
 /// A directory has no model, or several, or cannot be read.
-pub fn file_of(path: &Path) -> Result<PathBuf, Complaint> {
+pub fn file_of(path: &Path) -> Result<PathBuf, Error> {
     if !remote::is_remote(path) && path.is_dir() { model_in(path) } else { Ok(path.to_path_buf()) }
 }
 
@@ -272,7 +273,7 @@ fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
     (!all.is_empty()).then_some(pairs)
 }
 
-fn open_shards(path: &Path, index: &Path) -> Result<Model, Complaint> {
+fn open_shards(path: &Path, index: &Path) -> Result<Model, Error> {
     let error = match ShardedModel::open(index) {
         Ok(model) => {
             let index = Some(model.path().to_path_buf());
@@ -289,8 +290,8 @@ fn open_shards(path: &Path, index: &Path) -> Result<Model, Complaint> {
     }
 }
 
-fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Complaint> {
-    let opened = remote::open_shards(path, url).map_err(|reason| Complaint::not_read(path, reason))?;
+fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Error> {
+    let opened = remote::open_shards(path, url).map_err(|reason| Error::not_read(path, reason))?;
     let model = opened.map_err(|error| remote_complaint(path, url, &error))?;
     // One with a query is found again by the path as given.
     let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
@@ -309,11 +310,11 @@ fn without_query(name: &str, index: &Url) -> String {
 }
 
 /// An invalid shard is reported as `check` does; an index that names other shards is invalid.
-fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Complaint {
+fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Error {
     let Some(shard) = error.shard() else {
         return match error.kind() {
-            RemoteErrorKind::Index(fault) => Complaint::of_shards(path, fault),
-            _ => Complaint::not_read(path, error),
+            RemoteErrorKind::Index(fault) => Error::of_shards(path, fault),
+            _ => Error::not_read(path, error),
         };
     };
     let is_invalid = match error.kind() {
@@ -326,14 +327,14 @@ fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Complaint 
     match again {
         Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file)
             .err()
-            .unwrap_or_else(|| Complaint::not_read(path, error)),
-        _ => Complaint::not_read(path, remote::of_file(error)),
+            .unwrap_or_else(|| Error::not_read(path, error)),
+        _ => Error::not_read(path, remote::of_file(error)),
     }
 }
 
 /// Validates a file on a server, whose header is in memory.
-fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Complaint> {
-    let not_read = |reason| Complaint::not_read(path, reason);
+fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Error> {
+    let not_read = |reason| Error::not_read(path, reason);
     let file = Arc::new(file);
     let mut source = Source::of_remote(file.clone()).map_err(not_read)?;
     source.trust_header();
@@ -347,8 +348,8 @@ fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Compla
     Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
 }
 
-fn open_part(path: &Path) -> Result<Part, Complaint> {
-    let not_read = |reason| Complaint::not_read(path, reason);
+fn open_part(path: &Path) -> Result<Part, Error> {
+    let not_read = |reason| Error::not_read(path, reason);
     if remote::is_remote(path)
         && let Place::Url(url) = remote::place(path).map_err(not_read)?
     {
@@ -363,7 +364,7 @@ fn open_part(path: &Path) -> Result<Part, Complaint> {
     FileModel::from_file(file, path).map(Part::File).map_err(|error| {
         match validate_source(&mut source, SHORT, Data::Keep) {
             Ok(_) => error.into(),
-            Err(failure) => Complaint::of(path, &mut source, failure),
+            Err(failure) => error_of(path, &mut source, failure),
         }
     })
 }

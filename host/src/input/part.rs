@@ -1,11 +1,11 @@
 //! One file of a model, on a disk or on a server, and its tensors.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::remote::{Reader, Remote};
 use crate::input::source::Source;
 use embedded_safetensors::{
-    Error, FileModel, ReadAt, TensorReader,
+    FileModel, ReadAt, TensorReader,
     index::{IndexedTensor, OwnedIndex},
     io::FileLen,
     tensor::{Located, Location},
@@ -103,8 +103,8 @@ impl Part {
     ///
     /// # Errors
     /// Their bytes cannot be read.
-    pub fn padding(&self) -> Result<HashSet<String>, Complaint> {
-        padding_in(self.index(), self.reader()).map_err(|error| Complaint::of_file(self.path(), &error))
+    pub fn padding(&self) -> Result<HashSet<String>, Error> {
+        padding_in(self.index(), self.reader()).map_err(|error| Error::of_file(self.path(), &error))
     }
 
     /// Reads the file as one that is not validated.
@@ -131,7 +131,7 @@ impl Part {
     ///
     /// # Errors
     /// It is not; those of the system.
-    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+    pub fn check_unchanged(&self) -> Result<(), Error> {
         match self {
             Self::File(file) => Ok(file.check_unchanged()?),
             Self::Remote(_) => Ok(()),
@@ -201,7 +201,7 @@ impl<'m> Deref for Tensor<'m> {
 }
 
 impl Located for Tensor<'_> {
-    fn locate(&self) -> Result<Location, Error> {
+    fn locate(&self) -> Result<Location, embedded_safetensors::Error> {
         self.tensor.locate()
     }
 

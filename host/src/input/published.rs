@@ -1,40 +1,41 @@
 //! What the published text of the format rejects in files that the reference accepts.
 
-use crate::error::not_read::Failure;
-use crate::input::header::visit;
+use crate::error::{Error, Fails};
+use crate::input::evidence::error_of;
+use crate::input::header::{Failure, visit};
 use crate::input::source::Source;
 use embedded_safetensors::header::Event;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// The first byte of the header.
 const START: u64 = 8;
 /// The number of bytes read at once from the end of the header.
 const PIECE: u64 = 4096;
 
-/// A violation of the text in a file that is valid otherwise.
-pub struct Violation {
-    /// Its stable code.
-    pub code: &'static str,
-    /// Its byte in the file.
-    pub at: u64,
-    pub message: &'static str,
+/// Checks a valid file.
+///
+/// # Errors
+/// The first violation; the file cannot be read.
+pub fn check_published(file: &Path, source: &mut Source) -> Result<(), Error> {
+    let found = first_violation(source).map_err(|failure| error_of(file, source, failure))?;
+    found.map_or(Ok(()), |(code, at, message)| {
+        Err(Error::fails(file, Fails { code, at, message: message.to_owned(), value: None }))
+    })
 }
 
-impl Violation {
-    /// Finds the first violation in a valid file.
-    pub fn find(source: &mut Source) -> Result<Option<Self>, Failure> {
-        if source.read_range(START..START + 1)? != b"{" {
-            let message = "the header does not begin with {";
-            return Ok(Some(Self { code: "published.start", at: START, message }));
-        }
-        if let Some(at) = null_metadata(source)? {
-            let message = "the metadata is null and not an object of strings";
-            return Ok(Some(Self { code: "published.metadata", at, message }));
-        }
-        let message = "the header is padded with other characters than spaces";
-        let violation = |at| Self { code: "published.padding", at, message };
-        Ok(padding(source)?.map(violation))
+type Violation = (&'static str, u64, &'static str);
+
+fn first_violation(source: &mut Source) -> Result<Option<Violation>, Failure> {
+    if source.read_range(START..START + 1)? != b"{" {
+        return Ok(Some(("published.start", START, "the header does not begin with {")));
     }
+    if let Some(at) = null_metadata(source)? {
+        let message = "the metadata is null and not an object of strings";
+        return Ok(Some(("published.metadata", at, message)));
+    }
+    let message = "the header is padded with other characters than spaces";
+    Ok(padding(source)?.map(|at| ("published.padding", at, message)))
 }
 
 fn null_metadata(source: &mut Source) -> Result<Option<u64>, Failure> {

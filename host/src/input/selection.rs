@@ -1,7 +1,7 @@
 //! The tensors that `--only` and `--except` choose.
 
 use crate::args::glob::matches;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Tensor};
 use crate::text::{did_you_mean, quoted};
 
@@ -27,9 +27,9 @@ impl Selection {
     ///
     /// # Errors
     /// A pattern matches nothing, or no tensor is left.
-    pub fn tensors_of<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Complaint> {
+    pub fn tensors_of<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Error> {
         let choice = Choice { only: &self.only, except: &self.except };
-        let about = |sentence| Complaint::about(model.path(), sentence);
+        let about = |sentence| Error::about(model.path(), sentence);
         choice.check(|| model.tensors().map(|tensor| tensor.name())).map_err(about)?;
         let tensors: Vec<_> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
         match tensors.is_empty() && !self.is_empty() {

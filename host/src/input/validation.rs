@@ -1,12 +1,14 @@
 //! Validates header, layout, length and names, in memory that does not depend on the file.
 
-use crate::error::Complaint;
-use crate::error::not_read::{Failure, NotRead};
+use crate::error::Error;
+use crate::error::not_read::NotRead;
+use crate::input::evidence::error_of;
+use crate::input::header::Failure;
 use crate::input::header::visit;
 use crate::input::open::open;
 use crate::input::source::{BUFFER, Data, Source};
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError,
+    ErrorKind, Model, ReadError,
     header::Event,
     index::OwnedIndex,
     validate::{SortSlot, Summary},
@@ -27,8 +29,8 @@ const NAME_MEMORY: usize = 1 << 19;
 ///
 /// # Errors
 /// Those of [`validate_or_report`]; the file cannot be opened.
-pub fn open_valid(path: &Path, most: u64, data: Data) -> Result<(Source, Validated), Complaint> {
-    let mut source = open(path).map_err(|reason| Complaint::not_read(path, reason))?;
+pub fn open_valid(path: &Path, most: u64, data: Data) -> Result<(Source, Validated), Error> {
+    let mut source = open(path).map_err(|reason| Error::not_read(path, reason))?;
     let judged = validate_or_report(&mut source, path, most, data)?;
     Ok((source, judged))
 }
@@ -42,8 +44,8 @@ pub fn validate_or_report(
     path: &Path,
     most: u64,
     data: Data,
-) -> Result<Validated, Complaint> {
-    validate_source(source, most, data).map_err(|failure| Complaint::of(path, source, failure))
+) -> Result<Validated, Error> {
+    validate_source(source, most, data).map_err(|failure| error_of(path, source, failure))
 }
 
 /// The summary of a valid file, and its list of tensors if the header is short enough.
@@ -78,7 +80,10 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
         let data_len = match Model::open_unordered(&mut *source, slots, &mut window) {
             Ok(model) => model.summary().data_len,
             // Longer than any file; the error contains the length that this file needs.
-            Err(ReadError::Format(Error { kind: ErrorKind::DataShort { needed, .. }, .. })) => needed,
+            Err(ReadError::Format(embedded_safetensors::Error {
+                kind: ErrorKind::DataShort { needed, .. },
+                ..
+            })) => needed,
             Err(error) => return Err(error.into()),
         };
         let data_start = source.header_end()?;

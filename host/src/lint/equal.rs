@@ -1,6 +1,6 @@
 //! Tensors with the same contents.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::model::{Tensor, bytes_of, threads_for};
 use crate::input::source::pieces;
@@ -25,7 +25,7 @@ const BUFFER: usize = 32 << 10;
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>, Complaint> {
+pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>, Error> {
     let mut by_form: HashMap<(Dtype, &[u64]), Vec<usize>> = HashMap::new();
     for (index, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| tensor.byte_len() >= LEAST) {
         by_form.entry((tensor.dtype(), tensor.dims())).or_default().push(index);
@@ -43,7 +43,7 @@ pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>
             if let Some(&index) = next.next() {
                 groups.entry((tensors[index].dtype(), tensors[index].dims(), sum?)).or_default().push(index);
             }
-            Ok::<_, Complaint>(())
+            Ok::<_, Error>(())
         },
     )?;
     let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
@@ -61,7 +61,7 @@ pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>
 enum Stop {
     Differs,
     Read(NotRead),
-    Interrupted(Complaint),
+    Interrupted(Error),
 }
 
 impl From<NotRead> for Stop {
@@ -71,7 +71,7 @@ impl From<NotRead> for Stop {
 }
 
 /// Whether all elements are equal. Reads up to the first that is not.
-fn is_constant(tensor: &Tensor<'_>, work: &Work) -> Result<bool, Complaint> {
+fn is_constant(tensor: &Tensor<'_>, work: &Work) -> Result<bool, Error> {
     let (part, start) = (tensor.model(), tensor.model().index().summary().data_start);
     let (from, to) = (start + tensor.begin(), start + tensor.end());
     // Four elements of F6 fill three bytes.
@@ -90,7 +90,7 @@ fn is_constant(tensor: &Tensor<'_>, work: &Work) -> Result<bool, Complaint> {
     match read {
         Ok(()) => Ok(true),
         Err(Stop::Differs) => Ok(false),
-        Err(Stop::Read(reason)) => Err(Complaint::not_read(part.path(), reason)),
+        Err(Stop::Read(reason)) => Err(Error::not_read(part.path(), reason)),
         Err(Stop::Interrupted(complaint)) => Err(complaint),
     }
 }

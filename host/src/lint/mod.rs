@@ -8,7 +8,7 @@ mod scan;
 
 pub use finding::{Code, Finding, Level};
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Part, Tensor};
 
 /// All findings about a model, but those that are allowed: warnings first, in the order of the codes, and of
@@ -16,7 +16,7 @@ use crate::input::model::{Model, Part, Tensor};
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Complaint> {
+pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Error> {
     let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
     let (groups, mut found) = (groups::of(&tensors), Vec::new());
     for part in model.parts() {

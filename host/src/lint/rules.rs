@@ -1,6 +1,6 @@
 //! The rules for one file.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Part, Tensor};
 use crate::input::source::pieces;
 use crate::lint::finding::{Code, Finding};
@@ -28,14 +28,14 @@ const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Complaint> {
+pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Error> {
     let data_start = file.index().summary().data_start;
     let (mut text, mut buffer) = (Vec::new(), vec![0; BUFFER]);
     let read = pieces::<crate::error::not_read::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
         text.extend_from_slice(piece);
         Ok(())
     });
-    read.map_err(|reason| Complaint::not_read(file.path(), reason))?;
+    read.map_err(|reason| Error::not_read(file.path(), reason))?;
     let header = HeaderText::of(&text);
     drop(text);
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Directories for output files.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use std::fs;
 use std::path::Path;
 
@@ -13,12 +13,12 @@ pub struct Folder<'p> {
 impl<'p> Folder<'p> {
     /// # Errors
     /// It cannot be created, or is not a directory.
-    pub fn make(path: &'p Path) -> Result<Self, Complaint> {
+    pub fn make(path: &'p Path) -> Result<Self, Error> {
         match fs::create_dir(path) {
             Ok(()) => Ok(Self { path, made: true }),
             Err(_) if path.is_dir() => Ok(Self { path, made: false }),
-            Err(_) if path.exists() => Err(Complaint::about(path, "is not a directory")),
-            Err(error) => Err(Complaint::cannot_write(path, &error)),
+            Err(_) if path.exists() => Err(Error::about(path, "is not a directory")),
+            Err(error) => Err(Error::cannot_write(path, &error)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Output files, written atomically.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::discover::is_absent;
 use crate::input::remote::check_output;
 use crate::work::listen;
@@ -30,7 +30,7 @@ impl Product {
     ///
     /// # Errors
     /// A file exists already, or the path is not a regular file; those of the system.
-    pub fn create(path: &Path, force: bool) -> Result<Self, Complaint> {
+    pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             let to = To::Output(BufWriter::new(io::stdout().lock()));
             return Ok(Self { path: path.into(), to, len: None });
@@ -50,7 +50,7 @@ impl Product {
     ///
     /// # Errors
     /// Those of the system, with the name of the file.
-    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Complaint> {
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.write_all(bytes).map_err(|error| self.cannot(error))
     }
 
@@ -67,7 +67,7 @@ impl Product {
     ///
     /// # Errors
     /// Those of the system; the output is standard output.
-    pub fn seek(&mut self, at: u64) -> Result<(), Complaint> {
+    pub fn seek(&mut self, at: u64) -> Result<(), Error> {
         let sought = match &mut self.to {
             To::Output(_) => Err(io::ErrorKind::NotSeekable.into()),
             To::File { file, .. } => file.seek(SeekFrom::Start(at)).map(drop),
@@ -76,10 +76,10 @@ impl Product {
     }
 
     /// An error of a write, with the name of the file.
-    pub fn cannot(&self, error: io::Error) -> Complaint {
+    pub fn cannot(&self, error: io::Error) -> Error {
         match self.to {
             To::Output(_) => error.into(),
-            To::File { .. } => Complaint::cannot_write_all(&self.path, &error, self.len),
+            To::File { .. } => Error::cannot_write_all(&self.path, &error, self.len),
         }
     }
 
@@ -87,7 +87,7 @@ impl Product {
     ///
     /// # Errors
     /// Those of the system; an existing file is unchanged then.
-    pub fn finish(self) -> Result<(), Complaint> {
+    pub fn finish(self) -> Result<(), Error> {
         self.close()?.finish()
     }
 
@@ -96,7 +96,7 @@ impl Product {
     ///
     /// # Errors
     /// Those of the system; an existing file is unchanged then.
-    pub fn close(self) -> Result<Closed, Complaint> {
+    pub fn close(self) -> Result<Closed, Error> {
         let Self { path, to, len } = self;
         let file = match to {
             To::Output(mut out) => out.flush().map(|()| None)?,
@@ -125,7 +125,7 @@ impl Closed {
     ///
     /// # Errors
     /// As [`Product::finish`].
-    pub fn finish(self) -> Result<(), Complaint> {
+    pub fn finish(self) -> Result<(), Error> {
         match self.file {
             None => Ok(()),
             Some((file, true)) => file.replace().map_err(|error| cannot_write(error, None)),
@@ -152,10 +152,10 @@ impl Write for Product {
 }
 
 /// All errors of the system count as errors of writing the file.
-fn cannot_write(error: EditError, len: Option<u64>) -> Complaint {
+fn cannot_write(error: EditError, len: Option<u64>) -> Error {
     match error.kind() {
         EditErrorKind::File(FileErrorKind::System { error: reason, .. }) => {
-            Complaint::cannot_write_all(error.path(), reason, len)
+            Error::cannot_write_all(error.path(), reason, len)
         }
         _ => error.into(),
     }
@@ -165,18 +165,18 @@ fn cannot_write(error: EditError, len: Option<u64>) -> Complaint {
 ///
 /// # Errors
 /// A file exists and `force` is not given, or the path is not a regular file.
-pub fn check_output_path(path: &Path, force: bool) -> Result<(), Complaint> {
+pub fn check_output_path(path: &Path, force: bool) -> Result<(), Error> {
     check_output(path)?;
     match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a directory, not a file")),
+        Ok(there) if there.is_dir() => Err(Error::about(path, "is a directory, not a file")),
         Ok(there) if !there.is_file() => {
-            Err(Complaint::about(path, "not a regular file; refusing to overwrite it"))
+            Err(Error::about(path, "not a regular file; refusing to overwrite it"))
         }
-        Ok(_) if !force => Err(Complaint::about(path, "already exists; use --force to overwrite it")),
+        Ok(_) if !force => Err(Error::about(path, "already exists; use --force to overwrite it")),
         Ok(_) => Ok(()),
-        Err(_) if path.is_symlink() => Err(Complaint::about(path, "is a dangling symbolic link")),
+        Err(_) if path.is_symlink() => Err(Error::about(path, "is a dangling symbolic link")),
         Err(error) if is_absent(&error) => Ok(()),
-        Err(error) => Err(Complaint::cannot_write(path, &error)),
+        Err(error) => Err(Error::cannot_write(path, &error)),
     }
 }
 
@@ -184,10 +184,10 @@ pub fn check_output_path(path: &Path, force: bool) -> Result<(), Complaint> {
 ///
 /// # Errors
 /// Both are requested.
-pub fn check_stdout_use(json: bool, output: Option<&Path>) -> Result<(), Complaint> {
+pub fn check_stdout_use(json: bool, output: Option<&Path>) -> Result<(), Error> {
     let is_output = output.is_some_and(|output| output.as_os_str() == "-");
     match json && is_output {
-        true => Err(Complaint::usage("a file and JSON cannot share standard output; use --output FILE")),
+        true => Err(Error::usage("a file and JSON cannot share standard output; use --output FILE")),
         false => Ok(()),
     }
 }

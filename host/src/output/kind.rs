@@ -1,6 +1,6 @@
 //! File formats by their suffix.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use std::path::Path;
 
 /// A file format.
@@ -17,15 +17,15 @@ pub enum Kind {
 impl Kind {
     /// # Errors
     /// The suffix is unknown.
-    pub fn of_output(path: &Path) -> Result<Self, Complaint> {
+    pub fn of_output(path: &Path) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
-            return Err(Complaint::usage(
+            return Err(Error::usage(
                 "an output file is needed, whose suffix sets the format; standard output is not supported",
             ));
         }
         Self::of_name(path).ok_or_else(|| {
             let sentence = "unknown suffix: .safetensors, .npy, .npz or .gguf needed";
-            Complaint::about(path, sentence)
+            Error::about(path, sentence)
         })
     }
 
@@ -42,15 +42,15 @@ impl Kind {
     ///
     /// # Errors
     /// The name ends with .npy, .npz, .gguf or .json, which indexes have.
-    pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
+    pub fn must_be_model(path: &Path) -> Result<(), Error> {
         let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
         match Self::of_name(path) {
-            Some(Self::Array | Self::Archive | Self::Gguf) => Err(Complaint::about(
+            Some(Self::Array | Self::Archive | Self::Gguf) => Err(Error::about(
                 path,
                 "wrong suffix for a safetensors file; use `safetensors convert` to make .npy, .npz and .gguf",
             )),
             _ if is_json => {
-                Err(Complaint::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
+                Err(Error::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
             }
             _ => Ok(()),
         }
@@ -60,10 +60,10 @@ impl Kind {
     ///
     /// # Errors
     /// The name ends with .json or the suffix of a model or an array.
-    pub fn must_be_page(path: &Path) -> Result<(), Complaint> {
+    pub fn must_be_page(path: &Path) -> Result<(), Error> {
         let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
         match is_json || Self::of_output(path).is_ok() {
-            true => Err(Complaint::about(path, "wrong suffix for an HTML page; use .html")),
+            true => Err(Error::about(path, "wrong suffix for an HTML page; use .html")),
             false => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! The output of commands that write one model.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::Model;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::kind::Kind;
@@ -27,7 +27,7 @@ pub struct NewModel {
 }
 
 /// Passes on bytes of a tensor.
-pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
+pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
 
 impl NewModel {
     /// Whether the model goes to a file, and not to standard output.
@@ -40,7 +40,7 @@ impl NewModel {
     ///
     /// # Errors
     /// The output cannot be written, or is not the place for a model.
-    pub fn check(&self, input: Option<&Path>) -> Result<(), Complaint> {
+    pub fn check(&self, input: Option<&Path>) -> Result<(), Error> {
         check_stdout_use(self.json, Some(&self.output))?;
         if self.is_file() {
             input.map_or(Ok(()), |input| check_not_input(input, &self.output))?;
@@ -54,7 +54,7 @@ impl NewModel {
     ///
     /// # Errors
     /// As [`Product::create`].
-    pub fn create(&self) -> Result<Product, Complaint> {
+    pub fn create(&self) -> Result<Product, Error> {
         Product::create(&self.output, self.force)
     }
 
@@ -67,8 +67,8 @@ impl NewModel {
         &self,
         model: &Model,
         tensors: &[TensorSpec<'_>],
-        mut make: impl FnMut(usize, Take<'_>) -> Result<(), Complaint>,
-    ) -> Result<u64, Complaint> {
+        mut make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
         let metadata: Option<Vec<_>> = model.pairs();
         let spec = FileSpec::new(tensors);
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));

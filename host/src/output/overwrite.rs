@@ -1,6 +1,6 @@
 //! Rejects outputs that would overwrite their own inputs.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::discover::{Folders, is_absent};
 use crate::input::model::Model;
 use std::io;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 /// # Errors
 /// The output is the input, possibly under another path.
-pub fn check_not_input(input: &Path, output: &Path) -> Result<(), Complaint> {
+pub fn check_not_input(input: &Path, output: &Path) -> Result<(), Error> {
     // `-` is standard output, even if a file has that name.
     if output.as_os_str() == "-" {
         return Ok(());
     }
-    let input = place_of(input).map_err(|error| Complaint::not_read(input, error))?;
-    match (input, place_of(output).map_err(|error| Complaint::cannot_write(output, &error))?) {
+    let input = place_of(input).map_err(|error| Error::not_read(input, error))?;
+    match (input, place_of(output).map_err(|error| Error::cannot_write(output, &error))?) {
         (Some(one), Some(other)) if one == other => {
-            Err(Complaint::about(output, "is an input; choose another output file"))
+            Err(Error::about(output, "is an input; choose another output file"))
         }
         _ => Ok(()),
     }
@@ -24,7 +24,7 @@ pub fn check_not_input(input: &Path, output: &Path) -> Result<(), Complaint> {
 
 /// # Errors
 /// The output is a file of the model or its index, or a file of the model that this shard belongs to.
-pub fn check_not_in_model(model: &Model, output: &Path) -> Result<(), Complaint> {
+pub fn check_not_in_model(model: &Model, output: &Path) -> Result<(), Error> {
     if output.as_os_str() == "-" || matches!(place_of(output), Ok(None)) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! The old model that a split replaces, where its files differ from the new model's files.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::discover::{INDEX_END, ShardName, indexes_in};
 use crate::output::file::sync_folder;
 use crate::output::overwrite::place_of;
@@ -22,9 +22,9 @@ impl OldModel {
     /// An index in the directory names an existing file that the new model has too. Several files cannot be
     /// replaced atomically, so a program killed in between would leave neither model. Or an index, or a
     /// file that it names, cannot be read.
-    pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
+    pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Error> {
         let whole = folder.join(format!("{name}.safetensors"));
-        let place = |path: &Path| place_of(path).map_err(|error| Complaint::not_read(path, error));
+        let place = |path: &Path| place_of(path).map_err(|error| Error::not_read(path, error));
         // With links and on case-insensitive systems one file has several paths.
         let places = new.iter().map(|path| place(path)).filter_map(Result::transpose);
         let places: HashSet<PathBuf> = places.collect::<Result<_, _>>()?;
@@ -35,7 +35,7 @@ impl OldModel {
             for shard in index.shards.iter().map(|shard| folder.join(shard)) {
                 let Some(at) = place(&shard)? else { continue };
                 if places.contains(&at) || (!is_own && shard == whole) {
-                    return Err(Complaint::about(&shard, in_use(&index.path, &whole)));
+                    return Err(Error::about(&shard, in_use(&index.path, &whole)));
                 }
                 if !is_own {
                     others.insert(at);
@@ -69,7 +69,7 @@ impl OldModel {
     ///
     /// # Errors
     /// Those of the system; some files of the old model are left then.
-    pub fn remove(self) -> Result<(), Complaint> {
+    pub fn remove(self) -> Result<(), Error> {
         self.0.iter().try_for_each(|path| remove(path))
     }
 }
@@ -92,11 +92,11 @@ fn in_use(index: &Path, whole: &Path) -> String {
 }
 
 /// Removes a file if it exists, and returns when its removal is on the medium.
-fn remove(path: &Path) -> Result<(), Complaint> {
+fn remove(path: &Path) -> Result<(), Error> {
     let gone = match fs::remove_file(path) {
         Ok(()) => sync_folder(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     };
-    gone.map_err(|error| Complaint::cannot_remove(path, &error))
+    gone.map_err(|error| Error::cannot_remove(path, &error))
 }

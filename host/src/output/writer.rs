@@ -1,6 +1,6 @@
 //! A model whose tensors are produced while it is written.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::output::file::Product;
 use crate::text::quoted;
 use embedded_safetensors::write::{
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The specification is invalid.
-pub fn planned_len(spec: FileSpec<'_>, path: &Path) -> Result<u64, Complaint> {
+pub fn planned_len(spec: FileSpec<'_>, path: &Path) -> Result<u64, Error> {
     let mut memory = memory_for(&spec);
     let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
     let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
@@ -42,10 +42,7 @@ impl<'p> Fresh<'p> {
     ///
     /// # Errors
     /// The specification is invalid; those of the system.
-    pub fn begin(
-        spec: FileSpec<'_>,
-        (product, path): (&'p mut Product, &'p Path),
-    ) -> Result<Self, Complaint> {
+    pub fn begin(spec: FileSpec<'_>, (product, path): (&'p mut Product, &'p Path)) -> Result<Self, Error> {
         let mut memory = memory_for(&spec);
         let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
         let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
@@ -76,13 +73,10 @@ impl<'p> Fresh<'p> {
     pub fn tensor<R>(
         &mut self,
         place: &Range<u64>,
-        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Complaint>) -> Result<R, Complaint>,
-    ) -> Result<R, Complaint> {
+        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
         let wrong = || {
-            Complaint::about(
-                self.path,
-                "internal error: the data of a tensor does not have the planned length",
-            )
+            Error::about(self.path, "internal error: the data of a tensor does not have the planned length")
         };
         let (begin, end) = (self.data_start + place.start, self.data_start + place.end);
         if self.at != begin {
@@ -99,7 +93,7 @@ impl<'p> Fresh<'p> {
 }
 
 /// Reports an error of the specification with the tensor's name, which `name` looks up.
-pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Complaint {
+pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Error {
     let name = match error.part {
         SpecPart::Tensor(index) => name(index).map(quoted),
         SpecPart::Key(_) | SpecPart::File => None,
@@ -114,10 +108,10 @@ pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, ou
         (Some(name), fault) => format!("tensor {name}: {fault}"),
         (None, fault) => fault.to_string(),
     };
-    Complaint::about(output, sentence)
+    Error::about(output, sentence)
 }
 
-pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Complaint> {
+pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Error> {
     product.expect(plan.file_len());
     let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);
     loop {

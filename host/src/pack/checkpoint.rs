@@ -1,6 +1,6 @@
 //! Copies files into a checkpoint.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::discover::{Folders, Index, reject_partial_models};
 use crate::input::model::{Model, Part};
@@ -28,9 +28,9 @@ pub struct Contents {
 
 impl Contents {
     /// Opens all files. A sharded model brings its shards and its index.
-    pub fn open(models: &[PathBuf], others: &[PathBuf]) -> Result<Self, Complaint> {
+    pub fn open(models: &[PathBuf], others: &[PathBuf]) -> Result<Self, Error> {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
-            return Err(Complaint::usage("standard input cannot go into a checkpoint: it has no file name"));
+            return Err(Error::usage("standard input cannot go into a checkpoint: it has no file name"));
         }
         reject_partial_models(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
@@ -38,10 +38,10 @@ impl Contents {
         let others = others.iter().map(|path| (path.as_path(), None));
         let others = indexes.chain(others).map(|(path, text)| {
             let opened = text.map_or_else(|| open_file(path), unnamed);
-            let (file, len) = opened.map_err(|reason| Complaint::not_read(path, reason))?;
+            let (file, len) = opened.map_err(|reason| Error::not_read(path, reason))?;
             Ok((path.to_path_buf(), file, len))
         });
-        let others: Vec<(PathBuf, File, u64)> = others.collect::<Result<_, Complaint>>()?;
+        let others: Vec<(PathBuf, File, u64)> = others.collect::<Result<_, Error>>()?;
         let mut folders = Folders::default();
         for model in models.iter().filter(|model| model.index().is_none()) {
             let indexes = folders.indexes_of(model.path())?;
@@ -52,14 +52,14 @@ impl Contents {
             if let Some(index) = indexes.first().filter(|_| !indexes.iter().any(is_given)) {
                 let sentence =
                     "names these shards and belongs to the model; give the index instead of the shards";
-                return Err(Complaint::about(&index.path, sentence));
+                return Err(Error::about(&index.path, sentence));
             }
         }
         Ok(Self { models, others })
     }
 
     /// The files by their names in the checkpoint.
-    fn by_name(&self) -> Result<BTreeMap<String, Source<'_>>, Complaint> {
+    fn by_name(&self) -> Result<BTreeMap<String, Source<'_>>, Error> {
         let parts = self.models.iter().flat_map(Model::parts).map(Source::Part);
         let others = self.others.iter().map(|(path, file, len)| Source::Other(path, file, *len));
         let mut sources: BTreeMap<String, Source<'_>> = BTreeMap::new();
@@ -68,17 +68,17 @@ impl Contents {
             let name = source.name().to_str().map(|name| name.trim_end_matches("?…").to_owned());
             let name = name.filter(|name| !name.is_empty());
             let name =
-                name.ok_or_else(|| Complaint::about(path, "has a name that a list of sums cannot hold"))?;
+                name.ok_or_else(|| Error::about(path, "has a name that a list of sums cannot hold"))?;
             if let Some(other) = sources.insert(name, source) {
                 let other = quoted(&other.path().to_string_lossy());
-                return Err(Complaint::about(path, format!("has the same name as {other}")));
+                return Err(Error::about(path, format!("has the same name as {other}")));
             }
         }
         Ok(sources)
     }
 
     /// Copies the files into a checkpoint; returns their names and lengths.
-    pub fn write(&self, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Complaint> {
+    pub fn write(&self, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Error> {
         let sources = self.by_name()?;
         check_output_path(folder, force)?;
         let work = Work::new("copying", sources.values().map(Source::len).sum());
@@ -113,25 +113,25 @@ fn unnamed(text: &[u8]) -> Result<(File, u64), NotRead> {
 
 /// The contents of an existing directory are deleted, so it must be a checkpoint, as the library checks, and
 /// contain nothing else.
-fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
+fn check_output_path(folder: &Path, force: bool) -> Result<(), Error> {
     check_output_directory(folder)?;
     let there = match fs::symlink_metadata(folder) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Complaint::not_read(folder, error)),
+        Err(error) => return Err(Error::not_read(folder, error)),
     };
     if !force {
-        return Err(Complaint::about(folder, "already exists; use --force to replace it"));
+        return Err(Error::about(folder, "already exists; use --force to replace it"));
     }
     if !there.is_dir() {
-        return Err(Complaint::about(folder, "not a directory; refusing to replace it"));
+        return Err(Error::about(folder, "not a directory; refusing to replace it"));
     }
     if !folder.join(SUMS).is_file() {
         return Ok(());
     }
     match first_unlisted(folder)? {
         None => Ok(()),
-        Some(name) => Err(Complaint::about(
+        Some(name) => Err(Error::about(
             folder,
             format!(
                 "contains {}, which its {SUMS} does not list; refusing to replace it",
@@ -178,12 +178,12 @@ impl<'c> Source<'c> {
 
     /// # Errors
     /// The file is no longer the one that was opened.
-    fn check_unchanged(&self) -> Result<(), Complaint> {
+    fn check_unchanged(&self) -> Result<(), Error> {
         match self {
             Self::Part(part) => part.check_unchanged(),
             Self::Other(path, file, len) => {
-                let now = file.metadata().map_err(|error| Complaint::not_read(path, error))?.len();
-                if now == *len { Ok(()) } else { Err(Complaint::not_read(path, NotRead::changed())) }
+                let now = file.metadata().map_err(|error| Error::not_read(path, error))?.len();
+                if now == *len { Ok(()) } else { Err(Error::not_read(path, NotRead::changed())) }
             }
         }
     }
@@ -195,12 +195,12 @@ struct Reader<'r, 'c> {
     at: u64,
     work: &'r Work,
     /// The reason for which reading has stopped.
-    broken: &'r mut Option<Complaint>,
+    broken: &'r mut Option<Error>,
 }
 
 impl Reader<'_, '_> {
-    fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, Complaint> {
-        let not_read = |reason: NotRead| Complaint::not_read(self.source.path(), reason);
+    fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let not_read = |reason: NotRead| Error::not_read(self.source.path(), reason);
         let read = loop {
             match self.source.read_at(self.at, buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

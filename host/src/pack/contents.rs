@@ -1,7 +1,7 @@
 //! The contents of a new model before anything is written.
 
 use super::write::Line;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::write::TensorSpec;
@@ -53,7 +53,7 @@ impl<'m> Contents<'m> {
     /// # Errors
     /// Two models have different values for a metadata key, and neither is preferred; a model cannot be
     /// read.
-    pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Complaint> {
+    pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Error> {
         let mut contents = Self::default();
         for model in models {
             let (tensors, padding) = model.without_padding()?;
@@ -83,7 +83,7 @@ impl<'m> Contents<'m> {
         self.entries.iter().map(|entry| entry.tensor.byte_len()).sum()
     }
 
-    fn take_metadata(&mut self, model: &Model, prefer: Option<Prefer>) -> Result<(), Complaint> {
+    fn take_metadata(&mut self, model: &Model, prefer: Option<Prefer>) -> Result<(), Error> {
         let Some(pairs) = model.pairs() else { return Ok(()) };
         let metadata = self.metadata.get_or_insert_default();
         for (key, value) in pairs {
@@ -97,7 +97,7 @@ impl<'m> Contents<'m> {
                          to choose",
                         quoted(value)
                     );
-                    return Err(Complaint::about(model.path(), sentence));
+                    return Err(Error::about(model.path(), sentence));
                 }
                 _ => drop(metadata.insert(key.to_owned(), value.to_owned())),
             }
@@ -109,7 +109,7 @@ impl<'m> Contents<'m> {
     ///
     /// # Errors
     /// Two tensors have one name, and neither is preferred.
-    pub fn unite(&mut self, prefer: Option<Prefer>) -> Result<(), Complaint> {
+    pub fn unite(&mut self, prefer: Option<Prefer>) -> Result<(), Error> {
         let mut places = HashMap::new();
         let mut united: Vec<Entry<'m>> = Vec::with_capacity(self.entries.len());
         for entry in self.entries.drain(..) {
@@ -128,8 +128,8 @@ impl<'m> Contents<'m> {
     }
 }
 
-fn clash(one: &Entry<'_>, other: &Entry<'_>) -> Complaint {
+fn clash(one: &Entry<'_>, other: &Entry<'_>) -> Error {
     let (name, first, second) = (quoted(&one.name), one.origin(), other.origin());
     let sentence = format!("duplicate tensor name {name}: {first}, and {second}; use --prefer to choose");
-    Complaint::about(other.file(), sentence)
+    Error::about(other.file(), sentence)
 }

@@ -2,7 +2,7 @@
 
 use super::contents::Contents;
 use super::renames::{Renames, pair};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::selection::Choice;
 use crate::text::{did_you_mean, quoted};
 use std::path::PathBuf;
@@ -39,11 +39,11 @@ impl Edits {
     ///
     /// # Errors
     /// An edit has no effect, so it is probably a mistake.
-    pub fn apply(&self, contents: &mut Contents<'_>, inputs: &[PathBuf]) -> Result<(), Complaint> {
+    pub fn apply(&self, contents: &mut Contents<'_>, inputs: &[PathBuf]) -> Result<(), Error> {
         let edited = self.select(contents).and_then(|()| self.rename(contents));
         edited.and_then(|()| self.edit_metadata(contents)).map_err(|sentence| match inputs {
-            [only] => Complaint::about(only, sentence),
-            _ => Complaint::usage(sentence),
+            [only] => Error::about(only, sentence),
+            _ => Error::usage(sentence),
         })
     }
 

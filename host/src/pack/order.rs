@@ -1,7 +1,7 @@
 //! The order of tensors in a new file.
 
 use super::contents::Contents;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::open::open_list;
 use crate::text::{did_you_mean, quoted};
 use embedded_safetensors::header::MAX_HEADER_LEN;
@@ -42,7 +42,7 @@ impl Ordering {
 
     /// # Errors
     /// The list cannot be read, has a duplicate, or names a tensor that does not exist.
-    pub fn apply(&self, contents: &mut Contents<'_>) -> Result<(), Complaint> {
+    pub fn apply(&self, contents: &mut Contents<'_>) -> Result<(), Error> {
         match self {
             Self::Canonical | Self::File => Ok(()),
             Self::Name => {
@@ -63,31 +63,27 @@ impl Ordering {
 /// Lists cannot be longer than a header with the same names.
 const LONGEST: u64 = MAX_HEADER_LEN;
 
-fn read(path: &Path) -> Result<String, Complaint> {
+fn read(path: &Path) -> Result<String, Error> {
     let name = path.to_str().unwrap_or("");
     // Not a path in a directory, and so probably one of the words.
     if !name.contains(['/', '\\', '.']) && !path.exists() {
         let hint = did_you_mean(name, Ordering::WORDS);
         let sentence = format!("neither one of {} nor a file with names{hint}", Ordering::WORDS.join(", "));
-        return Err(Complaint::about(path, sentence));
+        return Err(Error::about(path, sentence));
     }
-    let list = open_list(path).map_err(|reason| Complaint::not_read(path, reason))?;
+    let list = open_list(path).map_err(|reason| Error::not_read(path, reason))?;
     let mut text = String::new();
     match list.take(LONGEST + 1).read_to_string(&mut text) {
         Ok(len) if len as u64 > LONGEST => {
-            Err(Complaint::about(path, format!("too long for a list of names: more than {LONGEST} bytes")))
+            Err(Error::about(path, format!("too long for a list of names: more than {LONGEST} bytes")))
         }
         Ok(_) => Ok(text),
-        Err(error) => Err(Complaint::not_read(path, error)),
+        Err(error) => Err(Error::not_read(path, error)),
     }
 }
 
 /// The line number of each name.
-fn ranks<'t>(
-    path: &Path,
-    text: &'t str,
-    contents: &Contents<'_>,
-) -> Result<HashMap<&'t str, usize>, Complaint> {
+fn ranks<'t>(path: &Path, text: &'t str, contents: &Contents<'_>) -> Result<HashMap<&'t str, usize>, Error> {
     let known: HashSet<&str> = contents.names().collect();
     let mut ranks = HashMap::new();
     for name in text.lines().filter(|line| !line.is_empty()) {
@@ -95,10 +91,10 @@ fn ranks<'t>(
         if !known.contains(name) {
             let hint = did_you_mean(name, contents.names());
             let sentence = format!("lists {}, but there is no such tensor{hint}", quoted(name));
-            return Err(Complaint::about(path, sentence));
+            return Err(Error::about(path, sentence));
         }
         if ranks.insert(name, rank).is_some() {
-            return Err(Complaint::about(path, format!("lists {} more than once", quoted(name))));
+            return Err(Error::about(path, format!("lists {} more than once", quoted(name))));
         }
     }
     Ok(ranks)

@@ -1,7 +1,7 @@
 //! Writes the contents of a new model.
 
 use super::contents::{Contents, Entry};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::Part;
 use crate::input::source::pieces;
 use crate::output::file::Product;
@@ -38,8 +38,8 @@ fn planned<R>(
     contents: &Contents<'_>,
     layout: Layout,
     output: &Path,
-    see: impl FnOnce(&FilePlan<'_>) -> Result<R, Complaint>,
-) -> Result<R, Complaint> {
+    see: impl FnOnce(&FilePlan<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
     let specs: Vec<TensorSpec<'_>> = contents.entries.iter().map(Entry::spec).collect();
     let pairs = contents.metadata.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
     let pairs: Vec<(&str, &str)> = pairs.collect();
@@ -66,7 +66,7 @@ pub fn plan<'c, 'm>(
     contents: &'c Contents<'m>,
     layout: Layout,
     output: &Path,
-) -> Result<(u64, Vec<Line<'c, 'm>>), Complaint> {
+) -> Result<(u64, Vec<Line<'c, 'm>>), Error> {
     planned(contents, layout, output, |plan| {
         let lines = plan.tensors().map(|tensor| match tensor.content {
             PlannedContent::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
@@ -86,7 +86,7 @@ pub fn write(
     layout: Layout,
     (product, path): (&mut Product, &Path),
     work: &Work,
-) -> Result<u64, Complaint> {
+) -> Result<u64, Error> {
     planned(contents, layout, path, |plan| {
         put_header(plan, product)?;
         let mut buffer = vec![0; PIECE];
@@ -95,7 +95,7 @@ pub fn write(
                 PlannedContent::Tensor { index, .. } => match contents.entries.get(index) {
                     Some(entry) => copy_tensor(entry, &mut buffer, work, product)?,
                     None => {
-                        return Err(Complaint::about(path, "internal error: the plan has an unknown tensor"));
+                        return Err(Error::about(path, "internal error: the plan has an unknown tensor"));
                     }
                 },
                 PlannedContent::Padding { .. } => put_zeros(tensor.byte_len(), product)?,
@@ -105,7 +105,7 @@ pub fn write(
     })
 }
 
-fn put_zeros(mut count: u64, product: &mut Product) -> Result<(), Complaint> {
+fn put_zeros(mut count: u64, product: &mut Product) -> Result<(), Error> {
     while count > 0 {
         let piece = usize::try_from(count).unwrap_or(usize::MAX).min(ZEROS.len());
         product.put(&ZEROS[..piece])?;
@@ -123,7 +123,7 @@ fn copy_tensor(
     buffer: &mut [u8],
     work: &Work,
     product: &mut Product,
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     let (model, len) = (entry.tensor.model(), entry.tensor.byte_len());
     let begin = model.index().summary().data_start + entry.tensor.begin();
     let mut copied = 0;

@@ -1,6 +1,7 @@
 //! Prints a valid file as JSON while its header streams by. Only one shape is in memory at a time.
 
-use crate::error::not_read::{Failure, NotRead};
+use crate::error::not_read::NotRead;
+use crate::input::header::Failure;
 use crate::input::header::visit;
 use crate::input::source::Source;
 use crate::json::Pieces;

@@ -1,81 +1,42 @@
-//! Reports about invalid files.
+//! Shows errors: the only place that does.
 
-use crate::error::not_read::NotRead;
-use crate::input::foreign::{hint, seen_format};
-use crate::input::locate::tensor_at;
-use crate::input::source::Source;
-use crate::json::Object;
-use crate::print::excerpt::Excerpt;
-use crate::text::quoted;
-use embedded_safetensors::Error;
-use std::fmt;
+use super::excerpt::Excerpt;
+use super::picture::terminal_width;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::json;
+use crate::output::stdout::{cannot_write, complain};
+use std::io;
 
-/// An error, with the tensor concerned and the text around it, if any.
-#[derive(Debug)]
-pub struct Report {
-    error: Error,
-    tensor: Option<String>,
-    excerpt: Option<Excerpt>,
-    /// The format that the file seems to have instead.
-    hint: Option<String>,
-    /// Its name, if `convert` reads it.
-    pub seen: Option<&'static str>,
+/// Prints an error: to standard error, or as JSON to standard output. Returns its exit code.
+pub fn say(error: &Error, json: bool) -> Exit {
+    match error.of_output() {
+        Some(error) => return cannot_write(error),
+        // If this write fails, the exit code still reports the error.
+        None if json => drop(json::print(&mut io::stdout(), error)),
+        None => complain(text(error)),
+    }
+    error.exit()
 }
 
-impl Report {
-    /// Looks up the details that the error does not contain.
-    pub fn new(source: &mut Source, error: Error) -> Result<Self, NotRead> {
-        let excerpt = Excerpt::of(source, &error)?;
-        let tensor = if excerpt.is_some() { tensor_at(source, error.at)? } else { None };
-        let (hint, seen) = (hint(source), seen_format(source));
-        source.check_unchanged()?;
-        Ok(Self { error, tensor, excerpt, hint, seen })
-    }
-
-    /// The stable error code.
-    pub fn code(&self) -> &'static str {
-        self.error.kind.code()
-    }
-
-    /// The byte offset of the error in the file.
-    pub fn at(&self) -> u64 {
-        self.error.at
-    }
-
-    /// The tensor concerned.
-    pub fn tensor(&self) -> Option<&str> {
-        self.tensor.as_deref()
-    }
-
-    /// The report as members of a JSON object.
-    pub fn members(&self, object: Object) -> Object {
-        let object =
-            object.text("code", self.code()).number("at", self.at()).text("message", &self.message());
-        let named = [("tensor", self.tensor()), ("hint", self.hint.as_deref())];
-        named.iter().fold(object, |object, (name, text)| match text {
-            Some(text) => object.text(name, text),
-            None => object,
-        })
-    }
-
-    /// One sentence, with the tensor's name and the numbers.
-    pub fn message(&self) -> String {
-        match &self.tensor {
-            // The text of an error can say more than that of its kind: `error[CODE] at byte N: SENTENCE`.
-            None => self.error.to_string().splitn(2, ": ").last().unwrap_or_default().to_owned(),
-            Some(name) => format!("tensor {}: {}", quoted(name), self.error.kind),
-        }
-    }
+/// An error as text for standard output or standard error.
+pub fn text(error: &Error) -> String {
+    line(error, terminal_width().unwrap_or(usize::MAX))
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (code, at) = (self.code(), self.at());
-        // What is wrong with a header that is none is no help.
-        if let Some(hint) = &self.hint {
-            return write!(f, "error[{code}] at byte {at}: {hint}");
-        }
-        write!(f, "error[{code}] at byte {at}: {}", self.message())?;
-        self.excerpt.as_ref().map_or(Ok(()), |excerpt| write!(f, "\n{excerpt}"))
-    }
+/// An error as text, with the passage of the header that it is about, at most so many columns wide.
+pub fn line(error: &Error, columns: usize) -> String {
+    error.line() + &passage(error, columns)
+}
+
+/// The same without the file.
+pub fn sentence(error: &Error, columns: usize) -> String {
+    error.sentence() + &passage(error, columns)
+}
+
+fn passage(error: &Error, columns: usize) -> String {
+    let shown = error.as_invalid().filter(|invalid| invalid.hint.is_none());
+    let excerpt =
+        shown.and_then(|invalid| Some(Excerpt::of(invalid.passage.as_ref()?, invalid.error.kind, columns)));
+    excerpt.map_or(String::new(), |excerpt| format!("\n{excerpt}"))
 }

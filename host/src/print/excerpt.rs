@@ -1,24 +1,19 @@
 //! The header's text around an error, with carets below it.
 
-use crate::input::source::Source;
+use crate::error::Passage;
 use crate::text::{columns, shown};
-use embedded_safetensors::{Error, ErrorKind};
+use embedded_safetensors::ErrorKind;
 use std::borrow::Cow;
 use std::fmt;
-use std::io;
 use std::iter::repeat_n;
 
 /// The maximum width of the text in columns, without the two ellipses.
 const WIDTH: usize = 96;
-/// The maximum number of columns before the error if enough text follows it.
-const LEAD: usize = 40;
-/// Bytes read on either side: no character takes more than 4 bytes per column.
-const REACH: u64 = 4 * WIDTH as u64 + 4;
-/// The header begins after its length.
-const HEADER: u64 = 8;
+const INDENT: &str = "    ";
+/// The maximum share of the columns before the error if enough text follows it.
+const LEAD: (usize, usize) = (5, 12);
 
 /// Two lines: a part of the header, and carets below the token with the error.
-#[derive(Debug)]
 pub struct Excerpt {
     text: String,
     /// The number of columns before the first caret.
@@ -27,32 +22,24 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The text around an error, if the error is in the header's text.
-    pub fn of(source: &mut Source, error: &Error) -> io::Result<Option<Self>> {
-        if !is_in_text(error.kind) {
-            return Ok(None);
-        }
-        let end = source.header_end()?;
-        if end == HEADER {
-            return Ok(None);
-        }
-        let from = error.at.saturating_sub(REACH).max(HEADER);
-        let to = error.at.saturating_add(REACH).min(end);
-        let before = source.read_range(from..error.at)?;
-        let after = source.read_range(error.at..to)?;
-        let token = token_len(error.kind, &after);
-        Ok(Some(Self::new(
-            &Side::new(skip_tail(&before, from), from > HEADER),
-            &Side::new(&after, to < end),
+    /// The text around an error, on lines of at most so many columns.
+    pub fn of(passage: &Passage, kind: ErrorKind, columns: usize) -> Self {
+        let Passage { before, after, is_cut: (is_begun, goes_on) } = passage;
+        let token = token_len(kind, after);
+        let width = columns.saturating_sub(INDENT.len() + 2).clamp(1, WIDTH);
+        Self::new(
+            &Side::new(skip_tail(before, *is_begun), *is_begun),
+            &Side::new(after, *goes_on),
             token,
-        )))
+            width,
+        )
     }
 
-    fn new(before: &Side, after: &Side, token: usize) -> Self {
-        let lead_room = WIDTH - after.width().min(WIDTH - LEAD);
+    fn new(before: &Side, after: &Side, token: usize, width: usize) -> Self {
+        let lead_room = width - after.width().min(width - width * LEAD.0 / LEAD.1);
         let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
         let lead_width: usize = lead.iter().map(|cell| cell.columns()).sum();
-        let (rest, rest_cut) = after.fit(after.cells.iter(), WIDTH - lead_width);
+        let (rest, rest_cut) = after.fit(after.cells.iter(), width - lead_width);
 
         let mark = |cut| if cut { "…" } else { "" };
         let mut text = String::from(mark(lead_cut));
@@ -66,13 +53,8 @@ impl Excerpt {
 impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let carets: String = repeat_n(' ', self.lead).chain(repeat_n('^', self.carets)).collect();
-        write!(f, "    {}\n    {carets}", self.text)
+        write!(f, "{INDENT}{}\n{INDENT}{carets}", self.text)
     }
-}
-
-/// Errors of the container and of the data have no position in the text.
-fn is_in_text(kind: ErrorKind) -> bool {
-    !kind.code().starts_with("container.") && !kind.code().starts_with("data.")
 }
 
 /// One character as it is shown, or one invalid byte.
@@ -157,9 +139,9 @@ fn string_len(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Skips the rest of a character that the start of the excerpt cuts.
-fn skip_tail(bytes: &[u8], from: u64) -> &[u8] {
+/// Skips the rest of a character that the start of the passage cuts.
+fn skip_tail(bytes: &[u8], is_cut: bool) -> &[u8] {
     let is_tail = |byte: &&u8| matches!(byte, 0x80..=0xBF);
-    let tail = if from == HEADER { 0 } else { bytes.iter().take(3).take_while(is_tail).count() };
+    let tail = if is_cut { bytes.iter().take(3).take_while(is_tail).count() } else { 0 };
     &bytes[tail..]
 }

@@ -2,7 +2,7 @@
 //! option that chooses, sorts or sums.
 
 use crate::commands::count;
-use crate::error::{Complaint, Outcome};
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor};
 use crate::input::selection::Selection;
@@ -13,7 +13,7 @@ use crate::print::listing::{pair, print_parameters, shape_text};
 use crate::print::parameters::Unpacked;
 use crate::print::picture::terminal_width;
 use crate::print::tree::Tree;
-use crate::print::verdict::Verdict;
+use crate::print::verdict::Sound;
 use crate::table::{Side, Table, number, wrapped};
 use crate::tensor::stats::share_of;
 use crate::text::{counted, grouped, human, quoted_whole, shown_text};
@@ -67,11 +67,11 @@ impl View {
 
     /// # Errors
     /// Tensors are to be sorted or cut where none are listed.
-    pub fn check(&self) -> Result<(), Complaint> {
+    pub fn check(&self) -> Result<(), Error> {
         let view = if self.tree { "--tree" } else { "--dtypes" };
         let option = if self.sort.is_some() { "--sort" } else { "--top" };
         match (self.tree || self.dtypes) && (self.sort.is_some() || self.top.is_some()) {
-            true => Err(Complaint::usage(format!(
+            true => Err(Error::usage(format!(
                 "{view} sums up all tensors, and {option} is about a list of them; use --only to choose tensors"
             ))),
             false => Ok(()),
@@ -146,9 +146,9 @@ struct Page<'m> {
 }
 
 impl Page<'_> {
-    fn print(&self, out: &mut impl Write) -> Result<(), Complaint> {
+    fn print(&self, out: &mut impl Write) -> Result<(), Error> {
         let Self { model, view, .. } = self;
-        Verdict::of(model).write(model.path(), out)?;
+        Sound::of(model).write(model.path(), out)?;
         if model.index().is_some() && view.is_plain() {
             print_fitted(files(model), out)?;
             writeln!(out)?;
@@ -270,7 +270,7 @@ fn print_json(
     view: &View,
     (shown, facts, unpacked): (&[Tensor<'_>], &Facts, &Unpacked),
     out: &mut impl Write,
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
     let object = object.number("bytes", model.file_lens());
     let shards = model.parts().iter().map(|part| {

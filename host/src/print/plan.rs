@@ -1,6 +1,6 @@
 //! The numbers that a device needs for a model, of a model in one file, and as JSON.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Part};
 use crate::json::Object;
 use embedded_safetensors::FileModel;
@@ -10,10 +10,10 @@ use safetensors_emit::plan::{Extent, Plan, Sizes};
 ///
 /// # Errors
 /// The model is sharded.
-pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
+pub fn one_file(model: &Model) -> Result<&FileModel, Error> {
     match one_part(model)? {
         Part::File(part) => Ok(part),
-        Part::Remote(part) => Err(Complaint::about(part.path(), "is on a server, but a file is needed")),
+        Part::Remote(part) => Err(Error::about(part.path(), "is on a server, but a file is needed")),
     }
 }
 
@@ -21,12 +21,12 @@ pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
 ///
 /// # Errors
 /// The model is sharded.
-pub fn one_part(model: &Model) -> Result<&Part, Complaint> {
+pub fn one_part(model: &Model) -> Result<&Part, Error> {
     match model.parts() {
         [part] => Ok(part),
         parts => {
             let sentence = format!("is in {} files, but one is needed; use `safetensors join`", parts.len());
-            Err(Complaint::about(model.path(), sentence))
+            Err(Error::about(model.path(), sentence))
         }
     }
 }

@@ -1,166 +1,66 @@
-//! The verdict on a file: valid, invalid with the reason, or not validated.
+//! The verdict on a file: valid, or the error of one that is invalid or could not be read.
 
-use crate::error::Complaint;
+use super::diagnostic::text;
+use crate::error::Error;
 use crate::exit::Exit;
-use crate::input::model::{Model, Tensor, bytes_of};
-use crate::input::published::Violation;
-use crate::json::{Object, array};
+use crate::input::model::Model;
+use crate::json::{self, About};
 use crate::output::stdout::complain;
-use crate::tensor::compare::index_of;
-use crate::tensor::stats::{NotFinite, first_not_finite};
-use crate::text::{counted, quoted, shown_text};
-use crate::work::Work;
+use crate::text::{counted, shown_text};
 use embedded_safetensors::validate::Summary;
+use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub enum Verdict {
-    Valid(Summary),
-    /// A sharded model, by its index.
-    Shards {
-        shards: u64,
-        tensors: u64,
-        bytes: u64,
-    },
-    /// The file is valid, but one of its values is NaN or infinite.
-    NotFinite(Box<NotFiniteAt>),
-    /// The file, of a sharded model a shard, is valid, but not by the published text.
-    Unpublished(PathBuf, Violation),
-    /// The reason why it is invalid or was not validated.
-    Other(Complaint),
+/// A valid model.
+#[derive(Serialize)]
+pub struct Sound {
+    tensors: u64,
+    /// The number of files, if there is an index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<u64>,
+    bytes: u64,
 }
 
-/// A value that is not finite.
-pub struct NotFiniteAt {
-    tensor: String,
-    /// The file of the model that has it, if there are several.
-    file: Option<String>,
-    index: Vec<u64>,
-    byte: u64,
-    what: &'static str,
-}
-
-impl NotFiniteAt {
-    /// Its stable code.
-    const CODE: &'static str = "values.not-finite";
-
-    fn of(model: &Model, found: &NotFinite<'_>) -> Self {
-        Self {
-            tensor: found.tensor.name().to_owned(),
-            file: model.index().map(|_| found.tensor.model().file_name().to_string_lossy().into_owned()),
-            index: index_of(found.index, &found.tensor),
-            byte: found.byte,
-            what: found.what,
-        }
-    }
-
-    fn message(&self) -> String {
-        let file = self.file.as_deref().map_or(String::new(), |file| format!(" of {}", shown_text(file)));
-        format!("tensor {}: {} at index {:?}{file}", quoted(&self.tensor), self.what, self.index)
+impl From<Summary> for Sound {
+    fn from(summary: Summary) -> Self {
+        Self { tensors: summary.tensors, shards: None, bytes: summary.file_len() }
     }
 }
 
-impl Verdict {
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Valid(_) | Self::Shards { .. } => Exit::Good,
-            Self::NotFinite(_) | Self::Unpublished(..) => Exit::Bad,
-            Self::Other(complaint) => complaint.exit(),
-        }
-    }
-
-    /// The verdict on a model that has been validated.
+impl Sound {
     pub fn of(model: &Model) -> Self {
-        match (model.index(), model.parts()) {
-            (None, [part]) => Self::Valid(part.index().summary()),
-            (_, parts) => {
-                let (shards, tensors) = (parts.len() as u64, model.tensors().count() as u64);
-                Self::Shards { shards, tensors, bytes: model.file_lens() }
-            }
-        }
+        let shards = model.index().map(|_| model.parts().len() as u64);
+        Self { tensors: model.tensors().count() as u64, shards, bytes: model.file_lens() }
     }
 
-    /// Validates a model, and reads its data until a value is NaN or infinite.
-    pub fn of_values(path: &Path) -> Self {
-        Self::judge_values(path).unwrap_or_else(Self::Other)
-    }
-
-    fn judge_values(path: &Path) -> Result<Self, Complaint> {
-        let model = Model::open(path)?;
-        let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let found = first_not_finite(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
-        model.check_unchanged()?;
-        Ok(match found {
-            Some(found) => Self::NotFinite(Box::new(NotFiniteAt::of(&model, &found))),
-            None => Self::of(&model),
-        })
-    }
-
-    /// Prints one line, and the excerpt of the header if there is an error.
-    pub fn print(&self, file: &Path) -> io::Result<()> {
-        self.write(file, &mut io::stdout().lock())
-    }
-
-    /// Writes the same.
+    /// Writes one line about the file.
+    ///
+    /// # Errors
+    /// Those of `out`.
     pub fn write(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
-        let file = shown_text(&file.to_string_lossy());
-        match self {
-            Self::Valid(summary) => {
-                let (tensors, bytes) =
-                    (counted(summary.tensors, "tensor"), counted(summary.file_len(), "byte"));
-                writeln!(out, "{file}: ok, {tensors}, {bytes}")
-            }
-            Self::Shards { shards, tensors, bytes } => {
-                let (tensors, shards) = (counted(*tensors, "tensor"), counted(*shards, "shard"));
-                writeln!(out, "{file}: ok, {tensors} in {shards}, {}", counted(*bytes, "byte"))
-            }
-            Self::NotFinite(value) => {
-                writeln!(
-                    out,
-                    "{file}: error[{}] at byte {}: {}",
-                    NotFiniteAt::CODE,
-                    value.byte,
-                    value.message()
-                )
-            }
-            Self::Unpublished(file, Violation { code, at, message }) => {
-                let file = shown_text(&file.to_string_lossy());
-                writeln!(out, "{file}: error[{code}] at byte {at}: {message}")
-            }
-            Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
-            Self::Other(complaint) => {
-                complain(complaint.line());
-                Ok(())
-            }
-        }
+        let (file, tensors) = (shown_text(&file.to_string_lossy()), counted(self.tensors, "tensor"));
+        let shards = self.shards.map(|shards| format!(" in {}", counted(shards, "shard")));
+        let bytes = counted(self.bytes, "byte");
+        writeln!(out, "{file}: ok, {tensors}{}, {bytes}", shards.unwrap_or_default())
     }
+}
 
-    /// Prints one JSON object.
-    pub fn print_json(&self, file: &Path) -> io::Result<()> {
-        writeln!(io::stdout(), "{}", self.json(file))
-    }
-
-    fn json(&self, file: &Path) -> String {
-        let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", true);
-        match self {
-            Self::Valid(summary) => {
-                object.number("tensors", summary.tensors).number("bytes", summary.file_len()).end()
-            }
-            Self::Shards { shards, tensors, bytes } => {
-                let object = object.number("tensors", *tensors);
-                object.number("shards", *shards).number("bytes", *bytes).end()
-            }
-            Self::NotFinite(value) => {
-                let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", false);
-                let object = object.text("code", NotFiniteAt::CODE).number("at", value.byte);
-                let object = object.text("message", &value.message()).text("tensor", &value.tensor);
-                object.raw("index", &array(value.index.iter().map(u64::to_string))).end()
-            }
-            Self::Unpublished(file, Violation { code, at, message }) => {
-                let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", false);
-                object.text("code", code).number("at", *at).text("message", message).end()
-            }
-            Self::Other(complaint) => complaint.json(),
+/// Prints a verdict as one line or one JSON object. Returns its exit code.
+///
+/// # Errors
+/// Those of standard output.
+pub fn print(verdict: &Result<Sound, Error>, file: &Path, json: bool) -> io::Result<Exit> {
+    let mut out = io::stdout().lock();
+    match verdict {
+        Ok(sound) if json => {
+            let about = About { file: &file.to_string_lossy(), ok: true, more: sound };
+            json::print(&mut out, &about)?;
         }
+        Ok(sound) => sound.write(file, &mut out)?,
+        Err(error) if json => json::print(&mut out, error)?,
+        Err(error) if error.exit() == Exit::Bad => writeln!(out, "{}", text(error))?,
+        Err(error) => complain(text(error)),
     }
+    Ok(verdict.as_ref().map_or_else(Error::exit, |_| Exit::Good))
 }

@@ -1,10 +1,11 @@
 //! The verdict on the pickles of a file.
 
 use super::find::Pickles;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::exit::Exit;
 use crate::json::{self, Object, array, write_items};
 use crate::output::stdout::complain;
+use crate::print::diagnostic::text;
 use crate::table::{Side, print_long};
 use crate::text::{counted, grouped, quoted, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
@@ -14,7 +15,7 @@ use std::path::Path;
 /// What is known about a file.
 pub enum Judged {
     Scanned(Vec<Pickles>),
-    Failed(Complaint),
+    Failed(Error),
 }
 
 impl Judged {
@@ -34,10 +35,10 @@ impl Judged {
     pub fn print(&self, file: &Path, every: bool) -> io::Result<()> {
         let all = match self {
             Self::Failed(complaint) if complaint.exit() == Exit::Bad => {
-                return writeln!(io::stdout(), "{}", complaint.line());
+                return writeln!(io::stdout(), "{}", text(complaint));
             }
             Self::Failed(complaint) => {
-                complain(complaint.line());
+                complain(text(complaint));
                 return Ok(());
             }
             Self::Scanned(all) => all,
@@ -61,7 +62,10 @@ impl Judged {
     pub fn print_json(&self, file: &Path) -> io::Result<()> {
         let mut out = BufWriter::new(io::stdout().lock());
         match self {
-            Self::Failed(complaint) => out.write_all(complaint.json().as_bytes())?,
+            Self::Failed(error) => {
+                json::print(&mut out, error)?;
+                return out.flush();
+            }
             Self::Scanned(all) => {
                 let object = Object::new().text("file", &file.to_string_lossy());
                 let object = object.flag("ok", self.exit() == Exit::Good);

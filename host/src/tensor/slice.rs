@@ -1,7 +1,7 @@
 //! A slice of a tensor, read as bytes or as numbers.
 
 use crate::args::slice::ranges as ranges_of;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::model::{Model, Part, Tensor};
 use crate::input::remote::{GAP, Reader};
@@ -38,7 +38,7 @@ impl<'m> Sliced<'m> {
     ///
     /// # Errors
     /// There is no such tensor, or no such slice of it.
-    pub fn of(model: &'m Model, name: &str, spec: &str) -> Result<Self, Complaint> {
+    pub fn of(model: &'m Model, name: &str, spec: &str) -> Result<Self, Error> {
         let tensor = model.tensor(name)?;
         if spec.trim().is_empty() {
             return Ok(Self::whole(model, tensor));
@@ -75,7 +75,7 @@ impl<'m> Sliced<'m> {
 
     /// # Errors
     /// The slice does not begin and end at byte boundaries.
-    pub fn byte_len(&self) -> Result<u64, Complaint> {
+    pub fn byte_len(&self) -> Result<u64, Error> {
         match &self.ranges {
             None => Ok(self.tensor.byte_len()),
             Some(ranges) => {
@@ -84,14 +84,14 @@ impl<'m> Sliced<'m> {
         }
     }
 
-    fn slice(&self, ranges: &[AxisRange]) -> Result<SliceReader<Reader<'_>>, Complaint> {
+    fn slice(&self, ranges: &[AxisRange]) -> Result<SliceReader<Reader<'_>>, Error> {
         self.tensor
             .reader_within(&self.runs)
             .slice(ranges)
             .map_err(|error| self.about(&error.kind.to_string()))
     }
 
-    fn about(&self, sentence: &str) -> Complaint {
+    fn about(&self, sentence: &str) -> Error {
         about(self.model.path(), &self.tensor, sentence)
     }
 
@@ -99,11 +99,7 @@ impl<'m> Sliced<'m> {
     ///
     /// # Errors
     /// Those of `take`, of the slice and of its file; interruption by the user.
-    pub fn bytes(
-        &self,
-        work: &Work,
-        take: &mut dyn FnMut(&[u8]) -> Result<(), Complaint>,
-    ) -> Result<(), Complaint> {
+    pub fn bytes(&self, work: &Work, take: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let mut buffer = vec![0; CHUNK];
         let mut give = |chunk: &[u8]| {
             take(chunk)?;
@@ -131,8 +127,8 @@ impl<'m> Sliced<'m> {
     pub fn numbers(
         &self,
         is_cut: bool,
-        take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
-    ) -> Result<(), Complaint> {
+        take: &mut dyn FnMut(Number) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
         match self.dtype() {
             U64 => self.values(0u64, is_cut, take),
@@ -145,8 +141,8 @@ impl<'m> Sliced<'m> {
         &self,
         zero: T,
         is_cut: bool,
-        take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
-    ) -> Result<(), Complaint> {
+        take: &mut dyn FnMut(Number) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         match &self.ranges {
             None if is_cut => self.give(self.tensor.reader_within(&[]).values(), zero, take),
             Some(ranges) => self.give(self.slice(ranges)?.values(), zero, take),
@@ -158,8 +154,8 @@ impl<'m> Sliced<'m> {
         &self,
         mut reader: Values<Reader<'_>, impl Region>,
         zero: T,
-        take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
-    ) -> Result<(), Complaint> {
+        take: &mut dyn FnMut(Number) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         let mut buffer = vec![zero; VALUES];
         while let values @ [_, ..] = reader.read(&mut buffer).map_err(|error| self.not_read(error))? {
             Work::check()?;
@@ -172,10 +168,10 @@ impl<'m> Sliced<'m> {
         Ok(())
     }
 
-    fn not_read(&self, error: ReadError<io::Error>) -> Complaint {
+    fn not_read(&self, error: ReadError<io::Error>) -> Error {
         match error {
             ReadError::Format(error) => self.about(&error.kind.to_string()),
-            error => Complaint::not_read(self.model.path(), NotRead::from(io::Error::from(error))),
+            error => Error::not_read(self.model.path(), NotRead::from(io::Error::from(error))),
         }
     }
 }
@@ -198,6 +194,6 @@ fn runs(tensor: &Tensor<'_>, ranges: &[AxisRange]) -> Vec<Range<u64>> {
     merged
 }
 
-fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Complaint {
-    Complaint::about(path, format!("tensor {}: {sentence}", quoted(tensor.name())))
+fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Error {
+    Error::about(path, format!("tensor {}: {sentence}", quoted(tensor.name())))
 }

@@ -2,7 +2,7 @@
 
 use super::file::Remote;
 use super::settings::{client, location, options, run};
-use crate::error::not_read::NotRead;
+use crate::error::not_read::{NotRead, sentence_of_server};
 use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteFile, RemoteModel, Url};
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ fn find(path: &Path) -> Result<Found, NotRead> {
 
 /// An error of a file whose path is not the one that was given.
 pub fn of_file(error: &RemoteError) -> NotRead {
-    NotRead::of_server(error, format!("{}: {}", error.url(), super::sentence(error)))
+    NotRead::of_server(error, format!("{}: {}", error.url(), sentence_of_server(error)))
 }
 
 fn open_file(path: &Path, url: &Url) -> Result<RemoteFile, NotRead> {

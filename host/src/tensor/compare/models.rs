@@ -1,6 +1,6 @@
 //! Compares two models.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Tensor, threads_for};
 use crate::tensor::compare::distance::Tolerance;
 use crate::tensor::compare::pair::Likeness;
@@ -95,7 +95,7 @@ impl Comparison<'_> {
 }
 
 /// Reads and compares both models.
-pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Comparison<'m>, Complaint> {
+pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Comparison<'m>, Error> {
     let only = |model: &'m Model, other: &Model| -> Vec<Tensor<'m>> {
         model.tensors().filter(|tensor| other.find(tensor.name()).is_none()).collect()
     };
@@ -112,7 +112,7 @@ pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Compar
 fn compare_pairs<'m>(
     both: &[(Tensor<'m>, Tensor<'m>)],
     tolerance: &Tolerance,
-) -> Result<Vec<Pair<'m>>, Complaint> {
+) -> Result<Vec<Pair<'m>>, Error> {
     let work = Work::new("comparing", both.iter().map(|(a, b)| a.byte_len() + b.byte_len()).sum());
     let liken = |(in_a, in_b): &(Tensor<'m>, Tensor<'m>)| {
         let likeness = Likeness::of(in_a, in_b, tolerance, &work);
@@ -123,7 +123,7 @@ fn compare_pairs<'m>(
     let threads = threads_for(&read);
     in_order(both, threads, liken, |pair| {
         pairs.push(pair?);
-        Ok::<_, Complaint>(())
+        Ok::<_, Error>(())
     })?;
     Ok(pairs)
 }
@@ -135,7 +135,7 @@ type Mark<'m> = (Dtype, &'m [u64], String);
 fn renamed<'m>(
     in_a: Vec<Tensor<'m>>,
     in_b: Vec<Tensor<'m>>,
-) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Complaint> {
+) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Error> {
     let forms =
         |tensors: &[Tensor<'m>]| -> HashSet<(Dtype, &'m [u64])> { tensors.iter().map(form).collect() };
     let (of_a, of_b) = (forms(&in_a), forms(&in_b));
@@ -151,7 +151,7 @@ fn form<'m>(tensor: &Tensor<'m>) -> (Dtype, &'m [u64]) {
 /// The names of the tensors with each mark, in order. Empty tensors are left out: they are all alike.
 fn marks<'m, 't>(
     tensors: impl Iterator<Item = &'t Tensor<'m>>,
-) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Complaint>
+) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Error>
 where
     'm: 't,
 {
@@ -165,7 +165,7 @@ where
     in_order(&tensors, threads_for(&tensors), sum, |mark| {
         let (mark, name) = mark?;
         marks.entry(mark).or_default().push(name);
-        Ok::<_, Complaint>(())
+        Ok::<_, Error>(())
     })?;
     Ok(marks)
 }

@@ -1,6 +1,6 @@
 //! Compares two tensors of one name.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::Tensor;
 use crate::input::remote::Reader;
 use crate::tensor::compare::distance::{Distance, Tolerance};
@@ -28,7 +28,7 @@ pub enum Likeness {
 
 impl Likeness {
     /// Compares the data of two tensors.
-    pub fn of(a: &Tensor<'_>, b: &Tensor<'_>, tolerance: &Tolerance, work: &Work) -> Result<Self, Complaint> {
+    pub fn of(a: &Tensor<'_>, b: &Tensor<'_>, tolerance: &Tolerance, work: &Work) -> Result<Self, Error> {
         if a.dims() != b.dims() {
             return Ok(Self::Shape);
         }
@@ -46,7 +46,7 @@ impl Likeness {
 }
 
 /// The length of the identical beginning: everything, or complete chunks.
-fn same_bytes(a: &Tensor<'_>, b: &Tensor<'_>, work: &Work) -> Result<u64, Complaint> {
+fn same_bytes(a: &Tensor<'_>, b: &Tensor<'_>, work: &Work) -> Result<u64, Error> {
     let (mut ours, mut theirs) = (a.reader(), b.reader());
     let mut buffers = [vec![0; CHUNK], vec![0; CHUNK]];
     let mut at = 0;
@@ -77,7 +77,7 @@ fn distance(
     same: u64,
     tolerance: &Tolerance,
     work: &Work,
-) -> Result<Likeness, Complaint> {
+) -> Result<Likeness, Error> {
     let (mut ours, mut theirs) = (Values::new(a.reader()), Values::new(b.reader()));
     let bits = [a, b].map(|tensor| bits_of_value(tensor.dtype()));
     let mut at = same * 8 / bits[0];
@@ -94,7 +94,7 @@ fn distance(
     Ok(Likeness::Values(Box::new(distance)))
 }
 
-fn not_read(tensor: &Tensor<'_>, error: ReadError<io::Error>) -> Complaint {
+fn not_read(tensor: &Tensor<'_>, error: ReadError<io::Error>) -> Error {
     Trouble::from(error).about(tensor.model().path())
 }
 

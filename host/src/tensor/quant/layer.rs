@@ -2,7 +2,7 @@
 
 use super::packing::{IN_INTEGER, MIDDLE, Packing, is_scale};
 use super::rewrite::{integers, zero_points};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Model, Tensor};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
@@ -45,7 +45,7 @@ impl<'m> Layer<'m> {
     ///
     /// # Errors
     /// A layer cannot be rewritten, or cannot be read; interruption by the user.
-    pub fn all(model: &'m Model, packing: Packing) -> Result<Vec<Self>, Complaint> {
+    pub fn all(model: &'m Model, packing: Packing) -> Result<Vec<Self>, Error> {
         let names = model.tensors().filter_map(|tensor| tensor.name().strip_suffix(WEIGHTS));
         names.map(|name| Self::of(model, name, packing)).collect()
     }
@@ -83,7 +83,7 @@ impl<'m> Layer<'m> {
         }
     }
 
-    fn of(model: &'m Model, name: &'m str, packing: Packing) -> Result<Self, Complaint> {
+    fn of(model: &'m Model, name: &'m str, packing: Packing) -> Result<Self, Error> {
         let [weights, scales, zeros] = [WEIGHTS, ".scales", ".qzeros"].map(|end| format!("{name}{end}"));
         let [weights, scales, zeros] =
             [model.tensor(&weights)?, model.tensor(&scales)?, model.tensor(&zeros)?];
@@ -112,7 +112,7 @@ impl<'m> Layer<'m> {
 
     /// # Errors
     /// An input is not in the group of its place: the layer was quantised in the order of activations.
-    fn check_order(&self, order: &Tensor<'_>) -> Result<(), Complaint> {
+    fn check_order(&self, order: &Tensor<'_>) -> Result<(), Error> {
         let found = order.dims();
         if order.dtype() != Dtype::I32 || found != [self.inputs] {
             let sentence = format!(
@@ -146,7 +146,7 @@ fn matrix(
     tensor: &Tensor<'_>,
     is_allowed: impl Fn(Dtype) -> bool,
     needed: &str,
-) -> Result<[u64; 2], Complaint> {
+) -> Result<[u64; 2], Error> {
     let dims = tensor.dims().try_into();
     match dims {
         Ok(dims) if is_allowed(tensor.dtype()) => Ok(dims),
@@ -158,7 +158,7 @@ fn matrix(
     }
 }
 
-fn must_have_dims(path: &Path, tensor: &Tensor<'_>, dims: [u64; 2]) -> Result<(), Complaint> {
+fn must_have_dims(path: &Path, tensor: &Tensor<'_>, dims: [u64; 2]) -> Result<(), Error> {
     if tensor.dims() == dims {
         return Ok(());
     }
@@ -170,6 +170,6 @@ fn must_have_dims(path: &Path, tensor: &Tensor<'_>, dims: [u64; 2]) -> Result<()
     Err(about(path, tensor, &sentence))
 }
 
-pub fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Complaint {
-    Complaint::about(path, format!("tensor {}: {sentence}", quoted(tensor.name())))
+pub fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Error {
+    Error::about(path, format!("tensor {}: {sentence}", quoted(tensor.name())))
 }

@@ -2,7 +2,7 @@
 
 use super::layer::{Layer, Part, about};
 use super::packing::{INTEGER, Packing};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::Tensor;
 use crate::input::remote::Reader;
 use crate::work::Work;
@@ -12,14 +12,14 @@ use std::path::Path;
 /// Bytes of a matrix in memory.
 const BAND: usize = 4 << 20;
 
-type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
+type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
 
 impl Layer<'_> {
     /// Passes the bytes of a new tensor to `take`.
     ///
     /// # Errors
     /// Those of `take` and of reading; interruption by the user.
-    pub fn make(&self, part: Part, work: &Work, take: Take<'_>) -> Result<(), Complaint> {
+    pub fn make(&self, part: Part, work: &Work, take: Take<'_>) -> Result<(), Error> {
         match part {
             Part::Weights if self.packing == Packing::Awq => self.unpack(work, take),
             // Eight inputs of an output are four bytes of its row already.
@@ -38,7 +38,7 @@ impl Layer<'_> {
     }
 
     /// Rewrites weights of which an integer has eight outputs of one input.
-    fn unpack(&self, work: &Work, take: Take<'_>) -> Result<(), Complaint> {
+    fn unpack(&self, work: &Work, take: Take<'_>) -> Result<(), Error> {
         let mut bands = Bands::new(self.path, &self.weights);
         while let Some(band) = bands.next(work)? {
             for column in 0..band.columns {
@@ -64,7 +64,7 @@ fn integer(bytes: &[u8]) -> u32 {
 }
 
 /// Passes the transposed matrix to `take`.
-fn transpose(path: &Path, matrix: &Tensor<'_>, work: &Work, take: Take<'_>) -> Result<(), Complaint> {
+fn transpose(path: &Path, matrix: &Tensor<'_>, work: &Work, take: Take<'_>) -> Result<(), Error> {
     let mut bands = Bands::new(path, matrix);
     while let Some(band) = bands.next(work)? {
         for column in 0..band.columns {
@@ -79,7 +79,7 @@ fn transpose(path: &Path, matrix: &Tensor<'_>, work: &Work, take: Take<'_>) -> R
 ///
 /// # Errors
 /// One is ambiguous; the tensor cannot be read.
-pub fn zero_points(layer: &Layer<'_>) -> Result<Vec<u8>, Complaint> {
+pub fn zero_points(layer: &Layer<'_>) -> Result<Vec<u8>, Error> {
     let stored = integers(layer.path, &layer.zeros)?;
     let zeros = stored.into_iter().flat_map(|integer| layer.packing.values(integer));
     let zeros: Option<Vec<u8>> = zeros.map(|stored| layer.packing.zero_point(stored)).collect();
@@ -94,7 +94,7 @@ pub fn zero_points(layer: &Layer<'_>) -> Result<Vec<u8>, Complaint> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn integers(path: &Path, tensor: &Tensor<'_>) -> Result<Vec<u32>, Complaint> {
+pub fn integers(path: &Path, tensor: &Tensor<'_>) -> Result<Vec<u32>, Error> {
     let mut bytes = vec![0; usize::try_from(tensor.byte_len()).unwrap_or(usize::MAX)];
     read(path, &mut tensor.reader(), 0, &mut bytes)?;
     Ok(bytes.chunks_exact(INTEGER).map(integer).collect())
@@ -105,10 +105,10 @@ fn read(
     reader: &mut TensorReader<'_, Reader<'_>>,
     at: u64,
     bytes: &mut [u8],
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     match reader.read_at(at, bytes) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Complaint::not_read(path, std::io::Error::from(error))),
+        Err(error) => Err(Error::not_read(path, std::io::Error::from(error))),
     }
 }
 
@@ -147,7 +147,7 @@ impl<'m> Bands<'m> {
     }
 
     /// The next band, at least one column.
-    fn next(&mut self, work: &Work) -> Result<Option<Band<'_>>, Complaint> {
+    fn next(&mut self, work: &Work) -> Result<Option<Band<'_>>, Error> {
         let Self { dims: [rows, all], width, next: first, .. } = *self;
         let most = (BAND / width / rows.max(1)).max(1);
         let columns = most.min(all - first);

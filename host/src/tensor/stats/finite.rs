@@ -1,6 +1,6 @@
 //! Finds the first value of a model that is not a number or infinite.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::{Tensor, threads_for};
 use crate::tensor::stats::scan::{PIECE, read_piece, spans};
 use crate::threads::stream;
@@ -24,7 +24,7 @@ pub struct NotFinite<'m> {
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Option<NotFinite<'m>>, Complaint> {
+pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Option<NotFinite<'m>>, Error> {
     let floats = tensors.iter().filter_map(|tensor| Some((*tensor, Pattern::of(tensor.dtype())?)));
     let mut parts = floats
         .flat_map(|(tensor, pattern)| spans(tensor.byte_len()).map(move |span| (tensor, pattern, span)));
@@ -53,7 +53,7 @@ fn search<'m>(
     pattern: Pattern,
     span: Range<u64>,
     work: &Work,
-) -> Result<Option<NotFinite<'m>>, Complaint> {
+) -> Result<Option<NotFinite<'m>>, Error> {
     let mut buffer = vec![0; PIECE.min(usize::try_from(span.end - span.start).unwrap_or(PIECE))];
     let mut at = span.start;
     while at < span.end {

@@ -1,6 +1,6 @@
 //! Reads tensors on all cores, and summarises their values.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::model::{Tensor, in_sequence, threads_for};
 use crate::tensor::stats::aggregate::Aggregate;
@@ -46,7 +46,7 @@ pub struct Statistics {
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn measure<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Vec<Row<'m>>, Complaint> {
+pub fn measure<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Vec<Row<'m>>, Error> {
     let in_sequence = in_sequence(tensors);
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     if !in_sequence {
@@ -69,7 +69,7 @@ pub fn measure<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Vec<Row<'m>>, 
                 if let Some(&index) = done.next() {
                     all[index].statistics = statistics?;
                 }
-                Ok::<_, Complaint>(())
+                Ok::<_, Error>(())
             },
         )?;
         for index in rest {
@@ -86,7 +86,7 @@ pub fn values(tensor: &Tensor<'_>) -> u64 {
 }
 
 /// A small tensor, by one thread.
-fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
+fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Error> {
     let mut worker = workers.take();
     let codes = workers.codes.as_ref();
     let few = values(tensor) <= FEW as u64 && codes.is_none_or(Codes::are_many);
@@ -102,7 +102,7 @@ fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statisti
 }
 
 /// A large tensor, by all threads. Its spans are merged in the order of the data.
-fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Complaint> {
+fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Error> {
     let (mut spans, mut part) = (spans(tensor.byte_len()), Aggregate::default());
     stream(
         workers.threads.get(),
@@ -115,7 +115,7 @@ fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Stati
         },
         |span| {
             part.merge(&span?);
-            Ok::<_, Complaint>(())
+            Ok::<_, Error>(())
         },
     )?;
     let mut all = workers.all();
@@ -145,7 +145,7 @@ pub fn read_piece<'b>(
     from: u64,
     wanted: usize,
     buffer: &'b mut [u8],
-) -> Result<&'b [u8], Complaint> {
+) -> Result<&'b [u8], Error> {
     let file = tensor.model();
     let start = file.index().summary().data_start + tensor.begin() + from;
     let span_end = (from / SPAN + 1) * SPAN;
@@ -153,7 +153,7 @@ pub fn read_piece<'b>(
     let mut len = 0;
     while len < wanted {
         match reader.read_at(start + len as u64, &mut buffer[len..wanted]) {
-            Ok(0) => return Err(Complaint::not_read(file.path(), NotRead::changed())),
+            Ok(0) => return Err(Error::not_read(file.path(), NotRead::changed())),
             Ok(read) => len += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(not_read(tensor, error)),
@@ -162,8 +162,8 @@ pub fn read_piece<'b>(
     Ok(&buffer[..wanted])
 }
 
-fn not_read(tensor: &Tensor<'_>, error: io::Error) -> Complaint {
-    Complaint::not_read(tensor.model().path(), error)
+fn not_read(tensor: &Tensor<'_>, error: io::Error) -> Error {
+    Error::not_read(tensor.model().path(), error)
 }
 
 /// What the threads work with, for one dtype.
@@ -238,7 +238,7 @@ impl Counts {
 
 impl Worker {
     /// Counts the values of a range of a tensor's bytes. What is counted by patterns has no part.
-    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Aggregate, Complaint> {
+    fn read(&mut self, tensor: &Tensor<'_>, range: Range<u64>, work: &Work) -> Result<Aggregate, Error> {
         let (mut part, mut at) = (Aggregate::default(), range.start);
         self.values.clear();
         while at < range.end {
@@ -265,7 +265,7 @@ impl Worker {
         tensor: &Tensor<'_>,
         codes: Option<&Codes>,
         work: &Work,
-    ) -> Result<Statistics, Complaint> {
+    ) -> Result<Statistics, Error> {
         let len = usize::try_from(tensor.byte_len()).unwrap_or(PIECE).min(PIECE);
         let bytes = read_piece(tensor, 0, len, &mut self.bytes)?;
         work.advance(len as u64)?;

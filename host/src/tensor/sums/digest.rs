@@ -1,7 +1,8 @@
 //! The SHA-256 sum of a file or a tensor.
 
-use crate::error::Complaint;
-use crate::error::not_read::{Failure, NotRead};
+use crate::error::Error;
+use crate::error::not_read::NotRead;
+use crate::input::header::Failure;
 use crate::input::model::{Part, Tensor};
 use crate::input::remote::{self, Place, check_local};
 use crate::input::source::pieces;
@@ -71,13 +72,13 @@ pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
 pub enum Trouble {
     Read(NotRead),
     /// A reason other than the file, such as interruption by the user.
-    Other(Complaint),
+    Other(Error),
 }
 
 impl Trouble {
-    pub fn about(self, path: &Path) -> Complaint {
+    pub fn about(self, path: &Path) -> Error {
         match self {
-            Self::Read(reason) => Complaint::not_read(path, reason),
+            Self::Read(reason) => Error::not_read(path, reason),
             Self::Other(complaint) => complaint,
         }
     }
@@ -131,7 +132,7 @@ fn sum_of(file: impl ReadAt<Error = io::Error>, range: Range<u64>, work: &Work) 
 }
 
 /// The sum of a tensor's bytes.
-pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Complaint> {
+pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Error> {
     let (file, start) = (tensor.model(), tensor.model().index().summary().data_start);
     let reader = file.reader().until(start + tensor.end());
     let sum = sum_of(reader, start + tensor.begin()..start + tensor.end(), work);

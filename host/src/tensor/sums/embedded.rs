@@ -3,7 +3,7 @@
 use super::digest::Trouble;
 use super::finding::{Finding, Found};
 use super::single::Single;
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::input::model::Padding;
 use crate::text::number::digits;
 use crate::work::Work;
@@ -19,7 +19,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The model is invalid or cannot be read; it contains no sum, or one that is misspelled.
-pub fn check_embedded(path: &Path) -> Result<Found, Complaint> {
+pub fn check_embedded(path: &Path) -> Result<Found, Error> {
     let EmbeddedSum { stored, computed, .. } = embedded_sum(path)?;
     let finding = match stored == computed {
         true => Finding::Same,
@@ -28,7 +28,7 @@ pub fn check_embedded(path: &Path) -> Result<Found, Complaint> {
     Ok(Found { name: path.into(), finding })
 }
 
-fn embedded_sum(path: &Path) -> Result<EmbeddedSum, Complaint> {
+fn embedded_sum(path: &Path) -> Result<EmbeddedSum, Error> {
     let single = Single::open(path)?;
     let (work, mut verifier) = (Work::new("hashing", single.len()), Verifier::new(Sha256::new()));
     let read = single.each_piece(|piece| {
@@ -39,9 +39,9 @@ fn embedded_sum(path: &Path) -> Result<EmbeddedSum, Complaint> {
     single.check_unchanged()?;
     verifier.finish().map_err(|error| match error.kind {
         ErrorKind::SumMissing => {
-            Complaint::bad(path, "no-sum", "contains no sum; `safetensors hash --embed` embeds one")
+            Error::bad(path, "no-sum", "contains no sum; `safetensors hash --embed` embeds one")
         }
-        _ => Complaint::of_format(path, &error),
+        _ => Error::of_format(path, &error),
     })
 }
 
@@ -58,7 +58,7 @@ pub struct Embedded {
 /// # Errors
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
-pub fn embed(path: &Path) -> Result<Embedded, Complaint> {
+pub fn embed(path: &Path) -> Result<Embedded, Error> {
     Single::open(path)?;
     let mut editor = ModelEditor::open(path)?;
     let mut left_out = Padding::default();
@@ -73,7 +73,7 @@ pub fn embed(path: &Path) -> Result<Embedded, Complaint> {
     })?;
     let EmbeddedSum { stored, computed, .. } = embedded_sum(path)?;
     if stored != computed {
-        return Err(Complaint::bad(path, "changed", "was changed while its sum was embedded"));
+        return Err(Error::bad(path, "changed", "was changed while its sum was embedded"));
     }
     if saved == SaveMethod::InPlace {
         left_out = Padding::default();

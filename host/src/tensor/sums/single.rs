@@ -1,7 +1,7 @@
 //! The sums of a single-file model. The header is read in pieces, so memory does not grow with it.
 
 use super::digest::{Trouble, sha256_of};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::{NotRead, sentence, temporary};
 use crate::input::header::visit;
 use crate::input::model::Part;
@@ -40,9 +40,9 @@ pub struct Single<'p> {
 impl<'p> Single<'p> {
     /// # Errors
     /// The file is invalid or cannot be read.
-    pub fn open(path: &'p Path) -> Result<Self, Complaint> {
+    pub fn open(path: &'p Path) -> Result<Self, Error> {
         let (source, (summary, _)) = open_valid(path, SHORT, Data::Keep)?;
-        let (source, file) = source.share().map_err(|reason| Complaint::not_read(path, reason))?;
+        let (source, file) = source.share().map_err(|reason| Error::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
     }
 
@@ -50,7 +50,7 @@ impl<'p> Single<'p> {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(part: &'p Part) -> Result<Self, Complaint> {
+    pub fn of(part: &'p Part) -> Result<Self, Error> {
         let path = part.path();
         let shared = || {
             let part = match part {
@@ -61,7 +61,7 @@ impl<'p> Single<'p> {
             let metadata = file.metadata()?;
             Source::file(file, &metadata)?.share()
         };
-        let (source, file) = shared().map_err(|reason| Complaint::not_read(path, reason))?;
+        let (source, file) = shared().map_err(|reason| Error::not_read(path, reason))?;
         Ok(Self { path, source, file, summary: part.index().summary() })
     }
 
@@ -79,7 +79,7 @@ impl<'p> Single<'p> {
     ///
     /// # Errors
     /// The file cannot be read; the sums cannot be stored; interruption by the user.
-    pub fn sums(&mut self, tensors: bool, threads: NonZero<usize>, work: &Work) -> Result<Sums, Complaint> {
+    pub fn sums(&mut self, tensors: bool, threads: NonZero<usize>, work: &Work) -> Result<Sums, Error> {
         let (len, start) = (self.len(), self.summary.data_start);
         let source = tensors.then_some(&mut self.source);
         let taken = match (&self.file, source) {
@@ -103,7 +103,7 @@ impl<'p> Single<'p> {
     ///
     /// # Errors
     /// The file cannot be read; those of `out`.
-    pub fn print_lines(&mut self, sums: &mut Sums, out: &mut impl Write) -> Result<(), Complaint> {
+    pub fn print_lines(&mut self, sums: &mut Sums, out: &mut impl Write) -> Result<(), Error> {
         let printed =
             each_row(&mut self.source, |row| Ok(writeln!(out, "  {}  {}", sums.next()?, quoted(row.name))?));
         printed.map_err(|trouble| self.complaint(trouble))
@@ -113,7 +113,7 @@ impl<'p> Single<'p> {
     ///
     /// # Errors
     /// As [`print_lines`](Self::print_lines).
-    pub fn print_member(&mut self, sums: &mut Sums, out: &mut impl Write) -> Result<(), Complaint> {
+    pub fn print_member(&mut self, sums: &mut Sums, out: &mut impl Write) -> Result<(), Error> {
         let extra = Extra::Sum(&mut || sums.next());
         let printed = print_tensors(&mut self.source, extra, self.summary.data_start, out);
         printed.map_err(|trouble| self.complaint(trouble))
@@ -121,13 +121,13 @@ impl<'p> Single<'p> {
 
     /// # Errors
     /// The file is no longer the one that was validated.
-    pub fn check_unchanged(&self) -> Result<(), Complaint> {
-        self.source.check_unchanged().map_err(|reason| Complaint::not_read(self.path, reason))
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        self.source.check_unchanged().map_err(|reason| Error::not_read(self.path, reason))
     }
 
-    fn complaint(&self, trouble: decoding::Trouble) -> Complaint {
+    fn complaint(&self, trouble: decoding::Trouble) -> Error {
         match trouble {
-            decoding::Trouble::Read(reason) => Complaint::not_read(self.path, reason),
+            decoding::Trouble::Read(reason) => Error::not_read(self.path, reason),
             decoding::Trouble::Write(error) => no_room(&error),
         }
     }
@@ -269,7 +269,7 @@ impl Text {
 
     /// # Errors
     /// Those of the temporary file and of standard output.
-    pub fn print(self) -> Result<(), Complaint> {
+    pub fn print(self) -> Result<(), Error> {
         let text = self.0.into_inner().map_err(io::IntoInnerError::into_error);
         let mut text = text.map_err(|error| no_room(&error))?;
         text.seek(SeekFrom::Start(0)).map_err(|error| no_room(&error))?;
@@ -289,8 +289,8 @@ impl Write for Text {
 }
 
 /// An error of writing to a [`Text`].
-pub fn no_room(error: &io::Error) -> Complaint {
-    Complaint::usage(format!("the sums cannot be buffered in {}", temporary(error)))
+pub fn no_room(error: &io::Error) -> Error {
+    Error::usage(format!("the sums cannot be buffered in {}", temporary(error)))
 }
 
 #[cfg(test)]

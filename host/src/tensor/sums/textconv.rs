@@ -1,9 +1,10 @@
 //! The text of a model for programs that compare texts, such as `git diff`.
 
 use super::digest::{Trouble, sum_at, sum_of_tensor};
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of, threads_for};
+use crate::print::diagnostic::sentence;
 use crate::text::{counted, quoted_whole};
 use crate::threads::in_order;
 use crate::work::Work;
@@ -15,7 +16,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file cannot be read; those of `out`; interruption by the user.
-pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Complaint> {
+pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Error> {
     let model = match Model::open(path) {
         Ok(model) => model,
         Err(complaint) if complaint.exit() == Exit::Bad => return write_invalid(path, &complaint, out),
@@ -31,14 +32,14 @@ pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Complaint> {
     in_order(&tensors, threads_for(&tensors), sum, |outcome| {
         let (tensor, sum) = outcome?;
         writeln!(out, "{} {} {:?} {sum}", quoted_whole(tensor.name()), tensor.dtype(), tensor.dims())?;
-        Ok::<_, Complaint>(())
+        Ok::<_, Error>(())
     })?;
     model.check_unchanged()
 }
 
 /// Without the path: git converts files in temporary directories.
-fn write_invalid(path: &Path, complaint: &Complaint, out: &mut impl Write) -> Result<(), Complaint> {
-    writeln!(out, "invalid: {}", complaint.sentence())?;
+fn write_invalid(path: &Path, complaint: &Error, out: &mut impl Write) -> Result<(), Error> {
+    writeln!(out, "invalid: {}", sentence(&complaint, usize::MAX))?;
     if path.is_file() {
         let sum = sum_at(path, &Work::new("hashing", 0));
         let (len, sum) = sum.map_err(|trouble: Trouble| trouble.about(path))?;

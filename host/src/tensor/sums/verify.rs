@@ -1,9 +1,10 @@
 //! Verifies files against a list of sums.
 
-use crate::error::Complaint;
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::exit::Exit;
 use crate::input::model::Model;
+use crate::print::diagnostic::text;
 use crate::tensor::sums::digest::{Trouble, open_file, sum_at, sum_of_tensor};
 use crate::tensor::sums::finding::{Finding, Found, TensorChange, Tensors};
 use crate::tensor::sums::list::{Expected, is_below, read};
@@ -22,7 +23,7 @@ const SUMS: &str = "SHA256SUMS";
 
 /// Verifies the files of a list, or of a checkpoint if the path is a directory. Names in a list may be any
 /// path, as for `sha256sum`.
-pub fn verify(list: &Path) -> Result<Vec<Found>, Complaint> {
+pub fn verify(list: &Path) -> Result<Vec<Found>, Error> {
     match list.is_dir() {
         true => verify_folder(list),
         false => check(Path::new(""), &read_list(list)?),
@@ -30,7 +31,7 @@ pub fn verify(list: &Path) -> Result<Vec<Found>, Complaint> {
 }
 
 /// A checkpoint contains exactly the files in its list.
-fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
+fn verify_folder(folder: &Path) -> Result<Vec<Found>, Error> {
     let expected = read_list_of(folder)?;
     let added = unlisted(folder, &expected)?;
     let mut found = check(folder, &expected)?;
@@ -45,12 +46,12 @@ fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
 ///
 /// # Errors
 /// The directory or its list cannot be read, or the list is invalid.
-pub fn first_unlisted(folder: &Path) -> Result<Option<PathBuf>, Complaint> {
+pub fn first_unlisted(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(unlisted(folder, &read_list_of(folder)?)?.pop_first())
 }
 
 /// The list of a checkpoint. Each name must be that of a file in it.
-fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Complaint> {
+fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Error> {
     let list = folder.join(SUMS);
     let expected = read_list(&list)?;
     let mut names = BTreeSet::new();
@@ -65,8 +66,8 @@ fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Complaint> {
     Ok(expected)
 }
 
-fn unlisted(folder: &Path, expected: &[Expected]) -> Result<BTreeSet<PathBuf>, Complaint> {
-    let mut there = below(folder).map_err(|error| Complaint::not_read(folder, error))?;
+fn unlisted(folder: &Path, expected: &[Expected]) -> Result<BTreeSet<PathBuf>, Error> {
+    let mut there = below(folder).map_err(|error| Error::not_read(folder, error))?;
     there.remove(Path::new(SUMS));
     for file in expected {
         there.remove(&file.name);
@@ -91,13 +92,13 @@ fn below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
     Ok(names)
 }
 
-fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Complaint {
-    Complaint::about(list, format!("the name {} {why}", quoted(&file.name.to_string_lossy())))
+fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Error {
+    Error::about(list, format!("the name {} {why}", quoted(&file.name.to_string_lossy())))
 }
 
-fn read_list(path: &Path) -> Result<Vec<Expected>, Complaint> {
-    let text = read_text(path).map_err(|reason| Complaint::not_read(path, reason))?;
-    read(&text).map_err(|why| Complaint::about(path, format!("not a list of sums: {why}")))
+fn read_list(path: &Path) -> Result<Vec<Expected>, Error> {
+    let text = read_text(path).map_err(|reason| Error::not_read(path, reason))?;
+    read(&text).map_err(|why| Error::about(path, format!("not a list of sums: {why}")))
 }
 
 fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
@@ -113,7 +114,7 @@ fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
     Ok(text)
 }
 
-fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Complaint> {
+fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Error> {
     let paths: Vec<PathBuf> = expected.iter().map(|file| folder.join(&file.name)).collect();
     let len = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
     let work = Work::new("verifying", paths.iter().map(len).sum());
@@ -125,14 +126,14 @@ fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Complaint> 
         |(file, path)| (*path, examine(file, path, &work)),
         |(path, finding)| {
             found.push(Found { name: path.clone(), finding: finding? });
-            Ok::<_, Complaint>(())
+            Ok::<_, Error>(())
         },
     )?;
     Ok(found)
 }
 
 /// Only interruption ends the work: other files may be unchanged.
-fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complaint> {
+fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Error> {
     match sum_at(path, work) {
         Ok((_, sum)) if sum == file.sum => Ok(Finding::Same),
         Ok((_, sum)) => {
@@ -154,19 +155,19 @@ fn is_missing(path: &Path) -> bool {
 }
 
 /// The tensors whose sums differ.
-fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Complaint> {
+fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Error> {
     let model = match Model::open(path) {
         Ok(model) => model,
         Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Invalid),
-        Err(complaint) => return Ok(Tensors::NotRead(complaint.line())),
+        Err(complaint) => return Ok(Tensors::NotRead(text(&complaint))),
     };
     let sums = model.tensors().map(|tensor| Ok((tensor.name(), sum_of_tensor(&tensor, work)?)));
-    let sums: Result<BTreeMap<&str, String>, Complaint> = sums.collect();
+    let sums: Result<BTreeMap<&str, String>, Error> = sums.collect();
     let found = match sums.and_then(|sums| model.check_unchanged().map(|()| sums)) {
         Ok(found) => found,
         Err(complaint) => {
             Work::check()?;
-            return Ok(Tensors::NotRead(complaint.line()));
+            return Ok(Tensors::NotRead(text(&complaint)));
         }
     };
     let mut fates = Vec::new();

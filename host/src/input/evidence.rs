@@ -1,0 +1,95 @@
+//! Collects what a report about an invalid file shows, as long as the file is open.
+
+use super::foreign::{hint, seen_format};
+use super::header::{Failure, visit};
+use super::source::Source;
+use crate::error::not_read::NotRead;
+use crate::error::{Error, Invalid, Passage};
+use crate::text::Beginning;
+use embedded_safetensors::{ErrorKind, header::Event};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Bytes on either side of an error: more than any terminal shows.
+const REACH: u64 = 2048;
+/// The header begins after its length.
+const HEADER: u64 = 8;
+
+/// The error of a file that has no positive verdict.
+pub fn error_of(file: &Path, source: &mut Source, failure: Failure) -> Error {
+    let invalid = match failure {
+        Failure::Invalid(error) => describe(source, error),
+        Failure::NotRead(reason) => Err(reason),
+    };
+    match invalid {
+        Ok(invalid) => Error::invalid(file, invalid),
+        Err(reason) => Error::not_read(file, reason),
+    }
+}
+
+fn describe(source: &mut Source, error: embedded_safetensors::Error) -> Result<Invalid, NotRead> {
+    let passage = passage(source, &error)?;
+    let tensor = if passage.is_some() { tensor_at(source, error.at)? } else { None };
+    let (hint, seen) = (hint(source), seen_format(source));
+    source.check_unchanged()?;
+    Ok(Invalid { error, tensor, passage, hint, seen })
+}
+
+/// The header's text around an error. Errors of the container and of the data have no position in it.
+fn passage(source: &mut Source, error: &embedded_safetensors::Error) -> io::Result<Option<Passage>> {
+    let is_in_text =
+        |kind: ErrorKind| !["container.", "data."].iter().any(|area| kind.code().starts_with(area));
+    if !is_in_text(error.kind) {
+        return Ok(None);
+    }
+    let end = source.header_end()?;
+    if end == HEADER {
+        return Ok(None);
+    }
+    let from = error.at.saturating_sub(REACH).max(HEADER);
+    let to = error.at.saturating_add(REACH).min(end);
+    let (before, after) = (source.read_range(from..error.at)?, source.read_range(error.at..to)?);
+    Ok(Some(Passage { before, after, is_cut: (from > HEADER, to < end) }))
+}
+
+/// The name of the tensor whose entry contains byte `at`. An entry extends from the name's opening quote to
+/// the closing brace.
+fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
+    let mut search = Search { at, name: Beginning::default(), in_entry: false };
+    match visit(source, |event, start, _| Ok(search.see(event, start))) {
+        Err(Failure::NotRead(reason)) => Err(reason),
+        // In an entry that the error cuts off, the search ends where the header does.
+        Ok(()) | Err(Failure::Invalid(_)) => Ok(search.result()),
+    }
+}
+
+/// Follows the events. An entry that is open at the end is the one.
+struct Search {
+    at: u64,
+    name: Beginning,
+    /// The name is complete, and the following events belong to its tensor.
+    in_entry: bool,
+}
+
+impl Search {
+    fn see(&mut self, event: &Event<'_>, start: u64) -> ControlFlow<()> {
+        match event {
+            Event::Name(piece) => self.name.push(piece.as_bytes()),
+            Event::Metadata => self.name.clear(),
+            Event::Tensor if start > self.at => return ControlFlow::Break(()),
+            Event::Tensor => self.in_entry = true,
+            Event::TensorEnd if start >= self.at => return ControlFlow::Break(()),
+            Event::TensorEnd => {
+                self.in_entry = false;
+                self.name.clear();
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn result(self) -> Option<String> {
+        self.in_entry.then(|| self.name.text().to_owned())
+    }
+}
