@@ -6,6 +6,7 @@ mod args;
 #[cfg(feature = "chips")]
 mod chips;
 mod commands;
+mod context;
 mod convert;
 mod error;
 mod exit;
@@ -16,14 +17,18 @@ mod output;
 mod pack;
 mod print;
 mod scan;
+mod stop;
 mod table;
 mod tensor;
 mod text;
 mod threads;
 mod work;
 
+use args::remote::{Secrets, hide_in_paths};
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
+use context::Context;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Validate, inspect, compare, convert and create safetensors files
 #[derive(Parser)]
@@ -33,24 +38,21 @@ struct CommandLine {
     command: commands::Command,
 
     #[command(flatten)]
-    remote: input::remote::Settings,
+    remote: args::remote::Settings,
 }
 
 /// The command line, with what only some commands have.
 fn command_line() -> Command {
-    input::remote::explain(CommandLine::command())
+    args::remote::explain(CommandLine::command())
 }
 
 /// Runs the command with these words, of which the first is the name of the program. Returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    input::remote::begin();
+    let secrets = Arc::new(Secrets::default());
     let words: Vec<OsString> = words.into_iter().collect();
-    let found = input::remote::hide_in_paths(command_line()).try_get_matches_from(&words);
+    let found = hide_in_paths(command_line(), &secrets).try_get_matches_from(&words);
     let exit = match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
-        Ok(line) => {
-            line.remote.apply();
-            line.command.run()
-        }
+        Ok(line) => line.command.run(&Context::new(line.remote, secrets)),
         Err(error) => commands::usage::end(&error, &words),
     };
     exit.code()

@@ -1,24 +1,18 @@
 //! Long work: shows its progress and stops when the user interrupts it.
 
 use crate::error::Error;
-use crate::input::remote;
+use crate::stop::Stop;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::process::exit;
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Shorter work shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the first signal may take after the second.
-const GRACE: Duration = Duration::from_secs(1);
-
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
 /// Work on a number of bytes. Threads may share it.
 pub struct Work {
+    stop: Arc<Stop>,
     bar: ProgressBar,
     started: Instant,
     shown: AtomicBool,
@@ -26,15 +20,15 @@ pub struct Work {
 
 impl Work {
     /// Begins the work on so many bytes. From now on the first Ctrl-C stops it at the next check.
-    pub fn new(label: &str, total: u64) -> Self {
+    pub fn new(stop: Arc<Stop>, label: &str, total: u64) -> Self {
         let template = "{msg} [{bar:30}] {decimal_bytes} of {decimal_total_bytes}, {eta} left";
-        listen();
+        stop.listen();
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_message(label.to_owned());
-        Self { bar, started: Instant::now(), shown: AtomicBool::new(false) }
+        Self { stop, bar, started: Instant::now(), shown: AtomicBool::new(false) }
     }
 
     /// Adds bytes that are done.
@@ -44,7 +38,7 @@ impl Work {
     pub fn advance(&self, done: u64) -> Result<(), Error> {
         self.bar.inc(done);
         self.show_late();
-        Self::check()
+        self.check()
     }
 
     /// Adds bytes that are to be done.
@@ -59,15 +53,15 @@ impl Work {
     pub fn reach(&self, bytes: u64) -> Result<(), Error> {
         self.bar.set_position(bytes);
         self.show_late();
-        Self::check()
+        self.check()
     }
 
     /// Checks whether the user has interrupted the work.
     ///
     /// # Errors
     /// The user has interrupted it.
-    pub fn check() -> Result<(), Error> {
-        if STOPPED.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
+    pub fn check(&self) -> Result<(), Error> {
+        self.stop.check()
     }
 
     /// A bar appears only on a terminal; elsewhere nothing is drawn.
@@ -82,20 +76,4 @@ impl Drop for Work {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
-}
-
-/// The first signal asks the work to stop, also where it waits for a server; the second ends the program. If
-/// no handler can be set, the first one ends it.
-pub fn listen() {
-    static LISTENING: OnceLock<()> = OnceLock::new();
-    LISTENING.get_or_init(|| {
-        let _ = ctrlc::set_handler(|| {
-            if STOPPED.swap(true, Ordering::Relaxed) {
-                // What the first one has begun to remove is gone by then.
-                sleep(GRACE);
-                exit(130);
-            }
-            remote::stop();
-        });
-    });
 }

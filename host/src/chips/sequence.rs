@@ -5,10 +5,10 @@
 use crate::chips::image::Image;
 use crate::chips::place::Place;
 use crate::chips::size::grouped;
+use crate::context::Context;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::text::number::hex;
-use crate::work::Work;
 use std::ops::Range;
 
 /// Bytes programmed at a time, in complete pages; the probe starts a new session for each part.
@@ -56,12 +56,13 @@ pub fn parts(place: &Place<'_>, image: &Range<u64>) -> Vec<Range<u64>> {
 /// The model cannot be read, or has changed; the connection is lost; the bytes read back differ; the user
 /// has stopped it. The sentence describes the contents of flash.
 pub fn flash(
+    context: &Context,
     board: &mut impl Board,
     image: &Image<'_>,
     parts: &[Range<u64>],
     stopped: impl Fn() -> bool,
 ) -> Result<(), Error> {
-    let work = Work::new("flash", 2 * image.len());
+    let work = context.work("flash", 2 * image.len());
     for part in parts {
         program(board, image, part, &stopped)?;
         // Interruption is checked before each part.
@@ -146,6 +147,7 @@ mod tests {
     use crate::chips::image::Image;
     use crate::chips::pages::{Pages, Run};
     use crate::chips::place;
+    use crate::context::Context;
     use embedded_safetensors::FileModel;
     use std::cell::Cell;
     use std::io::Write;
@@ -236,7 +238,7 @@ mod tests {
             asked.set(asked.get() + 1);
             stop_after.is_some_and(|parts| asked.get() > parts)
         };
-        let outcome = flash(&mut board, &image, &parts(&place, &image.range), stopped);
+        let outcome = flash(&Context::default(), &mut board, &image, &parts(&place, &image.range), stopped);
         (outcome.map_err(|error| serde_json::to_string(&error).expect("JSON")), board, bytes)
     }
 

@@ -1,6 +1,8 @@
 //! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
-use crate::commands::{Run, whole};
+use crate::args::whole;
+use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -85,17 +87,17 @@ impl Run for Cat {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         let format = self.format()?;
         self.check(format)?;
         check_not_input(&self.model, self.target())?;
-        let model = Model::open(&self.model)?;
+        let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, self.target())?;
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {
-            Format::Text if self.json && self.to_stdout() => self.print_json(&sliced)?,
-            Format::Text => self.print_text(&model, &sliced)?,
-            Format::Npy | Format::Raw => self.write(&model, format, &sliced)?,
+            Format::Text if self.json && self.to_stdout() => self.print_json(context, &sliced)?,
+            Format::Text => self.print_text(context, &model, &sliced)?,
+            Format::Npy | Format::Raw => self.write(context, &model, format, &sliced)?,
         }
         model.check_unchanged()?;
         Ok(Exit::Good)
@@ -150,12 +152,12 @@ impl Cat {
         self.output.as_deref().unwrap_or(Path::new("-"))
     }
 
-    fn print_json(&self, sliced: &Sliced<'_>) -> Result<(), Error> {
+    fn print_json(&self, context: &Context, sliced: &Sliced<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let mut begun = self.described(sliced).end();
         begun.pop();
         write!(out, "{begun},\"values\":")?;
-        let printed = print(sliced, Style::Json, None, &mut out, &Error::from, None);
+        let printed = print(context, sliced, Style::Json, None, &mut out, &Error::from, None);
         // After an error too: the error object goes on its own line.
         writeln!(out, "}}")?;
         out.flush()?;
@@ -168,18 +170,18 @@ impl Cat {
         object.text("tensor", sliced.name()).text("dtype", sliced.dtype().name()).raw("shape", &shape)
     }
 
-    fn print_text(&self, model: &Model, sliced: &Sliced<'_>) -> Result<(), Error> {
+    fn print_text(&self, context: &Context, model: &Model, sliced: &Sliced<'_>) -> Result<(), Error> {
         let is_shown = self.to_stdout() && io::stdout().is_terminal();
         let limit = self.limit.or(is_shown.then_some(SHOWN));
-        let mut product = Product::create(self.target(), self.force)?;
+        let mut product = Product::create(context, self.target(), self.force)?;
         let path = self.target();
         let cannot = |error| match self.to_stdout() {
             true => Error::from(error),
             false => Error::cannot_write(path, &error),
         };
         // Text that appears on standard output shows the progress by itself.
-        let work = (!self.to_stdout()).then(|| Work::new("printing", total_bytes(sliced)));
-        print(sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
+        let work = (!self.to_stdout()).then(|| context.work("printing", total_bytes(sliced)));
+        print(context, sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
         product.put(b"\n")?;
         self.finish(product, model, sliced)
     }
@@ -194,12 +196,18 @@ impl Cat {
         Ok(())
     }
 
-    fn write(&self, model: &Model, format: Format, sliced: &Sliced<'_>) -> Result<(), Error> {
+    fn write(
+        &self,
+        context: &Context,
+        model: &Model,
+        format: Format,
+        sliced: &Sliced<'_>,
+    ) -> Result<(), Error> {
         let byte_len = sliced.byte_len()?;
         let header = if format == Format::Npy { self.header(sliced)? } else { Vec::new() };
-        let mut product = Product::create(self.target(), self.force)?;
+        let mut product = Product::create(context, self.target(), self.force)?;
         product.put(&header)?;
-        let work = Work::new("writing", byte_len);
+        let work = context.work("writing", byte_len);
         sliced.bytes(&work, &mut |chunk| product.put(chunk))?;
         self.finish(product, model, sliced)
     }
@@ -239,6 +247,7 @@ fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Error> 
 
 /// Prints up to `limit` elements, and the number of those left out.
 fn print<W: Write>(
+    context: &Context,
     sliced: &Sliced<'_>,
     style: Style,
     limit: Option<u64>,
@@ -253,7 +262,7 @@ fn print<W: Write>(
         let mut nested = Nested::new(out, layout, sliced.dims());
         let (mut left, mut element) = (shown, Vec::new());
         let width = if dtype == Dtype::C64 { 2 } else { 1 };
-        sliced.numbers(shown < total, &mut |number| {
+        sliced.numbers(context, shown < total, &mut |number| {
             element.push(number);
             if element.len() == width {
                 nested.element(&printed(dtype, &element, style)).map_err(cannot)?;

@@ -1,6 +1,8 @@
 //! `safetensors check`: prints a verdict for every file.
 
-use crate::commands::{Run, check_stdin_once, count};
+use crate::args::count;
+use crate::commands::{Run, check_stdin_once};
+use crate::context::Context;
 use crate::error::{Error, Fails, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of, is_sharded};
@@ -13,7 +15,6 @@ use crate::tensor::compare::index_of;
 use crate::tensor::stats::{NotFinite, first_not_finite};
 use crate::text::{counted, grouped, quoted, shown_text};
 use crate::threads::{cores, in_order};
-use crate::work::Work;
 use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -51,11 +52,11 @@ impl Run for Check {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
         let mut tally = Tally::default();
-        let check = |found| check_file(found, self.finite, self.as_published);
+        let check = |found| check_file(context, found, self.finite, self.as_published);
         in_order(&files, self.jobs.unwrap_or_else(cores), check, |(file, verdict)| {
             tally.add(verdict::print(&verdict, file, self.json)?);
             Ok::<_, Error>(())
@@ -100,12 +101,17 @@ impl Tally {
     }
 }
 
-fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path, Result<Sound, Error>) {
+fn check_file<'f>(
+    context: &Context,
+    (file, found): &'f Found,
+    finite: bool,
+    as_published: bool,
+) -> (&'f Path, Result<Sound, Error>) {
     let verdict = match found {
-        Ok(()) if finite => check_values(file),
-        Ok(()) => is_sharded(file).and_then(|is_sharded| match is_sharded {
-            true => check_shards(file, as_published),
-            false => check_header(file, as_published),
+        Ok(()) if finite => check_values(context, file),
+        Ok(()) => is_sharded(context, file).and_then(|is_sharded| match is_sharded {
+            true => check_shards(context, file, as_published),
+            false => check_header(context, file, as_published),
         }),
         Err(reason) => Err(Error::not_read(file, reason.clone())),
     };
@@ -113,10 +119,10 @@ fn check_file((file, found): &Found, finite: bool, as_published: bool) -> (&Path
 }
 
 /// Validates a model, and reads its data until a value is NaN or infinite.
-fn check_values(file: &Path) -> Result<Sound, Error> {
-    let model = Model::open(file)?;
+fn check_values(context: &Context, file: &Path) -> Result<Sound, Error> {
+    let model = Model::open(context, file)?;
     let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-    let found = first_not_finite(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
+    let found = first_not_finite(&tensors, &context.work("reading", bytes_of(&tensors)))?;
     model.check_unchanged()?;
     match found {
         Some(found) => Err(not_finite(&model, &found)),
@@ -134,8 +140,8 @@ fn not_finite(model: &Model, found: &NotFinite<'_>) -> Error {
 }
 
 /// Validates a sharded model; by the published text, also each of its shards.
-fn check_shards(file: &Path, as_published: bool) -> Result<Sound, Error> {
-    let model = Model::open(file)?;
+fn check_shards(context: &Context, file: &Path, as_published: bool) -> Result<Sound, Error> {
+    let model = Model::open(context, file)?;
     for shard in model.parts().iter().filter(|_| as_published) {
         let source = shard.source().map_err(|reason| Error::not_read(shard.path(), reason));
         check_published(shard.path(), &mut source?)?;
@@ -143,8 +149,8 @@ fn check_shards(file: &Path, as_published: bool) -> Result<Sound, Error> {
     Ok(Sound::of(&model))
 }
 
-fn check_header(file: &Path, as_published: bool) -> Result<Sound, Error> {
-    let (mut source, (summary, _)) = open_valid(file, SHORT, Data::Count)?;
+fn check_header(context: &Context, file: &Path, as_published: bool) -> Result<Sound, Error> {
+    let (mut source, (summary, _)) = open_valid(context, file, SHORT, Data::Count)?;
     if as_published {
         check_published(file, &mut source)?;
     }

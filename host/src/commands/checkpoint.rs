@@ -2,6 +2,7 @@
 //! sums.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
@@ -45,14 +46,14 @@ impl Run for Checkpoint {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         let mut models = self.models;
         let folder = match self.output {
             Some(output) => output,
             None if models.len() > 1 => models.remove(0),
             None => return Err(Error::usage("a model is missing: give the directory, then the models")),
         };
-        let written = Contents::open(&models, &self.also)?.write(&folder, self.force)?;
+        let written = Contents::open(context, &models, &self.also)?.write(context, &folder, self.force)?;
         let folder = folder.to_string_lossy();
         let text = if self.json {
             let file =

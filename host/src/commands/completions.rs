@@ -2,6 +2,7 @@
 
 use crate::command_line;
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use clap_complete::{Shell, generate};
@@ -17,7 +18,7 @@ pub struct Completions {
 }
 
 impl Run for Completions {
-    fn run(self) -> Outcome {
+    fn run(self, _: &Context) -> Outcome {
         let mut script = Vec::new();
         generate(self.shell, &mut command_line(), "safetensors", &mut script);
         if self.shell == Shell::Bash {

@@ -1,6 +1,7 @@
 //! `safetensors convert`: converts between models and files of other formats, and casts tensors.
 
 use crate::commands::{Run, check_stdin_once};
+use crate::context::Context;
 use crate::convert::{
     Changer, Done, FromBits, Input, Made, Manifest, NameOf, Opening, Options, Output, Plan, Reading, Scale,
     Sums, read_bits, stem_of, write,
@@ -16,7 +17,6 @@ use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
 use crate::print::diagnostic::say;
 use crate::text::shown_text;
-use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::can_be_target;
 use safetensors_convert::torch::Ties;
@@ -169,17 +169,17 @@ impl Run for Convert {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         self.check_options().map_err(Error::usage)?;
         let (inputs, output) = self.split()?;
         check_stdin_once(inputs)?;
         if self.each {
-            return self.convert_each(inputs, output);
+            return self.convert_each(context, inputs, output);
         }
         let job = Job { inputs, output: output.to_path_buf() };
         self.check(&job)?;
-        let mut manifest = self.begin_manifest(&[&job])?;
-        self.convert(&job, manifest.as_mut())?;
+        let mut manifest = self.begin_manifest(context, &[&job])?;
+        self.convert(context, &job, manifest.as_mut())?;
         manifest.map_or(Ok(()), Manifest::finish).map_err(|complaint| complaint.and(WRITTEN))?;
         Ok(Exit::Good)
     }
@@ -227,7 +227,7 @@ impl Convert {
     }
 
     /// Converts each input to a file in a directory. An error about one does not stop the others.
-    fn convert_each(&self, inputs: &[PathBuf], folder: &Path) -> Outcome {
+    fn convert_each(&self, context: &Context, inputs: &[PathBuf], folder: &Path) -> Outcome {
         check_output_directory(folder)?;
         let jobs = inputs.iter().map(|input| {
             let output = folder.join(format!("{}.safetensors", stem_of(input)?));
@@ -236,17 +236,17 @@ impl Convert {
         let jobs = jobs.collect::<Result<Vec<Job<'_>>, Error>>()?;
         check_outputs(&jobs)?;
         let made = if self.dry_run { None } else { Some(Folder::make(folder)?) };
-        let mut manifest = self.begin_manifest(&jobs.iter().collect::<Vec<_>>())?;
+        let mut manifest = self.begin_manifest(context, &jobs.iter().collect::<Vec<_>>())?;
         let mut worst = Exit::Good;
         for job in &jobs {
-            let result = self.check(job).and_then(|()| self.convert(job, manifest.as_mut()));
+            let result = self.check(job).and_then(|()| self.convert(context, job, manifest.as_mut()));
             worst = worst.max(match result {
                 Ok(()) => Exit::Good,
                 // It is said once.
                 Err(complaint) if complaint.exit() == Exit::Interrupted => return Err(complaint),
                 Err(complaint) => say(&complaint, self.json),
             });
-            Work::check()?;
+            context.check()?;
         }
         manifest.map_or(Ok(()), Manifest::finish).map_err(|complaint| complaint.and(WRITTEN))?;
         // A directory without files is removed.
@@ -256,7 +256,7 @@ impl Convert {
 
     /// # Errors
     /// It would replace an input or an output; those of the system.
-    fn begin_manifest(&self, jobs: &[&Job<'_>]) -> Result<Option<Manifest>, Error> {
+    fn begin_manifest(&self, context: &Context, jobs: &[&Job<'_>]) -> Result<Option<Manifest>, Error> {
         let Some(path) = self.manifest.as_deref() else { return Ok(None) };
         if path.as_os_str() == "-" {
             return Err(Error::usage("--manifest needs a file"));
@@ -265,12 +265,17 @@ impl Convert {
             return Err(Error::about(path, "is the output, too; give the manifest another name"));
         }
         jobs.iter().flat_map(|job| job.inputs).try_for_each(|input| check_not_input(input, path))?;
-        Manifest::create(path, self.force).map(Some)
+        Manifest::create(context, path, self.force).map(Some)
     }
 
-    fn convert(&self, job: &Job<'_>, manifest: Option<&mut Manifest>) -> Result<(), Error> {
+    fn convert(
+        &self,
+        context: &Context,
+        job: &Job<'_>,
+        manifest: Option<&mut Manifest>,
+    ) -> Result<(), Error> {
         let path = job.output.as_path();
-        let mut input = Input::open(job.inputs, self.opening(path)?, path)?;
+        let mut input = Input::open(context, job.inputs, self.opening(path)?, path)?;
         self.check_formats(&input)?;
         input.must_not_be(path)?;
         if let Some(manifest) = &self.manifest {
@@ -287,18 +292,18 @@ impl Convert {
         if self.dry_run {
             done.bytes = output.len(input, plan)?;
         } else {
-            let mut changer = Changer::new(input, self.saturate, &plan.tensors, manifest.is_some());
+            let mut changer = Changer::new(context, input, self.saturate, &plan.tensors, manifest.is_some());
             let mut files = Sums::new();
-            let reports = write(&output, plan, &mut changer, &mut || {
+            let reports = write(context, &output, plan, &mut changer, &mut || {
                 if manifest.is_some() {
-                    files = input.sums(&Work::new("summing", 0))?;
+                    files = input.sums(context, &context.work("summing", 0))?;
                 }
                 input.check_unchanged()
             })?;
             if let Some(manifest) = manifest {
                 let (files, tensors) = (&files, &changer.into_sums());
                 let made = Made { output: path, input, plan, renames, files, tensors };
-                manifest.add(&made).map_err(|complaint| complaint.and(WRITTEN))?;
+                manifest.add(context, &made).map_err(|complaint| complaint.and(WRITTEN))?;
             }
             done.reports = Some(reports);
             done.bytes = Some(std::fs::metadata(path).map_err(|error| Error::not_read(path, error))?.len());

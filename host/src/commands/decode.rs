@@ -1,6 +1,7 @@
 //! `safetensors decode`: prints the contents of a header, for comparison with other readers.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::evidence::error_of;
@@ -24,17 +25,17 @@ pub struct Decode {
 }
 
 impl Run for Decode {
-    fn run(self) -> Outcome {
-        decode(&self.file)
+    fn run(self, context: &Context) -> Outcome {
+        decode(context, &self.file)
     }
 }
 
-fn decode(file: &Path) -> Outcome {
+fn decode(context: &Context, file: &Path) -> Outcome {
     let not_read = |reason| Error::not_read(file, reason);
-    if !file.is_dir() && is_sharded(file)? {
+    if !file.is_dir() && is_sharded(context, file)? {
         return Err(Error::about(file, "has several files; give one of them"));
     }
-    let mut source = open(file).map_err(not_read)?;
+    let mut source = open(context, file).map_err(not_read)?;
     match validate_source(&mut source, SHORT, Data::Keep) {
         Ok((summary, _)) => {
             let mut out = io::BufWriter::new(io::stdout().lock());

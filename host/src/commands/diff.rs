@@ -1,6 +1,7 @@
 //! `safetensors diff`: shows how two models differ.
 
 use crate::commands::{Run, check_stdin_once};
+use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -54,16 +55,16 @@ impl Run for Diff {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         let paths = [self.a.clone(), self.b.clone()];
         check_stdin_once(&paths)?;
         let policy = self.policy();
-        let (a, b) = match (Model::open(&self.a), Model::open(&self.b)) {
+        let (a, b) = match (Model::open(context, &self.a), Model::open(context, &self.b)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(a), Err(b)) if b.exit() > a.exit() => return Err(b),
             (Err(error), _) | (_, Err(error)) => return Err(error),
         };
-        let comparison = compare(&a, &b, &policy)?;
+        let comparison = compare(context, &a, &b, &policy)?;
         let [a, b] = paths.map(|path| path.to_string_lossy().into_owned());
         let mut out = BufWriter::new(io::stdout().lock());
         if self.json {

@@ -1,6 +1,7 @@
 //! `safetensors emit`: writes what a program expects of a model as constants.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -66,16 +67,16 @@ impl Run for Emit {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
             check_output_path(output, self.force)?;
         }
         let language = self.language()?;
-        let model = Model::open_in_file(&self.model)?;
+        let model = Model::open_in_file(context, &self.model)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         check_not_in_model(&model, output)?;
         let constants = self.constants(&model)?;
-        let mut product = Product::create(output, self.force)?;
+        let mut product = Product::create(context, output, self.force)?;
         self.write(&constants, language, &mut product)?;
         product.finish()?;
         self.tell_left_out(&constants, language);

@@ -7,6 +7,7 @@ use crate::chips::registry;
 use crate::chips::site::{Site, UsedFlash};
 use crate::chips::size::{self, grouped, size, span};
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -66,16 +67,16 @@ impl Run for Fit {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         match &self.list {
             Some(pattern) => list(pattern, self.json),
-            None => self.fit(),
+            None => self.fit(context),
         }
     }
 }
 
 impl Fit {
-    fn fit(&self) -> Outcome {
+    fn fit(&self, context: &Context) -> Outcome {
         let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.used_flash)?;
         if self.at.is_none() {
             site.need_size()?;
@@ -86,15 +87,17 @@ impl Fit {
         let mut worst = Exit::Good;
         let mut next = self.at;
         for path in &self.models {
-            let exit = self.place(&mut site, path, &mut next).unwrap_or_else(|error| say(&error, self.json));
+            let exit = self
+                .place(context, &mut site, path, &mut next)
+                .unwrap_or_else(|error| say(&error, self.json));
             worst = worst.max(exit);
         }
         Ok(worst)
     }
 
     /// Places one model and prints the answer. The next model begins after it.
-    fn place(&self, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
-        let model = Model::open_in_file(path)?;
+    fn place(&self, context: &Context, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
+        let model = Model::open_in_file(context, path)?;
         let plan = Plan::of(one_file(&model)?);
         let found = match *next {
             Some(at) if self.at != *next && site.chip.area_at(at).is_none() => {

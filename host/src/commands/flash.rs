@@ -9,6 +9,7 @@ use crate::chips::sequence;
 use crate::chips::site::{Site, UsedFlash, complaint};
 use crate::chips::size::{grouped, size, span};
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -18,7 +19,6 @@ use crate::output::overwrite::check_not_in_model;
 use crate::print::plan::one_file;
 use crate::text::number;
 use crate::text::shown_text;
-use crate::work::Work;
 use safetensors_emit::plan::Plan;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -74,8 +74,8 @@ impl Run for Flash {
         self.json
     }
 
-    fn run(self) -> Outcome {
-        let model = Model::open_in_file(&self.model)?;
+    fn run(self, context: &Context) -> Outcome {
+        let model = Model::open_in_file(context, &self.model)?;
         let plan = Plan::of(one_file(&model)?);
         let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
@@ -83,10 +83,10 @@ impl Run for Flash {
         let image = Image::new(one_file(&model)?, plan.file_bytes, &place);
         let task = Task { site: &site, place: &place, image: &image, sha256: image.sha256()? };
         let done = match &self.output {
-            Some(output) => self.write(&model, &task, output)?,
+            Some(output) => self.write(context, &model, &task, output)?,
             None if place.area.uneven => return Err(no_probe(uneven(&task))),
             None if self.dry_run => "dry_run",
-            None => self.program(&task)?,
+            None => self.program(context, &task)?,
         };
         model.check_unchanged()?;
         self.say(&task, done)?;
@@ -103,20 +103,26 @@ struct Task<'t> {
 }
 
 impl Flash {
-    fn write(&self, model: &Model, task: &Task<'_>, output: &Path) -> Result<&'static str, Error> {
+    fn write(
+        &self,
+        context: &Context,
+        model: &Model,
+        task: &Task<'_>,
+        output: &Path,
+    ) -> Result<&'static str, Error> {
         check_not_in_model(model, output)?;
         let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
-        let mut product = Product::create(output, self.force)?;
+        let mut product = Product::create(context, output, self.force)?;
         format.write(task.image, &mut product)?;
         model.check_unchanged()?;
         product.finish()?;
         Ok("written")
     }
 
-    fn program(&self, task: &Task<'_>) -> Result<&'static str, Error> {
+    fn program(&self, context: &Context, task: &Task<'_>) -> Result<&'static str, Error> {
         let mut board = self.connection.open(&task.site.target, self.keep).map_err(no_probe)?;
         let parts = sequence::parts(task.place, &task.image.range);
-        sequence::flash(&mut board, task.image, &parts, || Work::check().is_err())?;
+        sequence::flash(context, &mut board, task.image, &parts, || context.check().is_err())?;
         Ok("flashed")
     }
 

@@ -1,10 +1,12 @@
 //! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
+use crate::args::remote::is_remote;
 use crate::commands::{Run, check_stdin_once, each_of};
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Part, file_of, is_sharded};
-use crate::input::remote::{check_output, is_remote};
+use crate::input::remote::check_output;
 use crate::json::{Object, array, quoted as quoted_json};
 use crate::print::diagnostic::say;
 use crate::print::plan::one_part;
@@ -66,33 +68,33 @@ impl Run for Hash {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         match &self.verify {
-            Some(list) => self.print_found(list, &verify(list)?),
-            None if self.textconv => self.each_text(),
-            None if self.embed => self.each(|path| self.embed_in(path)),
-            None if self.check_embedded => self.each(|path| self.check_in(path)),
-            None => self.hash(),
+            Some(list) => self.print_found(list, &verify(context, list)?),
+            None if self.textconv => self.each_text(context),
+            None if self.embed => self.each(context, |path| self.embed_in(context, path)),
+            None if self.check_embedded => self.each(context, |path| self.check_in(context, path)),
+            None => self.hash(context),
         }
     }
 }
 
 impl Hash {
     /// Hashes several models at once; with tensors, one model at a time and several tensors at once.
-    fn hash(&self) -> Outcome {
+    fn hash(&self, context: &Context) -> Outcome {
         check_stdin_once(&self.models)?;
         let models = each_of(&self.models);
         let with_tensors = self.with_tensors();
         let times = if with_tensors { 2 } else { 1 };
-        let work = Work::new("hashing", times * models.iter().map(|path| size(path)).sum::<u64>());
+        let work = context.work("hashing", times * models.iter().map(|path| size(path)).sum::<u64>());
         let (at_once, inside) = match with_tensors || models.len() == 1 {
             true => (NonZero::<usize>::MIN, cores()),
             false => (cores(), NonZero::<usize>::MIN),
         };
         let mut worst = Exit::Good;
-        let text = |path: &PathBuf| self.text(path, inside, &work);
+        let text = |path: &PathBuf| self.text(context, path, inside, &work);
         in_order(&models, at_once, text, |text| {
-            Work::check()?;
+            context.check()?;
             worst = worst.max(self.print(text)?);
             Ok::<_, Error>(())
         })?;
@@ -100,29 +102,29 @@ impl Hash {
     }
 
     /// Treats one model after another, each in one file. An error of one does not stop the others.
-    fn each(&self, treat: impl Fn(&Path) -> Outcome) -> Outcome {
+    fn each(&self, context: &Context, treat: impl Fn(&Path) -> Outcome) -> Outcome {
         check_stdin_once(&self.models)?;
         let mut worst = Exit::Good;
         for path in &each_of(&self.models) {
-            let exit = only_file_of(path)
+            let exit = only_file_of(context, path)
                 .and_then(|file| treat(&file))
                 .unwrap_or_else(|error| say(&error, self.json));
             worst = worst.max(exit);
-            Work::check()?;
+            context.check()?;
         }
         Ok(worst)
     }
 
-    fn each_text(&self) -> Outcome {
+    fn each_text(&self, context: &Context) -> Outcome {
         check_stdin_once(&self.models)?;
         let mut out = BufWriter::new(io::stdout().lock());
-        self.models.iter().try_for_each(|path| write_text(path, &mut out))?;
+        self.models.iter().try_for_each(|path| write_text(context, path, &mut out))?;
         out.flush()?;
         Ok(Exit::Good)
     }
 
-    fn check_in(&self, path: &Path) -> Outcome {
-        let found = check_embedded(path)?;
+    fn check_in(&self, context: &Context, path: &Path) -> Outcome {
+        let found = check_embedded(context, path)?;
         let mut out = io::stdout().lock();
         match self.json {
             true => writeln!(out, "{}", found.json())?,
@@ -131,12 +133,12 @@ impl Hash {
         Ok(found.exit())
     }
 
-    fn embed_in(&self, path: &Path) -> Outcome {
+    fn embed_in(&self, context: &Context, path: &Path) -> Outcome {
         if path.as_os_str() == "-" {
             return Err(Error::usage("--embed cannot change standard input; give a file"));
         }
         check_output(path)?;
-        let Embedded { sum, saved, left_out } = embed(path)?;
+        let Embedded { sum, saved, left_out } = embed(context, path)?;
         let is_in_place = saved == SaveMethod::InPlace;
         let mut out = io::stdout().lock();
         if self.json {
@@ -156,32 +158,42 @@ impl Hash {
     }
 
     /// The complete output for one model.
-    fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Error> {
+    fn text(
+        &self,
+        context: &Context,
+        path: &Path,
+        threads: NonZero<usize>,
+        work: &Work,
+    ) -> Result<Text, Error> {
         let file = file_of(path)?;
-        match is_sharded(&file)? {
+        match is_sharded(context, &file)? {
             true => {
-                let model = Model::open(&file)?;
+                let model = Model::open(context, &file)?;
                 let mut files = model.parts().iter().map(Part::path).chain(model.index());
                 files.try_for_each(|file| self.must_have_line(file))?;
                 let parts = model.parts().iter().map(Single::of);
-                let index = Self::sum_of_index(&model, work)?;
+                let index = Self::sum_of_index(context, &model, work)?;
                 let text = self.text_of(path, index, parts, threads, work)?;
                 model.check_unchanged()?;
                 Ok(text)
             }
             false => {
                 self.must_have_line(&file)?;
-                self.text_of(path, None, iter::once_with(|| Single::open(&file)), threads, work)
+                self.text_of(path, None, iter::once_with(|| Single::open(context, &file)), threads, work)
             }
         }
     }
 
     /// The length and the sum of an index.
-    fn sum_of_index<'m>(model: &'m Model, work: &Work) -> Result<Option<(&'m Path, u64, String)>, Error> {
+    fn sum_of_index<'m>(
+        context: &Context,
+        model: &'m Model,
+        work: &Work,
+    ) -> Result<Option<(&'m Path, u64, String)>, Error> {
         let Some(index) = model.index() else { return Ok(None) };
         let (len, sum) = match model.index_text() {
             Some(text) => sum_of_text(text),
-            None => sum_at(index, work).map_err(|trouble| trouble.about(index))?,
+            None => sum_at(context, index, work).map_err(|trouble| trouble.about(index))?,
         };
         Ok(Some((index, len, sum)))
     }
@@ -285,9 +297,9 @@ impl Hash {
 ///
 /// # Errors
 /// The path is the index or the directory of several files, or of invalid ones.
-fn only_file_of(path: &Path) -> Result<PathBuf, Error> {
-    match is_sharded(path)? {
-        true => Ok(one_part(&Model::open(path)?)?.path().to_path_buf()),
+fn only_file_of(context: &Context, path: &Path) -> Result<PathBuf, Error> {
+    match is_sharded(context, path)? {
+        true => Ok(one_part(&Model::open(context, path)?)?.path().to_path_buf()),
         false => Ok(path.to_path_buf()),
     }
 }

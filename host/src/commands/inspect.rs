@@ -1,10 +1,11 @@
 //! `safetensors inspect`: shows the contents of a header.
 
+use crate::args::remote::is_remote;
 use crate::commands::{Files, Run};
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{file_of, is_sharded};
-use crate::input::remote::is_remote;
 use crate::input::source::{Data, Source};
 use crate::input::validation::open_valid;
 use crate::json;
@@ -39,9 +40,9 @@ impl Run for Inspect {
         self.files.json()
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         self.view.check()?;
-        self.files.each(|file, json| inspect(file, json, &self.view))
+        self.files.each(|file, json| inspect(context, file, json, &self.view))
     }
 }
 
@@ -50,16 +51,16 @@ fn listed(file: &Path) -> u64 {
     if is_remote(file) { MAX_HEADER_LEN + 8 } else { 16 << 20 }
 }
 
-fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
-    let found = file_of(file).and_then(|place| Ok((is_sharded(&place)?, place)));
+fn inspect(context: &Context, file: &Path, json: bool, view: &View) -> io::Result<Exit> {
+    let found = file_of(file).and_then(|place| Ok((is_sharded(context, &place)?, place)));
     let (is_sharded, place) = match found {
         Ok(found) => found,
         Err(error) => return verdict::print(&Err(error), file, json),
     };
     if is_sharded || !view.is_plain() {
-        return overview::inspect(file, json, view).map_err(|error| say(&error, json)).or_else(Ok);
+        return overview::inspect(context, file, json, view).map_err(|error| say(&error, json)).or_else(Ok);
     }
-    let (mut source, (summary, index)) = match open_valid(&place, listed(&place), Data::Count) {
+    let (mut source, (summary, index)) = match open_valid(context, &place, listed(&place), Data::Count) {
         Ok(sound) => sound,
         Err(error) => return verdict::print(&Err(error), file, json),
     };
@@ -69,7 +70,7 @@ fn inspect(file: &Path, json: bool, view: &View) -> io::Result<Exit> {
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());
     let entries = listing.iter().map(|listing| listing.iter().map(|&tensor| Entry::of(tensor)).collect());
-    let unpacked = Unpacked::of(file, &entries.collect::<Vec<_>>());
+    let unpacked = Unpacked::of(context, file, &entries.collect::<Vec<_>>());
     let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
     let printed = if json {
         print_json(&mut source, &summary, (listing.as_deref(), &unpacked), file, &mut out)

@@ -1,6 +1,7 @@
 //! `safetensors join`: joins a sharded model into one file.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
@@ -10,7 +11,6 @@ use crate::output::model::NewModel;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::text::{counted, shown_text};
-use crate::work::Work;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -33,10 +33,10 @@ impl Run for Join {
         self.new.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         self.new.check(None)?;
         reject_partial_models(std::slice::from_ref(&self.model), None)?;
-        let models = [Model::open(&self.model)?];
+        let models = [Model::open(context, &self.model)?];
         let [model] = &models;
         if self.new.is_file() {
             check_not_input(&self.model, &self.new.output)?;
@@ -44,11 +44,11 @@ impl Run for Join {
         }
         // The metadata of the first file counts, as when a model is opened.
         let contents = Contents::of(&models, Some(Prefer::First))?;
-        let mut product = self.new.create()?;
-        let work = Work::new("joining", contents.bytes());
+        let mut product = self.new.create(context)?;
+        let work = context.work("joining", contents.bytes());
         let bytes = write(&contents, Layout::USUAL, (&mut product, &self.new.output), &work)?;
         model.check_unchanged()?;
-        Work::check()?;
+        context.check()?;
         product.finish()?;
         match self.new.is_file() {
             true => self.tell(&contents, model.parts().len(), bytes)?,

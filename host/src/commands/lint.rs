@@ -1,6 +1,7 @@
 //! `safetensors lint`: what is valid, but makes trouble somewhere.
 
 use crate::commands::{Files, Run};
+use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -38,9 +39,9 @@ impl Run for Lint {
         self.files.json()
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         self.files.each(|file, json| {
-            self.look(file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
+            self.look(context, file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
         })
     }
 }
@@ -49,9 +50,9 @@ impl Run for Lint {
 const SHOWN: usize = 20;
 
 impl Lint {
-    fn look(&self, file: &Path, json: bool) -> Outcome {
-        let model = Model::open(file)?;
-        let found = lint(&model, &self.allow)?;
+    fn look(&self, context: &Context, file: &Path, json: bool) -> Outcome {
+        let model = Model::open(context, file)?;
+        let found = lint(context, &model, &self.allow)?;
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
         let mut out = BufWriter::new(io::stdout().lock());
         if json {

@@ -1,9 +1,10 @@
 //! `safetensors man`: prints the man pages.
 
+use crate::args::remote::{VARIABLES, reads_urls};
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
-use crate::input::remote::{VARIABLES, reads_urls};
 use crate::{CommandLine, command_line};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, CommandFactory, Error};
@@ -23,7 +24,7 @@ pub struct Man {
 }
 
 impl Run for Man {
-    fn run(self) -> Outcome {
+    fn run(self, _: &Context) -> Outcome {
         let mut text = Vec::new();
         render(page(self.command.as_deref()), &mut text)?;
         stdout().write_all(&text)?;

@@ -28,17 +28,14 @@ pub mod usage;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
-pub use split::size;
-
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::models_in;
 use crate::input::model::file_of;
 use crate::print::diagnostic::say;
 use std::io;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// The subcommands.
 #[derive(clap::Subcommand)]
@@ -74,30 +71,30 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn run(self) -> Exit {
+    pub fn run(self, context: &Context) -> Exit {
         match self {
-            Self::Check(check) => end(check),
-            Self::Inspect(inspect) => end(inspect),
-            Self::Stats(stats) => end(stats),
-            Self::Lint(lint) => end(lint),
-            Self::Report(report) => end(report),
-            Self::Cat(cat) => end(cat),
-            Self::Slice(slice) => end(slice),
-            Self::Convert(convert) => end(convert),
-            Self::Scan(scan) => end(scan),
-            Self::Quant(quant) => end(quant),
-            Self::Pack(pack) => end(pack),
-            Self::Split(split) => end(split),
-            Self::Join(join) => end(join),
-            Self::Decode(decode) => end(decode),
-            Self::Diff(diff) => end(diff),
-            Self::Hash(hash) => end(hash),
-            Self::Checkpoint(checkpoint) => end(checkpoint),
-            Self::Emit(emit) => end(emit),
-            Self::Fit(fit) => end(fit),
-            Self::Flash(flash) => end(flash),
-            Self::Completions(completions) => end(completions),
-            Self::Man(man) => end(man),
+            Self::Check(check) => end(check, context),
+            Self::Inspect(inspect) => end(inspect, context),
+            Self::Stats(stats) => end(stats, context),
+            Self::Lint(lint) => end(lint, context),
+            Self::Report(report) => end(report, context),
+            Self::Cat(cat) => end(cat, context),
+            Self::Slice(slice) => end(slice, context),
+            Self::Convert(convert) => end(convert, context),
+            Self::Scan(scan) => end(scan, context),
+            Self::Quant(quant) => end(quant, context),
+            Self::Pack(pack) => end(pack, context),
+            Self::Split(split) => end(split, context),
+            Self::Join(join) => end(join, context),
+            Self::Decode(decode) => end(decode, context),
+            Self::Diff(diff) => end(diff, context),
+            Self::Hash(hash) => end(hash, context),
+            Self::Checkpoint(checkpoint) => end(checkpoint, context),
+            Self::Emit(emit) => end(emit, context),
+            Self::Fit(fit) => end(fit, context),
+            Self::Flash(flash) => end(flash, context),
+            Self::Completions(completions) => end(completions, context),
+            Self::Man(man) => end(man, context),
         }
     }
 }
@@ -113,12 +110,12 @@ pub trait Run {
     ///
     /// # Errors
     /// The error to report before exiting.
-    fn run(self) -> Outcome;
+    fn run(self, context: &Context) -> Outcome;
 }
 
-fn end(command: impl Run) -> Exit {
+fn end(command: impl Run, context: &Context) -> Exit {
     let json = command.json();
-    command.run().unwrap_or_else(|error| say(&error, json))
+    command.run(context).unwrap_or_else(|error| say(&error, json))
 }
 
 /// Arguments of commands that treat one file after another in the same way.
@@ -157,22 +154,6 @@ fn each_of(paths: &[PathBuf]) -> Vec<PathBuf> {
         Err(_) => models_in(path).unwrap_or_else(|_| vec![path.clone()]),
     };
     paths.iter().flat_map(each).collect()
-}
-
-/// Reads a whole number of an option.
-///
-/// # Errors
-/// It is not a number, or out of range.
-pub fn whole<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "a whole number needed, within its limits".to_owned())
-}
-
-/// Reads how many of something are wanted.
-///
-/// # Errors
-/// It is not a number, or 0.
-pub fn count(text: &str) -> Result<NonZero<usize>, String> {
-    text.parse().map_err(|_| "a number above 0 needed".to_owned())
 }
 
 /// # Errors

@@ -1,6 +1,8 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
-use crate::commands::{Run, check_stdin_once, whole};
+use crate::args::whole;
+use crate::commands::{Run, check_stdin_once};
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::{Folders, reject_partial_models};
@@ -15,7 +17,6 @@ use crate::output::stdout::complain;
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::table::{Side, Table};
 use crate::text::{counted, quoted, shown_text};
-use crate::work::Work;
 use embedded_safetensors::{integrity::KEY, write::Placement};
 use safetensors_files::{ModelEditor, SaveMethod};
 use std::io::{self, BufWriter, Write};
@@ -86,7 +87,7 @@ impl Run for Pack {
         self.json
     }
 
-    fn run(mut self) -> Outcome {
+    fn run(mut self, context: &Context) -> Outcome {
         check_stdin_once(&self.inputs)?;
         match &mut self.inputs[..] {
             _ if !self.in_place => {}
@@ -113,7 +114,7 @@ impl Run for Pack {
             }
             inputs => reject_partial_models(inputs, self.output.as_deref())?,
         }
-        let models = self.inputs.iter().map(|input| Model::open(input));
+        let models = self.inputs.iter().map(|input| Model::open(context, input));
         let models = models.collect::<Result<Vec<_>, _>>()?;
         if let Some(output) = &self.output {
             models.iter().try_for_each(|model| check_not_in_model(model, output))?;
@@ -127,11 +128,11 @@ impl Run for Pack {
         let saved = match (self.in_place, self.dry_run) {
             (true, dry_run) => {
                 let editor = self.editor(output)?;
-                Some(if dry_run { editor.save_method(output)? } else { save(&editor, output)? })
+                Some(if dry_run { editor.save_method(output)? } else { save(context, &editor, output)? })
             }
             (false, true) => None,
             (false, false) => {
-                self.make(&contents, layout, &models)?;
+                self.make(context, &contents, layout, &models)?;
                 Some(SaveMethod::Copied)
             }
         };
@@ -175,13 +176,19 @@ impl Pack {
         self.output.as_deref().unwrap_or(only)
     }
 
-    fn make(&self, contents: &Contents<'_>, layout: Layout, models: &[Model]) -> Result<(), Error> {
+    fn make(
+        &self,
+        context: &Context,
+        contents: &Contents<'_>,
+        layout: Layout,
+        models: &[Model],
+    ) -> Result<(), Error> {
         let output = self.target();
-        let mut product = Product::create(output, self.force)?;
-        let work = Work::new("packing", contents.bytes());
+        let mut product = Product::create(context, output, self.force)?;
+        let work = context.work("packing", contents.bytes());
         write(contents, layout, (&mut product, output), &work)?;
         models.iter().try_for_each(Model::check_unchanged)?;
-        Work::check()?;
+        context.check()?;
         product.finish()
     }
 
@@ -205,10 +212,10 @@ impl Pack {
 }
 
 /// Saves an edited model, with a progress bar if it is copied.
-fn save(editor: &ModelEditor, path: &Path) -> Result<SaveMethod, Error> {
+fn save(context: &Context, editor: &ModelEditor, path: &Path) -> Result<SaveMethod, Error> {
     let mut work = None;
     let saved = editor.save_watched(path, &mut |done, total| {
-        let work = work.get_or_insert_with(|| Work::new("packing", total));
+        let work = work.get_or_insert_with(|| context.work("packing", total));
         if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(saved)

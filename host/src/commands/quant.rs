@@ -1,6 +1,7 @@
 //! `safetensors quant`: rewrites the weights of GPTQ and AWQ for reading row by row.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
@@ -13,7 +14,6 @@ use crate::table::{Side, Table};
 use crate::tensor::quant::{Layer, Packing, Part};
 use crate::tensor::slice::Sliced;
 use crate::text::{counted, quoted, shown_text};
-use crate::work::Work;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use std::io::{self, BufWriter, Write};
@@ -66,15 +66,15 @@ impl Run for Quant {
         self.new.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         self.new.check(Some(&self.model))?;
         reject_partial_models(std::slice::from_ref(&self.model), Some(&self.new.output))?;
-        let model = Model::open(&self.model)?;
+        let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, &self.new.output)?;
         let layers = Layer::all(&model, self.from)?;
         self.warn(&layers);
         let (tensors, padding) = plan(&model, &layers)?;
-        let bytes = self.write(&model, &layers, &tensors)?;
+        let bytes = self.write(context, &model, &layers, &tensors)?;
         let written = Written { layers: &layers, tensors: tensors.len() as u64, bytes, padding };
         match self.new.is_file() {
             // The file went to standard output.
@@ -125,17 +125,25 @@ impl Quant {
     }
 
     /// Writes the file and returns its length.
-    fn write(&self, model: &Model, layers: &[Layer<'_>], tensors: &[Planned<'_>]) -> Result<u64, Error> {
+    fn write(
+        &self,
+        context: &Context,
+        model: &Model,
+        layers: &[Layer<'_>],
+        tensors: &[Planned<'_>],
+    ) -> Result<u64, Error> {
         let specs: Vec<_> =
             tensors.iter().map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype, &tensor.dims)).collect();
-        let work = Work::new("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        self.new.write(model, &specs, |index, take| match tensors.get(index).map(|planned| &planned.from) {
-            Some(Source::Copy(tensor)) => Sliced::whole(model, *tensor).bytes(&work, take),
-            Some(Source::Layer(layer, part)) => match layers.get(*layer) {
-                Some(layer) => layer.make(*part, &work, take),
+        let work = context.work("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
+        self.new.write(context, model, &specs, |index, take| {
+            match tensors.get(index).map(|planned| &planned.from) {
+                Some(Source::Copy(tensor)) => Sliced::whole(model, *tensor).bytes(&work, take),
+                Some(Source::Layer(layer, part)) => match layers.get(*layer) {
+                    Some(layer) => layer.make(*part, &work, take),
+                    None => Ok(()),
+                },
                 None => Ok(()),
-            },
-            None => Ok(()),
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 //! `safetensors report`: one HTML page about a model.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of};
@@ -13,7 +14,6 @@ use crate::print::diagnostic::line;
 use crate::print::page;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_text};
-use crate::work::Work;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -46,22 +46,22 @@ impl Run for Report {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         check_stdout_use(self.json, Some(&self.output))?;
         if self.output.as_os_str() != "-" {
             check_output_path(&self.output, self.force)?;
             Kind::must_be_page(&self.output)?;
         }
-        match Model::open(&self.model) {
+        match Model::open(context, &self.model) {
             Ok(model) => {
                 check_not_in_model(&model, &self.output)?;
-                let len = self.write(&self.page(&model)?)?;
+                let len = self.write(context, &self.page(context, &model)?)?;
                 self.tell(len)?;
                 Ok(Exit::Good)
             }
             Err(complaint) if complaint.exit() == Exit::Bad => {
                 check_not_input(&self.model, &self.output)?;
-                self.write(&page::invalid(&self.name(), &line(&complaint, usize::MAX)))?;
+                self.write(context, &page::invalid(&self.name(), &line(&complaint, usize::MAX)))?;
                 Err(complaint)
             }
             Err(complaint) => Err(complaint),
@@ -70,10 +70,10 @@ impl Run for Report {
 }
 
 impl Report {
-    fn page(&self, model: &Model) -> Result<String, Error> {
+    fn page(&self, context: &Context, model: &Model) -> Result<String, Error> {
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let rows = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
-        let findings = lint(model, &[])?;
+        let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
+        let findings = lint(context, model, &[])?;
         Ok(page::valid(&self.name(), model, &rows, &findings))
     }
 
@@ -82,8 +82,8 @@ impl Report {
         self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy().into_owned()
     }
 
-    fn write(&self, page: &str) -> Result<u64, Error> {
-        let mut product = Product::create(&self.output, self.force)?;
+    fn write(&self, context: &Context, page: &str) -> Result<u64, Error> {
+        let mut product = Product::create(context, &self.output, self.force)?;
         product.expect(page.len() as u64);
         product.put(page.as_bytes())?;
         product.finish()?;

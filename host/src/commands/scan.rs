@@ -1,6 +1,7 @@
 //! `safetensors scan`: what the pickles of a file would import and call.
 
 use crate::commands::{Run, check_stdin_once};
+use crate::context::Context;
 use crate::error::not_read::NotRead;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
@@ -37,7 +38,7 @@ impl Run for Scan {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, _: &Context) -> Outcome {
         check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
         for (file, found) in self.files.iter().flat_map(|file| expand_to(file, &PICKLES)) {

@@ -1,6 +1,7 @@
 //! `safetensors slice`: writes slices of tensors into a new model.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
@@ -11,7 +12,6 @@ use crate::output::overwrite::check_not_in_model;
 use crate::table::{Side, Table};
 use crate::tensor::slice::Sliced;
 use crate::text::{counted, quoted, shown_text};
-use crate::work::Work;
 use embedded_safetensors::write::TensorSpec;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
@@ -42,13 +42,13 @@ impl Run for Slice {
         self.new.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         let asked = self.asked()?;
         self.new.check(Some(&self.model))?;
-        let model = Model::open(&self.model)?;
+        let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, &self.new.output)?;
         let slices = slices(&model, &asked)?;
-        let bytes = self.write(&model, &slices)?;
+        let bytes = self.write(context, &model, &slices)?;
         match self.new.is_file() {
             // The file went to standard output.
             false => {}
@@ -102,15 +102,15 @@ impl Slice {
     }
 
     /// Writes the file and returns its length.
-    fn write(&self, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Error> {
+    fn write(&self, context: &Context, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Error> {
         let mut total = 0;
         for slice in slices {
             total += slice.byte_len()?;
         }
         let tensors: Vec<_> =
             slices.iter().map(|slice| TensorSpec::new(slice.name(), slice.dtype(), slice.dims())).collect();
-        let work = Work::new("writing", total);
-        self.new.write(model, &tensors, |index, take| match slices.get(index) {
+        let work = context.work("writing", total);
+        self.new.write(context, model, &tensors, |index, take| match slices.get(index) {
             Some(slice) => slice.bytes(&work, take),
             None => Ok(()),
         })

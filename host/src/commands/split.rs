@@ -1,6 +1,8 @@
 //! `safetensors split`: splits a model into several files with an index.
 
+use crate::args::size;
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
@@ -13,8 +15,7 @@ use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::output::stale::OldModel;
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::text::{counted, quoted, shown_text};
-use crate::work::Work;
-use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
+use safetensors_files::shards::{PlannedShard, ShardPlan};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
@@ -53,26 +54,12 @@ pub struct Split {
     json: bool,
 }
 
-/// Binary units are an extension; all others follow `huggingface_hub`.
-pub fn size(text: &str) -> Result<u64, String> {
-    let units = [("KIB", 10), ("MIB", 20), ("GIB", 30), ("TIB", 40)];
-    let upper = text.trim().to_ascii_uppercase();
-    let binary = units.iter().find_map(|(unit, log)| Some((upper.strip_suffix(unit)?.trim(), 1_u64 << log)));
-    let bytes = match binary {
-        Some((number, unit)) => number.parse().ok().and_then(|number: u64| number.checked_mul(unit)),
-        None => parse_shard_size(text),
-    };
-    bytes
-        .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| "a number above 0 needed, alone or with KB, MB, GB, TB, KiB, MiB, GiB or TiB".into())
-}
-
 impl Run for Split {
     fn json(&self) -> bool {
         self.json
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
             return Err(Error::usage(format!(
                 "--name {} is not a file name; it must not be empty or contain a slash",
@@ -81,15 +68,15 @@ impl Run for Split {
         }
         check_output_directory(&self.output)?;
         reject_partial_models(std::slice::from_ref(&self.model), None)?;
-        let models = [Model::open(&self.model)?];
+        let models = [Model::open(context, &self.model)?];
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));
         let plan = ShardPlan::new(self.name.as_str(), tensors, self.max_size);
         let old = self.check_places(&plan, &models[0])?;
         let folder = Folder::make(&self.output)?;
-        let products = self.write(&plan, &contents)?;
+        let products = self.write(context, &plan, &contents)?;
         models[0].check_unchanged()?;
-        Work::check()?;
+        context.check()?;
         put_in_place(products)?;
         folder.keep();
         old.remove()?;
@@ -135,8 +122,8 @@ impl Split {
     }
 
     /// Writes all files under temporary names.
-    fn write(&self, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Error> {
-        let work = Work::new("splitting", contents.bytes());
+    fn write(&self, context: &Context, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Error> {
+        let work = context.work("splitting", contents.bytes());
         let by_name: HashMap<_, _> =
             contents.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
         let mut shards = Vec::new();
@@ -145,14 +132,14 @@ impl Split {
             let entries = entries.map(|&entry| entry.clone()).collect();
             let part = Contents { entries, metadata: contents.metadata.clone(), ..Contents::default() };
             let path = self.path(shard);
-            let mut product = Product::create(&path, self.force)?;
+            let mut product = Product::create(context, &path, self.force)?;
             write(&part, Layout::USUAL, (&mut product, &path), &work)?;
             shards.push(product.close()?);
         }
         let mut index = None;
         if plan.is_sharded() {
             let path = self.output.join(plan.index_name());
-            let mut product = Product::create(&path, self.force)?;
+            let mut product = Product::create(context, &path, self.force)?;
             plan.index()?.write(&mut product).map_err(|error| product.cannot(error))?;
             index = Some(product.close()?);
         }

@@ -1,6 +1,8 @@
 //! `safetensors stats`: the values of the tensors in numbers.
 
-use crate::commands::{Files, Run, count};
+use crate::args::count;
+use crate::commands::{Files, Run};
+use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of};
@@ -9,7 +11,6 @@ use crate::json::Object;
 use crate::print::diagnostic::say;
 use crate::print::verdict::Sound;
 use crate::tensor::stats::{Aggregate, Row, json, measure, sum, table, total};
-use crate::work::Work;
 use std::cmp::Ordering;
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
@@ -59,18 +60,18 @@ impl Run for Stats {
         self.files.json()
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, context: &Context) -> Outcome {
         self.files.each(|file, json| {
-            self.show(file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
+            self.show(context, file, json).map_err(|error| say(&error, json)).or_else(Ok::<_, io::Error>)
         })
     }
 }
 
 impl Stats {
-    fn show(&self, file: &Path, json: bool) -> Outcome {
-        let model = Model::open(file)?;
+    fn show(&self, context: &Context, file: &Path, json: bool) -> Outcome {
+        let model = Model::open(context, file)?;
         let tensors = self.selection.tensors_of(&model)?;
-        let mut rows = measure(&tensors, &Work::new("reading", bytes_of(&tensors)))?;
+        let mut rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
         let (count, all) = (rows.len(), sum(&rows));
         self.arrange(&mut rows);

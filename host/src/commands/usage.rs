@@ -1,8 +1,8 @@
 //! Errors in the command line.
 
+use crate::args::remote::hide_in_text;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::input::remote::hide_in_text;
 use crate::print::diagnostic::say;
 use std::ffi::OsString;
 use std::io::{self, Write};

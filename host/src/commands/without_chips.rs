@@ -1,6 +1,7 @@
 //! `safetensors fit` and `flash` in a build without the feature `chips`.
 
 use crate::commands::Run;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use std::ffi::OsString;
 
@@ -16,7 +17,7 @@ impl Run for WithoutChips {
         self.arguments.iter().any(|argument| argument == "--json")
     }
 
-    fn run(self) -> Outcome {
+    fn run(self, _: &Context) -> Outcome {
         let sentence = "`fit` and `flash` need a build with the feature `chips`: \
             cargo install --path host --features chips";
         Err(Error::usage(sentence))

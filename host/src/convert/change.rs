@@ -2,6 +2,7 @@
 
 use super::input::{Array, Input};
 use super::plan::{Change, Planned, Rows, Scale, row_of};
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
 use crate::text::quoted;
@@ -40,8 +41,14 @@ pub struct Changer<'i> {
 
 impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
-    pub fn new(input: &'i Input, saturates: bool, tensors: &[Planned], sums: bool) -> Self {
-        let work = Work::new("converting", tensors.iter().map(|tensor| bytes_read(input, tensor)).sum());
+    pub fn new(
+        context: &Context,
+        input: &'i Input,
+        saturates: bool,
+        tensors: &[Planned],
+        sums: bool,
+    ) -> Self {
+        let work = context.work("converting", tensors.iter().map(|tensor| bytes_read(input, tensor)).sum());
         Self { input, saturates, work, scales: None, sums: sums.then(Vec::new) }
     }
 

@@ -1,10 +1,11 @@
 //! Finds the files that an input consists of, and their formats.
 
+use crate::args::remote::is_remote;
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::discover::{INDEX_END, models_in};
 use crate::input::foreign::{Readable, readable_format};
 use crate::input::model::{is_index, is_sharded};
-use crate::input::remote::is_remote;
 use crate::input::walk::NO_MODEL;
 use crate::text::quoted;
 use safetensors_convert::tensorflow::index_of;
@@ -49,14 +50,14 @@ impl Group {
 ///
 /// # Errors
 /// A directory has files of several formats, or several indexes; those of the system.
-pub fn find(path: &Path) -> Result<Group, Error> {
+pub fn find(context: &Context, path: &Path) -> Result<Group, Error> {
     if path.as_os_str() == "-" || is_remote(path) {
         return Ok(Group::of(vec![found(path)]));
     }
     if path.is_dir() {
         return in_directory(path);
     }
-    if is_sharded(path)? && !ends_with(path, INDEX_END) {
+    if is_sharded(context, path)? && !ends_with(path, INDEX_END) {
         return indexed(path);
     }
     Ok(Group::of(vec![found(path)]))

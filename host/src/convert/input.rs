@@ -3,11 +3,13 @@
 use super::find::{Found, find};
 use super::foreign::{Foreign, LeftOut, Reading};
 use super::parts::{check_splits, reject_parts};
+use crate::args::remote::is_remote;
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::discover::reject_partial_models;
 use crate::input::foreign::Readable;
 use crate::input::model::{Model, Padding};
-use crate::input::remote::{Reader, is_remote};
+use crate::input::remote::Reader;
 use crate::output::overwrite::check_not_in_model;
 use crate::pack::Renames;
 use crate::tensor::sums::{hex_of_part, sum_at};
@@ -102,10 +104,15 @@ impl Input {
     ///
     /// # Errors
     /// An input cannot be read, is invalid, or is a part of a model.
-    pub fn open(paths: &[PathBuf], opening: Opening<'_>, output: &Path) -> Result<Self, Error> {
+    pub fn open(
+        context: &Context,
+        paths: &[PathBuf],
+        opening: Opening<'_>,
+        output: &Path,
+    ) -> Result<Self, Error> {
         raise_open_files();
         let mut input = Self::empty(paths);
-        let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
+        let groups = paths.iter().map(|path| find(context, path)).collect::<Result<Vec<_>, _>>()?;
         let files = || groups.iter().flat_map(|group| &group.files);
         let models = files().filter(|file| file.format.is_none()).map(|file| file.path.clone());
         reject_partial_models(&models.collect::<Vec<_>>(), Some(output))?;
@@ -120,7 +127,7 @@ impl Input {
         for (path, group) in paths.iter().zip(&groups) {
             let begin = input.files.len();
             for file in &group.files {
-                input.push(file, opening, &prefix(path, opening)?)?;
+                input.push(context, file, opening, &prefix(path, opening)?)?;
             }
             if let Some((path, index)) = &group.index {
                 check_index(path, index, &input.files[begin..])?;
@@ -137,7 +144,13 @@ impl Input {
         Self { files, indexes, path, len: 0, bits, padding, by_name: OnceCell::new() }
     }
 
-    fn push(&mut self, found: &Found, opening: Opening<'_>, prefix: &str) -> Result<(), Error> {
+    fn push(
+        &mut self,
+        context: &Context,
+        found: &Found,
+        opening: Opening<'_>,
+        prefix: &str,
+    ) -> Result<(), Error> {
         let path = &found.path;
         let source = match found.format {
             Some(format) => {
@@ -147,7 +160,7 @@ impl Input {
                 Source::Foreign(Foreign::open(path, format, reading)?)
             }
             None => {
-                let model = Model::open(path).map_err(|complaint| not_streamed(path, complaint))?;
+                let model = Model::open(context, path).map_err(|complaint| not_streamed(path, complaint))?;
                 let (tensors, padding) = model.without_padding()?;
                 self.padding.add(padding);
                 let tensors = tensors.iter().map(|tensor| Tensor {
@@ -268,9 +281,10 @@ impl Input {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    pub fn sums(&self, work: &Work) -> Result<Vec<Vec<Sum>>, Error> {
-        let mut sums = self.files.iter().map(|file| file.sums(work)).collect::<Result<Vec<_>, _>>()?;
-        sums.push(self.indexes.iter().map(|index| sum_of(index, work)).collect::<Result<_, _>>()?);
+    pub fn sums(&self, context: &Context, work: &Work) -> Result<Vec<Vec<Sum>>, Error> {
+        let mut sums =
+            self.files.iter().map(|file| file.sums(context, work)).collect::<Result<Vec<_>, _>>()?;
+        sums.push(self.indexes.iter().map(|index| sum_of(context, index, work)).collect::<Result<_, _>>()?);
         Ok(sums)
     }
 
@@ -484,14 +498,14 @@ impl InputFile {
     ///
     /// # Errors
     /// A file cannot be read; interruption by the user.
-    fn sums(&self, work: &Work) -> Result<Vec<Sum>, Error> {
+    fn sums(&self, context: &Context, work: &Work) -> Result<Vec<Sum>, Error> {
         let model = match &self.source {
             Source::Foreign(foreign) => return foreign.sums(work),
             Source::Model(model, _) => model,
         };
         let mut sums = Vec::new();
         if let Some(index) = model.index() {
-            sums.push(sum_of(index, work)?);
+            sums.push(sum_of(context, index, work)?);
         }
         for part in model.parts() {
             let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
@@ -551,8 +565,8 @@ fn not_streamed(path: &Path, complaint: Error) -> Error {
     }
 }
 
-fn sum_of(index: &Path, work: &Work) -> Result<Sum, Error> {
-    let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
+fn sum_of(context: &Context, index: &Path, work: &Work) -> Result<Sum, Error> {
+    let (len, sum) = sum_at(context, index, work).map_err(|trouble| trouble.about(index))?;
     Ok((index.to_path_buf(), len, sum))
 }
 

@@ -3,13 +3,13 @@
 use super::done::tied;
 use super::input::Input;
 use super::plan::{Plan, Planned};
+use crate::context::Context;
 use crate::error::Error;
 use crate::json::{Object, array};
 use crate::output::file::Product;
 use crate::pack::Renames;
 use crate::tensor::sums::sum_at;
 use crate::text::number::digits;
-use crate::work::Work;
 use std::path::{Path, PathBuf};
 
 /// The path, the length and the SHA-256 of each file of each input.
@@ -35,8 +35,8 @@ pub struct Made<'m> {
 impl Manifest {
     /// # Errors
     /// As [`Product::create`].
-    pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
-        let mut product = Product::create(path, force)?;
+    pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
+        let mut product = Product::create(context, path, force)?;
         product.put(b"{\"outputs\":[")?;
         Ok(Self { product, outputs: 0 })
     }
@@ -45,9 +45,9 @@ impl Manifest {
     ///
     /// # Errors
     /// It cannot be read; those of writing; interruption by the user.
-    pub fn add(&mut self, made: &Made<'_>) -> Result<(), Error> {
-        let work = Work::new("summing", 0);
-        let (len, sum) = sum_at(made.output, &work).map_err(|trouble| trouble.about(made.output))?;
+    pub fn add(&mut self, context: &Context, made: &Made<'_>) -> Result<(), Error> {
+        let work = context.work("summing", 0);
+        let (len, sum) = sum_at(context, made.output, &work).map_err(|trouble| trouble.about(made.output))?;
         let inputs = made.files.iter().flatten().map(|(path, len, sum)| file(path, *len, sum).end());
         let object = file(made.output, len, &sum).raw("inputs", &array(inputs)).end();
         let separator = if self.outputs > 0 { ",\n" } else { "\n" };

@@ -4,6 +4,7 @@ use super::change::Changer;
 use super::input::Input;
 use super::plan::{Plan, Planned};
 use super::reports::Reports;
+use crate::context::Context;
 use crate::error::Error;
 use crate::output::file::Product;
 use crate::output::kind::Kind;
@@ -96,26 +97,28 @@ fn specs<'p>(input: &'p Input, tensors: &'p [Planned]) -> Vec<TensorSpec<'p>> {
 /// # Errors
 /// Those of the input and the output; no output is left then.
 pub fn write(
+    context: &Context,
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
 ) -> Result<Reports, Error> {
     match Kind::of_output(output.path)? {
-        Kind::Model => write_model(output, plan, changer, check),
-        Kind::Array => write_array(output, plan, changer, check),
-        Kind::Archive => write_archive(output, plan, changer, check),
-        Kind::Gguf => write_gguf(output, plan, changer, check),
+        Kind::Model => write_model(context, output, plan, changer, check),
+        Kind::Array => write_array(context, output, plan, changer, check),
+        Kind::Archive => write_archive(context, output, plan, changer, check),
+        Kind::Gguf => write_gguf(context, output, plan, changer, check),
     }
 }
 
 fn write_model(
+    context: &Context,
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
 ) -> Result<Reports, Error> {
-    let mut product = Product::create(output.path, output.force)?;
+    let mut product = Product::create(context, output.path, output.force)?;
     let (specs, pairs) = (specs(changer.input(), &plan.tensors), output.pairs());
     let mut file = Fresh::begin(spec(&specs, pairs.as_deref()), (&mut product, output.path))?;
     drop(specs);
@@ -132,12 +135,13 @@ fn write_model(
 }
 
 fn write_array(
+    context: &Context,
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
 ) -> Result<Reports, Error> {
-    let mut product = Product::create(output.path, output.force)?;
+    let mut product = Product::create(context, output.path, output.force)?;
     let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
         product.put(&header(changer.input(), planned))?;
@@ -170,13 +174,15 @@ impl From<io::Error> for Trouble {
 }
 
 fn write_archive(
+    context: &Context,
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
     check: Check<'_>,
 ) -> Result<Reports, Error> {
     let said = |trouble: Trouble| trouble.about(output.path);
-    let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
+    let mut archive =
+        Archive::new(Product::create(context, output.path, output.force)?, output.is_compressed);
     let mut reports = Reports::new(output.reports_all);
     for planned in &plan.tensors {
         let name = format!("{}.npy", planned.array(changer.input()).name);
@@ -194,6 +200,7 @@ fn write_archive(
 }
 
 fn write_gguf(
+    context: &Context,
     output: &Output<'_>,
     plan: &Plan,
     changer: &mut Changer<'_>,
@@ -201,7 +208,7 @@ fn write_gguf(
 ) -> Result<Reports, Error> {
     let said = |trouble: Trouble| trouble.about(output.path);
     let layout = output.gguf(changer.input(), plan)?;
-    let mut product = Product::create(output.path, output.force)?;
+    let mut product = Product::create(context, output.path, output.force)?;
     product.expect(layout.file_len());
     let mut writer = layout.begin(product).map_err(|error| said(Trouble::Write(error)))?;
     let mut reports = Reports::new(output.reports_all);

@@ -1,9 +1,9 @@
 //! Finds models in directories, and shards by their names and by the indexes beside them.
 
+use crate::args::remote::is_remote;
 use crate::error::Error;
 use crate::input::foreign::Readable;
 use crate::input::model::{file_of, is_index};
-use crate::input::remote::is_remote;
 use crate::input::walk::{NO_MODEL, is_model};
 use crate::output::kind::Kind;
 use crate::text::{counted, quoted, shown_text};

@@ -1,17 +1,19 @@
 //! A validated model with random access, for most commands.
 
+use crate::args::remote::is_remote;
+use crate::context::Context;
+use crate::context::Place;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::discover::model_in;
 use crate::input::evidence::error_of;
 use crate::input::open::open;
 use crate::input::part::RemotePart;
-use crate::input::remote::{self, Place, Reader, Remote};
+use crate::input::remote::{self, Reader, Remote};
 use crate::input::source::{BUFFER, Data, Source, pieces};
 use crate::input::validation::{SHORT, validate_or_report, validate_source};
 use crate::text::{counted, did_you_mean, quoted};
 use crate::threads::cores;
-use crate::work::Work;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
 use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, Url};
@@ -46,23 +48,23 @@ impl Model {
     ///
     /// # Errors
     /// The model is invalid (reported as `check` does), or cannot be read.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        if !remote::is_remote(path) {
-            return Self::open_local(path);
+    pub fn open(context: &Context, path: &Path) -> Result<Self, Error> {
+        if !is_remote(path) {
+            return Self::open_local(context, path);
         }
-        match remote::place(path).map_err(|reason| Error::not_read(path, reason))? {
-            Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(&file)? }),
-            Place::Url(url) if is_sharded(path)? => open_remote_shards(path, &url),
-            Place::Url(_) => Ok(Self::of(path, vec![open_part(path)?], None)),
+        match remote::place(context, path).map_err(|reason| Error::not_read(path, reason))? {
+            Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(context, &file)? }),
+            Place::Url(url) if is_sharded(context, path)? => open_remote_shards(context, path, &url),
+            Place::Url(_) => Ok(Self::of(path, vec![open_part(context, path)?], None)),
         }
     }
 
-    fn open_local(path: &Path) -> Result<Self, Error> {
+    fn open_local(context: &Context, path: &Path) -> Result<Self, Error> {
         let file = file_of(path)?;
         if is_index(&file) {
-            open_shards(path, &file)
+            open_shards(context, path, &file)
         } else {
-            Ok(Self::of(path, vec![open_part(&file)?], None))
+            Ok(Self::of(path, vec![open_part(context, &file)?], None))
         }
     }
 
@@ -76,11 +78,11 @@ impl Model {
     ///
     /// # Errors
     /// Those of [`open`](Self::open); the data cannot be read or buffered.
-    pub fn open_in_file(path: &Path) -> Result<Self, Error> {
-        let model = Self::open(path)?;
+    pub fn open_in_file(context: &Context, path: &Path) -> Result<Self, Error> {
+        let model = Self::open(context, path)?;
         match &model.parts[..] {
             [only @ Part::Remote(part)] => {
-                let file = copy_of(part.file()).map_err(|reason| Error::not_read(path, reason))?;
+                let file = copy_of(context, part.file()).map_err(|reason| Error::not_read(path, reason))?;
                 // With the name of the file, which a model of the Hub does not have.
                 let is_named = part.path().file_name() == Some(only.file_name());
                 let named = if is_named { part.path().into() } else { part.path().join(only.file_name()) };
@@ -251,9 +253,9 @@ pub fn is_index(path: &Path) -> bool {
 ///
 /// # Errors
 /// There is no such model; those of the server.
-pub fn is_sharded(path: &Path) -> Result<bool, Error> {
-    match remote::is_remote(path) {
-        true => remote::is_sharded(path).map_err(|reason| Error::not_read(path, reason)),
+pub fn is_sharded(context: &Context, path: &Path) -> Result<bool, Error> {
+    match is_remote(path) {
+        true => remote::is_sharded(context, path).map_err(|reason| Error::not_read(path, reason)),
         false => Ok(is_index(path)),
     }
 }
@@ -263,7 +265,7 @@ pub fn is_sharded(path: &Path) -> Result<bool, Error> {
 /// # Errors
 /// A directory has no model, or several, or cannot be read.
 pub fn file_of(path: &Path) -> Result<PathBuf, Error> {
-    if !remote::is_remote(path) && path.is_dir() { model_in(path) } else { Ok(path.to_path_buf()) }
+    if !is_remote(path) && path.is_dir() { model_in(path) } else { Ok(path.to_path_buf()) }
 }
 
 fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
@@ -273,7 +275,7 @@ fn metadata_of(parts: &[Part]) -> Option<BTreeMap<String, String>> {
     (!all.is_empty()).then_some(pairs)
 }
 
-fn open_shards(path: &Path, index: &Path) -> Result<Model, Error> {
+fn open_shards(context: &Context, path: &Path, index: &Path) -> Result<Model, Error> {
     let error = match ShardedModel::open(index) {
         Ok(model) => {
             let index = Some(model.path().to_path_buf());
@@ -284,15 +286,15 @@ fn open_shards(path: &Path, index: &Path) -> Result<Model, Error> {
     match error.kind() {
         // Reports an invalid shard as `check` does.
         ShardErrorKind::File(shard) if !is_index(shard.path()) => {
-            Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
+            Err(open_part(context, shard.path()).err().unwrap_or_else(|| error.into()))
         }
         _ => Err(error.into()),
     }
 }
 
-fn open_remote_shards(path: &Path, url: &Url) -> Result<Model, Error> {
-    let opened = remote::open_shards(path, url).map_err(|reason| Error::not_read(path, reason))?;
-    let model = opened.map_err(|error| remote_complaint(path, url, &error))?;
+fn open_remote_shards(context: &Context, path: &Path, url: &Url) -> Result<Model, Error> {
+    let opened = remote::open_shards(context, path, url).map_err(|reason| Error::not_read(path, reason))?;
+    let model = opened.map_err(|error| remote_complaint(context, path, url, &error))?;
     // One with a query is found again by the path as given.
     let index = if url.as_text().contains('?') { path.to_path_buf() } else { url.as_text().into() };
     let index_text = model.index_text().map(<[u8]>::to_vec);
@@ -310,7 +312,7 @@ fn without_query(name: &str, index: &Url) -> String {
 }
 
 /// An invalid shard is reported as `check` does; an index that names other shards is invalid.
-fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Error {
+fn remote_complaint(context: &Context, path: &Path, index: &Url, error: &RemoteError) -> Error {
     let Some(shard) = error.shard() else {
         return match error.kind() {
             RemoteErrorKind::Index(fault) => Error::of_shards(path, fault),
@@ -323,7 +325,7 @@ fn remote_complaint(path: &Path, index: &Url, error: &RemoteError) -> Error {
         _ => false,
     };
     let name = without_query(shard, index);
-    let again = is_invalid.then(|| remote::open(Path::new(&name), &index.sibling(shard)));
+    let again = is_invalid.then(|| remote::open(context, Path::new(&name), &index.sibling(shard)));
     match again {
         Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file)
             .err()
@@ -348,14 +350,14 @@ fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Error>
     Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
 }
 
-fn open_part(path: &Path) -> Result<Part, Error> {
+fn open_part(context: &Context, path: &Path) -> Result<Part, Error> {
     let not_read = |reason| Error::not_read(path, reason);
-    if remote::is_remote(path)
-        && let Place::Url(url) = remote::place(path).map_err(not_read)?
+    if is_remote(path)
+        && let Place::Url(url) = remote::place(context, path).map_err(not_read)?
     {
-        return open_remote_part(path, &url, remote::open(path, &url).map_err(not_read)?);
+        return open_remote_part(path, &url, remote::open(context, path, &url).map_err(not_read)?);
     }
-    let mut source = open(path).map_err(not_read)?;
+    let mut source = open(context, path).map_err(not_read)?;
     if source.is_stream() {
         // The data is kept while it is validated.
         validate_or_report(&mut source, path, SHORT, Data::Keep)?;
@@ -370,10 +372,10 @@ fn open_part(path: &Path) -> Result<Part, Error> {
 }
 
 /// An unnamed file with the same bytes.
-fn copy_of(remote: &Arc<Remote>) -> Result<File, NotRead> {
+fn copy_of(context: &Context, remote: &Arc<Remote>) -> Result<File, NotRead> {
     let mut copy = tempfile::tempfile().map_err(|error| NotRead::not_buffered(&error, None))?;
     let len = remote.len_by_header();
-    let work = Work::new("reading", len);
+    let work = context.work("reading", len);
     let reader = Reader::of_remote(remote).until(len);
     pieces(reader, 0..len, &mut vec![0; BUFFER], |piece| {
         copy.write_all(piece).map_err(|error| NotRead::not_buffered(&error, None))?;

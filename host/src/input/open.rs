@@ -1,7 +1,10 @@
 //! Opens the files on the command line, whether file, pipe or device.
 
+use crate::args::remote::is_remote;
+use crate::context::Context;
+use crate::context::Place;
 use crate::error::not_read::NotRead;
-use crate::input::remote::{self, Place, check_local, is_remote, place};
+use crate::input::remote::{self, check_local, place};
 use crate::input::source::Source;
 use embedded_safetensors::{
     FileModel,
@@ -13,16 +16,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Opens a file, a URL, or standard input for `-`. Never waits for another process to open a pipe.
-pub fn open(path: &Path) -> Result<Source, NotRead> {
+pub fn open(context: &Context, path: &Path) -> Result<Source, NotRead> {
     if path.as_os_str() == "-" {
         return open_stdin();
     }
     if !is_remote(path) {
         return open_path(path);
     }
-    match place(path)? {
+    match place(context, path)? {
         Place::Cached(file) => open_path(&file),
-        Place::Url(url) => Source::of_remote(Arc::new(remote::open(path, &url)?)),
+        Place::Url(url) => Source::of_remote(Arc::new(remote::open(context, path, &url)?)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Validates header, layout, length and names, in memory that does not depend on the file.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::evidence::error_of;
@@ -29,8 +30,13 @@ const NAME_MEMORY: usize = 1 << 19;
 ///
 /// # Errors
 /// Those of [`validate_or_report`]; the file cannot be opened.
-pub fn open_valid(path: &Path, most: u64, data: Data) -> Result<(Source, Validated), Error> {
-    let mut source = open(path).map_err(|reason| Error::not_read(path, reason))?;
+pub fn open_valid(
+    context: &Context,
+    path: &Path,
+    most: u64,
+    data: Data,
+) -> Result<(Source, Validated), Error> {
+    let mut source = open(context, path).map_err(|reason| Error::not_read(path, reason))?;
     let judged = validate_or_report(&mut source, path, most, data)?;
     Ok((source, judged))
 }

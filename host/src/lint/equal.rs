@@ -1,5 +1,6 @@
 //! Tensors with the same contents.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::model::{Tensor, bytes_of, threads_for};
@@ -25,14 +26,15 @@ const BUFFER: usize = 32 << 10;
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn findings<'m>(tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>, Error> {
+pub fn findings<'m>(context: &Context, tensors: &[Tensor<'m>]) -> Result<Vec<(Tensor<'m>, Finding)>, Error> {
     let mut by_form: HashMap<(Dtype, &[u64]), Vec<usize>> = HashMap::new();
     for (index, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| tensor.byte_len() >= LEAST) {
         by_form.entry((tensor.dtype(), tensor.dims())).or_default().push(index);
     }
     let mut alike: Vec<usize> = by_form.into_values().filter(|group| group.len() > 1).flatten().collect();
     alike.sort_unstable();
-    let work = Work::new("hashing", bytes_of(&alike.iter().map(|&index| tensors[index]).collect::<Vec<_>>()));
+    let work =
+        context.work("hashing", bytes_of(&alike.iter().map(|&index| tensors[index]).collect::<Vec<_>>()));
     let mut groups: HashMap<(Dtype, &[u64], String), Vec<usize>> = HashMap::new();
     let mut next = alike.iter();
     in_order(

@@ -6,6 +6,7 @@ mod groups;
 mod rules;
 mod scan;
 
+use crate::context::Context;
 pub use finding::{Code, Finding, Level};
 
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::input::model::{Model, Part, Tensor};
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
-pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Error> {
+pub fn lint(context: &Context, model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Error> {
     let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
     let (groups, mut found) = (groups::of(&tensors), Vec::new());
     for part in model.parts() {
@@ -28,7 +29,7 @@ pub fn lint(model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Error> {
         );
     }
     if !allowed.contains(&Code::Duplicate) {
-        for (tensor, finding) in equal::findings(&tensors)? {
+        for (tensor, finding) in equal::findings(context, &tensors)? {
             found.push(Finding { file: file_of(model, tensor.model()), ..finding });
         }
     }

@@ -1,9 +1,9 @@
 //! Output files, written atomically.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::discover::is_absent;
 use crate::input::remote::check_output;
-use crate::work::listen;
 use embedded_safetensors::file::FileErrorKind;
 use safetensors_files::{AtomicFile, ClosedFile, EditError, EditErrorKind};
 use std::fs::{self, File};
@@ -30,13 +30,13 @@ impl Product {
     ///
     /// # Errors
     /// A file exists already, or the path is not a regular file; those of the system.
-    pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
+    pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             let to = To::Output(BufWriter::new(io::stdout().lock()));
             return Ok(Self { path: path.into(), to, len: None });
         }
         check_output_path(path, force)?;
-        listen();
+        context.listen();
         let file = AtomicFile::create(path).map_err(|error| cannot_write(error, None))?;
         Ok(Self { path: path.into(), to: To::File { file, force }, len: None })
     }

@@ -1,12 +1,12 @@
 //! The output of commands that write one model.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::Model;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::kind::Kind;
 use crate::output::overwrite::check_not_input;
 use crate::output::writer::Fresh;
-use crate::work::Work;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::path::{Path, PathBuf};
 
@@ -54,8 +54,8 @@ impl NewModel {
     ///
     /// # Errors
     /// As [`Product::create`].
-    pub fn create(&self) -> Result<Product, Error> {
-        Product::create(&self.output, self.force)
+    pub fn create(&self, context: &Context) -> Result<Product, Error> {
+        Product::create(context, &self.output, self.force)
     }
 
     /// Writes a model with these tensors and the metadata of `model`, and returns its length. `make` produces
@@ -65,6 +65,7 @@ impl NewModel {
     /// Those of `make`; `model` has changed; those of the system; interruption by the user.
     pub fn write(
         &self,
+        context: &Context,
         model: &Model,
         tensors: &[TensorSpec<'_>],
         mut make: impl FnMut(usize, Take<'_>) -> Result<(), Error>,
@@ -72,14 +73,14 @@ impl NewModel {
         let metadata: Option<Vec<_>> = model.pairs();
         let spec = FileSpec::new(tensors);
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
-        let mut product = self.create()?;
+        let mut product = self.create(context)?;
         let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
         for (index, place) in file.take_places() {
             file.tensor(&place, |take| make(index, take))?;
         }
         let bytes = file.file_len();
         model.check_unchanged()?;
-        Work::check()?;
+        context.check()?;
         product.finish()?;
         Ok(bytes)
     }

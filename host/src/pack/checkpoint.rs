@@ -1,5 +1,6 @@
 //! Copies files into a checkpoint.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::discover::{Folders, Index, reject_partial_models};
@@ -28,12 +29,13 @@ pub struct Contents {
 
 impl Contents {
     /// Opens all files. A sharded model brings its shards and its index.
-    pub fn open(models: &[PathBuf], others: &[PathBuf]) -> Result<Self, Error> {
+    pub fn open(context: &Context, models: &[PathBuf], others: &[PathBuf]) -> Result<Self, Error> {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
             return Err(Error::usage("standard input cannot go into a checkpoint: it has no file name"));
         }
         reject_partial_models(models, None)?;
-        let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
+        let models: Vec<Model> =
+            models.iter().map(|path| Model::open(context, path)).collect::<Result<_, _>>()?;
         let indexes = models.iter().filter_map(|model| Some((model.index()?, model.index_text())));
         let others = others.iter().map(|path| (path.as_path(), None));
         let others = indexes.chain(others).map(|(path, text)| {
@@ -78,10 +80,10 @@ impl Contents {
     }
 
     /// Copies the files into a checkpoint; returns their names and lengths.
-    pub fn write(&self, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Error> {
+    pub fn write(&self, context: &Context, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Error> {
         let sources = self.by_name()?;
         check_output_path(folder, force)?;
-        let work = Work::new("copying", sources.values().map(Source::len).sum());
+        let work = context.work("copying", sources.values().map(Source::len).sum());
         // The library's error cannot hold every reason for which copying stops.
         let mut broken = None;
         let written = write_checkpoint(folder, |checkpoint| {

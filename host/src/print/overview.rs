@@ -1,7 +1,8 @@
 //! What `inspect` shows of a model whose headers are in memory: of a sharded one always, otherwise with an
 //! option that chooses, sorts or sums.
 
-use crate::commands::count;
+use crate::args::count;
+use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor};
@@ -96,14 +97,14 @@ impl View {
 /// # Errors
 /// The index or a file is invalid, or they disagree; a pattern matches nothing; those of reading and of
 /// standard output.
-pub fn inspect(path: &Path, json: bool, view: &View) -> Outcome {
-    let model = Model::open(path)?;
+pub fn inspect(context: &Context, path: &Path, json: bool, view: &View) -> Outcome {
+    let model = Model::open(context, path)?;
     let chosen = view.selection.tensors_of(&model)?;
     let mut facts = Facts::new(&Summary { tensors: 0, data_start: 0, data_len: 0 }, 2);
     for tensor in &chosen {
         facts.count(tensor.dtype(), tensor.elements(), tensor.byte_len());
     }
-    let unpacked = unpacked(&model, &chosen);
+    let unpacked = unpacked(context, &model, &chosen);
     let mut shown = chosen.clone();
     view.arrange(&mut shown);
     let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
@@ -119,12 +120,12 @@ pub fn inspect(path: &Path, json: bool, view: &View) -> Outcome {
     Ok(Exit::Good)
 }
 
-fn unpacked(model: &Model, chosen: &[Tensor<'_>]) -> Unpacked {
+fn unpacked(context: &Context, model: &Model, chosen: &[Tensor<'_>]) -> Unpacked {
     let mut files: Vec<Vec<Entry<'_>>> = model.parts().iter().map(|_| Vec::new()).collect();
     for tensor in chosen {
         files[model.part_of(tensor)].push(Entry::of(**tensor));
     }
-    Unpacked::of(model.path(), &files)
+    Unpacked::of(context, model.path(), &files)
 }
 
 fn place(tensor: &Tensor<'_>) -> u64 {

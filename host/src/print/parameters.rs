@@ -1,7 +1,10 @@
 //! Parameters of quantised models, several of which are packed in one integer.
 
+use crate::args::remote::is_remote;
+use crate::context::Context;
+use crate::context::Place;
 use crate::error::not_read::NotRead;
-use crate::input::remote::{self, Place};
+use crate::input::remote::{self};
 use crate::json::{self, Object};
 use crate::output::stdout::complain;
 use crate::text::{grouped, shown_text};
@@ -24,11 +27,11 @@ pub enum Unpacked {
 impl Unpacked {
     /// The parameters of these tensors, file by file, as the Hub counts them. `config.json` is read only of a
     /// model with integers or other narrow elements; a model without it is not packed.
-    pub fn of(path: &Path, files: &[Vec<Entry<'_>>]) -> Self {
+    pub fn of(context: &Context, path: &Path, files: &[Vec<Entry<'_>>]) -> Self {
         if !files.iter().flatten().any(may_be_packed) {
             return Self::No;
         }
-        let config = match config(path) {
+        let config = match config(context, path) {
             Ok(None) => return Self::No,
             Ok(Some(config)) => Quantization::of(&config),
             Err(reason) => return Self::Unknown(reason),
@@ -89,16 +92,16 @@ fn may_be_packed(entry: &Entry<'_>) -> bool {
 }
 
 /// The `config.json` in the directory of a model, if there is one.
-fn config(path: &Path) -> Result<Option<serde_json::Value>, NotRead> {
+fn config(context: &Context, path: &Path) -> Result<Option<serde_json::Value>, NotRead> {
     if path.as_os_str() == "-" {
         return Ok(None);
     }
-    if !remote::is_remote(path) {
+    if !is_remote(path) {
         return config_beside(path);
     }
-    match remote::place(path)? {
+    match remote::place(context, path)? {
         Place::Cached(file) => config_beside(&file),
-        Place::Url(url) => Ok(remote::client()?.config(&url).map_err(|error| remote::of_file(&error))?),
+        Place::Url(url) => Ok(context.client()?.config(&url).map_err(|error| remote::of_file(&error))?),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A slice of a tensor, read as bytes or as numbers.
 
 use crate::args::slice::ranges as ranges_of;
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::model::{Model, Part, Tensor};
@@ -126,39 +127,42 @@ impl<'m> Sliced<'m> {
     /// As [`bytes`](Self::bytes).
     pub fn numbers(
         &self,
+        context: &Context,
         is_cut: bool,
         take: &mut dyn FnMut(Number) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
         match self.dtype() {
-            U64 => self.values(0u64, is_cut, take),
-            BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 => self.values(0i64, is_cut, take),
-            _ => self.values(0f64, is_cut, take),
+            U64 => self.values(context, 0u64, is_cut, take),
+            BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 => self.values(context, 0i64, is_cut, take),
+            _ => self.values(context, 0f64, is_cut, take),
         }
     }
 
     fn values<T: Element + Into<Number>>(
         &self,
+        context: &Context,
         zero: T,
         is_cut: bool,
         take: &mut dyn FnMut(Number) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         match &self.ranges {
-            None if is_cut => self.give(self.tensor.reader_within(&[]).values(), zero, take),
-            Some(ranges) => self.give(self.slice(ranges)?.values(), zero, take),
-            None => self.give(self.tensor.reader().values(), zero, take),
+            None if is_cut => self.give(context, self.tensor.reader_within(&[]).values(), zero, take),
+            Some(ranges) => self.give(context, self.slice(ranges)?.values(), zero, take),
+            None => self.give(context, self.tensor.reader().values(), zero, take),
         }
     }
 
     fn give<T: Element + Into<Number>>(
         &self,
+        context: &Context,
         mut reader: Values<Reader<'_>, impl Region>,
         zero: T,
         take: &mut dyn FnMut(Number) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let mut buffer = vec![zero; VALUES];
         while let values @ [_, ..] = reader.read(&mut buffer).map_err(|error| self.not_read(error))? {
-            Work::check()?;
+            context.check()?;
             for &value in values {
                 if !take(value.into())? {
                     return Ok(());

@@ -1,36 +1,22 @@
 //! Finds the file that a location means: in the cache of the Hub, or on a server.
 
 use super::file::Remote;
-use super::settings::{client, location, options, run};
+use crate::context::{Context, Found, Place};
 use crate::error::not_read::{NotRead, sentence_of_server};
 use safetensors_remote::{Location, RemoteError, RemoteErrorKind, RemoteFile, RemoteModel, Url};
-use std::path::{Path, PathBuf};
-
-/// Where a model is.
-#[derive(Clone)]
-pub enum Place {
-    /// In the cache of the Hub.
-    Cached(PathBuf),
-    Url(Url),
-}
-
-/// What was found for a path, and a file that was opened to find it.
-pub struct Found {
-    place: Result<Place, NotRead>,
-    file: Option<RemoteFile>,
-}
+use std::path::Path;
 
 /// The place that a location means. The Hub is asked once for a model.
 ///
 /// # Errors
 /// It is not a location; there is no model; those of the server.
-pub fn place(path: &Path) -> Result<Place, NotRead> {
-    if let Some(known) = run().found.get(path) {
+pub fn place(context: &Context, path: &Path) -> Result<Place, NotRead> {
+    if let Some(known) = context.found().get(path) {
         return known.place.clone();
     }
-    let new = find(path).unwrap_or_else(|error| Found { place: Err(error), file: None });
+    let new = find(context, path).unwrap_or_else(|error| Found { place: Err(error), file: None });
     let place = new.place.clone();
-    run().found.insert(path.to_path_buf(), new);
+    context.found().insert(path.to_path_buf(), new);
     place
 }
 
@@ -38,23 +24,23 @@ pub fn place(path: &Path) -> Result<Place, NotRead> {
 ///
 /// # Errors
 /// Those of [`place`].
-pub fn is_sharded(path: &Path) -> Result<bool, NotRead> {
-    Ok(match place(path)? {
+pub fn is_sharded(context: &Context, path: &Path) -> Result<bool, NotRead> {
+    Ok(match place(context, path)? {
         Place::Cached(file) => crate::input::model::is_index(&file),
         Place::Url(url) => url.path().ends_with(".index.json"),
     })
 }
 
-fn find(path: &Path) -> Result<Found, NotRead> {
-    let location = location(path)?;
+fn find(context: &Context, path: &Path) -> Result<Found, NotRead> {
+    let location = context.location(path)?;
     let at = |place| Found { place: Ok(place), file: None };
     match &location {
         Location::Url(url) => Ok(at(Place::Url(url.clone()))),
         Location::Hub(model) => {
-            if let Some(file) = options().hub.cached(model) {
+            if let Some(file) = context.options().hub.cached(model) {
                 return Ok(at(Place::Cached(file)));
             }
-            let file = client()?.find(&location).map_err(|error| match error.kind() {
+            let file = context.client()?.find(&location).map_err(|error| match error.kind() {
                 RemoteErrorKind::NoModel { .. }
                 | RemoteErrorKind::Offline
                 | RemoteErrorKind::Setup { .. } => error.into(),
@@ -70,11 +56,11 @@ pub fn of_file(error: &RemoteError) -> NotRead {
     NotRead::of_server(error, format!("{}: {}", error.url(), sentence_of_server(error)))
 }
 
-fn open_file(path: &Path, url: &Url) -> Result<RemoteFile, NotRead> {
-    let opened = run().found.get_mut(path).and_then(|found| found.file.take());
+fn open_file(context: &Context, path: &Path, url: &Url) -> Result<RemoteFile, NotRead> {
+    let opened = context.found().get_mut(path).and_then(|found| found.file.take());
     match opened.filter(|file| file.url() == url) {
         Some(file) => Ok(file),
-        None => Ok(client()?.find(&Location::Url(url.clone()))?),
+        None => Ok(context.client()?.find(&Location::Url(url.clone()))?),
     }
 }
 
@@ -82,17 +68,21 @@ fn open_file(path: &Path, url: &Url) -> Result<RemoteFile, NotRead> {
 ///
 /// # Errors
 /// Those of the server.
-pub fn open(path: &Path, url: &Url) -> Result<Remote, NotRead> {
-    open_file(path, url).map(Remote::new)
+pub fn open(context: &Context, path: &Path, url: &Url) -> Result<Remote, NotRead> {
+    open_file(context, path, url).map(Remote::new)
 }
 
 /// Opens the files of an index.
 ///
 /// # Errors
 /// The index or a file is invalid; those of the server.
-pub fn open_shards(path: &Path, url: &Url) -> Result<Result<RemoteModel, RemoteError>, NotRead> {
-    let (client, location) = (client()?, Location::Url(url.clone()));
-    let opened = run().found.get_mut(path).and_then(|found| found.file.take());
+pub fn open_shards(
+    context: &Context,
+    path: &Path,
+    url: &Url,
+) -> Result<Result<RemoteModel, RemoteError>, NotRead> {
+    let (client, location) = (context.client()?, Location::Url(url.clone()));
+    let opened = context.found().get_mut(path).and_then(|found| found.file.take());
     let file = opened.map_or_else(|| client.find(&location), Ok);
     Ok(file.and_then(|file| RemoteModel::of(&client, file)))
 }
@@ -101,9 +91,9 @@ pub fn open_shards(path: &Path, url: &Url) -> Result<Result<RemoteModel, RemoteE
 ///
 /// # Errors
 /// Those of the server; it is too long.
-pub fn index_text(path: &Path) -> Result<Vec<u8>, NotRead> {
-    match place(path)? {
-        Place::Url(url) => Ok(open_file(path, &url)?.into_text(options().max_index)?),
+pub fn index_text(context: &Context, path: &Path) -> Result<Vec<u8>, NotRead> {
+    match place(context, path)? {
+        Place::Url(url) => Ok(open_file(context, path, &url)?.into_text(context.options().max_index)?),
         Place::Cached(file) => Ok(std::fs::read(file)?),
     }
 }

@@ -2,14 +2,11 @@
 
 mod file;
 mod find;
-mod settings;
 
 pub use file::{GAP, Handle, Reader, Remote};
-pub use find::{Place, index_text, is_sharded, of_file, open, open_shards, place};
-pub use settings::{
-    Settings, VARIABLES, begin, client, explain, hide_in_paths, hide_in_text, is_remote, reads_urls, stop,
-};
+pub use find::{index_text, is_sharded, of_file, open, open_shards, place};
 
+use crate::args::remote::is_remote;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! Compares two models.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Tensor, threads_for};
 use crate::tensor::compare::distance::Tolerance;
 use crate::tensor::compare::pair::Likeness;
 use crate::tensor::sums::sum_of_tensor;
 use crate::threads::in_order;
-use crate::work::Work;
 use embedded_safetensors::Dtype;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -95,25 +95,31 @@ impl Comparison<'_> {
 }
 
 /// Reads and compares both models.
-pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Comparison<'m>, Error> {
+pub fn compare<'m>(
+    context: &Context,
+    a: &'m Model,
+    b: &'m Model,
+    policy: &Policy,
+) -> Result<Comparison<'m>, Error> {
     let only = |model: &'m Model, other: &Model| -> Vec<Tensor<'m>> {
         model.tensors().filter(|tensor| other.find(tensor.name()).is_none()).collect()
     };
     let (only_in_a, only_in_b) = (only(a, b), only(b, a));
     let both = a.tensors().filter_map(|tensor| Some((tensor, b.find(tensor.name())?)));
     let both: Vec<(Tensor<'m>, Tensor<'m>)> = both.collect();
-    let pairs = compare_pairs(&both, &policy.tolerance)?;
-    let (only_in_a, only_in_b) = renamed(only_in_a, only_in_b)?;
+    let pairs = compare_pairs(context, &both, &policy.tolerance)?;
+    let (only_in_a, only_in_b) = renamed(context, only_in_a, only_in_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;
     Ok(Comparison { only_in_a, only_in_b, pairs, metadata: metadata(a.metadata(), b.metadata()) })
 }
 
 fn compare_pairs<'m>(
+    context: &Context,
     both: &[(Tensor<'m>, Tensor<'m>)],
     tolerance: &Tolerance,
 ) -> Result<Vec<Pair<'m>>, Error> {
-    let work = Work::new("comparing", both.iter().map(|(a, b)| a.byte_len() + b.byte_len()).sum());
+    let work = context.work("comparing", both.iter().map(|(a, b)| a.byte_len() + b.byte_len()).sum());
     let liken = |(in_a, in_b): &(Tensor<'m>, Tensor<'m>)| {
         let likeness = Likeness::of(in_a, in_b, tolerance, &work);
         likeness.map(|likeness| Pair { a: *in_a, b: *in_b, likeness })
@@ -133,14 +139,15 @@ type Mark<'m> = (Dtype, &'m [u64], String);
 
 /// Finds renamed tensors, among those whose dtype and shape occur on both sides.
 fn renamed<'m>(
+    context: &Context,
     in_a: Vec<Tensor<'m>>,
     in_b: Vec<Tensor<'m>>,
 ) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Error> {
     let forms =
         |tensors: &[Tensor<'m>]| -> HashSet<(Dtype, &'m [u64])> { tensors.iter().map(form).collect() };
     let (of_a, of_b) = (forms(&in_a), forms(&in_b));
-    let marks_a = marks(in_a.iter().filter(|tensor| of_b.contains(&form(tensor))))?;
-    let marks_b = marks(in_b.iter().filter(|tensor| of_a.contains(&form(tensor))))?;
+    let marks_a = marks(context, in_a.iter().filter(|tensor| of_b.contains(&form(tensor))))?;
+    let marks_b = marks(context, in_b.iter().filter(|tensor| of_a.contains(&form(tensor))))?;
     Ok((paired(in_a, &marks_a, &marks_b), paired(in_b, &marks_b, &marks_a)))
 }
 
@@ -150,13 +157,15 @@ fn form<'m>(tensor: &Tensor<'m>) -> (Dtype, &'m [u64]) {
 
 /// The names of the tensors with each mark, in order. Empty tensors are left out: they are all alike.
 fn marks<'m, 't>(
+    context: &Context,
     tensors: impl Iterator<Item = &'t Tensor<'m>>,
 ) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Error>
 where
     'm: 't,
 {
     let tensors: Vec<Tensor<'m>> = tensors.filter(|tensor| tensor.byte_len() > 0).copied().collect();
-    let work = Work::new("looking for renamed tensors", tensors.iter().map(|tensor| tensor.byte_len()).sum());
+    let work =
+        context.work("looking for renamed tensors", tensors.iter().map(|tensor| tensor.byte_len()).sum());
     let sum = |tensor: &Tensor<'m>| {
         let sum = sum_of_tensor(tensor, &work);
         sum.map(|sum| ((tensor.dtype(), tensor.dims(), sum), tensor.name()))

@@ -1,10 +1,13 @@
 //! The SHA-256 sum of a file or a tensor.
 
+use crate::args::remote::is_remote;
+use crate::context::Context;
+use crate::context::Place;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::header::Failure;
 use crate::input::model::{Part, Tensor};
-use crate::input::remote::{self, Place, check_local};
+use crate::input::remote::{self, check_local};
 use crate::input::source::pieces;
 use crate::text::number::digits;
 use crate::work::Work;
@@ -19,14 +22,14 @@ use std::path::Path;
 const BUFFER: u64 = 32 * 1024;
 
 /// The length and the sum of any regular file.
-pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
-    if remote::is_remote(path) && remote::is_sharded(path)? {
-        return Ok(sum_of_text(&remote::index_text(path)?));
+pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
+    if is_remote(path) && remote::is_sharded(context, path)? {
+        return Ok(sum_of_text(&remote::index_text(context, path)?));
     }
-    if remote::is_remote(path)
-        && let Place::Url(url) = remote::place(path)?
+    if is_remote(path)
+        && let Place::Url(url) = remote::place(context, path)?
     {
-        let file = remote::open(path, &url)?;
+        let file = remote::open(context, path, &url)?;
         let len = file.len_by_header();
         let reader = remote::Reader::of_remote(&file).until(len);
         return Ok((len, sum_of(reader, 0..len, work)?));

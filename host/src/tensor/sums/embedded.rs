@@ -3,10 +3,10 @@
 use super::digest::Trouble;
 use super::finding::{Finding, Found};
 use super::single::Single;
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::Padding;
 use crate::text::number::digits;
-use crate::work::Work;
 use embedded_safetensors::{
     ErrorKind,
     integrity::{EmbeddedSum, Sha256, Verifier},
@@ -19,8 +19,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// The model is invalid or cannot be read; it contains no sum, or one that is misspelled.
-pub fn check_embedded(path: &Path) -> Result<Found, Error> {
-    let EmbeddedSum { stored, computed, .. } = embedded_sum(path)?;
+pub fn check_embedded(context: &Context, path: &Path) -> Result<Found, Error> {
+    let EmbeddedSum { stored, computed, .. } = embedded_sum(context, path)?;
     let finding = match stored == computed {
         true => Finding::Same,
         false => Finding::Changed { sum: digits(&computed), expected: digits(&stored), tensors: None },
@@ -28,9 +28,9 @@ pub fn check_embedded(path: &Path) -> Result<Found, Error> {
     Ok(Found { name: path.into(), finding })
 }
 
-fn embedded_sum(path: &Path) -> Result<EmbeddedSum, Error> {
-    let single = Single::open(path)?;
-    let (work, mut verifier) = (Work::new("hashing", single.len()), Verifier::new(Sha256::new()));
+fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
+    let single = Single::open(context, path)?;
+    let (work, mut verifier) = (context.work("hashing", single.len()), Verifier::new(Sha256::new()));
     let read = single.each_piece(|piece| {
         verifier.update(piece);
         work.advance(piece.len() as u64).map_err(Trouble::Other)
@@ -58,8 +58,8 @@ pub struct Embedded {
 /// # Errors
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
-pub fn embed(path: &Path) -> Result<Embedded, Error> {
-    Single::open(path)?;
+pub fn embed(context: &Context, path: &Path) -> Result<Embedded, Error> {
+    Single::open(context, path)?;
     let mut editor = ModelEditor::open(path)?;
     let mut left_out = Padding::default();
     editor
@@ -68,10 +68,10 @@ pub fn embed(path: &Path) -> Result<Embedded, Error> {
     editor.embed_sum();
     let mut work = None;
     let saved = editor.save_watched(path, &mut |done, total| {
-        let work = work.get_or_insert_with(|| Work::new("hashing", total));
+        let work = work.get_or_insert_with(|| context.work("hashing", total));
         if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    let EmbeddedSum { stored, computed, .. } = embedded_sum(path)?;
+    let EmbeddedSum { stored, computed, .. } = embedded_sum(context, path)?;
     if stored != computed {
         return Err(Error::bad(path, "changed", "was changed while its sum was embedded"));
     }

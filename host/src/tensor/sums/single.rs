@@ -1,6 +1,7 @@
 //! The sums of a single-file model. The header is read in pieces, so memory does not grow with it.
 
 use super::digest::{Trouble, sha256_of};
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::{NotRead, sentence, temporary};
 use crate::input::header::visit;
@@ -40,8 +41,8 @@ pub struct Single<'p> {
 impl<'p> Single<'p> {
     /// # Errors
     /// The file is invalid or cannot be read.
-    pub fn open(path: &'p Path) -> Result<Self, Error> {
-        let (source, (summary, _)) = open_valid(path, SHORT, Data::Keep)?;
+    pub fn open(context: &Context, path: &'p Path) -> Result<Self, Error> {
+        let (source, (summary, _)) = open_valid(context, path, SHORT, Data::Keep)?;
         let (source, file) = source.share().map_err(|reason| Error::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
     }
@@ -296,9 +297,9 @@ pub fn no_room(error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::{Digest, Sha256, Single};
+    use crate::context::Context;
     use crate::input::model::Part;
     use crate::text::number::digits;
-    use crate::work::Work;
     use embedded_safetensors::FileModel;
     use std::fs;
     use std::num::NonZero;
@@ -315,8 +316,9 @@ mod tests {
         fs::write(&path, file(1)).and_then(|()| fs::write(&other, file(2))).expect("files are written");
         let model = Part::File(FileModel::open(&path).expect("valid file"));
         fs::rename(&other, &path).expect("rename");
-        let sums = Single::of(&model)
-            .and_then(|mut single| single.sums(true, NonZero::<usize>::MIN, &Work::new("hashing", 0)));
+        let sums = Single::of(&model).and_then(|mut single| {
+            single.sums(true, NonZero::<usize>::MIN, &Context::default().work("hashing", 0))
+        });
         let mut sums = sums.expect("sums");
         assert_eq!(sums.file, digits(&Sha256::digest(file(1))));
         assert_eq!(sums.next().ok(), Some(digits(&Sha256::digest([1]))));

@@ -1,13 +1,13 @@
 //! The text of a model for programs that compare texts, such as `git diff`.
 
 use super::digest::{Trouble, sum_at, sum_of_tensor};
+use crate::context::Context;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of, threads_for};
 use crate::print::diagnostic::sentence;
 use crate::text::{counted, quoted_whole};
 use crate::threads::in_order;
-use crate::work::Work;
 use std::io::Write;
 use std::path::Path;
 
@@ -16,10 +16,12 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file cannot be read; those of `out`; interruption by the user.
-pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Error> {
-    let model = match Model::open(path) {
+pub fn write_text(context: &Context, path: &Path, out: &mut impl Write) -> Result<(), Error> {
+    let model = match Model::open(context, path) {
         Ok(model) => model,
-        Err(complaint) if complaint.exit() == Exit::Bad => return write_invalid(path, &complaint, out),
+        Err(complaint) if complaint.exit() == Exit::Bad => {
+            return write_invalid(context, path, &complaint, out);
+        }
         Err(complaint) => return Err(complaint),
     };
     for (key, value) in model.metadata().into_iter().flatten() {
@@ -27,7 +29,7 @@ pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Error> {
     }
     let (mut tensors, _) = model.without_padding()?;
     tensors.sort_by(|one, other| one.name().cmp(other.name()));
-    let work = Work::new("hashing", bytes_of(&tensors));
+    let work = context.work("hashing", bytes_of(&tensors));
     let sum = |tensor| sum_of_tensor(tensor, &work).map(|sum| (tensor, sum));
     in_order(&tensors, threads_for(&tensors), sum, |outcome| {
         let (tensor, sum) = outcome?;
@@ -38,10 +40,15 @@ pub fn write_text(path: &Path, out: &mut impl Write) -> Result<(), Error> {
 }
 
 /// Without the path: git converts files in temporary directories.
-fn write_invalid(path: &Path, complaint: &Error, out: &mut impl Write) -> Result<(), Error> {
+fn write_invalid(
+    context: &Context,
+    path: &Path,
+    complaint: &Error,
+    out: &mut impl Write,
+) -> Result<(), Error> {
     writeln!(out, "invalid: {}", sentence(&complaint, usize::MAX))?;
     if path.is_file() {
-        let sum = sum_at(path, &Work::new("hashing", 0));
+        let sum = sum_at(context, path, &context.work("hashing", 0));
         let (len, sum) = sum.map_err(|trouble: Trouble| trouble.about(path))?;
         writeln!(out, "{}, {sum}", counted(len, "byte"))?;
     }

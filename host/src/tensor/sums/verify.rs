@@ -1,5 +1,6 @@
 //! Verifies files against a list of sums.
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::exit::Exit;
@@ -23,18 +24,18 @@ const SUMS: &str = "SHA256SUMS";
 
 /// Verifies the files of a list, or of a checkpoint if the path is a directory. Names in a list may be any
 /// path, as for `sha256sum`.
-pub fn verify(list: &Path) -> Result<Vec<Found>, Error> {
+pub fn verify(context: &Context, list: &Path) -> Result<Vec<Found>, Error> {
     match list.is_dir() {
-        true => verify_folder(list),
-        false => check(Path::new(""), &read_list(list)?),
+        true => verify_folder(context, list),
+        false => check(context, Path::new(""), &read_list(list)?),
     }
 }
 
 /// A checkpoint contains exactly the files in its list.
-fn verify_folder(folder: &Path) -> Result<Vec<Found>, Error> {
+fn verify_folder(context: &Context, folder: &Path) -> Result<Vec<Found>, Error> {
     let expected = read_list_of(folder)?;
     let added = unlisted(folder, &expected)?;
-    let mut found = check(folder, &expected)?;
+    let mut found = check(context, folder, &expected)?;
     for file in found.iter_mut().filter(|file| file.name.is_symlink()) {
         file.finding = Finding::NotRead(NotRead::because("symbolic link, not a regular file"));
     }
@@ -114,16 +115,16 @@ fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
     Ok(text)
 }
 
-fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Error> {
+fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Error> {
     let paths: Vec<PathBuf> = expected.iter().map(|file| folder.join(&file.name)).collect();
     let len = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let work = Work::new("verifying", paths.iter().map(len).sum());
+    let work = context.work("verifying", paths.iter().map(len).sum());
     let files: Vec<(&Expected, &PathBuf)> = expected.iter().zip(&paths).collect();
     let mut found = Vec::new();
     in_order(
         &files,
         cores(),
-        |(file, path)| (*path, examine(file, path, &work)),
+        |(file, path)| (*path, examine(context, file, path, &work)),
         |(path, finding)| {
             found.push(Found { name: path.clone(), finding: finding? });
             Ok::<_, Error>(())
@@ -133,12 +134,12 @@ fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Error> {
 }
 
 /// Only interruption ends the work: other files may be unchanged.
-fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Error> {
-    match sum_at(path, work) {
+fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Result<Finding, Error> {
+    match sum_at(context, path, work) {
         Ok((_, sum)) if sum == file.sum => Ok(Finding::Same),
         Ok((_, sum)) => {
             let tensors =
-                file.tensors.as_ref().map(|expected| differing(expected, path, work)).transpose()?;
+                file.tensors.as_ref().map(|expected| differing(context, expected, path, work)).transpose()?;
             Ok(Finding::Changed { sum, expected: file.sum.clone(), tensors })
         }
         Err(Trouble::Other(complaint)) => Err(complaint),
@@ -155,8 +156,13 @@ fn is_missing(path: &Path) -> bool {
 }
 
 /// The tensors whose sums differ.
-fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Error> {
-    let model = match Model::open(path) {
+fn differing(
+    context: &Context,
+    expected: &BTreeMap<String, String>,
+    path: &Path,
+    work: &Work,
+) -> Result<Tensors, Error> {
+    let model = match Model::open(context, path) {
         Ok(model) => model,
         Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Invalid),
         Err(complaint) => return Ok(Tensors::NotRead(text(&complaint))),
@@ -166,7 +172,7 @@ fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> R
     let found = match sums.and_then(|sums| model.check_unchanged().map(|()| sums)) {
         Ok(found) => found,
         Err(complaint) => {
-            Work::check()?;
+            context.check()?;
             return Ok(Tensors::NotRead(text(&complaint)));
         }
     };

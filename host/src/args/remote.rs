@@ -1,16 +1,14 @@
-//! What one run of the program knows about servers: options, the client, what was found, and secrets in URLs.
+//! Options about servers, and secrets in URLs.
 
-use super::find::Found;
-use crate::commands::size;
-use crate::error::not_read::NotRead;
+use super::size;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Command};
-use safetensors_remote::{Client, Location, Options};
+use safetensors_remote::{Location, Options};
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Options of all commands that read from servers.
@@ -32,38 +30,56 @@ fn seconds(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "a number of seconds from 1 to 86400 needed, without a unit".to_owned())
 }
 
+/// The URLs with secrets of a run, by the path that is shown instead of them.
 #[derive(Default)]
-pub struct Run {
-    settings: Settings,
-    options: Option<Options>,
-    client: Option<Client>,
-    /// URLs by the path that is shown instead of them.
-    secrets: HashMap<PathBuf, String>,
-    /// What was found for a path.
-    pub found: HashMap<PathBuf, Found>,
+pub struct Secrets(Mutex<HashMap<PathBuf, String>>);
+
+impl Secrets {
+    /// The URL behind a path that is shown.
+    pub fn url_of(&self, path: &Path) -> Option<String> {
+        self.lock().get(path).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hide(&self, path: PathBuf) -> PathBuf {
+        let Some(url) = path.to_str().filter(|text| Location::is_remote(text)) else { return path };
+        let shown = Location::shown(url);
+        if shown == url {
+            return path;
+        }
+        let mut secrets = self.lock();
+        // Two URLs that differ only in what is hidden.
+        let numbered = (2..).map(|number| format!("{shown}#{number}"));
+        let mut names = std::iter::once(shown.clone()).chain(numbered).map(PathBuf::from);
+        let is_free = |name: &PathBuf| secrets.get(name).is_none_or(|known| known == url);
+        let name = names.find(is_free).unwrap_or_default();
+        secrets.insert(name.clone(), url.to_owned());
+        name
+    }
 }
 
-static RUN: LazyLock<Mutex<Run>> = LazyLock::new(Mutex::default);
-
-pub fn run() -> MutexGuard<'static, Run> {
-    RUN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Forgets an earlier run.
-pub fn begin() {
-    *run() = Run::default();
-}
-
-/// Ends all requests of this run.
-pub fn stop() {
-    let client = run().client.clone();
-    client.iter().for_each(Client::stop);
+/// Whether a path is a URL, or a model of the Hub.
+pub fn is_remote(path: &Path) -> bool {
+    path.to_str().is_some_and(Location::is_remote)
 }
 
 impl Settings {
-    /// Uses these options from now on.
-    pub fn apply(&self) {
-        run().settings = self.clone();
+    /// The options of the environment, and those that were given.
+    pub fn options(&self) -> Options {
+        let mut options = Options::from_env();
+        if let Some(most) = self.max_header {
+            options.max_header = most;
+        }
+        if let Some(seconds) = self.server_timeout {
+            let limit = Duration::from_secs(seconds);
+            options.idle_timeout = limit;
+            options.connect_timeout = limit;
+            options.header_timeout = options.header_timeout.max(limit);
+        }
+        options
     }
 }
 
@@ -101,11 +117,14 @@ pub fn explain(program: Command) -> Command {
 }
 
 /// Replaces each URL with a secret among the paths of a command line by one that can be shown.
-pub fn hide_in_paths(command: Command) -> Command {
+pub fn hide_in_paths(command: Command, secrets: &Arc<Secrets>) -> Command {
     let is_path = |arg: &clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
-    let parser = || PathBufValueParser::new().map(|path| run().hide(path));
+    let parser = || {
+        let secrets = secrets.clone();
+        PathBufValueParser::new().map(move |path| secrets.hide(path))
+    };
     let command = command.mut_args(|arg| if is_path(&arg) { arg.value_parser(parser()) } else { arg });
-    command.mut_subcommands(hide_in_paths)
+    command.mut_subcommands(|command| hide_in_paths(command, secrets))
 }
 
 /// Replaces the URLs of these words in a text.
@@ -121,81 +140,14 @@ pub fn hide_in_text(words: &[OsString], mut text: String) -> String {
     text
 }
 
-impl Run {
-    fn hide(&mut self, path: PathBuf) -> PathBuf {
-        let Some(url) = path.to_str().filter(|text| Location::is_remote(text)) else { return path };
-        let shown = Location::shown(url);
-        if shown == url {
-            return path;
-        }
-        // Two URLs that differ only in what is hidden.
-        let numbered = (2..).map(|number| format!("{shown}#{number}"));
-        let mut names = std::iter::once(shown.clone()).chain(numbered).map(PathBuf::from);
-        let is_free = |name: &PathBuf| self.secrets.get(name).is_none_or(|known| known == url);
-        let name = names.find(is_free).unwrap_or_default();
-        self.secrets.insert(name.clone(), url.to_owned());
-        name
-    }
-}
-
-/// Whether a path is a URL, or a model of the Hub.
-pub fn is_remote(path: &Path) -> bool {
-    path.to_str().is_some_and(Location::is_remote)
-}
-
-/// The location that a path means, with its secrets.
-///
-/// # Errors
-/// It is not one.
-pub fn location(path: &Path) -> Result<Location, NotRead> {
-    let url = run().secrets.get(path).cloned();
-    Ok(Location::parse(&url.unwrap_or_else(|| path.to_string_lossy().into_owned()))?)
-}
-
-/// The options: those of the environment, and those that were given.
-pub fn options() -> Options {
-    let mut run = run();
-    let settings = run.settings.clone();
-    run.options.get_or_insert_with(|| settings.options()).clone()
-}
-
-impl Settings {
-    fn options(&self) -> Options {
-        let mut options = Options::from_env();
-        if let Some(most) = self.max_header {
-            options.max_header = most;
-        }
-        if let Some(seconds) = self.server_timeout {
-            let limit = Duration::from_secs(seconds);
-            options.idle_timeout = limit;
-            options.connect_timeout = limit;
-            options.header_timeout = options.header_timeout.max(limit);
-        }
-        options
-    }
-}
-
-/// The client, which is the same in a run.
-///
-/// # Errors
-/// The certificates or the proxy in the environment cannot be used.
-pub fn client() -> Result<Client, NotRead> {
-    let options = options();
-    let mut run = run();
-    if let Some(client) = &run.client {
-        return Ok(client.clone());
-    }
-    Ok(run.client.insert(Client::new(options)?).clone())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Run, hide_in_text};
+    use super::{Secrets, hide_in_text};
 
     #[test]
     fn urls_that_differ_in_a_secret_have_different_names() {
-        let mut run = Run::default();
-        let mut name = |url: &str| run.hide(url.into()).to_string_lossy().into_owned();
+        let secrets = Secrets::default();
+        let name = |url: &str| secrets.hide(url.into()).to_string_lossy().into_owned();
         assert_eq!(name("http://h/a?1"), "http://h/a?…");
         assert_eq!(name("http://h/a?2"), "http://h/a?…#2");
         assert_eq!(name("http://h/a?1"), "http://h/a?…");
