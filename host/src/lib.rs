@@ -16,6 +16,7 @@ mod lint;
 mod output;
 mod pack;
 mod print;
+mod report;
 mod scan;
 mod stop;
 mod table;

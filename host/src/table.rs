@@ -1,6 +1,6 @@
 //! Tables for people.
 
-use crate::print::picture::terminal_width;
+use crate::text::terminal::terminal_width;
 use crate::text::{columns, fitted, grouped};
 use std::io::{self, Write};
 

@@ -1,6 +1,7 @@
 //! What the arguments of commands are made from.
 
 pub mod glob;
+pub mod kind;
 pub mod remote;
 pub mod slice;
 

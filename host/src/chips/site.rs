@@ -6,7 +6,8 @@ use crate::chips::place::PlacementError;
 use crate::chips::registry;
 use crate::chips::size::{self, Used, size, span};
 use crate::error::Error;
-use crate::tensor::sums::open_file;
+use crate::input::open::open_file;
+
 use crate::text::quoted;
 use probe_rs::Target;
 use probe_rs::config::Registry;

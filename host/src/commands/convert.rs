@@ -1,5 +1,6 @@
 //! `safetensors convert`: converts between models and files of other formats, and casts tensors.
 
+use crate::args::kind::Kind;
 use crate::commands::{Run, check_stdin_once};
 use crate::context::Context;
 use crate::convert::{
@@ -12,7 +13,6 @@ use crate::input::foreign::Readable;
 use crate::input::remote::check_output_directory;
 use crate::output::directory::Folder;
 use crate::output::file::check_output_path;
-use crate::output::kind::Kind;
 use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::pack::Renames;
 use crate::print::diagnostic::say;

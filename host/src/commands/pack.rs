@@ -1,5 +1,6 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
+use crate::args::kind::Kind;
 use crate::args::whole;
 use crate::commands::{Run, check_stdin_once};
 use crate::context::Context;
@@ -11,7 +12,6 @@ use crate::input::open::is_interrupted;
 use crate::input::remote::check_output;
 use crate::json::{self, Object};
 use crate::output::file::{Product, check_output_path, check_stdout_use};
-use crate::output::kind::Kind;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::output::stdout::complain;
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};

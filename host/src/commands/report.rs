@@ -1,5 +1,6 @@
 //! `safetensors report`: one HTML page about a model.
 
+use crate::args::kind::Kind;
 use crate::commands::Run;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
@@ -8,10 +9,9 @@ use crate::input::model::{Model, Tensor, bytes_of};
 use crate::json::Object;
 use crate::lint::lint;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
-use crate::output::kind::Kind;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::print::diagnostic::line;
-use crate::print::page;
+use crate::report;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_text};
 use std::io::{self, Write};
@@ -61,7 +61,7 @@ impl Run for Report {
             }
             Err(complaint) if complaint.exit() == Exit::Bad => {
                 check_not_input(&self.model, &self.output)?;
-                self.write(context, &page::invalid(&self.name(), &line(&complaint, usize::MAX)))?;
+                self.write(context, &report::invalid(&self.name(), &line(&complaint, usize::MAX)))?;
                 Err(complaint)
             }
             Err(complaint) => Err(complaint),
@@ -74,7 +74,7 @@ impl Report {
         let tensors: Vec<Tensor<'_>> = model.tensors().collect();
         let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         let findings = lint(context, model, &[])?;
-        Ok(page::valid(&self.name(), model, &rows, &findings))
+        Ok(report::valid(&self.name(), model, &rows, &findings))
     }
 
     /// The last part of the path.

@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::error::not_read::NotRead;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
+use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand_to};
 use crate::scan::{Judged, scan_file};
-use crate::tensor::sums::open_file;
+
 use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use super::input::{Array, Input};
 use super::plan::{Change, Plan, Planned, Reason};
 use super::reports::Reports;
+use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::json::{self, Object};
-use crate::output::kind::Kind;
 use crate::pack::Renames;
 use crate::table::{Side, Table, print_long};
 use crate::text::{counted, grouped, quoted, short, shown_text};

@@ -2,10 +2,10 @@
 
 use super::find::{Found, Group};
 use super::input::{Input, InputFile};
+use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::input::discover::ShardName;
 use crate::input::foreign::Readable;
-use crate::output::kind::Kind;
 use crate::text::{quoted, shown_text};
 use safetensors_convert::gguf::Split;
 use std::collections::{BTreeMap, HashSet};

@@ -1,9 +1,9 @@
 //! The planned conversion of each tensor.
 
 use super::input::{Array, Input};
+use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::input::selection::Choice;
-use crate::output::kind::Kind;
 use crate::pack::Renames;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;

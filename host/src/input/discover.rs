@@ -1,11 +1,11 @@
 //! Finds models in directories, and shards by their names and by the indexes beside them.
 
+use crate::args::kind::Kind;
 use crate::args::remote::is_remote;
 use crate::error::Error;
 use crate::input::foreign::Readable;
 use crate::input::model::{file_of, is_index};
 use crate::input::walk::{NO_MODEL, is_model};
-use crate::output::kind::Kind;
 use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardIndex, ShardLimits};

@@ -1,7 +1,8 @@
 //! Files of other formats, recognised by their beginnings.
 
+use crate::input::open::open_file;
 use crate::input::source::Source;
-use crate::tensor::sums::open_file;
+
 use embedded_safetensors::header::MAX_HEADER_LEN;
 use safetensors_convert::tensorflow::is_table;
 use safetensors_convert::zip::{Part, entries};

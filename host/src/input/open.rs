@@ -36,6 +36,21 @@ pub fn open_list(path: &Path) -> Result<Box<dyn Read>, NotRead> {
     if system::is_fifo(&metadata) { system::open_fifo(file) } else { Ok(system::blocking(file)) }
 }
 
+/// Opens a regular file and returns its length. Other kinds of files could be endless or block.
+pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
+    check_local(path)?;
+    let is_file = |metadata: &Metadata| metadata.is_file();
+    if !is_file(&std::fs::metadata(path)?) {
+        return Err(NotRead::because("not a regular file"));
+    }
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !is_file(&metadata) {
+        return Err(NotRead::changed());
+    }
+    Ok((file, metadata.len()))
+}
+
 /// Rejects directories, with the system's words.
 fn reject_directory(file: File) -> io::Result<(File, Metadata)> {
     let metadata = file.metadata()?;

@@ -2,7 +2,6 @@
 
 pub mod directory;
 pub mod file;
-pub mod kind;
 pub mod model;
 pub mod overwrite;
 pub mod stale;

@@ -1,10 +1,10 @@
 //! The output of commands that write one model.
 
+use crate::args::kind::Kind;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::Model;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
-use crate::output::kind::Kind;
 use crate::output::overwrite::check_not_input;
 use crate::output::writer::Fresh;
 use embedded_safetensors::write::{FileSpec, TensorSpec};

@@ -1,11 +1,11 @@
 //! Shows errors: the only place that does.
 
 use super::excerpt::Excerpt;
-use super::picture::terminal_width;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::json;
 use crate::output::stdout::{cannot_write, complain};
+use crate::text::terminal::terminal_width;
 use std::io;
 
 /// Prints an error: to standard error, or as JSON to standard output. Returns its exit code.

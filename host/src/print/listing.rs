@@ -5,11 +5,13 @@ use crate::input::source::Source;
 use crate::print::decoding::Trouble;
 use crate::print::facts::{Facts, alignment};
 use crate::print::overview::print_total;
-use crate::print::picture::{block, is_ascii, terminal_width, width};
+use crate::print::picture::block;
 use crate::print::rows::{Row, each_row};
 use crate::print::structure;
 use crate::table::{USUAL, names_of};
-use crate::tensor::stats::share_of;
+use crate::text::share_of;
+use crate::text::terminal::{is_ascii, terminal_width, width};
+
 use crate::text::{Beginning, columns, counted, fitted, grouped, human, is_simple, quoted, quoted_whole};
 use embedded_safestructures::SCHEMA;
 use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};

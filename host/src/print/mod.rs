@@ -8,7 +8,6 @@ pub mod facts;
 pub mod listing;
 pub mod nested;
 pub mod overview;
-pub mod page;
 pub mod parameters;
 pub mod picture;
 pub mod plan;

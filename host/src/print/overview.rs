@@ -12,11 +12,12 @@ use crate::print::dump::by_dtype;
 use crate::print::facts::{Facts, alignment};
 use crate::print::listing::{pair, print_parameters, shape_text};
 use crate::print::parameters::Unpacked;
-use crate::print::picture::terminal_width;
 use crate::print::tree::Tree;
 use crate::print::verdict::Sound;
 use crate::table::{Side, Table, number, wrapped};
-use crate::tensor::stats::share_of;
+use crate::text::share_of;
+use crate::text::terminal::terminal_width;
+
 use crate::text::{counted, grouped, human, quoted_whole, shown_text};
 use embedded_safetensors::validate::Summary;
 use safetensors_remote::parameters::Entry;

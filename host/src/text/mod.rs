@@ -2,6 +2,7 @@
 
 // Mostly used with the feature `chips`.
 pub mod number;
+pub mod terminal;
 
 pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown_text};
 
@@ -76,6 +77,19 @@ pub fn counted(number: impl Into<u128>, what: &str) -> String {
 
 fn plural(number: u128, what: &str) -> String {
     format!("{what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A share in percent, which is 0 or 100 only if it is exactly that.
+pub fn share_of(part: impl Into<u128>, all: impl Into<u128>) -> String {
+    let (part, all) = (part.into(), all.into());
+    // Rounded to the nearest, but never to all.
+    let permyriad = ((part * 20_000 + all) / (2 * all).max(1)).min(9_999);
+    match permyriad {
+        _ if part == 0 => "0 %".to_owned(),
+        _ if part == all => "100 %".to_owned(),
+        0 => "<0.01 %".to_owned(),
+        _ => format!("{}.{:02} %", permyriad / 100, permyriad % 100),
+    }
 }
 
 /// A number with four digits.

@@ -18,6 +18,6 @@ mod wide;
 
 pub use aggregate::Aggregate;
 pub use finite::{NotFinite, first_not_finite};
-pub use print::{brief, json, share_of, sum, table, total};
+pub use print::{brief, json, sum, table, total};
 pub use scan::{Row, measure};
 pub use spread::Spread;

@@ -1,13 +1,14 @@
 //! Prints the statistics of tensors.
 
 use crate::json::{Object, array};
-use crate::print::picture::{is_ascii, terminal_width};
 use crate::table::{Side, Table, number, wrapped};
 use crate::tensor::compare::shown;
 use crate::tensor::stats::aggregate::Aggregate;
 use crate::tensor::stats::buckets::ERROR;
 use crate::tensor::stats::scan::{Row, Statistics};
 use crate::tensor::stats::spread::{QUANTILES, Spread};
+use crate::text::share_of;
+use crate::text::terminal::{is_ascii, terminal_width};
 use crate::text::{counted, grouped, quoted_whole, short};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Number;
@@ -78,19 +79,6 @@ pub fn brief(number: Number) -> String {
     match number {
         Number::Float(float) => short(float),
         integer => shown(integer),
-    }
-}
-
-/// A share in percent, which is 0 or 100 only if it is exactly that.
-pub fn share_of(part: impl Into<u128>, all: impl Into<u128>) -> String {
-    let (part, all) = (part.into(), all.into());
-    // Rounded to the nearest, but never to all.
-    let permyriad = ((part * 20_000 + all) / (2 * all).max(1)).min(9_999);
-    match permyriad {
-        _ if part == 0 => "0 %".to_owned(),
-        _ if part == all => "100 %".to_owned(),
-        0 => "<0.01 %".to_owned(),
-        _ => format!("{}.{:02} %", permyriad / 100, permyriad % 100),
     }
 }
 
@@ -187,8 +175,9 @@ fn part_json(object: Object, part: &Aggregate) -> Object {
 
 #[cfg(test)]
 mod tests {
-    use super::{share_of, sparkline};
+    use super::sparkline;
     use crate::tensor::stats::spread::{BARS, Spread};
+    use crate::text::share_of;
 
     #[test]
     fn only_nothing_is_no_percent_and_only_all_is_a_hundred() {

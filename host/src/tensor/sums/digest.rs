@@ -7,13 +7,14 @@ use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::header::Failure;
 use crate::input::model::{Part, Tensor};
-use crate::input::remote::{self, check_local};
+use crate::input::open::open_file;
+use crate::input::remote;
 use crate::input::source::pieces;
 use crate::text::number::digits;
 use crate::work::Work;
 use embedded_safetensors::{ReadAt, ReadError};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -54,21 +55,6 @@ pub fn hex_of_part(part: &Part, work: &Work) -> Result<String, Trouble> {
     let len = part.index().summary().file_len();
     work.expect(len);
     sum_of(part.reader().until(len), 0..len, work)
-}
-
-/// Opens a regular file and returns its length. Other kinds of files could be endless or block.
-pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
-    check_local(path)?;
-    let is_file = |metadata: &fs::Metadata| metadata.is_file();
-    if !is_file(&fs::metadata(path)?) {
-        return Err(NotRead::because("not a regular file"));
-    }
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !is_file(&metadata) {
-        return Err(NotRead::changed());
-    }
-    Ok((file, metadata.len()))
 }
 
 /// The reason why there is no sum.

@@ -9,9 +9,7 @@ mod single;
 mod textconv;
 mod verify;
 
-pub use digest::{
-    Trouble, hex_of_file, hex_of_part, open_file, sha256_of, sum_at, sum_of_tensor, sum_of_text,
-};
+pub use digest::{Trouble, hex_of_file, hex_of_part, sha256_of, sum_at, sum_of_tensor, sum_of_text};
 pub use embedded::{Embedded, check_embedded, embed};
 pub use finding::Found;
 pub use lines::{has_control, line};

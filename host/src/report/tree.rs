@@ -1,9 +1,10 @@
 //! The tensors as a tree that can be unfolded, with their statistics.
 
-use crate::print::page::Palette;
-use crate::print::page::escape::{escaped, label};
 use crate::print::tree::{Branch, Tree};
-use crate::tensor::stats::{Row, Spread, brief, share_of};
+use crate::report::Palette;
+use crate::report::escape::{escaped, label};
+use crate::tensor::stats::{Row, Spread, brief};
+use crate::text::share_of;
 use crate::text::{counted, grouped, human, short};
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! A file drawn to scale.
 
 use crate::input::model::{Model, Part, Tensor};
-use crate::print::page::Palette;
-use crate::print::page::escape::escaped;
+use crate::report::Palette;
+use crate::report::escape::escaped;
 use crate::text::{counted, grouped, human};
 use embedded_safetensors::Dtype;
 use std::fmt::Write;
