@@ -29,6 +29,7 @@ mod lint;
 mod made;
 mod man;
 mod numpy;
+mod outputs;
 mod pack;
 mod pages;
 mod quant;

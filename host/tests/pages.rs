@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What pages call a server on loopback.
-const SERVER: &str = "http://server";
+pub const SERVER: &str = "http://server";
 const FENCE: &str = "```console\n";
 
 #[test]
@@ -103,7 +103,7 @@ fn replayed(page: &str) -> String {
     new
 }
 
-fn files() -> Place {
+pub fn files() -> Place {
     let place = Place::new();
     let metadata = r#""__metadata__":{"format":"pt"}"#;
     let weight = r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}"#;
@@ -163,7 +163,7 @@ fn run(place: &Place, command: &str, server: Option<&Server>) -> String {
 }
 
 /// The files of the page that are on a server.
-fn server(place: &Place) -> Server {
+pub fn server(place: &Place) -> Server {
     let read = |name: &str| fs::read(place.path(name)).expect("a file");
     serve([
         ("/digits.safetensors", read("digits.safetensors")),
