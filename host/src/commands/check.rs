@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of, is_sharded};
 use crate::input::published::check_published;
 use crate::input::source::Data;
-use crate::input::validation::{SHORT, open_valid};
+use crate::input::validation::open_valid;
 use crate::input::walk::{Found, expand};
 use crate::print::verdict::{self, Sound};
 use crate::tensor::compare::index_of;
@@ -150,7 +150,7 @@ fn check_shards(context: &Context, file: &Path, as_published: bool) -> Result<So
 }
 
 fn check_header(context: &Context, file: &Path, as_published: bool) -> Result<Sound, Error> {
-    let (mut source, (summary, _)) = open_valid(context, file, SHORT, Data::Count)?;
+    let (mut source, summary) = open_valid(context, file, Data::Count)?;
     if as_published {
         check_published(file, &mut source)?;
     }

@@ -4,14 +4,14 @@ use crate::commands::Run;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
-use crate::input::evidence::error_of;
-use crate::input::model::is_sharded;
-use crate::input::open::open;
-use crate::input::source::Data;
-use crate::input::validation::{SHORT, validate_source};
-use crate::print::decoding::{Trouble, print};
-use std::io;
-use std::path::{Path, PathBuf};
+use crate::input::model::{Model, Tensor, bytes_of, file_of, is_sharded};
+use crate::json::{self, Map};
+use crate::tensor::sums::sum_of_tensor;
+use crate::work::Work;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 /// Print a valid file's tensors and metadata as one JSON object
 ///
@@ -24,27 +24,44 @@ pub struct Decode {
     file: PathBuf,
 }
 
-impl Run for Decode {
-    fn run(self, context: &Context) -> Outcome {
-        decode(context, &self.file)
+#[derive(Serialize)]
+struct Decoded<'m, T> {
+    tensors: T,
+    metadata: Option<&'m BTreeMap<String, String>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'m> {
+    dtype: &'static str,
+    shape: &'m [u64],
+    data_offsets: [u64; 2],
+    sha256: String,
+}
+
+impl<'m> Entry<'m> {
+    fn of(tensor: &'m Tensor<'_>, work: &Work) -> Result<Self, Error> {
+        let (dtype, shape) = (tensor.dtype().name(), tensor.dims());
+        let (data_offsets, sha256) = ([tensor.begin(), tensor.end()], sum_of_tensor(tensor, work)?);
+        Ok(Self { dtype, shape, data_offsets, sha256 })
     }
 }
 
-fn decode(context: &Context, file: &Path) -> Outcome {
-    let not_read = |reason| Error::not_read(file, reason);
-    if !file.is_dir() && is_sharded(context, file)? {
-        return Err(Error::about(file, "has several files; give one of them"));
-    }
-    let mut source = open(context, file).map_err(not_read)?;
-    match validate_source(&mut source, SHORT, Data::Keep) {
-        Ok((summary, _)) => {
-            let mut out = io::BufWriter::new(io::stdout().lock());
-            match print(&mut source, &summary, &mut out) {
-                Ok(()) => Ok(Exit::Good),
-                Err(Trouble::Write(error)) => Err(error.into()),
-                Err(Trouble::Read(reason)) => Err(not_read(reason)),
-            }
+impl Run for Decode {
+    fn run(self, context: &Context) -> Outcome {
+        let file = file_of(&self.file)?;
+        if is_sharded(context, &file)? {
+            return Err(Error::about(&self.file, "has several files; give one of them"));
         }
-        Err(failure) => Err(error_of(file, &mut source, failure)),
+        let model = Model::open(context, &file)?;
+        let tensors: Vec<Tensor<'_>> = model.in_header_order().collect();
+        let work = context.work("hashing", bytes_of(&tensors));
+        let entries = tensors.iter().map(|tensor| Ok((tensor.name(), Entry::of(tensor, &work)?)));
+        let entries = entries.collect::<Result<Vec<_>, Error>>()?;
+        model.check_unchanged()?;
+        let tensors = Map(entries.iter().map(|(name, entry)| (name, entry)));
+        let mut out = BufWriter::new(io::stdout().lock());
+        json::print(&mut out, &Decoded { tensors, metadata: model.metadata() })?;
+        out.flush()?;
+        Ok(Exit::Good)
     }
 }

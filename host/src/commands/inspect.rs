@@ -1,25 +1,22 @@
 //! `safetensors inspect`: shows the contents of a header.
 
-use crate::args::remote::is_remote;
+use crate::args::count;
 use crate::commands::{Files, Run};
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
-use crate::input::model::{file_of, is_sharded};
-use crate::input::source::{Data, Source};
-use crate::input::validation::open_valid;
-use crate::json;
-use crate::print::decoding::{Extra, Trouble, print_metadata, print_tensors};
-use crate::print::diagnostic::say;
+use crate::input::model::{Model, Tensor};
+use crate::input::selection::Selection;
 use crate::print::facts::Facts;
-use crate::print::overview::View;
+use crate::print::listing::{Form, Listing};
 use crate::print::parameters::Unpacked;
-use crate::print::rows::each_row;
-use crate::print::verdict::{self, Sound};
-use crate::print::{dump, listing, overview, structure};
-use embedded_safetensors::{header::MAX_HEADER_LEN, index::IndexedTensor, validate::Summary};
-use safetensors_remote::parameters::Entry;
+use crate::print::verdict;
+use crate::text::terminal::width;
+use embedded_safetensors::validate::Summary;
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
 use std::path::Path;
 
 /// Show the tensors, the metadata and the memory needs of files
@@ -32,7 +29,34 @@ pub struct Inspect {
     files: Files,
 
     #[command(flatten)]
-    view: View,
+    selection: Selection,
+
+    /// Sort the tensors; the largest first
+    #[arg(long, value_enum, value_name = "KEY")]
+    sort: Option<Key>,
+
+    /// Show the first N tensors; the total has all
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    top: Option<NonZero<usize>>,
+
+    /// Show the names as a tree, by their dots, with sums
+    #[arg(long, conflicts_with = "dtypes")]
+    tree: bool,
+
+    /// Show a table of the dtypes instead of the tensors
+    #[arg(long)]
+    dtypes: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Key {
+    Name,
+    /// Bytes, in descending order
+    Size,
+    /// Offset in the data, file by file
+    Offset,
+    /// Dtype, and the largest first
+    Dtype,
 }
 
 impl Run for Inspect {
@@ -41,104 +65,86 @@ impl Run for Inspect {
     }
 
     fn run(self, context: &Context) -> Outcome {
-        self.view.check()?;
-        self.files.each(|file, json| inspect(context, file, json, &self.view))
+        self.check()?;
+        self.files.each(|file, json| match self.inspect(context, file, json) {
+            Err(error) if error.of_output().is_none() => Ok(verdict::print(&Err(error), file, json)?),
+            done => done.map(|()| Exit::Good),
+        })
     }
 }
 
-/// Headers up to this length are listed in memory, which is faster. One of a server is in memory anyway.
-fn listed(file: &Path) -> u64 {
-    if is_remote(file) { MAX_HEADER_LEN + 8 } else { 16 << 20 }
-}
-
-fn inspect(context: &Context, file: &Path, json: bool, view: &View) -> io::Result<Exit> {
-    let found = file_of(file).and_then(|place| Ok((is_sharded(context, &place)?, place)));
-    let (is_sharded, place) = match found {
-        Ok(found) => found,
-        Err(error) => return verdict::print(&Err(error), file, json),
-    };
-    if is_sharded || !view.is_plain() {
-        return overview::inspect(context, file, json, view).map_err(|error| say(&error, json)).or_else(Ok);
-    }
-    let (mut source, (summary, index)) = match open_valid(context, &place, listed(&place), Data::Count) {
-        Ok(sound) => sound,
-        Err(error) => return verdict::print(&Err(error), file, json),
-    };
-    if !json {
-        Sound::from(summary).write(file, &mut io::stdout().lock())?;
-    }
-    let listing: Option<Vec<IndexedTensor<'_>>> =
-        index.as_ref().map(|index| index.in_header_order().collect());
-    let entries = listing.iter().map(|listing| listing.iter().map(|&tensor| Entry::of(tensor)).collect());
-    let unpacked = Unpacked::of(context, file, &entries.collect::<Vec<_>>());
-    let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
-    let printed = if json {
-        print_json(&mut source, &summary, (listing.as_deref(), &unpacked), file, &mut out)
-    } else {
-        let printed = listing::print(&mut source, &summary, listing.as_deref(), &mut out);
-        unpacked.print(file, &mut out)?;
-        printed
-    };
-    out.flush()?;
-    // If this fails, the lines printed so far may come from two versions of the file.
-    match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
-        Ok(()) => Ok(Exit::Good),
-        Err(Trouble::Write(error)) => Err(error),
-        Err(Trouble::Read(reason)) => verdict::print(&Err(Error::not_read(file, reason)), file, json),
-    }
-}
-
-fn print_json(
-    source: &mut Source,
-    summary: &Summary,
-    shown: (Option<&[IndexedTensor<'_>]>, &Unpacked),
-    file: &Path,
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let printed = print_object(source, summary, shown, file, out);
-    // After an error too: the error object goes on its own line.
-    writeln!(out)?;
-    printed
-}
-
-/// The length from `check --json`, the members of `decode` without digests, and the facts.
-fn print_object(
-    source: &mut Source,
-    summary: &Summary,
-    (listing, unpacked): (Option<&[IndexedTensor<'_>]>, &Unpacked),
-    file: &Path,
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let Summary { data_start, data_len, .. } = *summary;
-    let unpacked = unpacked.members().into_iter().map(|(name, value)| format!(",\"{name}\":{value}"));
-    let unpacked: String = unpacked.collect();
-    let file = json::quoted(&file.to_string_lossy());
-    let bytes = data_start + data_len;
-    write!(out, "{{\"file\":{file},\"ok\":true,\"bytes\":{bytes},\"data_start\":{data_start},")?;
-    let mut facts = Facts::new(summary, 2);
-    match listing {
-        Some(listing) => {
-            dump::tensors(listing, data_start, out)?;
-            if print_metadata(source, out)? {
-                structure::print_json(source, listing, out)?;
-            }
-            listing.iter().for_each(|tensor| facts.add(&(*tensor).into()));
-        }
-        None => {
-            print_tensors(source, Extra::Alignment, data_start, out)?;
-            print_metadata(source, out)?;
-            each_row(source, |row| {
-                facts.add(row);
-                Ok(())
-            })?;
+impl Inspect {
+    /// # Errors
+    /// Tensors are to be sorted or cut where none are listed.
+    fn check(&self) -> Result<(), Error> {
+        let view = if self.tree { "--tree" } else { "--dtypes" };
+        let option = if self.sort.is_some() { "--sort" } else { "--top" };
+        match (self.tree || self.dtypes) && (self.sort.is_some() || self.top.is_some()) {
+            true => Err(Error::usage(format!(
+                "{view} sums up all tensors, and {option} is about a list of them; use --only to choose tensors"
+            ))),
+            false => Ok(()),
         }
     }
-    let room = source.header_room()?;
-    Ok(write!(
-        out,
-        ",\"header\":{{\"bytes\":{},\"room\":{room}}},{}{}}}",
-        data_start - 8,
-        dump::facts(&facts),
-        unpacked
-    )?)
+
+    fn form(&self) -> Form {
+        match () {
+            () if self.dtypes => Form::Dtypes,
+            () if self.tree => Form::Tree,
+            () if self.selection.is_empty() && self.sort.is_none() && self.top.is_none() => Form::Whole,
+            () => Form::Tensors,
+        }
+    }
+
+    fn inspect(&self, context: &Context, path: &Path, json: bool) -> Result<(), Error> {
+        let (model, form) = (Model::open_header(context, path)?, self.form());
+        let is_whole_file = form == Form::Whole && model.index().is_none();
+        let chosen: Vec<Tensor<'_>> = match is_whole_file {
+            true => model.in_header_order().collect(),
+            false => self.selection.tensors_of(&model)?,
+        };
+        let facts = facts(&model, &chosen, is_whole_file);
+        let unpacked = Unpacked::of(context, &model, &chosen);
+        let mut shown = Cow::Borrowed(&chosen[..]);
+        if form == Form::Tensors {
+            self.arrange(shown.to_mut());
+        }
+        let listing = Listing {
+            model: &model,
+            chosen: &chosen,
+            shown: &shown,
+            facts: &facts,
+            unpacked: &unpacked,
+            form,
+        };
+        let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
+        if json { listing.print_json(&mut out) } else { listing.print(&mut out) }?;
+        out.flush()?;
+        // If this fails, what was printed may come from two versions of the file.
+        model.check_unchanged()
+    }
+
+    fn arrange(&self, tensors: &mut Vec<Tensor<'_>>) {
+        match self.sort {
+            None | Some(Key::Offset) => {}
+            Some(Key::Name) => tensors.sort_by(|one, other| one.name().cmp(other.name())),
+            Some(Key::Size) => tensors.sort_by_key(|tensor| Reverse(tensor.byte_len())),
+            Some(Key::Dtype) => tensors.sort_by_key(|tensor| (tensor.dtype(), Reverse(tensor.byte_len()))),
+        }
+        tensors.truncate(self.top.map_or(usize::MAX, NonZero::get));
+    }
+}
+
+/// Facts about these tensors; of a whole file also about its layout.
+fn facts(model: &Model, chosen: &[Tensor<'_>], is_whole_file: bool) -> Facts {
+    let summary = model.parts().first().map(|part| part.index().summary()).filter(|_| is_whole_file);
+    let nothing = Summary { tensors: 0, data_start: 0, data_len: 0 };
+    let mut facts = Facts::new(&summary.unwrap_or(nothing), width() - 4);
+    for tensor in chosen {
+        match is_whole_file {
+            true => facts.add(tensor),
+            false => drop(facts.count(tensor.dtype(), tensor.elements(), tensor.byte_len())),
+        }
+    }
+    facts
 }

@@ -34,7 +34,6 @@ use crate::exit::Exit;
 use crate::input::discover::models_in;
 use crate::input::model::file_of;
 use crate::print::diagnostic::say;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// The subcommands.
@@ -136,11 +135,11 @@ impl Files {
     }
 
     /// Treats every file and returns the most severe exit code. Stops if standard output fails.
-    fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Outcome {
+    fn each<E: Into<Error>>(&self, mut treat: impl FnMut(&Path, bool) -> Result<Exit, E>) -> Outcome {
         check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
         for file in &each_of(&self.files) {
-            worst = worst.max(treat(file, self.json)?);
+            worst = worst.max(treat(file, self.json).map_err(Into::into)?);
         }
         Ok(worst)
     }

@@ -8,13 +8,13 @@ use crate::error::not_read::NotRead;
 use crate::input::discover::model_in;
 use crate::input::evidence::error_of;
 use crate::input::open::open;
-use crate::input::part::RemotePart;
+use crate::input::part::{HeaderPart, RemotePart};
 use crate::input::remote::{self, Reader, Remote};
 use crate::input::source::{BUFFER, Data, Source, pieces};
-use crate::input::validation::{SHORT, validate_or_report, validate_source};
+use crate::input::validation::index_of;
 use crate::text::{counted, did_you_mean, quoted};
 use crate::threads::cores;
-use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, integrity::KEY};
+use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
 use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, Url};
 use std::collections::BTreeMap;
@@ -23,9 +23,6 @@ use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The header of a file on a server is in memory already, whatever its length.
-const ANY: u64 = MAX_HEADER_LEN + 8;
 
 pub use crate::input::part::{Part, Tensor};
 
@@ -49,22 +46,36 @@ impl Model {
     /// # Errors
     /// The model is invalid (reported as `check` does), or cannot be read.
     pub fn open(context: &Context, path: &Path) -> Result<Self, Error> {
+        Self::open_with(context, path, Data::Keep)
+    }
+
+    /// Opens a model whose data is not read: that of standard input is only counted.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_header(context: &Context, path: &Path) -> Result<Self, Error> {
+        Self::open_with(context, path, Data::Count)
+    }
+
+    fn open_with(context: &Context, path: &Path, data: Data) -> Result<Self, Error> {
         if !is_remote(path) {
-            return Self::open_local(context, path);
+            return Self::open_local(context, path, data);
         }
         match remote::place(context, path).map_err(|reason| Error::not_read(path, reason))? {
-            Place::Cached(file) => Ok(Self { path: path.to_path_buf(), ..Self::open_local(context, &file)? }),
+            Place::Cached(file) => {
+                Ok(Self { path: path.to_path_buf(), ..Self::open_local(context, &file, data)? })
+            }
             Place::Url(url) if is_sharded(context, path)? => open_remote_shards(context, path, &url),
-            Place::Url(_) => Ok(Self::of(path, vec![open_part(context, path)?], None)),
+            Place::Url(_) => Ok(Self::of(path, vec![open_part(context, path, data)?], None)),
         }
     }
 
-    fn open_local(context: &Context, path: &Path) -> Result<Self, Error> {
+    fn open_local(context: &Context, path: &Path, data: Data) -> Result<Self, Error> {
         let file = file_of(path)?;
         if is_index(&file) {
             open_shards(context, path, &file)
         } else {
-            Ok(Self::of(path, vec![open_part(context, &file)?], None))
+            Ok(Self::of(path, vec![open_part(context, &file, data)?], None))
         }
     }
 
@@ -120,6 +131,11 @@ impl Model {
     /// All tensors, file by file, by offset. Empty tensors at the same offset are sorted by name.
     pub fn tensors(&self) -> impl Iterator<Item = Tensor<'_>> {
         self.parts.iter().flat_map(in_order)
+    }
+
+    /// All tensors, file by file, in the order of the header.
+    pub fn in_header_order(&self) -> impl Iterator<Item = Tensor<'_>> {
+        self.parts.iter().flat_map(Part::in_header_order)
     }
 
     /// All tensors without padding, and the amount of padding. Reads the bytes of possible padding tensors:
@@ -286,7 +302,7 @@ fn open_shards(context: &Context, path: &Path, index: &Path) -> Result<Model, Er
     match error.kind() {
         // Reports an invalid shard as `check` does.
         ShardErrorKind::File(shard) if !is_index(shard.path()) => {
-            Err(open_part(context, shard.path()).err().unwrap_or_else(|| error.into()))
+            Err(open_part(context, shard.path(), Data::Keep).err().unwrap_or_else(|| error.into()))
         }
         _ => Err(error.into()),
     }
@@ -327,7 +343,7 @@ fn remote_complaint(context: &Context, path: &Path, index: &Url, error: &RemoteE
     let name = without_query(shard, index);
     let again = is_invalid.then(|| remote::open(context, Path::new(&name), &index.sibling(shard)));
     match again {
-        Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file)
+        Some(Ok(file)) => open_remote_part(Path::new(&name), &index.sibling(shard), file, Data::Keep)
             .err()
             .unwrap_or_else(|| Error::not_read(path, error)),
         _ => Error::not_read(path, remote::of_file(error)),
@@ -335,13 +351,14 @@ fn remote_complaint(context: &Context, path: &Path, index: &Url, error: &RemoteE
 }
 
 /// Validates a file on a server, whose header is in memory.
-fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Error> {
+fn open_remote_part(path: &Path, url: &Url, file: Remote, data: Data) -> Result<Part, Error> {
     let not_read = |reason| Error::not_read(path, reason);
     let file = Arc::new(file);
     let mut source = Source::of_remote(file.clone()).map_err(not_read)?;
-    source.trust_header();
-    let (_, index) = validate_or_report(&mut source, path, ANY, Data::Count)?;
-    let index = index.ok_or_else(|| not_read(NotRead::because("its header is not in memory")))?;
+    if data == Data::Keep {
+        source.trust_header();
+    }
+    let index = list(&mut source, path, data)?;
     let name = path.to_string_lossy();
     let name = name.split_once("?…").map_or(&*name, |(name, _)| name);
     // The name that a model of the Hub has in its cache, too.
@@ -350,25 +367,30 @@ fn open_remote_part(path: &Path, url: &Url, file: Remote) -> Result<Part, Error>
     Ok(Part::Remote(RemotePart::new(name, file_name, file, index)))
 }
 
-fn open_part(context: &Context, path: &Path) -> Result<Part, Error> {
+fn list(source: &mut Source, path: &Path, data: Data) -> Result<OwnedIndex, Error> {
+    index_of(source, data).map_err(|failure| error_of(path, source, failure))
+}
+
+fn open_part(context: &Context, path: &Path, data: Data) -> Result<Part, Error> {
     let not_read = |reason| Error::not_read(path, reason);
     if is_remote(path)
         && let Place::Url(url) = remote::place(context, path).map_err(not_read)?
     {
-        return open_remote_part(path, &url, remote::open(context, path, &url).map_err(not_read)?);
+        return open_remote_part(path, &url, remote::open(context, path, &url).map_err(not_read)?, data);
     }
     let mut source = open(context, path).map_err(not_read)?;
     if source.is_stream() {
-        // The data is kept while it is validated.
-        validate_or_report(&mut source, path, SHORT, Data::Keep)?;
+        // The data is kept or counted while the file is validated.
+        let index = list(&mut source, path, data)?;
+        if data == Data::Count {
+            let room = source.header_room().map_err(not_read)?;
+            return Ok(Part::Header(HeaderPart::new(path, index, room)));
+        }
     }
     let (mut source, file) = source.share_file().map_err(not_read)?;
-    FileModel::from_file(file, path).map(Part::File).map_err(|error| {
-        match validate_source(&mut source, SHORT, Data::Keep) {
-            Ok(_) => error.into(),
-            Err(failure) => error_of(path, &mut source, failure),
-        }
-    })
+    FileModel::from_file(file, path)
+        .map(Part::File)
+        .map_err(|error| list(&mut source, path, data).err().unwrap_or_else(|| error.into()))
 }
 
 /// An unnamed file with the same bytes.

@@ -23,6 +23,24 @@ use std::sync::Arc;
 pub enum Part {
     File(FileModel),
     Remote(RemotePart),
+    Header(HeaderPart),
+}
+
+/// Why a stream has no data.
+const GONE: &str = "only its header was kept";
+
+/// A validated stream whose data is gone.
+pub struct HeaderPart {
+    path: PathBuf,
+    index: OwnedIndex,
+    /// The number of spaces at the end of the header.
+    room: u64,
+}
+
+impl HeaderPart {
+    pub fn new(path: impl Into<PathBuf>, index: OwnedIndex, room: u64) -> Self {
+        Self { path: path.into(), index, room }
+    }
 }
 
 /// A validated file on a server.
@@ -58,6 +76,7 @@ impl Part {
         match self {
             Self::File(file) => file.path(),
             Self::Remote(file) => &file.path,
+            Self::Header(part) => &part.path,
         }
     }
 
@@ -66,6 +85,7 @@ impl Part {
         match self {
             Self::File(file) => file.path().file_name().unwrap_or_default(),
             Self::Remote(file) => OsStr::new(&file.name),
+            Self::Header(part) => part.path.as_os_str(),
         }
     }
 
@@ -73,13 +93,14 @@ impl Part {
         match self {
             Self::File(file) => file.index(),
             Self::Remote(file) => &file.index,
+            Self::Header(part) => &part.index,
         }
     }
 
     /// Whether it can be read at any offset, and by threads. Otherwise, if it is long, only in sequence.
     pub fn has_ranges(&self) -> bool {
         match self {
-            Self::File(_) => true,
+            Self::File(_) | Self::Header(_) => true,
             Self::Remote(file) => file.file.has_ranges(),
         }
     }
@@ -87,6 +108,11 @@ impl Part {
     /// The tensors in the order of their offsets.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = Tensor<'_>> + DoubleEndedIterator {
         self.index().tensors().map(|tensor| Tensor { part: self, tensor })
+    }
+
+    /// The tensors in the order of the header.
+    pub fn in_header_order(&self) -> impl Iterator<Item = Tensor<'_>> {
+        self.index().in_header_order().map(|tensor| Tensor { part: self, tensor })
     }
 
     /// The tensor of this name, if there is one.
@@ -115,7 +141,16 @@ impl Part {
         match self {
             Self::File(file) => Source::file(file.file().try_clone()?, &file.file().metadata()?),
             Self::Remote(file) => Source::of_remote(file.file.clone()),
+            Self::Header(_) => Err(NotRead::because(GONE)),
         }
+    }
+
+    /// The number of spaces at the end of the header.
+    ///
+    /// # Errors
+    /// Those of the system or the server.
+    pub fn header_room(&self) -> Result<u64, NotRead> {
+        if let Self::Header(part) = self { Ok(part.room) } else { self.source()?.header_room() }
     }
 
     /// Reads the file at any offset.
@@ -123,6 +158,7 @@ impl Part {
         match self {
             Self::File(file) => Reader::of_file(file.file(), file.index().summary().file_len()),
             Self::Remote(file) => Reader::of_remote(&file.file),
+            Self::Header(_) => Reader::of_nothing(GONE),
         }
     }
 
@@ -134,7 +170,7 @@ impl Part {
     pub fn check_unchanged(&self) -> Result<(), Error> {
         match self {
             Self::File(file) => Ok(file.check_unchanged()?),
-            Self::Remote(_) => Ok(()),
+            Self::Remote(_) | Self::Header(_) => Ok(()),
         }
     }
 }

@@ -94,13 +94,13 @@ impl Source {
         self.header_end > 8
     }
 
-    /// The header of a file with the 8 bytes of its length. None if it has more bytes than `most`, and for
-    /// a stream.
-    pub fn header(&mut self, most: u64) -> io::Result<Option<Vec<u8>>> {
-        let end = self.header_end;
-        let is_short = (8..=most).contains(&end) && self.len.is_some_and(|len| end <= len);
-        let header = if is_short { self.read_up_to(0, end)? } else { Vec::new() };
-        Ok((is_short && header.len() as u64 == end).then_some(header))
+    /// The header with the 8 bytes of its length, if the file has a complete one.
+    pub fn header(&mut self) -> io::Result<Option<Vec<u8>>> {
+        // A file too short for a length is short.
+        let end = self.header_end().unwrap_or(u64::MAX);
+        let is_complete = end <= MAX_HEADER_LEN + 8 && self.len.is_some_and(|len| end <= len);
+        let header = if is_complete { self.read_up_to(0, end)? } else { Vec::new() };
+        Ok((is_complete && header.len() as u64 == end).then_some(header))
     }
 
     /// The end of the header, by its length.
@@ -204,7 +204,7 @@ impl Source {
         Ok((Self { is_shared: true, ..Self::file(file, &metadata)? }, handle))
     }
 
-    /// Takes the length from the header if the server does not tell it, and its data is going to be read.
+    /// Takes the length from the header if the server does not tell it, because its data is going to be read.
     pub fn trust_header(&mut self) {
         if let Store::Remote(file) = &self.store {
             self.len = Some(file.len_by_header());

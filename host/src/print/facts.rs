@@ -1,10 +1,11 @@
 //! Facts about all tensors of a file: parameter counts, alignment, and the memory that a device needs.
 
+use crate::json::Map;
 use crate::print::picture::Picture;
-use crate::print::rows::Row;
 use crate::text::{counted, grouped, quoted};
-use embedded_safetensors::{Dtype, tensor::MAX_RANK, validate::Summary};
+use embedded_safetensors::{Dtype, index::IndexedTensor, tensor::MAX_RANK, validate::Summary};
 use safetensors_emit::plan::Sizes;
+use serde::Serialize;
 
 /// The maximum number of names in a note.
 const NAMED: usize = 3;
@@ -19,7 +20,26 @@ pub struct OfDtype {
     pub bytes: u128,
 }
 
-/// Collected row by row.
+/// Members about one file that a device reads.
+#[derive(Serialize)]
+pub struct ForDevice {
+    misaligned: u64,
+    index: Index,
+    longest_name: u64,
+    most_dims: u64,
+    in_order: bool,
+}
+
+/// The parameters of an `IndexStorage`, and its size.
+#[derive(Serialize)]
+struct Index {
+    tensors: u64,
+    dims: u64,
+    name_bytes: u64,
+    bytes: u64,
+}
+
+/// Collected tensor by tensor.
 pub struct Facts {
     data_start: u64,
     pub sizes: Sizes,
@@ -48,13 +68,15 @@ impl Facts {
         }
     }
 
-    pub fn add(&mut self, row: &Row<'_>) {
-        self.sizes.add(row.name_bytes, row.rank);
-        self.out_of_order |= (row.begin, row.end) < self.last;
-        self.last = (row.begin, row.end);
-        self.add_alignment(row);
-        let place = self.count(row.dtype, row.elements(), row.bytes());
-        self.picture.add(place, row.begin, row.end);
+    /// Adds the next tensor in the order of the header.
+    pub fn add(&mut self, tensor: &IndexedTensor<'_>) {
+        let (begin, end) = (tensor.begin(), tensor.end());
+        self.sizes.add(tensor.name().len() as u64, tensor.dims().len() as u64);
+        self.out_of_order |= (begin, end) < self.last;
+        self.last = (begin, end);
+        self.add_alignment(tensor);
+        let place = self.count(tensor.dtype(), tensor.elements(), tensor.byte_len());
+        self.picture.add(place, begin, end);
     }
 
     /// Adds a tensor of a dtype. Returns the index of the dtype.
@@ -71,11 +93,12 @@ impl Facts {
         place
     }
 
-    fn add_alignment(&mut self, row: &Row<'_>) {
-        if row.bytes() > 0 && alignment(self.data_start, row.begin) < element_width(row.dtype) {
+    fn add_alignment(&mut self, tensor: &IndexedTensor<'_>) {
+        let alignment = alignment(self.data_start, tensor.begin());
+        if tensor.byte_len() > 0 && alignment < element_width(tensor.dtype()) {
             self.misaligned += 1;
             if self.first_misaligned.len() < NAMED {
-                self.first_misaligned.push(quoted(row.name));
+                self.first_misaligned.push(quoted(tensor.name()));
             }
         }
     }
@@ -83,6 +106,29 @@ impl Facts {
     /// The number of elements of all tensors.
     pub fn parameters(&self) -> u128 {
         self.by_dtype.iter().map(|dtype| dtype.elements).sum()
+    }
+
+    /// The number of parameters of each dtype, and their bytes, for JSON.
+    pub fn dtypes(&self) -> impl Serialize {
+        #[derive(Serialize)]
+        struct Of {
+            parameters: u128,
+            bytes: u128,
+        }
+        Map(self.by_dtype.iter().map(|of| (of.dtype.name(), Of { parameters: of.elements, bytes: of.bytes })))
+    }
+
+    /// What a device must know, for JSON.
+    pub fn for_device(&self) -> ForDevice {
+        let Sizes { tensors, dims, name_bytes, longest_name, most_dims } = self.sizes;
+        let index = Index { tensors, dims, name_bytes, bytes: self.sizes.index_bytes() };
+        ForDevice {
+            misaligned: self.misaligned,
+            index,
+            longest_name,
+            most_dims,
+            in_order: !self.out_of_order,
+        }
     }
 
     /// Notes, one sentence each.

@@ -1,334 +1,342 @@
-//! Prints the tensors of a valid file as a table, and the rest of its header in short.
+//! Shows the tensors of a model as a table or as JSON, and the rest of its headers in short.
 
-use crate::input::header::visit;
-use crate::input::source::Source;
-use crate::print::decoding::Trouble;
-use crate::print::facts::{Facts, alignment};
-use crate::print::overview::print_total;
+use crate::error::Error;
+use crate::input::model::{Model, Part, Tensor};
+use crate::json::{self, About, List, Map};
+use crate::print::facts::{Facts, ForDevice, alignment};
+use crate::print::parameters::{self, Unpacked};
 use crate::print::picture::block;
-use crate::print::rows::{Row, each_row};
-use crate::print::structure;
-use crate::table::{USUAL, names_of};
-use crate::text::share_of;
-use crate::text::terminal::{is_ascii, terminal_width, width};
-
-use crate::text::{Beginning, columns, counted, fitted, grouped, human, is_simple, quoted, quoted_whole};
-use embedded_safestructures::SCHEMA;
-use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
+use crate::print::structure::Structured;
+use crate::print::tree::Tree;
+use crate::print::verdict::Sound;
+use crate::table::{Column, Side, Table, number, wrapped};
+use crate::text::terminal::{is_ascii, terminal_width};
+use crate::text::{counted, fitted, grouped, human, quoted, quoted_whole, share_of, shown_text};
 use safetensors_emit::plan::Sizes;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 
-const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", "align"];
-/// Columns from this one on are numbers.
-const NUMBERS: usize = 3;
 /// The maximum number of dimensions shown.
 const DIMS: usize = 16;
-/// Longer names do not move the columns of other rows.
-const WIDEST: usize = 82;
 
-type Widths = [usize; TITLES.len()];
+/// What is shown of a model.
+pub struct Listing<'m> {
+    pub model: &'m Model,
+    /// The tensors that are counted.
+    pub chosen: &'m [Tensor<'m>],
+    /// Those that are listed.
+    pub shown: &'m [Tensor<'m>],
+    pub facts: &'m Facts,
+    pub unpacked: &'m Unpacked,
+    pub form: Form,
+}
 
-/// Prints the table of a validated file, and some lines below it.
-pub fn print(
-    source: &mut Source,
-    summary: &Summary,
-    listing: Option<&[IndexedTensor<'_>]>,
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let terminal = terminal_width();
-    let mut form = Form {
-        start: summary.data_start,
-        widths: TITLES.map(columns),
-        shown: TITLES.map(|_| true),
-        human: terminal.is_some(),
-    };
-    let mut line = Vec::new();
-    let mut facts = Facts::new(summary, width() - 4);
-    each(source, listing, |row| {
-        facts.add(row);
-        form.widen(row);
-        Ok(())
-    })?;
-    if facts.sizes.tensors > 0 {
-        form.fit(terminal);
-        form.push_titles(&mut line);
-        out.write_all(&line)?;
-        each(source, listing, |row| {
-            line.clear();
-            form.push_row(&mut line, row);
-            Ok(out.write_all(&line)?)
-        })?;
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Everything, also what a device must know about the only file.
+    Whole,
+    Tensors,
+    Tree,
+    Dtypes,
+}
+
+impl Listing<'_> {
+    /// The file of which everything is shown.
+    fn whole(&self) -> Option<&Part> {
+        let only = self.model.parts().first().filter(|_| self.model.index().is_none());
+        only.filter(|_| self.form == Form::Whole)
+    }
+
+    /// Prints the verdict, a table, and lines below it.
+    ///
+    /// # Errors
+    /// Those of `out` and of reading.
+    pub fn print(&self, out: &mut impl Write) -> Result<(), Error> {
+        let Self { model, facts, .. } = self;
+        Sound::of(model).write(model.path(), out)?;
+        if let Some(part) = self.whole() {
+            return self.print_whole(part, out);
+        }
+        if self.form == Form::Whole {
+            print_fitted(files(model), out)?;
+            writeln!(out)?;
+        }
+        match self.form {
+            Form::Whole | Form::Tensors => self.print_tensors(out)?,
+            Form::Tree => print_fitted(Tree::of(self.chosen).table(), out)?,
+            Form::Dtypes => print_fitted(dtypes(facts), out)?,
+        }
         writeln!(out)?;
-    }
-    print_layout(source, summary, &facts, out)?;
-    let has_structure = print_pairs(source, out)?;
-    print_device(&facts, out)?;
-    match listing.filter(|_| has_structure) {
-        Some(listing) => structure::print(source, listing, out),
-        None => Ok(()),
-    }
-}
-
-/// Uses the listing if there is one.
-fn each(
-    source: &mut Source,
-    listing: Option<&[IndexedTensor<'_>]>,
-    mut see: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
-    match listing {
-        Some(listing) => listing.iter().try_for_each(|tensor| see(&(*tensor).into())),
-        None => each_row(source, see),
-    }
-}
-
-/// How rows are printed.
-struct Form {
-    /// The offset of the data.
-    start: u64,
-    widths: Widths,
-    /// The columns that fit.
-    shown: [bool; TITLES.len()],
-    /// Whether it is for a terminal: names are shortened, and sizes have units.
-    human: bool,
-}
-
-impl Form {
-    fn widen(&mut self, row: &Row<'_>) {
-        let numbers = [row.begin, row.end, alignment(self.start, row.begin)].map(digits);
-        let [begin, end, align] = numbers;
-        let bytes = if self.human { human(row.bytes()).len() } else { digits(row.bytes()) };
-        let dtype = row.dtype.name().len();
-        let own = [self.name_columns(row), dtype, shape_columns(row), begin, end, bytes, align];
-        self.widths.iter_mut().zip(own).for_each(|(width, own)| *width = own.max(*width));
-    }
-
-    /// The width of a name as it is quoted; 0 for a long one that does not move the other columns.
-    fn name_columns(&self, row: &Row<'_>) -> usize {
-        let width = if is_short(row.name) { row.name.len() + 2 } else { columns(&whole_name(row)) };
-        if self.human || width <= WIDEST { width } else { 0 }
-    }
-
-    /// Makes the table as narrow as a terminal: without the offsets if whole names do not fit beside them,
-    /// and with shorter shapes and names.
-    fn fit(&mut self, terminal: Option<usize>) {
-        const LEAST: usize = 12;
-        const SHAPE: usize = 2;
-        // In this order: align, end, begin; then dtype and bytes.
-        let Some(columns) = terminal else { return };
-        let names = names_of(columns);
-        for (column, name) in [(6, names), (4, names), (3, names), (1, LEAST), (5, LEAST)] {
-            let shape = self.widths[SHAPE] - self.widths[SHAPE].min(LEAST);
-            if self.others() - shape + self.widths[0].min(name) + 2 > columns {
-                self.shown[column] = false;
-            }
+        match self.form {
+            Form::Whole => print_sums(self.chosen.len(), facts, out)?,
+            _ => print_total(self.chosen.len(), facts, out)?,
         }
-        let over = (self.others() + self.widths[0].min(USUAL) + 2).saturating_sub(columns);
-        self.widths[SHAPE] = self.widths[SHAPE].saturating_sub(over).max(self.widths[SHAPE].min(LEAST));
-        self.widths[0] = self.widths[0].min(columns.saturating_sub(self.others() + 2).max(1));
-    }
-
-    /// The width of all columns that are shown, but the first.
-    fn others(&self) -> usize {
-        let shown = self.widths.iter().zip(self.shown).skip(1).filter(|(_, shown)| *shown);
-        shown.map(|(width, _)| width + 2).sum()
-    }
-
-    fn push_titles(&self, line: &mut Vec<u8>) {
-        let from = line.len();
-        line.extend_from_slice(b"  ");
-        for (column, (title, width)) in TITLES.iter().zip(self.widths).enumerate() {
-            // With the names, titles are cut.
-            let title = if column == 0 { fitted(title, width) } else { (*title).to_owned() };
-            let room = width - title.chars().count();
-            let (left, right) = if column < NUMBERS { (0, room) } else { (room, 0) };
-            if self.shown[column] {
-                push_padding(line, left);
-                line.extend_from_slice(title.as_bytes());
-                push_padding(line, right + 2);
-            }
+        self.unpacked.print(model.path(), out)?;
+        if self.form == Form::Whole {
+            print_metadata(model, out)?;
         }
-        end_line(line, from);
+        Ok(())
     }
 
-    fn push_row(&self, line: &mut Vec<u8>, row: &Row<'_>) {
-        let (from, widths) = (line.len(), &self.widths);
-        line.extend_from_slice(b"  ");
-        self.push_name(line, row);
-        if self.shown[1] {
-            push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
+    fn print_whole(&self, part: &Part, out: &mut impl Write) -> Result<(), Error> {
+        let Self { model, facts, .. } = self;
+        if !self.shown.is_empty() {
+            self.print_tensors(out)?;
+            writeln!(out)?;
         }
-        self.push_shape(line, row);
-        let numbers = [row.begin, row.end, row.bytes(), alignment(self.start, row.begin)];
-        for (column, number) in (NUMBERS..).zip(numbers).filter(|(column, _)| self.shown[*column]) {
-            if self.human && column == 5 {
-                let size = human(number);
-                push_padding(line, widths[column] - size.len());
-                push_left(line, &size, size.len(), size.len());
-            } else {
-                push_right(line, number, widths[column]);
-            }
+        print_layout(part, facts, out)?;
+        print_sums(self.chosen.len(), facts, out)?;
+        print_metadata(model, out)?;
+        let Sizes { tensors, dims, name_bytes, longest_name, .. } = &facts.sizes;
+        let index_bytes = counted(facts.sizes.index_bytes(), "byte");
+        writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {index_bytes}")?;
+        writeln!(out, "  longest name: {}", counted(*longest_name, "byte"))?;
+        facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))?;
+        if let Some(structured) = model.metadata().and_then(Structured::of) {
+            structured.print(self.chosen, out)?;
         }
-        end_line(line, from);
+        Ok(self.unpacked.print(model.path(), out)?)
     }
 
-    fn push_shape(&self, line: &mut Vec<u8>, row: &Row<'_>) {
-        let (width, needed) = (self.widths[2], shape_columns(row));
-        if needed <= width {
-            push_shape(line, row.dims, row.rank);
-            return push_padding(line, width + 2 - needed);
+    fn print_tensors(&self, out: &mut impl Write) -> io::Result<()> {
+        const COLUMNS: [Column; 8] = [
+            ("tensor", Side::Left),
+            ("dtype", Side::Left),
+            ("shape", Side::Left),
+            ("begin", Side::Right),
+            ("end", Side::Right),
+            ("bytes", Side::Right),
+            ("align", Side::Right),
+            ("shard", Side::Right),
+        ];
+        let mut table = fitted_to_terminal(Table::new(COLUMNS));
+        if self.model.index().is_none() {
+            table.remove("shard");
         }
-        let mut shape = Vec::new();
-        push_shape(&mut shape, row.dims, row.rank);
-        let shape = fitted(&String::from_utf8_lossy(&shape), width);
-        push_left(line, &shape, columns(&shape), width);
+        let bytes: fn(u64) -> String =
+            if terminal_width().is_some() { human } else { |bytes| bytes.to_string() };
+        let row = |tensor: &Tensor<'_>| {
+            let (begin, end) = (tensor.begin().to_string(), tensor.end().to_string());
+            let [align, shard] = [place(tensor), shard(self.model, tensor)].map(|number| number.to_string());
+            let (name, shape) = (quoted_whole(tensor.name()), shape_text(tensor.dims()));
+            [name, tensor.dtype().to_string(), shape, begin, end, bytes(tensor.byte_len()), align, shard]
+        };
+        table.print_rows(|| self.shown.iter().map(row), out)
     }
 
-    fn push_name(&self, line: &mut Vec<u8>, row: &Row<'_>) {
-        let width = self.widths[0];
-        if is_short(row.name) && row.name.len() + 2 <= width {
-            line.push(b'"');
-            line.extend_from_slice(row.name.as_bytes());
-            line.push(b'"');
-            return push_padding(line, width - row.name.len());
+    /// Prints one JSON object.
+    ///
+    /// # Errors
+    /// Those of `out` and of reading.
+    pub fn print_json(&self, out: &mut impl Write) -> Result<(), Error> {
+        let (model, whole) = (self.model, self.whole());
+        let header =
+            whole.map(|part| Ok::<_, Error>(Header { bytes: data_start(part) - 8, room: room(part)? }));
+        let structured = whole.and_then(|_| model.metadata()).and_then(Structured::of);
+        let tree = (self.form == Form::Tree).then(|| Tree::of(self.shown));
+        let more = Members {
+            bytes: model.file_lens(),
+            data_start: model.parts().first().filter(|_| model.index().is_none()).map(data_start),
+            shards: model.index().map(|_| List(model.parts().iter().map(Shard::of))),
+            tensors: Map(self.shown.iter().map(|tensor| (tensor.name(), Entry::of(model, tensor)))),
+            metadata: model.metadata(),
+            structure: structured.map(|structured| structured.tree(self.chosen)),
+            header: header.transpose()?,
+            parameters: self.facts.parameters(),
+            dtypes: self.facts.dtypes(),
+            facts: whole.map(|_| self.facts.for_device()),
+            unpacked: self.unpacked.members(),
+            tree: tree.as_ref().map(Tree::rows),
+        };
+        let file = model.path().to_string_lossy();
+        Ok(json::print(out, &About { file: &file, ok: true, more })?)
+    }
+}
+
+#[derive(Serialize)]
+struct Members<'m, Shards, Tensors, Structure, Dtypes, Rows> {
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<Shards>,
+    tensors: Tensors,
+    metadata: Option<&'m BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structure: Option<Structure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<Header>,
+    parameters: u128,
+    dtypes: Dtypes,
+    #[serde(flatten)]
+    facts: Option<ForDevice>,
+    #[serde(flatten)]
+    unpacked: parameters::Members<'m>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<Rows>,
+}
+
+#[derive(Serialize)]
+struct Header {
+    bytes: u64,
+    room: u64,
+}
+
+#[derive(Serialize)]
+struct Shard {
+    file: String,
+    tensors: u64,
+    bytes: u64,
+    data_start: u64,
+}
+
+impl Shard {
+    fn of(part: &Part) -> Self {
+        let summary = part.index().summary();
+        let file = part.file_name().to_string_lossy().into_owned();
+        Self { file, tensors: summary.tensors, bytes: summary.file_len(), data_start: summary.data_start }
+    }
+}
+
+#[derive(Serialize)]
+struct Entry<'m> {
+    dtype: &'static str,
+    shape: &'m [u64],
+    data_offsets: [u64; 2],
+    alignment: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<u64>,
+}
+
+impl<'m> Entry<'m> {
+    fn of(model: &Model, tensor: &'m Tensor<'_>) -> Self {
+        Self {
+            dtype: tensor.dtype().name(),
+            shape: tensor.dims(),
+            data_offsets: [tensor.begin(), tensor.end()],
+            alignment: place(tensor),
+            shard: model.index().map(|_| shard(model, tensor)),
         }
-        let name = whole_name(row);
-        let name = if self.human { fitted(&name, width) } else { name };
-        push_left(line, &name, columns(&name), width);
     }
 }
 
-/// In quotes. Only the beginning of an extremely long one is known.
-fn whole_name(row: &Row<'_>) -> String {
-    let cut = if row.name_bytes > row.name.len() as u64 { "…" } else { "" };
-    format!("{}{cut}", quoted_whole(row.name))
+fn data_start(part: &Part) -> u64 {
+    part.index().summary().data_start
 }
 
-fn push_right(line: &mut Vec<u8>, number: u64, width: usize) {
-    push_padding(line, width - digits(number));
-    push_number(line, number);
-    line.extend_from_slice(b"  ");
+fn room(part: &Part) -> Result<u64, Error> {
+    part.header_room().map_err(|reason| Error::not_read(part.path(), reason))
 }
 
-/// Whether the name needs no escapes and no cut.
-fn is_short(name: &str) -> bool {
-    name.len() <= 80 && is_simple(name)
+fn place(tensor: &Tensor<'_>) -> u64 {
+    alignment(data_start(tensor.model()), tensor.begin())
 }
 
-fn shape_columns(row: &Row<'_>) -> usize {
-    let shown = &row.dims[..row.dims.len().min(DIMS)];
-    let dims: usize = shown.iter().map(|&dim| digits(dim) + 2).sum();
-    let cut =
-        if row.rank > DIMS as u64 { "… ".len() - 2 + 1 + digits(row.rank) + " in all".len() } else { 0 };
-    2 + dims.saturating_sub(if cut > 0 { 0 } else { 2 }) + cut
-}
-
-fn digits(number: u64) -> usize {
-    number.checked_ilog10().map_or(1, |log| log as usize + 1)
-}
-
-fn end_line(line: &mut Vec<u8>, from: usize) {
-    while line.len() > from && line.last() == Some(&b' ') {
-        line.pop();
-    }
-    line.push(b'\n');
-}
-
-fn push_left(line: &mut Vec<u8>, text: &str, columns: usize, width: usize) {
-    line.extend_from_slice(text.as_bytes());
-    push_padding(line, (width + 2).saturating_sub(columns).max(2));
+/// The number of the file that contains the tensor.
+fn shard(model: &Model, tensor: &Tensor<'_>) -> u64 {
+    model.part_of(tensor) as u64 + 1
 }
 
 /// A shape, of which at most 16 dimensions are shown.
 pub fn shape_text(dims: &[u64]) -> String {
-    let mut text = Vec::new();
-    push_shape(&mut text, dims, dims.len() as u64);
-    String::from_utf8_lossy(&text).into_owned()
+    let shown: Vec<String> = dims.iter().take(DIMS).map(u64::to_string).collect();
+    let cut = if dims.len() > DIMS { format!(", … {} in all", dims.len()) } else { String::new() };
+    format!("[{}{cut}]", shown.join(", "))
 }
 
-fn push_shape(line: &mut Vec<u8>, dims: &[u64], rank: u64) {
-    line.push(b'[');
-    for (index, dim) in dims.iter().take(DIMS).enumerate() {
-        line.extend_from_slice(if index == 0 { b"" } else { b", " });
-        push_number(line, *dim);
+fn fitted_to_terminal(mut table: Table) -> Table {
+    if let Some(width) = terminal_width() {
+        table.fit(width, &["align", "end", "begin"]);
     }
-    if rank > DIMS as u64 {
-        line.extend_from_slice(format!(", … {rank} in all").as_bytes());
+    table
+}
+
+fn print_fitted(table: Table, out: &mut impl Write) -> io::Result<()> {
+    fitted_to_terminal(table).print(out)
+}
+
+fn files(model: &Model) -> Table {
+    let mut table = Table::new([
+        ("shard", Side::Right),
+        ("file", Side::Left),
+        ("tensors", Side::Right),
+        ("bytes", Side::Right),
+    ]);
+    for (index, part) in model.parts().iter().enumerate() {
+        let Shard { file, tensors, bytes, .. } = Shard::of(part);
+        table.push([(index + 1).to_string(), shown_text(&file), number(tensors), number(bytes)]);
     }
-    line.push(b']');
+    table
 }
 
-fn push_padding(line: &mut Vec<u8>, columns: usize) {
-    line.resize(line.len() + columns, b' ');
+/// Those with most bytes first.
+fn dtypes(facts: &Facts) -> Table {
+    let mut table = Table::new([
+        ("dtype", Side::Left),
+        ("tensors", Side::Right),
+        ("parameters", Side::Right),
+        ("bytes", Side::Right),
+        ("size", Side::Right),
+        ("share", Side::Right),
+    ]);
+    let all: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
+    let mut list: Vec<_> = facts.by_dtype.iter().collect();
+    list.sort_by_key(|dtype| (std::cmp::Reverse(dtype.bytes), dtype.dtype));
+    for of in list {
+        let numbers = [number(of.tensors), number(of.elements), number(of.bytes)];
+        let sizes = [human(of.bytes), share_of(of.bytes, all)];
+        table.push([of.dtype.to_string()].into_iter().chain(numbers).chain(sizes));
+    }
+    table
 }
 
-pub fn push_number(line: &mut Vec<u8>, number: u64) {
-    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-fn print_layout(
-    source: &mut Source,
-    summary: &Summary,
-    facts: &Facts,
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let ascii = is_ascii();
-    let (header, room) = (summary.data_start - 8, source.header_room()?);
+fn print_layout(part: &Part, facts: &Facts, out: &mut impl Write) -> Result<(), Error> {
+    let (ascii, summary, room) = (is_ascii(), part.index().summary(), room(part)?);
     writeln!(out, "  {}", facts.picture.line(ascii))?;
     write!(out, "  {} header", block(0, ascii))?;
     for (kind, of) in facts.by_dtype.iter().enumerate() {
         write!(out, "  {} {} {}", block(kind + 1, ascii), of.dtype, share_of(of.bytes, summary.file_len()))?;
     }
     writeln!(out, "\n")?;
-    write!(out, "  header: {} bytes", grouped(header))?;
     let room = if room > 0 { format!(", {} of them free", grouped(room)) } else { String::new() };
-    writeln!(out, "{room}")?;
+    writeln!(out, "  header: {} bytes{room}", grouped(summary.data_start - 8))?;
     let (data, start) = (counted(summary.data_len, "byte"), summary.data_start);
-    writeln!(out, "  data: {data} from byte {start}, no gaps")?;
-    Ok(match terminal_width() {
-        Some(_) => print_total(facts.sizes.tensors, facts, out),
-        None => print_parameters(facts, out),
-    }?)
+    Ok(writeln!(out, "  data: {data} from byte {start}, no gaps")?)
 }
 
-pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+/// Prints the parameters of each dtype; on a terminal the total.
+fn print_sums(tensors: usize, facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+    if terminal_width().is_some() {
+        return print_total(tensors, facts, out);
+    }
     let by_dtype = facts.by_dtype.iter().map(|of| format!("{} {}", of.dtype, grouped(of.elements)));
     let by_dtype: Vec<String> = by_dtype.collect();
     let list = if by_dtype.is_empty() { String::new() } else { format!(": {}", by_dtype.join(", ")) };
     writeln!(out, "  parameters: {}{list}", grouped(facts.parameters()))
 }
 
-fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let Sizes { tensors, dims, name_bytes, longest_name, .. } = &facts.sizes;
-    let index_bytes = counted(facts.sizes.index_bytes(), "byte");
-    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {index_bytes}")?;
-    writeln!(out, "  longest name: {}", counted(*longest_name, "byte"))?;
-    facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+/// Prints the number of tensors, parameters and bytes, also for each dtype.
+fn print_total(tensors: usize, facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+    let bytes: u128 = facts.by_dtype.iter().map(|dtype| dtype.bytes).sum();
+    let tensors = counted(tensors as u64, "tensor");
+    let parameters = counted(facts.parameters(), "parameter");
+    let list = facts
+        .by_dtype
+        .iter()
+        .map(|dtype| format!("{} {} in {}", dtype.dtype, grouped(dtype.elements), human(dtype.bytes)));
+    let list: Vec<String> = list.collect();
+    let list = if list.len() > 1 { format!(": {}", list.join(", ")) } else { String::new() };
+    let only = facts.by_dtype.first().filter(|_| facts.by_dtype.len() == 1);
+    let of = only.map_or(String::new(), |dtype| format!(" of {}", dtype.dtype));
+    let line = format!("  total: {tensors}, {parameters}{of}, {}{list}", human(bytes));
+    writeln!(out, "{}", wrapped(&line, terminal_width()))
 }
 
-/// A key of the metadata and its value, of which a long one is cut, also to fit a terminal.
-pub fn pair(key: &str, value: &str) -> String {
-    let line = format!("  metadata: {}: {}", quoted(key), quoted(value));
-    terminal_width().map_or(line.clone(), |width| fitted(&line, width))
-}
-
-/// Returns whether one of the keys is that of a structure.
-fn print_pairs(source: &mut Source, out: &mut impl Write) -> Result<bool, Trouble> {
-    let (mut key, mut value, mut has_structure) = (Beginning::default(), Beginning::default(), false);
-    visit(source, |event, _, _| -> Result<_, Trouble> {
-        match event {
-            Event::Key(piece) => key.push(piece.as_bytes()),
-            Event::Value(piece) => value.push(piece.as_bytes()),
-            Event::ValueEnd => {
-                writeln!(out, "{}", pair(key.text(), value.text()))?;
-                has_structure |= key.text() == SCHEMA;
-                key.clear();
-                value.clear();
-            }
-            Event::MetadataEnd => return Ok(ControlFlow::Break(())),
-            _ => {}
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(has_structure)
+/// Prints the metadata. Long values are cut, also to fit a terminal.
+fn print_metadata(model: &Model, out: &mut impl Write) -> io::Result<()> {
+    model.metadata().into_iter().flatten().try_for_each(|(key, value)| {
+        let line = format!("  metadata: {}: {}", quoted(key), quoted(value));
+        writeln!(out, "{}", terminal_width().map_or(line.clone(), |width| fitted(&line, width)))
+    })
 }

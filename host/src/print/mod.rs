@@ -2,12 +2,10 @@
 
 pub mod decoding;
 pub mod diagnostic;
-pub mod dump;
 pub mod excerpt;
 pub mod facts;
 pub mod listing;
 pub mod nested;
-pub mod overview;
 pub mod parameters;
 pub mod picture;
 pub mod plan;

@@ -4,13 +4,16 @@ use crate::args::remote::is_remote;
 use crate::context::Context;
 use crate::context::Place;
 use crate::error::not_read::NotRead;
-use crate::input::remote::{self};
-use crate::json::{self, Object};
+use crate::input::model::{Model, Tensor};
+use crate::input::remote;
+use crate::json::Map;
 use crate::output::stdout::complain;
 use crate::text::{grouped, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_remote::MAX_CONFIG;
 use safetensors_remote::parameters::{Entry, Parameters, Quantization};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -25,17 +28,21 @@ pub enum Unpacked {
 }
 
 impl Unpacked {
-    /// The parameters of these tensors, file by file, as the Hub counts them. `config.json` is read only of a
-    /// model with integers or other narrow elements; a model without it is not packed.
-    pub fn of(context: &Context, path: &Path, files: &[Vec<Entry<'_>>]) -> Self {
-        if !files.iter().flatten().any(may_be_packed) {
+    /// The parameters of these tensors as the Hub counts them. `config.json` is read only of a model with
+    /// integers or other narrow elements; a model without it is not packed.
+    pub fn of(context: &Context, model: &Model, tensors: &[Tensor<'_>]) -> Self {
+        if !tensors.iter().any(|tensor| may_be_packed(&Entry::of(**tensor))) {
             return Self::No;
         }
-        let config = match config(context, path) {
+        let config = match config(context, model.path()) {
             Ok(None) => return Self::No,
             Ok(Some(config)) => Quantization::of(&config),
             Err(reason) => return Self::Unknown(reason),
         };
+        let mut files: Vec<Vec<Entry<'_>>> = model.parts().iter().map(|_| Vec::new()).collect();
+        for tensor in tensors {
+            files[model.part_of(tensor)].push(Entry::of(**tensor));
+        }
         let files: Vec<&[Entry<'_>]> = files.iter().map(Vec::as_slice).collect();
         let counted = Parameters::of(&files, &config);
         match counted == Parameters::of(&files, &Quantization::default()) {
@@ -68,21 +75,37 @@ impl Unpacked {
     }
 
     /// Members of the JSON of a model.
-    pub fn members(&self) -> Vec<(&'static str, String)> {
+    pub fn members(&self) -> Members<'_> {
         match self {
-            Self::No => Vec::new(),
+            Self::No => Members::default(),
             Self::Counted(parameters) => {
-                let counts = parameters.by_dtype().iter();
-                let dtypes =
-                    counts.fold(Object::new(), |object, (dtype, count)| object.number(dtype.name(), *count));
-                let object = Object::new().number("parameters", parameters.total());
-                vec![("unpacked", object.raw("dtypes", &dtypes.end()).end())]
+                Members { unpacked: Some(Some(Counted(parameters))), unpacked_error: None }
             }
             Self::Unknown(reason) => {
-                let reason = json::quoted(&reason.to_string());
-                vec![("unpacked", "null".into()), ("unpacked_error", reason)]
+                Members { unpacked: Some(None), unpacked_error: Some(reason.to_string()) }
             }
         }
+    }
+}
+
+/// Members about packed parameters: none, the counts, or `null` and the reason.
+#[derive(Default, Serialize)]
+pub struct Members<'p> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unpacked: Option<Option<Counted<'p>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unpacked_error: Option<String>,
+}
+
+struct Counted<'p>(&'p Parameters);
+
+impl Serialize for Counted<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let dtypes = Map(self.0.by_dtype().iter().map(|(dtype, count)| (dtype.name(), *count)));
+        let mut members = to.serialize_struct("Counted", 2)?;
+        members.serialize_field("parameters", &self.0.total())?;
+        members.serialize_field("dtypes", &dtypes)?;
+        members.end()
     }
 }
 

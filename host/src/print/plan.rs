@@ -13,7 +13,7 @@ use safetensors_emit::plan::{Extent, Plan, Sizes};
 pub fn one_file(model: &Model) -> Result<&FileModel, Error> {
     match one_part(model)? {
         Part::File(part) => Ok(part),
-        Part::Remote(part) => Err(Error::about(part.path(), "is on a server, but a file is needed")),
+        part => Err(Error::about(part.path(), "is on a server, but a file is needed")),
     }
 }
 

@@ -1,4 +1,6 @@
 //! The tensors of a valid file, one by one, for display.
+// Goes with the last user in `tensor::sums`.
+#![allow(dead_code)]
 
 use crate::error::not_read::NotRead;
 use crate::input::header::visit;

@@ -1,21 +1,15 @@
 //! The nested structure of a file that the Python package safestructures has saved. The types that it names
 //! are printed, and nothing else: nothing is imported.
 
-use crate::input::header::visit;
-use crate::input::source::Source;
-use crate::json::{Object, quoted};
-use crate::print::decoding::Trouble;
+use crate::input::model::Tensor;
 use crate::text::shown_text;
 use embedded_safestructures::{
     Error, ErrorKind, Event, Frame, Key, SCHEMA, Structure, VERSION_KEY, Value, Walk, check_version,
 };
-use embedded_safetensors::header::Event as HeaderEvent;
-use embedded_safetensors::index::IndexedTensor;
 use embedded_safetensors::metadata::JsonStr;
-use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
-use std::io::Write;
-use std::ops::ControlFlow;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Write};
 
 /// As many as any schema needs.
 const FRAMES: usize = 63;
@@ -26,58 +20,23 @@ const LONGEST: usize = 1 << 20;
 /// The most sentences about tensors. Each needs passes over the schema.
 const MOST_NOTES: usize = 8;
 
-/// The two values of the metadata that make a structure.
-#[derive(Default)]
-struct Texts {
-    key: Vec<u8>,
-    schema: Option<Vec<u8>>,
-    version: Option<Vec<u8>>,
-}
+/// A file that claims to have a structure.
+pub struct Structured<'m>(Result<Structure<'m>, Wrong>);
 
-impl Texts {
-    fn read(source: &mut Source) -> Result<Self, Trouble> {
-        let mut texts = Self::default();
-        visit(source, |event, _, _| -> Result<_, Trouble> {
-            match event {
-                HeaderEvent::Key(piece) => texts.key.extend_from_slice(piece.as_bytes()),
-                HeaderEvent::KeyEnd => texts.value().map_or((), |value| *value = Some(Vec::new())),
-                HeaderEvent::Value(piece) => texts.keep(piece.as_bytes()),
-                HeaderEvent::ValueEnd => texts.key.clear(),
-                HeaderEvent::MetadataEnd => return Ok(ControlFlow::Break(())),
-                _ => {}
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(texts)
-    }
-
-    /// Returns where the value of the current key is kept.
-    fn value(&mut self) -> Option<&mut Option<Vec<u8>>> {
-        match () {
-            () if self.key == SCHEMA.as_bytes() => Some(&mut self.schema),
-            () if self.key == VERSION_KEY.as_bytes() => Some(&mut self.version),
-            () => None,
-        }
-    }
-
-    fn keep(&mut self, piece: &[u8]) {
-        if let Some(Some(value)) = self.value() {
-            let room = (LONGEST + 1).saturating_sub(value.len());
-            value.extend_from_slice(&piece[..piece.len().min(room)]);
-        }
-    }
-
-    /// Returns the structure, if the file claims to have one, or the sentence of its error.
-    fn structure(&self) -> Option<Result<Structure<'_>, Wrong>> {
-        fn text(bytes: &[u8]) -> &str {
-            std::str::from_utf8(bytes).unwrap_or_default()
-        }
-        let schema = self.schema.as_deref()?;
+impl<'m> Structured<'m> {
+    /// The structure in this metadata, or the sentence of its error.
+    pub fn of(metadata: &'m BTreeMap<String, String>) -> Option<Self> {
+        let schema = metadata.get(SCHEMA)?;
         if schema.len() > LONGEST {
             let sentence = format!("not shown: its schema has more than {LONGEST} bytes");
-            return Some(Err(Wrong { code: "limit.schema", at: 0, message: sentence.clone(), sentence }));
+            return Some(Self(Err(Wrong {
+                code: "limit.schema",
+                at: 0,
+                message: sentence.clone(),
+                sentence,
+            })));
         }
-        let version = self.version.as_deref().map(text);
+        let version = metadata.get(VERSION_KEY).map(String::as_str);
         if let Err(error) = check_version(version) {
             let mut wrong = Wrong::of(error);
             if let Some(version) = version.filter(|_| error.kind == ErrorKind::Version(None)) {
@@ -85,16 +44,42 @@ impl Texts {
                 wrong.sentence += &spelled;
                 wrong.message += &spelled;
             }
-            return Some(Err(wrong));
+            return Some(Self(Err(wrong)));
         }
-        Some(Structure::parse(text(schema)).map_err(Wrong::of))
+        Some(Self(Structure::parse(schema).map_err(Wrong::of)))
+    }
+
+    /// Prints the structure as a tree.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn print(&self, tensors: &[Tensor<'_>], out: &mut impl Write) -> io::Result<()> {
+        match &self.0 {
+            Ok(structure) => print_tree(*structure, tensors, out),
+            Err(wrong) => writeln!(out, "  structure: {}", wrong.sentence),
+        }
+    }
+
+    /// The structure for JSON, or its first error.
+    pub fn tree(self, tensors: &[Tensor<'_>]) -> impl Serialize + use<> {
+        let structure = match self.0 {
+            Ok(structure) => structure,
+            Err(wrong) => return Tree::Wrong { error: wrong },
+        };
+        let mut frames = [Frame::NONE; FRAMES];
+        let mut values = Values::of(structure, &mut frames);
+        let tree = Tensors::of(tensors).node(&mut values);
+        let tree = tree.map(|node| node.map_or(Tree::Nothing {}, Tree::Node));
+        tree.unwrap_or_else(|error| Tree::Wrong { error: Wrong::in_structure(structure, error) })
     }
 }
 
 /// The error of a structure.
+#[derive(Serialize)]
 struct Wrong {
     code: &'static str,
     at: u32,
+    #[serde(skip)]
     sentence: String,
     /// The sentence without the code and the offset, which have members of their own in JSON.
     message: String,
@@ -111,38 +96,12 @@ impl Wrong {
         let (sentence, message) = (explained.to_string(), format!("{explained:#}"));
         Self { code: error.kind.code(), at: error.at, sentence, message }
     }
-
-    fn json(&self) -> String {
-        Object::new().raw("error", &self.error()).end()
-    }
-
-    fn error(&self) -> String {
-        Object::new().text("code", self.code).number("at", self.at).text("message", &self.message).end()
-    }
 }
 
-/// Prints the structure as a tree, below the other lines of the header; nothing if the file has none.
-pub fn print(
-    source: &mut Source,
-    listing: &[IndexedTensor<'_>],
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let texts = Texts::read(source)?;
-    match texts.structure() {
-        Some(Ok(structure)) => print_tree(structure, listing, out),
-        Some(Err(wrong)) => Ok(writeln!(out, "  structure: {}", wrong.sentence)?),
-        None => Ok(()),
-    }
-}
-
-fn print_tree(
-    structure: Structure<'_>,
-    listing: &[IndexedTensor<'_>],
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
+fn print_tree(structure: Structure<'_>, tensors: &[Tensor<'_>], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  structure: safestructures 1.0.0")?;
     let (mut frames, mut notes) = ([Frame::NONE; FRAMES], Vec::new());
-    let (mut values, mut tensors) = (Values::of(structure, &mut frames), Tensors::of(listing));
+    let (mut values, mut tensors) = (Values::of(structure, &mut frames), Tensors::of(tensors));
     let mut error = None;
     loop {
         match values.next() {
@@ -171,7 +130,7 @@ fn print_tree(
     if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
         writeln!(out, "  structure: and {more} more of these notes")?;
     }
-    Ok(error.map_or(Ok(()), |error| writeln!(out, "  structure: {}", structure.explain(error)))?)
+    error.map_or(Ok(()), |error| writeln!(out, "  structure: {}", structure.explain(error)))
 }
 
 /// A walk that compares each name in a container with those before it.
@@ -253,14 +212,14 @@ fn find(structure: Structure<'_>, at: u32) -> (String, String) {
 
 /// The tensors of the file, and the values that name them.
 struct Tensors<'i> {
-    by_name: HashMap<&'i str, IndexedTensor<'i>>,
+    by_name: HashMap<&'i str, &'i Tensor<'i>>,
     /// Where in the schema the first value is that names a tensor.
     named: HashMap<&'i str, u32>,
 }
 
 impl<'i> Tensors<'i> {
-    fn of(listing: &[IndexedTensor<'i>]) -> Self {
-        let by_name = listing.iter().map(|tensor| (tensor.name(), *tensor)).collect();
+    fn of(tensors: &'i [Tensor<'i>]) -> Self {
+        let by_name = tensors.iter().map(|tensor| (tensor.name(), tensor)).collect();
         Self { by_name, named: HashMap::new() }
     }
 
@@ -285,60 +244,93 @@ impl<'i> Tensors<'i> {
     }
 }
 
-/// Prints the structure as a member of an object; nothing if the file has none.
-pub fn print_json(
-    source: &mut Source,
-    listing: &[IndexedTensor<'_>],
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let texts = Texts::read(source)?;
-    let text = match texts.structure() {
-        None => return Ok(()),
-        Some(Err(wrong)) => wrong.json(),
-        Some(Ok(structure)) => tree(structure, &Tensors::of(listing))
-            .unwrap_or_else(|error| Wrong::in_structure(structure, error).json()),
-    };
-    Ok(write!(out, ",\"structure\":{text}")?)
+/// The structure as JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Tree {
+    Wrong { error: Wrong },
+    Node(Node),
+    Nothing {},
 }
 
-/// Returns the structure as JSON. Its first error, if it has one.
-fn tree(structure: Structure<'_>, tensors: &Tensors<'_>) -> Result<String, Error> {
-    let (mut frames, mut text, mut ends) = ([Frame::NONE; FRAMES], String::new(), Vec::new());
-    let mut values = Values::of(structure, &mut frames);
-    while let Some(event) = values.next()? {
-        let Event::Value { key, value, .. } = event else {
-            text += ends.pop().unwrap_or_default();
-            continue;
+/// A value with its place.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Node {
+    Field { field: String, value: Leaf },
+    Entry { key: String, key_type: &'static str, value: Leaf },
+    Value(Leaf),
+}
+
+/// A value, and the values in it.
+#[derive(Default, Serialize)]
+struct Leaf {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<Node>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Plain>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Wrong>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Plain {
+    Flag(bool),
+    Text(String),
+}
+
+impl Tensors<'_> {
+    /// Takes the next value with all values in it; none at the end of a container. The walk limits the depth.
+    fn node(&self, values: &mut Values<'_, '_>) -> Result<Option<Node>, Error> {
+        let Some(Event::Value { key, value, .. }) = values.next()? else { return Ok(None) };
+        let place = match key {
+            Key::Entry { key, .. } => Some(type_of(key.value()?)),
+            _ => None,
         };
-        if text.ends_with(['}', ']']) {
-            text.push(',');
-        }
-        let end = push_key(&mut text, key)?;
-        match value {
-            Value::Container(container, _) => {
-                _ = write!(text, "{{\"type\":\"{}\",\"values\":[", container.name());
-                ends.push(if end.is_empty() { "]}" } else { "]}}" });
+        let mut leaf = self.leaf(value);
+        if let Value::Container(..) = value {
+            let mut inside = Vec::new();
+            while let Some(node) = self.node(values)? {
+                inside.push(node);
             }
-            _ => {
-                text += &leaf(value, tensors);
-                text += end;
-            }
+            leaf.values = Some(inside);
         }
+        Ok(Some(match (key, place) {
+            (Key::Field(name), _) => Node::Field { field: name.to_string(), value: leaf },
+            (Key::Entry { text, .. }, Some(key_type)) => {
+                Node::Entry { key: text.to_string(), key_type, value: leaf }
+            }
+            _ => Node::Value(leaf),
+        }))
     }
-    Ok(text)
-}
 
-/// Pushes the beginning of an entry or a field. Returns its end.
-fn push_key(text: &mut String, key: Key<'_>) -> Result<&'static str, Error> {
-    match key {
-        Key::Root | Key::Index(_) => return Ok(""),
-        Key::Field(name) => _ = write!(text, "{{\"field\":{},\"value\":", quoted(&name.to_string())),
-        Key::Entry { text: name, key } => {
-            let (name, data_type) = (quoted(&name.to_string()), type_of(key.value()?));
-            _ = write!(text, "{{\"key\":{name},\"key_type\":\"{data_type}\",\"value\":");
+    fn leaf(&self, value: Value<'_>) -> Leaf {
+        let mut leaf = Leaf { r#type: type_of(value), ..Leaf::default() };
+        match value {
+            Value::Bool(flag) => leaf.value = Some(Plain::Flag(flag)),
+            Value::Int(text) | Value::Float(text) | Value::Complex(text) => {
+                leaf.value = Some(Plain::Text(text.to_owned()));
+            }
+            Value::Str(text) => leaf.value = Some(Plain::Text(text.to_string())),
+            Value::Tensor(name) => {
+                leaf.error = (!self.by_name.contains_key(&*name.to_string()))
+                    .then(|| Wrong::of(Error { kind: ErrorKind::NoTensor, at: offset(name) }));
+                leaf.name = Some(name.to_string());
+            }
+            Value::Other(name, json) => {
+                leaf.name = Some(name.to_string());
+                leaf.json = Some(json.as_str().to_owned());
+            }
+            Value::None | Value::Container(..) => {}
         }
+        leaf
     }
-    Ok("}")
 }
 
 fn type_of(value: Value<'_>) -> &'static str {
@@ -353,21 +345,4 @@ fn type_of(value: Value<'_>) -> &'static str {
         Value::Container(container, _) => container.name(),
         Value::Other(..) => "other",
     }
-}
-
-fn leaf(value: Value<'_>, tensors: &Tensors<'_>) -> String {
-    let object = Object::new().text("type", type_of(value));
-    let object = match value {
-        Value::Bool(value) => object.raw("value", if value { "true" } else { "false" }),
-        Value::Int(text) | Value::Float(text) | Value::Complex(text) => object.text("value", text),
-        Value::Str(text) => object.text("value", &text.to_string()),
-        Value::Tensor(name) if !tensors.by_name.contains_key(&*name.to_string()) => {
-            let error = Error { kind: ErrorKind::NoTensor, at: offset(name) };
-            object.text("name", &name.to_string()).raw("error", &Wrong::of(error).error())
-        }
-        Value::Tensor(name) => object.text("name", &name.to_string()),
-        Value::Other(name, json) => object.text("name", &name.to_string()).text("json", json.as_str()),
-        Value::None | Value::Container(..) => object,
-    };
-    object.end()
 }

@@ -1,10 +1,10 @@
 //! The names of tensors as a tree, by their dots, with sums.
 
 use crate::input::model::Tensor;
-use crate::json::{Object, array};
 use crate::print::listing::shape_text;
 use crate::table::{Side, Table, number};
 use crate::text::{counted, human, shown_text};
+use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -132,16 +132,29 @@ impl<'m> Tree<'m> {
     }
 
     /// The rows as JSON, with their depth.
-    pub fn json(&self) -> String {
-        array(self.branches().iter().map(|row| {
-            let object = Object::new().number("depth", row.depth as u64).text("name", &row.name);
-            let object = match row.tensor {
-                Some(tensor) => object.text("tensor", tensor.name()),
-                None => object.number("tensors", row.tensors),
-            };
-            object.number("parameters", row.parameters).number("bytes", row.bytes).end()
-        }))
+    pub fn rows(&self) -> impl Serialize {
+        let row = |branch: Branch<'_, '_>| Row {
+            depth: branch.depth,
+            name: branch.name,
+            tensor: branch.tensor.map(|tensor| tensor.name().to_owned()),
+            tensors: branch.tensor.is_none().then_some(branch.tensors),
+            parameters: branch.parameters,
+            bytes: branch.bytes,
+        };
+        self.branches().into_iter().map(row).collect::<Vec<_>>()
     }
+}
+
+#[derive(Serialize)]
+struct Row {
+    depth: usize,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensors: Option<u64>,
+    parameters: u128,
+    bytes: u128,
 }
 
 impl Node<'_> {

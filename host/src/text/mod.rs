@@ -8,11 +8,6 @@ pub use safetensors_convert::text::{is_plain, quoted, quoted_whole, shown, shown
 
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a text needs no escapes in quotes, which is usual.
-pub fn is_simple(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
-}
-
 /// The width in columns of a text whose characters are as [`shown`] prints them.
 pub fn columns(text: &str) -> usize {
     text.chars().filter_map(UnicodeWidthChar::width).sum()

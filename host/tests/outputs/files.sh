@@ -42,3 +42,15 @@ cp model.gguf bad/gguf
 cp model.pt bad/pt
 cp fine.pkl bad/pickle
 cp torn.safetensors bad/hole
+
+cp "$CARGO_MANIFEST_DIR"/../tests/structures/files/* schema
+put equal '\345\0\0\0\0\0\0\0{"a":{"dtype":"F32","shape":[16],"data_offsets":[0,64]},"b":{"dtype":"F32","shape":[16],"data_offsets":[64,128]},"c":{"dtype":"F32","shape":[16],"data_offsets":[128,192]},"d":{"dtype":"F32","shape":[16],"data_offsets":[192,256]}}'
+head -c 256 /dev/zero >> equal
+put spaced '\3\0\0\0\0\0\0\0 {}'
+put tabbed '\3\0\0\0\0\0\0\0{}\t'
+put roomy '\42\47\0\0\0\0\0\0{}'
+printf '%10000s' '' >> roomy
+put packed/config.json '{'
+index both/m.safetensors.index.json 2 m-00001-of-00001.safetensors
+index two.index.json 2 two.index.json
+put dup.txt 'a\na\n'

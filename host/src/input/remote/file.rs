@@ -145,6 +145,8 @@ pub struct Reader<'f> {
 enum Storage<'f> {
     File(&'f File, u64),
     Remote(&'f Remote),
+    /// There is none, for this reason.
+    Nothing(&'static str),
 }
 
 /// What will be read after an offset.
@@ -179,6 +181,11 @@ impl<'f> Reader<'f> {
 
     pub fn of_remote(remote: &'f Remote) -> Self {
         Self { from: Storage::Remote(remote), ahead: Ahead::Unknown }
+    }
+
+    /// A reader of nothing, for this reason.
+    pub fn of_nothing(reason: &'static str) -> Self {
+        Self { from: Storage::Nothing(reason), ahead: Ahead::Unknown }
     }
 
     /// Announces that everything up to this offset is read in order.
@@ -218,12 +225,13 @@ impl ReadAt for Reader<'_> {
                 ))),
                 read => Ok(read),
             },
+            Storage::Nothing(reason) => Err(io::Error::other(reason)),
         }
     }
 
     fn file_len(&mut self) -> io::Result<FileLen> {
         Ok(match self.from {
-            Storage::File(_, u64::MAX) => FileLen::Unknown,
+            Storage::File(_, u64::MAX) | Storage::Nothing(_) => FileLen::Unknown,
             Storage::File(_, len) => FileLen::Exactly(len),
             Storage::Remote(remote) => FileLen::Exactly(remote.len_by_header),
         })

@@ -8,7 +8,7 @@ use crate::input::header::visit;
 use crate::input::model::Part;
 use crate::input::remote::Handle;
 use crate::input::source::{BUFFER, Data, Source, pieces};
-use crate::input::validation::{SHORT, open_valid};
+use crate::input::validation::open_valid;
 use crate::print::decoding::{self, Extra, in_file, print_tensors};
 use crate::print::rows::each_row;
 use crate::text::number::digits;
@@ -42,7 +42,7 @@ impl<'p> Single<'p> {
     /// # Errors
     /// The file is invalid or cannot be read.
     pub fn open(context: &Context, path: &'p Path) -> Result<Self, Error> {
-        let (source, (summary, _)) = open_valid(context, path, SHORT, Data::Keep)?;
+        let (source, summary) = open_valid(context, path, Data::Keep)?;
         let (source, file) = source.share().map_err(|reason| Error::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
     }
@@ -57,6 +57,7 @@ impl<'p> Single<'p> {
             let part = match part {
                 Part::Remote(part) => return Source::of_remote(part.file().clone())?.share(),
                 Part::File(part) => part,
+                Part::Header(_) => return part.source()?.share(),
             };
             let file = part.file().try_clone()?;
             let metadata = file.metadata()?;
