@@ -58,6 +58,7 @@ mod parallel;
 pub mod parameters;
 mod proxy;
 mod shards;
+mod shared;
 mod stop;
 mod transport;
 mod url;
@@ -79,6 +80,7 @@ pub use location::{HubFile, Location};
 pub use model::{MAX_CONFIG, ModelFile, RemoteModel};
 pub use options::Options;
 pub use proxy::Proxies;
+pub use shared::SharedFile;
 pub use url::Url;
 
 /// The limits of an index besides its length: there are models of half a million tensors.
