@@ -23,7 +23,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     match arguments.as_slice() {
         ["count", locations @ ..] => locations.iter().try_for_each(|location| Ok(count(&client, location)?)),
         ["read", location, tensor] => {
-            let mut model = RemoteModel::open(&client, &Location::parse(location)?)?;
+            let model = RemoteModel::open(&client, &Location::parse(location)?)?;
             let file = model.file_of(tensor).ok_or("no such tensor")?;
             Ok(stdout().write_all(&file.read(tensor)?.unwrap_or_default())?)
         }

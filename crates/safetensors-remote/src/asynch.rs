@@ -21,6 +21,8 @@ mod client;
 mod file;
 #[path = "model.rs"]
 mod model;
+#[path = "shared.rs"]
+mod shared;
 
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::transport::asynchronous::{Body, Transport};
@@ -28,11 +30,13 @@ use crate::url::Url;
 use client::Answer;
 use embedded_safetensors::asynch::{Model, ReadAt};
 use embedded_safetensors_macros::asynchronous as form;
+use tokio::sync::Mutex as Lock;
 use tokio::task::JoinSet;
 
 pub use client::Client;
 pub use file::RemoteFile;
 pub use model::{ModelFile, RemoteModel};
+pub use shared::SharedFile;
 
 /// Opens all files, several at a time. The first error stops the rest.
 async fn open_all(client: &Client, files: Vec<(Url, String)>) -> Result<Vec<ModelFile>, RemoteError> {

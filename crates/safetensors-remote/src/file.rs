@@ -353,7 +353,7 @@ impl RemoteFile {
     }
 
     /// The bytes of the piece from this offset on.
-    fn in_piece(&self, offset: u64) -> Option<&[u8]> {
+    pub(super) fn in_piece(&self, offset: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.piece_start)?).ok()?;
         self.piece.get(start..).filter(|bytes| !bytes.is_empty())
     }
@@ -467,7 +467,7 @@ impl fmt::Debug for RemoteFile {
 }
 
 /// Copies as many bytes as fit.
-fn copy(buffer: &mut [u8], bytes: &[u8]) -> usize {
+pub(super) fn copy(buffer: &mut [u8], bytes: &[u8]) -> usize {
     let len = buffer.len().min(bytes.len());
     if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
         to.copy_from_slice(from);

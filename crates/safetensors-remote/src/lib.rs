@@ -5,7 +5,7 @@
 //! use safetensors_remote::{Client, Location, Options, RemoteModel};
 //!
 //! let client = Client::new(Options::from_env())?;
-//! let mut model = RemoteModel::open(&client, &Location::parse("hf://owner/name")?)?;
+//! let model = RemoteModel::open(&client, &Location::parse("hf://owner/name")?)?;
 //! for file in model.files() {
 //!     for tensor in file.index().tensors() {
 //!         println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
@@ -22,8 +22,9 @@
 //!
 //! # What holds everywhere
 //!
-//! - **Requests**: one of 100,000 bytes for a header, a second one if the header is longer, and one for data
-//!   that is [announced](RemoteFile::expect). Data that is read in sequence comes from one open reply.
+//! - **Requests**: one of 100,000 bytes for a header, a second one if the header is longer, and one for a
+//!   tensor. Tensors of at most 256 KiB that are [announced](ModelFile::expect_all) and follow each other
+//!   come from one open reply, also if several threads read them.
 //! - **Servers** are not trusted: every text has a limit in [`Options`], every wait a timeout, and a reply
 //!   with other bytes than the requested ones is an error. So is a file that changes between two requests.
 //!   No memory is allocated for bytes that have not arrived.
@@ -68,7 +69,7 @@ mod window;
 use client::Answer;
 use embedded_safetensors::{Model, ReadAt};
 use embedded_safetensors_macros::blocking as form;
-use parallel::open_all;
+use parallel::{Mutex as Lock, open_all};
 use safetensors_files::shards::ShardLimits;
 use transport::blocking::{Body, Transport};
 

@@ -1,7 +1,7 @@
 //! A model on a server, in one file or several.
 
 use super::file::SLOTS;
-use super::{Client, Model, RemoteFile, form, open_all};
+use super::{Client, Model, RemoteFile, SharedFile, form, open_all};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::fetch::{CONFIG, INDEX};
 use crate::hub::CANDIDATES;
@@ -22,6 +22,9 @@ pub const MAX_CONFIG: u64 = 10_000_000;
 /// The memory through which a header passes.
 const WINDOW: usize = 4096;
 
+/// The bytes of a tensor that are read at a time.
+const PIECE: usize = 1 << 16;
+
 /// A model on a server: one file, or several files with an index. The headers of all files are read and
 /// validated; data is read on request.
 ///
@@ -38,7 +41,7 @@ pub struct RemoteModel {
 /// One file of a [`RemoteModel`].
 pub struct ModelFile {
     name: String,
-    file: RemoteFile,
+    file: SharedFile,
     index: OwnedIndex,
 }
 
@@ -162,48 +165,50 @@ impl ModelFile {
         let len = file.len().map_or_else(|| file.len_by_header(), Ok);
         let index = len.and_then(|len| OwnedIndex::of(file.header(), len).map_err(RemoteErrorKind::Format));
         let index = index.map_err(|kind| RemoteError::new(file.url(), kind))?;
-        Ok(Self { name, file, index })
+        Ok(Self { name, file: SharedFile::new(file), index })
     }
 
-    /// Reads the bytes of a tensor: with one request, unless they are among the first bytes of the file.
-    /// Returns `None` if there is no tensor of this name.
+    /// Reads the bytes of a tensor: with one request, unless they are among the first bytes of the file, or
+    /// come from the reply of [announced](Self::expect) tensors. Returns `None` if there is no tensor of this
+    /// name.
     ///
     /// # Errors
     /// [`RemoteErrorKind::Memory`]; those of the server and the connection.
     ///
-    /// *Memory*: the tensor, on the heap. Nothing is allocated for bytes that have not arrived.
-    pub async fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
+    /// *Memory*: the tensor, on the heap. Nothing is allocated for bytes that have not arrived, but for the
+    /// next 64 KiB.
+    pub async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
         let Some(range) = self.range_of(name) else { return Ok(None) };
-        self.file.expect(range.clone());
         let mut bytes = Vec::new();
         loop {
-            let offset = range.start + bytes.len() as u64;
-            let left = range.end - offset;
-            if left == 0 {
+            let (len, offset) = (bytes.len(), range.start + bytes.len() as u64);
+            let wanted = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
+            if wanted == 0 {
                 return Ok(Some(bytes));
             }
-            let found = self.file.next_bytes(offset, left).await?;
-            let found = found.get(..usize::try_from(left).unwrap_or(usize::MAX)).unwrap_or(found);
-            let kind = if found.is_empty() {
-                RemoteErrorKind::WrongLength { announced: range.end, found: offset }
-            } else if bytes.try_reserve(found.len()).is_err() {
-                RemoteErrorKind::Memory { bytes: range.end - range.start }
-            } else {
-                bytes.extend_from_slice(found);
-                continue;
-            };
-            return Err(RemoteError::new(self.file.url(), kind));
+            let error = |kind| Err(RemoteError::new(self.file.opened().url(), kind));
+            if bytes.try_reserve(wanted).is_err() {
+                return error(RemoteErrorKind::Memory { bytes: range.end - range.start });
+            }
+            bytes.resize(len + wanted, 0);
+            let free = bytes.get_mut(len..).unwrap_or_default();
+            let read = self.file.read(offset, free, Some(range.end)).await?;
+            if read == 0 {
+                return error(RemoteErrorKind::WrongLength { announced: range.end, found: offset });
+            }
+            bytes.truncate(len + read);
         }
     }
 
-    /// Returns the file as a [`Model`], for values, rows and slices. The header is in memory, so this needs
-    /// no request. Call [`expect`](Self::expect) before a tensor is read in chunks.
+    /// Returns the file as a [`Model`], for values, rows and slices, while the entries of
+    /// [`index`](Self::index) stay borrowed. The header is in memory, so this needs no request. Call
+    /// [`expect`](Self::expect) or [`expect_all`](Self::expect_all) before tensors are read in chunks.
     ///
     /// # Errors
     /// None: the header has been validated.
-    pub async fn model(&mut self) -> Result<Model<&mut RemoteFile>, ReadError<RemoteError>> {
+    pub async fn model(&self) -> Result<Model<&SharedFile>, ReadError<RemoteError>> {
         let mut slots = [SortSlot::EMPTY; SLOTS];
-        Model::open_unordered(&mut self.file, &mut slots, &mut [0; WINDOW]).await
+        Model::open_unordered(&self.file, &mut slots, &mut [0; WINDOW]).await
     }
 }
 
@@ -220,26 +225,31 @@ impl ModelFile {
 
     /// Returns the file, and the tensors and the metadata.
     pub fn into_parts(self) -> (RemoteFile, OwnedIndex) {
-        (self.file, self.index)
+        (self.file.into_inner(), self.index)
     }
 
     /// Returns the file.
-    pub fn file(&mut self) -> &mut RemoteFile {
-        &mut self.file
+    pub fn file(&self) -> &SharedFile {
+        &self.file
     }
 
     /// Returns the header with the 8 bytes of its length.
     pub fn header(&self) -> &[u8] {
-        self.file.header()
+        self.file.opened().header()
     }
 
-    /// Announces that a tensor is going to be read, as [`RemoteFile::expect`] does. Returns whether it
+    /// Announces that a tensor is going to be read, as [`SharedFile::expect`] does. Returns whether it
     /// exists.
-    pub fn expect(&mut self, tensor: &str) -> bool {
-        let range = self.range_of(tensor);
-        let exists = range.is_some();
-        range.into_iter().for_each(|range| self.file.expect(range));
-        exists
+    pub fn expect(&self, tensor: &str) -> bool {
+        let Some(range) = self.range_of(tensor) else { return false };
+        self.file.expect([range]);
+        true
+    }
+
+    /// Announces that all tensors are going to be read, as [`SharedFile::expect`] does.
+    pub fn expect_all(&self) {
+        let start = self.index.summary().data_start;
+        self.file.expect(self.index.tensors().map(|tensor| start + tensor.begin()..start + tensor.end()));
     }
 
     /// The bytes of a tensor in the file.
@@ -271,19 +281,14 @@ impl RemoteModel {
         &self.files
     }
 
-    /// Returns the files, to read from them.
-    pub fn files_mut(&mut self) -> &mut [ModelFile] {
-        &mut self.files
-    }
-
     /// Returns the files, to keep them without the model.
     pub fn into_files(self) -> Vec<ModelFile> {
         self.files
     }
 
     /// Returns the file that contains a tensor.
-    pub fn file_of(&mut self, tensor: &str) -> Option<&mut ModelFile> {
-        self.files.iter_mut().find(|file| file.range_of(tensor).is_some())
+    pub fn file_of(&self, tensor: &str) -> Option<&ModelFile> {
+        self.files.iter().find(|file| file.range_of(tensor).is_some())
     }
 
     /// Counts the parameters as huggingface.js does. `config` is [`config.json`](Self::config), which says

@@ -5,6 +5,38 @@ use crate::exchange::{Span, Version};
 use crate::options::Options;
 use std::ops::Range;
 
+/// Bytes that are read and dropped rather than requested again: a request costs a round trip, in which as
+/// many arrive over most connections.
+pub(crate) const GAP: u64 = 64 << 10;
+
+/// The longest tensor that shares its request with its neighbours: of a longer one, the round trip is a small
+/// part of the time.
+const SMALL: u64 = 256 << 10;
+
+/// Bytes that are going to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) range: Range<u64>,
+    /// Whether they are small tensors, of which one is near the next. Otherwise they are one large tensor.
+    pub(crate) is_small: bool,
+}
+
+/// Joins the small ones of these tensors with their neighbours, sorted by their offsets.
+pub(crate) fn stretches(mut tensors: Vec<Range<u64>>) -> Vec<Stretch> {
+    tensors.retain(|tensor| !tensor.is_empty());
+    tensors.sort_by_key(|tensor| tensor.start);
+    let mut all: Vec<Stretch> = Vec::new();
+    for range in tensors {
+        let is_small = range.end - range.start <= SMALL;
+        let is_near = |last: &&mut Stretch| range.start.saturating_sub(last.range.end) <= GAP;
+        match all.last_mut().filter(|last| is_small && last.is_small).filter(is_near) {
+            Some(last) => last.range.end = last.range.end.max(range.end),
+            None => all.push(Stretch { range, is_small }),
+        }
+    }
+    all
+}
+
 /// What is known about how a file is read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
@@ -138,6 +170,16 @@ mod tests {
         let mut window = Window { expected: Some(100..1 << 29), lost: Some(500..1000), ..Window::default() };
         assert_eq!(asked(&plan(&mut window, 500, 1, None)), (500, 1000));
         assert_eq!(asked(&plan(&mut window, 1000, 1, None)), (1000, 1 << 29));
+    }
+
+    #[test]
+    fn small_tensors_share_a_request_with_their_neighbours() {
+        let (small, large) =
+            (|range| Stretch { range, is_small: true }, |range| Stretch { range, is_small: false });
+        let near = 20 + GAP..SMALL + 20 + GAP;
+        let (far, after) = (near.end + GAP + 1..near.end + GAP + 2, near.end + GAP + 2..1 << 30);
+        let tensors = [after.clone(), 10..20, near.clone(), 5..5, 0..10, far.clone()];
+        assert_eq!(stretches(tensors.to_vec()), [small(0..near.end), small(far), large(after)]);
     }
 
     #[test]

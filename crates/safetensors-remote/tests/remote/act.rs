@@ -10,7 +10,7 @@ use safetensors_remote::{Location, Options, RemoteError};
 #[form]
 pub async fn act(options: Options, location: &str, steps: &[Step], file: &File) -> Result<(), RemoteError> {
     let client = Client::new(options)?;
-    let mut model = RemoteModel::open(&client, &Location::parse(location)?).await?;
+    let model = RemoteModel::open(&client, &Location::parse(location)?).await?;
     assert_eq!(model.files()[0].header(), file.beginning, "the header");
     for &step in steps {
         match step {
@@ -19,8 +19,16 @@ pub async fn act(options: Options, location: &str, steps: &[Step], file: &File) 
                 let bytes = part.read(name).await?;
                 assert!(bytes == Some(file.tensor(name)), "the bytes of {name}");
             }
+            Step::Neighbours => {
+                let part = &model.files()[0];
+                part.expect_all();
+                for tensor in part.index().tensors() {
+                    let bytes = part.read(tensor.name()).await?;
+                    assert!(bytes == Some(file.tensor(tensor.name())), "the bytes of {}", tensor.name());
+                }
+            }
             Step::Pieces(start, end, len) => {
-                let remote = model.files_mut()[0].file();
+                let mut remote = model.files()[0].file();
                 let (mut at, mut buffer) = (start, vec![0; len]);
                 while at < end.min(file.len) {
                     let read = remote.read_at(at, &mut buffer).await?;
@@ -51,7 +59,7 @@ pub async fn look(options: Options, location: &str) -> Result<Seen, RemoteError>
 #[form]
 pub async fn values(options: Options, location: &str, tensor: &str) -> Result<Vec<u8>, RemoteError> {
     let client = Client::new(options)?;
-    let mut model = RemoteModel::open(&client, &Location::parse(location)?).await?;
+    let model = RemoteModel::open(&client, &Location::parse(location)?).await?;
     let file = model.file_of(tensor).expect("the tensor");
     assert!(file.expect(tensor) && !file.expect("no such tensor"));
     let info = file.index().find(tensor).unwrap().unwrap().info().unwrap();
@@ -66,4 +74,25 @@ pub async fn values(options: Options, location: &str, tensor: &str) -> Result<Ve
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+/// Reads all tensors of a model through the core, while the entries of its index are borrowed, and compares
+/// them with the file.
+#[form]
+pub async fn each(options: Options, location: &str, file: &File) -> Result<(), RemoteError> {
+    let client = Client::new(options)?;
+    let model = RemoteModel::open(&client, &Location::parse(location)?).await?;
+    let part = &model.files()[0];
+    part.expect_all();
+    let mut core = part.model().await.expect("a valid header");
+    let start = core.summary().data_start;
+    for entry in part.index().tensors() {
+        let mut bytes = vec![0; usize::try_from(entry.byte_len()).unwrap()];
+        match core.reader(&entry).unwrap().read_to_end(&mut bytes).await {
+            Err(ReadError::Source(error)) => return Err(error),
+            outcome => drop(outcome.unwrap()),
+        }
+        assert!(bytes == file.bytes(start + entry.begin(), start + entry.end()), "{}", entry.name());
+    }
+    Ok(())
 }

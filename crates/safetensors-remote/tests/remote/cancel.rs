@@ -3,7 +3,7 @@
 use crate::cases::options;
 use crate::server::{File, Server, part};
 use embedded_safetensors::asynch::ReadAt;
-use safetensors_remote::asynch::{Client, RemoteFile};
+use safetensors_remote::asynch::{Client, ModelFile, RemoteFile, SharedFile};
 use safetensors_remote::{Options, Url};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,11 +30,11 @@ async fn drop_reads() {
     let server = Server::new(move |request, wire| part(&served, request).pace(20_000, 10).send(wire));
     let client = Client::new(options()).unwrap();
     let url = Url::parse(&server.url("/m")).unwrap();
-    let mut remote = RemoteFile::open(&client, &url).await.unwrap();
-    remote.expect(0..file.len);
+    let shared = SharedFile::new(RemoteFile::open(&client, &url).await.unwrap());
+    shared.expect([0..file.len]);
     let (mut at, mut dropped, mut buffer) = (0, 0, vec![0; 7000]);
     while at < file.len {
-        match within(3 + dropped / 4, remote.read_at(at, &mut buffer)).await {
+        match within(3 + dropped / 4, shared.read(at, &mut buffer, None)).await {
             None => dropped += 1,
             Some(read) => {
                 let read = read.unwrap();
@@ -81,6 +81,7 @@ async fn drop_a_delay() {
 #[test]
 fn futures_can_be_sent() {
     fn check<T: Send>(_: T) {}
+    let _ = |part: &ModelFile| (check(part.read("a")), check(part.model()));
     let client = Client::new(options()).unwrap();
     let location = safetensors_remote::Location::parse("hf://o/n").unwrap();
     check(safetensors_remote::asynch::RemoteModel::open(&client, &location));

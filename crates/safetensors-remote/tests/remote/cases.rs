@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 pub enum Step {
     /// Reads a tensor.
     Tensor(&'static str),
+    /// Reads all tensors, which are announced.
+    Neighbours,
     /// Reads from one offset to another one, so many bytes at a time.
     Pieces(u64, u64, usize),
 }

@@ -9,6 +9,7 @@ mod cases;
 mod environment;
 mod hub;
 mod lengths;
+mod neighbours;
 mod readers;
 mod server;
 mod shards;

@@ -23,7 +23,7 @@ fn stop(serve: Serve) -> Duration {
     };
     let (client, url) = (Client::new(options).unwrap(), Location::parse(&server.url("/m")).unwrap());
     let read = || -> Result<_, safetensors_remote::RemoteError> {
-        RemoteModel::open(&client, &url)?.files_mut()[0].read("b")
+        RemoteModel::open(&client, &url)?.files()[0].read("b")
     };
     scope(|scope| {
         let reading = scope.spawn(read);

@@ -19,6 +19,16 @@ impl Remote {
         Self(SharedFile::new(file))
     }
 
+    /// The length of the file, if the server tells it.
+    pub fn len(&self) -> Option<u64> {
+        self.opened().len()
+    }
+
+    /// Whether the file can be read at any offset. Otherwise, if it is long, only in sequence and once.
+    pub fn has_ranges(&self) -> bool {
+        self.opened().has_ranges()
+    }
+
     /// Reads from this offset on, at most so many bytes, and returns how many there are.
     ///
     /// # Errors

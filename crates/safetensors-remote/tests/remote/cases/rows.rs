@@ -19,6 +19,7 @@ pub fn all() -> Vec<Row> {
     rows.extend(wrong_files());
     rows.extend(lost());
     rows.extend(lost_in_data());
+    rows.extend(neighbours());
     rows.extend(no_http());
     rows.extend(slow());
     rows.extend(redirects());
@@ -283,6 +284,32 @@ fn lost_in_data() -> Vec<Row> {
         .sends(600_000 + 2 * HEADS)
         .then(&[Step::Tensor("b")]),
     ]
+}
+
+/// Small tensors that share a reply: the third one, after those of the header.
+fn neighbours() -> Vec<Row> {
+    let third = |row: Row| row.file(File::with_header(150_000, 200_000)).then(&[Step::Neighbours]);
+    let rows = vec![
+        Row::new("neighbours are one request", 3, normal).over(1),
+        Row::new("closes within neighbours", 4, |file, request, wire| match request.number {
+            2 => part(file, request).cut(50_000).send(wire),
+            _ => normal(file, request, wire),
+        })
+        .check(|server| assert_eq!(server.requests()[3].range(), Some((200_000, 349_999)))),
+        Row::new("ignores ranges: neighbours", 1, whole),
+        Row::new("changes before neighbours", 3, |file, request, wire| match request.number {
+            2 => part(file, request).set("ETag", "\"v2\"").send(wire),
+            _ => normal(file, request, wire),
+        })
+        .fails("its ETag was \"v1\" and is \"v2\""),
+        Row::new("hangs within neighbours", 5, |file, request, wire| match request.number {
+            0 | 1 => normal(file, request, wire),
+            _ => part(file, request).cut(50).send(wire).and_then(|()| wire.hang()),
+        })
+        .with(impatient)
+        .fails("too slow"),
+    ];
+    rows.into_iter().map(third).map(|row| row.sends(350_000 + HEADS)).collect()
 }
 
 fn no_http() -> Vec<Row> {
