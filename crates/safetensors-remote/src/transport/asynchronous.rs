@@ -1,6 +1,6 @@
 //! Asynchronous requests, with `reqwest`.
 
-use super::{CONNECTION, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
+use super::{CONNECTION, REPLY, bad_certificates, ca_file, long_head, network, timeout, unreadable};
 use crate::error::RemoteErrorKind;
 use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
@@ -114,6 +114,10 @@ impl Limits {
         let reason = innermost(&error);
         match () {
             () if error.is_connect() => network(reason, false),
+            // `hyper` has no method that tells this from other heads that cannot be parsed.
+            () if reason == "message head is too large" => {
+                long_head(format_args!("100 lines, or 417792 bytes"))
+            }
             () if is_no_http(&error) => unreadable(reason),
             () => network(reason, true),
         }

@@ -1,6 +1,7 @@
 //! Blocking requests, with `ureq`.
 
-use super::{CONNECTION, PIECE, REPLY, bad_certificates, ca_file, network, timeout, unreadable};
+use super::head::Guard;
+use super::{CONNECTION, PIECE, REPLY, bad_certificates, ca_file, long_head, network, timeout, unreadable};
 use crate::error::RemoteErrorKind;
 use crate::exchange::fetch::bounded;
 use crate::exchange::{Failure, Head, Request};
@@ -9,6 +10,8 @@ use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body as UreqBody, BodyReader, Error, Proxy, Timeout};
 
 pub(crate) struct Transport {
@@ -62,11 +65,15 @@ impl Transport {
             .timeout_connect(Some(bounded(options.connect_timeout)))
             .timeout_per_read(Some(bounded(options.idle_timeout)))
             .timeout_per_write(Some(bounded(options.idle_timeout)))
-            // Not more than the longest head: after an interim reply, what follows it counts as its head.
+            // The longest head. After an interim reply, what follows counts as its head for `ureq`: its limit
+            // is not less.
             .input_buffer_size(PIECE)
+            .max_response_header_size(PIECE)
             .max_idle_connections_per_host(options.parallel.max(1))
             .build();
-        Ok(Self { agent: config.new_agent(), stop: Arc::default() })
+        let connector = DefaultConnector::new().chain(Guard);
+        let agent = Agent::with_parts(config, connector, DefaultResolver::default());
+        Ok(Self { agent, stop: Arc::default() })
     }
 
     /// Sends a request, and waits for the head of the reply for at most this long.
@@ -167,9 +174,8 @@ impl Limits {
             Error::Rustls(error) => network(format!("TLS: {error}"), false),
             Error::Tls(error) => network(format!("TLS: {error}"), false),
             Error::ConnectProxyFailed(error) => network(format!("the proxy: {error}"), false),
-            Error::LargeResponseHeader(len, limit) => {
-                unreadable(format!("its head has {len} bytes, the limit is {limit}"))
-            }
+            Error::LargeResponseHeader(..) => long_head(format_args!("{PIECE} bytes")),
+            error if error.to_string().ends_with("too many headers") => long_head(format_args!("128 lines")),
             error => unreadable(error.to_string()),
         }
     }

@@ -3,10 +3,12 @@
 #[cfg(feature = "async")]
 pub(crate) mod asynchronous;
 pub(crate) mod blocking;
+mod head;
 
 use crate::error::RemoteErrorKind;
 use crate::exchange::Failure;
 use crate::options::Options;
+use std::fmt;
 use std::time::Duration;
 
 /// The most bytes that a blocking read takes from a body.
@@ -33,6 +35,10 @@ fn network(reason: String, is_transient: bool) -> Failure {
 
 fn unreadable(reason: String) -> Failure {
     Failure { kind: RemoteErrorKind::Reply { reason }, is_transient: false }
+}
+
+fn long_head(limit: fmt::Arguments<'_>) -> Failure {
+    unreadable(format!("its head is too long: more than {limit}"))
 }
 
 /// The certificates that replace the roots of Mozilla.

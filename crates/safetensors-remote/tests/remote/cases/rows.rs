@@ -326,7 +326,16 @@ fn no_http() -> Vec<Row> {
             }
         })
         .sends(SOCKETS)
-        .fails("invalid"),
+        .fails("invalid: its head is too long"),
+        Row::new("a head with a line of 1 MB", 1, |file, request, wire| {
+            part(file, request).set("X-Padding", &"x".repeat(1_000_000)).send(wire)
+        })
+        .sends(SOCKETS)
+        .fails("invalid: its head is too long"),
+        Row::new("a head of 200 lines", 1, |file, request, wire| {
+            (0..200).fold(part(file, request), |reply, line| reply.set(&format!("X-{line}"), "x")).send(wire)
+        })
+        .fails("invalid: its head is too long"),
     ]
 }
 
