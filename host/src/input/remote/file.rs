@@ -1,5 +1,6 @@
 //! A file on a server that threads share.
 
+use crate::part::{Part, RemotePart, Tensor};
 use embedded_safetensors::ReadAt;
 use embedded_safetensors::io::FileLen;
 use safetensors_remote::{RemoteFile, SharedFile};
@@ -43,6 +44,24 @@ impl Remote {
         }
         Ok(counted.min(most))
     }
+}
+
+/// Announces that these tensors are read next, in any order, and each of them entirely. Small ones that
+/// follow each other in a file on a server come from one reply. The next call about their file replaces it.
+#[expect(dead_code, reason = "the engines call it next")]
+pub fn expect<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) {
+    let mut files: Vec<(&RemotePart, Vec<Range<u64>>)> = Vec::new();
+    for tensor in tensors {
+        let Part::Remote(part) = tensor.model() else { continue };
+        let start = part.data_start();
+        let range = start + tensor.begin()..start + tensor.end();
+        // Most come file by file.
+        match files.iter_mut().rev().find(|(known, _)| std::ptr::eq(*known, part)) {
+            Some((_, ranges)) => ranges.push(range),
+            None => files.push((part, vec![range])),
+        }
+    }
+    files.into_iter().for_each(|(part, ranges)| part.file().expect(ranges));
 }
 
 impl Deref for Remote {
