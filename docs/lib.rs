@@ -25,6 +25,7 @@ pages! {
     integrity = "src/integrity.md";
     asynch = "src/async.md";
     desktop_files = "src/desktop-files.md";
+    remote = "src/remote.md";
     writing = "src/writing.md";
     minimal_firmware = "src/minimal-firmware.md";
     c = "src/c.md";
@@ -62,6 +63,19 @@ pub mod model;
 #[allow(missing_docs)]
 #[path = "../crates/embedded-safetensors/examples/support/uart.rs"]
 pub mod uart;
+
+#[doc(hidden)]
+#[allow(missing_docs, dead_code)]
+#[path = "../crates/safetensors-remote/tests/remote/server/mod.rs"]
+pub mod server;
+
+/// Serves a file until the program ends, and returns its URL.
+#[doc(hidden)]
+pub fn serve(file: Vec<u8>) -> String {
+    let file = server::File::of(file);
+    let server = server::Server::new(move |request, wire| server::part(&file, request).send(wire));
+    server.url("/model.safetensors")
+}
 
 /// Runs a future on this thread, without an executor.
 #[doc(hidden)]
