@@ -292,19 +292,4 @@ mod tests {
         assert_eq!(base.sibling("%2e%2e/x").as_text(), "https://h/a/%252e%252e/x?token=1");
         assert_eq!(base.sibling("a?b#c").as_text(), "https://h/a/a%3Fb%23c?token=1");
     }
-
-    #[test]
-    fn a_query_is_never_shown() {
-        let url = Url::parse("https://h/a?Signature=secret").unwrap();
-        assert_eq!(format!("{url} {url:?}"), "https://h/a?… https://h/a?…");
-    }
-
-    #[test]
-    fn origins_are_scheme_host_and_port() {
-        let url = |text| Url::parse(text).unwrap();
-        assert!(url("https://h/a").has_origin_of(&url("https://H:443/b")));
-        for other in ["http://h/", "https://h:444/", "https://h.o/", "https://i/"] {
-            assert!(!url("https://h/a").has_origin_of(&url(other)), "{other}");
-        }
-    }
 }

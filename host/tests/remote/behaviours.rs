@@ -7,100 +7,21 @@ use std::io;
 
 type Serve = fn(&File, &Request, &mut Wire) -> io::Result<()>;
 
-/// The exit code of `check`, words of its sentence, and the number of requests.
-struct Row(&'static str, Serve, i32, &'static str, usize);
-
-const ROWS: &[Row] = &[
-    Row("404", |file, _, wire| Reply::new(file).status(404).send(wire), 2, "404 Not Found", 1),
-    Row("401", |file, _, wire| Reply::new(file).status(401).send(wire), 2, "401 Unauthorized", 1),
-    Row("403", |file, _, wire| Reply::new(file).status(403).send(wire), 2, "403 Forbidden", 1),
-    Row(
-        "429, then a part",
-        |file, request, wire| match request.number {
-            0 => Reply::new(file).status(429).set("Retry-After", "0").send(wire),
-            _ => part(file, request).send(wire),
-        },
-        0,
-        "ok, 2 tensors",
-        2,
-    ),
-    Row(
-        "503",
-        |file, _, wire| Reply::new(file).status(503).set("Retry-After", "0").send(wire),
-        2,
-        "503 Service Unavailable (after 5",
-        5,
-    ),
-    Row("cut", |file, request, wire| part(file, request).cut(40).send(wire), 0, "ok, 2 tensors", 3),
-    Row(
-        "hangs, then a part",
-        |file, request, wire| match request.number {
-            0 => wire.hang(),
-            _ => part(file, request).send(wire),
-        },
-        0,
-        "ok, 2 tensors",
-        2,
-    ),
-    Row(
-        "redirects",
-        |file, request, wire| match request.path.as_str() {
-            "/m" => Reply::new(file).status(302).set("Location", "/other").send(wire),
-            _ => part(file, request).send(wire),
-        },
-        0,
-        "ok, 2 tensors",
-        2,
-    ),
-    Row(
-        "redirects for ever",
-        |file, _, wire| Reply::new(file).status(302).set("Location", "/m").send(wire),
-        2,
-        "more than 10 redirects",
-        11,
-    ),
-    Row("without ranges", |file, _, wire| Reply::new(file).send(wire), 0, "ok, 2 tensors", 1),
-    Row(
-        "without a length",
-        |file, _, wire| Reply::new(file).without("Content-Length").set("Connection", "close").send(wire),
-        0,
-        "ok, 2 tensors",
-        1,
-    ),
-    Row(
-        "compressed",
-        |file, request, wire| part(file, request).set("Content-Encoding", "gzip").send(wire),
-        2,
-        "compressed",
-        1,
-    ),
-    Row(
-        "other bytes",
-        |file, request, wire| part(file, request).set("Content-Range", "bytes 5-9/200").send(wire),
-        2,
-        "sent \"bytes 5-9/200\"",
-        1,
-    ),
-];
-
+/// A busy server is asked again at once if it says so, and a silent one after `--server-timeout`.
 #[test]
-fn every_behaviour_of_a_server_has_its_sentence() {
-    std::thread::scope(|scope| {
-        for row in ROWS {
-            scope.spawn(move || check(row));
-        }
+fn requests_are_repeated() {
+    let model = File::of(sound());
+    let server = Server::new(move |request, wire| match (request.path.as_str(), request.number) {
+        ("/busy", _) => Reply::new(&model).status(503).set("Retry-After", "0").send(wire),
+        (_, 5) => wire.hang(),
+        _ => part(&model, request).send(wire),
     });
-}
-
-fn check(Row(name, serve, code, words, requests): &Row) {
-    let (model, serve) = (File::of(sound()), *serve);
-    let server = Server::new(move |request, wire| serve(&model, request, wire));
-    let (place, url) = (Place::new(), server.url("/m"));
-    let run = run(&place, &["check", "--server-timeout", "1", &url], &[]);
-    let said = format!("{}{}", run.out, run.err);
-    assert_eq!((run.code, said.lines().count()), (Some(*code), 1), "{name}: {said}");
-    assert!(said.starts_with(&format!("{url}: ")) && said.contains(words), "{name}: {said}");
-    assert_eq!(server.requests().len(), *requests, "{name}");
+    let (place, busy, slow) = (Place::new(), server.url("/busy"), server.url("/slow"));
+    let sentence = "the server answers 503 Service Unavailable (after 5 attempts); try again later";
+    run(&place, &["check", &busy], &[]).is(2, "", &format!("{busy}: {sentence}\n"));
+    let run = run(&place, &["check", "--server-timeout", "1", &slow], &[]);
+    assert!(run.code == Some(0) && run.out.starts_with(&format!("{slow}: ok, 2 tensors")), "{run:?}");
+    assert_eq!(server.requests().len(), 7);
 }
 
 /// All commands print the same sentence, and leave nothing.

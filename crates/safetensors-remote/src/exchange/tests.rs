@@ -129,19 +129,6 @@ fn any_limit_is_a_wait() {
     }
 }
 
-#[test]
-fn only_strong_validators_are_conditions() {
-    let version = |etag: Option<&str>, date: Option<&str>| Version {
-        total: None,
-        etag: etag.map(Into::into),
-        last_modified: date.map(Into::into),
-    };
-    assert_eq!(version(Some("\"a\""), Some("x")).if_range(), Some("\"a\""));
-    assert_eq!(version(Some("W/\"a\""), Some("x")).if_range(), None);
-    assert_eq!(version(None, Some("x")).if_range(), Some("x"));
-    assert_eq!(version(None, None).if_range(), None);
-}
-
 /// No text of `Content-Range` is taken for the requested range, except the right one.
 #[test]
 fn content_ranges_are_strict() {

@@ -203,10 +203,3 @@ fn asynchronous_client_copes_with_every_server() {
         runtime.block_on(crate::asynchronous::act(options, url, steps, file))
     });
 }
-
-#[test]
-fn at_least_40_behaviours_with_names_of_their_own() {
-    let rows = rows::all();
-    let names: std::collections::HashSet<_> = rows.iter().map(|row| row.name).collect();
-    assert!(names.len() == rows.len() && rows.len() >= 40, "{}", rows.len());
-}
