@@ -1,13 +1,12 @@
 //! A file on a server.
 
-use super::{Answer, Body, Client, ReadAt, form};
+use super::{Answer, Body, Client, form};
 use crate::error::{RemoteError, RemoteErrorKind};
 use crate::exchange::fetch::{Deadline, Fetch, HEADER, Route, Step};
 use crate::exchange::{Failure, Version};
 use crate::url::Url;
 use crate::window::{Open, Plan, Window};
 use embedded_safetensors::header::MAX_HEADER_LEN;
-use embedded_safetensors::io::FileLen;
 use embedded_safetensors::validate::{Progress, SortSlot, Validator};
 use std::fmt;
 use std::ops::Range;
@@ -26,21 +25,13 @@ const TAIL: Duration = Duration::from_secs(1);
 /// The memory to sort the tensors of a header with.
 pub(super) const SLOTS: usize = 256;
 
-/// A safetensors file on a server, of which only the requested bytes are read.
+/// A safetensors file on a server whose header has been read: with one request of 100,000 bytes, or with two
+/// if it is longer. [`SharedFile`](crate::SharedFile) reads the rest.
 ///
-/// Opening it reads the header: with one request of 100,000 bytes, or with two if the header is longer. Reads
-/// within these bytes need no request. All others are requests of ranges: bytes that are read in sequence
-/// come from one open reply, and the next request asks for more than the last one. If you know what will be
-/// read, [`expect`](Self::expect) makes it one request.
-///
-/// It is storage for a [`Model`](embedded_safetensors::Model). Every reply is compared with the first one by
-/// its `ETag`, `Last-Modified` and length, so a file that changes is an error.
+/// Every reply is compared with the first one by its `ETag`, `Last-Modified` and length, so a file that
+/// changes is an error.
 ///
 /// *Memory*: the header, at least the first request, and a piece of 64 KiB.
-///
-/// # Cancel safety
-/// A future of a read may be dropped: the read has then not been made. Bytes of a reply are not lost, but a
-/// reply that has not begun is requested again.
 pub struct RemoteFile {
     client: Client,
     route: Route,
@@ -226,6 +217,14 @@ impl RemoteFile {
         Ok(self.in_piece(offset).filter(|_| is_there).unwrap_or(&[]))
     }
 
+    /// Reads at most as many bytes as fit, and returns how many: none at the end of the file.
+    pub(super) async fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
+        match buffer.len() {
+            0 => Ok(0),
+            len => Ok(copy(buffer, self.next_bytes(offset, len as u64).await?)),
+        }
+    }
+
     /// Reads a file that is short and whose server does not support ranges entirely, unless it ends before
     /// this offset.
     async fn read_short_file(&mut self, offset: u64) -> Result<(), RemoteError> {
@@ -241,8 +240,7 @@ impl RemoteFile {
 impl RemoteFile {
     /// Returns a second reader of the same version of the file, with a position of its own. Nothing is
     /// requested, and both share the first bytes.
-    #[must_use]
-    pub fn another(&self) -> Self {
+    pub(super) fn another(&self) -> Self {
         let (client, route, version) = (self.client.clone(), self.route.clone(), self.version.clone());
         let file = Self::at_start(client, route, version, self.has_ranges);
         Self { beginning: self.beginning.clone(), ..file }
@@ -314,7 +312,7 @@ impl RemoteFile {
 
     /// Announces that these bytes of the file are going to be read, so that one request asks for all of them,
     /// and for no more. It stays until the next call.
-    pub fn expect(&mut self, range: Range<u64>) {
+    pub(super) fn expect(&mut self, range: Range<u64>) {
         self.window.expected = Some(range);
     }
 
@@ -436,23 +434,6 @@ impl RemoteFile {
             Some(deadline) if deadline.left().is_zero() => Err(self.error(deadline.error())),
             _ => Ok(()),
         }
-    }
-}
-
-#[form]
-impl ReadAt for RemoteFile {
-    type Error = RemoteError;
-
-    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, RemoteError> {
-        if buffer.is_empty() {
-            return Ok(0);
-        }
-        let found = self.next_bytes(offset, buffer.len() as u64).await?;
-        Ok(copy(buffer, found))
-    }
-
-    async fn file_len(&mut self) -> Result<FileLen, RemoteError> {
-        Ok(self.version.total.map_or(FileLen::Unknown, FileLen::Exactly))
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Options {
     /// The fewest bytes that a request for data asks for: 64 KiB. When they are read to the end and more
     /// follow, the next request asks for twice as many.
     pub read_ahead: u64,
-    /// The most bytes that a request asks for, unless they were [announced](crate::RemoteFile::expect) or fit
+    /// The most bytes that a request asks for, unless they were [announced](crate::SharedFile::expect) or fit
     /// into the buffer of one read: 64 MiB.
     pub max_window: u64,
     /// A server that does not support ranges: the longest file that is read entirely, and the most bytes that

@@ -17,9 +17,6 @@ const LANES: usize = 32;
 /// some a second time.
 const KEPT: usize = 4 << 20;
 
-/// The most that stays after the last one has been read.
-const LEFT: usize = 1 << 20;
-
 /// A file on a server whose header is in memory, and which is read through a shared reference: while its
 /// index is borrowed, and by several threads or tasks.
 ///
@@ -30,9 +27,9 @@ const LEFT: usize = 1 << 20;
 ///   at most 64 KiB, at the end of the last of them. They come from this one reply, whichever thread reads
 ///   them and in nearly any order;
 /// - for a larger one that was announced, or if the caller knows it, at the end of the tensor;
-/// - otherwise where one of a [`RemoteFile`] does, which asks for little at first.
+/// - otherwise after 64 KiB, and after twice as much as the last one while the file is read on in sequence.
 ///
-/// *Memory*: the header; 64 KiB for each thread; for announced small tensors at most 8 MiB, and 1 MiB after
+/// *Memory*: the header; 64 KiB for each thread; for announced small tensors at most 8 MiB, and 4 MiB after
 /// the last of them has been read.
 ///
 /// # Cancel safety
@@ -45,7 +42,8 @@ pub struct SharedFile {
     first: Lock<RemoteFile>,
     len_by_header: u64,
     lanes: Mutex<Vec<Lane>>,
-    announced: Mutex<Vec<Announced>>,
+    /// Tensors that were announced, and the reader of small ones.
+    announced: Mutex<Vec<(Stretch, Option<Shared>)>>,
 }
 
 /// A reader, the offset of its next byte, and the end of what was announced to it.
@@ -61,11 +59,7 @@ struct Taken<'f> {
     lane: Option<Lane>,
 }
 
-/// Tensors that were announced, and the reader of small ones.
-struct Announced {
-    stretch: Stretch,
-    run: Option<Arc<Lock<Run>>>,
-}
+type Shared = Arc<Lock<Run>>;
 
 /// Reads small tensors that follow each other, and keeps the last bytes.
 struct Run {
@@ -87,18 +81,18 @@ impl SharedFile {
         let left = self.opened.len().map_or(u64::MAX, |len| len.saturating_sub(offset));
         let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let buffer = buffer.get_mut(..wanted).unwrap_or_default();
-        if !self.opened.has_ranges() {
-            return self.first.lock().await.read_at(offset, buffer).await;
+        if !self.opened.has_ranges() || buffer.is_empty() {
+            return self.first.lock().await.read(offset, buffer).await;
         }
         let known = usize::try_from(offset).ok().and_then(|offset| self.opened.beginning().get(offset..));
         if let Some(known) = known.filter(|known| !known.is_empty()) {
             return Ok(copy(buffer, known));
         }
         let (run, announced) = self.announced(offset);
-        if let Some(run) = run
-            && let Some(read) = run.lock().await.read(offset, buffer).await?
-        {
-            return Ok(read);
+        if let Some(run) = run {
+            if let Some(read) = run.lock().await.read(offset, buffer).await? {
+                return Ok(read);
+            }
         }
         self.read_alone(offset, buffer, end.or(announced)).await
     }
@@ -117,7 +111,7 @@ impl SharedFile {
             (lane.next, lane.end) = (offset, end);
             lane.file.expect(if end == u64::MAX { 0..0 } else { offset..end });
         }
-        let read = lane.file.read_at(offset, buffer).await;
+        let read = lane.file.read(offset, buffer).await;
         match read {
             Ok(read) => lane.next = offset + read as u64,
             Err(_) => taken.lane = None,
@@ -156,22 +150,21 @@ impl SharedFile {
     pub fn expect(&self, tensors: impl IntoIterator<Item = Range<u64>>) {
         let known = self.opened.beginning().len() as u64;
         let all = stretches(tensors.into_iter().map(|tensor| tensor.start.max(known)..tensor.end).collect());
-        *self.announced.lock() = all.into_iter().map(|stretch| Announced { stretch, run: None }).collect();
+        *self.announced.lock() = all.into_iter().map(|stretch| (stretch, None)).collect();
     }
 
     /// The reader of the small tensors at this offset, or the end of the larger one.
-    fn announced(&self, offset: u64) -> (Option<Arc<Lock<Run>>>, Option<u64>) {
+    fn announced(&self, offset: u64) -> (Option<Shared>, Option<u64>) {
         let mut all = self.announced.lock();
-        let at = all.partition_point(|one| one.stretch.range.end <= offset);
-        let Some(one) = all.get_mut(at).filter(|one| one.stretch.range.contains(&offset)) else {
-            return (None, None);
-        };
-        let range = one.stretch.range.clone();
-        if !one.stretch.is_small {
-            return (None, Some(range.end));
+        let at = all.partition_point(|(stretch, _)| stretch.range.end <= offset);
+        match all.get_mut(at) {
+            Some((Stretch { range, is_small: true }, run)) if range.contains(&offset) => {
+                let new = || Arc::new(Lock::new(Run::new(self.opened.another(), range.clone())));
+                (Some(run.get_or_insert_with(new).clone()), None)
+            }
+            Some((stretch, _)) if stretch.range.contains(&offset) => (None, Some(stretch.range.end)),
+            _ => (None, None),
         }
-        let run = one.run.get_or_insert_with(|| Arc::new(Lock::new(Run::new(self.opened.another(), range))));
-        (Some(run.clone()), None)
     }
 
     /// The reader that is nearest to this offset, or has read all that it was to read, or a new one.
@@ -229,10 +222,10 @@ impl Run {
         at.and_then(|at| self.kept.get(at..)).unwrap_or(&[])
     }
 
-    /// If more than `most` bytes are kept, keeps only the last ones, so many.
-    fn forget(&mut self, most: usize, least: usize) {
+    /// If more than `most` bytes are kept, keeps only the last ones.
+    fn forget(&mut self, most: usize) {
         if self.kept.len() > most {
-            let surplus = self.kept.len() - least;
+            let surplus = self.kept.len() - KEPT;
             self.kept.drain(..surplus);
             self.kept.shrink_to(most);
             self.start += surplus as u64;
@@ -264,11 +257,11 @@ impl Run {
                     return Err(error);
                 }
             }
-            self.forget(2 * KEPT, KEPT);
+            self.forget(2 * KEPT);
         }
         let read = copy(buffer, self.kept(offset));
         if offset + read as u64 == self.end {
-            self.forget(LEFT, LEFT);
+            self.forget(KEPT);
         }
         Ok(Some(read))
     }

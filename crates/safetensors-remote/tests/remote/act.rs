@@ -55,27 +55,6 @@ pub async fn look(options: Options, location: &str) -> Result<Seen, RemoteError>
     })
 }
 
-/// Reads one tensor of a model through the core: its values, in chunks of 1000 bytes.
-#[form]
-pub async fn values(options: Options, location: &str, tensor: &str) -> Result<Vec<u8>, RemoteError> {
-    let client = Client::new(options)?;
-    let model = RemoteModel::open(&client, &Location::parse(location)?).await?;
-    let file = model.file_of(tensor).expect("the tensor");
-    assert!(file.expect(tensor) && !file.expect("no such tensor"));
-    let info = file.index().find(tensor).unwrap().unwrap().info().unwrap();
-    let mut core = file.model().await.expect("a valid header");
-    let mut reader = core.reader(&info).unwrap();
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 1000]);
-    loop {
-        match reader.next_chunk(&mut buffer).await {
-            Ok(Some(chunk)) => bytes.extend_from_slice(chunk),
-            Ok(None) => return Ok(bytes),
-            Err(ReadError::Source(error)) => return Err(error),
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
 /// Reads all tensors of a model through the core, while the entries of its index are borrowed, and compares
 /// them with the file.
 #[form]
@@ -87,12 +66,20 @@ pub async fn each(options: Options, location: &str, file: &File) -> Result<(), R
     let mut core = part.model().await.expect("a valid header");
     let start = core.summary().data_start;
     for entry in part.index().tensors() {
-        let mut bytes = vec![0; usize::try_from(entry.byte_len()).unwrap()];
-        match core.reader(&entry).unwrap().read_to_end(&mut bytes).await {
-            Err(ReadError::Source(error)) => return Err(error),
-            outcome => drop(outcome.unwrap()),
+        let (mut at, mut buffer, mut reader) =
+            (start + entry.begin(), [0; 1000], core.reader(&entry).unwrap());
+        loop {
+            match reader.next_chunk(&mut buffer).await {
+                Ok(Some(chunk)) => {
+                    assert!(chunk == file.bytes(at, at + chunk.len() as u64), "byte {at}");
+                    at += chunk.len() as u64;
+                }
+                Ok(None) => break,
+                Err(ReadError::Source(error)) => return Err(error),
+                Err(error) => panic!("{error}"),
+            }
         }
-        assert!(bytes == file.bytes(start + entry.begin(), start + entry.end()), "{}", entry.name());
+        assert_eq!(at, start + entry.end(), "{}", entry.name());
     }
     Ok(())
 }

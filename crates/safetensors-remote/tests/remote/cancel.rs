@@ -2,7 +2,6 @@
 
 use crate::cases::options;
 use crate::server::{File, Server, part};
-use embedded_safetensors::asynch::ReadAt;
 use safetensors_remote::asynch::{Client, ModelFile, RemoteFile, SharedFile};
 use safetensors_remote::{Options, Url};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ async fn drop_reads() {
     let client = Client::new(options()).unwrap();
     let url = Url::parse(&server.url("/m")).unwrap();
     let shared = SharedFile::new(RemoteFile::open(&client, &url).await.unwrap());
-    shared.expect([0..file.len]);
+    shared.expect(std::iter::once(0..file.len));
     let (mut at, mut dropped, mut buffer) = (0, 0, vec![0; 7000]);
     while at < file.len {
         match within(3 + dropped / 4, shared.read(at, &mut buffer, None)).await {
@@ -65,10 +64,10 @@ async fn drop_a_delay() {
     let slowly = Options { retry_delay: Duration::from_secs(1), ..options() };
     let client = Client::new(slowly).unwrap();
     let url = Url::parse(&server.url("/m")).unwrap();
-    let mut remote = RemoteFile::open(&client, &url).await.unwrap();
+    let shared = SharedFile::new(RemoteFile::open(&client, &url).await.unwrap());
     let (mut at, mut buffer) = (100_000, vec![0; 50_000]);
     while at < 150_000 {
-        if let Some(read) = within(300, remote.read_at(at, &mut buffer)).await {
+        if let Some(read) = within(300, shared.read(at, &mut buffer, None)).await {
             let read = read.unwrap();
             assert!(buffer[..read] == file.bytes(at, at + read as u64), "byte {at}");
             at += read as u64;

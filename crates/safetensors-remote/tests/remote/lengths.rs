@@ -1,6 +1,6 @@
-//! Headers about as long as the first request, and reads through the core.
+//! Headers about as long as the first request.
 
-use crate::cases::{FORMS, Step, options};
+use crate::cases::{Step, options};
 use crate::server::{File, Server, part};
 use std::sync::Arc;
 
@@ -44,22 +44,4 @@ fn a_header_of_24_megabytes_is_read() {
         safetensors_remote::Options { header_timeout: std::time::Duration::from_secs(30), ..options() };
     crate::blocking::act(patient, &server.url("/m"), &[], &file).unwrap();
     assert_eq!(server.requests().len(), 2);
-}
-
-/// The core reads a tensor of 1 MB in 1000 chunks, and that is one request.
-#[test]
-fn the_core_reads_an_announced_tensor_with_one_request() {
-    let file = Arc::new(File::with_header(200, 2_000_000));
-    let served = file.clone();
-    let server = Server::new(move |request, wire| part(&served, request).send(wire));
-    let url = server.url("/m");
-    assert!(crate::blocking::values(options(), &url, "b").unwrap() == file.tensor("b"));
-    #[cfg(feature = "async")]
-    {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let read = runtime.block_on(crate::asynchronous::values(options(), &url, "b"));
-        assert!(read.unwrap() == file.tensor("b"));
-    }
-    assert_eq!(server.requests().len(), 2 * FORMS);
-    assert_eq!(server.requests()[1].range(), Some((100_000, file.len - 1)));
 }
