@@ -204,6 +204,12 @@ impl RemoteFile {
         if more == 0 { Ok(()) } else { Err(self.error(RemoteErrorKind::WrongLength { announced, found })) }
     }
 
+    /// After the last read: the connection of a reply that has been read to its end can be used again.
+    pub(super) async fn finish(&mut self) -> Result<(), RemoteError> {
+        self.piece = Vec::new();
+        self.end_reply(u64::MAX).await
+    }
+
     /// Returns bytes from this offset on, of which so many are wanted: none at the end of the file.
     pub(super) async fn next_bytes(&mut self, offset: u64, wanted: u64) -> Result<&[u8], RemoteError> {
         if offset >= self.beginning.len() as u64 {

@@ -259,6 +259,9 @@ impl Run {
             }
             self.forget(2 * KEPT);
         }
+        if self.next() == self.end {
+            self.file.finish().await?;
+        }
         let read = copy(buffer, self.kept(offset));
         if offset + read as u64 == self.end {
             self.forget(KEPT);

@@ -309,7 +309,12 @@ fn neighbours() -> Vec<Row> {
         .with(impatient)
         .fails("too slow"),
     ];
-    rows.into_iter().map(third).map(|row| row.sends(350_000 + HEADS)).collect()
+    let mut rows: Vec<Row> = rows.into_iter().map(|row| third(row).sends(350_000 + HEADS)).collect();
+    let chunked = Row::new("a small tensor before a large one, in chunks", 4, |file, request, wire| {
+        part(file, request).chunked().send(wire)
+    });
+    rows.push(third(chunked).file(File::with_header(150_000, 600_000)).over(1).sends(750_000 + HEADS));
+    rows
 }
 
 fn no_http() -> Vec<Row> {
