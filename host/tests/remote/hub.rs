@@ -236,6 +236,8 @@ fn commands_for_one_file_and_for_several() {
 #[test]
 fn what_is_no_location_is_said() {
     let place = Place::new();
+    let sentence = "cannot be read: no such file or directory; for the model of the Hub, write hf://o/n";
+    run(&place, &["inspect", "o/n"], &[]).is(2, "", &format!("o/n: {sentence}\n"));
     let form = "write hf://owner/name, hf://owner/name@revision or hf://owner/name/path";
     for (path, reason) in [
         ("s3://bucket/m.safetensors", "only http, https and hf are supported"),

@@ -1,6 +1,6 @@
 //! A file on a server that threads share.
 
-use crate::part::{Part, RemotePart, Tensor};
+use crate::input::part::{Part, RemotePart, Tensor};
 use embedded_safetensors::ReadAt;
 use embedded_safetensors::io::FileLen;
 use safetensors_remote::{RemoteFile, SharedFile};

@@ -41,7 +41,6 @@ pub fn check_local(path: &Path) -> Result<(), NotRead> {
 }
 
 /// Why a path cannot be opened, with the model of the Hub that it may mean.
-#[expect(dead_code, reason = "`open_path` calls it next")]
 pub fn not_opened(path: &Path, error: io::Error) -> NotRead {
     let hub = if error.kind() == io::ErrorKind::NotFound { proposal(path) } else { None };
     let reason = NotRead::from(error);
