@@ -1,32 +1,47 @@
-//! The core is built in layers: a directory imports only from those above it in this list. So the parser
-//! cannot depend on tensors, nor the verdict on a file system.
+//! The core and the command are built in layers: a directory imports only from those before it in its list. So
+//! the parser cannot depend on tensors, nor an error on a file that is read again.
 
 mod source;
 
 use proc_macro2::{TokenStream, TokenTree};
 use source::File;
 
-const CORE: &str = "crates/embedded-safetensors/src/";
+/// A package in layers. A file at its root counts as a directory; `lib.rs` imports all.
+struct Layers {
+    source: &'static str,
+    order: &'static str,
+}
 
-/// A file at the root counts as a directory. `lib.rs` imports all.
-const ORDER: &str = "util dtype error shape io tensor header validate index query integrity values slice reader quant \
-    model write stream view metadata file asynch";
+const CORE: Layers = Layers {
+    source: "crates/embedded-safetensors/src/",
+    order: "util dtype error shape io tensor header validate index query integrity values slice reader quant \
+        model write stream view metadata file asynch",
+};
+
+const COMMAND: Layers = Layers {
+    source: "host/src/",
+    order: "text exit error json table args threads stop work context input output print tensor pack convert chips \
+        lint scan report commands",
+};
 
 /// The imports of `model.rs` from its parent, which is the root or the module of the asynchronous form.
 const OF_BOTH_FORMS: &str = "{ QuantReader , ReadAt , TensorReader , feed , form }";
 
 #[test]
 fn no_directory_imports_from_a_lower_one() {
-    let files = source::files_below(CORE);
-    let files = files.iter().filter(|file| file.is_rust() && !file.path.ends_with("/src/lib.rs"));
-    let found: Vec<String> = files.flat_map(wrong_imports).collect();
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    for layers in [CORE, COMMAND] {
+        let files = source::files_below(layers.source);
+        let is_root = |path: &str| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+        let files = files.iter().filter(|file| file.is_rust() && !is_root(&file.path));
+        let found: Vec<String> = files.flat_map(|file| layers.wrong_imports(file)).collect();
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
 }
 
 #[test]
 fn import_from_a_lower_directory_is_detected() {
     let found = |path: &str, text: &str| {
-        wrong_imports(&File { path: format!("{CORE}{path}"), text: text.to_owned() }).len()
+        CORE.wrong_imports(&File { path: format!("{}{path}", CORE.source), text: text.to_owned() }).len()
     };
     assert_eq!(found("tensor/info.rs", "use crate::validate::Summary;"), 1);
     assert_eq!(found("tensor/info.rs", "fn f() { g(crate::model::h()) }"), 1);
@@ -43,20 +58,25 @@ fn import_from_a_lower_directory_is_detected() {
     }
 }
 
-/// Returns a message for each import of a file from a directory below its own.
-fn wrong_imports(file: &File) -> Vec<String> {
-    let path = file.path.strip_prefix(CORE).expect("a file of the core");
-    let own = path.split(['/', '.']).next().expect("a directory or a file");
-    let layer = |directory: &str| ORDER.split(' ').position(|name| name == directory);
-    let Some(here) = layer(own) else { return vec![format!("{path}: {own} is not in the list of folders")] };
-    // In a module's root file, `super` is the crate root.
-    let is_at_root = path.ends_with("/mod.rs") && path.matches('/').count() == 1 || !path.contains('/');
-    let tokens = source::without_unit_tests(file.tokens());
-    let mut imported = Vec::new();
-    collect(&tokens, if is_at_root { &["crate", "super"] } else { &["crate"] }, &mut imported);
-    let is_wrong =
-        |directory: &String| directory != OF_BOTH_FORMS && layer(directory).is_none_or(|layer| layer > here);
-    imported.into_iter().filter(is_wrong).map(|directory| format!("{path} imports {directory}")).collect()
+impl Layers {
+    /// Returns a message for each import of a file from a directory after its own.
+    fn wrong_imports(&self, file: &File) -> Vec<String> {
+        let path = file.path.strip_prefix(self.source).expect("a file of the package");
+        let own = path.split(['/', '.']).next().expect("a directory or a file");
+        let layer = |directory: &str| self.order.split(' ').position(|name| name == directory);
+        let Some(here) = layer(own) else {
+            return vec![format!("{path}: {own} is not in the list of folders")];
+        };
+        // In a module's root file, `super` is the crate root.
+        let is_at_root = path.ends_with("/mod.rs") && path.matches('/').count() == 1 || !path.contains('/');
+        let tokens = source::without_unit_tests(file.tokens());
+        let mut imported = Vec::new();
+        collect(&tokens, if is_at_root { &["crate", "super"] } else { &["crate"] }, &mut imported);
+        let is_wrong = |directory: &String| {
+            directory != OF_BOTH_FORMS && layer(directory).is_none_or(|layer| layer > here)
+        };
+        imported.into_iter().filter(is_wrong).map(|directory| format!("{path} imports {directory}")).collect()
+    }
 }
 
 /// Collects the names that follow one of these words and `::`, except in macro definitions that refer to

@@ -196,3 +196,22 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
         assert!(!is_of_shapes || shown.out.contains("1, … 20 in all]"), "{command}: {shown:?}");
     }
 }
+
+/// An excerpt is no wider than the terminal, and its carets stand below the token.
+#[test]
+fn carets_stand_below_the_error_in_80_columns() {
+    let place = Place::new();
+    let entry =
+        |name: &str, dtype| format!(r#""{name}":{{"dtype":"{dtype}","shape":[0],"data_offsets":[0,0]}}"#);
+    let entries =
+        ["first", "second", "third"].map(|name| entry(name, if name == "second" { "U9" } else { "U8" }));
+    place.put("m", &file(format!("{{{}}}", entries.join(",")), b""));
+    let mut script = Command::new("script");
+    let command = format!("stty rows 24 cols 80; {} check m", env!("CARGO_BIN_EXE_safetensors"));
+    script.args(["-qfc", &command, "/dev/null"]).current_dir(place.path(".")).env("NO_COLOR", "1");
+    let out = script.stdin(Stdio::null()).output().expect("the program `script`").stdout;
+    let out = String::from_utf8(out).expect("text");
+    let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
+    assert_eq!(lines[2].find('^'), lines[1].find("\"U9\"").map(|at| at - "…".len() + 1), "{out}");
+    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80), "{out}");
+}

@@ -1,7 +1,6 @@
 //! `safetensors completions`: prints shell completion scripts.
 
-use crate::command_line;
-use crate::commands::Run;
+use crate::commands::{Run, command_line};
 use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;

@@ -1,16 +1,19 @@
 //! `safetensors man`: prints the man pages.
 
 use crate::args::remote::{VARIABLES, reads_urls};
-use crate::commands::Run;
+use crate::commands::{CommandLine, Run, command_line};
 use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
-use crate::{CommandLine, command_line};
+use crate::input::remote::check_output_directory;
+use crate::output::directory::Folder;
+use crate::output::file::Product;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, CommandFactory, Error};
 use clap_mangen::Man as Page;
 use std::ffi::OsStr;
 use std::io::{self, Write, stdout};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// Print the man page of the program, or of one of its commands
@@ -21,15 +24,36 @@ pub struct Man {
     /// The command whose page is printed [default: the program]
     #[arg(value_parser = Name)]
     command: Option<String>,
+
+    /// Write the pages of the program and of all its commands to this directory instead
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    output: Option<PathBuf>,
 }
 
 impl Run for Man {
-    fn run(self, _: &Context) -> Outcome {
-        let mut text = Vec::new();
-        render(page(self.command.as_deref()), &mut text)?;
-        stdout().write_all(&text)?;
+    fn run(self, context: &Context) -> Outcome {
+        let program = program();
+        if let Some(folder) = &self.output {
+            return write_all(context, &program, folder);
+        }
+        let found = self.command.and_then(|name| program.find_subcommand(name));
+        stdout().write_all(&rendered(found.unwrap_or(&program))?)?;
         Ok(Exit::Good)
     }
+}
+
+fn write_all(context: &Context, program: &Command, folder: &Path) -> Outcome {
+    check_output_directory(folder)?;
+    let made = Folder::make(folder)?;
+    let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
+    for command in [program].into_iter().chain(commands) {
+        let name = command.get_display_name().unwrap_or(command.get_name());
+        let mut page = Product::create(context, &folder.join(format!("{name}.1")), true)?;
+        page.put(&rendered(command)?)?;
+        page.finish()?;
+    }
+    made.keep();
+    Ok(Exit::Good)
 }
 
 /// The name of a command, which shells complete.
@@ -54,10 +78,11 @@ impl TypedValueParser for Name {
     }
 }
 
-/// Writes a page with the sections that man pages usually have.
-fn render(command: Command, text: &mut Vec<u8>) -> io::Result<()> {
+/// A page with the sections that man pages usually have.
+fn rendered(command: &Command) -> io::Result<Vec<u8>> {
     let (reads_urls, is_program) = (reads_urls(command.get_name()), command.has_subcommands());
-    let page = Page::new(command);
+    let page = Page::new(command.clone()).source(concat!("safetensors ", env!("CARGO_PKG_VERSION")));
+    let text = &mut Vec::new();
     page.render_title(text)?;
     page.render_name_section(text)?;
     page.render_synopsis_section(text)?;
@@ -77,7 +102,10 @@ fn render(command: Command, text: &mut Vec<u8>) -> io::Result<()> {
             write!(text, ".TP\n{names}\n{meaning}\n")?;
         }
     }
-    if is_program { page.render_version_section(text) } else { Ok(()) }
+    if is_program {
+        page.render_version_section(text)?;
+    }
+    Ok(std::mem::take(text))
 }
 
 const EXITS: &str = ".SH \"EXIT STATUS\"
@@ -95,12 +123,11 @@ something could not be read or written, or bad usage
 stopped by Ctrl\\-C or another request to end
 ";
 
-/// What the page describes; the program, if there is no such command.
-fn page(name: Option<&str>) -> Command {
+/// The program with what its pages describe.
+fn program() -> Command {
     // A page has the text of the rare options, too.
     let mut program = command_line().mut_args(|arg| arg.hide_short_help(false));
     // Gives the pages of commands their titles, such as `safetensors-check`.
     program.build();
-    let found = name.and_then(|name| program.find_subcommand(name).cloned());
-    found.unwrap_or(program)
+    program
 }

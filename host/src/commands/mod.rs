@@ -28,18 +28,37 @@ pub mod usage;
 #[cfg(not(feature = "chips"))]
 mod without_chips;
 
+use crate::args::remote::{Settings, explain};
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::models_in;
 use crate::input::model::file_of;
 use crate::print::diagnostic::say;
+use clap::CommandFactory;
 use std::path::{Path, PathBuf};
+
+/// Validate, inspect, compare, convert and create safetensors files
+#[derive(clap::Parser)]
+#[command(name = "safetensors", version, max_term_width = 100)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Command,
+
+    #[command(flatten)]
+    pub remote: Settings,
+}
+
+/// The command line, with what only some commands have.
+pub fn command_line() -> clap::Command {
+    explain(CommandLine::command())
+}
 
 /// The subcommands.
 #[derive(clap::Subcommand)]
 pub enum Command {
     Check(check::Check),
+    #[command(aliases = ["info", "ls", "show"])]
     Inspect(inspect::Inspect),
     Stats(stats::Stats),
     Lint(lint::Lint),

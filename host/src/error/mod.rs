@@ -217,14 +217,14 @@ impl Error {
         }
     }
 
+    /// What a sentence about the error begins with: the file, or the program.
+    pub fn place(&self) -> String {
+        shown_text(self.file.as_deref().unwrap_or("safetensors"))
+    }
+
     /// The error as text.
     pub fn line(&self) -> String {
-        match &self.what {
-            What::Output(_) => self.sentence(),
-            _ => {
-                format!("{}: {}", shown_text(self.file.as_deref().unwrap_or("safetensors")), self.sentence())
-            }
-        }
+        format!("{}: {}", self.place(), self.sentence())
     }
 
     /// The error as text, without the file.

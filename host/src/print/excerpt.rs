@@ -4,8 +4,6 @@ use crate::error::Passage;
 use crate::text::{columns, shown};
 use embedded_safetensors::ErrorKind;
 use std::borrow::Cow;
-use std::fmt;
-use std::iter::repeat_n;
 
 /// The maximum width of the text in columns, without the two ellipses.
 const WIDTH: usize = 96;
@@ -35,6 +33,12 @@ impl Excerpt {
         )
     }
 
+    /// Both lines, with painted carets.
+    pub fn shown(&self, paint: impl Fn(&str) -> String) -> String {
+        let (lead, carets) = (" ".repeat(self.lead), paint(&"^".repeat(self.carets)));
+        format!("{INDENT}{}\n{INDENT}{lead}{carets}", self.text)
+    }
+
     fn new(before: &Side, after: &Side, token: usize, width: usize) -> Self {
         let lead_room = width - after.width().min(width - width * LEAD.0 / LEAD.1);
         let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
@@ -47,13 +51,6 @@ impl Excerpt {
         text.push_str(mark(rest_cut));
         let under: usize = rest.iter().filter(|cell| cell.at < token).map(|cell| cell.columns()).sum();
         Self { text, lead: lead_width + usize::from(lead_cut), carets: under.max(1) }
-    }
-}
-
-impl fmt::Display for Excerpt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let carets: String = repeat_n(' ', self.lead).chain(repeat_n('^', self.carets)).collect();
-        write!(f, "{INDENT}{}\n{INDENT}{carets}", self.text)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The verdict on a file: valid, or the error of one that is invalid or could not be read.
 
-use super::diagnostic::text;
+use super::diagnostic::painted;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{self, About};
 use crate::output::stdout::complain;
+use crate::text::terminal::Stream;
 use crate::text::{counted, shown_text};
 use embedded_safetensors::validate::Summary;
 use serde::Serialize;
@@ -42,7 +43,8 @@ impl Sound {
         let (file, tensors) = (shown_text(&file.to_string_lossy()), counted(self.tensors, "tensor"));
         let shards = self.shards.map(|shards| format!(" in {}", counted(shards, "shard")));
         let bytes = counted(self.bytes, "byte");
-        writeln!(out, "{file}: ok, {tensors}{}, {bytes}", shards.unwrap_or_default())
+        let ok = Stream::Out.good("ok");
+        writeln!(out, "{file}: {ok}, {tensors}{}, {bytes}", shards.unwrap_or_default())
     }
 }
 
@@ -59,8 +61,8 @@ pub fn print(verdict: &Result<Sound, Error>, file: &Path, json: bool) -> io::Res
         }
         Ok(sound) => sound.write(file, &mut out)?,
         Err(error) if json => json::print(&mut out, error)?,
-        Err(error) if error.exit() == Exit::Bad => writeln!(out, "{}", text(error))?,
-        Err(error) => complain(text(error)),
+        Err(error) if error.exit() == Exit::Bad => writeln!(out, "{}", painted(error, Stream::Out))?,
+        Err(error) => complain(painted(error, Stream::Err)),
     }
     Ok(verdict.as_ref().map_or_else(Error::exit, |_| Exit::Good))
 }

@@ -1,4 +1,36 @@
-//! The terminal on standard output.
+//! The terminals on standard output and standard error.
+
+use console::{Style, Term};
+
+/// A standard stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Out,
+    Err,
+}
+
+impl Stream {
+    /// The width of its terminal; None if it has none, or an unusable one.
+    pub fn columns(self) -> Option<usize> {
+        let term = if self == Self::Out { Term::stdout() } else { Term::stderr() };
+        term.size_checked().map(|(_, columns)| columns.into()).filter(|&columns| columns >= 20)
+    }
+
+    /// An error on it: red, if its terminal shows colours.
+    pub fn bad(self, text: &str) -> String {
+        self.paint(text, Style::new().red().bold())
+    }
+
+    /// Something good on it.
+    pub fn good(self, text: &str) -> String {
+        self.paint(text, Style::new().green())
+    }
+
+    fn paint(self, text: &str, style: Style) -> String {
+        let style = if self == Self::Out { style.for_stdout() } else { style.for_stderr() };
+        style.apply_to(text).to_string()
+    }
+}
 
 /// Whether a terminal shows only ASCII, by the first of these variables that is set.
 pub fn is_ascii() -> bool {
@@ -16,6 +48,5 @@ pub fn width() -> usize {
 
 /// The width of the terminal on standard output; None if there is no terminal, or an unusable one.
 pub fn terminal_width() -> Option<usize> {
-    let size = console::Term::stdout().size_checked();
-    size.map(|(_, columns)| columns.into()).filter(|&columns| columns >= 20)
+    Stream::Out.columns()
 }
