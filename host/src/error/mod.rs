@@ -51,6 +51,8 @@ pub struct Invalid {
     pub tensor: Option<String>,
     /// The header's text around the error, if the error is in the text.
     pub passage: Option<Passage>,
+    /// What follows the sentence.
+    pub advice: String,
     /// The format that the file seems to have instead, and what to do with it.
     pub hint: Option<String>,
     /// The name of this format, if `convert` reads it.
@@ -80,10 +82,11 @@ pub struct Passage {
 impl Invalid {
     /// One sentence, with the tensor's name and the numbers.
     pub fn message(&self) -> String {
-        match &self.tensor {
+        let Self { tensor, error, advice, .. } = self;
+        match tensor {
             // The text of an error can say more than that of its kind: `error[CODE] at byte N: SENTENCE`.
-            None => self.error.to_string().splitn(2, ": ").last().unwrap_or_default().to_owned(),
-            Some(name) => format!("tensor {}: {}", quoted(name), self.error.kind),
+            None => format!("{}{advice}", error.to_string().splitn(2, ": ").last().unwrap_or_default()),
+            Some(name) => format!("tensor {}: {}{advice}", quoted(name), error.kind),
         }
     }
 }

@@ -5,8 +5,8 @@ use super::header::{Failure, visit};
 use super::source::Source;
 use crate::error::not_read::NotRead;
 use crate::error::{Error, Invalid, Passage};
-use crate::text::Beginning;
-use embedded_safetensors::{ErrorKind, header::Event};
+use crate::text::{Beginning, counted};
+use embedded_safetensors::{Dtype, ErrorKind, header::Event};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -32,8 +32,33 @@ fn describe(source: &mut Source, error: embedded_safetensors::Error) -> Result<I
     let passage = passage(source, &error)?;
     let tensor = if passage.is_some() { tensor_at(source, error.at)? } else { None };
     let (hint, seen) = (hint(source), seen_format(source));
+    // A stream is read only up to the first byte too many.
+    let len = source.len().filter(|_| source.is_file());
+    let advice = advice(&error, passage.as_ref(), len);
     source.check_unchanged()?;
-    Ok(Invalid { error, tensor, passage, hint, seen })
+    Ok(Invalid { error, tensor, passage, advice, hint, seen })
+}
+
+/// What follows the sentence of an error.
+fn advice(error: &embedded_safetensors::Error, passage: Option<&Passage>, len: Option<u64>) -> String {
+    match error.kind {
+        ErrorKind::DtypeUnknown => passage.map_or_else(String::new, |passage| similar_dtype(&passage.after)),
+        ErrorKind::DataTrailing { .. } => len.map_or_else(String::new, |len| {
+            format!(" for {}", counted(len.saturating_sub(error.at), "byte"))
+        }),
+        _ => String::new(),
+    }
+}
+
+/// A question about the dtype that other programs call so.
+fn similar_dtype(token: &[u8]) -> String {
+    let name = token.iter().skip(1).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+    let name: String = name.map(|byte| char::from(byte.to_ascii_uppercase())).collect();
+    let short = [("BFLOAT", "BF"), ("FLOAT", "F"), ("UINT", "U"), ("INT", "I"), ("COMPLEX", "C")];
+    let short = short.iter().find_map(|(long, short)| Some(format!("{short}{}", name.strip_prefix(long)?)));
+    let name = short.unwrap_or(name);
+    let found = Dtype::ALL.iter().find(|dtype| dtype.name() == name);
+    found.map_or_else(String::new, |dtype| format!("; did you mean {:?}?", dtype.name()))
 }
 
 /// The header's text around an error. Errors of the container and of the data have no position in it.

@@ -154,6 +154,11 @@ const INDEX: Format = format(
 );
 const CONFIG: Format =
     format("the config of a model in JSON", "give the .safetensors file beside it, or the directory of both");
+const BIG_ENDIAN: Format = format(
+    "a safetensors file with the length of its header in big-endian order",
+    "write the 8 bytes of the length in the reverse order",
+);
+const UTF_16: Format = format("a text in UTF-16", "write the header in UTF-8");
 const JSON: Format =
     format("a JSON text", "give a .safetensors file, or the .safetensors.index.json of a model");
 
@@ -250,18 +255,25 @@ fn listed_format(file: &File) -> Option<Readable> {
 fn format_of(first: &[u8]) -> Option<Format> {
     let Some((length, _)) = first.split_first_chunk() else { return text_format(first) };
     let is_length = u64::from_le_bytes(*length) <= MAX_HEADER_LEN;
+    if is_length && first.get(8..).is_some_and(|header| header.starts_with(b"{\0\"\0")) {
+        return Some(UTF_16);
+    }
     if is_model(first) {
         return None;
     }
     let known = BINARY.iter().find(|(prefix, _)| first.starts_with(prefix)).map(|(_, format)| *format);
     known.or_else(|| match first {
         [b'P', b'K', 3, 4, ..] => Some(zip_format(first)),
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] if !is_length => Some(UTF_16),
         // More than a length of which the upper half is zero.
         [0x80, 2..=5, ..] if !is_length => Some(PICKLE),
         // The version of the format, and one of the fields that follow it.
         [8, 1..=31, 0x12 | 0x1A | 0x22 | 0x28 | 0x32 | 0x3A | 0x42, ..] if !is_length => Some(ONNX),
         [_, _, _, _, b'T', b'F', b'L', b'3', ..] => Some(TFLITE),
         _ if first.get(257..262) == Some(b"ustar") => Some(TAR),
+        _ if first[8..].starts_with(b"{\"") && u64::from_be_bytes(*length) <= MAX_HEADER_LEN => {
+            Some(BIG_ENDIAN)
+        }
         _ => text_format(first),
     })
 }
