@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, Object};
+use crate::json::{self, About};
 use crate::output::file::Product;
 use crate::output::overwrite::{check_not_in_model, check_not_input};
 use crate::print::nested::{Layout, Nested};
@@ -16,6 +16,7 @@ use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Style, bits_of, printed};
 use safetensors_convert::numpy::Header;
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -80,6 +81,22 @@ enum Format {
     Npy,
     /// The raw bytes of the elements, little-endian
     Raw,
+}
+
+/// Members about what is printed.
+#[derive(Serialize)]
+struct Described<'s> {
+    tensor: &'s str,
+    dtype: &'static str,
+    shape: &'s [u64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'s str>,
+}
+
+impl<'s> Described<'s> {
+    fn of(sliced: &'s Sliced<'_>, output: Option<&'s str>) -> Self {
+        Self { tensor: sliced.name(), dtype: sliced.dtype().name(), shape: sliced.dims(), output }
+    }
 }
 
 impl Run for Cat {
@@ -154,20 +171,13 @@ impl Cat {
 
     fn print_json(&self, context: &Context, sliced: &Sliced<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let mut begun = self.described(sliced).end();
-        begun.pop();
-        write!(out, "{begun},\"values\":")?;
-        let printed = print(context, sliced, Style::Json, None, &mut out, &Error::from, None);
-        // After an error too: the error object goes on its own line.
-        writeln!(out, "}}")?;
+        let file = self.model.to_string_lossy();
+        let about = About { file: &file, ok: true, more: Described::of(sliced, None) };
+        let values =
+            |out: &mut BufWriter<_>| print(context, sliced, Style::Json, None, out, &Error::from, None);
+        let printed = json::print_with(&mut out, &about, ("values", values));
         out.flush()?;
         printed
-    }
-
-    fn described(&self, sliced: &Sliced<'_>) -> Object {
-        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let shape = json::array(sliced.dims().iter().map(u64::to_string));
-        object.text("tensor", sliced.name()).text("dtype", sliced.dtype().name()).raw("shape", &shape)
     }
 
     fn print_text(&self, context: &Context, model: &Model, sliced: &Sliced<'_>) -> Result<(), Error> {
@@ -190,8 +200,9 @@ impl Cat {
         model.check_unchanged()?;
         product.finish()?;
         if self.json {
-            let output = self.target().to_string_lossy();
-            writeln!(io::stdout(), "{}", self.described(sliced).text("output", &output).end())?;
+            let (file, output) = (self.model.to_string_lossy(), self.target().to_string_lossy());
+            let more = Described::of(sliced, Some(&output));
+            json::print(&mut io::stdout(), &About { file: &file, ok: true, more })?;
         }
         Ok(())
     }

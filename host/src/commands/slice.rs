@@ -6,13 +6,14 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::selection::Choice;
-use crate::json::{self, Object};
+use crate::json::{self, About, List};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
 use crate::table::{Side, Table};
 use crate::tensor::slice::Sliced;
 use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::write::TensorSpec;
+use serde::Serialize;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -135,14 +136,27 @@ impl Slice {
     }
 
     fn print_json(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Error> {
-        let tensors = slices.iter().map(|slice| {
-            let shape = json::array(slice.dims().iter().map(u64::to_string));
-            let object = Object::new().text("name", slice.name()).text("dtype", slice.dtype().name());
-            object.raw("shape", &shape).end()
-        });
-        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let object = object.text("output", &self.new.output.to_string_lossy()).number("bytes", bytes);
-        writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
-        Ok(())
+        let tensors = List(slices.iter().map(|slice| Written {
+            name: slice.name(),
+            dtype: slice.dtype().name(),
+            shape: slice.dims(),
+        }));
+        let (file, output) = (self.model.to_string_lossy(), self.new.output.to_string_lossy());
+        let more = Members { output: &output, bytes, tensors };
+        Ok(json::print(&mut io::stdout(), &About { file: &file, ok: true, more })?)
     }
+}
+
+#[derive(Serialize)]
+struct Members<'s, T> {
+    output: &'s str,
+    bytes: u64,
+    tensors: T,
+}
+
+#[derive(Serialize)]
+struct Written<'s> {
+    name: &'s str,
+    dtype: &'static str,
+    shape: &'s [u64],
 }
