@@ -199,7 +199,7 @@ pub const STAGES: [Stage; 20] = [
         "the command: its memory, and `fit` and `flash` with probe-rs",
         &[],
         &[
-            Cargo("test --locked --quiet --release -p safetensors-host --test memory --test stream_memory"),
+            Cargo("test --locked --quiet --release -p safetensors-host --test memory"),
             Share("--package safetensors-host --features chips --lib"),
             Share(
                 "--package safetensors-host --features chips --test command -- fit:: flash:: every_command:: \
