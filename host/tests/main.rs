@@ -1,5 +1,4 @@
-//! The tests of the command in one program, linked once. Tests that measure memory are programs of their
-//! own.
+//! The tests of the command in one program, linked once. What measures memory is a program of its own.
 //!
 //! A new file needs a line here; `tests/house.rs` finds files that have none.
 
@@ -42,6 +41,8 @@ mod split;
 mod stats;
 mod stdin;
 mod structure;
+// Helpers come before the files that use them.
+#[allow(dead_code)]
 mod support;
 mod terminal;
 mod views;

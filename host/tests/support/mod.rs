@@ -1,7 +1,9 @@
 //! Runs the real binary, and makes files for it.
 
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -18,12 +20,26 @@ pub struct Run {
 
 impl Run {
     /// Checks exit code, standard output and standard error.
+    #[track_caller]
     pub fn is(&self, code: i32, out: &str, err: &str) {
         let expected = Run { code: Some(code), out: out.into(), err: err.into() };
         assert_eq!(*self, expected);
     }
 
-    fn of(output: Output) -> Self {
+    /// The one object that it printed.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    /// Checks the exit code, and that the error has these words.
+    #[track_caller]
+    pub fn fails(&self, code: i32, words: &str) {
+        let is_so = self.code == Some(code) && self.out.is_empty() && self.err.contains(words);
+        assert!(is_so, "{code}, {words}: {self:?}");
+    }
+
+    pub fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
         Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
@@ -42,8 +58,32 @@ impl Place {
     }
 
     pub fn put(&self, name: impl AsRef<Path>, contents: &[u8]) -> &Self {
-        std::fs::write(self.path(name), contents).expect("a file can be written");
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory can be made");
+        fs::write(path, contents).expect("a file can be written");
         self
+    }
+
+    /// A model with one tensor of so many bytes, which takes no space on the disk.
+    pub fn put_sparse(&self, name: &str, bytes: u64) {
+        let start = file(format!("{{{}}}", tensor("a", 0, bytes)), b"");
+        self.put(name, &start);
+        let file = File::options().write(true).open(self.path(name)).expect("the file");
+        file.set_len(start.len() as u64 + bytes).expect("a file with holes");
+    }
+
+    pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        fs::read(self.path(name)).expect("a file")
+    }
+
+    /// The names in a directory, hidden ones too.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).expect("a directory");
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+        let mut names: Vec<String> =
+            entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
     }
 
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
@@ -56,6 +96,49 @@ impl Place {
     /// Runs with an empty standard input.
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         Run::of(self.command(args).output().expect("the binary runs"))
+    }
+
+    /// Runs a command that must succeed without a note.
+    #[track_caller]
+    pub fn done<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
+        let run = self.run(args);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+        run
+    }
+
+    /// Runs with these words as arguments. There is no output but this sentence.
+    #[track_caller]
+    pub fn refuses(&self, words: &str, code: i32, sentence: &str) {
+        let run = self.run(words.split(' '));
+        assert_eq!(
+            run,
+            Run { code: Some(code), out: String::new(), err: format!("{sentence}\n") },
+            "{words}"
+        );
+    }
+
+    /// Runs a script of the shell in which `$0` is the binary.
+    pub fn shell(&self, script: &str) -> Run {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_safetensors")]).stdin(Stdio::null());
+        finish(shell.current_dir(self.0.path()).env("LC_ALL", "C.UTF-8"))
+    }
+
+    /// Runs with a limit of the length of files, in blocks of 512 bytes, which acts like a full disk.
+    pub fn on_a_full_disk(&self, blocks: u32, args: &str) -> Run {
+        self.shell(&format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {args}"))
+    }
+
+    /// The metadata and the tensors of a model.
+    #[track_caller]
+    pub fn decoded(&self, model: &str) -> Value {
+        self.done(["decode", model]).json()
+    }
+
+    /// The names of the tensors in a model.
+    #[track_caller]
+    pub fn tensors(&self, model: &str) -> Vec<String> {
+        self.decoded(model)["tensors"].as_object().expect("an object").keys().cloned().collect()
     }
 
     /// Runs with a pipe as standard input.
@@ -85,10 +168,58 @@ pub fn convert(place: &Place, arguments: &[&str]) -> Run {
 }
 
 /// The output of `cat` for a tensor.
+#[track_caller]
 pub fn text(place: &Place, model: &str, name: &str) -> String {
-    let run = place.run(["cat", model, name]);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    run.out
+    place.done(["cat", model, name]).out
+}
+
+/// Sends a signal to a process that runs, and waits for its end.
+pub fn interrupted(child: Child, signal: &str) -> Run {
+    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    Run::of(child.wait_with_output().expect("it ends"))
+}
+
+/// The SHA-256 sum of bytes.
+pub fn sum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A tensor: its name in JSON spelling, its dtype, its shape, and its bytes.
+pub type Row<'r> = (&'r str, &'r str, &'r [u64], Vec<u8>);
+
+/// A file of tensors, one after the other, with this metadata if it is not empty.
+pub fn model(metadata: &str, rows: &[Row<'_>]) -> Vec<u8> {
+    let (mut members, mut data) = (Vec::new(), Vec::new());
+    if !metadata.is_empty() {
+        members.push(format!("\"__metadata__\":{metadata}"));
+    }
+    for (name, dtype, shape, bytes) in rows {
+        let (begin, end) = (data.len(), data.len() + bytes.len());
+        let shape = format!("{shape:?}").replace(", ", ",");
+        members.push(format!(
+            r#""{name}":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[{begin},{end}]}}"#
+        ));
+        data.extend_from_slice(bytes);
+    }
+    file(format!("{{{}}}", members.join(",")), &data)
+}
+
+/// A model of the tensor `a`.
+pub fn one(dtype: &str, shape: &[u64], data: &[u8]) -> Vec<u8> {
+    model("", &[("a", dtype, shape, data.to_vec())])
+}
+
+/// A model of many tensors of one byte, with names of this beginning.
+pub fn many(begin: &str, count: u64) -> Vec<u8> {
+    let members: Vec<String> = (0..count).map(|at| tensor(&format!("{begin}{at}"), at, at + 1)).collect();
+    let data: Vec<u8> = (0..count).map(|at| (at % 251).to_le_bytes()[0]).collect();
+    file(format!("{{{}}}", members.join(",")), &data)
+}
+
+/// The bytes of numbers.
+pub fn floats(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 /// A file with this header and this data.
