@@ -2,7 +2,7 @@
 
 use super::{File, Place, Reply, Server, file, large, part, run, serve, sound, tensor};
 use crate::remote::server::{Request, Wire};
-use std::fs;
+use crate::support::{Row, model};
 use std::io;
 
 type Serve = fn(&File, &Request, &mut Wire) -> io::Result<()>;
@@ -24,25 +24,11 @@ fn requests_are_repeated() {
     assert_eq!(server.requests().len(), 7);
 }
 
-/// All commands print the same sentence, and leave nothing.
-#[test]
-fn every_command_reports_a_missing_file_in_one_sentence() {
-    let (server, place) = (serve([]), Place::new());
-    place.put("sound", &sound());
-    let url = server.url("/m");
-    let sentence = format!("{url}: the server answers 404 Not Found\n");
-    for (args, _) in super::COMMANDS.iter().filter(|(args, _)| !args.contains(&"--json")) {
-        let args: Vec<&str> = args.iter().map(|arg| if *arg == "MODEL" { &url } else { *arg }).collect();
-        run(&place, &args, &[]).is(2, "", &sentence);
-    }
-    let names: Vec<_> = fs::read_dir(place.path(".")).expect("directory").collect();
-    assert_eq!(names.len(), 1, "{names:?}");
-}
-
-/// All commands print the same sentence about what a server does wrong.
+/// All commands print the same sentence about what a server does wrong, and leave nothing.
 #[test]
 fn every_command_reports_a_bad_server_in_one_sentence() {
-    let bad: [(Serve, &str); 4] = [
+    let bad: [(Serve, &str); 5] = [
+        (|file, _, wire| Reply::new(file).status(404).send(wire), "the server answers 404 Not Found"),
         (|file, _, wire| Reply::new(file).status(403).send(wire), "the server answers 403 Forbidden"),
         (|file, _, wire| Reply::new(file).status(501).send(wire), "the server answers 501 Not Implemented"),
         (
@@ -59,12 +45,27 @@ fn every_command_reports_a_bad_server_in_one_sentence() {
         let (server, place) = (Server::new(move |request, wire| serve(&model, request, wire)), Place::new());
         place.put("sound", &sound());
         let url = server.url("/m");
-        for (args, _) in super::COMMANDS.iter().filter(|(args, _)| !args.contains(&"--json")) {
-            let args: Vec<&str> = args.iter().map(|arg| if *arg == "MODEL" { &url } else { *arg }).collect();
-            run(&place, &args, &[]).is(2, "", &format!("{url}: {sentence}\n"));
+        for case in super::commands() {
+            let args = case.args(&url);
+            let found = run(&place, &args.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+            found.is(2, "", &format!("{url}: {sentence}\n"));
         }
-        assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1);
+        assert_eq!(place.names("."), ["sound"]);
     }
+}
+
+/// The table of the library's tests has all that a server may do.
+#[test]
+fn a_server_that_hangs_once_is_asked_again() {
+    let model = File::of(sound());
+    let server = Server::new(move |request, wire| match request.number {
+        0 => wire.hang(),
+        _ => part(&model, request).send(wire),
+    });
+    let (place, url) = (Place::new(), server.url("/m"));
+    let checked = run(&place, &["check", "--server-timeout", "1", &url], &[]);
+    checked.is(0, &format!("{url}: ok, 2 tensors, 118 bytes\n"), "");
+    assert_eq!(server.requests().len(), 2);
 }
 
 /// The header arrives, the connection is lost in the middle of the data, and then the server has a failure.
@@ -91,8 +92,7 @@ fn a_dropped_connection_leaves_nothing() {
                 let run = run(&place, &args, &[]);
                 assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
                 assert!(run.err.contains("503 Service Unavailable (after 5 attempts)"), "{run:?}");
-                let left: Vec<_> = fs::read_dir(place.path(".")).expect("directory").collect();
-                assert!(left.is_empty() && server.requests().len() >= 6, "{args:?}: {left:?}");
+                assert!(place.names(".").is_empty() && server.requests().len() >= 6, "{args:?}");
             });
         }
     });
@@ -128,8 +128,7 @@ fn the_limit_of_a_header_can_be_changed() {
 #[test]
 fn a_claimed_size_takes_no_memory() {
     let len = 1_u64 << 58;
-    for dtype in ["F16", "F64"] {
-        let elements = len / if dtype == "F16" { 2 } else { 8 };
+    for (dtype, elements) in [("F16", len / 2), ("F64", len / 8)] {
         let header =
             format!(r#"{{"a":{{"dtype":"{dtype}","shape":[{elements}],"data_offsets":[0,{len}]}}}}"#);
         let model = File::new(&header, len);
@@ -145,30 +144,34 @@ fn a_claimed_size_takes_no_memory() {
     }
 }
 
-/// More than a client keeps of what it has skipped, in tensors of dtypes that alternate.
+/// More than a client keeps of what it has skipped, in tensors of dtypes that alternate, from a server that
+/// sends a file only from its beginning.
 #[test]
-fn values_are_read_in_order_from_a_server_without_ranges() {
-    let (mut header, mut begin) = (r#"{"__metadata__":{"format":"pt"}"#.to_owned(), 0);
+fn a_long_file_without_ranges_is_read_in_sequence() {
+    let (mut rows, mut begin) = (Vec::new(), 0_u32);
     for (number, len) in [6_000_000, 4000, 6_000_000, 4000, 4_100_000].iter().enumerate() {
         let (dtype, width) = if number % 2 == 0 { ("F32", 4) } else { ("BF16", 2) };
-        let (shape, end) = (len / width, begin + len);
-        header += &format!(
-            r#","t{number}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}}"#
-        );
-        begin = end;
+        let data = (begin..begin + len).map(|at| (at * 31 % 61).to_le_bytes()[0]);
+        rows.push((["a", "b", "c", "d", "e"][number], dtype, [u64::from(len / width)], data.collect()));
+        begin += len;
     }
-    let data: Vec<u8> = (0..begin).map(|at: u32| (at * 31 % 61).to_le_bytes()[0]).collect();
-    let model = file(header + "}", &data);
-    let place = Place::new();
-    place.put("m", &model);
-    let model = File::of(model);
-    let server = Server::new(move |_, wire| Reply::new(&model).send(wire));
+    let rows: Vec<Row<'_>> = rows
+        .iter()
+        .map(|(name, dtype, shape, data): &(_, _, _, Vec<u8>)| (*name, *dtype, &shape[..], data.clone()))
+        .collect();
+    let bytes = model(r#"{"format":"pt"}"#, &rows);
+    let (served, place) = (File::of(bytes.clone()), Place::new());
+    place.put("m", &bytes);
+    let server = Server::new(move |_, wire| Reply::new(&served).set("ETag", "\"v1\"").send(wire));
     let url = server.url("/m");
-    for args in [&["stats"][..], &["check", "--finite"], &["lint"]] {
+    for args in [&["stats"][..], &["check", "--finite"], &["lint"], &["hash"], &["hash", "--json"]] {
+        let before = server.requests().len();
         let [local, remote] = ["m", &url].map(|model| run(&place, &[args, &[model]].concat(), &[]));
         assert_eq!(local.out, remote.out.replace(&url, "m"), "{args:?}");
         assert_eq!((remote.code, remote.err.as_str()), (local.code, ""), "{args:?}");
+        assert_eq!(server.requests().len(), before + 1, "{args:?}");
     }
+    assert_eq!(run(&place, &["convert", &url, "out.safetensors"], &[]).code, Some(0));
 }
 
 /// Six tensors of elements of 4 bits, which are more together than 64 bits can count.

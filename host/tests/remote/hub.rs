@@ -1,7 +1,7 @@
 //! Models of the Hub and its cache, models in several files, and secrets.
 
 use super::{Place, file, run, serve, sound, tensor};
-use std::fs;
+use crate::support::sum;
 
 const MODEL: &str = "/o/n/resolve/main/model.safetensors";
 const INDEX: &str = "/o/n/resolve/main/model.safetensors.index.json";
@@ -12,6 +12,14 @@ fn index() -> Vec<u8> {
 
 fn shards() -> [Vec<u8>; 2] {
     [file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"), file(format!("{{{}}}", tensor("b", 0, 3)), b"cde")]
+}
+
+/// Puts the model into the cache of the Hub's Python package.
+fn put_in_cache(place: &Place) -> String {
+    let repository = "hf/hub/models--o--n";
+    let model = format!("{repository}/snapshots/c0ffee/model.safetensors");
+    place.put(format!("{repository}/refs/main"), b"c0ffee").put(&model, &sound());
+    model
 }
 
 #[test]
@@ -40,19 +48,13 @@ fn a_model_of_the_hub_is_found_by_its_name() {
 #[test]
 fn a_model_in_the_cache_needs_no_request() {
     let (server, place) = (serve([]), Place::new());
-    let repository = place.path("hf/hub/models--o--n");
-    fs::create_dir_all(repository.join("snapshots/c0ffee")).expect("directory");
-    fs::create_dir_all(repository.join("refs")).expect("directory");
-    fs::write(repository.join("refs/main"), "c0ffee").expect("a file");
-    fs::write(repository.join("snapshots/c0ffee/model.safetensors"), sound()).expect("a file");
+    let cached = put_in_cache(&place);
     let endpoint = server.url("");
     let hub = [("HF_ENDPOINT", endpoint.as_str())];
     run(&place, &["check", "hf://o/n"], &hub).is(0, "hf://o/n: ok, 2 tensors, 118 bytes\n", "");
     assert_eq!(run(&place, &["cat", "hf://o/n", "a"], &hub).out, "[97, 98]\n");
     assert_eq!(run(&place, &["hash", "hf://o/n"], &hub).code, Some(0));
-    let output = repository.join("snapshots/c0ffee/model.safetensors");
-    let output = output.to_string_lossy();
-    let own = run(&place, &["slice", "hf://o/n", "a=", "-o", &output, "--force"], &hub);
+    let own = run(&place, &["slice", "hf://o/n", "a=", "-o", &cached, "--force"], &hub);
     assert!(own.code == Some(2) && own.err.contains("is an input"), "{own:?}");
     let offline = run(&place, &["check", "hf://o/other"], &[hub[0], ("HF_HUB_OFFLINE", "1")]);
     assert!(offline.code == Some(2) && offline.err.contains("HF_HUB_OFFLINE"), "{offline:?}");
@@ -68,20 +70,13 @@ fn a_file_of_the_hub_has_one_name() {
     let made = |directory: &str| {
         let written = run(&place, &["checkpoint", directory, "hf://o/n"], &hub);
         assert!(written.code == Some(0) && place.path(directory).join("model.safetensors").is_file());
-        place.run(["check", directory]).is(
-            0,
-            &format!("{directory}/model.safetensors: ok, 2 tensors, 118 bytes\n"),
-            "",
-        );
+        let ok = format!("{directory}/model.safetensors: ok, 2 tensors, 118 bytes\n");
+        place.run(["check", directory]).is(0, &ok, "");
         run(&place, &["emit", "hf://o/n"], &hub).out
     };
     let remote = made("c1");
     let requests = server.requests().len();
-    let repository = place.path("hf/hub/models--o--n");
-    fs::create_dir_all(repository.join("snapshots/c0ffee")).expect("directory");
-    fs::create_dir_all(repository.join("refs")).expect("directory");
-    fs::write(repository.join("refs/main"), "c0ffee").expect("a file");
-    fs::write(repository.join("snapshots/c0ffee/model.safetensors"), sound()).expect("a file");
+    put_in_cache(&place);
     assert_eq!(made("c2"), remote);
     let begin = "/* Written by safetensors-emit from model.safetensors. ";
     assert!(remote.starts_with(begin), "{remote}");
@@ -117,13 +112,17 @@ fn a_model_in_several_files_is_read_through_its_index() {
     run(&place, &["check", &url], &[]).is(0, &format!("{url}: ok, 2 tensors in 2 shards, 127 bytes\n"), "");
     assert_eq!(server.requests().len(), 3);
     let hub = [("HF_ENDPOINT", endpoint.as_str())];
+    let expected = [&index(), &shards()[0], &shards()[1]].map(|bytes| sum(bytes));
     for model in [url.as_str(), "hf://o/n"] {
         assert_eq!(run(&place, &["cat", model, "b"], &hub).out, "[99, 100, 101]\n");
         let joined = run(&place, &["join", model, "-o", "joined.safetensors", "--force"], &hub);
         assert_eq!(joined.out, "joined.safetensors: 2 tensors of 2 files, 125 bytes\n");
         assert_eq!(run(&place, &["inspect", model], &hub).code, Some(0));
+        // The Hub has no model in one file. The index is read once.
+        let before = server.requests().len();
         let sums = run(&place, &["hash", model], &hub).out;
-        assert_eq!(sums.lines().count(), 3, "{sums}");
+        assert_eq!(sums.lines().map(|line| line[..64].to_owned()).collect::<Vec<_>>(), expected, "{sums}");
+        assert_eq!(server.requests().len() - before, 3 + usize::from(model.starts_with("hf")), "{model}");
     }
     // One shard is not a model.
     let name = "model-00001-of-00002.safetensors";
@@ -166,27 +165,23 @@ fn invalid_shards_are_reported() {
 fn an_index_has_the_verdict_of_a_local_one() {
     let [one, other] = shards();
     let b_twice = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde");
-    let index = |text: &str| text.as_bytes().to_vec();
-    let both = r#"{"a":"s1.safetensors","b":"s2.safetensors"}"#;
+    let (a_b, html) = (r#""a":"s1.safetensors","b":"s2.safetensors""#, b"<html>".to_vec());
+    let gguf = b"GGUF and more, as llama.cpp reads it".to_vec();
+    let map = |map: &str| format!(r#"{{"weight_map":{{{map}}}}}"#);
     for (index, shards) in [
-        (index(&format!(r#"{{"metadata":{{"total_size":6}},"weight_map":{both}}}"#)), [&one, &other]),
-        (index(r#"{"weight_map":{"a":"s1.safetensors","c":"s2.safetensors"}}"#), [&one, &other]),
-        (index(r#"{"weight_map":{"a":"s1.safetensors","b":"S2.safetensors"}}"#), [&one, &other]),
-        (index(r#"{"weight_map":{"a":"s2.safetensors","b":"s1.safetensors"}}"#), [&one, &other]),
-        (
-            index(r#"{"weight_map":{"a":"s1.safetensors","b":"s2.safetensors","c":"s2.safetensors"}}"#),
-            [&one, &other],
-        ),
-        (index(&format!(r#"{{"weight_map":{both}}}"#)), [&b_twice, &other]),
-        (
-            index(&format!(r#"{{"weight_map":{both}}}"#)),
-            [&one, &b"GGUF and more, as llama.cpp reads it".to_vec()],
-        ),
-        (index(&format!(r#"{{"weight_map":{both}}}"#)), [&one, &b"<html>".to_vec()]),
-        (index("{"), [&one, &other]),
-        (index(r#"{"weight_map":{"a":"../s1.safetensors"}}"#), [&one, &other]),
+        (format!(r#"{{"metadata":{{"total_size":6}},"weight_map":{{{a_b}}}}}"#), [&one, &other]),
+        (map(r#""a":"s1.safetensors","c":"s2.safetensors""#), [&one, &other]),
+        (map(r#""a":"s1.safetensors","b":"S2.safetensors""#), [&one, &other]),
+        (map(r#""a":"s2.safetensors","b":"s1.safetensors""#), [&one, &other]),
+        (map(&format!(r#"{a_b},"c":"s2.safetensors""#)), [&one, &other]),
+        (map(a_b), [&b_twice, &other]),
+        (map(a_b), [&one, &gguf]),
+        (map(a_b), [&one, &html]),
+        ("{".to_owned(), [&one, &other]),
+        (map(r#""a":"../s1.safetensors""#), [&one, &other]),
     ] {
         let names = ["m.safetensors.index.json", "s1.safetensors", "s2.safetensors"];
+        let index = index.into_bytes();
         let files = names.into_iter().zip([&index, shards[0], shards[1]]);
         let (place, paths) = (Place::new(), names.map(|name| format!("/{name}")));
         for (name, bytes) in files.clone() {
@@ -222,8 +217,7 @@ fn commands_for_one_file_and_for_several() {
     for name in ["m.safetensors.index.json", "s 1.safetensors", "s2.safetensors", "SHA256SUMS"] {
         assert!(place.path("ck").join(name).is_file(), "{name}");
     }
-    let object: serde_json::Value =
-        serde_json::from_str(&run(&place, &["inspect", "--json", &url], &[]).out).expect("JSON");
+    let object = run(&place, &["inspect", "--json", &url], &[]).json();
     assert_eq!(object["shards"][0]["file"], "s 1.safetensors");
     let decoded = run(&place, &["decode", &url], &[]);
     let shown = server.url("/m.safetensors.index.json?…");
@@ -268,42 +262,27 @@ fn secrets_are_sent_only_to_the_hub_and_never_printed() {
     }
     let last = server.requests().pop().expect("a request");
     assert_eq!((last.path.as_str(), last.header("authorization")), ("/m?signature=secret", None));
-    texts.push(run(&place, &["check", "http://user:secret@localhost/m"], &[]));
-    texts.push(run(&place, &["check", &server.url("/none?signature=secret")], &[]));
-    // Also where it is not a path, or not alone.
+    // Also where it is not a path, not alone, or a mistake.
+    let (m, none) = (server.url("/m"), server.url("/none?signature=secret"));
     let output = format!("--output={signed}");
-    texts.push(run(&place, &["slice", &server.url("/m"), "a=", &output], &[]));
-    texts.push(run(&place, &["check", "--no-such-option", &signed], &[]));
-    texts.push(run(&place, &["check", "--json", &output, &signed], &[]));
-    texts.push(run(&place, &["check", &signed, "--max-header", &signed], &[]));
-    texts.push(run(&place, &["check", "https://u:secret@secret@localhost/m"], &[]));
-    // Mistakes.
-    texts.push(run(&place, &["check", "http:/localhost/m?secret", " http://localhost/m?secret"], &[]));
-    texts.push(run(&place, &["pack", &server.url("/m"), "--order", &signed, "-o", "k"], &[]));
-    texts.push(run(&place, &["man", &signed], &[]));
+    for args in [
+        &["check", "http://user:secret@localhost/m"][..],
+        &["check", &none],
+        &["slice", &m, "a=", &output],
+        &["check", "--no-such-option", &signed],
+        &["check", "--json", &output, &signed],
+        &["check", &signed, "--max-header", &signed],
+        &["check", "https://u:secret@secret@localhost/m"],
+        &["check", "http:/localhost/m?secret", " http://localhost/m?secret"],
+        &["pack", &m, "--order", &signed, "-o", "k"],
+        &["man", &signed],
+    ] {
+        texts.push(run(&place, args, &[]));
+    }
     for text in texts {
         assert!(!format!("{text:?}").contains("secret"), "{text:?}");
     }
     // What is not a path is what was written.
     let name = run(&place, &["cat", &server.url("/m"), "http://h/a?b"], &[]);
     assert!(name.err.contains("no tensor \"http://h/a?b\""), "{name:?}");
-}
-
-#[test]
-fn the_index_of_a_model_is_read_once() {
-    let [one, other] = shards();
-    let paths = ["/o/n/resolve/main/s1.safetensors", "/o/n/resolve/main/s2.safetensors"];
-    let server = serve([(INDEX, index()), (paths[0], one.clone()), (paths[1], other.clone())]);
-    let (place, endpoint) = (Place::new(), server.url(""));
-    let hub = [("HF_ENDPOINT", endpoint.as_str())];
-    place.put("m.safetensors.index.json", &index()).put("s1.safetensors", &one).put("s2.safetensors", &other);
-    let local = place.run(["hash", "m.safetensors.index.json"]).out;
-    let sum = |out: &str| out.lines().map(|line| line[..64].to_owned()).collect::<Vec<_>>();
-    for (model, requests) in [("hf://o/n", 4), (&server.url(INDEX), 3)] {
-        let before = server.requests().len();
-        let run = run(&place, &["hash", model], &hub);
-        assert_eq!((run.code, sum(&run.out)), (Some(0), sum(&local)), "{run:?}");
-        // The Hub has no model in one file.
-        assert_eq!(server.requests().len() - before, requests, "{model}");
-    }
 }
