@@ -20,38 +20,137 @@ fn shows(header: impl AsRef<[u8]>, line: &str, window: &str, carets: &str) {
 }
 
 #[test]
-fn of_the_container() {
-    says(
-        b"abc",
-        "error[container.short] at byte 3: the file is too short for the 8-byte length of its header",
-    );
-    says(
-        &100_000_001u64.to_le_bytes(),
-        "error[container.header-too-large] at byte 0: header too large: its length is 100000001 bytes, \
-         at most 100000000 are allowed",
-    );
-    says(
-        b"\x64\0\0\0\0\0\0\0{}",
-        "error[container.header-beyond-file] at byte 10: the header has 100 bytes, but the file ends \
-         after 2 of them",
-    );
-}
-
-#[test]
-fn of_the_data() {
+fn of_the_container_and_the_data() {
     let header = format!("{{{}}}", tensor("a", 0, 3));
-    says(
-        &file(&header, b"x"),
-        "error[data.short] at byte 62: the tensors need 3 bytes of data, but the file has only 1",
-    );
-    says(
-        &file(&header, b"12345"),
-        "error[data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file continues",
-    );
+    for (contents, report) in [
+        (
+            b"abc".to_vec(),
+            "container.short] at byte 3: the file is too short for the 8-byte length of its header",
+        ),
+        (
+            100_000_001_u64.to_le_bytes().to_vec(),
+            "container.header-too-large] at byte 0: header too large: its length is 100000001 bytes, at most \
+             100000000 are allowed",
+        ),
+        (
+            b"\x64\0\0\0\0\0\0\0{}".to_vec(),
+            "container.header-beyond-file] at byte 10: the header has 100 bytes, but the file ends after 2 of them",
+        ),
+        (
+            file(&header, b"x"),
+            "data.short] at byte 62: the tensors need 3 bytes of data, but the file has only 1",
+        ),
+        (
+            file(&header, b"12345"),
+            "data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file continues",
+        ),
+    ] {
+        says(&contents, &format!("error[{report}"));
+    }
 }
 
+/// Headers without data, what is wrong with them, and the carets below their text.
+const HEADERS: &str = r##"
+{"a":{"dtype":"U8","shape":[1}}
+error[json.syntax] at byte 37: tensor "a": unexpected '}' in the JSON of the header
+                             ^
+{"a":{"dtype":"U8"
+error[json.end] at byte 26: tensor "a": the header ends before its JSON text does
+                  ^
+{"a":{"dtype":"U\q"}}
+error[json.escape] at byte 25: tensor "a": unexpected 'q' in an escape sequence
+                 ^
+{"層a\ud800b":{}}
+error[json.surrogate] at byte 14: unpaired surrogate
+     ^^^^^^
+{"ab":{"x":"\ud83d\ud83d"}}
+error[json.surrogate] at byte 20: tensor "ab": unpaired surrogate
+            ^^^^^^
+{"a":{"dtype":"U8","shape":[01]}}
+error[json.number] at byte 37: tensor "a": not a JSON number
+                             ^
+{"a":{"x":-}}
+error[json.number] at byte 19: tensor "a": not a JSON number
+           ^
+[1,2]
+error[header.type] at byte 8: the header is not a JSON object
+^
+{"a":12}
+error[entry.type] at byte 13: tensor "a": the entry is not an object
+     ^^
+{"a":["U8",[1],[0,1]]}
+error[entry.array] at byte 13: tensor "a": the entry is an array, not an object
+     ^
+{"a":{"dtype":"U8","shape":[]}}
+error[entry.missing] at byte 37: tensor "a": the entry has no "data_offsets"
+                             ^
+{"a":{"dtype":"U8","dtype":"U8"}}
+error[entry.repeated] at byte 27: tensor "a": the entry has a duplicate "dtype"
+                   ^^^^^^^
+{"a":{"dtype":7}}
+error[dtype.type] at byte 22: tensor "a": "dtype" is not a string
+              ^
+{"a":{"dtype":{"F32":null}}}
+error[dtype.object] at byte 22: tensor "a": "dtype" is an object, not a string
+              ^
+{"a":{"shape":"x"}}
+error[shape.type] at byte 22: tensor "a": "shape" is not an array
+              ^^^
+{"a":{"shape":[1,2.5]}}
+error[shape.integer] at byte 26: tensor "a": a number in "shape" is not a plain non-negative integer
+                  ^
+{"a":{"shape":[-5,2]}}
+error[shape.integer] at byte 23: tensor "a": a number in "shape" is not a plain non-negative integer
+               ^^
+{"a":{"shape":[99999999999999999999]}}
+error[shape.range] at byte 23: tensor "a": a number in "shape" is larger than 18446744073709551615
+               ^^^^^^^^^^^^^^^^^^^^
+{"a":{"data_offsets":[1]}}
+error[offsets.count] at byte 31: tensor "a": "data_offsets" does not have exactly two numbers
+                       ^
+{"a":{"data_offsets":[1,2,3]}}
+error[offsets.count] at byte 33: tensor "a": "data_offsets" does not have exactly two numbers
+                         ^
+{"__metadata__":[]}
+error[metadata.type] at byte 24: "__metadata__" is neither an object nor null
+                ^
+{"__metadata__":{"k":5}}
+error[metadata.value] at byte 29: a value in "__metadata__" is not a string
+                     ^
+{"__metadata__":null,"__metadata__":null}
+error[metadata.twice] at byte 29: duplicate "__metadata__"
+                     ^^^^^^^^^^^^^^
+{"__metadata__":{"k":"v","k":"w"}}
+error[metadata.duplicate] at byte 33: duplicate key: an earlier key of "__metadata__" is the same
+                         ^^^
+{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}
+error[tensor.overflow] at byte 47: tensor "a": tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits
+                                       ^^^^^^^^^^
+{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}
+error[tensor.overflow] at byte 36: tensor "a": tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits
+                            ^
+{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}
+error[tensor.subbyte] at byte 35: tensor "a": the tensor ends inside a byte: it has 3 elements of 4 bits
+                           ^
+{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,4]}}
+error[tensor.size] at byte 55: tensor "a": the offsets span 4 bytes, but dtype and shape need 3
+                                               ^
+{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}
+error[layout.reversed] at byte 55: tensor "a": the tensor begins at 4, but ends before that, at 0
+                                               ^
+"##;
+
 #[test]
-fn of_the_text() {
+fn every_error_of_a_header_is_shown_where_it_is() {
+    let lines: Vec<&str> = HEADERS.trim_start().lines().collect();
+    for case in lines.chunks(3) {
+        shows(case[0], case[1], case[0], case[2]);
+    }
+}
+
+/// What is not text is escaped.
+#[test]
+fn excerpts_are_escaped() {
     shows(
         b"{\"a\xff\xfe\":1}",
         r#"error[text.utf8] at byte 11: the header is not valid UTF-8"#,
@@ -65,117 +164,16 @@ fn of_the_text() {
         "             ^^^^",
     );
     shows(
-        r#"{"a":{"dtype":"U8","shape":[1}}"#,
-        r#"error[json.syntax] at byte 37: tensor "a": unexpected '}' in the JSON of the header"#,
-        r#"{"a":{"dtype":"U8","shape":[1}}"#,
-        "                             ^",
-    );
-    shows(
-        r#"{"a":{"dtype":"U8""#,
-        r#"error[json.end] at byte 26: tensor "a": the header ends before its JSON text does"#,
-        r#"{"a":{"dtype":"U8""#,
-        "                  ^",
-    );
-}
-
-#[test]
-fn of_strings() {
-    shows(
         b"{\"a\x1b[31m\":{}}",
         r#"error[json.control] at byte 11: unescaped control character in a string: byte 0x1b"#,
         r#"{"a\u{1b}[31m":{}}"#,
         "   ^^^^^^",
     );
     shows(
-        r#"{"a":{"dtype":"U\q"}}"#,
-        r#"error[json.escape] at byte 25: tensor "a": unexpected 'q' in an escape sequence"#,
-        r#"{"a":{"dtype":"U\q"}}"#,
-        "                 ^",
-    );
-    shows(
-        r#"{"層a\ud800b":{}}"#,
-        r#"error[json.surrogate] at byte 14: unpaired surrogate"#,
-        r#"{"層a\ud800b":{}}"#,
-        "     ^^^^^^",
-    );
-    shows(
-        r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
-        r#"error[json.surrogate] at byte 20: tensor "ab": unpaired surrogate"#,
-        r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
-        "            ^^^^^^",
-    );
-}
-
-#[test]
-fn of_numbers_and_nesting() {
-    shows(
-        r#"{"a":{"dtype":"U8","shape":[01]}}"#,
-        r#"error[json.number] at byte 37: tensor "a": not a JSON number"#,
-        r#"{"a":{"dtype":"U8","shape":[01]}}"#,
-        "                             ^",
-    );
-    shows(
-        r#"{"a":{"x":-}}"#,
-        r#"error[json.number] at byte 19: tensor "a": not a JSON number"#,
-        r#"{"a":{"x":-}}"#,
-        "           ^",
-    );
-    shows(
-        b"{}\n\0x",
+        b"{}\n\x00x",
         r#"error[json.trailing] at byte 11: unexpected byte 0x00 after the header's JSON object"#,
         r#"{}\n\u{0}x"#,
         "    ^^^^^",
-    );
-    shows(
-        format!("{{\"a\":{{\"x\":{}", "[".repeat(200)),
-        r#"error[json.depth] at byte 143: tensor "a": more than 127 brackets are open at once"#,
-        r#"…[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…"#,
-        "                                         ^",
-    );
-}
-
-#[test]
-fn of_an_entry() {
-    shows(r#"[1,2]"#, r#"error[header.type] at byte 8: the header is not a JSON object"#, r#"[1,2]"#, "^");
-    shows(
-        r#"{"a":12}"#,
-        r#"error[entry.type] at byte 13: tensor "a": the entry is not an object"#,
-        r#"{"a":12}"#,
-        "     ^^",
-    );
-    shows(
-        r#"{"a":["U8",[1],[0,1]]}"#,
-        r#"error[entry.array] at byte 13: tensor "a": the entry is an array, not an object"#,
-        r#"{"a":["U8",[1],[0,1]]}"#,
-        "     ^",
-    );
-    shows(
-        r#"{"a":{"dtype":"U8","shape":[]}}"#,
-        r#"error[entry.missing] at byte 37: tensor "a": the entry has no "data_offsets""#,
-        r#"{"a":{"dtype":"U8","shape":[]}}"#,
-        "                             ^",
-    );
-    shows(
-        r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
-        r#"error[entry.repeated] at byte 27: tensor "a": the entry has a duplicate "dtype""#,
-        r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
-        "                   ^^^^^^^",
-    );
-}
-
-#[test]
-fn of_the_dtype() {
-    shows(
-        r#"{"a":{"dtype":7}}"#,
-        r#"error[dtype.type] at byte 22: tensor "a": "dtype" is not a string"#,
-        r#"{"a":{"dtype":7}}"#,
-        "              ^",
-    );
-    shows(
-        r#"{"a":{"dtype":{"F32":null}}}"#,
-        r#"error[dtype.object] at byte 22: tensor "a": "dtype" is an object, not a string"#,
-        r#"{"a":{"dtype":{"F32":null}}}"#,
-        "              ^",
     );
     shows(
         b"{\"\xe5\xb1\xa4\":{\"dtype\":\"F32 \xe2\x80\xae\"}}",
@@ -183,107 +181,11 @@ fn of_the_dtype() {
         r#"{"層":{"dtype":"F32 \u{202e}"}}"#,
         "               ^^^^^^^^^^^^^^",
     );
-}
-
-#[test]
-fn of_lists() {
     shows(
-        r#"{"a":{"shape":"x"}}"#,
-        r#"error[shape.type] at byte 22: tensor "a": "shape" is not an array"#,
-        r#"{"a":{"shape":"x"}}"#,
-        "              ^^^",
-    );
-    shows(
-        r#"{"a":{"shape":[1,2.5]}}"#,
-        r#"error[shape.integer] at byte 26: tensor "a": a number in "shape" is not a plain non-negative integer"#,
-        r#"{"a":{"shape":[1,2.5]}}"#,
-        "                  ^",
-    );
-    shows(
-        r#"{"a":{"shape":[-5,2]}}"#,
-        r#"error[shape.integer] at byte 23: tensor "a": a number in "shape" is not a plain non-negative integer"#,
-        r#"{"a":{"shape":[-5,2]}}"#,
-        "               ^^",
-    );
-    shows(
-        r#"{"a":{"shape":[99999999999999999999]}}"#,
-        r#"error[shape.range] at byte 23: tensor "a": a number in "shape" is larger than 18446744073709551615"#,
-        r#"{"a":{"shape":[99999999999999999999]}}"#,
-        "               ^^^^^^^^^^^^^^^^^^^^",
-    );
-    shows(
-        r#"{"a":{"data_offsets":[1]}}"#,
-        r#"error[offsets.count] at byte 31: tensor "a": "data_offsets" does not have exactly two numbers"#,
-        r#"{"a":{"data_offsets":[1]}}"#,
-        "                       ^",
-    );
-    shows(
-        r#"{"a":{"data_offsets":[1,2,3]}}"#,
-        r#"error[offsets.count] at byte 33: tensor "a": "data_offsets" does not have exactly two numbers"#,
-        r#"{"a":{"data_offsets":[1,2,3]}}"#,
-        "                         ^",
-    );
-}
-
-#[test]
-fn of_the_metadata() {
-    shows(
-        r#"{"__metadata__":[]}"#,
-        r#"error[metadata.type] at byte 24: "__metadata__" is neither an object nor null"#,
-        r#"{"__metadata__":[]}"#,
-        "                ^",
-    );
-    shows(
-        r#"{"__metadata__":{"k":5}}"#,
-        r#"error[metadata.value] at byte 29: a value in "__metadata__" is not a string"#,
-        r#"{"__metadata__":{"k":5}}"#,
-        "                     ^",
-    );
-    shows(
-        r#"{"__metadata__":null,"__metadata__":null}"#,
-        r#"error[metadata.twice] at byte 29: duplicate "__metadata__""#,
-        r#"{"__metadata__":null,"__metadata__":null}"#,
-        "                     ^^^^^^^^^^^^^^",
-    );
-    shows(
-        r#"{"__metadata__":{"k":"v","k":"w"}}"#,
-        r#"error[metadata.duplicate] at byte 33: duplicate key: an earlier key of "__metadata__" is the same"#,
-        r#"{"__metadata__":{"k":"v","k":"w"}}"#,
-        "                         ^^^",
-    );
-}
-
-#[test]
-fn of_a_tensor() {
-    shows(
-        r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
-        r#"error[tensor.overflow] at byte 47: tensor "a": tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits"#,
-        r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
-        "                                       ^^^^^^^^^^",
-    );
-    shows(
-        r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
-        r#"error[tensor.overflow] at byte 36: tensor "a": tensor too large: the product of its dimensions, or its size in bits, does not fit into 64 bits"#,
-        r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
-        "                            ^",
-    );
-    shows(
-        r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
-        r#"error[tensor.subbyte] at byte 35: tensor "a": the tensor ends inside a byte: it has 3 elements of 4 bits"#,
-        r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
-        "                           ^",
-    );
-    shows(
-        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,4]}}"#,
-        r#"error[tensor.size] at byte 55: tensor "a": the offsets span 4 bytes, but dtype and shape need 3"#,
-        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,4]}}"#,
-        "                                               ^",
-    );
-    shows(
-        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}"#,
-        r#"error[layout.reversed] at byte 55: tensor "a": the tensor begins at 4, but ends before that, at 0"#,
-        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}"#,
-        "                                               ^",
+        format!("{{\"a\":{{\"x\":{}", "[".repeat(200)),
+        r#"error[json.depth] at byte 143: tensor "a": more than 127 brackets are open at once"#,
+        r#"…[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…"#,
+        "                                         ^",
     );
 }
 
