@@ -3,16 +3,13 @@
 
 use crate::made::{self, tensorflow};
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, Run, convert, file, finish, sound, text};
+use crate::support::{Place, convert, file, finish, floats, model, sound, text};
 use serde_json::{Value, json};
 use std::fs;
 
-fn said(run: &Run) -> Value {
-    serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {run:?}"))
-}
-
-fn floats(numbers: &[f32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+/// The JSON in a file.
+fn json_of(place: &Place, name: &str) -> Value {
+    serde_json::from_slice(&place.read(name)).expect("JSON")
 }
 
 /// What `torch.save` writes for a dictionary: tensors of one axis, by their storages, and other values.
@@ -61,20 +58,17 @@ fn files_of_pytorch_are_read() {
     let values = json!([
         {"file": "new.pt", "path": "epoch", "kind": "int"}, {"file": "new.pt", "path": "lr", "kind": "float"}
     ]);
-    assert_eq!((&said(&run)["left_out"], &said(&run)["values_left_out"]), (&json!(2), &values));
+    assert_eq!((&run.json()["left_out"], &run.json()["values_left_out"]), (&json!(2), &values));
     // Whatever it is called, and whatever it contains.
     let evil = zip(&[Entry::stored("m/data.pkl", b"\x80\x02cos\nsystem\n(X\x02\0\0\0idtR.")]);
     place.put("evil.safetensors", &evil);
-    let run = convert(&place, &["evil.safetensors", "p.safetensors"]);
-    assert!(run.code == Some(1) && run.err.contains("os.system"), "{run:?}");
+    convert(&place, &["evil.safetensors", "p.safetensors"]).fails(1, "os.system");
     let run = convert(&place, &["evil.safetensors", "p.safetensors", "--json"]);
-    assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("pytorch")));
+    assert_eq!((run.code, &run.json()["error"]), (Some(1), &json!("pytorch")));
     assert!(!place.path("p.safetensors").exists());
     place.put("torn.pt", b"torn").put("lfs.bin", b"version https://git-lfs.github.com/spec/v1\n");
-    let run = convert(&place, &["torn.pt", "p.safetensors"]);
-    assert!(run.code == Some(1) && run.err.contains("PyTorch: it begins neither with"), "{run:?}");
-    let run = convert(&place, &["lfs.bin", "p.safetensors"]);
-    assert!(run.code == Some(1) && run.err.contains("`git lfs pull`"), "{run:?}");
+    convert(&place, &["torn.pt", "p.safetensors"]).fails(1, "PyTorch: it begins neither with");
+    convert(&place, &["lfs.bin", "p.safetensors"]).fails(1, "`git lfs pull`");
     // A model in safetensors stays one.
     place.put("model.bin", &file("{}", b""));
     assert_eq!(convert(&place, &["model.bin", "p.safetensors"]).code, Some(0));
@@ -96,8 +90,7 @@ fn names_of_tied_tensors_are_not_used_again() {
         assert!(run.code == Some(2) && run.err.contains("\"b\" of a.pt, and \"b\" of b.pt; use"), "{run:?}");
     }
     assert_eq!(convert(&place, &["a.pt", "b.pt", "o.safetensors", "--file-prefix"]).code, Some(0));
-    let run = convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]);
-    assert!(run.code == Some(2) && run.err.contains("tensor, and \"a\" of a.pt; use"), "{run:?}");
+    convert(&place, &["a.pt", "p.safetensors", "--rename", "a=b"]).fails(2, "tensor, and \"a\" of a.pt; use");
     let tensors = [("a.w", 0), ("p.w", 0), ("q.w", 0), ("p.v", 1), ("q.u", 2)];
     place.put("c.pt", &pytorch(&[&[1.0], &[2.0], &[3.0]], &tensors, &[]));
     let rules = ["--rename-prefix", "p.=z.", "--rename-prefix", "q.=z."];
@@ -137,9 +130,8 @@ fn tied_tensors_are_noted_copied_or_rejected() {
     let metadata = |options: &[&str]| {
         let run = convert(&place, &[&["m.pt", "o.safetensors", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
-        let read: Value = serde_json::from_str(&place.run(["decode", "o.safetensors"]).out).expect("JSON");
-        let names = read["tensors"].as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
-        (names.join(" "), read["metadata"].clone())
+        let read = place.decoded("o.safetensors");
+        (place.tensors("o.safetensors").join(" "), read["metadata"].clone())
     };
     let note = json!({"lm_head.w": "embed.w"});
     assert_eq!(metadata(&[]), ("embed.w".to_owned(), note));
@@ -151,8 +143,7 @@ fn tied_tensors_are_noted_copied_or_rejected() {
     assert_eq!(metadata(&["--file-prefix"]), ("m.embed.w".to_owned(), note));
     assert_eq!(metadata(&["--no-metadata"]), ("embed.w lm_head.w".to_owned(), Value::Null));
     assert_eq!(metadata(&["--ties", "copy"]), ("embed.w lm_head.w".to_owned(), Value::Null));
-    let run = convert(&place, &["m.pt", "p.safetensors", "--ties", "reject"]);
-    assert!(run.code == Some(1) && run.err.contains("embed.w"), "{run:?}");
+    convert(&place, &["m.pt", "p.safetensors", "--ties", "reject"]).fails(1, "embed.w");
 }
 
 /// Other formats need random access, which is no error of the file.
@@ -168,10 +159,8 @@ fn other_formats_are_not_read_from_a_pipe() {
             let error = format!("-: files of {name}");
             let reason = " are not read from a pipe or standard input, because they need random access; \
                 give a file\n";
-            assert!(
-                run.code == Some(2) && run.err.starts_with(&error) && run.err.ends_with(reason),
-                "{run:?}"
-            );
+            run.fails(2, &error);
+            run.fails(2, reason);
         }
     }
 }
@@ -217,7 +206,6 @@ fn a_missing_temporary_directory_is_named() {
 fn single_shards_are_rejected() {
     let place = Place::new();
     let (one, two) = ("d/m-00001-of-00002.bin", "d/m-00002-of-00002.bin");
-    fs::create_dir(place.path("d")).expect("a directory");
     place.put(one, &pytorch(&[&[1.0]], &[("a", 0)], &[]));
     let error = format!(
         "{one}: is shard 1 of 2, and \"m-00002-of-00002.bin\" is not among the inputs; give all shards, \
@@ -235,50 +223,40 @@ fn single_shards_are_rejected() {
         &[one, two, "--each", "-o", "each"],
         &[one, "o.npz"],
     ] {
-        let run = convert(&place, arguments);
-        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(convert(&place, arguments).code, Some(0));
     }
-    let run = convert(&place, &[one, "m-00002-of-00002.safetensors"]);
-    assert_eq!(run.code, Some(2), "{run:?}");
+    assert_eq!(convert(&place, &[one, "m-00002-of-00002.safetensors"]).code, Some(2));
 }
 
 /// Parts of a GGUF say so, whatever they are called, and become one model without these keys.
 #[test]
 fn parts_of_gguf_become_one_model() {
     let place = Place::new();
-    fs::create_dir(place.path("d")).expect("a directory");
     place.put("d/m-00001-of-00002.gguf", &made::gguf_part([0, 2], 2, "a"));
     place.put("x.gguf", &made::gguf_part([0, 2], 2, "a")).put("y.gguf", &made::gguf_part([1, 2], 2, "b"));
-    let run = convert(&place, &["d", "o.safetensors"]);
-    assert!(run.code == Some(2) && run.err.contains("is shard 1 of 2, and \"m-00002-of"), "{run:?}");
+    convert(&place, &["d", "o.safetensors"]).fails(2, "is shard 1 of 2, and \"m-00002-of");
     place.put("d/m-00002-of-00002.gguf", &made::gguf_part([1, 2], 2, "b"));
-    for (inputs, output) in [
-        (&["d"][..], "a.safetensors"),
-        (&["y.gguf", "x.gguf"], "b.safetensors"),
-        (&["x.gguf", "y.gguf"], "c.gguf"),
-    ] {
-        let run = convert(&place, &[inputs, &[output]].concat());
-        assert!(run.code == Some(0) && run.out.contains(": 2 tensors"), "{run:?}");
+    for words in ["d a.safetensors", "y.gguf x.gguf b.safetensors", "x.gguf y.gguf c.gguf"] {
+        assert!(place.done(format!("convert {words}").split(' ')).out.contains(": 2 tensors"), "{words}");
     }
     convert(&place, &["c.gguf", "c.safetensors"]).is(0, "c.safetensors: 2 tensors, 184 bytes\n", "");
     for model in ["a.safetensors", "b.safetensors", "c.safetensors"] {
-        let read: Value = serde_json::from_str(&place.run(["decode", model]).out).expect("JSON");
+        let read = place.decoded(model);
         assert_eq!(read["metadata"], json!({"gguf.k": "uint16:7", "gguf_keys": "[\"k\"]"}));
     }
-    let rejected = |code: i32, parts: &[&str], error: &str| {
-        for options in [&[][..], &["--no-metadata"]] {
-            convert(&place, &[parts, &["o.safetensors"], options].concat()).is(code, "", error);
-        }
-    };
-    let error =
-        "x.gguf: is part 1 of 2, and part 2 is not among the inputs; give all parts, or their directory\n";
-    rejected(2, &["x.gguf"], error);
     place.put("z.gguf", &made::gguf_part([0, 2], 2, "z")).put("w.gguf", &made::gguf_part([1, 3], 2, "w"));
-    rejected(2, &["x.gguf", "z.gguf"], "z.gguf: is part 1 of 2, as x.gguf is\n");
-    rejected(2, &["x.gguf", "w.gguf"], "w.gguf: is one of 3 parts, and x.gguf one of 2\n");
     place.put("v.gguf", &made::gguf_part([0, 2], 3, "v"));
-    let error = "v.gguf: GGUF: all parts together have 3 tensors, but 2 were found\n";
-    rejected(1, &["v.gguf", "y.gguf"], error);
+    let alone =
+        "x.gguf: is part 1 of 2, and part 2 is not among the inputs; give all parts, or their directory";
+    for (parts, code, error) in [
+        ("x.gguf", 2, alone),
+        ("x.gguf z.gguf", 2, "z.gguf: is part 1 of 2, as x.gguf is"),
+        ("x.gguf w.gguf", 2, "w.gguf: is one of 3 parts, and x.gguf one of 2"),
+        ("v.gguf y.gguf", 1, "v.gguf: GGUF: all parts together have 3 tensors, but 2 were found"),
+    ] {
+        place.refuses(&format!("convert {parts} o.safetensors"), code, error);
+        place.refuses(&format!("convert {parts} o.safetensors --no-metadata"), code, error);
+    }
     assert_eq!(convert(&place, &["x.gguf", "o.npz"]).code, Some(0));
 }
 
@@ -297,9 +275,8 @@ fn tied_tensors_are_listed_and_copied_where_no_note_is_written() {
         assert!(run.out.contains(": 2 tensors") && run.out.ends_with(copied), "{run:?}");
         let run =
             convert(&place, &[&["m.pt"], output, &["--force", "--json", "--manifest", "m.json"]].concat());
-        assert_eq!((run.code, &said(&run)["tied"]), (Some(0), &tied(true)), "{run:?}");
-        let manifest: Value =
-            serde_json::from_slice(&fs::read(place.path("m.json")).expect("a file")).expect("JSON");
+        assert_eq!((run.code, &run.json()["tied"]), (Some(0), &tied(true)), "{run:?}");
+        let manifest = json_of(&place, "m.json");
         assert_eq!(manifest["outputs"][0]["tied"], tied(true));
         fs::remove_file(place.path("m.json")).expect("removed");
         let run = convert(&place, &[&["m.pt"], output, &["--force", "--ties", "note"]].concat());
@@ -307,7 +284,7 @@ fn tied_tensors_are_listed_and_copied_where_no_note_is_written() {
         run.is(2, "", error);
     }
     let run = convert(&place, &["m.pt", "q.safetensors", "--dry-run", "--json", "--ties", "note"]);
-    assert_eq!((run.code, &said(&run)["tied"]), (Some(0), &tied(false)), "{run:?}");
+    assert_eq!((run.code, &run.json()["tied"]), (Some(0), &tied(false)), "{run:?}");
 }
 
 /// A note would otherwise name tensors that are no longer there.
@@ -320,18 +297,16 @@ fn notes_of_tied_tensors_in_models_are_renamed() {
     let metadata = |options: &[&str]| {
         let run = convert(&place, &[&["m.safetensors", "o.safetensors", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
-        let read: Value = serde_json::from_str(&place.run(["decode", "o.safetensors"]).out).expect("JSON");
+        let read = place.decoded("o.safetensors");
         read["metadata"].clone()
     };
     assert_eq!(metadata(&[]), json!({"head": "emb", "format": "emb", "k": "v"}));
     assert_eq!(metadata(&["--rename", "emb=y"]), json!({"head": "y", "format": "emb", "k": "v"}));
     assert_eq!(metadata(&["--file-prefix"]), json!({"m.head": "m.emb", "format": "emb", "k": "v"}));
     place.put("n.safetensors", &file(format!(r#"{{"head":{tensor}}}"#), b"x"));
-    let run = convert(&place, &["m.safetensors", "n.safetensors", "p.safetensors"]);
-    assert!(run.code == Some(2) && run.err.contains("duplicate tensor name \"head\""), "{run:?}");
-    assert!(run.err.ends_with("use --file-prefix, or --no-metadata\n"), "{run:?}");
-    let run = convert(&place, &["m.safetensors", "n.safetensors", "p.npz"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
+    convert(&place, &["m.safetensors", "n.safetensors", "p.safetensors"])
+        .fails(2, "use --file-prefix, or --no-metadata\n");
+    assert_eq!(convert(&place, &["m.safetensors", "n.safetensors", "p.npz"]).code, Some(0));
 }
 
 /// An option without effect is a mistake.
@@ -349,14 +324,15 @@ fn options_of_formats_that_no_input_has_are_errors() {
         let run = convert(&place, &[&["m.pt", "q.gguf", "o.safetensors", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
     }
-    let run = convert(&place, &["m.pt", "q.gguf", "--each", "-o", "d", "--keep-blocks", "--ties", "copy"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(
+        convert(&place, &["m.pt", "q.gguf", "--each", "-o", "d", "--keep-blocks", "--ties", "copy"]).code,
+        Some(0)
+    );
 }
 
 #[test]
 fn shards_of_pytorch_are_one_model() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a directory");
     place.put("m/pytorch_model-00001-of-00002.bin", &pytorch(&[&[1.0]], &[("a", 0)], &[]));
     place.put("m/pytorch_model-00002-of-00002.bin", &pytorch(&[&[2.0]], &[("b", 0)], &[]));
     place.put("m/training_args.bin", b"\x80\x02cos\nsystem\n.").put("m/config.json", b"{}");
@@ -365,8 +341,7 @@ fn shards_of_pytorch_are_one_model() {
     for (input, manifest) in [("m", "a.json"), ("m/pytorch_model.bin.index.json", "b.json")] {
         let run = convert(&place, &[input, "o.safetensors", "--force", "--manifest", manifest]);
         assert_eq!(run.code, Some(0), "{run:?}");
-        let manifest = fs::read_to_string(place.path(manifest)).expect("a manifest");
-        let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+        let manifest = json_of(&place, manifest);
         let output = &manifest["outputs"][0];
         assert_eq!(output["inputs"][2]["file"], "m/pytorch_model.bin.index.json");
         assert_eq!((&output["tensors"][1]["was"], &output["tensors"][1]["input"]), (&json!("b"), &json!(1)));
@@ -385,15 +360,13 @@ fn shards_of_pytorch_are_one_model() {
     assert_eq!(convert(&place, &["m", "p.safetensors"]).code, Some(0));
     fs::remove_file(place.path("p.safetensors")).expect("removed");
     fs::remove_file(place.path("m/pytorch_model-00002-of-00002.bin")).expect("removed");
-    let run = convert(&place, &["m", "p.safetensors"]);
-    assert!(run.code == Some(2) && run.err.contains("00002-of-00002.bin: cannot be read"), "{run:?}");
+    convert(&place, &["m", "p.safetensors"]).fails(2, "00002-of-00002.bin: cannot be read");
     // A file of that name is the model of its directory.
     fs::remove_file(place.path("m/pytorch_model.bin.index.json")).expect("removed");
     place.put("m/pytorch_model.bin", &pytorch(&[&[7.0]], &[("a", 0)], &[]));
     assert_eq!(convert(&place, &["m", "p.safetensors"]).code, Some(0));
     assert_eq!(text(&place, "p.safetensors", "a"), "[7.0]\n");
     // Files of several formats need a choice.
-    fs::create_dir(place.path("n")).expect("a directory");
     place.put("n/a.pt", &pytorch(&[&[1.0]], &[("a", 0)], &[])).put("n/b.npy", &plain("()", &[1]));
     let error = "n: has files of several formats, such as \"a.pt\" and \"b.npy\"; give the files that belong \
         together\n";
@@ -413,9 +386,8 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let place = Place::new();
     place.put("m.gguf", &gguf());
     let run = convert(&place, &["m.gguf", "f.safetensors", "--json", "--manifest", "f.json"]);
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(place.path("f.json")).expect("a file")).expect("JSON");
-    let types = [&said(&run)["tensors"][0]["from"], &manifest["outputs"][0]["tensors"][0]["from"]];
+    let manifest = json_of(&place, "f.json");
+    let types = [&run.json()["tensors"][0]["from"], &manifest["outputs"][0]["tensors"][0]["from"]];
     assert_eq!(types, ["Q8_0"; 2]);
     let numbers = text(&place, "f.safetensors", "w");
     assert!(numbers.starts_with("[[0.0, 1.0, 2.0,") && numbers.contains("60.0, 62.0]"), "{numbers}");
@@ -424,23 +396,19 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     // Blocks come back as they were.
     assert_eq!(convert(&place, &["m.gguf", "b.safetensors", "--keep-blocks"]).code, Some(0));
     assert_eq!(convert(&place, &["b.safetensors", "back.gguf"]).code, Some(0));
-    assert_eq!(fs::read(place.path("back.gguf")).expect("a file"), gguf());
-    let run = convert(&place, &["f.safetensors", "f16.gguf", "--to", "F16"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(place.read("back.gguf"), gguf());
+    assert_eq!(convert(&place, &["f.safetensors", "f16.gguf", "--to", "F16"]).code, Some(0));
     let run = convert(&place, &["f16.gguf", "g.safetensors", "--json"]);
-    assert_eq!(said(&run)["tensors"][0]["from"], "F16");
+    assert_eq!(run.json()["tensors"][0]["from"], "F16");
     // The length of a file that would be written is right.
     let run = convert(&place, &["f.safetensors", "f32.gguf", "--dry-run", "--json"]);
     assert_eq!(convert(&place, &["f.safetensors", "f32.gguf"]).code, Some(0));
-    assert_eq!(said(&run)["bytes"], fs::metadata(place.path("f32.gguf")).expect("a file").len());
-    place.put(
-        "u8.safetensors",
-        &file(r#"{"__metadata__":{"k":"v"},"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]}}"#, b"x"),
-    );
+    assert_eq!(run.json()["bytes"], fs::metadata(place.path("f32.gguf")).expect("a file").len());
+    place.put("u8.safetensors", &model(r#"{"k":"v"}"#, &[("a", "I8", &[1], vec![7])]));
     let run = convert(&place, &["u8.safetensors", "u8.gguf"]);
     assert!(run.out.ends_with("  left out: 1 key of metadata, which GGUF cannot store\n"), "{run:?}");
-    let run = convert(&place, &["u8.safetensors", "bool.gguf", "--to", "U8", "--all"]);
-    assert!(run.code == Some(2) && run.err.contains("GGUF has no type for elements of dtype U8"), "{run:?}");
+    convert(&place, &["u8.safetensors", "bool.gguf", "--to", "U8", "--all"])
+        .fails(2, "GGUF has no type for elements of dtype U8");
     assert!(!place.path("bool.gguf").exists());
     // The error is about the input, and has the key as it is there.
     place.put("bad.safetensors", &file(r#"{"__metadata__":{"gguf.k":"junk"}}"#, b""));
@@ -448,20 +416,19 @@ fn gguf_becomes_numbers_or_blocks_and_comes_back() {
     let begin = "bad.safetensors: metadata value \"gguf.k\": ";
     assert!(run.code == Some(2) && run.err.starts_with(begin), "{run:?}");
     // What llama.cpp cannot load is written, but said.
-    let tensor = |name: &str, shape: &str| {
-        let header = format!(r#"{{"{name}":{{"dtype":"I8","shape":{shape},"data_offsets":[0,1]}}}}"#);
-        place.put("l.safetensors", &file(header, b"x"));
+    let tensor = |name: &str, shape: &[u64]| {
+        place.put("l.safetensors", &model("", &[(name, "I8", shape, vec![7])]));
         convert(&place, &["l.safetensors", "l.gguf", "--force"]).out
     };
-    for (name, shape) in [("a", "[1,1,1,1,1]"), (&*"a".repeat(64), "[1]"), (r"a\u0000", "[1]")] {
+    for (name, shape) in [("a", &[1; 5][..]), (&*"a".repeat(64), &[1]), (r"a\u0000", &[1])] {
         let said = "  llama.cpp cannot load: 1 tensor with more than 4 axes, or names of more than 63 bytes or \
             with a NUL\n";
-        assert!(tensor(name, shape).ends_with(said), "{name} {shape}");
+        assert!(tensor(name, shape).ends_with(said), "{name} {shape:?}");
     }
-    assert!(!tensor(&"a".repeat(63), "[1,1,1,1]").contains("llama.cpp"));
+    assert!(!tensor(&"a".repeat(63), &[1; 4]).contains("llama.cpp"));
     place.put("torn.gguf", &gguf()[..60]);
     let run = convert(&place, &["torn.gguf", "t.safetensors", "--json"]);
-    assert_eq!((run.code, &said(&run)["error"]), (Some(1), &json!("gguf")));
+    assert_eq!((run.code, &run.json()["error"]), (Some(1), &json!("gguf")));
 }
 
 /// The list of their types follows the names of tensors.
@@ -473,7 +440,7 @@ fn renamed_blocks_of_gguf_stay_blocks() {
     let renamed = |input: &[&str], output: &str, types: Value| {
         let run = convert(&place, &[input, &["-o", output]].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
-        let read: Value = serde_json::from_str(&place.run(["decode", output]).out).expect("JSON");
+        let read = place.decoded(output);
         let text = read["metadata"]["gguf_types"].as_str().expect("a list");
         assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), types);
         let error = format!("{output}: nothing to cast: blocks of GGUF are not numbers\n");
@@ -486,7 +453,7 @@ fn renamed_blocks_of_gguf_stay_blocks() {
     let both = json!({"b.w": "Q8_0", "r.v": "Q8_0"});
     renamed(&["b.safetensors", "r.safetensors", "--file-prefix"], "u.safetensors", both);
     assert_eq!(convert(&place, &["r.safetensors", "w.gguf", "--rename", "v=w"]).code, Some(0));
-    assert_eq!(fs::read(place.path("w.gguf")).expect("a file"), gguf());
+    assert_eq!(place.read("w.gguf"), gguf());
 }
 
 /// They are U8, but their bytes are not numbers.
@@ -528,18 +495,13 @@ fn checkpoints_of_tensorflow_are_read() {
         assert_eq!(text(&place, "o.safetensors", "b"), "[1, 2, -1]\n");
     }
     // Both files are inputs.
-    let run = convert(&place, &["m", "p.safetensors", "--manifest", "p.json"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(place.path("p.json")).expect("a file")).expect("JSON");
-    let files: Vec<&Value> = manifest["outputs"][0]["inputs"]
-        .as_array()
-        .expect("inputs")
-        .iter()
-        .map(|input| &input["file"])
-        .collect();
-    assert_eq!(files, ["m.index", name]);
-    fs::create_dir_all(place.path("saved/variables")).expect("directories");
+    assert_eq!(convert(&place, &["m", "p.safetensors", "--manifest", "p.json"]).code, Some(0));
+    let manifest = json_of(&place, "p.json");
+    let inputs = &manifest["outputs"][0]["inputs"];
+    assert_eq!(
+        [&inputs[0]["file"], &inputs[1]["file"], &inputs[2]],
+        [&json!("m.index"), &json!(name), &Value::Null]
+    );
     place.put("saved/saved_model.pb", b"").put("saved/variables/variables.index", &index);
     place.put("saved/variables/variables.data-00000-of-00001", &data);
     assert_eq!(convert(&place, &["saved", "q.safetensors"]).code, Some(0));
@@ -561,11 +523,9 @@ fn checkpoints_of_tensorflow_are_read() {
         assert!(run.code == Some(1) && run.err.starts_with(&begin) && run.err.contains(part), "{run:?}");
     }
     fs::remove_file(place.path(name)).expect("removed");
-    let run = convert(&place, &["m", "r.safetensors"]);
-    assert!(run.code == Some(2) && run.err.contains("cannot be opened"), "{run:?}");
+    convert(&place, &["m", "r.safetensors"]).fails(2, "cannot be opened");
     // Several steps of one training are not one model.
     place.put("n.index", &index);
-    fs::create_dir(place.path("steps")).expect("a directory");
     place.put("steps/a.index", &index).put("steps/b.index", &index);
     let error = "steps: has several checkpoints, such as \"a.index\" and \"b.index\"; give one of them\n";
     convert(&place, &["steps", "r.safetensors"]).is(2, "", error);
