@@ -2,10 +2,9 @@
 #![cfg(unix)]
 
 use crate::numpy::{Entry, plain, zip};
-use crate::support::{Place, convert, file, finish, sound, tensor, text};
+use crate::support::{Place, convert, model, sound, sum, text};
 use serde_json::{Value, json};
 use std::fs;
-use std::process::Command;
 
 fn archive(arrays: &[(&str, &[u8])]) -> Vec<u8> {
     let entries = arrays.iter().map(|(name, data)| {
@@ -23,26 +22,13 @@ fn place() -> Place {
     place
 }
 
-fn names(place: &Place, model: &str) -> Vec<String> {
-    let read: Value = serde_json::from_str(&place.run(["decode", model]).out).expect("JSON");
-    read["tensors"].as_object().expect("an object").keys().cloned().collect()
-}
-
-fn files(place: &Place) -> Vec<String> {
-    let entries = fs::read_dir(place.path(".")).expect("a directory");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn several_inputs_become_one_model() {
     let place = place();
     place.put("b.npy", &plain("(2,)", &[8, 9]));
     let run = convert(&place, &["encoder.npz", "b.npy", "--file-prefix", "o.safetensors"]);
     run.is(0, "o.safetensors: 3 tensors, 189 bytes\n", "");
-    assert_eq!(names(&place, "o.safetensors"), ["b.b", "encoder.w", "encoder.x"]);
+    assert_eq!(place.tensors("o.safetensors"), ["b.b", "encoder.w", "encoder.x"]);
     let run = convert(&place, &["m.safetensors", "encoder.npz", "b.npy", "-o", "p.safetensors"]);
     let error = "b.npy: duplicate tensor name \"b\": \"b\" of m.safetensors, and \"b\" of b.npy; use \
         --file-prefix, or rename one of them\n";
@@ -54,11 +40,11 @@ fn several_inputs_become_one_model() {
     assert!(!place.path("p.safetensors").exists());
     let run = convert(&place, &[&both[..], &["--file-prefix", "--rename", "encoder.*=e.*"]].concat());
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(names(&place, "p.safetensors"), ["decoder.w", "e.w", "e.x"]);
+    assert_eq!(place.tensors("p.safetensors"), ["decoder.w", "e.w", "e.x"]);
     assert_eq!(text(&place, "p.safetensors", "e.w"), "[1, 2]\n");
     assert_eq!(text(&place, "p.safetensors", "decoder.w"), "[4]\n");
     let run = convert(&place, &["encoder.npz", "decoder.npz", "p.npz", "--file-prefix", "--json"]);
-    let said: Value = serde_json::from_str(&run.out).expect("JSON");
+    let said = run.json();
     assert_eq!(said["files"], json!(["encoder.npz", "decoder.npz"]));
     assert_eq!(said["tensors"][2]["file"], "decoder.npz");
     assert_eq!((&said["tensors"][2]["name"], &said["tensors"][2]["was"]), (&json!("decoder.w"), &json!("w")));
@@ -69,49 +55,43 @@ fn several_inputs_become_one_model() {
 fn tensors_are_renamed_by_the_rules_of_pack() {
     let place = place();
     for (options, expected) in [
-        (&["--rename", "w=v"][..], ["v", "x"]),
-        (&["--rename", "*=layers.*"], ["layers.w", "layers.x"]),
-        (&["--rename-prefix", "=m."], ["m.w", "m.x"]),
-        (&["--rename", "w=x", "--rename", "x=w"], ["w", "x"]),
-        (&["--file-prefix", "--rename-prefix", "encoder.=e."], ["e.w", "e.x"]),
+        ("--rename *=layers.*", ["layers.w", "layers.x"]),
+        ("--rename-prefix =m.", ["m.w", "m.x"]),
+        ("--rename w=x --rename x=w", ["w", "x"]),
+        ("--file-prefix --rename-prefix encoder.=e.", ["e.w", "e.x"]),
     ] {
-        let run = convert(&place, &[&["encoder.npz", "o.safetensors", "--force"], options].concat());
-        assert_eq!(run.code, Some(0), "{run:?}");
-        assert_eq!(names(&place, "o.safetensors"), expected);
+        place.done(format!("convert encoder.npz o.safetensors --force {options}").split(' '));
+        assert_eq!(place.tensors("o.safetensors"), expected);
     }
     for (rule, error) in [
-        ("y=z", "encoder.npz: no tensor \"y\" to rename\n"),
-        ("*=z", "encoder.npz: \"z\" needs 1 *, one for each wildcard of \"*\", 0 given\n"),
-        ("w=x", "encoder.npz: duplicate tensor name \"x\" in the output\n"),
+        ("y=z", "encoder.npz: no tensor \"y\" to rename"),
+        ("w=x", "encoder.npz: duplicate tensor name \"x\" in the output"),
         (
             "w=__padding__.1",
-            "encoder.npz: \"__padding__.1\" is not allowed as a new tensor name: it is reserved for padding\n",
+            "encoder.npz: \"__padding__.1\" is not allowed as a new tensor name: it is reserved for padding",
         ),
     ] {
-        convert(&place, &["encoder.npz", "p.safetensors", "--rename", rule]).is(2, "", error);
+        place.refuses(&format!("convert encoder.npz p.safetensors --rename {rule}"), 2, error);
     }
     // Scales have the new name of their tensor, and are found by the old one.
-    place.put(
-        "q.safetensors",
-        &file(r#"{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}"#, &[0; 16]),
-    );
+    place.put("q.safetensors", &model("", &[("w", "F32", &[2, 2], vec![0; 16])]));
     let to_i8 = ["q.safetensors", "r.safetensors", "--to", "I8", "--scale", "per-row", "--rename", "w=v"];
     assert_eq!(convert(&place, &to_i8).code, Some(0));
-    assert_eq!(names(&place, "r.safetensors"), ["v", "v.scale"]);
+    assert_eq!(place.tensors("r.safetensors"), ["v", "v.scale"]);
     let back = ["r.safetensors", "s.safetensors", "--dtype", "F32", "--unscale", "--rename", "v=u"];
     assert_eq!(convert(&place, &back).code, Some(0));
-    assert_eq!(names(&place, "s.safetensors"), ["u"]);
+    assert_eq!(place.tensors("s.safetensors"), ["u"]);
 }
 
 #[test]
 fn metadata_of_inputs_must_agree() {
     let place = Place::new();
     for (name, tensor_name, value) in [("a", "x", "1"), ("b", "y", "1"), ("c", "z", "2")] {
-        let header = format!(r#"{{"__metadata__":{{"k":"{value}"}},{}}}"#, tensor(tensor_name, 0, 1));
-        place.put(format!("{name}.safetensors"), &file(header, b"x"));
+        let metadata = format!(r#"{{"k":"{value}"}}"#);
+        place.put(format!("{name}.safetensors"), &model(&metadata, &[(tensor_name, "U8", &[1], vec![7])]));
     }
-    assert_eq!(convert(&place, &["a.safetensors", "b.safetensors", "ab.safetensors"]).code, Some(0));
-    assert!(place.run(["decode", "ab.safetensors"]).out.contains(r#""metadata":{"k":"1"}"#));
+    place.done("convert a.safetensors b.safetensors ab.safetensors".split(' '));
+    assert!(place.decoded("ab.safetensors")["metadata"] == json!({"k": "1"}));
     let error = "c.safetensors: has the value \"2\" for metadata key \"k\", and an earlier input \"1\"; convert \
         them one by one, and merge them with `safetensors pack --prefer`\n";
     convert(&place, &["a.safetensors", "c.safetensors", "ac.safetensors"]).is(2, "", error);
@@ -139,16 +119,15 @@ fn contents_show_the_format() {
 #[test]
 fn directories_and_indexes_are_inputs() {
     let place = place();
-    fs::create_dir(place.path("arrays")).expect("a directory");
-    fs::create_dir(place.path("arrays/more.npy")).expect("a directory");
+    fs::create_dir_all(place.path("arrays/more.npy")).expect("a directory");
     place.put("arrays/a.npy", &plain("(1,)", &[1])).put("arrays/b.npz", &archive(&[("w", &[2])]));
     place.put("arrays/.hidden.npy", b"").put("arrays/README.md", b"");
-    assert_eq!(convert(&place, &["arrays", "o.safetensors"]).code, Some(0));
-    assert_eq!(names(&place, "o.safetensors"), ["a", "w"]);
+    place.done("convert arrays o.safetensors".split(' '));
+    assert_eq!(place.tensors("o.safetensors"), ["a", "w"]);
     // The prefix is the name of the input, not of a file in it.
     let run = convert(&place, &["arrays", "o.safetensors", "--force", "--file-prefix"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(names(&place, "o.safetensors"), ["arrays.a", "arrays.w"]);
+    assert_eq!(place.tensors("o.safetensors"), ["arrays.a", "arrays.w"]);
     let index = br#"{"metadata":{},"weight_map":{"x":"encoder.npz","w":"decoder.npz"}}"#;
     place.put("m.bin.index.json", index);
     let error = "m.bin.index.json: \"encoder.npz\" has tensor \"w\", which the index does not list there\n";
@@ -158,8 +137,8 @@ fn directories_and_indexes_are_inputs() {
     let run = convert(&place, &["m.bin.index.json", "p.safetensors"]);
     assert!(run.code == Some(1) && run.err.contains("m.bin.index.json: "), "{run:?}");
     place.put("arrays/m.index.json", br#"{"metadata":{},"weight_map":{"a":"a.npy","w":"b.npz"}}"#);
-    assert_eq!(convert(&place, &["arrays/m.index.json", "p.safetensors"]).code, Some(0));
-    assert_eq!(convert(&place, &["arrays", "p.safetensors", "--force"]).code, Some(0));
+    place.done("convert arrays/m.index.json p.safetensors".split(' '));
+    place.done("convert arrays p.safetensors --force".split(' '));
     place.put("arrays/m.index.json", br#"{"metadata":{},"weight_map":{"a":"a.npy","v":"b.npz"}}"#);
     let error = "arrays/m.index.json: tensor \"v\" is not in \"b.npz\"\n";
     convert(&place, &["arrays/m.index.json", "p.safetensors", "--force"]).is(1, "", error);
@@ -173,7 +152,7 @@ fn each_input_becomes_a_file() {
     let place = place();
     let run = convert(&place, &["encoder.npz", "decoder.npz", "m.safetensors", "--each", "-o", "out"]);
     assert_eq!((run.code, run.err.as_str(), run.out.lines().count()), (Some(0), "", 3), "{run:?}");
-    assert_eq!(names(&place, "out/encoder.safetensors"), ["w", "x"]);
+    assert_eq!(place.tensors("out/encoder.safetensors"), ["w", "x"]);
     // An error about one input does not stop the others.
     place.put("bad.npz", b"PK").put("late.npy", &plain("()", &[1]));
     let run = convert(&place, &["bad.npz", "encoder.npz", "late.npy", "--each", "-o", "out", "--json"]);
@@ -184,7 +163,6 @@ fn each_input_becomes_a_file() {
     assert_eq!(lines[1]["message"], "already exists; use --force to overwrite it");
     let run = convert(&place, &["bad.npz", "--each", "-o", "none"]);
     assert!(run.code == Some(1) && !place.path("none").exists(), "{run:?}");
-    fs::create_dir(place.path("other")).expect("a directory");
     place.put("other/encoder.npy", &plain("()", &[1]));
     let error = "other/encoder.npy: would become out/encoder.safetensors, as encoder.npz would; convert them \
         one by one\n";
@@ -204,37 +182,13 @@ fn names_that_are_not_utf8_are_errors() {
     let name = std::ffi::OsStr::from_bytes(b"n\xFF.npy");
     place.put(name, &plain("()", &[1]));
     for options in [&["--each", "-o", "out"][..], &["-o", "o.safetensors"]] {
-        let run = place.run(
-            [&["convert".as_ref(), name][..], &options.iter().map(|one| one.as_ref()).collect::<Vec<_>>()]
-                .concat(),
-        );
-        assert!(
-            run.code == Some(2) && run.err.ends_with(": the name of the file is not UTF-8; rename it\n"),
-            "{run:?}"
-        );
+        let options = options.iter().map(|option| option.as_ref());
+        let run = place.run(["convert".as_ref(), name].into_iter().chain(options));
+        run.fails(2, ": the name of the file is not UTF-8; rename it\n");
     }
     let named: [&std::ffi::OsStr; 5] =
         ["convert".as_ref(), name, "o.safetensors".as_ref(), "--name".as_ref(), "w".as_ref()];
     assert_eq!(place.run(named).code, Some(0));
-}
-
-#[test]
-fn an_interruption_is_said_once() {
-    let place = Place::new();
-    let len: u64 = 1 << 40;
-    for name in ["a.safetensors", "b.safetensors", "c.safetensors"] {
-        place.put(name, &file(format!("{{{}}}", tensor("t", 0, len)), b""));
-        let model = fs::OpenOptions::new().write(true).open(place.path(name)).expect("the model");
-        model.set_len(model.metadata().expect("its length").len() + len).expect("a file with holes");
-    }
-    let arguments = ["convert", "a.safetensors", "b.safetensors", "c.safetensors", "--each", "-o", "out"];
-    let child = place.command(arguments).stderr(std::process::Stdio::piped()).spawn().expect("it starts");
-    crate::support::until_it_listens(&child);
-    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
-    assert!(kill.expect("kill").success());
-    let output = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &*said), (Some(130), "safetensors: interrupted\n"));
 }
 
 /// The manifest is written last.
@@ -245,10 +199,7 @@ fn a_manifest_that_cannot_be_written_says_that_the_output_stays() {
     let names: Vec<String> = (0..200).map(|number| format!("t{number}")).collect();
     let arrays: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"a"[..])).collect();
     place.put("m.npz", &archive(&arrays));
-    let program = env!("CARGO_BIN_EXE_safetensors");
-    let limited =
-        format!("trap '' XFSZ; ulimit -f 32; exec {program} convert m.npz o.safetensors --manifest m.json");
-    let run = finish(Command::new("sh").args(["-c", &limited]).current_dir(place.path(".")));
+    let run = place.on_a_full_disk(32, "convert m.npz o.safetensors --manifest m.json");
     let error = "m.json: cannot be written: file too large; the output itself was written, and stays\n";
     run.is(2, "o.safetensors: 200 tensors, 11,688 bytes\n", error);
     assert_eq!((place.path("o.safetensors").exists(), place.path("m.json").exists()), (true, false));
@@ -258,84 +209,70 @@ fn a_manifest_that_cannot_be_written_says_that_the_output_stays() {
 #[test]
 fn many_inputs_are_read() {
     let place = Place::new();
-    fs::create_dir(place.path("d")).expect("a directory");
     for number in 0..100 {
         place.put(format!("d/{number}.npy"), &plain("()", &[1]));
     }
-    let program = env!("CARGO_BIN_EXE_safetensors");
-    let limited = format!("ulimit -S -n 64; exec {program} convert d o.safetensors");
-    let run = finish(Command::new("sh").args(["-c", &limited]).current_dir(place.path(".")));
+    let run = place.shell("ulimit -S -n 64; exec \"$0\" convert d o.safetensors");
     assert!(run.code == Some(0) && run.out.starts_with("o.safetensors: 100 tensors"), "{run:?}");
 }
 
 #[test]
 fn a_dry_run_shows_what_would_be_written() {
     let place = place();
-    let before = files(&place);
-    let arguments = [
-        "encoder.npz",
-        "decoder.npz",
-        "o.safetensors",
-        "--file-prefix",
-        "--to",
-        "F16",
-        "--all",
-        "--except",
-        "*.x",
-    ];
+    let before = place.names(".");
+    let arguments = "encoder.npz decoder.npz o.safetensors --file-prefix --to F16 --all --except *.x";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
     let run = convert(&place, &[&arguments[..], &["--dry-run"]].concat());
     let first = run.out.lines().next().unwrap_or("").to_owned();
     assert!(run.code == Some(0) && first.ends_with(" bytes, nothing written"), "{run:?}");
     let json = convert(&place, &[&arguments[..], &["--dry-run", "--json"]].concat());
-    assert_eq!(files(&place), before);
+    assert_eq!(place.names("."), before);
     assert_eq!(convert(&place, &arguments).code, Some(0));
-    let bytes = fs::metadata(place.path("o.safetensors")).expect("a file").len();
+    let bytes = place.read("o.safetensors").len();
     assert!(first.contains(&format!(" {bytes} bytes,")), "{first} {bytes}");
-    let said: Value = serde_json::from_str(&json.out).expect("JSON");
+    let said = json.json();
     assert_eq!((&said["written"], &said["bytes"]), (&json!(false), &json!(bytes)));
     let tensor = json!({"name": "encoder.w", "from": "U8", "to": "F16", "shape": [2], "file": "encoder.npz", "was": "w"});
     assert_eq!(said["tensors"][0], tensor);
     assert!(run.out.contains("\"encoder.x\"  U8    U8   [1]    \"x\" of encoder.npz\n"), "{run:?}");
     // The same errors and exit codes, and an archive, whose length is not known before.
     for (arguments, code) in [
-        (&["encoder.npz", "decoder.npz", "p.safetensors"][..], 2),
-        (&["encoder.npz", "o.safetensors"], 2),
-        (&["encoder.npz", "o.npz"], 0),
-        (&["decoder.npz", "o.npy"], 0),
-        (&["encoder.npz", "o.npy"], 2),
-        (&["encoder.npz", "--each", "-o", "out"], 0),
+        ("encoder.npz decoder.npz p.safetensors", 2),
+        ("encoder.npz o.safetensors", 2),
+        ("encoder.npz o.npz", 0),
+        ("decoder.npz o.npy", 0),
+        ("encoder.npz o.npy", 2),
+        ("encoder.npz --each -o out", 0),
     ] {
-        let run = convert(&place, &[arguments, &["--dry-run"]].concat());
+        let run = place.run(format!("convert {arguments} --dry-run").split(' '));
         assert_eq!(run.code, Some(code), "{run:?}");
     }
-    assert_eq!(files(&place).len(), before.len() + 1);
+    assert_eq!(place.names(".").len(), before.len() + 1);
 }
 
-fn sum_of(place: &Place, name: &str) -> String {
-    let output = Command::new("sha256sum").arg(place.path(name)).output().expect("sha256sum runs");
-    String::from_utf8(output.stdout).expect("text").split_whitespace().next().expect("a sum").to_owned()
+/// The manifest in a file.
+fn read_manifest(place: &Place, name: &str) -> Value {
+    serde_json::from_slice(&place.read(name)).expect("JSON")
 }
 
 #[test]
 fn a_manifest_says_what_came_from_where() {
     let place = place();
-    place.put("data", &[0, 0x3C, 0, 0x40]);
     let arguments = ["encoder.npz", "m.safetensors", "-o", "o.safetensors", "--manifest", "o.json"];
     let options = ["--to", "F16", "--only", "w", "--rename", "w=v"];
     let run = convert(&place, &[&arguments[..], &options].concat());
     assert_eq!(run.code, Some(0), "{run:?}");
-    let manifest = fs::read(place.path("o.json")).expect("a manifest");
-    let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
-    let len = |name: &str| fs::metadata(place.path(name)).expect("a file").len();
+    let manifest = read_manifest(&place, "o.json");
+    let len = |name: &str| place.read(name).len();
     let [output] = &manifest["outputs"].as_array().expect("outputs")[..] else { panic!("{manifest}") };
     assert_eq!((&output["file"], &output["bytes"]), (&json!("o.safetensors"), &json!(len("o.safetensors"))));
-    assert_eq!(output["sha256"], sum_of(&place, "o.safetensors"));
+    assert_eq!(output["sha256"], sum(&place.read("o.safetensors")));
     let inputs = ["encoder.npz", "m.safetensors"]
-        .map(|name| json!({"file": name, "bytes": len(name), "sha256": sum_of(&place, name)}));
+        .map(|name| json!({"file": name, "bytes": len(name), "sha256": sum(&place.read(name))}));
     assert_eq!(output["inputs"], json!(inputs));
     let tensors = output["tensors"].as_array().expect("tensors");
     let first = json!({
-        "name": "v", "dtype": "F16", "shape": [2], "sha256": sum_of(&place, "data"), "input": 0, "was": "w",
+        "name": "v", "dtype": "F16", "shape": [2], "sha256": sum(&[0, 0x3C, 0, 0x40]), "input": 0, "was": "w",
         "from": "U8"
     });
     assert_eq!((tensors.len(), &tensors[0]), (4, &first));
@@ -345,35 +282,33 @@ fn a_manifest_says_what_came_from_where() {
     }
     assert_eq!((&tensors[3]["name"], &tensors[3]["input"]), (&json!("b"), &json!(1)));
     // It is written like any output, and never over another file of the run.
-    let again = ["encoder.npz", "p.safetensors", "--manifest"];
-    let error = "o.json: already exists; use --force to overwrite it\n";
-    convert(&place, &[&again[..], &["o.json"]].concat()).is(2, "", error);
-    let error = "encoder.npz: is an input; choose another output file\n";
-    convert(&place, &[&again[..], &["encoder.npz", "--force"]].concat()).is(2, "", error);
-    let error = "./p.safetensors: is the output, too; give the manifest another name\n";
-    convert(&place, &[&again[..], &["./p.safetensors"]].concat()).is(2, "", error);
+    let again = "convert encoder.npz p.safetensors --manifest";
+    for (words, error) in [
+        ("o.json", "o.json: already exists; use --force to overwrite it"),
+        ("encoder.npz --force", "encoder.npz: is an input; choose another output file"),
+        ("./p.safetensors", "./p.safetensors: is the output, too; give the manifest another name"),
+    ] {
+        place.refuses(&format!("{again} {words}"), 2, error);
+    }
     assert!(!place.path("p.safetensors").exists());
     // With several outputs there is still one manifest.
     let each = ["encoder.npz", "decoder.npz", "bad.npz", "--each", "-o", "out", "--manifest", "all.json"];
     place.put("bad.npz", b"PK");
     assert_eq!(convert(&place, &each).code, Some(1));
-    let manifest = fs::read(place.path("all.json")).expect("a manifest");
-    let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
-    let names: Vec<&Value> =
-        manifest["outputs"].as_array().expect("outputs").iter().map(|output| &output["file"]).collect();
-    assert_eq!(names, ["out/encoder.safetensors", "out/decoder.safetensors"]);
+    let manifest = read_manifest(&place, "all.json");
+    let file = |at: usize| &manifest["outputs"][at]["file"];
+    assert_eq!([file(0), file(1)], ["out/encoder.safetensors", "out/decoder.safetensors"]);
+    assert!(file(2).is_null());
 }
 
 /// The files of a sharded model are inputs one by one.
 #[test]
 fn a_manifest_names_shards() {
     let place = place();
-    let shards = ["split", "m.safetensors", "-o", "s", "--max-size", "3"];
-    assert_eq!(place.run(shards).code, Some(0));
+    place.done(["split", "m.safetensors", "-o", "s", "--max-size", "3"]);
     let run = convert(&place, &["encoder.npz", "s", "o.safetensors", "--manifest", "o.json"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    let manifest = fs::read(place.path("o.json")).expect("a manifest");
-    let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
+    let manifest = read_manifest(&place, "o.json");
     let output = &manifest["outputs"][0];
     let file_of = |index: usize| {
         let number = output["tensors"][index]["input"].as_u64().expect("a number");
