@@ -23,117 +23,33 @@ const FILES: [&str; 6] = ["m.pt", "m.bin", "m.gguf", "m.index", "m.npy", "m.npz"
 const READ_BITS: &str = "--from-bits";
 const WRITE_BITS: &str = "--bits";
 
-/// A type of a format, and the dtype with the same elements: empty if there is none.
-type Type = (&'static str, &'static str);
+/// Types of a format, each with the dtype with the same elements, if there is one.
+fn types(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let dtype = |name: &str| Dtype::from_name(name.as_bytes()).is_some();
+    list.split("; ").map(move |one| one.rsplit_once(' ').filter(|(_, name)| dtype(name)).unwrap_or((one, "")))
+}
 
 /// The classes of storages in `torch`.
-const STORAGES: [Type; 17] = [
-    ("BoolStorage", "BOOL"),
-    ("ByteStorage", "U8"),
-    ("CharStorage", "I8"),
-    ("ShortStorage", "I16"),
-    ("IntStorage", "I32"),
-    ("LongStorage", "I64"),
-    ("HalfStorage", "F16"),
-    ("BFloat16Storage", "BF16"),
-    ("FloatStorage", "F32"),
-    ("DoubleStorage", "F64"),
-    ("ComplexFloatStorage", "C64"),
-    ("ComplexDoubleStorage", ""),
-    ("QInt8Storage", ""),
-    ("QUInt8Storage", ""),
-    ("QInt32Storage", ""),
-    ("QUInt4x2Storage", ""),
-    ("QUInt2x4Storage", ""),
-];
+const STORAGES: &str = "BoolStorage BOOL; ByteStorage U8; CharStorage I8; ShortStorage I16; IntStorage I32; \
+    LongStorage I64; HalfStorage F16; BFloat16Storage BF16; FloatStorage F32; DoubleStorage F64; \
+    ComplexFloatStorage C64; ComplexDoubleStorage; QInt8Storage; QUInt8Storage; QInt32Storage; \
+    QUInt4x2Storage; QUInt2x4Storage";
 /// The dtypes of `torch` that have no such class.
-const NEWER: [Type; 18] = [
-    ("uint16", "U16"),
-    ("uint32", "U32"),
-    ("uint64", "U64"),
-    ("float8_e4m3fn", "F8_E4M3"),
-    ("float8_e5m2", "F8_E5M2"),
-    ("float8_e4m3fnuz", "F8_E4M3FNUZ"),
-    ("float8_e5m2fnuz", "F8_E5M2FNUZ"),
-    ("float8_e8m0fnu", "F8_E8M0"),
-    ("float4_e2m1fn_x2", "F4"),
-    ("complex32", ""),
-    ("bits8", ""),
-    ("bits16", ""),
-    ("bits1x8", ""),
-    ("bits2x4", ""),
-    ("bits4x2", ""),
-    ("int4", ""),
-    ("uint4", ""),
-    ("uint1", ""),
-];
-/// The dtypes of TensorFlow, after their numbers.
-const TENSORFLOW: [(u8, Type); 33] = [
-    (1, ("DT_FLOAT", "F32")),
-    (2, ("DT_DOUBLE", "F64")),
-    (3, ("DT_INT32", "I32")),
-    (4, ("DT_UINT8", "U8")),
-    (5, ("DT_INT16", "I16")),
-    (6, ("DT_INT8", "I8")),
-    (7, ("DT_STRING", "")),
-    (8, ("DT_COMPLEX64", "C64")),
-    (9, ("DT_INT64", "I64")),
-    (10, ("DT_BOOL", "BOOL")),
-    (11, ("DT_QINT8", "")),
-    (12, ("DT_QUINT8", "")),
-    (13, ("DT_QINT32", "")),
-    (14, ("DT_BFLOAT16", "BF16")),
-    (15, ("DT_QINT16", "")),
-    (16, ("DT_QUINT16", "")),
-    (17, ("DT_UINT16", "U16")),
-    (18, ("DT_COMPLEX128", "")),
-    (19, ("DT_HALF", "F16")),
-    (20, ("DT_RESOURCE", "")),
-    (21, ("DT_VARIANT", "")),
-    (22, ("DT_UINT32", "U32")),
-    (23, ("DT_UINT64", "U64")),
-    (24, ("DT_FLOAT8_E5M2", "F8_E5M2")),
-    (25, ("DT_FLOAT8_E4M3FN", "F8_E4M3")),
-    (26, ("DT_FLOAT8_E4M3FNUZ", "F8_E4M3FNUZ")),
-    (27, ("DT_FLOAT8_E4M3B11FNUZ", "")),
-    (28, ("DT_FLOAT8_E5M2FNUZ", "F8_E5M2FNUZ")),
-    (29, ("DT_INT4", "")),
-    (30, ("DT_UINT4", "")),
-    (31, ("DT_INT2", "")),
-    (32, ("DT_UINT2", "")),
-    (33, ("DT_FLOAT4_E2M1FN", "")),
-];
+const NEWER: &str = "uint16 U16; uint32 U32; uint64 U64; float8_e4m3fn F8_E4M3; float8_e5m2 F8_E5M2; \
+    float8_e4m3fnuz F8_E4M3FNUZ; float8_e5m2fnuz F8_E5M2FNUZ; float8_e8m0fnu F8_E8M0; \
+    float4_e2m1fn_x2 F4; complex32; bits8; bits16; bits1x8; bits2x4; bits4x2; int4; uint4; uint1";
+/// The dtypes of TensorFlow, in the order of their numbers, from 1.
+const TENSORFLOW: &str = "DT_FLOAT F32; DT_DOUBLE F64; DT_INT32 I32; DT_UINT8 U8; DT_INT16 I16; DT_INT8 I8; DT_STRING; \
+    DT_COMPLEX64 C64; DT_INT64 I64; DT_BOOL BOOL; DT_QINT8; DT_QUINT8; DT_QINT32; DT_BFLOAT16 BF16; \
+    DT_QINT16; DT_QUINT16; DT_UINT16 U16; DT_COMPLEX128; DT_HALF F16; DT_RESOURCE; DT_VARIANT; \
+    DT_UINT32 U32; DT_UINT64 U64; DT_FLOAT8_E5M2 F8_E5M2; DT_FLOAT8_E4M3FN F8_E4M3; \
+    DT_FLOAT8_E4M3FNUZ F8_E4M3FNUZ; DT_FLOAT8_E4M3B11FNUZ; DT_FLOAT8_E5M2FNUZ F8_E5M2FNUZ; DT_INT4; \
+    DT_UINT4; DT_INT2; DT_UINT2; DT_FLOAT4_E2M1FN";
 /// The types of numpy, and those of ml_dtypes that it stores as nameless bytes.
-const NUMPY: [Type; 28] = [
-    ("'|b1'", "BOOL"),
-    ("'|u1'", "U8"),
-    ("'|i1'", "I8"),
-    ("'<u2'", "U16"),
-    ("'<i2'", "I16"),
-    ("'<f2'", "F16"),
-    ("'<u4'", "U32"),
-    ("'<i4'", "I32"),
-    ("'<f4'", "F32"),
-    ("'<u8'", "U64"),
-    ("'<i8'", "I64"),
-    ("'<f8'", "F64"),
-    ("'<c8'", "C64"),
-    ("'<f1'", "F8_E5M2"),
-    ("'<V2'", "BF16"),
-    ("'|V1'", "F8_E4M3"),
-    ("'|V1'", "F8_E8M0"),
-    ("'|V1'", "F8_E4M3FNUZ"),
-    ("'|V1'", "F8_E5M2FNUZ"),
-    ("'<f16'", ""),
-    ("'<c16'", ""),
-    ("'|S4'", ""),
-    ("'<U1'", ""),
-    ("'<M8[s]'", ""),
-    ("'<m8[s]'", ""),
-    ("'|O'", ""),
-    ("'|V4'", ""),
-    ("[('a', '<f4')]", ""),
-];
+const NUMPY: &str = "'|b1' BOOL; '|u1' U8; '|i1' I8; '<u2' U16; '<i2' I16; '<f2' F16; '<u4' U32; '<i4' I32; '<f4' F32; \
+    '<u8' U64; '<i8' I64; '<f8' F64; '<c8' C64; '<f1' F8_E5M2; '<V2' BF16; '|V1' F8_E4M3; \
+    '|V1' F8_E8M0; '|V1' F8_E4M3FNUZ; '|V1' F8_E5M2FNUZ; '<f16'; '<c16'; '|S4'; '<U1'; '<M8[s]'; \
+    '<m8[s]'; '|O'; '|V4'; [('a', '<f4')]";
 
 /// A file with one tensor of a type.
 struct Sample {
@@ -184,7 +100,7 @@ fn len(dtype: &str) -> u64 {
 
 fn samples() -> Vec<Sample> {
     let mut samples = Vec::new();
-    for (name, dtype) in STORAGES.into_iter().chain(NEWER) {
+    for (name, dtype) in types(STORAGES).chain(types(NEWER)) {
         samples.extend([false, true].map(|is_old| of_pytorch((name, dtype), is_old)));
     }
     for kind in Kind::ALL {
@@ -194,7 +110,7 @@ fn samples() -> Vec<Sample> {
         let files = vec![(FILES[2], made::gguf(kind.number(), &dims, &data))];
         samples.push(Sample { format: 2, name: kind.name().to_owned(), dtype, data, files });
     }
-    for (number, (name, dtype)) in TENSORFLOW {
+    for (number, (name, dtype)) in (1..).zip(types(TENSORFLOW)) {
         // The lengths of four empty texts, and their checksum.
         let texts = [&[0, 0, 0, 0][..], &made::masked(&[0; 4])].concat();
         let data = if number == 7 { texts } else { bytes(len(dtype), dtype) };
@@ -202,7 +118,7 @@ fn samples() -> Vec<Sample> {
         let files = vec![(FILES[3], index), ("m.data-00000-of-00001", of_shard)];
         samples.push(Sample { format: 3, name: name.to_owned(), dtype, data, files });
     }
-    for (name, dtype) in NUMPY {
+    for (name, dtype) in types(NUMPY) {
         let data = bytes(len(dtype), dtype);
         let array = made::npy(name, "False", "(4,)", &data);
         let archive = made::archive(&[("w.npy".to_owned(), &array)], true);
@@ -214,7 +130,7 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-fn of_pytorch((name, dtype): Type, is_old: bool) -> Sample {
+fn of_pytorch((name, dtype): (&str, &'static str), is_old: bool) -> Sample {
     // A byte of this dtype has two elements.
     let data = bytes(if dtype == "F4" { 4 } else { len(dtype) }, dtype);
     let has_class = name.ends_with("Storage");
@@ -262,15 +178,9 @@ fn general(sentence: &str, name: &str) -> String {
     let mut text = sentence;
     let places = FILES.map(|file| format!("{file}: "));
     let places = places.iter().map(String::as_str);
-    let entries = [
-        "i.safetensors: ",
-        "PyTorch: ",
-        "GGUF: ",
-        "TensorFlow: ",
-        "numpy: ",
-        "entry \"m/data.pkl\": ",
-        "entry \"w.npy\": ",
-    ];
+    let formats = ["PyTorch: ", "GGUF: ", "TensorFlow: ", "numpy: "];
+    let entries = ["entry \"m/data.pkl\": ", "entry \"w.npy\": "];
+    let entries = ["i.safetensors: "].into_iter().chain(formats).chain(entries);
     places.chain(entries).for_each(|place| text = text.strip_prefix(place).unwrap_or(text));
     let text = text.replace("tensor \"m\"", "tensor \"w\"");
     let name = name.trim_matches('\'');
@@ -428,13 +338,9 @@ fn others(outcomes: &[(Sample, Outcome)], reasons: &mut Reasons) -> String {
 
 #[test]
 fn the_page_has_what_convert_does() {
-    let outcomes: Vec<(Sample, Outcome)> = samples()
-        .into_iter()
-        .map(|sample| {
-            let outcome = sample.read();
-            (sample, outcome)
-        })
-        .collect();
+    let samples = samples().into_iter();
+    let outcomes: Vec<(Sample, Outcome)> =
+        samples.map(|sample| (sample.read(), sample)).map(|(outcome, sample)| (sample, outcome)).collect();
     let mut reasons = Reasons::default();
     let tables = [
         ("Reading", reading(&outcomes, &mut reasons)),
