@@ -1,13 +1,11 @@
 //! Sharded models, opened by their index or directory.
 #![cfg(unix)]
 
-use crate::support::{self, Place, file, tensor};
-use std::fs;
+use crate::support::{Place, file, tensor};
 
 /// A directory `m` with `a` in one shard and `b` in another, and this index.
 fn place(map: &str, total_size: &str) -> Place {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
     let index = format!("{{\"metadata\":{{\"total_size\":{total_size}}},\"weight_map\":{{{map}}}}}");
@@ -24,9 +22,7 @@ fn shards_are_read_as_one_model() {
     for model in ["m", INDEX] {
         place.run(["cat", "--format", "raw", model, "b"]).is(0, "cde", "");
         place.run(["cat", "--format", "raw", model, "a"]).is(0, "ab", "");
-        let run = place.run(["cat", model, "ab"]);
-        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
-        assert!(run.err.contains("no tensor \"ab\""), "{run:?}");
+        place.run(["cat", model, "ab"]).fails(2, "no tensor \"ab\"");
     }
 }
 
@@ -54,34 +50,18 @@ fn as_published_is_about_each_shard() {
 #[test]
 fn too_many_shards_report_the_limit() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("directory");
     let map: Vec<String> = (0..40).map(|at| format!("\"t{at}\":\"{at}.safetensors\"")).collect();
     for at in 0..40 {
-        place.put(
-            format!("m/{at}.safetensors"),
-            &file(format!("{{{}}}", tensor(&format!("t{at}"), 0, 1)), b"x"),
-        );
+        let shard = file(format!("{{{}}}", tensor(&format!("t{at}"), 0, 1)), b"x");
+        place.put(format!("m/{at}.safetensors"), &shard);
     }
     place.put(INDEX, format!("{{\"weight_map\":{{{}}}}}", map.join(",")).as_bytes());
-    let mut command = std::process::Command::new("sh");
-    command.arg("-c").arg("ulimit -n 24; exec \"$0\" inspect m").arg(env!("CARGO_BIN_EXE_safetensors"));
-    let run = support::finish(command.current_dir(place.path(".")));
-    assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
+    let run = place.shell("ulimit -n 24; exec \"$0\" inspect m");
     let open = run.err.strip_prefix(&format!("{INDEX}: only ")).and_then(|rest| rest.split(' ').next());
-    assert!(
-        open.and_then(|open| open.parse().ok()).is_some_and(|open: u32| (10..24).contains(&open)),
-        "{run:?}"
-    );
+    let open: u32 = open.and_then(|open| open.parse().ok()).expect("a number");
     let reason = " of its 40 shards can be open at once, because of the limit on open files: ";
-    assert!(run.err.contains(reason), "{run:?}");
-}
-
-#[test]
-fn a_single_file_model_can_be_named_by_its_directory() {
-    let place = Place::new();
-    fs::create_dir(place.path("m")).expect("directory");
-    place.put("m/model.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
-    place.run(["cat", "--format", "raw", "m", "a"]).is(0, "ab", "");
+    assert!((10..24).contains(&open), "{run:?}");
+    run.fails(2, reason);
 }
 
 #[test]
@@ -109,33 +89,12 @@ fn a_wrong_index_is_invalid() {
         (r#""a":1"#, "5", "not an index, at line 1"),
     ] {
         let place = place(map, total_size);
-        let run = place.run(["cat", "--format", "raw", "m", "b"]);
-        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{run:?}");
-        assert!(run.err.starts_with(&format!("{INDEX}: {sentence}")), "{sentence}: {run:?}");
-        let json = place.run(["cat", "--json", "m", "b"]);
-        let json: serde_json::Value = serde_json::from_str(&json.out).expect("one object");
-        assert_eq!(
-            (&json["ok"], &json["error"], &json["file"]),
-            (&false.into(), &"shards".into(), &INDEX.into())
-        );
+        place.run(["cat", "--format", "raw", "m", "b"]).fails(1, &format!("{INDEX}: {sentence}"));
+        let json = place.run(["cat", "--json", "m", "b"]).json();
+        assert_eq!([&json["error"], &json["file"]], ["shards", INDEX]);
     }
-}
-
-#[test]
-fn an_invalid_shard_is_reported_as_by_check() {
+    // An invalid shard has the verdict of `check`.
     let place = place(MAP, "5");
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 1, 3)), b"cd"));
-    let verdict = place.run(["check", "m/2.safetensors"]);
-    place.run(["cat", "m", "b"]).is(1, "", &verdict.out);
-}
-
-#[test]
-fn unreadable_shards_are_errors() {
-    let place = place(MAP, "5");
-    fs::create_dir(place.path("empty")).expect("directory");
-    let run = place.run(["cat", "empty", "b"]);
-    run.is(2, "", "empty: contains no *.safetensors and no *.safetensors.index.json file\n");
-    let run = place.run(["cat", "missing.index.json", "b"]);
-    assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
-    assert!(!run.err.contains("os error"), "{run:?}");
+    place.run(["cat", "m", "b"]).is(1, "", &place.run(["check", "m/2.safetensors"]).out);
 }
