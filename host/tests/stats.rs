@@ -1,12 +1,8 @@
 //! `safetensors stats`, and `check --finite`.
 #![cfg(unix)]
 
-#[cfg(target_os = "linux")]
-use crate::support::finish;
-use crate::support::{Place, Run, file, sound, tensor};
-use serde_json::Value;
-#[cfg(target_os = "linux")]
-use std::process::Command;
+use crate::support::{Place, file, floats, model, tensor};
+use serde_json::{Value, json};
 
 const MADE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/stats/values.safetensors");
 const NUMPY: &str = include_str!("../../tests/stats/values.json");
@@ -14,11 +10,6 @@ const NUMPY: &str = include_str!("../../tests/stats/values.json");
 const BOUND: f64 = 1.0 / 1024.0;
 /// Elements of up to 16 bits have exact quantiles, and so have tensors of up to so many values.
 const FEW: usize = 4096;
-
-fn json(run: &Run) -> Value {
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
-    serde_json::from_str(&run.out).expect("one JSON object")
-}
 
 fn float(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
@@ -33,7 +24,7 @@ fn near(ours: &Value, theirs: &Value, share: f64, what: &str) {
 #[test]
 fn every_dtype_has_the_statistics_of_numpy() {
     let theirs: Value = serde_json::from_str(NUMPY).expect("JSON");
-    let ours = json(&Place::new().run(["stats", "--json", MADE]));
+    let ours = Place::new().done(["stats", "--json", MADE]).json();
     let ours = ours["tensors"].as_array().expect("a list");
     assert_eq!(ours.len(), theirs.as_object().expect("an object").len());
     let mut inexact = 0;
@@ -86,16 +77,9 @@ fn quantiles_agree(ours: &Value, theirs: &Value, name: &str) -> bool {
 
 /// Several spans of several blocks each: a sawtooth, whose moments are known.
 fn sawtooth(place: &Place, name: &str, count: u32) {
-    let header = format!(r#"{{"a":{{"dtype":"F32","shape":[{count}],"data_offsets":[0,{}]}}}}"#, 4 * count);
-    let data: Vec<u8> = (0..count).flat_map(|index| (index % 1001).to_le_bytes().map(|byte| byte)).collect();
-    let floats: Vec<u8> = data
-        .chunks(4)
-        .flat_map(|word| {
-            let number = u32::from_le_bytes(word.try_into().expect("four bytes"));
-            (f32::from(u16::try_from(number).expect("short")) - 500.0).to_le_bytes()
-        })
-        .collect();
-    place.put(name, &file(header, &floats));
+    let numbers = (0..count).map(|index| f32::from(u16::try_from(index % 1001).expect("short")) - 500.0);
+    let numbers = floats(&numbers.collect::<Vec<_>>());
+    place.put(name, &model("", &[("a", "F32", &[count.into()], numbers)]));
 }
 
 #[test]
@@ -103,7 +87,7 @@ fn a_large_tensor_is_summarised_in_parts() {
     let place = Place::new();
     let count = 1001 * 2000;
     sawtooth(&place, "m", count);
-    let run = json(&place.run(["stats", "--json", "m"]));
+    let run = place.done(["stats", "--json", "m"]).json();
     let tensor = &run["tensors"][0];
     assert_eq!([&tensor["min"], &tensor["max"]].map(float), [-500.0, 500.0]);
     assert_eq!((&tensor["zeros"], &tensor["values"]), (&Value::from(2000), &Value::from(count)));
@@ -124,15 +108,13 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let place = Place::new();
     // Threads take 3 MiB at a time.
     sawtooth(&place, "m", 1_700_017);
-    let bytes = std::fs::read(place.path("m")).expect("a file");
+    let bytes = place.read("m");
     // Other sums: the same bytes as doubles, whose exponents are all over.
-    let header = r#"{"a":{"dtype":"F64","shape":[850008],"data_offsets":[0,6800064]}}"#;
-    place.put("d", &file(header, &bytes[bytes.len() - 6_800_064..]));
+    let doubles = bytes[bytes.len() - 6_800_064..].to_vec();
+    place.put("d", &model("", &[("a", "F64", &[850_008], doubles)]));
     for model in ["m", "d", MADE] {
         let all = place.run(["stats", "--json", model]);
-        let mut one = Command::new("taskset");
-        one.args(["1", env!("CARGO_BIN_EXE_safetensors"), "stats", "--json", model]);
-        let one = finish(one.current_dir(place.path(".")));
+        let one = place.shell(&format!("taskset 1 \"$0\" stats --json {model}"));
         assert_eq!((all.code, &all), (Some(0), &one), "{model}");
     }
 }
@@ -140,57 +122,41 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn tensors_are_chosen_sorted_and_cut() {
     let place = Place::new();
-    place.put("m", &sound());
-    let names = |args: &[&str]| {
-        let run = json(&place.run([&["stats", "--json"], args].concat()));
-        let tensors = run["tensors"].as_array().expect("a list").clone();
-        let names = tensors.iter().map(|tensor| tensor["name"].as_str().expect("a name").to_owned());
-        (names.collect::<Vec<String>>().join(" "), run["total"]["values"].as_u64().expect("a count"))
-    };
-    let is = |args: &[&str], tensors: &str, values: u64| {
-        assert_eq!(names(args), (tensors.to_owned(), values), "{args:?}");
-    };
-    is(&["m"], "a b", 5);
-    is(&["m", "--only", "b"], "b", 3);
-    is(&["m", "--except", "b*"], "a", 2);
-    for key in ["max", "min", "abs", "mean", "std", "values"] {
-        is(&["m", "--sort", key], "b a", 5);
+    let rows = [
+        ("a", "F32", &[2][..], floats(&[-1.0, -2.0])),
+        ("nan", "F32", &[1], floats(&[f32::NAN])),
+        ("zero", "F32", &[1], floats(&[0.0])),
+    ];
+    place.put("m", &model("", &rows));
+    let table = place.run(["stats", "m"]).out;
+    for (options, names, values) in [
+        ("", "a nan zero", 4),
+        ("--only a", "a", 2),
+        ("--except a*", "nan zero", 2),
+        ("--sort name", "a nan zero", 4),
+        ("--sort values --top 1", "a", 4),
+        ("--sort not-finite --top 1", "nan", 4),
+        ("--sort zeros --top 1", "zero", 4),
+        ("--sort max", "zero a nan", 4),
+        ("--sort min", "zero a nan", 4),
+        ("--sort mean", "zero a nan", 4),
+        ("--sort abs", "a zero nan", 4),
+        ("--sort std --top 1", "a", 4),
+    ] {
+        let run = place.done(format!("stats --json m {options}").split_whitespace());
+        let run = run.json();
+        let found = run["tensors"].as_array().expect("a list").iter().map(|tensor| tensor["name"].as_str());
+        assert_eq!(found.collect::<Option<Vec<_>>>().expect("names").join(" "), names, "{options}");
+        assert_eq!(run["total"]["values"], values, "{options}");
     }
-    is(&["m", "--sort", "name"], "a b", 5);
-    is(&["m", "--sort", "values", "--top", "1"], "b", 5);
-    let run = place.run(["stats", "m", "--only", "c*"]);
-    run.is(2, "", "m: no tensor matches \"c*\"\n");
-}
-
-#[test]
-fn zeros_and_values_that_are_not_finite_are_sort_keys() {
-    let place = Place::new();
-    let header = concat!(
-        r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"#,
-        r#""nan":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},"#,
-        r#""zero":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}"#
-    );
-    place.put("m", &file(header, [-1.0, -2.0, f32::NAN, 0.0].map(f32::to_le_bytes).as_flattened()));
-    let sorted = |key: &str| json(&place.run(["stats", "--json", "m", "--sort", key]));
-    assert_eq!(sorted("not-finite")["tensors"][0]["name"], "nan");
-    assert_eq!(sorted("zeros")["tensors"][0]["name"], "zero");
-    let by_max = sorted("max");
-    assert_eq!(by_max["tensors"][0]["name"], "zero");
-    assert!(by_max["tensors"][2]["max"].is_null(), "{by_max}");
-}
-
-#[test]
-fn models_in_several_files_and_standard_input() {
-    let place = Place::new();
-    place.put("m", &sound());
-    let table = place.run(["stats", "m"]);
-    assert_eq!(table.out.lines().next(), Some("m: ok, 2 tensors, 118 bytes"));
-    let piped = place.run_piped(["stats", "-"], &sound());
-    assert_eq!(piped.out, table.out.replacen("m:", "-:", 1));
-    assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "3"]).code, Some(0));
-    let parts = place.run(["stats", "parts"]);
-    assert_eq!(parts.out.lines().skip(1).collect::<Vec<_>>(), table.out.lines().skip(1).collect::<Vec<_>>());
-    assert!(parts.out.starts_with("parts: ok, 2 tensors in 2 shards, "), "{}", parts.out);
+    place.refuses("stats m --only c*", 2, "m: no tensor matches \"c*\"");
+    // The same for shards.
+    place.done(["split", "m", "-o", "parts", "--max-size", "8"]);
+    let parts = place.run(["stats", "parts"]).out;
+    assert!(parts.lines().skip(1).eq(table.lines().skip(1)), "{parts}");
+    assert!(parts.starts_with("parts: ok, 3 tensors in 2 shards, "), "{parts}");
+    let piped = place.run_piped(["stats", "-"], &place.read("m")).out;
+    assert_eq!(piped, table.replacen("m:", "-:", 1));
     place.put("none", &file("{}", b""));
     place.run(["stats", "none"]).is(0, "none: ok, 0 tensors, 10 bytes\n", "");
 }
@@ -205,63 +171,45 @@ fn names_are_whole_and_harmless() {
     assert!(!run.out.contains(['\u{1b}', '\u{202e}']), "{}", run.out);
 }
 
-fn of(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let len = data.len();
-    let first = tensor("a", 0, 3);
-    let entry = format!(r#""b":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[3,{}]}}"#, 3 + len);
-    file(format!("{{{first},{entry}}}"), &[&[1, 2, 3], data].concat())
+/// A model whose second tensor is this one.
+fn of(dtype: &str, shape: &[u64], data: &[u8]) -> Vec<u8> {
+    model("", &[("a", "U8", &[3], vec![1, 2, 3]), ("b", dtype, shape, data.to_vec())])
 }
 
 #[test]
 fn check_finite_says_where_the_first_one_is() {
     let place = Place::new();
-    let mut floats = [1.0_f32; 6];
-    (floats[4], floats[5]) = (f32::NEG_INFINITY, f32::NAN);
-    let bytes: Vec<u8> = floats.iter().flat_map(|float| float.to_le_bytes()).collect();
-    let model = of("F32", "[2,3]", &bytes);
+    let numbers = floats(&[1.0, 1.0, 1.0, 1.0, f32::NEG_INFINITY, f32::NAN]);
+    let model = of("F32", &[2, 3], &numbers);
     let at = model.len() - 8;
     place.put("m", &model);
     assert_eq!(place.run(["check", "m"]).code, Some(0));
     let sentence = "tensor \"b\": a negative infinity at index [1, 1]";
-    place.run(["check", "--finite", "m"]).is(
-        1,
-        &format!("m: error[values.not-finite] at byte {at}: {sentence}\n"),
-        "",
-    );
+    let line = format!("error[values.not-finite] at byte {at}: {sentence}\n");
+    place.run(["check", "--finite", "m"]).is(1, &format!("m: {line}"), "");
+    place.run_piped(["check", "--finite", "-"], &model).is(1, &format!("-: {line}"), "");
+    let expected = json!({"file": "m", "ok": false, "code": "values.not-finite", "at": at, "message": sentence,
+        "tensor": "b", "index": [1, 1]});
     let run = place.run(["check", "--finite", "--json", "m"]);
-    let object: Value = serde_json::from_str(&run.out).expect("JSON");
-    let expected = serde_json::json!({
-        "file": "m", "ok": false, "code": "values.not-finite", "at": at, "message": sentence, "tensor": "b",
-        "index": [1, 1]
-    });
-    assert_eq!((run.code, object), (Some(1), expected));
-    let piped = place.run_piped(["check", "--finite", "-"], &model);
-    assert!(piped.code == Some(1) && piped.out.contains("at index [1, 1]"), "{piped:?}");
+    assert_eq!((run.code, run.json()), (Some(1), expected));
 }
 
 #[test]
 fn check_finite_accepts_what_is_finite() {
     let place = Place::new();
-    place.put("floats", &of("F32", "[2]", &[0, 0, 0x80, 0x3F, 0xFF, 0xFF, 0x7F, 0x7F]));
-    place.put("integers", &of("I32", "[1]", &[0xFF; 4]));
-    place.put("nan", &of("F8_E4M3", "[2]", &[0x7E, 0xFF]));
-    place.put("torn", &of("F32", "[2]", &[0; 8])[..100]);
-    let run = place.run(["check", "--finite", "floats", "integers"]);
-    let lines = ["floats: ok, 2 tensors, 126 bytes\n", "integers: ok, 2 tensors, 121 bytes\n"];
-    run.is(0, &lines.concat(), "");
-    let byte = of("F8_E4M3", "[2]", &[0, 0]).len() - 1;
+    place.put("floats", &of("F32", &[2], &[0, 0, 0x80, 0x3F, 0xFF, 0xFF, 0x7F, 0x7F]));
+    place.put("integers", &of("I32", &[1], &[0xFF; 4])).put("nan", &of("F8_E4M3", &[2], &[0x7E, 0xFF]));
+    place.put("torn", &of("F32", &[2], &[0; 8])[..100]);
+    let lines = ["floats: ok, 2 tensors, 126 bytes\n", "integers: ok, 2 tensors, 121 bytes\n"].concat();
+    place.run(["check", "--finite", "floats", "integers"]).is(0, &lines, "");
+    let byte = place.read("nan").len() - 1;
     let run = place.run(["check", "--finite", "nan", "floats", "missing"]);
     let line = format!("nan: error[values.not-finite] at byte {byte}: tensor \"b\": NaN at index [1]\n");
-    assert_eq!(run.code, Some(2));
-    assert!(run.out.contains(&line), "{run:?}");
+    assert!(run.code == Some(2) && run.out.contains(&line), "{run:?}");
     assert_eq!(place.run(["check", "--finite", "torn"]).out, place.run(["check", "torn"]).out);
-}
-
-#[test]
-fn check_finite_reads_the_shards_of_a_model() {
-    let place = Place::new();
-    place.put("m", &of("F16", "[2]", &[0, 0x3C, 0, 0x7C]));
-    assert_eq!(place.run(["split", "m", "-o", "parts", "--max-size", "4"]).code, Some(0));
+    // Also in shards.
+    place.put("m", &of("F16", &[2], &[0, 0x3C, 0, 0x7C]));
+    place.done(["split", "m", "-o", "parts", "--max-size", "4"]);
     let run = place.run(["check", "--finite", "parts/model.safetensors.index.json"]);
     let expected = "tensor \"b\": an infinity at index [1] of model-00002-of-00002.safetensors\n";
     assert!(run.code == Some(1) && run.out.ends_with(expected), "{run:?}");
