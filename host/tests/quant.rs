@@ -1,15 +1,14 @@
 //! `safetensors quant`: the new tensors, and what it cannot rewrite.
 #![cfg(unix)]
 
-use crate::support::{Place, file};
-use std::fs;
+use crate::support::{Place, model};
 
 const INPUTS: usize = 64;
 const OUTPUTS: usize = 16;
 const GROUPS: usize = 2;
 
 /// A tensor: its name, dtype, shape and bytes.
-type Tensor = (&'static str, &'static str, Vec<usize>, Vec<u8>);
+type Tensor = (&'static str, &'static str, Vec<u64>, Vec<u8>);
 
 fn number(number: usize) -> u32 {
     u32::try_from(number).expect("small")
@@ -43,11 +42,11 @@ fn gptq(less: u32) -> Vec<Tensor> {
     });
     let order = (0..INPUTS).flat_map(|input| number(input / 32).to_le_bytes());
     vec![
-        ("l.qweight", "I32", vec![INPUTS / 8, OUTPUTS], weights.collect()),
-        ("l.qzeros", "I32", vec![GROUPS, OUTPUTS / 8], zeros.collect()),
-        ("l.scales", "F16", vec![GROUPS, OUTPUTS], scales()),
-        ("l.g_idx", "I32", vec![INPUTS], order.collect()),
-        ("l.bias", "F16", vec![OUTPUTS], vec![7; 2 * OUTPUTS]),
+        ("l.qweight", "I32", dims([INPUTS / 8, OUTPUTS]), weights.collect()),
+        ("l.qzeros", "I32", dims([GROUPS, OUTPUTS / 8]), zeros.collect()),
+        ("l.scales", "F16", dims([GROUPS, OUTPUTS]), scales()),
+        ("l.g_idx", "I32", dims([INPUTS]), order.collect()),
+        ("l.bias", "F16", dims([OUTPUTS]), vec![7; 2 * OUTPUTS]),
     ]
 }
 
@@ -60,42 +59,37 @@ fn awq() -> Vec<Tensor> {
         (0..OUTPUTS / 8).flat_map(move |column| packed(|nibble| zero(8 * column + AWQ[nibble], group)))
     });
     vec![
-        ("l.qweight", "I32", vec![INPUTS, OUTPUTS / 8], weights.collect()),
-        ("l.qzeros", "I32", vec![GROUPS, OUTPUTS / 8], zeros.collect()),
-        ("l.scales", "F16", vec![GROUPS, OUTPUTS], scales()),
-        ("l.bias", "F16", vec![OUTPUTS], vec![7; 2 * OUTPUTS]),
+        ("l.qweight", "I32", dims([INPUTS, OUTPUTS / 8]), weights.collect()),
+        ("l.qzeros", "I32", dims([GROUPS, OUTPUTS / 8]), zeros.collect()),
+        ("l.scales", "F16", dims([GROUPS, OUTPUTS]), scales()),
+        ("l.bias", "F16", dims([OUTPUTS]), vec![7; 2 * OUTPUTS]),
     ]
+}
+
+fn dims<const N: usize>(dims: [usize; N]) -> Vec<u64> {
+    dims.map(|dim| number(dim).into()).to_vec()
 }
 
 fn scales() -> Vec<u8> {
     (0..GROUPS).flat_map(|group| (0..OUTPUTS).flat_map(move |out| scale(out, group).to_le_bytes())).collect()
 }
 
-fn model(tensors: &[Tensor]) -> Vec<u8> {
-    let (mut entries, mut data) = (vec![r#""__metadata__":{"by":"hand"}"#.to_owned()], Vec::<u8>::new());
-    for (name, dtype, dims, bytes) in tensors {
-        let begin = data.len();
-        data.extend(bytes);
-        let end = data.len();
-        entries.push(format!(
-            r#""{name}":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[{begin},{end}]}}"#
-        ));
-    }
-    file(format!("{{{}}}", entries.join(",")), &data)
+fn put(place: &Place, tensors: &[Tensor]) {
+    let rows = tensors.iter().map(|(name, dtype, dims, bytes)| (*name, *dtype, &dims[..], bytes.clone()));
+    place.put("m", &model(r#"{"by":"hand"}"#, &rows.collect::<Vec<_>>()));
 }
 
 /// The bytes of a tensor, by another command.
 fn bytes(place: &Place, name: &str) -> Vec<u8> {
-    let run = place.run(["cat", "out", name, "--format", "raw", "-o", "raw", "--force"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    fs::read(place.path("raw")).expect("bytes")
+    place.done(["cat", "out", name, "--format", "raw", "-o", "raw", "--force"]);
+    place.read("raw")
 }
 
 #[test]
 fn layers_become_rows_of_outputs() {
     for (from, tensors) in [("gptq", gptq(1)), ("gptq-v2", gptq(0)), ("awq", awq())] {
         let place = Place::new();
-        place.put("m", &model(&tensors));
+        put(&place, &tensors);
         let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
         let row = "  \"l.weight\"    16       64     32  stored\n";
@@ -126,7 +120,7 @@ fn usual_zero_points_are_left_out() {
     let place = Place::new();
     let mut tensors = gptq(1);
     tensors[1].3 = vec![0x77; tensors[1].3.len()];
-    place.put("m", &model(&tensors));
+    put(&place, &tensors);
     let run = place.run(["quant", "m", "--from", "gptq", "-o", "out", "--json"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
     let rewritten =
@@ -166,14 +160,14 @@ fn the_other_format_of_gptq_is_suggested() {
         ("gptq", [0x98, 0x88], String::new()),
     ] {
         let place = Place::new();
-        place.put("m", &model(&[with_zeros(first, zeros[0]), with_zeros(second, zeros[1])].concat()));
+        put(&place, &[with_zeros(first, zeros[0]), with_zeros(second, zeros[1])].concat());
         let run = place.run(["quant", "m", "--from", from, "-o", "out"]);
         assert_eq!((run.code, run.err), (Some(0), expected), "{from} {zeros:?}");
     }
     let place = Place::new();
     let mut outputs = awq();
     outputs[1].3.fill(0x77);
-    place.put("m", &model(&outputs));
+    put(&place, &outputs);
     assert_eq!(place.run(["quant", "m", "--from", "awq", "-o", "out"]).err, "");
 }
 
@@ -186,12 +180,12 @@ fn large_layers_are_rewritten_in_bands() {
         .flat_map(|row| (0..outputs).flat_map(move |output| word(row, output).to_le_bytes()))
         .collect();
     let tensors = [
-        ("l.qweight", "I32", vec![inputs / 8, outputs], weights),
-        ("l.qzeros", "I32", vec![8, outputs / 8], vec![0x77; outputs * 4]),
-        ("l.scales", "F16", vec![8, outputs], vec![1; outputs * 16]),
+        ("l.qweight", "I32", dims([inputs / 8, outputs]), weights),
+        ("l.qzeros", "I32", dims([8, outputs / 8]), vec![0x77; outputs * 4]),
+        ("l.scales", "F16", dims([8, outputs]), vec![1; outputs * 16]),
     ];
     let place = Place::new();
-    place.put("m", &model(&tensors));
+    put(&place, &tensors);
     assert_eq!(place.run(["quant", "m", "--from", "gptq", "-o", "out"]).code, Some(0));
     let weights = bytes(&place, "l.weight");
     let (rows, rest) = weights.as_chunks::<4>();
@@ -203,7 +197,7 @@ fn large_layers_are_rewritten_in_bands() {
 #[test]
 fn models_without_layers_are_copied() {
     let place = Place::new();
-    place.put("m", &model(&[("a", "U8", vec![2], vec![1, 2])]));
+    put(&place, &[("a", "U8", vec![2], vec![1, 2])]);
     let run = place.run(["quant", "m", "--from", "awq", "-o", "out"]);
     assert!(run.out.ends_with("  no tensor is named *.qweight: nothing was rewritten\n"), "{run:?}");
     assert_eq!(bytes(&place, "a"), [1, 2]);
@@ -211,84 +205,59 @@ fn models_without_layers_are_copied() {
 
 #[test]
 fn what_cannot_be_rewritten_is_one_sentence() {
-    let change = |index: usize, dims: Vec<usize>, bytes: Vec<u8>| {
+    let with = |change: fn(&mut Vec<Tensor>)| {
         let mut tensors = gptq(1);
-        (tensors[index].2, tensors[index].3) = (dims, bytes);
+        change(&mut tensors);
         tensors
     };
-    let mut without_scales = gptq(1);
-    without_scales.remove(2);
-    let mut beside = gptq(1);
-    beside[4].0 = "l.weight";
-    let mut floats = gptq(1);
-    floats[0].1 = "F32";
-    let mut order = gptq(1)[3].3.clone();
-    order[4 * 5] = 1;
+    let groups = vec![
+        ("l.qweight", "I32", vec![8, 8], vec![0; 256]),
+        ("l.scales", "F16", vec![4, 8], vec![0; 64]),
+        ("l.qzeros", "I32", vec![4, 1], vec![0; 16]),
+    ];
+    let outputs = vec![
+        ("l.qweight", "I32", vec![8, 12], vec![0; 384]),
+        ("l.scales", "F16", vec![2, 12], vec![0; 48]),
+        ("l.qzeros", "I32", vec![2, 1], vec![0; 8]),
+    ];
+    let bits = "4-bit weights of this shape";
     let shape = "is --from right, and does the model have 4 bits?";
-    for (from, tensors, sentence) in [
-        ("gptq", without_scales, "no tensor \"l.scales\"".to_owned()),
-        ("gptq", beside, "has a tensor \"l.weight\" beside \"l.qweight\"".to_owned()),
-        ("gptq", floats, "tensor \"l.qweight\": is F32 [8, 16], but needs I32 and two axes".to_owned()),
+    for (tensors, sentence) in [
+        (with(|layer| drop(layer.remove(2))), "no tensor \"l.scales\""),
+        (with(|layer| layer[4].0 = "l.weight"), "has a tensor \"l.weight\" beside \"l.qweight\""),
         (
-            "gptq",
-            change(3, vec![64], order),
-            "tensor \"l.g_idx\": input 5 is in group 1, not 0: weights in the order of activations (desc_act) \
-             cannot be rewritten in groups of neighbours"
-                .to_owned(),
+            with(|layer| layer[0].1 = "F32"),
+            "tensor \"l.qweight\": is F32 [8, 16], but needs I32 and two axes",
         ),
         (
-            "gptq",
-            change(3, vec![32], vec![0; 128]),
-            "tensor \"l.g_idx\": is I32 [32], but 4-bit weights of this shape have I32 [64]: only 4 bits are \
-             supported"
-                .to_owned(),
+            with(|layer| layer[3].3[4 * 5] = 1),
+            "tensor \"l.g_idx\": input 5 is in group 1, not 0: weights in the order of activations (desc_act) \
+             cannot be rewritten in groups of neighbours",
+        ),
+        (
+            with(|layer| (layer[3].2, layer[3].3) = (vec![32], vec![0; 128])),
+            &format!("tensor \"l.g_idx\": is I32 [32], but {bits} have I32 [64]: only 4 bits are supported"),
         ),
         // 8 bits: twice as many integers.
         (
-            "gptq",
-            change(1, vec![2, 4], vec![0x77; 32]),
-            format!(
-                "tensor \"l.qzeros\": has the shape [2, 4], but 4-bit weights of this shape need [2, 2]: {shape}"
-            ),
+            with(|layer| (layer[1].2, layer[1].3) = (vec![2, 4], vec![0x77; 32])),
+            &format!("tensor \"l.qzeros\": has the shape [2, 4], but {bits} need [2, 2]: {shape}"),
         ),
         (
-            "awq",
-            gptq(1),
-            format!(
-                "tensor \"l.scales\": has the shape [2, 16], but 4-bit weights of this shape need [2, 128]: {shape}"
-            ),
-        ),
-        (
-            "gptq",
-            change(1, vec![2, 2], vec![0xF7; 16]),
+            with(|layer| layer[1].3 = vec![0xF7; 16]),
             "tensor \"l.qzeros\": has the zero point 15, which readers of GPTQ's first format take for 0 or for \
-             16: if the checkpoint format is gptq_v2, use --from gptq-v2"
-                .to_owned(),
+             16: if the checkpoint format is gptq_v2, use --from gptq-v2",
         ),
-        (
-            "gptq",
-            vec![
-                ("l.qweight", "I32", vec![8, 8], vec![0; 256]),
-                ("l.scales", "F16", vec![4, 8], vec![0; 64]),
-                ("l.qzeros", "I32", vec![4, 1], vec![0; 16]),
-            ],
-            "tensor \"l.scales\": 64 inputs in 4 groups, but a group must have 32, 64 or 128 inputs".to_owned(),
-        ),
-        (
-            "gptq",
-            vec![
-                ("l.qweight", "I32", vec![8, 12], vec![0; 384]),
-                ("l.scales", "F16", vec![2, 12], vec![0; 48]),
-                ("l.qzeros", "I32", vec![2, 1], vec![0; 8]),
-            ],
-            format!(
-                "tensor \"l.qweight\": has the shape [8, 12], but 4-bit weights of this shape need [8, 8]: {shape}"
-            ),
-        ),
+        (groups, "tensor \"l.scales\": 64 inputs in 4 groups, but a group must have 32, 64 or 128 inputs"),
+        (outputs, &format!("tensor \"l.qweight\": has the shape [8, 12], but {bits} need [8, 8]: {shape}")),
     ] {
         let place = Place::new();
-        place.put("m", &model(&tensors));
-        place.run(["quant", "m", "--from", from, "-o", "out"]).is(2, "", &format!("m: {sentence}\n"));
+        put(&place, &tensors);
+        place.refuses("quant m --from gptq -o out", 2, &format!("m: {sentence}"));
         assert!(!place.path("out").exists());
     }
+    let place = Place::new();
+    put(&place, &gptq(1));
+    let sentence = format!("tensor \"l.scales\": has the shape [2, 16], but {bits} need [2, 128]: {shape}");
+    place.refuses("quant m --from awq -o out", 2, &format!("m: {sentence}"));
 }

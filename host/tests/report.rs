@@ -1,13 +1,13 @@
 //! The page of `safetensors report`, and how it treats texts of a file.
 #![cfg(unix)]
 
-use crate::support::{Place, file, sound, tensor};
+use crate::support::{self, Place, Row, file, many, model, sound, tensor};
 use std::fs;
 
 fn page(place: &Place, model: &str, code: i32) -> String {
     let run = place.run(["report", model, "-o", "page.html", "--force"]);
     assert_eq!(run.code, Some(code), "{run:?}");
-    fs::read_to_string(place.path("page.html")).expect("a page")
+    String::from_utf8(place.read("page.html")).expect("text")
 }
 
 /// Text in JSON that would end an attribute, become markup, or change the direction of the page.
@@ -101,49 +101,37 @@ fn an_invalid_file_has_a_page_with_its_error() {
     place.put("old", &file(old, b"xx"));
     let page = page(&place, "old", 1);
     assert!(page.contains("<span class=\"verdict no\">invalid</span>"), "{page}");
-    assert!(
-        page.contains("error[dtype.unknown] at byte 24: tensor &quot;&lt;b&gt;&quot;: unknown dtype"),
-        "{page}"
-    );
-    assert!(page.contains("&quot;F8_E4M3FN&quot;") && page.contains("^^^^^^^^^^^"), "{page}");
-    fs::remove_file(place.path("page.html")).expect("a page");
-    for model in ["missing", "."] {
-        let run = place.run(["report", model, "-o", "page.html"]);
-        assert!(run.code == Some(2) && !place.path("page.html").exists(), "{run:?}");
-    }
+    let error = "error[dtype.unknown] at byte 24: tensor &quot;&lt;b&gt;&quot;: unknown dtype";
+    assert!(page.contains(error) && page.contains("&quot;F8_E4M3FN&quot;"), "{page}");
+    assert!(page.contains("^^^^^^^^^^^"), "{page}");
 }
 
 #[test]
 fn values_that_are_not_finite_stand_out() {
     let place = Place::new();
-    let header = concat!(
-        r#"{"nan":{"dtype":"F32","shape":[3],"data_offsets":[0,12]},"#,
-        r#""only":{"dtype":"F16","shape":[1],"data_offsets":[12,14]},"#,
-        r#""none":{"dtype":"U8","shape":[0],"data_offsets":[14,14]}}"#
-    );
-    let data = [f32::NAN.to_le_bytes(), 1.5_f32.to_le_bytes(), f32::INFINITY.to_le_bytes()].concat();
-    place.put("m", &file(header, &[&data[..], &[0, 0x7C]].concat()));
+    let numbers = support::floats(&[f32::NAN, 1.5, f32::INFINITY]);
+    let rows = [
+        ("nan", "F32", &[3][..], numbers),
+        ("only", "F16", &[1], vec![0, 0x7C]),
+        ("none", "U8", &[0], vec![]),
+    ];
+    place.put("m", &model("", &rows));
     let page = page(&place, "m", 0);
-    assert!(page.contains("<b>3</b><span>NaN or infinite values</span>"), "{page}");
-    assert!(page.contains(", <b>1 NaN</b>, <b>1 infinite</b></div>"), "{page}");
-    assert!(
-        page.contains("no finite values, <b>1 infinite</b>") && page.contains(">no values</div>"),
-        "{page}"
-    );
+    for part in [
+        "<b>3</b><span>NaN or infinite values</span>",
+        ", <b>1 NaN</b>, <b>1 infinite</b></div>",
+        "no finite values, <b>1 infinite</b>",
+        ">no values</div>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }
 
 /// The bound that the page of the command states.
 #[test]
 fn the_size_of_a_page_is_bounded() {
     let place = Place::new();
-    let entries: Vec<String> = (0..10_000_u64)
-        .map(|index| {
-            let name = format!("model.layers.{}.block.{}.weight", index / 10, index % 10);
-            tensor(&name, index * 16, (index + 1) * 16)
-        })
-        .collect();
-    let data: Vec<u8> = (0..160_000_u32).map(|index| ((index * 7919) >> 3).to_le_bytes()[0]).collect();
-    place.put("m", &file(format!("{{{}}}", entries.join(",")), &data));
+    place.put("m", &many("model.layers.1000.block.10.weight", 10_000));
     let page = page(&place, "m", 0);
     assert_eq!(page.matches("<div class=t title=").count(), 10_000);
     assert!(page.matches("<rect").count() <= 2001, "{}", page.matches("<rect").count());
@@ -158,25 +146,23 @@ fn dtypes_have_different_colours() {
     let dtypes = "F64 1 8, I64 1 8, U64 1 8, C64 1 8, F32 1 4, I32 1 4, U32 1 4, F16 1 2, BF16 1 2, I16 1 2, \
         U16 1 2, I8 1 1, U8 1 1, BOOL 1 1, F8_E4M3 1 1, F8_E5M2 1 1, F8_E8M0 1 1, F8_E4M3FNUZ 1 1, \
         F8_E5M2FNUZ 1 1, F4 2 1, F6_E2M3 4 3, F6_E3M2 4 3";
-    let (mut entries, mut at) = (Vec::new(), 0);
-    for dtype in dtypes.split(", ") {
+    let rows = dtypes.split(", ").map(|dtype| {
         let [dtype, shape, len] = dtype.split(' ').collect::<Vec<_>>()[..] else { panic!("{dtype}") };
-        let end = at + len.parse::<usize>().expect("a length");
-        entries.push(format!(
-            r#""{dtype}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{at},{end}]}}"#
-        ));
-        at = end;
-    }
-    place.put("m", &file(format!("{{{}}}", entries.join(",")), &vec![0; at]));
+        (dtype, shape.parse::<u64>().expect("a number"), len.parse::<usize>().expect("a length"))
+    });
+    let rows: Vec<_> = rows.map(|(dtype, shape, len)| (dtype, [shape], vec![0; len])).collect();
+    let rows: Vec<Row<'_>> =
+        rows.iter().map(|(dtype, shape, data)| (*dtype, *dtype, &shape[..], data.clone())).collect();
+    place.put("m", &model("", &rows));
     let page = page(&place, "m", 0);
     let (_, legend) = page.split_once("<i class=k></i>header</span>").expect("a legend");
     let (legend, _) = legend.split_once("</div>").expect("a legend");
     let mut classes: Vec<&str> =
         legend.split("<i class=").skip(1).filter_map(|rest| rest.split('>').next()).collect();
-    assert_eq!(classes.len(), entries.len(), "{legend}");
+    assert_eq!(classes.len(), rows.len(), "{legend}");
     classes.sort_unstable();
     classes.dedup();
-    assert_eq!(classes.len(), entries.len(), "{classes:?}");
+    assert_eq!(classes.len(), rows.len(), "{classes:?}");
     for class in classes.iter().flat_map(|class| class.trim_matches('"').split(' ')) {
         assert!(page.contains(&format!(".{class}{{")), "{class} has no style");
     }
@@ -231,20 +217,6 @@ fn names_that_are_empty_or_long_can_be_read() {
 }
 
 #[test]
-fn a_page_has_no_suffix_of_another_format() {
-    let place = Place::new();
-    place.put("m", &sound());
-    for name in ["x.safetensors", "x.npy", "x.NPZ", "x.json"] {
-        let error = format!("{name}: wrong suffix for an HTML page; use .html\n");
-        place.run(["report", "m", "-o", name]).is(2, "", &error);
-        assert!(!place.path(name).exists());
-    }
-    for name in ["x.htm", "x", "x.txt"] {
-        assert_eq!(place.run(["report", "m", "-o", name]).code, Some(0), "{name}");
-    }
-}
-
-#[test]
 fn shards_standard_input_and_json() {
     let place = Place::new();
     place.put("m", &sound());
@@ -256,6 +228,11 @@ fn shards_standard_input_and_json() {
     let run = place.run(["report", "m", "-o", "new.html", "--json"]);
     let len = fs::metadata(place.path("new.html")).expect("a page").len();
     run.is(0, &format!("{{\"file\":\"m\",\"ok\":true,\"output\":\"new.html\",\"bytes\":{len}}}\n"), "");
-    let run = place.run(["report", "m", "-o", "-", "--json"]);
-    assert!(run.code == Some(2) && run.out.contains("cannot share standard output"), "{run:?}");
+    for name in ["x.safetensors", "x.npy", "x.NPZ", "x.json"] {
+        let error = format!("{name}: wrong suffix for an HTML page; use .html");
+        place.refuses(&format!("report m -o {name}"), 2, &error);
+    }
+    for name in ["x.htm", "x", "x.txt"] {
+        place.done(["report", "m", "-o", name]);
+    }
 }
