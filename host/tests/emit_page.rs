@@ -1,7 +1,7 @@
 //! The program on the page of `emit`: it compiles with the output of `emit`, and reads the right values.
 
 use crate::emit::{model, net as model};
-use crate::support::file;
+use crate::support::model as file_of;
 use embedded_safetensors::{Model, integrity::Sha256};
 use std::error::Error;
 
@@ -35,11 +35,8 @@ fn the_page_shows_this_program() {
 
 /// The model of the page.
 pub fn page_model() -> Vec<u8> {
-    let header = concat!(
-        r#"{"__metadata__":{"format":"pt"},"fc1.bias":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"#,
-        r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}}"#
-    );
-    file(header, &[b'x'; 12])
+    let rows = [("fc1.bias", "U8", &[4][..], vec![b'x'; 4]), ("fc1.weight", "U8", &[2, 4], vec![b'x'; 8])];
+    file_of(r#"{"format":"pt"}"#, &rows)
 }
 
 #[test]

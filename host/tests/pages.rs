@@ -6,7 +6,7 @@
 
 use crate::formats::{gguf, pytorch};
 use crate::remote::{Server, serve};
-use crate::support::{Place, command_names, file, tensor};
+use crate::support::{Place, command_names, file, model, tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -107,10 +107,10 @@ pub fn files() -> Place {
     let place = Place::new();
     let metadata = r#""__metadata__":{"format":"pt"}"#;
     let weight = r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}"#;
-    let model = format!("{{{metadata},{},{weight}}}", tensor("fc1.bias", 0, 4));
+    let header = format!("{{{metadata},{},{weight}}}", tensor("fc1.bias", 0, 4));
     let torn = format!("{{{},{}}}", tensor("h.3.weight", 0, 8000), tensor("h.3.bias", 8192, 8256));
     let old = r#"{"a":{"dtype":"F8_E4M3FN","shape":[2],"data_offsets":[0,2]}}"#;
-    place.put("model.safetensors", &file(model, &[b'x'; 12]));
+    place.put("model.safetensors", &file(header, &[b'x'; 12]));
     place.put("torn.safetensors", &file(torn, &[b'x'; 8256]));
     place.put("old.safetensors", &file(old, b"xx"));
     place.put("gptq.safetensors", &layer_of_gptq());
@@ -133,17 +133,16 @@ pub fn files() -> Place {
 
 /// A layer of 64 inputs and 8 outputs in groups of 32, and its bias.
 fn layer_of_gptq() -> Vec<u8> {
-    let tensors =
-        [("bias", "F16", "[8]", 16), ("qweight", "I32", "[8,8]", 256), ("qzeros", "I32", "[2,1]", 8)];
-    let (mut entries, mut at) = (Vec::new(), 0);
-    for (name, dtype, dims, len) in tensors.into_iter().chain([("scales", "F16", "[2,8]", 32)]) {
-        let end = at + len;
-        entries.push(format!(
-            r#""fc1.{name}":{{"dtype":"{dtype}","shape":{dims},"data_offsets":[{at},{end}]}}"#
-        ));
-        at = end;
-    }
-    file(format!("{{{}}}", entries.join(",")), &vec![0x57; at])
+    let tensor = |name, dtype, shape, len| (name, dtype, shape, vec![0x57; len]);
+    model(
+        "",
+        &[
+            tensor("fc1.bias", "F16", &[8][..], 16),
+            tensor("fc1.qweight", "I32", &[8, 8], 256),
+            tensor("fc1.qzeros", "I32", &[2, 1], 8),
+            tensor("fc1.scales", "F16", &[2, 8], 32),
+        ],
+    )
 }
 
 /// Both streams together, as on a terminal.
