@@ -1,7 +1,7 @@
 //! `safetensors fit`: free places for models in chips.
 #![cfg(feature = "chips")]
 
-use crate::support::{self, Place, file, sound, tensor};
+use crate::support::{Place, file, many, sound, tensor};
 use serde_json::Value;
 
 /// A model of this total length with one tensor.
@@ -35,71 +35,38 @@ fn place() -> Place {
     place
 }
 
-/// The first line, without "fits: 58,224 bytes at ".
-fn fits(place: &Place, args: &[&str]) -> String {
-    let run = place.run([&["fit"], args, &["m"]].concat());
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{args:?}");
-    let line = run.out.lines().next().expect("a line");
-    line.strip_prefix("fits: 58,224 bytes at ").expect("it fits").to_owned()
+/// The arguments of commands, and the line below each.
+fn transcript(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut lines = text.trim().lines();
+    std::iter::from_fn(move || Some((lines.next()?.trim_start_matches("$ safetensors "), lines.next()?)))
 }
 
 #[test]
 fn a_place_is_found_in_each_chip() {
     let place = place();
-    for (args, answer) in [
-        (
-            &["--chip", "nRF52840_xxAA"][..],
-            "0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash free below",
-        ),
-        (
-            &["--chip", "STM32F411RETx"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash free below",
-        ),
-        (
-            &["--chip", "STM32F411RETx", "--at", "0x0800c000"],
-            "0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash free below",
-        ),
-        (
-            &["--chip", "RP2040", "--flash-size", "2M"],
-            "0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash free below",
-        ),
-        (
-            &["--chip", "RP2040", "--at", "0x10100000"],
-            "0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash free below",
-        ),
-        (
-            &["--chip", "stm32f411retx", "--firmware", "fw.elf"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash free between it and used flash \
-             below",
-        ),
-        (
-            &["--chip", "STM32F411RETx", "--used", "100K", "--used", "0x0807f000..0x08080000"],
-            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash free between it and used flash \
-             below",
-        ),
-        (
-            &["--chip", "STM32F411RETx", "--at", "0x08010000", "--used", "64K"],
-            "0x08010000..0x0801e370 (1 page of 64 KiB); no free flash below",
-        ),
-    ] {
-        assert_eq!(fits(&place, args), answer, "{args:?}");
+    let cases = "\
+$ safetensors fit --chip nRF52840_xxAA m
+0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash free below
+$ safetensors fit --chip STM32F411RETx m
+0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash free below
+$ safetensors fit --chip STM32F411RETx --at 0x0800c000 m
+0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash free below
+$ safetensors fit --chip RP2040 --flash-size 2M m
+0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash free below
+$ safetensors fit --chip RP2040 --at 0x10100000 m
+0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash free below
+$ safetensors fit --chip stm32f411retx --firmware fw.elf m
+0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash free between it and used flash below
+$ safetensors fit --chip STM32F411RETx --used 100K --used 0x0807f000..0x08080000 m
+0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash free between it and used flash below
+$ safetensors fit --chip STM32F411RETx --at 0x08010000 --used 64K m
+0x08010000..0x0801e370 (1 page of 64 KiB); no free flash below
+$ safetensors fit --chip RP2040 --flash-size 32M m
+0x11ff1000..0x11fff370 (15 pages of 4 KiB); 32,708 KiB of flash free below";
+    for (words, answer) in transcript(cases) {
+        let answer = format!("fits: 58,224 bytes at {answer}\n");
+        assert!(place.done(words.split(' ')).out.starts_with(&answer), "{words}");
     }
-}
-
-#[test]
-fn the_answer_covers_pages_alignment_and_memory() {
-    let place = place();
-    let run = place.run(["fit", "--chip", "RP2040", "--at", "0x10100000", "m"]);
-    let lines: Vec<&str> = run.out.lines().skip(1).collect();
-    assert_eq!(
-        lines,
-        [
-            "  3,216 bytes of its last page unused",
-            "  the external flash must have at least 1,084 KiB",
-            "  all tensors aligned: a `View` gives their elements in place",
-            "  an index, if used, takes 64 bytes of 264 KiB of RAM",
-        ]
-    );
 }
 
 #[test]
@@ -161,8 +128,7 @@ fn misaligned_tensors_are_reported_with_a_remedy() {
 #[test]
 fn an_index_larger_than_ram_is_reported() {
     let place = Place::new();
-    let tensors: Vec<String> = (0..100).map(|index| tensor(&index.to_string(), index, index + 1)).collect();
-    place.put("many", &file(format!("{{{}}}", tensors.join(",")), &[0; 100]));
+    place.put("many", &many("", 100));
     let run = place.run(["fit", "--chip", "STM32F030F4", "many"]);
     let line = "index too large: 5,792 bytes needed, 4 KiB of RAM available; open the model without an index";
     assert_eq!(run.out.lines().last().map(str::trim), Some(line), "{run:?}");
@@ -182,43 +148,22 @@ fn several_models_are_placed_side_by_side() {
 }
 
 #[test]
-fn json_has_the_same_answer() {
-    let run = place().run(["fit", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--json", "m"]);
-    let expected = serde_json::json!({
-        "file": "m", "ok": true, "fits": true, "chip": "STM32F411RETx", "bytes": 58224,
-        "address": 0x0800_c000, "end": 0x0801_a370, "pages_start": 0x0800_c000, "pages_end": 0x0802_0000,
-        "pages": [{"count": 1, "bytes": 16384}, {"count": 1, "bytes": 65536}],
-        "unused": 0x5c90, "free_below": 49152, "tensors": 1, "misaligned": 0, "index_bytes": 64,
-         "ram_bytes": 131_072,
-    });
-    assert_eq!(serde_json::from_str::<Value>(&run.out).expect("JSON"), expected);
-}
-
-#[test]
 fn missing_space_is_reported_with_numbers() {
     let place = place();
-    for (args, sentence) in [
-        (
-            &["--chip", "STM32F411RETx", "big"][..],
-            "600,000 bytes needed, 75,712 more than the largest free range: 524,288 bytes at \
-             0x08000000..0x08080000",
-        ),
-        (
-            &["--chip", "STM32F411RETx", "--at", "0x08060000", "big"],
-            "600,000 bytes at 0x08060000 end 468,928 bytes past the end of flash at 0x08080000",
-        ),
-        (
-            &["--chip", "STM32F411RETx", "--firmware", "fw.elf", "--at", "0x08008000", "m"],
-            "its pages 0x08008000..0x08020000 overlap 4,096 bytes of the firmware at 0x08000000..0x08009000",
-        ),
-        (
-            &["--chip", "nRF52840_xxAA", "--firmware", "nrf.elf", "m"],
-            "58,224 bytes needed, no page of flash is free",
-        ),
-    ] {
-        place.run([&["fit"], args].concat()).is(1, &format!("does not fit: {sentence}\n"), "");
-        let run = place.run([&["fit", "--json"], args].concat());
-        let answer: Value = serde_json::from_str(&run.out).expect("JSON");
+    let cases = "\
+--chip STM32F411RETx big
+600,000 bytes needed, 75,712 more than the largest free range: 524,288 bytes at 0x08000000..0x08080000
+--chip STM32F411RETx --at 0x08060000 big
+600,000 bytes at 0x08060000 end 468,928 bytes past the end of flash at 0x08080000
+--chip STM32F411RETx --firmware fw.elf --at 0x08008000 m
+its pages 0x08008000..0x08020000 overlap 4,096 bytes of the firmware at 0x08000000..0x08009000
+--chip nRF52840_xxAA --firmware nrf.elf m
+58,224 bytes needed, no page of flash is free";
+    for (words, sentence) in transcript(cases) {
+        let run = place.run(format!("fit {words}").split(' '));
+        run.is(1, &format!("does not fit: {sentence}\n"), "");
+        let run = place.run(format!("fit --json {words}").split(' '));
+        let answer = run.json();
         assert_eq!((run.code, &answer["ok"], &answer["fits"]), (Some(1), &true.into(), &false.into()));
         assert_eq!(answer["message"], sentence);
         assert!(answer["missing"].as_u64().expect("a number") > 0);
@@ -232,93 +177,58 @@ fn bad_usage_is_one_sentence() {
         .put("no.elf", b"#!/bin/sh\n")
         .put("cut.elf", &elf(&[(0, 9)])[..70])
         .put("far.elf", &elf(&[(0x100, 0x200)]));
-    let window = "RP2040 has external flash in a window of 128 MiB; give its size with --flash-size (such as \
-                  2M), or the address of the model with --at";
-    for (args, about, sentence) in [
-        (
-            &["--chip", "nRF52480_xxAA", "m"][..],
-            "",
-            "unknown chip \"nRF52480_xxAA\"; did you mean nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA?",
-        ),
-        (&["--chip", "zzz", "m"], "", "unknown chip \"zzz\"; `safetensors fit --list` lists all"),
-        (
-            &["--chip", "STM32F411RE", "--at", "0x20000000", "m"],
-            "",
-            "0x20000000 is outside of the flash of STM32F411RE at 0x08000000..0x08080000",
-        ),
-        (
-            &["--chip", "nRF52840_xxAA", "--at", "0x10001000", "m"],
-            "",
-            "0x10001000 is in a memory region of nRF52840_xxAA that is not for data; flash is at \
-             0x00000000..0x00100000",
-        ),
-        (
-            &["--chip", "nRF52840_xxAA", "--at", "4097", "m"],
-            "",
-            "0x00001001 is not the start of a page; 0x00001000 and 0x00002000 are",
-        ),
-        (&["--chip", "RP2040", "m"], "", window),
-        (&["--chip", "RP2040", "--flash-size", "200M", "m"], "", "--flash-size: RP2040 has at most 128 MiB"),
-        (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "not an ELF file"),
-        (&["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"], "cut.elf", "truncated ELF file"),
-        (
-            &["--chip", "RP2040", "--at", "0x10100000", "--firmware", "far.elf", "m"],
-            "far.elf",
-            "has no segments in the flash of RP2040 at 0x10000000..0x18000000",
-        ),
-        (
-            &["--chip", "nRF52840_xxAA", "--firmware", "none.elf", "m"],
-            "none.elf",
-            "cannot be read: no such file or directory",
-        ),
-        (&["--chip", "nRF52840_xxAA", "none"], "none", "cannot be read: no such file or directory"),
-        (
-            &["--chip", "nRF52840_xxAA", "-", "-"],
-            "",
-            "standard input can be read only once; `-` is given twice",
-        ),
-        (&["--list", "zzz"], "", "no chip name contains \"zzz\""),
-    ] {
-        let about = if about.is_empty() { "safetensors" } else { about };
-        place.run([&["fit"], args].concat()).is(2, "", &format!("{about}: {sentence}\n"));
+    let refused = r#"
+$ safetensors fit --chip nRF52480_xxAA m
+safetensors: unknown chip "nRF52480_xxAA"; did you mean nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA?
+$ safetensors fit --chip zzz m
+safetensors: unknown chip "zzz"; `safetensors fit --list` lists all
+$ safetensors fit --chip STM32F411RE --at 0x20000000 m
+safetensors: 0x20000000 is outside of the flash of STM32F411RE at 0x08000000..0x08080000
+$ safetensors fit --chip nRF52840_xxAA --at 4097 m
+safetensors: 0x00001001 is not the start of a page; 0x00001000 and 0x00002000 are
+$ safetensors fit --chip RP2040 --flash-size 200M m
+safetensors: --flash-size: RP2040 has at most 128 MiB
+$ safetensors fit --chip nRF52840_xxAA --firmware no.elf m
+no.elf: not an ELF file
+$ safetensors fit --chip nRF52840_xxAA --firmware cut.elf m
+cut.elf: truncated ELF file
+$ safetensors fit --chip RP2040 --at 0x10100000 --firmware far.elf m
+far.elf: has no segments in the flash of RP2040 at 0x10000000..0x18000000
+$ safetensors fit --chip nRF52840_xxAA --firmware none.elf m
+none.elf: cannot be read: no such file or directory
+$ safetensors fit --chip nRF52840_xxAA none
+none: cannot be read: no such file or directory
+$ safetensors fit --chip nRF52840_xxAA - -
+safetensors: standard input can be read only once; `-` is given twice
+$ safetensors fit --list zzz
+safetensors: no chip name contains "zzz"
+"#;
+    for (words, sentence) in transcript(refused) {
+        place.refuses(words, 2, sentence);
     }
-}
-
-#[test]
-fn invalid_numbers_are_bad_usage() {
-    let place = place();
-    for (option, value, sentence) in [
-        ("--at", "here", "not an address; write it like 0x08060000"),
-        ("--used", "much", "not a size; write it like 4096, 64K or 2M"),
-        ("--used", "0x20..0x10", "the range ends before it begins"),
-        ("--flash-size", "2G", "not a size; write it like 4096, 64K or 2M"),
-        ("--align", "24", "not a power of two"),
+    for (option, sentence) in [
+        ("--at here", "not an address; write it like 0x08060000"),
+        ("--at 0x10001000", "nRF52840_xxAA that is not for data; flash is at 0x00000000..0x00100000"),
+        ("--used much", "not a size; write it like 4096, 64K or 2M"),
+        ("--used 0x20..0x10", "the range ends before it begins"),
+        ("--flash-size 2G", "not a size; write it like 4096, 64K or 2M"),
+        ("--align 24", "not a power of two"),
+        ("--chip nRF52xxx_xxAA", "nRF52832_xxAA"),
+        ("--chip STM32F411", "is ambiguous, 16 match: STM32F411CC, STM32F411CCUx, "),
     ] {
-        let run = place.run(["fit", "--chip", "nRF52840_xxAA", option, value, "m"]);
-        assert!(run.code == Some(2) && run.err.contains(sentence), "{option} {value}: {}", run.err);
+        let chip = if option.starts_with("--chip") { "" } else { "--chip nRF52840_xxAA " };
+        place.run(format!("fit {chip}{option} m").split(' ')).fails(2, sentence);
     }
-}
-
-#[test]
-fn an_ambiguous_name_lists_chips() {
-    let place = place();
-    let run = place.run(["fit", "--chip", "STM32F411", "m"]);
-    let begins = "safetensors: chip name \"STM32F411\" is ambiguous, 16 match: STM32F411CC, STM32F411CCUx, ";
-    assert!(run.code == Some(2) && run.err.starts_with(begins) && run.err.ends_with(", …\n"), "{}", run.err);
-}
-
-#[test]
-fn a_name_with_an_x_can_be_ambiguous() {
-    let run = place().run(["fit", "--chip", "nRF52xxx_xxAA", "m"]);
-    assert!(run.code == Some(2) && run.err.contains("nRF52832_xxAA"), "{}", run.err);
-    assert_eq!(place().run(["fit", "--chip", "nrf52840_XXaa", "m"]).code, Some(0));
-}
-
-#[test]
-fn external_flash_can_be_large() {
-    let run = place().run(["fit", "--chip", "RP2040", "--flash-size", "32M", "m"]);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
-    assert!(run.out.contains("at 0x11ff1000"), "{}", run.out);
+    place.done(["fit", "--chip", "nrf52840_XXaa", "m"]);
+    // The model's own address is the reason, which `pack` cannot change.
+    let run = place.run("fit --chip nRF52840_xxAA --at 0x1000 --align 8192 m".split(' '));
+    let own = run.out.contains("own address is not a multiple") && !run.out.contains("pack");
+    assert!(run.code == Some(1) && own, "{run:?}");
+    assert_eq!(place.shell("mkfifo fifo").code, Some(0));
+    let pipe = "fifo: cannot be read: not a regular file";
+    place.refuses("fit --chip nRF52840_xxAA --firmware fifo m", 2, pipe);
+    let said = place.done("fit --chip RP2040 --at 0x10100000 m".split(' ')).out;
+    assert!(said.contains("\n  the external flash must have at least 1,084 KiB\n"), "{said}");
 }
 
 #[test]
@@ -338,13 +248,6 @@ fn nothing_fits_after_a_model_at_the_end_of_flash() {
 }
 
 #[test]
-fn a_misaligned_address_has_no_remedy() {
-    let run = place().run(["fit", "--chip", "nRF52840_xxAA", "--at", "0x1000", "--align", "8192", "m"]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.out.contains("own address is not a multiple") && !run.out.contains("pack"), "{}", run.out);
-}
-
-#[test]
 fn chips_are_listed() {
     let place = Place::new();
     for json in [&[][..], &["--json"]] {
@@ -355,32 +258,15 @@ fn chips_are_listed() {
     for name in ["STM32F411RETx", "nRF52840_xxAA", "RP2040"] {
         assert!(all.lines().any(|line| line == name), "{name}");
     }
-    let json = place.run(["fit", "--list", "rp2040", "--json"]).out;
-    let chips: Value = serde_json::from_str(&json).expect("JSON");
+    let chips = place.done(["fit", "--list", "rp2040", "--json"]).json();
     assert!(chips["chips"].as_array().expect("a list").contains(&"RP2040".into()));
 }
 
 #[test]
-fn an_invalid_model_is_reported_as_by_check() {
+fn an_invalid_model_does_not_stop_the_others() {
     let place = place();
-    let mut cut = sound();
-    cut.pop();
-    place.put("cut", &cut);
-    let (fit, check) =
-        (place.run(["fit", "--chip", "RP2040", "--at", "0x10100000", "cut"]), place.run(["check", "cut"]));
-    assert_eq!((fit.code, fit.err), (Some(1), check.out));
+    place.put("cut", &sound()[..100]);
     let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--json", "cut", "m"]);
     assert_eq!((run.code, run.out.lines().count()), (Some(1), 2), "the other is answered: {}", run.out);
     assert_eq!(place.run_piped(["fit", "--chip", "nRF52840_xxAA", "-"], &sound()).code, Some(0));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_firmware_pipe_does_not_block() {
-    let place = Place::new();
-    place.put("sound", &support::sound());
-    let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");
-    assert!(made.success());
-    let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--firmware", "fifo", "sound"]);
-    run.is(2, "", "fifo: cannot be read: not a regular file\n");
 }

@@ -1,9 +1,7 @@
 //! `safetensors flash` without a probe. Unit tests cover the use of the probe with a simulated chip.
 #![cfg(feature = "chips")]
 
-use crate::support::{Place, file, sound, tensor};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
+use crate::support::{Place, file, sound, sum, tensor};
 
 /// A model of 70,000 bytes whose neighbouring bytes differ.
 fn model() -> Vec<u8> {
@@ -26,10 +24,6 @@ fn image(unit: usize) -> Vec<u8> {
     image
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[test]
 fn a_dry_run_shows_the_plan() {
     let place = place();
@@ -40,22 +34,18 @@ program 70,656 bytes at 0x0800c000..0x0801d400, in 69 writes of 1 KiB
   the last 656 of these are 0xff, the value of erased flash
   11,264 bytes after them, at 0x0801d400..0x08020000, stay erased; use --keep to keep them
 ";
-    let nrf52 = "\
-erase 18 pages of 4 KiB at 0x000e0000..0x000f2000
-program 73,728 bytes at 0x000e0000..0x000f2000, in 18 writes of 4 KiB
-  the last 3,728 of these are 0xff, the value of erased flash
-";
-    let rp2040 = "\
-erase 18 pages of 4 KiB at 0x10100000..0x10112000
-program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
-  the last 3,728 of these are 0xff, the value of erased flash
-";
+    let pages = |from: &str, to: &str| {
+        format!(
+            "erase 18 pages of 4 KiB at {from}..{to}\nprogram 73,728 bytes at {from}..{to}, in 18 writes of 4 KiB\n  \
+             the last 3,728 of these are 0xff, the value of erased flash\n"
+        )
+    };
     for (chip, at, unit, plan) in [
-        ("STM32F411RETx", "0x0800c000", 1024, stm32),
-        ("nRF52840_xxAA", "0xe0000", 4096, nrf52),
-        ("RP2040", "0x10100000", 4096, rp2040),
+        ("STM32F411RETx", "0x0800c000", 1024, stm32.to_owned()),
+        ("nRF52840_xxAA", "0xe0000", 4096, pages("0x000e0000", "0x000f2000")),
+        ("RP2040", "0x10100000", 4096, pages("0x10100000", "0x10112000")),
     ] {
-        let digest = sha256(&image(unit));
+        let digest = sum(&image(unit));
         let out = format!(
             "{plan}read everything back, compare, and start the firmware\nsha256 of the programmed bytes: \
              {digest}\n"
@@ -68,71 +58,35 @@ program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
 }
 
 #[test]
-fn json_has_the_same_plan() {
-    let run =
-        place().run(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--dry-run", "--json", "m"]);
-    let expected = serde_json::json!({
-        "file": "m", "ok": true, "done": "dry_run", "chip": "STM32F411RETx",
-        "address": 0x0800_c000, "bytes": 70_000,
-        "erase": [
-            {"address": 0x0800_c000, "count": 1, "bytes": 16384},
-            {"address": 0x0801_0000, "count": 1, "bytes": 65536},
-        ],
-        "program_bytes": 70_656, "write_bytes": 1024, "sha256": sha256(&image(1024)),
-    });
-    assert_eq!(serde_json::from_str::<Value>(&run.out).expect("JSON"), expected);
-}
-
-#[test]
-fn the_firmware_models_have_valid_addresses() {
-    let place = Place::new();
-    for (chip, at, model) in [
-        ("STM32F405RGTx", "0x08040000", "digits-f16"),
-        ("RP2040", "0x10100000", "digits-i8"),
-        ("nRF52840_xxAA", "0x40000", "digits-f16"),
-    ] {
-        let model = format!("{}/../firmware/app/models/{model}.safetensors", env!("CARGO_MANIFEST_DIR"));
-        let run = place.run(["flash", "--chip", chip, "--at", at, "--dry-run", &model]);
-        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{chip}");
-    }
-}
-
-#[test]
 fn erased_flash_differs_between_chips() {
     let run = place().run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "--dry-run", "m"]);
     assert!(run.code == Some(1) && run.err.contains("does not fit"), "{run:?}");
     let place = Place::new();
     place.put("s", &sound());
     place.run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "-o", "s.bin", "s"]);
-    let image = std::fs::read(place.path("s.bin")).expect("file is written");
+    let image = place.read("s.bin");
     assert_eq!(image[sound().len()..], vec![0xaa; image.len() - sound().len()]);
 }
 
 #[test]
 fn a_missing_probe_is_one_sentence() {
     let place = place();
-    let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
-    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
-    assert!(run.err.starts_with("safetensors: no probe ffff:fffe; connect a "), "{}", run.err);
-    for needed in ["udev", "--output", "USB probe"] {
-        assert!(run.err.contains(needed), "{}", run.err);
-    }
+    let args = ["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"];
+    let run = place.run(args);
+    run.fails(2, "safetensors: no probe ffff:fffe; connect a ");
+    assert!(["udev", "--output", "USB probe"].iter().all(|needed| run.err.contains(needed)), "{run:?}");
     assert_eq!(run.err.lines().count(), 1);
-    let args = ["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "--json", "m"];
-    let answer: Value = serde_json::from_str(&place.run(args).out).expect("JSON");
-    assert_eq!((&answer["ok"], &answer["error"]), (&false.into(), &"probe".into()));
+    assert_eq!(place.run(args.iter().chain(&["--json"])).json()["error"], "probe");
 }
 
 #[test]
 fn a_raw_image_is_the_padded_model() {
     let place = place();
     let args = ["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "m.bin", "m"];
-    let digest = sha256(&image(1024));
+    let digest = sum(&image(1024));
     let line = format!("m.bin: 70,656 bytes for 0x0800c000..0x0801d400, sha256 {digest}\n");
     place.run(args).is(0, &line, "");
-    assert_eq!(std::fs::read(place.path("m.bin")).expect("existing file"), image(1024));
-    place.run(args).is(2, "", "m.bin: already exists; use --force to overwrite it\n");
-    assert_eq!(place.run(args.into_iter().chain(["--force"])).code, Some(0));
+    assert_eq!(place.read("m.bin"), image(1024));
     let piped =
         place.command(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "-", "m"]).output();
     assert_eq!(piped.expect("it runs").stdout, image(1024));
@@ -176,7 +130,7 @@ fn an_image_in_uf2_reads_back() {
     for (chip, family) in [("RP2040", 0xe48b_ff56_u32), ("RP235x", 0xe48b_ff57)] {
         let args = ["flash", "--chip", chip, "--at", "0x10100000", "--force", "-o", "m.uf2", "m"];
         assert_eq!(place.run(args).code, Some(0));
-        let file = std::fs::read(place.path("m.uf2")).expect("existing file");
+        let file = place.read("m.uf2");
         let image = image(4096);
         assert_eq!(file.len(), image.len() * 2);
         for (number, (block, data)) in (0_u32..).zip(file.chunks(512).zip(image.chunks(256))) {
@@ -192,72 +146,52 @@ fn an_image_in_uf2_reads_back() {
         }
     }
     let args = ["flash", "--chip", "nRF52840_xxAA", "--at", "0xe0000", "-o", "no.uf2", "m"];
-    place.run(args).is(
-        2,
-        "",
-        "no.uf2: UF2 works with RP2040 and RP235x only; write a .bin or .hex for nRF52840_xxAA\n",
-    );
+    let only = "no.uf2: UF2 works with RP2040 and RP235x only; write a .bin or .hex for nRF52840_xxAA\n";
+    place.run(args).is(2, "", only);
     assert!(!place.path("no.uf2").exists());
-}
-
-#[test]
-fn an_invalid_model_is_not_written() {
-    let place = place();
-    let mut cut = sound();
-    cut.pop();
-    place.put("cut", &cut);
-    let check = place.run(["check", "cut"]).out;
-    place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "-o", "cut.bin", "cut"]).is(1, "", &check);
-    assert!(!place.path("cut.bin").exists());
 }
 
 #[test]
 fn bad_usage_is_one_sentence() {
     let place = place();
     for (code, args, line) in [
+        // Places and chips are those of `fit`.
         (
             2,
-            &["--chip", "RP2040", "--at", "0x20000000", "m"][..],
+            "--chip RP2040 --at 0x20000000 m",
             "safetensors: 0x20000000 is outside of the flash of RP2040 at 0x10000000..0x18000000",
         ),
         (
-            2,
-            &["--chip", "RP2040", "--at", "0x10000800", "m"],
-            "safetensors: 0x10000800 is not the start of a page; 0x10000000 and 0x10001000 are",
-        ),
-        (
             1,
-            &["--chip", "RP2040", "--flash-size", "1M", "--at", "0x100f0000", "m"],
+            "--chip RP2040 --flash-size 1M --at 0x100f0000 m",
             "m: does not fit: 70,000 bytes at 0x100f0000 end 4,464 bytes past the end of flash at 0x10100000",
         ),
         (
             1,
-            &["--chip", "RP2040", "--used", "2M", "--at", "0x10100000", "m"],
+            "--chip RP2040 --used 2M --at 0x10100000 m",
             "m: does not fit: its pages 0x10100000..0x10112000 overlap 73,728 bytes of the firmware at \
              0x10000000..0x10200000",
         ),
-        (
-            2,
-            &["--chip", "RP2o40", "--at", "0x10100000", "m"],
-            "safetensors: unknown chip \"RP2o40\"; did you mean RP2040?",
-        ),
-        (
-            2,
-            &["--chip", "RP2040", "--at", "0x10100000", "none"],
-            "none: cannot be read: no such file or directory",
-        ),
-        (2, &["--chip", "RP2040", "--at", "0x10100000", "-o", ".", "m"], ".: is a directory, not a file"),
+        (2, "--chip RP2o40 --at 0x10100000 m", "safetensors: unknown chip \"RP2o40\"; did you mean RP2040?"),
+        (2, "--chip RP2040 --at 0x10100000 -o . m", ".: is a directory, not a file"),
     ] {
-        place.run([&["flash"], args].concat()).is(code, "", &format!("{line}\n"));
+        place.refuses(&format!("flash {args}"), code, line);
     }
-    for args in [&["--chip", "RP2040", "m"][..], &["--at", "0", "m"], &["--chip", "RP2040", "--at", "0"]] {
-        assert_eq!(place.run([&["flash"], args].concat()).code, Some(2), "{args:?}");
+    let unit = "flash --chip EFR32MG24A010F1024IM40 --at 0x08000000 m";
+    place.run(unit.split(' ')).fails(2, "could erase data beside the model");
+    for words in ["--chip RP2040 m", "--at 0 m", "--chip RP2040 --at 0"] {
+        assert_eq!(place.run(format!("flash {words}").split(' ')).code, Some(2), "{words:?}");
     }
 }
 
 #[test]
-fn misaligned_write_units_are_not_programmed() {
-    let run = place().run(["flash", "--chip", "EFR32MG24A010F1024IM40", "--at", "0x08000000", "m"]);
-    assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("could erase data beside the model"), "{}", run.err);
+fn the_firmware_models_have_valid_addresses() {
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/app/models");
+    for words in [
+        "--chip STM32F405RGTx --at 0x08040000 MODELS/digits-f16.safetensors",
+        "--chip RP2040 --at 0x10100000 MODELS/digits-i8.safetensors",
+        "--chip nRF52840_xxAA --at 0x40000 MODELS/digits-f16.safetensors",
+    ] {
+        Place::new().done(format!("flash --dry-run {}", words.replace("MODELS", models)).split(' '));
+    }
 }
