@@ -26,7 +26,6 @@ mod inspect;
 mod join;
 mod lint;
 mod made;
-mod man;
 mod numpy;
 mod outputs;
 mod pack;
@@ -41,8 +40,6 @@ mod split;
 mod stats;
 mod stdin;
 mod structure;
-// Helpers come before the files that use them.
-#[allow(dead_code)]
 mod support;
 mod terminal;
 mod views;
