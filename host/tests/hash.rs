@@ -1,7 +1,7 @@
 //! `safetensors hash`: sums of files and tensors, and their verification.
 #![cfg(unix)]
 
-use crate::support::{Place, Run, file, finish, many, sound, sum, tensor};
+use crate::support::{Place, Run, file, finish, many, one, sound, sum, tensor};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -198,6 +198,11 @@ fn many_tensors_keep_their_sums() {
         let byte = (at % 251_u64).to_le_bytes()[0];
         assert_eq!(*line, format!("  {}  \"t{at}\"", sum(&[byte])));
     }
+    // More than is read at a time.
+    let data: Vec<u8> = (0..3_000_001_u32).map(|at| (at * 7 % 253).to_le_bytes()[0]).collect();
+    place.put("large", &one("U8", &[3_000_001], &data));
+    let line = format!("{}  large\n  {}  \"a\"\n", sum(&place.read("large")), sum(&data));
+    place.run(["hash", "--tensors", "large"]).is(0, &line, "");
 }
 
 /// A file that cannot be read does not count as invalid.
