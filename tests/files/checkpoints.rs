@@ -1,6 +1,7 @@
 //! Checkpoint directories that are written completely or not at all, and what is reported when they are
 //! tampered with.
 
+use std::cell::Cell;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -19,7 +20,7 @@ use safetensors_files::{
     },
 };
 
-use crate::files::processes::kill_many_times;
+use crate::files::processes::{kill_many_times, leftovers};
 use crate::files::temp_dir::{TempDir, message};
 
 /// Writes a directory with a model and another file, filled with this byte.
@@ -335,15 +336,14 @@ fn list_length_is_limited() {
 fn killed_writer_leaves_complete_directory() {
     let dir = TempDir::new();
     let path = dir.join("last");
+    let left = Cell::new(0);
     kill_many_times("checkpoint", &path, || {
+        left.set(left.get() + leftovers(&dir));
         let bytes = |name: &str| fs::read(path.join(name)).expect("present");
         verify_checkpoint(&path).expect("complete");
         assert!(bytes("m").last() == bytes("step").last());
     });
-    let is_hidden = |name: &&String| name.starts_with(".safetensors-") && name.ends_with(".tmp");
-    let names = dir.names();
-    assert_eq!(names.iter().filter(is_hidden).count() + 1, names.len(), "{names:?}");
-    assert!(names.len() > 1, "it was never killed while it wrote");
+    assert!(left.get() > 0, "it was never killed while it wrote");
 }
 
 /// As after a power cut where names cannot be exchanged.

@@ -4,11 +4,11 @@
 //! name, then synced, then renamed, then its directory is synced. If it were renamed before it was synced,
 //! the name could belong to a file whose bytes were never stored.
 
+use crate::claim::Claim;
 use crate::disk::{Disk, Handle, Stat};
 use crate::error::EditErrorKind;
 use embedded_safetensors::file::FileErrorKind;
 use std::collections::hash_map::RandomState;
-use std::fs::Permissions;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub(crate) struct Hidden<'d> {
     temporary: PathBuf,
     /// Whether the temporary name no longer exists.
     is_renamed: bool,
+    /// The directory, if it could be claimed. Files share it, so that many can wait for their names.
+    claim: Option<Claim>,
 }
 
 impl<'d> Replacement<'d> {
@@ -43,12 +45,23 @@ impl<'d> Replacement<'d> {
     /// # Errors
     /// As [`begin`](Self::begin).
     pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditErrorKind> {
+        Self::begin_with(disk, target, like, None)
+    }
+
+    /// Begins a file with the claim of its directory, or a new one.
+    fn begin_with(
+        disk: &'d dyn Disk,
+        target: &Path,
+        like: &Path,
+        claim: Option<Claim>,
+    ) -> Result<Self, EditErrorKind> {
         stat_file(disk, target)?;
         let old = stat_file(disk, like)?;
         let permissions = old.and_then(|stat| stat.permissions);
-        let (temporary, file) = create_beside(disk, target, permissions.as_ref())
+        let claim = claim.or_else(|| disk.claim(target.parent()?));
+        let (temporary, file) = beside(target, |path| disk.create_new(path, permissions.as_ref()))
             .map_err(|error| EditErrorKind::system("create a temporary file beside", error))?;
-        let hidden = Hidden { disk, target: target.to_path_buf(), temporary, is_renamed: false };
+        let hidden = Hidden { disk, target: target.to_path_buf(), temporary, is_renamed: false, claim };
         Ok(Self { hidden, file })
     }
 
@@ -80,6 +93,15 @@ impl<'d> Hidden<'d> {
     /// Returns the resolved path that it will have.
     pub(crate) fn target(&self) -> &Path {
         &self.target
+    }
+
+    /// Begins another file, which shares the claim if it will be in the same directory.
+    ///
+    /// # Errors
+    /// As [`Replacement::begin`].
+    pub(crate) fn another(&self, target: &Path) -> Result<Replacement<'d>, EditErrorKind> {
+        let claim = self.claim.clone().filter(|_| target.parent() == self.target.parent());
+        Replacement::begin_with(self.disk, target, target, claim)
     }
 
     /// Renames the file to its target, and syncs the directory.
@@ -151,14 +173,6 @@ pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorK
 /// The number of random names tried. One is enough except by extreme chance.
 const RANDOM_NAMES: u32 = 16;
 
-fn create_beside(
-    disk: &dyn Disk,
-    target: &Path,
-    permissions: Option<&Permissions>,
-) -> io::Result<(PathBuf, Box<dyn Handle>)> {
-    beside(target, |path| disk.create_new(path, permissions))
-}
-
 /// Creates something under a new hidden name in the target's directory.
 pub(crate) fn beside<T>(
     target: &Path,
@@ -176,4 +190,13 @@ pub(crate) fn beside<T>(
         }
     }
     outcome
+}
+
+/// Returns whether a name is one that [`beside`] makes.
+pub(crate) fn is_hidden_name(name: &str) -> bool {
+    let numbers = name.strip_prefix(".safetensors-").and_then(|rest| rest.strip_suffix(".tmp"));
+    let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(program, chance)| {
+        !program.is_empty() && chance.len() == 16 && is_hex(program) && is_hex(chance)
+    })
 }

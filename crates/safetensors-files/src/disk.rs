@@ -1,5 +1,6 @@
 //! The file system calls of this crate, as traits, so that tests can use a simulated disk.
 
+use crate::claim::Claim;
 use embedded_safetensors::file::shared::{self, Version};
 use embedded_safetensors::io::{FileLen, ReadAt};
 use std::fmt::Debug;
@@ -47,6 +48,11 @@ pub(crate) trait Disk: Sync {
     /// Exchanges the names of two files or directories, atomically. An error of kind
     /// [`Unsupported`](io::ErrorKind::Unsupported) if the system cannot do that.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
+
+    /// [Claims](crate::claim) a directory, if the system can.
+    fn claim(&self, _directory: &Path) -> Option<Claim> {
+        None
+    }
 
     /// Waits for a moment while other programs run.
     fn pause(&self);

@@ -4,10 +4,12 @@
 
 // All file access goes through the trait in `disk`. `system` implements it for the operating system.
 // `simulated` implements it for tests, on a disk that loses unsynced data and can fail at any call. `atomic`
-// replaces files; `undo` protects headers that are overwritten in place.
+// replaces files, and `claim` removes what killed programs left of them; `undo` protects headers that are
+// overwritten in place.
 
 mod atomic;
 pub mod checkpoint;
+mod claim;
 mod disk;
 mod editor;
 mod error;

@@ -55,8 +55,12 @@ impl AtomicFile {
 
     fn begin(path: &Path) -> Result<Self, EditErrorKind> {
         let target = System.resolve(path).map_err(EditErrorKind::unresolved)?;
-        let file = Positioned { file: Replacement::begin(&System, &target)?, at: 0 };
-        Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(BUFFER, file) })
+        Ok(Self::of(path, Replacement::begin(&System, &target)?))
+    }
+
+    fn of(path: &Path, file: Replacement<'static>) -> Self {
+        let file = BufWriter::with_capacity(BUFFER, Positioned { file, at: 0 });
+        Self { path: path.to_path_buf(), file }
     }
 
     /// Writes up to `len` bytes that another file has at `from`, without a buffer in between. Returns how
@@ -135,7 +139,8 @@ impl fmt::Debug for AtomicFile {
 /// A complete and synced file that does not have its final name yet. If it is dropped before that, the hidden
 /// file is removed.
 ///
-/// *Memory*: its paths; the file is not open.
+/// *Memory*: its paths; the file is not open. Its directory is, which the files that are begun by
+/// [`another`](Self::another) share.
 #[must_use = "a file that does not take its place is not there"]
 pub struct ClosedFile {
     path: PathBuf,
@@ -146,6 +151,18 @@ impl ClosedFile {
     /// Returns the path as given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Begins another file as [`AtomicFile::create`] does. If both are in one directory, it needs no further
+    /// open directory, so that many files can wait for their names.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`].
+    pub fn another(&self, path: impl AsRef<Path>) -> Result<AtomicFile, EditError> {
+        let path = path.as_ref();
+        let target = System.resolve(path).map_err(EditErrorKind::unresolved);
+        let file = target.and_then(|target| self.hidden.another(&target));
+        file.map(|file| AtomicFile::of(path, file)).map_err(|kind| kind.of(path))
     }
 
     /// Moves the file to its path, and replaces an existing file.

@@ -1,7 +1,7 @@
 //! Implements [`Disk`] for the file system of the operating system.
 
-use crate::disk::Entry;
-use crate::disk::{Disk, Handle, Stat};
+use crate::claim::{Claim, claim};
+use crate::disk::{Disk, Entry, Handle, Stat};
 use embedded_safetensors::file::shared::{Version, other_than_file};
 use embedded_safetensors::io::{ReadAt, WriteAt};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -78,6 +78,10 @@ impl Disk for System {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+
+    fn claim(&self, directory: &Path) -> Option<Claim> {
+        claim(directory)
     }
 
     fn pause(&self) {

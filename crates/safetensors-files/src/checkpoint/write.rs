@@ -2,6 +2,7 @@
 
 use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::atomic::{beside, sync_parent};
+use crate::claim::Claim;
 use crate::disk::{Disk, Stat};
 use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
@@ -37,7 +38,7 @@ use std::path::{Path, PathBuf};
 /// The new directory is written beside the old one under a hidden name (`.safetensors-….tmp`), and replaces
 /// it after all of it is synced. So other programs find the complete old directory or the complete new one,
 /// even after a power cut or when the program is killed. Only in those two cases the hidden directory can
-/// remain; nothing removes it. The new directory and its files have the default permissions (the process's
+/// remain; the next program that writes there removes it, as described at the crate. The new directory and its files have the default permissions (the process's
 /// umask). Missing parent directories are created, and stay even after an error.
 ///
 /// An old directory is replaced only if it has a `SHA256SUMS` or is empty. It is exchanged for the new one,
@@ -185,15 +186,18 @@ pub struct Checkpoint<'d> {
     is_placed: bool,
     /// The sums of the files that are synced.
     sums: HashMap<PathBuf, Sum>,
+    /// Keeps the hidden directory from being removed by others.
+    _claim: Option<Claim>,
 }
 
 impl<'d> Checkpoint<'d> {
     fn begin(disk: &'d dyn Disk, directory: &Path) -> Result<Self, EditErrorKind> {
         let target = resolve(disk, directory)?;
         let permissions = stat_replaceable(disk, &target)?.and_then(|stat| stat.permissions);
+        let claim = target.parent().and_then(|parent| disk.claim(parent));
         let (hidden, ()) = beside(&target, |path| disk.create_directory(path, permissions.as_ref()))
             .map_err(|error| EditErrorKind::system("create a temporary directory beside", error))?;
-        Ok(Self { disk, target, hidden, is_placed: false, sums: HashMap::new() })
+        Ok(Self { disk, target, hidden, is_placed: false, sums: HashMap::new(), _claim: claim })
     }
 
     /// Returns the directory that is being written. Other files created there, such as by
