@@ -5,6 +5,7 @@ pub mod kind;
 pub mod remote;
 pub mod slice;
 
+use crate::text::number::number;
 use safetensors_files::shards::parse_shard_size;
 use std::num::NonZero;
 use std::str::FromStr;
@@ -25,16 +26,59 @@ pub fn count(text: &str) -> Result<NonZero<usize>, String> {
     text.parse().map_err(|_| "a number above 0 needed".to_owned())
 }
 
-/// Binary units are an extension; all others follow `huggingface_hub`.
+/// Reads a number of bytes above 0.
+///
+/// # Errors
+/// It is not a size, or 0.
 pub fn size(text: &str) -> Result<u64, String> {
-    let units = [("KIB", 10), ("MIB", 20), ("GIB", 30), ("TIB", 40)];
-    let upper = text.trim().to_ascii_uppercase();
-    let binary = units.iter().find_map(|(unit, log)| Some((upper.strip_suffix(unit)?.trim(), 1_u64 << log)));
-    let bytes = match binary {
-        Some((number, unit)) => number.parse().ok().and_then(|number: u64| number.checked_mul(unit)),
-        None => parse_shard_size(text),
+    bytes(text).filter(|&bytes| bytes > 0).ok_or_else(|| {
+        "a number above 0 needed, alone or with K or KiB = 1024, KB = 1000, and so on up to T".into()
+    })
+}
+
+/// A number of bytes, hexadecimal with `0x`. As for GNU programs, K, M, G and T are powers of two, the same as
+/// KiB and so on; KB, MB, GB and TB are powers of ten, and may have a fraction.
+pub fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    if text.starts_with("0x") {
+        return number(text);
+    }
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KIB" => 10,
+        "M" | "MIB" => 20,
+        "G" | "GIB" => 30,
+        "T" | "TIB" => 40,
+        _ => return parse_shard_size(text),
     };
-    bytes
-        .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| "a number above 0 needed, alone or with KB, MB, GB, TB, KiB, MiB, GiB or TiB".into())
+    number(digits.trim_end())?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, size};
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("7b", Some(7)),
+            ("0x1b", Some(27)),
+            ("300K", Some(300 << 10)),
+            (" 64 KiB ", Some(64 << 10)),
+            ("64kb", Some(64_000)),
+            ("2M", Some(2 << 20)),
+            ("1.5MB", Some(1_500_000)),
+            ("1T", Some(1 << 40)),
+            ("K", None),
+            ("1.5M", None),
+            ("-1", None),
+            ("99999999999999999999", None),
+            ("18014398509481984M", None),
+        ] {
+            assert_eq!(bytes(text), expected, "{text}");
+        }
+        assert!(size("0").is_err() && size("1").is_ok());
+    }
 }

@@ -5,9 +5,10 @@ use crate::commands::Run;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
-use crate::json::{Object, array};
-use crate::pack::checkpoint::Contents;
+use crate::json;
+use crate::pack::checkpoint::{Contents, Copied};
 use crate::text::{counted, shown_text};
+use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -53,19 +54,22 @@ impl Run for Checkpoint {
             None if models.len() > 1 => models.remove(0),
             None => return Err(Error::usage("a model is missing: give the directory, then the models")),
         };
-        let written = Contents::open(context, &models, &self.also)?.write(context, &folder, self.force)?;
-        let folder = folder.to_string_lossy();
-        let text = if self.json {
-            let file =
-                |(name, bytes): (String, u64)| Object::new().text("file", &name).number("bytes", bytes).end();
-            let files = array(written.into_iter().map(file));
-            Object::new().flag("ok", true).text("output", &folder).raw("files", &files).end()
+        let files = Contents::open(context, &models, &self.also)?.write(context, &folder, self.force)?;
+        let (output, mut out) = (folder.to_string_lossy(), io::stdout().lock());
+        if self.json {
+            json::print(&mut out, &Done { ok: true, output: &output, files })?;
         } else {
-            let bytes: u64 = written.iter().map(|(_, bytes)| bytes).sum();
-            let (files, bytes) = (counted(written.len() as u64, "file"), counted(bytes, "byte"));
-            format!("{}: {files}, {bytes}", shown_text(&folder))
-        };
-        writeln!(io::stdout().lock(), "{text}")?;
+            let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+            let (files, bytes) = (counted(files.len() as u64, "file"), counted(bytes, "byte"));
+            writeln!(out, "{}: {files}, {bytes}", shown_text(&output))?;
+        }
         Ok(Exit::Good)
     }
+}
+
+#[derive(Serialize)]
+struct Done<'d> {
+    ok: bool,
+    output: &'d str,
+    files: Vec<Copied>,
 }

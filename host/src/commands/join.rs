@@ -2,15 +2,16 @@
 
 use crate::commands::Run;
 use crate::context::Context;
-use crate::error::Outcome;
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
-use crate::input::discover::reject_partial_models;
-use crate::input::model::Model;
-use crate::json::Object;
+use crate::input::discover::{Folders, ShardName, reject_partial_models};
+use crate::json::{self, About};
 use crate::output::model::NewModel;
-use crate::output::overwrite::{check_not_in_model, check_not_input};
-use crate::pack::{Contents, Layout, Prefer, write};
+use crate::output::overwrite::check_not_in_model;
+use crate::pack::{Contents, Layout, Prefer, make, open_all};
 use crate::text::{counted, shown_text};
+use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -20,9 +21,9 @@ use std::path::PathBuf;
 /// 1 if the index or a shard is invalid or they disagree, 2 for all other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Join {
-    /// Index of the model, or the directory that contains it
-    #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    /// Index of the model, or the directory that contains it, or all shards
+    #[arg(required = true, value_name = "MODEL")]
+    inputs: Vec<PathBuf>,
 
     #[command(flatten)]
     new: NewModel,
@@ -35,44 +36,64 @@ impl Run for Join {
 
     fn run(self, context: &Context) -> Outcome {
         self.new.check(None)?;
-        reject_partial_models(std::slice::from_ref(&self.model), None)?;
-        let models = [Model::open(context, &self.model)?];
-        let [model] = &models;
-        if self.new.is_file() {
-            check_not_input(&self.model, &self.new.output)?;
-            check_not_in_model(model, &self.new.output)?;
-        }
+        reject_partial_models(&self.inputs, None)?;
+        let inputs = whole(self.inputs)?;
+        let models = open_all(context, &inputs)?;
+        models.iter().try_for_each(|model| check_not_in_model(model, &self.new.output))?;
         // The metadata of the first file counts, as when a model is opened.
         let contents = Contents::of(&models, Some(Prefer::First))?;
-        let mut product = self.new.create(context)?;
-        let work = context.work("joining", contents.bytes());
-        let bytes = write(&contents, Layout::USUAL, (&mut product, &self.new.output), &work)?;
-        model.check_unchanged()?;
-        context.check()?;
-        product.finish()?;
-        match self.new.is_file() {
-            true => self.tell(&contents, model.parts().len(), bytes)?,
+        let to = (&*self.new.output, self.new.force);
+        let bytes = make(context, &contents, Layout::USUAL, to, ("joining", &models))?;
+        if !self.new.is_file() {
             // The file went to standard output.
-            false => contents.padding.print(&mut io::stderr())?,
+            contents.padding.print(&mut io::stderr())?;
+            return Ok(Exit::Good);
         }
+        let (output, mut out) = (self.new.output.to_string_lossy(), io::stdout().lock());
+        let (tensors, shards) =
+            (contents.entries.len(), models.iter().map(|model| model.parts().len()).sum());
+        if self.new.json {
+            let padding_left_out = contents.padding.tensors;
+            let more = Done { output: &output, tensors, shards, padding_left_out, bytes };
+            let file = &inputs[0].to_string_lossy();
+            json::print(&mut out, &About { file, ok: true, more })?;
+            return Ok(Exit::Good);
+        }
+        let (tensors, files) = (counted(tensors as u64, "tensor"), counted(shards as u64, "file"));
+        writeln!(out, "{}: {tensors} of {files}, {}", shown_text(&output), counted(bytes, "byte"))?;
+        contents.padding.print(&mut out)?;
         Ok(Exit::Good)
     }
 }
 
-impl Join {
-    fn tell(&self, contents: &Contents<'_>, shards: usize, bytes: u64) -> io::Result<()> {
-        let (tensors, shards) = (contents.entries.len() as u64, shards as u64);
-        let output = self.new.output.to_string_lossy();
-        if self.new.json {
-            let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-            let object = object.text("output", &output);
-            let object = object.number("tensors", tensors).number("shards", shards);
-            let object = object.number("padding_left_out", contents.padding.tensors);
-            return writeln!(io::stdout(), "{}", object.number("bytes", bytes).end());
-        }
-        let (tensors, files) = (counted(tensors, "tensor"), counted(shards, "file"));
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}: {tensors} of {files}, {}", shown_text(&output), counted(bytes, "byte"))?;
-        contents.padding.print(&mut out)
+/// Replaces the shards of a model by its index, if there is one.
+///
+/// # Errors
+/// Several files are not the shards of one model; an index beside them cannot be read.
+fn whole(inputs: Vec<PathBuf>) -> Result<Vec<PathBuf>, Error> {
+    let [first, _, ..] = &inputs[..] else { return Ok(inputs) };
+    let names = inputs.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    let names: BTreeSet<String> = names.collect();
+    if let Some(index) = Folders::default().indexes_of(first)?.iter().find(|index| index.shards == names) {
+        return Ok(vec![index.path.clone()]);
     }
+    let models = names.iter().map(|name| ShardName::parse(name).map(|shard| (shard.stem, shard.count)));
+    let mut models: Vec<_> = models.collect();
+    models.dedup();
+    match models[..] {
+        [Some((_, count))] if count == inputs.len() as u64 => Ok(inputs),
+        _ => {
+            let sentence = "these are not the shards of one model; `safetensors pack` merges models";
+            Err(Error::usage(sentence))
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Done<'d> {
+    output: &'d str,
+    tensors: usize,
+    shards: usize,
+    padding_left_out: u64,
+    bytes: u64,
 }

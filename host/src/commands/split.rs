@@ -6,16 +6,17 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
-use crate::input::model::Model;
+use crate::input::model::{Model, is_index};
 use crate::input::remote::check_output_directory;
-use crate::json::{self, Object};
+use crate::json::{self, About};
 use crate::output::directory::Folder;
 use crate::output::file::{Closed, Product, check_output_path};
-use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::output::overwrite::check_not_in_model;
 use crate::output::stale::OldModel;
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::text::{counted, quoted, shown_text};
 use safetensors_files::shards::{PlannedShard, ShardPlan};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
@@ -35,9 +36,9 @@ pub struct Split {
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// Maximum bytes of tensor data per file: a number above 0, alone or with KB, MB, GB, TB, KiB, MiB, GiB
-    /// or TiB
-    #[arg(long, value_name = "SIZE", default_value = "5GB", value_parser = size)]
+    /// Maximum bytes of tensor data per file: a number above 0, alone or with K, KB, M, MB and so on
+    #[arg(long, visible_alias = "max-shard-size", value_name = "SIZE", default_value = "5GB")]
+    #[arg(value_parser = size)]
     max_size: u64,
 
     /// File name prefix, before the shard numbers
@@ -85,12 +86,6 @@ impl Run for Split {
     }
 }
 
-/// Complete files that still have temporary names.
-struct Parts {
-    shards: Vec<Closed>,
-    index: Option<Closed>,
-}
-
 impl Split {
     fn path(&self, shard: PlannedShard<'_>) -> PathBuf {
         self.output.join(shard.file_name())
@@ -109,8 +104,7 @@ impl Split {
                 ));
             }
         }
-        for path in shards.iter().chain([&index]).chain(old.files()) {
-            check_not_input(model.path(), path)?;
+        for path in shards.iter().chain([&index]).chain(&old.0) {
             check_not_in_model(model, path)?;
         }
         Ok(old)
@@ -121,78 +115,95 @@ impl Split {
         self.output.join(format!("{}.safetensors", self.name))
     }
 
-    /// Writes all files under temporary names.
-    fn write(&self, context: &Context, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Error> {
+    /// Writes all files under temporary names, the index last.
+    fn write(
+        &self,
+        context: &Context,
+        plan: &ShardPlan,
+        contents: &Contents<'_>,
+    ) -> Result<Vec<Closed>, Error> {
         let work = context.work("splitting", contents.bytes());
         let by_name: HashMap<_, _> =
             contents.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
-        let mut shards = Vec::new();
+        let mut files: Vec<Closed> = Vec::new();
         for shard in plan.shards() {
             let entries = shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()));
             let entries = entries.map(|&entry| entry.clone()).collect();
             let part = Contents { entries, metadata: contents.metadata.clone(), ..Contents::default() };
             let path = self.path(shard);
-            let mut product = Product::create(context, &path, self.force)?;
+            let mut product = Product::create_after(context, &path, self.force, files.last())?;
             write(&part, Layout::USUAL, (&mut product, &path), &work)?;
-            shards.push(product.close()?);
+            files.push(product.close()?);
         }
-        let mut index = None;
         if plan.is_sharded() {
             let path = self.output.join(plan.index_name());
-            let mut product = Product::create(context, &path, self.force)?;
+            let mut product = Product::create_after(context, &path, self.force, files.last())?;
             plan.index()?.write(&mut product).map_err(|error| product.cannot(error))?;
-            index = Some(product.close()?);
+            files.push(product.close()?);
         }
-        Ok(Parts { shards, index })
+        Ok(files)
     }
 
     fn tell(&self, plan: &ShardPlan, contents: &Contents<'_>) -> io::Result<()> {
-        let folder = self.output.to_string_lossy();
+        let mut out = io::stdout().lock();
+        let index = plan.is_sharded().then(|| plan.index_name());
         if self.json {
             let shards = plan.shards().map(|shard| {
-                let object = Object::new().text("file", &shard.file_name());
-                object.number("tensors", shard.tensors().len() as u64).number("bytes", shard.byte_len()).end()
+                let (tensors, bytes) = (shard.tensors().len(), shard.byte_len());
+                Written { file: shard.file_name(), tensors, bytes }
             });
-            let index = if plan.is_sharded() { json::quoted(&plan.index_name()) } else { "null".into() };
-            let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-            let object = object.text("output", &folder).raw("index", &index);
-            let object = object.number("tensors", contents.entries.len() as u64);
-            let object = object.number("padding_left_out", contents.padding.tensors);
-            let object = object.number("total_size", plan.total_size());
-            return writeln!(io::stdout(), "{}", object.raw("shards", &json::array(shards)).end());
+            let more = Done {
+                output: &self.output.to_string_lossy(),
+                index,
+                tensors: contents.entries.len(),
+                padding_left_out: contents.padding.tensors,
+                total_size: plan.total_size(),
+                shards: shards.collect(),
+            };
+            return json::print(&mut out, &About { file: &self.model.to_string_lossy(), ok: true, more });
         }
-        let mut out = io::stdout().lock();
+        let shown = |path: PathBuf| shown_text(&path.to_string_lossy());
         for shard in plan.shards() {
-            let (path, tensors) = (self.path(shard), counted(shard.tensors().len() as u64, "tensor"));
-            let path = shown_text(&path.to_string_lossy());
+            let (path, tensors) = (shown(self.path(shard)), counted(shard.tensors().len() as u64, "tensor"));
             writeln!(out, "{path}: {tensors}, {} of data", counted(shard.byte_len(), "byte"))?;
         }
-        if plan.is_sharded() {
-            let path = self.output.join(plan.index_name());
-            writeln!(out, "{}: the index", shown_text(&path.to_string_lossy()))?;
+        if let Some(index) = index {
+            writeln!(out, "{}: the index", shown(self.output.join(index)))?;
         }
         contents.padding.print(&mut out)
     }
 }
 
-/// Renames the shards, then the index. The new model replaces the old one when the index is renamed.
-fn put_in_place(parts: Parts) -> Result<(), Error> {
-    let index = parts.index.as_ref().map(|index| index.path().to_path_buf());
-    let mut new = Vec::new();
-    let shards = parts.shards.into_iter().try_for_each(|shard| put_shard(shard, &mut new));
-    let are_placed = shards.is_ok();
-    let outcome = shards.and_then(|()| parts.index.map_or(Ok(()), Closed::finish));
-    // An index that exists although the rename failed may be the new one, which names the new shards.
-    let is_there = || index.is_some_and(|index| !matches!(index.try_exists(), Ok(false)));
-    if outcome.is_err() && !(are_placed && is_there()) {
-        new.iter().for_each(|path| drop(fs::remove_file(path)));
-    }
-    outcome
+#[derive(Serialize)]
+struct Done<'d> {
+    output: &'d str,
+    index: Option<String>,
+    tensors: usize,
+    padding_left_out: u64,
+    total_size: u64,
+    shards: Vec<Written>,
 }
 
-/// Adds the shard to `new` if certainly no file existed before.
-fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let path = shard.path();
-    new.extend(matches!(path.try_exists(), Ok(false)).then(|| path.to_path_buf()));
-    shard.finish()
+#[derive(Serialize)]
+struct Written {
+    file: String,
+    tensors: usize,
+    bytes: u64,
+}
+
+/// Renames the shards, then the index. The new model replaces the old one when the index is renamed.
+fn put_in_place(files: Vec<Closed>) -> Result<(), Error> {
+    let mut new = Vec::new();
+    for file in files {
+        let path = file.path().to_path_buf();
+        let (is_index, is_absent) = (is_index(&path), || matches!(path.try_exists(), Ok(false)));
+        new.extend((!is_index && is_absent()).then(|| path.clone()));
+        let placed = file.finish();
+        // An index that exists although the rename failed may be the new one, which names the new shards.
+        if placed.is_err() && (!is_index || is_absent()) {
+            new.iter().for_each(|path| drop(fs::remove_file(path)));
+        }
+        placed?;
+    }
+    Ok(())
 }

@@ -175,13 +175,13 @@ fn part_of(path: &Path, shard: Option<ShardName<'_>>, index: Option<&Index>) -> 
     };
     match (index, shard) {
         (Some(Index { path, .. }), _) => {
-            format!("{part} of {}; give the index, or all shards", shown_text(&path.to_string_lossy()))
+            format!("{part} of {}; give the index", shown_text(&path.to_string_lossy()))
         }
         (None, Some(shard)) => {
             let index = quoted(&shard.index_name());
             // A server does not list its files.
             let here = if is_remote(path) { "" } else { ", which is missing here" };
-            format!("{part}; give all shards, or the index {index}{here}")
+            format!("{part}; give the index {index}{here}, or join all shards")
         }
         (None, None) => part,
     }

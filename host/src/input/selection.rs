@@ -8,7 +8,7 @@ use crate::text::{did_you_mean, quoted};
 /// The patterns of a command.
 #[derive(clap::Args)]
 pub struct Selection {
-    /// Only tensors that match this glob, with * and ? (repeatable)
+    /// Only tensors whose whole name matches this glob, with * and ? (repeatable)
     #[arg(long, visible_alias = "filter", value_name = "GLOB")]
     pub only: Vec<String>,
 
@@ -23,12 +23,17 @@ impl Selection {
         self.only.is_empty() && self.except.is_empty()
     }
 
+    /// The patterns, borrowed.
+    pub fn choice(&self) -> Choice<'_> {
+        Choice { only: &self.only, except: &self.except }
+    }
+
     /// The tensors of a model that are chosen, by offset.
     ///
     /// # Errors
     /// A pattern matches nothing, or no tensor is left.
     pub fn tensors_of<'m>(&self, model: &'m Model) -> Result<Vec<Tensor<'m>>, Error> {
-        let choice = Choice { only: &self.only, except: &self.except };
+        let choice = self.choice();
         let about = |sentence| Error::about(model.path(), sentence);
         choice.check(|| model.tensors().map(|tensor| tensor.name())).map_err(about)?;
         let tensors: Vec<_> = model.tensors().filter(|tensor| choice.takes(tensor.name())).collect();
@@ -48,13 +53,11 @@ pub struct Choice<'p> {
 
 impl Choice<'_> {
     /// # Errors
-    /// A pattern matches none of the names; the sentence suggests the most similar one.
+    /// A pattern matches none of the names; the sentence suggests another pattern, or the most similar name.
     pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
         let is_unused = |pattern: &&String| !names().any(|name| matches(pattern, name));
         match self.only.iter().chain(self.except).find(is_unused) {
-            Some(pattern) => {
-                Err(format!("no tensor matches {}{}", quoted(pattern), did_you_mean(pattern, names())))
-            }
+            Some(pattern) => Err(format!("no tensor matches {}{}", quoted(pattern), hint(pattern, names))),
             None => Ok(()),
         }
     }
@@ -63,5 +66,20 @@ impl Choice<'_> {
     pub fn takes(&self, name: &str) -> bool {
         let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
         (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+    }
+}
+
+/// What may be meant by a pattern that matches none of these names; follows a sentence.
+fn hint<'n, I: Iterator<Item = &'n str>>(pattern: &str, names: impl Fn() -> I) -> String {
+    let (wider, lower) = (format!("*{}*", pattern.trim_matches('*')), pattern.to_lowercase());
+    if !pattern.is_empty() && names().any(|name| matches(&wider, name)) {
+        return format!("; a pattern matches whole names: did you mean {}?", quoted(&wider));
+    }
+    match names().find(|name| matches(&lower, &name.to_lowercase())) {
+        Some(name) => {
+            let meant = if matches(&lower, name) { &lower } else { name };
+            format!("; upper and lower case differ: did you mean {}?", quoted(meant))
+        }
+        None => did_you_mean(pattern, names()),
     }
 }

@@ -31,13 +31,25 @@ impl Product {
     /// # Errors
     /// A file exists already, or the path is not a regular file; those of the system.
     pub fn create(context: &Context, path: &Path, force: bool) -> Result<Self, Error> {
+        Self::create_after(context, path, force, None)
+    }
+
+    /// The same. Of many files in one directory that wait for their names, each follows the one before.
+    pub fn create_after(
+        context: &Context,
+        path: &Path,
+        force: bool,
+        before: Option<&Closed>,
+    ) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             let to = To::Output(BufWriter::new(io::stdout().lock()));
             return Ok(Self { path: path.into(), to, len: None });
         }
         check_output_path(path, force)?;
         context.listen();
-        let file = AtomicFile::create(path).map_err(|error| cannot_write(error, None))?;
+        let before = before.and_then(|closed| closed.file.as_ref());
+        let file = before.map_or_else(|| AtomicFile::create(path), |(before, _)| before.another(path));
+        let file = file.map_err(|error| cannot_write(error, None))?;
         Ok(Self { path: path.into(), to: To::File { file, force }, len: None })
     }
 

@@ -42,20 +42,7 @@ impl NewModel {
     /// The output cannot be written, or is not the place for a model.
     pub fn check(&self, input: Option<&Path>) -> Result<(), Error> {
         check_stdout_use(self.json, Some(&self.output))?;
-        if self.is_file() {
-            input.map_or(Ok(()), |input| check_not_input(input, &self.output))?;
-            Kind::must_be_model(&self.output)?;
-            check_output_path(&self.output, self.force)?;
-        }
-        Ok(())
-    }
-
-    /// Begins the output.
-    ///
-    /// # Errors
-    /// As [`Product::create`].
-    pub fn create(&self, context: &Context) -> Result<Product, Error> {
-        Product::create(context, &self.output, self.force)
+        check_new(input, &self.output, self.force)
     }
 
     /// Writes a model with these tensors and the metadata of `model`, and returns its length. `make` produces
@@ -73,7 +60,7 @@ impl NewModel {
         let metadata: Option<Vec<_>> = model.pairs();
         let spec = FileSpec::new(tensors);
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
-        let mut product = self.create(context)?;
+        let mut product = Product::create(context, &self.output, self.force)?;
         let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
         for (index, place) in file.take_places() {
             file.tensor(&place, |take| make(index, take))?;
@@ -84,4 +71,19 @@ impl NewModel {
         product.finish()?;
         Ok(bytes)
     }
+}
+
+/// # Errors
+/// This cannot be the name of a new model made of the inputs.
+pub fn check_new<P: AsRef<Path>>(
+    inputs: impl IntoIterator<Item = P>,
+    output: &Path,
+    force: bool,
+) -> Result<(), Error> {
+    if output.as_os_str() == "-" {
+        return Ok(());
+    }
+    inputs.into_iter().try_for_each(|input| check_not_input(input.as_ref(), output))?;
+    Kind::must_be_model(output)?;
+    check_output_path(output, force)
 }

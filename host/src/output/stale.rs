@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of the old model that are removed once the new model is in place.
-pub struct OldModel(Vec<PathBuf>);
+pub struct OldModel(pub Vec<PathBuf>);
 
 impl OldModel {
     /// Finds the files of the model called `name` in this directory that are not files of the `new` model:
@@ -45,14 +45,14 @@ impl OldModel {
                 old = Some(index);
             }
         }
-        let (mut files, mut shards) = (Vec::new(), Vec::new());
+        let (mut files, mut former) = (Vec::new(), vec![whole]);
         if let Some(old) = old {
             files.extend((!has_index).then_some(old.path));
             let is_called_so =
-                |shard: &String| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
-            shards.extend(old.shards.into_iter().filter(is_called_so));
+                |shard: &&String| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
+            former.extend(old.shards.iter().filter(is_called_so).map(|shard| folder.join(shard)));
         }
-        for path in [whole].into_iter().chain(shards.iter().map(|shard| folder.join(shard))) {
+        for path in former {
             let is_former = |at: PathBuf| at.is_file() && !places.contains(&at) && !others.contains(&at);
             if place(&path)?.is_some_and(is_former) {
                 files.push(path);
@@ -61,42 +61,28 @@ impl OldModel {
         Ok(Self(files))
     }
 
-    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.0.iter()
-    }
-
-    /// Removes the files, the index before its shards.
+    /// Removes the files, the index before its shards, each on the medium before the next.
     ///
     /// # Errors
     /// Those of the system; some files of the old model are left then.
     pub fn remove(self) -> Result<(), Error> {
-        self.0.iter().try_for_each(|path| remove(path))
+        self.0.iter().try_for_each(|path| match fs::remove_file(path).and_then(|()| sync_folder(path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::cannot_remove(path, &error)),
+            _ => Ok(()),
+        })
     }
 }
 
-/// The error for a shard that cannot be replaced.
+/// The sentence for a shard that cannot be replaced.
 fn in_use(index: &Path, whole: &Path) -> String {
-    let shown = |path: &Path| shown_text(&path.to_string_lossy());
+    let [index, shown] = [index, whole].map(|path| shown_text(&path.to_string_lossy()));
     let sentence = format!(
-        "is a shard of the model {}: several files cannot be replaced atomically; split into another \
-         directory, or remove that model first",
-        shown(index)
+        "is a shard of the model {index}: several files cannot be replaced atomically; split into another \
+         directory, or remove that model first"
     );
     // An interrupted split may have left it, and many readers prefer it.
     match whole.is_file() {
-        true => {
-            format!("{sentence}; {} beside it is a complete model, which many readers prefer", shown(whole))
-        }
+        true => format!("{sentence}; {shown} beside it is a complete model, which many readers prefer"),
         false => sentence,
     }
-}
-
-/// Removes a file if it exists, and returns when its removal is on the medium.
-fn remove(path: &Path) -> Result<(), Error> {
-    let gone = match fs::remove_file(path) {
-        Ok(()) => sync_folder(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    };
-    gone.map_err(|error| Error::cannot_remove(path, &error))
 }

@@ -9,29 +9,38 @@ use embedded_safetensors::write::{
 use std::ops::Range;
 use std::path::Path;
 
+/// Plans a model in the order of the reference or as given, and passes the plan to `see`.
+///
+/// # Errors
+/// The specification is invalid; those of `see`.
+pub fn planned<R>(
+    spec: FileSpec<'_>,
+    is_canonical: bool,
+    path: &Path,
+    see: impl FnOnce(&FilePlan<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let mut memory = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
+    let plan = match is_canonical {
+        true => spec.plan_sorted(&mut memory),
+        false => spec.plan_as_given(&mut memory),
+    };
+    see(&plan.map_err(|error| refusal(error, spec.tensors(), path))?)
+}
+
 /// The length of a model of this specification.
 ///
 /// # Errors
 /// The specification is invalid.
 pub fn planned_len(spec: FileSpec<'_>, path: &Path) -> Result<u64, Error> {
-    let mut memory = memory_for(&spec);
-    let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
-    let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
-    Ok(plan.file_len())
-}
-
-/// The memory for sorting tensors and keys.
-fn memory_for(spec: &FileSpec<'_>) -> Vec<u32> {
-    vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)]
+    planned(spec, true, path, |plan| Ok(plan.file_len()))
 }
 
 /// A new model whose header is written. Its tensors follow, in any order if the output is a file.
 pub struct Fresh<'p> {
     product: &'p mut Product,
     path: &'p Path,
-    data_start: u64,
     file_len: u64,
-    /// In file order: the index of the tensor in the specification, and the range of its data.
+    /// In file order: the index of the tensor in the specification, and its range in the file.
     places: Vec<(usize, Range<u64>)>,
     /// The offset of the next byte.
     at: u64,
@@ -43,16 +52,15 @@ impl<'p> Fresh<'p> {
     /// # Errors
     /// The specification is invalid; those of the system.
     pub fn begin(spec: FileSpec<'_>, (product, path): (&'p mut Product, &'p Path)) -> Result<Self, Error> {
-        let mut memory = memory_for(&spec);
-        let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
-        let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
-        put_header(&plan, product)?;
-        let places = plan.tensors().filter_map(|tensor| match tensor.content {
-            PlannedContent::Tensor { index, .. } => Some((index, tensor.begin..tensor.end)),
-            PlannedContent::Padding { .. } => None,
-        });
-        let (data_start, file_len, places) = (plan.data_start(), plan.file_len(), places.collect());
-        Ok(Self { product, path, data_start, file_len, places, at: data_start })
+        planned(spec, true, path, |plan| {
+            put_header(plan, product)?;
+            let at = plan.data_start();
+            let places = plan.tensors().filter_map(|tensor| match tensor.content {
+                PlannedContent::Tensor { index, .. } => Some((index, at + tensor.begin..at + tensor.end)),
+                PlannedContent::Padding { .. } => None,
+            });
+            Ok(Self { product, path, file_len: plan.file_len(), places: places.collect(), at })
+        })
     }
 
     /// The length of the complete file.
@@ -60,8 +68,8 @@ impl<'p> Fresh<'p> {
         self.file_len
     }
 
-    /// Takes the places of all tensors, in file order: the index of the tensor in the specification, and the
-    /// range of its data.
+    /// Takes the places of all tensors, in file order: the index of the tensor in the specification, and its
+    /// range in the file.
     pub fn take_places(&mut self) -> Vec<(usize, Range<u64>)> {
         std::mem::take(&mut self.places)
     }
@@ -78,39 +86,37 @@ impl<'p> Fresh<'p> {
         let wrong = || {
             Error::about(self.path, "internal error: the data of a tensor does not have the planned length")
         };
-        let (begin, end) = (self.data_start + place.start, self.data_start + place.end);
-        if self.at != begin {
-            self.product.seek(begin)?;
-            self.at = begin;
+        if self.at != place.start {
+            self.product.seek(place.start)?;
+            self.at = place.start;
         }
         let (product, at) = (&mut *self.product, &mut self.at);
         let filled = fill(&mut |bytes| {
             *at += bytes.len() as u64;
-            if *at > end { Err(wrong()) } else { product.put(bytes) }
+            if *at > place.end { Err(wrong()) } else { product.put(bytes) }
         })?;
-        if self.at == end { Ok(filled) } else { Err(wrong()) }
+        if self.at == place.end { Ok(filled) } else { Err(wrong()) }
     }
 }
 
-/// Reports an error of the specification with the tensor's name, which `name` looks up.
-pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Error {
+/// Reports an error of the specification with the tensor's name.
+fn refusal(error: SpecError, tensors: &[TensorSpec<'_>], output: &Path) -> Error {
     let name = match error.part {
-        SpecPart::Tensor(index) => name(index).map(quoted),
+        SpecPart::Tensor(index) => tensors.get(index).map(TensorSpec::name),
         SpecPart::Key(_) | SpecPart::File => None,
     };
-    let sentence = match (name, error.kind) {
-        (Some(name), SpecErrorKind::Reserved) if name == "\"__metadata__\"" => {
-            format!("{name} is not allowed as a tensor name")
-        }
+    let sentence = match (name.map(quoted), error.kind) {
         (Some(name), SpecErrorKind::Reserved) => {
-            format!("{name} is not allowed as a tensor name in a padded file")
+            let file = if name == "\"__metadata__\"" { "" } else { " in a padded file" };
+            format!("{name} is not allowed as a tensor name{file}")
         }
-        (Some(name), fault) => format!("tensor {name}: {fault}"),
-        (None, fault) => fault.to_string(),
+        (Some(name), kind) => format!("tensor {name}: {kind}"),
+        (None, kind) => kind.to_string(),
     };
     Error::about(output, sentence)
 }
 
+/// Writes the header.
 pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Error> {
     product.expect(plan.file_len());
     let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);

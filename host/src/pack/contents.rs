@@ -1,13 +1,14 @@
 //! The contents of a new model before anything is written.
 
 use super::write::Line;
+use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::write::TensorSpec;
-use std::collections::hash_map;
+use safetensors_files::ModelEditor;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A tensor and its new name.
 #[derive(Clone)]
@@ -47,6 +48,11 @@ pub struct Contents<'m> {
     pub padding: Padding,
 }
 
+/// Opens all models, in this order.
+pub fn open_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<Model>, Error> {
+    paths.iter().map(|path| Model::open(context, path)).collect()
+}
+
 impl<'m> Contents<'m> {
     /// The contents of these models without their padding.
     ///
@@ -78,6 +84,19 @@ impl<'m> Contents<'m> {
         lines
     }
 
+    /// Gives the file of the only input these names and this metadata.
+    ///
+    /// # Errors
+    /// A name is a duplicate or reserved.
+    pub fn put_in(&self, editor: &mut ModelEditor) -> Result<(), Error> {
+        let names = self.entries.iter().map(|entry| (entry.tensor.name(), entry.name.as_str()));
+        let names: HashMap<_, _> = names.collect();
+        editor.rename_all(|name| names.get(name).map_or(name, |new| *new).to_owned())?;
+        editor.clear_metadata();
+        self.metadata.iter().flatten().for_each(|(key, value)| editor.set_metadata(key, value));
+        Ok(())
+    }
+
     /// The bytes of all tensors.
     pub fn bytes(&self) -> u64 {
         self.entries.iter().map(|entry| entry.tensor.byte_len()).sum()
@@ -87,15 +106,13 @@ impl<'m> Contents<'m> {
         let Some(pairs) = model.pairs() else { return Ok(()) };
         let metadata = self.metadata.get_or_insert_default();
         for (key, value) in pairs {
-            let old = metadata.get(key).filter(|old| *old != value);
-            match (old, prefer) {
-                (Some(_), Some(Prefer::First)) => continue,
+            match (metadata.get(key).filter(|old| *old != value), prefer) {
+                (Some(_), Some(Prefer::First)) => {}
                 (Some(old), None) => {
-                    let (key, old) = (quoted(key), quoted(old));
+                    let [key, value, old] = [key, value, old].map(quoted);
                     let sentence = format!(
-                        "has the value {} for metadata key {key}, and an earlier file {old}; use --prefer \
-                         to choose",
-                        quoted(value)
+                        "has the value {value} for metadata key {key}, and an earlier file {old}; use --prefer \
+                         to choose"
                     );
                     return Err(Error::about(model.path(), sentence));
                 }
@@ -110,17 +127,16 @@ impl<'m> Contents<'m> {
     /// # Errors
     /// Two tensors have one name, and neither is preferred.
     pub fn unite(&mut self, prefer: Option<Prefer>) -> Result<(), Error> {
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut united: Vec<Entry<'m>> = Vec::with_capacity(self.entries.len());
         for entry in self.entries.drain(..) {
-            match (places.entry(entry.name.clone()), prefer) {
-                (hash_map::Entry::Vacant(free), _) => {
-                    free.insert(united.len());
-                    united.push(entry);
-                }
-                (hash_map::Entry::Occupied(_), Some(Prefer::First)) => {}
-                (hash_map::Entry::Occupied(taken), Some(Prefer::Last)) => united[*taken.get()] = entry,
-                (hash_map::Entry::Occupied(taken), None) => return Err(clash(&united[*taken.get()], &entry)),
+            let free = united.len();
+            let index = *indices.entry(entry.name.clone()).or_insert(free);
+            match prefer {
+                _ if index == free => united.push(entry),
+                Some(Prefer::First) => {}
+                Some(Prefer::Last) => united[index] = entry,
+                None => return Err(clash(&united[index], &entry)),
             }
         }
         self.entries = united;

@@ -3,85 +3,103 @@
 use super::contents::Contents;
 use super::renames::{Renames, pair};
 use crate::error::Error;
-use crate::input::selection::Choice;
-use crate::text::{did_you_mean, quoted};
-use std::path::PathBuf;
+use crate::input::discover::Folders;
+use crate::input::selection::Selection;
+use crate::text::{did_you_mean, quoted, shown_text};
+use embedded_safestructures::SCHEMA;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// The edits given on the command line.
 #[derive(clap::Args)]
 pub struct Edits {
-    /// Take only tensors that match this glob, with * and ? (repeatable)
-    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
-    pub only: Vec<String>,
-
-    /// Leave out tensors that match this glob (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    pub except: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 
     #[command(flatten)]
-    pub renames: Renames,
+    renames: Renames,
 
     /// Set a metadata key (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-    pub set: Vec<(String, String)>,
+    set: Vec<(String, String)>,
 
     /// Remove a metadata key (repeatable)
     #[arg(long, value_name = "KEY")]
-    pub unset: Vec<String>,
+    unset: Vec<String>,
 
     /// Remove all metadata except keys given with --set
     #[arg(long)]
-    pub clear_metadata: bool,
+    clear_metadata: bool,
 }
 
 impl Edits {
     /// Applies the edits to the contents of these inputs, but allows duplicate names.
     ///
     /// # Errors
-    /// An edit has no effect, so it is probably a mistake.
+    /// An edit has no effect, so it is probably a mistake; or the metadata describes a structure of tensors
+    /// that get other names.
     pub fn apply(&self, contents: &mut Contents<'_>, inputs: &[PathBuf]) -> Result<(), Error> {
-        let edited = self.select(contents).and_then(|()| self.rename(contents));
-        edited.and_then(|()| self.edit_metadata(contents)).map_err(|sentence| match inputs {
+        self.edit(contents).map_err(|sentence| match inputs {
             [only] => Error::about(only, sentence),
             _ => Error::usage(sentence),
         })
     }
 
-    fn select(&self, contents: &mut Contents<'_>) -> Result<(), String> {
-        let choice = Choice { only: &self.only, except: &self.except };
+    fn edit(&self, contents: &mut Contents<'_>) -> Result<(), String> {
+        let choice = self.selection.choice();
         choice.check(|| contents.names())?;
         contents.entries.retain(|entry| choice.takes(&entry.name));
+        self.remove_metadata(contents)?;
+        self.rename(contents)?;
+        if !self.set.is_empty() {
+            contents.metadata.get_or_insert_default().extend(self.set.iter().cloned());
+        }
         Ok(())
     }
 
     fn rename(&self, contents: &mut Contents<'_>) -> Result<(), String> {
         self.renames.check(|| contents.names())?;
+        let has_schema = contents.metadata.as_ref().is_some_and(|pairs| pairs.contains_key(SCHEMA));
         for entry in &mut contents.entries {
-            if let Some(new) = self.renames.checked(&entry.name)? {
-                entry.name = new;
+            let Some(new) = self.renames.checked(&entry.name)? else { continue };
+            if has_schema {
+                return Err(format!(
+                    "tensor {} belongs to the nested structure in the metadata, which would not know its new \
+                     name; keep the name, or remove the structure with --unset {SCHEMA}",
+                    quoted(&entry.name)
+                ));
             }
+            entry.name = new;
         }
         Ok(())
     }
 
-    fn edit_metadata(&self, contents: &mut Contents<'_>) -> Result<(), String> {
+    fn remove_metadata(&self, contents: &mut Contents<'_>) -> Result<(), String> {
         for key in &self.unset {
-            let removed = contents.metadata.as_mut().and_then(|metadata| metadata.remove(key));
-            if removed.is_none() {
-                let keys = contents.metadata.iter().flat_map(|metadata| metadata.keys());
-                let hint = did_you_mean(key, keys.map(String::as_str));
-                return Err(format!("no metadata key {} to remove{hint}", quoted(key)));
+            if contents.metadata.as_mut().and_then(|pairs| pairs.remove(key)).is_none() {
+                let keys = contents.metadata.iter().flatten().map(|(key, _)| key.as_str());
+                return Err(format!("no metadata key {} to remove{}", quoted(key), did_you_mean(key, keys)));
             }
         }
-        if self.clear_metadata
-            || (!self.unset.is_empty()
-                && contents.metadata.as_ref().is_some_and(|metadata| metadata.is_empty()))
-        {
+        let is_empty = contents.metadata.as_ref().is_some_and(BTreeMap::is_empty);
+        if self.clear_metadata || (is_empty && !self.unset.is_empty()) {
             contents.metadata = None;
         }
-        if !self.set.is_empty() {
-            contents.metadata.get_or_insert_default().extend(self.set.iter().cloned());
-        }
         Ok(())
+    }
+
+    /// # Errors
+    /// The edits would rename a tensor of this file that an index names.
+    pub fn keep_index_of(&self, input: &Path) -> Result<(), Error> {
+        if self.renames.is_empty() {
+            return Ok(());
+        }
+        Folders::default().indexes_of(input)?.first().map_or(Ok(()), |index| {
+            let index = shown_text(&index.path.to_string_lossy());
+            let sentence = format!(
+                "is a shard of {index}, which would not know the new names; pack the index into a new file"
+            );
+            Err(Error::about(input, sentence))
+        })
     }
 }

@@ -3,13 +3,11 @@
 pub mod checkpoint;
 mod contents;
 mod edits;
-mod order;
-mod pattern;
+pub mod order;
 mod renames;
 mod write;
 
-pub use contents::{Contents, Prefer};
+pub use contents::{Contents, Entry, Prefer, open_all};
 pub use edits::Edits;
-pub use order::Ordering;
 pub use renames::Renames;
-pub use write::{Layout, Line, plan, write};
+pub use write::{Layout, Line, make, plan, write};

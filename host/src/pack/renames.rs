@@ -1,6 +1,6 @@
 //! `--rename` and `--rename-prefix`.
 
-use super::pattern::{check_stars, fits, renamed};
+use crate::args::glob::{captures, matches, wildcards};
 use crate::text::{did_you_mean, quoted};
 
 /// The rules given on the command line.
@@ -16,9 +16,9 @@ pub struct Renames {
     rename_prefix: Vec<(String, String)>,
 }
 
-/// Splits `KEY=VALUE` at the first equals sign.
+/// Splits a text at the first equals sign.
 pub fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("no equals sign; write it like KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("no equals sign")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
@@ -31,21 +31,21 @@ impl Renames {
     /// # Errors
     /// A rule has no effect on these names, so it is probably a mistake.
     pub fn check<'n, I: Iterator<Item = &'n str>>(&self, names: impl Fn() -> I) -> Result<(), String> {
-        for (old, new) in &self.rename {
-            let is_exact = names().any(|name| name == old);
-            if !is_exact && !names().any(|name| fits(old, name)) {
-                let hint = did_you_mean(old, names());
-                return Err(format!("no tensor {} to rename{hint}", quoted(old)));
+        let new_rules = self.rename.iter().filter(|(old, _)| !names().any(|name| name == old));
+        for (old, new) in new_rules {
+            if !names().any(|name| matches(old, name)) {
+                return Err(format!("no tensor {} to rename{}", quoted(old), did_you_mean(old, names())));
             }
-            if !is_exact {
-                check_stars(old, new)?;
+            let (needed, given) = (wildcards(old), new.matches('*').count());
+            if needed != given {
+                let (old, new) = (quoted(old), quoted(new));
+                return Err(format!("{new} needs {needed} *, one for each wildcard of {old}, {given} given"));
             }
         }
-        let mut prefixes = self.rename_prefix.iter().map(|(old, _)| old);
-        match prefixes.find(|old| !names().any(|name| name.starts_with(old.as_str()))) {
+        let is_unused = |old: &&String| !names().any(|name| name.starts_with(old.as_str()));
+        match self.rename_prefix.iter().map(|(old, _)| old).find(is_unused) {
             Some(old) => {
-                let hint = did_you_mean(old, names());
-                Err(format!("no tensor name begins with {}{hint}", quoted(old)))
+                Err(format!("no tensor name begins with {}{}", quoted(old), did_you_mean(old, names())))
             }
             None => Ok(()),
         }
@@ -74,9 +74,39 @@ impl Renames {
     fn find(&self, name: &str) -> Option<String> {
         let whole = self.rename.iter().find(|(old, _)| old == name).map(|(_, new)| new.clone());
         let like = || self.rename.iter().find_map(|(old, new)| renamed(old, new, name));
-        let mut prefixes = self.rename_prefix.iter();
-        let mut begun =
-            || prefixes.find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old.as_str())?)));
-        whole.or_else(like).or_else(&mut begun)
+        let begun = || {
+            let mut prefixes = self.rename_prefix.iter();
+            prefixes.find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old.as_str())?)))
+        };
+        whole.or_else(like).or_else(begun)
+    }
+}
+
+/// The new name of a tensor whose name matches `old`: each `*` of `new` is what the wildcard of `old` at the
+/// same position stands for. None if the name does not match, or `old` has no wildcards or another number.
+fn renamed(old: &str, new: &str, name: &str) -> Option<String> {
+    let texts = captures(old, name)?;
+    let is_like = !texts.is_empty() && new.matches('*').count() == texts.len();
+    let parts = new.split('*').zip(texts.into_iter().chain([""]));
+    is_like.then(|| parts.flat_map(|(part, text)| [part, text]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::renamed;
+
+    #[test]
+    fn each_star_is_what_the_wildcard_stood_for() {
+        for (old, new, name, expected) in [
+            ("*.gamma", "*.weight", "ln.gamma", Some("ln.weight")),
+            ("h.[0-3].?", "l.*.*", "h.2.w", Some("l.2.w")),
+            ("h.*", "l.*", "層.h.1", None),
+            ("old.*", "new", "old.a", None),
+            ("old.*", "new.*.*", "old.a", None),
+            ("old", "new", "old", None),
+            ("h.?", "l.?", "h.1", None),
+        ] {
+            assert_eq!(renamed(old, new, name).as_deref(), expected, "{old}={new} {name}");
+        }
     }
 }

@@ -1,21 +1,22 @@
 //! Writes the contents of a new model.
 
 use super::contents::{Contents, Entry};
+use crate::context::Context;
 use crate::error::Error;
-use crate::input::model::Part;
+use crate::input::model::{Model, Part};
 use crate::input::source::pieces;
 use crate::output::file::Product;
-use crate::output::writer::{put_header, refusal};
+use crate::output::writer::{planned, put_header};
 use crate::tensor::sums::Trouble;
 use crate::work::Work;
 use embedded_safetensors::write::{FilePlan, FileSpec, Placement, PlannedContent, TensorSpec};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes of a tensor held at a time.
 const PIECE: usize = 256 * 1024;
 /// Bytes that the system copies at a time.
 const COPIED: u64 = 4 << 20;
-const ZEROS: [u8; 4096] = [0; 4096];
 
 /// The layout of a file.
 #[derive(Clone, Copy)]
@@ -30,33 +31,32 @@ impl Layout {
     pub const USUAL: Self = Self { is_canonical: true, placement: Placement::Start(8), room: 0 };
 }
 
-/// Plans a model and passes the plan to `see`.
+/// An item of a planned file: an entry, or None for padding, and its range in the data.
+pub type Line<'c, 'm> = (Option<&'c Entry<'m>>, u64, u64);
+
+/// Passes the length of the planned file, its items and the plan to `see`.
 ///
 /// # Errors
 /// The specification is invalid; those of `see`.
-fn planned<R>(
-    contents: &Contents<'_>,
+fn with_plan<'c, 'm, R>(
+    contents: &'c Contents<'m>,
     layout: Layout,
     output: &Path,
-    see: impl FnOnce(&FilePlan<'_>) -> Result<R, Error>,
+    see: impl FnOnce(&FilePlan<'_>, Vec<Line<'c, 'm>>) -> Result<R, Error>,
 ) -> Result<R, Error> {
     let specs: Vec<TensorSpec<'_>> = contents.entries.iter().map(Entry::spec).collect();
     let pairs = contents.metadata.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
     let pairs: Vec<(&str, &str)> = pairs.collect();
     let spec = FileSpec::new(&specs).with_placement(layout.placement).with_header_room(layout.room);
     let spec = if contents.metadata.is_some() { spec.with_metadata(&pairs) } else { spec };
-    let mut memory = vec![0; specs.len() + pairs.len()];
-    let name = |index: usize| contents.entries.get(index).map(|entry| entry.name.as_str());
-    let refused = |error| refusal(error, &name, output);
-    if layout.is_canonical {
-        see(&spec.plan_sorted(&mut memory).map_err(refused)?)
-    } else {
-        see(&spec.plan_as_given(&mut memory).map_err(refused)?)
-    }
+    planned(spec, layout.is_canonical, output, |plan| {
+        let lines = plan.tensors().map(|tensor| match tensor.content {
+            PlannedContent::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
+            PlannedContent::Padding { .. } => (None, tensor.begin, tensor.end),
+        });
+        see(plan, lines.collect())
+    })
 }
-
-/// An item of a planned file: an entry, or None for padding, and its range in the data.
-pub type Line<'c, 'm> = (Option<&'c Entry<'m>>, u64, u64);
 
 /// The length of the file, and its items.
 ///
@@ -67,17 +67,30 @@ pub fn plan<'c, 'm>(
     layout: Layout,
     output: &Path,
 ) -> Result<(u64, Vec<Line<'c, 'm>>), Error> {
-    planned(contents, layout, output, |plan| {
-        let lines = plan.tensors().map(|tensor| match tensor.content {
-            PlannedContent::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
-            PlannedContent::Padding { .. } => (None, tensor.begin, tensor.end),
-        });
-        Ok((plan.file_len(), lines.collect()))
-    })
+    with_plan(contents, layout, output, |plan, lines| Ok((plan.file_len(), lines)))
 }
 
-/// Writes everything and checks that the input files have not changed. Does not finish the output. Returns
-/// the length of the file.
+/// Makes a file of everything, and returns its length. `task` is shown while it runs.
+///
+/// # Errors
+/// Those of [`write`] and of the output; one of the models has changed.
+pub fn make(
+    context: &Context,
+    contents: &Contents<'_>,
+    layout: Layout,
+    (output, force): (&Path, bool),
+    (task, models): (&'static str, &[Model]),
+) -> Result<u64, Error> {
+    let mut product = Product::create(context, output, force)?;
+    let work = context.work(task, contents.bytes());
+    let bytes = write(contents, layout, (&mut product, output), &work)?;
+    models.iter().try_for_each(Model::check_unchanged)?;
+    context.check()?;
+    product.finish()?;
+    Ok(bytes)
+}
+
+/// Writes everything. Does not finish the output. Returns the length of the file.
 ///
 /// # Errors
 /// The specification is invalid; those of reading and writing; interruption by the user.
@@ -87,31 +100,21 @@ pub fn write(
     (product, path): (&mut Product, &Path),
     work: &Work,
 ) -> Result<u64, Error> {
-    planned(contents, layout, path, |plan| {
+    with_plan(contents, layout, path, |plan, lines| {
         put_header(plan, product)?;
         let mut buffer = vec![0; PIECE];
-        for tensor in plan.tensors() {
-            match tensor.content {
-                PlannedContent::Tensor { index, .. } => match contents.entries.get(index) {
-                    Some(entry) => copy_tensor(entry, &mut buffer, work, product)?,
-                    None => {
-                        return Err(Error::about(path, "internal error: the plan has an unknown tensor"));
-                    }
-                },
-                PlannedContent::Padding { .. } => put_zeros(tensor.byte_len(), product)?,
+        for (entry, begin, end) in lines {
+            match entry {
+                Some(entry) => copy_tensor(entry, &mut buffer, work, product)?,
+                None => put_zeros(end - begin, product)?,
             }
         }
         Ok(plan.file_len())
     })
 }
 
-fn put_zeros(mut count: u64, product: &mut Product) -> Result<(), Error> {
-    while count > 0 {
-        let piece = usize::try_from(count).unwrap_or(usize::MAX).min(ZEROS.len());
-        product.put(&ZEROS[..piece])?;
-        count -= piece as u64;
-    }
-    Ok(())
+fn put_zeros(count: u64, product: &mut Product) -> Result<(), Error> {
+    io::copy(&mut io::repeat(0).take(count), product).map(drop).map_err(|error| product.cannot(error))
 }
 
 /// Writes all bytes of a tensor.

@@ -223,7 +223,7 @@ fn commands_for_one_file_and_for_several() {
     let shown = server.url("/m.safetensors.index.json?…");
     decoded.is(2, "", &format!("{shown}: has several files; give one of them\n"));
     let part = server.url("/model-00001-of-00002.safetensors");
-    let sentence = "is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\"";
+    let sentence = "is shard 1 of 2; give the index \"model.safetensors.index.json\", or join all shards";
     run(&place, &["convert", &part, "x.safetensors"], &[]).is(2, "", &format!("{part}: {sentence}\n"));
 }
 
