@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// While it is held, nobody removes hidden files in a directory.
 pub(crate) type Claim = Arc<File>;
 
-/// Removes the hidden files of killed programs, and claims the directory. Does nothing where the system or the
-/// file system has no such locks, or another program keeps the directory locked.
+/// Removes the hidden files of killed programs, and claims the directory. Does nothing where the system or
+/// the file system has no such locks, or another program keeps the directory locked.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(crate) fn claim(directory: &Path) -> Option<Claim> {
     use crate::disk::Disk;

@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const PAUSES: u32 = 20;
 
 /// Serializes the threads of one program that write a header in place or replace a file. It does not affect
-/// other programs. A lock of the system on the file would not do: it belongs to the inode, which a replacement
-/// changes, and on Windows it keeps other programs from reading.
+/// other programs. A lock of the system on the file is not enough: it belongs to the inode, which a
+/// replacement changes, and on Windows it keeps other programs from reading.
 static EDITING: Mutex<()> = Mutex::new(());
 
 pub(crate) fn lock() -> MutexGuard<'static, ()> {

@@ -36,8 +36,8 @@ pub fn size(text: &str) -> Result<u64, String> {
     })
 }
 
-/// A number of bytes, hexadecimal with `0x`. As for GNU programs, K, M, G and T are powers of two, the same as
-/// KiB and so on; KB, MB, GB and TB are powers of ten, and may have a fraction.
+/// A number of bytes, hexadecimal with `0x`. As for GNU programs, K, M, G and T are powers of two, the same
+/// as KiB and so on; KB, MB, GB and TB are powers of ten, and may have a fraction.
 pub fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     if text.starts_with("0x") {

@@ -38,8 +38,9 @@ use std::path::{Path, PathBuf};
 /// The new directory is written beside the old one under a hidden name (`.safetensors-….tmp`), and replaces
 /// it after all of it is synced. So other programs find the complete old directory or the complete new one,
 /// even after a power cut or when the program is killed. Only in those two cases the hidden directory can
-/// remain; the next program that writes there removes it, as described at the crate. The new directory and its files have the default permissions (the process's
-/// umask). Missing parent directories are created, and stay even after an error.
+/// remain; the next program that writes there removes it, as the crate describes. The new directory and its
+/// files have the default permissions (the process's umask). Missing parent directories are created, and stay
+/// even after an error.
 ///
 /// An old directory is replaced only if it has a `SHA256SUMS` or is empty. It is exchanged for the new one,
 /// which gets its permissions, and is then removed with all of its contents, listed or not. On Linux, Android
