@@ -191,12 +191,3 @@ pub(crate) fn beside<T>(
     }
     outcome
 }
-
-/// Returns whether a name is one that [`beside`] makes.
-pub(crate) fn is_hidden_name(name: &str) -> bool {
-    let numbers = name.strip_prefix(".safetensors-").and_then(|rest| rest.strip_suffix(".tmp"));
-    let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(program, chance)| {
-        !program.is_empty() && chance.len() == 16 && is_hex(program) && is_hex(chance)
-    })
-}

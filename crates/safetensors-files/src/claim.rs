@@ -38,7 +38,6 @@ pub(crate) fn claim(_: &Path) -> Option<Claim> {
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod leftover {
-    use crate::atomic::is_hidden_name;
     use std::fs::{self, File};
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
@@ -60,6 +59,15 @@ mod leftover {
                 _ => Ok(()),
             });
         }
+    }
+
+    /// Returns whether a name is one that [`beside`](crate::atomic::beside) makes.
+    fn is_hidden_name(name: &str) -> bool {
+        let numbers = name.strip_prefix(".safetensors-").and_then(|rest| rest.strip_suffix(".tmp"));
+        let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(program, chance)| {
+            !program.is_empty() && chance.len() == 16 && is_hex(program) && is_hex(chance)
+        })
     }
 }
 
