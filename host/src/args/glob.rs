@@ -85,7 +85,8 @@ impl Item<'_> {
             Self::Literal(letter) => *letter == one,
             Self::Star | Self::Any => true,
             Self::Class(class) => {
-                class.strip_prefix('!').map_or_else(|| contains(class, one), |others| !contains(others, one))
+                let others = class.strip_prefix('!');
+                contains(others.unwrap_or(class), one) != others.is_some()
             }
         }
     }

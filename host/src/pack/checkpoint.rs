@@ -7,7 +7,7 @@ use crate::error::not_read::NotRead;
 use crate::input::discover::{Folders, reject_partial_models};
 use crate::input::model::Model;
 use crate::input::open::open_file;
-use crate::input::remote::check_output_directory;
+use crate::input::remote::{Reader, check_output_directory};
 use crate::tensor::sums::first_unlisted;
 use crate::text::quoted;
 use crate::work::Work;
@@ -68,12 +68,11 @@ impl Contents {
     fn by_name(&self) -> Result<BTreeMap<String, Source<'_>>, Error> {
         let parts = self.models.iter().flat_map(Model::parts).map(|part| {
             let len = part.index().summary().file_len();
-            let read = Box::new(move |at, buffer: &mut [u8]| part.reader().until(len).read_at(at, buffer));
-            (part.file_name(), Source { path: part.path(), len, read })
+            (part.file_name(), Source { path: part.path(), len, reader: part.reader().until(len) })
         });
         let others = self.others.iter().map(|(path, file, len)| {
-            let read = Box::new(move |at, buffer: &mut [u8]| ReadAt::read_at(&mut &*file, at, buffer));
-            (path.file_name().unwrap_or_default(), Source { path, len: *len, read })
+            let source = Source { path, len: *len, reader: Reader::of_file(file, *len) };
+            (path.file_name().unwrap_or_default(), source)
         });
         let mut sources = BTreeMap::new();
         for (name, source) in parts.chain(others) {
@@ -109,9 +108,9 @@ impl Contents {
         // The library's error cannot hold every reason for which copying stops.
         let mut broken = None;
         let written = write_checkpoint(folder, |checkpoint| {
-            for (name, source) in &sources {
-                let mut reader = Reader { source, at: 0, work: &work, broken: &mut broken };
-                checkpoint.write_from(name, &mut reader)?;
+            for (name, &source) in &sources {
+                let mut copying = Copying { source, at: 0, work: &work, broken: &mut broken };
+                checkpoint.write_from(name, &mut copying)?;
             }
             self.check_unchanged().map_err(|error| stop(&mut broken, error).into())
         });
@@ -157,29 +156,27 @@ fn check_output_path(folder: &Path, force: bool) -> Result<(), Error> {
     })
 }
 
-/// Reads some bytes at an offset.
-type ReadAtOffset<'c> = Box<dyn Fn(u64, &mut [u8]) -> io::Result<usize> + 'c>;
-
 /// A file to copy, as it was validated if it belongs to a model.
+#[derive(Clone, Copy)]
 struct Source<'c> {
     path: &'c Path,
     len: u64,
-    read: ReadAtOffset<'c>,
+    reader: Reader<'c>,
 }
 
 /// Reads a source once, from front to end.
-struct Reader<'r> {
-    source: &'r Source<'r>,
+struct Copying<'c> {
+    source: Source<'c>,
     at: u64,
-    work: &'r Work,
-    broken: &'r mut Option<Error>,
+    work: &'c Work,
+    broken: &'c mut Option<Error>,
 }
 
-impl Read for Reader<'_> {
+impl Read for Copying<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Source { path, len, ref read } = *self.source;
+        let Source { path, len, mut reader } = self.source;
         let wanted = usize::try_from(len - self.at).unwrap_or(usize::MAX).min(buffer.len());
-        let outcome = match read(self.at, &mut buffer[..wanted]) {
+        let outcome = match reader.read_at(self.at, &mut buffer[..wanted]) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
             Err(error) => Err(Error::not_read(path, error)),
             Ok(0) if wanted > 0 => Err(Error::not_read(path, NotRead::changed())),

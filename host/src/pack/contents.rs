@@ -92,7 +92,10 @@ impl<'m> Contents<'m> {
         let names = self.entries.iter().map(|entry| (entry.tensor.name(), entry.name.as_str()));
         let names: HashMap<_, _> = names.collect();
         editor.rename_all(|name| names.get(name).map_or(name, |new| *new).to_owned())?;
-        editor.clear_metadata();
+        // Empty metadata is that of the file.
+        if self.metadata.as_ref().is_none_or(|pairs| !pairs.is_empty()) {
+            editor.clear_metadata();
+        }
         self.metadata.iter().flatten().for_each(|(key, value)| editor.set_metadata(key, value));
         Ok(())
     }
