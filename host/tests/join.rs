@@ -159,7 +159,7 @@ fn many_shards_take_linear_time() {
         place.run(["pack", "-o", "new"].into_iter().chain(names[..count].iter().map(|name| &**name)))
     };
     let started = std::time::Instant::now();
-    pack(999).fails(2, "give all shards");
+    pack(999).fails(2, "or join all shards");
     assert_eq!(pack(1000).code, Some(0));
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }

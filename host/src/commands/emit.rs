@@ -5,17 +5,18 @@ use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{Object, array, quoted};
+use crate::json::{self, About, Map};
 use crate::output::file::{Product, check_output_path};
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::complain;
-use crate::print::plan::{self, one_file};
 use crate::text::number;
 use crate::text::{counted, shown_text};
-use embedded_safetensors::file::FileTensor;
-use embedded_safetensors::tensor::MAX_RANK;
-use safetensors_emit::{Constants, EmitError, check_prefix};
-use std::io::Write;
+use embedded_safetensors::{file::FileTensor, tensor::MAX_RANK};
+use safetensors_emit::{Constants, EmitError, check_prefix, plan};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Write a model's names, shapes, offsets and memory needs as C or Rust constants
@@ -68,41 +69,50 @@ impl Run for Emit {
     }
 
     fn run(self, context: &Context) -> Outcome {
-        if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
-            check_output_path(output, self.force)?;
-        }
-        let language = self.language()?;
+        let file = self.output.as_deref().filter(|output| output.as_os_str() != "-");
+        file.map_or(Ok(()), |file| check_output_path(file, self.force))?;
+        let language = self.language(file)?;
         let model = Model::open_in_file(context, &self.model)?;
-        let output = self.output.as_deref().unwrap_or(Path::new("-"));
+        let output = file.unwrap_or(Path::new("-"));
         check_not_in_model(&model, output)?;
         let constants = self.constants(&model)?;
         let mut product = Product::create(context, output, self.force)?;
-        self.write(&constants, language, &mut product)?;
+        let written = match language {
+            _ if self.json => self.write_json(&constants, &mut product),
+            Language::C => constants.write_c(&mut product),
+            Language::Rust => constants.write_rust(&mut product),
+        };
+        written.map_err(|error| product.cannot(error))?;
         product.finish()?;
-        self.tell_left_out(&constants, language);
+        if !self.json {
+            self.tell_left_out(constants.left_out(), language);
+        }
         Ok(Exit::Good)
     }
 }
 
 impl Emit {
-    /// The constants alone do not show that a declaration is incomplete.
-    fn tell_left_out(&self, constants: &Constants<'_>, language: Language) {
-        let (count, name) = (constants.left_out(), self.model.to_string_lossy());
-        let list = match language {
-            Language::C => "requests",
-            Language::Rust => "queries",
+    /// The requested language, or the language of the suffix of the output file.
+    ///
+    /// # Errors
+    /// The suffix is unknown, or a language has it although JSON is requested.
+    fn language(&self, file: Option<&Path>) -> Result<Language, Error> {
+        let (Some(file), None) = (file, self.lang) else {
+            return Ok(self.lang.unwrap_or(Language::C));
         };
-        if count > 0 && !self.json {
-            let tensors = counted(count, "tensor");
-            complain(format_args!(
-                "{}: left out of the {list}: {tensors} of more than {MAX_RANK} dimensions",
-                shown_text(&name)
-            ));
-        }
+        let suffix = file.extension().unwrap_or_default().to_ascii_lowercase();
+        let sentence = match suffix.to_str().unwrap_or("?") {
+            "" | "json" if self.json => return Ok(Language::C),
+            _ if self.json => "wrong suffix: --json writes a .json file",
+            "rs" => return Ok(Language::Rust),
+            "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => return Ok(Language::C),
+            _ => "unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
+        };
+        Err(Error::about(file, sentence))
     }
 
     fn constants<'m>(&self, model: &'m Model) -> Result<Constants<'m>, Error> {
-        let mut constants = Constants::of(one_file(model)?)?;
+        let mut constants = Constants::of(model.one_file()?)?;
         if let Some(prefix) = &self.prefix {
             constants = constants.prefix(prefix)?;
         }
@@ -112,74 +122,88 @@ impl Emit {
         Ok(constants)
     }
 
-    fn write(
-        &self,
-        constants: &Constants<'_>,
-        language: Language,
-        product: &mut Product,
-    ) -> Result<(), Error> {
-        let written = if self.json {
-            writeln!(product, "{}", self.document(constants))
-        } else {
-            match language {
-                Language::C => constants.write_c(product),
-                Language::Rust => constants.write_rust(product),
-            }
+    fn write_json(&self, constants: &Constants<'_>, out: &mut Product) -> io::Result<()> {
+        let more = Document {
+            address: self.at,
+            sha256: number::digits(constants.sha256()),
+            crc32: constants.crc32(),
+            plan: Plan(constants.plan()),
+            tensors: constants.tensors().map(|tensor| Tensor(tensor, constants)).collect(),
+            metadata: constants.metadata().collect(),
         };
-        written.map_err(|error| product.cannot(error))
+        let mut out = BufWriter::new(out);
+        json::print(&mut out, &About { file: &self.model.to_string_lossy(), ok: true, more })?;
+        out.flush()
     }
 
-    /// The requested language, or the language of the output's suffix.
-    ///
-    /// # Errors
-    /// The suffix is unknown, or is that of a language although JSON is requested.
-    fn language(&self) -> Result<Language, Error> {
-        let path = self.output.as_deref().filter(|output| output.as_os_str() != "-");
-        let (Some(path), None) = (path, self.lang) else {
-            return Ok(self.lang.unwrap_or(Language::C));
+    /// The constants alone do not show that a declaration is incomplete.
+    fn tell_left_out(&self, count: u64, language: Language) {
+        let list = match language {
+            Language::C => "requests",
+            Language::Rust => "queries",
         };
-        let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
-        match suffix.to_str().unwrap_or("?") {
-            "" | "json" if self.json => Ok(Language::C),
-            _ if self.json => Err(Error::about(path, "wrong suffix: --json writes a .json file")),
-            "rs" => Ok(Language::Rust),
-            "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => Ok(Language::C),
-            _ => Err(Error::about(
-                path,
-                "unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
-            )),
+        if count > 0 {
+            let (file, tensors) = (shown_text(&self.model.to_string_lossy()), counted(count, "tensor"));
+            complain(format_args!(
+                "{file}: left out of the {list}: {tensors} of more than {MAX_RANK} dimensions"
+            ));
         }
-    }
-
-    /// The constants as JSON.
-    fn document(&self, constants: &Constants<'_>) -> String {
-        let tensors = array(constants.tensors().map(|tensor| described(constants, &tensor)));
-        let metadata =
-            constants.metadata().fold(Object::new(), |object, (key, value)| object.text(key, value));
-        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let object = match self.at {
-            Some(at) => object.number("address", at),
-            None => object,
-        };
-        let object = object.text("sha256", &number::digits(constants.sha256()));
-        let object = object.number("crc32", constants.crc32());
-        let object = object.raw("plan", &plan::json(constants.plan())).raw("tensors", &tensors);
-        object.raw("metadata", &metadata.end()).end()
     }
 }
 
-fn described(constants: &Constants<'_>, tensor: &FileTensor<'_>) -> String {
-    let object = Object::new()
-        .raw("name", &quoted(tensor.name()))
-        .text("dtype", tensor.dtype().name())
-        .raw("shape", &array(tensor.dims().iter().map(u64::to_string)))
-        .number("elements", tensor.elements())
-        .number("bytes", tensor.byte_len())
-        .number("offset", constants.offset_of(tensor))
-        .number("begin", tensor.begin());
-    match constants.address_of(tensor) {
-        Some(address) => object.number("address", address).end(),
-        None => object.end(),
+/// The constants as JSON.
+#[derive(Serialize)]
+struct Document<'c> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<u64>,
+    sha256: String,
+    crc32: u32,
+    plan: Plan<'c>,
+    tensors: Vec<Tensor<'c>>,
+    metadata: BTreeMap<&'c str, &'c str>,
+}
+
+struct Plan<'p>(&'p plan::Plan);
+
+impl Serialize for Plan<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (plan, sizes) = (self.0, &self.0.sizes);
+        let (dims, name_bytes, bytes) = (sizes.dims, sizes.name_bytes, sizes.index_bytes());
+        let index =
+            [("tensors", sizes.tensors), ("dims", dims), ("name_bytes", name_bytes), ("bytes", bytes)];
+        let extent = |of: plan::Extent| Map([("bytes", of.bytes), ("elements", of.elements)].into_iter());
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("file_bytes", &plan.file_bytes)?;
+        map.serialize_entry("header_bytes", &plan.header_bytes)?;
+        map.serialize_entry("data_start", &plan.data_start)?;
+        map.serialize_entry("data_bytes", &plan.data_bytes)?;
+        map.serialize_entry("index", &Map(index.into_iter()))?;
+        map.serialize_entry("longest_name", &sizes.longest_name)?;
+        map.serialize_entry("most_dims", &sizes.most_dims)?;
+        map.serialize_entry("largest_tensor", &extent(plan.largest_tensor))?;
+        map.serialize_entry("largest_row", &extent(plan.largest_row))?;
+        map.end()
+    }
+}
+
+/// A tensor of these constants.
+struct Tensor<'c>(FileTensor<'c>, &'c Constants<'c>);
+
+impl Serialize for Tensor<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(tensor, constants) = self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("name", tensor.name())?;
+        map.serialize_entry("dtype", tensor.dtype().name())?;
+        map.serialize_entry("shape", tensor.dims())?;
+        map.serialize_entry("elements", &tensor.elements())?;
+        map.serialize_entry("bytes", &tensor.byte_len())?;
+        map.serialize_entry("offset", &constants.offset_of(tensor))?;
+        map.serialize_entry("begin", &tensor.begin())?;
+        if let Some(address) = constants.address_of(tensor) {
+            map.serialize_entry("address", &address)?;
+        }
+        map.end()
     }
 }
 

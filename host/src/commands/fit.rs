@@ -13,7 +13,6 @@ use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::json::{Object, array};
 use crate::print::diagnostic::say;
-use crate::print::plan::one_file;
 use crate::text::number::{self, hex};
 use crate::text::{quoted, shown_text};
 use probe_rs::config::Registry;
@@ -98,7 +97,7 @@ impl Fit {
     /// Places one model and prints the answer. The next model begins after it.
     fn place(&self, context: &Context, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
         let model = Model::open_in_file(context, path)?;
-        let plan = Plan::of(one_file(&model)?);
+        let plan = Plan::of(model.one_file()?);
         let found = match *next {
             Some(at) if self.at != *next && site.chip.area_at(at).is_none() => {
                 Err(no_room_behind(plan.file_bytes))

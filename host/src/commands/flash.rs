@@ -16,7 +16,6 @@ use crate::input::model::Model;
 use crate::json::{Object, array};
 use crate::output::file::Product;
 use crate::output::overwrite::check_not_in_model;
-use crate::print::plan::one_file;
 use crate::text::number;
 use crate::text::shown_text;
 use safetensors_emit::plan::Plan;
@@ -76,11 +75,11 @@ impl Run for Flash {
 
     fn run(self, context: &Context) -> Outcome {
         let model = Model::open_in_file(context, &self.model)?;
-        let plan = Plan::of(one_file(&model)?);
+        let plan = Plan::of(model.one_file()?);
         let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
             .map_err(|refusal| complaint(&self.model, refusal))?;
-        let image = Image::new(one_file(&model)?, plan.file_bytes, &place);
+        let image = Image::new(model.one_file()?, plan.file_bytes, &place);
         let task = Task { site: &site, place: &place, image: &image, sha256: image.sha256()? };
         let done = match &self.output {
             Some(output) => self.write(context, &model, &task, output)?,

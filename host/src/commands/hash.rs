@@ -9,7 +9,6 @@ use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
 use crate::json::{Object, array, quoted as quoted_json};
 use crate::print::diagnostic::say;
-use crate::print::plan::one_part;
 use crate::tensor::sums::{
     Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, sum_of_text,
     verify, write_text,
@@ -299,7 +298,7 @@ impl Hash {
 /// The path is the index or the directory of several files, or of invalid ones.
 fn only_file_of(context: &Context, path: &Path) -> Result<PathBuf, Error> {
     match is_sharded(context, path)? {
-        true => Ok(one_part(&Model::open(context, path)?)?.path().to_path_buf()),
+        true => Ok(Model::open(context, path)?.one_part()?.path().to_path_buf()),
         false => Ok(path.to_path_buf()),
     }
 }

@@ -108,6 +108,32 @@ impl Model {
         &self.path
     }
 
+    /// The file of a single-file model, which [`open_in_file`](Self::open_in_file) has opened.
+    ///
+    /// # Errors
+    /// The model is sharded.
+    pub fn one_file(&self) -> Result<&FileModel, Error> {
+        match self.one_part()? {
+            Part::File(part) => Ok(part),
+            Part::Remote(part) => Err(Error::about(part.path(), "is on a server, but a file is needed")),
+        }
+    }
+
+    /// The only file of a model.
+    ///
+    /// # Errors
+    /// The model is sharded.
+    pub fn one_part(&self) -> Result<&Part, Error> {
+        match &self.parts[..] {
+            [part] => Ok(part),
+            parts => {
+                let count = parts.len();
+                let sentence = format!("is in {count} files, but one is needed; use `safetensors join`");
+                Err(Error::about(&self.path, sentence))
+            }
+        }
+    }
+
     /// The files of the model.
     pub fn parts(&self) -> &[Part] {
         &self.parts

@@ -8,7 +8,6 @@ pub mod listing;
 pub mod nested;
 pub mod parameters;
 pub mod picture;
-pub mod plan;
 pub mod rows;
 pub mod structure;
 pub mod tree;
