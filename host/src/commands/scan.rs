@@ -7,10 +7,15 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand_to};
-use crate::scan::{Judged, scan_file};
-
+use crate::json::{self, Object, array, write_items};
+use crate::output::stdout::complain;
+use crate::print::diagnostic::text;
+use crate::scan::{Pickles, scan_file};
+use crate::table::{Side, print_long};
+use crate::text::{counted, grouped, quoted, shown_text};
+use safetensors_convert::pickle::{Finding, Use};
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Show what the pickles in files would import and call, and whether `convert` allows it
@@ -75,4 +80,182 @@ fn opened(path: &Path) -> Result<File, NotRead> {
         Ok(copy)
     };
     copied().map_err(|error: io::Error| NotRead::not_buffered(&error, None))
+}
+
+/// What is known about a file.
+pub enum Judged {
+    Scanned(Vec<Pickles>),
+    Failed(Error),
+}
+
+impl Judged {
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Failed(complaint) => complaint.exit(),
+            Self::Scanned(all) if all.iter().any(exceeds_limit) => Exit::Failed,
+            Self::Scanned(all) if all.iter().all(|pickles| pickles.scan.is_listed()) => Exit::Good,
+            Self::Scanned(_) => Exit::Bad,
+        }
+    }
+
+    /// Prints a line, and one for each use that is not on the list, or for each use.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, file: &Path, every: bool) -> io::Result<()> {
+        let all = match self {
+            Self::Failed(complaint) if complaint.exit() == Exit::Bad => {
+                return writeln!(io::stdout(), "{}", text(complaint));
+            }
+            Self::Failed(complaint) => {
+                complain(text(complaint));
+                return Ok(());
+            }
+            Self::Scanned(all) => all,
+        };
+        let mut out = BufWriter::new(io::stdout().lock());
+        writeln!(out, "{}: {}", shown_text(&file.to_string_lossy()), verdict(all))?;
+        print_findings(all, every, &mut out)?;
+        for Pickles { entry, scan, .. } in all {
+            if let Some(problem) = &scan.problem {
+                let place = if entry.is_empty() { String::new() } else { format!("{}: ", place(entry)) };
+                writeln!(out, "  {place}{}", shown_text(&problem.sentence))?;
+            }
+        }
+        out.flush()
+    }
+
+    /// Prints one object.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print_json(&self, file: &Path) -> io::Result<()> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self {
+            Self::Failed(error) => {
+                json::print(&mut out, error)?;
+                return out.flush();
+            }
+            Self::Scanned(all) => {
+                let object = Object::new().text("file", &file.to_string_lossy());
+                let object = object.flag("ok", self.exit() == Exit::Good);
+                out.write_all(object.open_array("pickles").as_bytes())?;
+                write_items(&mut out, all, write_pickles)?;
+            }
+        }
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+}
+
+fn exceeds_limit(pickles: &Pickles) -> bool {
+    pickles.scan.problem.as_ref().is_some_and(|problem| problem.is_limit)
+}
+
+fn findings(all: &[Pickles]) -> impl Iterator<Item = (&Pickles, &Finding)> {
+    all.iter().flat_map(|pickles| pickles.scan.findings.iter().map(move |finding| (pickles, finding)))
+}
+
+/// The rest of the first line.
+fn verdict(all: &[Pickles]) -> String {
+    if all.is_empty() {
+        return "ok, no pickle".to_owned();
+    }
+    if all.iter().all(|pickles| pickles.scan.is_nothing()) {
+        return "not a pickle that can be read, nor an archive or a model".to_owned();
+    }
+    let count = findings(all).count() as u64;
+    let unlisted = findings(all).filter(|(_, finding)| !finding.is_listed).count() as u64;
+    // An incomplete pickle is counted only if it is the only one in its place, and something was found in it.
+    let pickles: u64 =
+        all.iter().map(|Pickles { scan, .. }| scan.pickles.max(u64::from(!scan.findings.is_empty()))).sum();
+    let (pickles, uses, bad) = (counted(pickles, "pickle"), counted(count, "use"), grouped(unlisted));
+    match (unlisted, all.iter().any(|pickles| pickles.scan.problem.is_some())) {
+        (0, false) if count == 0 => format!("ok, {pickles}, no import"),
+        (0, false) => format!("ok, {pickles}, {uses} of names, all on the closed list"),
+        (0, true) => format!("not scanned completely, {pickles}, {uses} of names on the closed list"),
+        (_, false) => format!("not allowed, {pickles}, {bad} of {uses} of names not on the closed list"),
+        (_, true) => format!(
+            "not allowed, {pickles}, {bad} of {uses} of names not on the closed list, not scanned completely"
+        ),
+    }
+}
+
+/// Prints the uses that are not on the list, or every use, if there are any.
+fn print_findings(all: &[Pickles], every: bool, out: &mut impl Write) -> io::Result<()> {
+    let shown = || findings(all).filter(|(_, finding)| every || !finding.is_listed);
+    if shown().next().is_none() {
+        return Ok(());
+    }
+    let has_entries = all.iter().any(|pickles| !pickles.entry.is_empty());
+    let mut titles = vec![
+        ("what", Side::Left),
+        ("name", Side::Left),
+        ("opcode", Side::Left),
+        ("byte", Side::Right),
+        ("times", Side::Right),
+    ];
+    titles.extend(every.then_some(("listed", Side::Left)));
+    titles.extend(has_entries.then_some(("entry", Side::Left)));
+    let row = |(pickles, finding): (&Pickles, &Finding)| {
+        let listed = if finding.is_listed { "yes" } else { "no" };
+        let mut row = vec![
+            what(finding.used).1.to_owned(),
+            finding.name.as_ref().map_or("?".to_owned(), |name| dotted(&name.module, &name.name)),
+            finding.code.name().to_owned(),
+            (pickles.begin + finding.at).to_string(),
+            finding.count.to_string(),
+        ];
+        row.extend(every.then(|| listed.to_owned()));
+        row.extend(has_entries.then(|| place(&pickles.entry)));
+        row
+    };
+    print_long(&titles, || shown().map(row), out)
+}
+
+/// A name as Python spells it, safe for a terminal.
+fn dotted(module: &str, name: &str) -> String {
+    shown_text(&format!("{module}.{name}"))
+}
+
+/// An entry, and the archives that have it, from the inside.
+fn place(entry: &[String]) -> String {
+    entry.iter().rev().map(|name| quoted(name)).collect::<Vec<_>>().join(" in ")
+}
+
+/// The name of a use in JSON and in the table.
+fn what(used: Use) -> (&'static str, &'static str) {
+    match used {
+        Use::Import => ("import", "imports"),
+        Use::Call => ("call", "calls"),
+        Use::State => ("state", "sets state"),
+        Use::Extension => ("extension", "extension"),
+        Use::PersistentId => ("persistent_id", "finds by id"),
+    }
+}
+
+fn write_pickles(out: &mut dyn Write, pickles: &Pickles) -> io::Result<()> {
+    let Pickles { entry, begin, scan } = pickles;
+    let entry = array(entry.iter().map(|name| json::quoted(name)));
+    let object = Object::new().raw("entry", &entry).number("begin", *begin).number("count", scan.pickles);
+    let object = match &scan.problem {
+        Some(problem) => {
+            let object_of = Object::new().number("at", begin + problem.at).flag("limit", problem.is_limit);
+            object.raw("problem", &object_of.text("message", &problem.sentence).end())
+        }
+        None => object.raw("problem", "null"),
+    };
+    out.write_all(object.open_array("findings").as_bytes())?;
+    write_items(out, &scan.findings, |out, finding| write_finding(out, finding, *begin))
+}
+
+fn write_finding(out: &mut dyn Write, finding: &Finding, begin: u64) -> io::Result<()> {
+    let object = Object::new().text("use", what(finding.used).0).text("opcode", finding.code.name());
+    let object = match &finding.name {
+        Some(name) => object.text("module", &name.module).text("name", &name.name),
+        None => object.raw("module", "null").raw("name", "null"),
+    };
+    let object = object.flag("listed", finding.is_listed).number("at", begin + finding.at);
+    let object = object.number("pickle", finding.pickle).number("times", finding.count);
+    out.write_all(object.end().as_bytes())
 }

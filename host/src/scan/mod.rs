@@ -1,8 +1,7 @@
 //! Finds the pickles of a file, and what they would import and call.
 
 mod find;
-mod print;
+mod seen;
 mod unpacked;
 
-pub use find::scan_file;
-pub use print::Judged;
+pub use find::{Pickles, scan_file};
