@@ -7,13 +7,15 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::open::open_file;
 use crate::input::walk::{PICKLES, expand_to};
-use crate::json::{self, Object, array, write_items};
+use crate::json::{self, About, List, Map};
 use crate::output::stdout::complain;
 use crate::print::diagnostic::text;
 use crate::scan::{Pickles, scan_file};
 use crate::table::{Side, print_long};
 use crate::text::{counted, grouped, quoted, shown_text};
 use safetensors_convert::pickle::{Finding, Use};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -48,24 +50,70 @@ impl Run for Scan {
         check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
         for (file, found) in self.files.iter().flat_map(|file| expand_to(file, &PICKLES)) {
-            let judged = judge(&file, found);
-            if self.json { judged.print_json(&file) } else { judged.print(&file, self.all) }?;
-            worst = worst.max(judged.exit());
+            let scanned = scanned(&file, found);
+            let exit = scanned.as_ref().map_or_else(Error::exit, |all| exit(all));
+            self.print(&file, &scanned, exit)?;
+            worst = worst.max(exit);
         }
         Ok(worst)
     }
 }
 
-fn judge(path: &Path, found: Result<(), NotRead>) -> Judged {
-    let not_read = |reason: NotRead| Judged::Failed(Error::not_read(path, reason));
-    let file = match found.and_then(|()| opened(path)) {
-        Ok(file) => file,
-        Err(reason) => return not_read(reason),
-    };
-    match scan_file(path, &file) {
-        Ok(all) => Judged::Scanned(all),
-        Err(error) => Judged::Failed(Error::of_contents(path, "pickle", error)),
+impl Scan {
+    fn print(&self, file: &Path, scanned: &Result<Vec<Pickles>, Error>, exit: Exit) -> io::Result<()> {
+        let (file, mut out) = (file.to_string_lossy(), BufWriter::new(io::stdout().lock()));
+        match scanned {
+            Ok(all) if self.json => {
+                let more = Map([("pickles", all)].into_iter());
+                json::print(&mut out, &About { file: &file, ok: exit == Exit::Good, more })?;
+            }
+            Err(error) if self.json => json::print(&mut out, error)?,
+            Ok(all) => self.print_text(&file, all, &mut out)?,
+            Err(error) if exit == Exit::Bad => writeln!(out, "{}", text(error))?,
+            Err(error) => complain(text(error)),
+        }
+        out.flush()
     }
+
+    /// Prints a line, and one for each use that is not on the list, or for each use.
+    fn print_text(&self, file: &str, all: &[Pickles], out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}: {}", shown_text(file), verdict(all))?;
+        let shown = || findings(all).filter(|(_, finding)| self.all || !finding.is_listed);
+        if shown().next().is_some() {
+            let has_entries = all.iter().any(|pickles| !pickles.entry.is_empty());
+            let (left, right) = (Side::Left, Side::Right);
+            let mut titles =
+                vec![("what", left), ("name", left), ("opcode", left), ("byte", right), ("times", right)];
+            titles.extend(self.all.then_some(("listed", left)));
+            titles.extend(has_entries.then_some(("entry", left)));
+            let row = |(pickles, finding): (&Pickles, &Finding)| {
+                let name = finding.name.as_ref();
+                let mut row = vec![
+                    what(finding.used).1.to_owned(),
+                    name.map_or("?".to_owned(), |of| shown_text(&format!("{}.{}", of.module, of.name))),
+                    finding.code.name().to_owned(),
+                    (pickles.begin + finding.at).to_string(),
+                    finding.count.to_string(),
+                ];
+                row.extend(self.all.then(|| if finding.is_listed { "yes" } else { "no" }.to_owned()));
+                row.extend(has_entries.then(|| place(&pickles.entry)));
+                row
+            };
+            print_long(&titles, || shown().map(row), out)?;
+        }
+        for Pickles { entry, scan, .. } in all {
+            if let Some(problem) = &scan.problem {
+                let place = if entry.is_empty() { String::new() } else { format!("{}: ", place(entry)) };
+                writeln!(out, "  {place}{}", shown_text(&problem.sentence))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn scanned(path: &Path, found: Result<(), NotRead>) -> Result<Vec<Pickles>, Error> {
+    let file = found.and_then(|()| opened(path)).map_err(|reason| Error::not_read(path, reason))?;
+    scan_file(path, &file).map_err(|error| Error::of_contents(path, "pickle", error))
 }
 
 /// Opens a regular file, or copies standard input into an unnamed one.
@@ -82,74 +130,13 @@ fn opened(path: &Path) -> Result<File, NotRead> {
     copied().map_err(|error: io::Error| NotRead::not_buffered(&error, None))
 }
 
-/// What is known about a file.
-pub enum Judged {
-    Scanned(Vec<Pickles>),
-    Failed(Error),
-}
-
-impl Judged {
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Failed(complaint) => complaint.exit(),
-            Self::Scanned(all) if all.iter().any(exceeds_limit) => Exit::Failed,
-            Self::Scanned(all) if all.iter().all(|pickles| pickles.scan.is_listed()) => Exit::Good,
-            Self::Scanned(_) => Exit::Bad,
-        }
+fn exit(all: &[Pickles]) -> Exit {
+    let mut problems = all.iter().filter_map(|pickles| pickles.scan.problem.as_ref());
+    match all.iter().all(|pickles| pickles.scan.is_listed()) {
+        _ if problems.any(|problem| problem.is_limit) => Exit::Failed,
+        true => Exit::Good,
+        false => Exit::Bad,
     }
-
-    /// Prints a line, and one for each use that is not on the list, or for each use.
-    ///
-    /// # Errors
-    /// Those of standard output.
-    pub fn print(&self, file: &Path, every: bool) -> io::Result<()> {
-        let all = match self {
-            Self::Failed(complaint) if complaint.exit() == Exit::Bad => {
-                return writeln!(io::stdout(), "{}", text(complaint));
-            }
-            Self::Failed(complaint) => {
-                complain(text(complaint));
-                return Ok(());
-            }
-            Self::Scanned(all) => all,
-        };
-        let mut out = BufWriter::new(io::stdout().lock());
-        writeln!(out, "{}: {}", shown_text(&file.to_string_lossy()), verdict(all))?;
-        print_findings(all, every, &mut out)?;
-        for Pickles { entry, scan, .. } in all {
-            if let Some(problem) = &scan.problem {
-                let place = if entry.is_empty() { String::new() } else { format!("{}: ", place(entry)) };
-                writeln!(out, "  {place}{}", shown_text(&problem.sentence))?;
-            }
-        }
-        out.flush()
-    }
-
-    /// Prints one object.
-    ///
-    /// # Errors
-    /// Those of standard output.
-    pub fn print_json(&self, file: &Path) -> io::Result<()> {
-        let mut out = BufWriter::new(io::stdout().lock());
-        match self {
-            Self::Failed(error) => {
-                json::print(&mut out, error)?;
-                return out.flush();
-            }
-            Self::Scanned(all) => {
-                let object = Object::new().text("file", &file.to_string_lossy());
-                let object = object.flag("ok", self.exit() == Exit::Good);
-                out.write_all(object.open_array("pickles").as_bytes())?;
-                write_items(&mut out, all, write_pickles)?;
-            }
-        }
-        out.write_all(b"\n")?;
-        out.flush()
-    }
-}
-
-fn exceeds_limit(pickles: &Pickles) -> bool {
-    pickles.scan.problem.as_ref().is_some_and(|problem| problem.is_limit)
 }
 
 fn findings(all: &[Pickles]) -> impl Iterator<Item = (&Pickles, &Finding)> {
@@ -164,58 +151,21 @@ fn verdict(all: &[Pickles]) -> String {
     if all.iter().all(|pickles| pickles.scan.is_nothing()) {
         return "not a pickle that can be read, nor an archive or a model".to_owned();
     }
-    let count = findings(all).count() as u64;
-    let unlisted = findings(all).filter(|(_, finding)| !finding.is_listed).count() as u64;
     // An incomplete pickle is counted only if it is the only one in its place, and something was found in it.
-    let pickles: u64 =
-        all.iter().map(|Pickles { scan, .. }| scan.pickles.max(u64::from(!scan.findings.is_empty()))).sum();
-    let (pickles, uses, bad) = (counted(pickles, "pickle"), counted(count, "use"), grouped(unlisted));
-    match (unlisted, all.iter().any(|pickles| pickles.scan.problem.is_some())) {
-        (0, false) if count == 0 => format!("ok, {pickles}, no import"),
-        (0, false) => format!("ok, {pickles}, {uses} of names, all on the closed list"),
-        (0, true) => format!("not scanned completely, {pickles}, {uses} of names on the closed list"),
-        (_, false) => format!("not allowed, {pickles}, {bad} of {uses} of names not on the closed list"),
-        (_, true) => format!(
-            "not allowed, {pickles}, {bad} of {uses} of names not on the closed list, not scanned completely"
-        ),
+    let pickles =
+        all.iter().map(|Pickles { scan, .. }| scan.pickles.max(u64::from(!scan.findings.is_empty())));
+    let pickles = counted(pickles.sum::<u64>(), "pickle");
+    let count = findings(all).count() as u64;
+    let (uses, is_whole) = (counted(count, "use"), all.iter().all(|pickles| pickles.scan.problem.is_none()));
+    match findings(all).filter(|(_, finding)| !finding.is_listed).count() as u64 {
+        0 if is_whole && count == 0 => format!("ok, {pickles}, no import"),
+        0 if is_whole => format!("ok, {pickles}, {uses} of names, all on the closed list"),
+        0 => format!("not scanned completely, {pickles}, {uses} of names on the closed list"),
+        bad => {
+            let (bad, end) = (grouped(bad), if is_whole { "" } else { ", not scanned completely" });
+            format!("not allowed, {pickles}, {bad} of {uses} of names not on the closed list{end}")
+        }
     }
-}
-
-/// Prints the uses that are not on the list, or every use, if there are any.
-fn print_findings(all: &[Pickles], every: bool, out: &mut impl Write) -> io::Result<()> {
-    let shown = || findings(all).filter(|(_, finding)| every || !finding.is_listed);
-    if shown().next().is_none() {
-        return Ok(());
-    }
-    let has_entries = all.iter().any(|pickles| !pickles.entry.is_empty());
-    let mut titles = vec![
-        ("what", Side::Left),
-        ("name", Side::Left),
-        ("opcode", Side::Left),
-        ("byte", Side::Right),
-        ("times", Side::Right),
-    ];
-    titles.extend(every.then_some(("listed", Side::Left)));
-    titles.extend(has_entries.then_some(("entry", Side::Left)));
-    let row = |(pickles, finding): (&Pickles, &Finding)| {
-        let listed = if finding.is_listed { "yes" } else { "no" };
-        let mut row = vec![
-            what(finding.used).1.to_owned(),
-            finding.name.as_ref().map_or("?".to_owned(), |name| dotted(&name.module, &name.name)),
-            finding.code.name().to_owned(),
-            (pickles.begin + finding.at).to_string(),
-            finding.count.to_string(),
-        ];
-        row.extend(every.then(|| listed.to_owned()));
-        row.extend(has_entries.then(|| place(&pickles.entry)));
-        row
-    };
-    print_long(&titles, || shown().map(row), out)
-}
-
-/// A name as Python spells it, safe for a terminal.
-fn dotted(module: &str, name: &str) -> String {
-    shown_text(&format!("{module}.{name}"))
 }
 
 /// An entry, and the archives that have it, from the inside.
@@ -234,28 +184,46 @@ fn what(used: Use) -> (&'static str, &'static str) {
     }
 }
 
-fn write_pickles(out: &mut dyn Write, pickles: &Pickles) -> io::Result<()> {
-    let Pickles { entry, begin, scan } = pickles;
-    let entry = array(entry.iter().map(|name| json::quoted(name)));
-    let object = Object::new().raw("entry", &entry).number("begin", *begin).number("count", scan.pickles);
-    let object = match &scan.problem {
-        Some(problem) => {
-            let object_of = Object::new().number("at", begin + problem.at).flag("limit", problem.is_limit);
-            object.raw("problem", &object_of.text("message", &problem.sentence).end())
+impl Serialize for Pickles {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct End<'s> {
+            at: u64,
+            limit: bool,
+            message: &'s str,
         }
-        None => object.raw("problem", "null"),
-    };
-    out.write_all(object.open_array("findings").as_bytes())?;
-    write_items(out, &scan.findings, |out, finding| write_finding(out, finding, *begin))
+        let Self { entry, begin, scan } = self;
+        let problem = scan.problem.as_ref();
+        let problem = problem.map(|problem| End {
+            at: begin + problem.at,
+            limit: problem.is_limit,
+            message: &problem.sentence,
+        });
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("entry", entry)?;
+        map.serialize_entry("begin", begin)?;
+        map.serialize_entry("count", &scan.pickles)?;
+        map.serialize_entry("problem", &problem)?;
+        map.serialize_entry("findings", &List(scan.findings.iter().map(|finding| Found(finding, *begin))))?;
+        map.end()
+    }
 }
 
-fn write_finding(out: &mut dyn Write, finding: &Finding, begin: u64) -> io::Result<()> {
-    let object = Object::new().text("use", what(finding.used).0).text("opcode", finding.code.name());
-    let object = match &finding.name {
-        Some(name) => object.text("module", &name.module).text("name", &name.name),
-        None => object.raw("module", "null").raw("name", "null"),
-    };
-    let object = object.flag("listed", finding.is_listed).number("at", begin + finding.at);
-    let object = object.number("pickle", finding.pickle).number("times", finding.count);
-    out.write_all(object.end().as_bytes())
+/// A finding in pickles that begin at this offset.
+struct Found<'f>(&'f Finding, u64);
+
+impl Serialize for Found<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(Finding { used, code, name, is_listed, at, pickle, count }, begin) = self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("use", what(*used).0)?;
+        map.serialize_entry("opcode", code.name())?;
+        map.serialize_entry("module", &name.as_ref().map(|name| &name.module))?;
+        map.serialize_entry("name", &name.as_ref().map(|name| &name.name))?;
+        map.serialize_entry("listed", is_listed)?;
+        map.serialize_entry("at", &(begin + at))?;
+        map.serialize_entry("pickle", pickle)?;
+        map.serialize_entry("times", count)?;
+        map.end()
+    }
 }

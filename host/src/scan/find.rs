@@ -1,19 +1,18 @@
 //! Finds the pickles of a file: the file itself, entries of archives, and arrays of objects.
 
-use super::seen::{
-    Seen, beginning, does_something, drop_elements_of_torch, has_other_format, imports_something, is_zip,
-    surely_imports,
-};
-use super::unpacked::{Left, Lenient};
+use super::seen::{Seen, is_zip};
+use super::unpacked::{Left, Lenient, SCANNED};
 use crate::input::foreign::{hint_of, is_checkpoint};
 use safetensors_convert::error::beyond_limit;
 use safetensors_convert::pickle::{Name, Problem, Scan};
 use safetensors_convert::text::quoted;
-use safetensors_convert::zip::{Entry, Part, ends_like_archive, entries_of, open_entry, open_stray, strays};
+use safetensors_convert::zip::{
+    Entry, Part, ends_like_archive, entries_of, most_unpacked, open_entry, open_stray, strays,
+};
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Seek};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -23,12 +22,13 @@ const DEEPEST: usize = 4;
 const LONGEST: u64 = 1 << 30;
 /// The largest number of places with pickles in a file, and of archives that are still to be scanned.
 const MOST: usize = 1 << 12;
-/// The most memory for what was found in a file, and for names of archives that are still to be scanned; and
-/// what a finding or an archive takes beside its name, in bytes.
+/// The most memory for findings in a file and for names of archives that are still to be scanned; and what a
+/// finding or an archive takes beside its name, in bytes.
 const MEMORY: usize = 8 << 20;
 const EACH: usize = 256;
 /// The suffixes of pickles in archives.
 const SUFFIXES: [&str; 6] = [".pkl", ".pickle", ".pk", ".p", ".joblib", ".dill"];
+
 /// The pickles that follow each other in one place of a file.
 pub struct Pickles {
     /// The names of the entry and of the archives that have it; none for the file itself.
@@ -54,11 +54,11 @@ impl Pickles {
 /// Those of reading; an archive is unsound; a limit is exceeded before anything was found.
 pub fn scan_file(path: &Path, file: &File) -> io::Result<Vec<Pickles>> {
     let is_model = is_checkpoint(file, path)?;
-    let search = Search::new(Left::of(file.metadata()?.len()), is_model);
+    let search = Search::new(most_unpacked(file.metadata()?.len()), is_model);
     let mut found = search.through(file.try_clone()?)?;
-    if let [only] = &mut found[..]
-        && only.entry.is_empty()
-        && let (true, Some(problem)) = (only.scan.is_nothing(), &mut only.scan.problem)
+    if let [Pickles { entry, scan, .. }] = &mut found[..]
+        && entry.is_empty()
+        && let (true, Some(problem)) = (scan.is_nothing(), &mut scan.problem)
         && let Some(hint) = hint_of(file)?
     {
         problem.sentence = hint;
@@ -87,7 +87,7 @@ impl Whole {
 
 struct Search {
     found: Vec<Pickles>,
-    /// What is found takes so many bytes.
+    /// The bytes that findings and names take.
     memory: usize,
     /// Archives in archives, which are unpacked one after another.
     waiting: Vec<(Rc<Whole>, Entry)>,
@@ -98,8 +98,8 @@ struct Search {
 }
 
 impl Search {
-    fn new(left: Left, is_model: bool) -> Self {
-        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left, is_model }
+    fn new(most: u64, is_model: bool) -> Self {
+        Self { found: Vec::new(), memory: 0, waiting: Vec::new(), left: Left::new(most), is_model }
     }
 
     fn through(mut self, file: File) -> io::Result<Vec<Pickles>> {
@@ -117,9 +117,7 @@ impl Search {
         // Archives in archives are scanned after those that have them.
         while let Some((outer, one)) = self.waiting.pop() {
             match self.unpack(&outer, &one) {
-                Ok(file) => {
-                    self.scan_whole(&Whole::new(outer.names(&one.name), file))?;
-                }
+                Ok(file) => self.scan_whole(&Whole::new(outer.names(&one.name), file))?,
                 Err(error) => self.scan_damaged(&outer, error)?,
             }
         }
@@ -129,10 +127,10 @@ impl Search {
     fn scan_whole(&mut self, whole: &Rc<Whole>) -> io::Result<()> {
         let len = whole.file.metadata()?.len();
         let mut seen = Seen::in_bytes(|| Part::new(&whole.file, 0, len))?;
-        drop_elements_of_torch(&seen.first, &mut seen.scan);
+        seen.drop_elements_of_torch();
         let is_zip = is_zip(&seen.first);
         // A file may be a pickle and something else, as a loader decides.
-        let is_model = (whole.entry.is_empty() && self.is_model) || has_other_format(&seen.first);
+        let is_model = (whole.entry.is_empty() && self.is_model) || seen.has_other_format();
         if seen.is_pickle(!is_zip && !is_model) {
             self.add(seen.into_pickles(whole.entry.clone()))?;
         }
@@ -172,22 +170,18 @@ impl Search {
     }
 
     fn scan_entry(&mut self, outer: &Rc<Whole>, one: Entry, is_storage: bool) -> io::Result<()> {
-        let open = || self.left.scanned(open_entry(&outer.file, &one));
-        let mut contents = open();
-        let first = beginning(&mut contents)?;
+        let open = || self.left.count(SCANNED, open_entry(&outer.file, &one));
+        let (first, rest) = Seen::beginning(open())?;
         if is_zip(&first) {
-            drop(contents);
+            drop(rest);
             return self.defer(outer, one);
         }
-        let seen = Seen::after(first, contents, open)?;
-        let is_named = SUFFIXES.iter().any(|suffix| one.name.to_ascii_lowercase().ends_with(suffix));
-        let is_marked = || {
-            matches!(seen.first[..], [0x80, ..=5, ..])
-                && (seen.scan.pickles > 0 || does_something(&seen.scan))
-        };
+        let seen = Seen::after(first, rest, open)?;
+        let name = one.name.to_ascii_lowercase();
+        let is_named = SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
         let is_pickle = match is_storage && !is_named {
-            true => surely_imports(&seen.scan),
-            false => seen.is_pickle(is_named || is_marked()),
+            true => seen.surely_imports(),
+            false => seen.is_pickle(is_named || seen.begins_like_pickle()),
         };
         if is_pickle {
             self.add(seen.into_pickles(outer.names(&one.name)))?;
@@ -197,31 +191,27 @@ impl Search {
 
     /// Puts an archive within another on the list of those that are still to be scanned.
     fn defer(&mut self, outer: &Rc<Whole>, one: Entry) -> io::Result<()> {
-        let name = quoted(&one.name);
-        if outer.entry.len() == DEEPEST {
-            return Err(beyond_limit(format!("entry {name} is an archive deeper than {DEEPEST} others")));
-        }
-        if one.unpacked > LONGEST {
-            let len = one.unpacked;
-            return Err(beyond_limit(format!(
-                "entry {name} is an archive of {len} bytes, more than {LONGEST}"
-            )));
-        }
+        let (name, len) = (quoted(&one.name), one.unpacked);
         self.memory += EACH + one.name.len();
-        if self.waiting.len() == MOST || self.memory > MEMORY {
-            return Err(beyond_limit(format!(
-                "more than {MOST} archives in archives, or names of them too long"
-            )));
-        }
-        self.waiting.push((Rc::clone(outer), one));
-        Ok(())
+        Err(beyond_limit(match () {
+            () if outer.entry.len() == DEEPEST => {
+                format!("entry {name} is an archive deeper than {DEEPEST} others")
+            }
+            () if len > LONGEST => format!("entry {name} is an archive of {len} bytes, more than {LONGEST}"),
+            () if self.waiting.len() == MOST || self.memory > MEMORY => {
+                format!("more than {MOST} archives in archives, or names of them too long")
+            }
+            () => {
+                self.waiting.push((Rc::clone(outer), one));
+                return Ok(());
+            }
+        }))
     }
 
     /// Unpacks an archive within another into an unnamed file.
     fn unpack(&self, outer: &Whole, one: &Entry) -> io::Result<File> {
         let mut copy = tempfile::tempfile()?;
-        io::copy(&mut self.left.unpacked(open_entry(&outer.file, one)), &mut copy)?;
-        copy.flush()?;
+        io::copy(&mut self.left.count(1, open_entry(&outer.file, one)), &mut copy)?;
         copy.rewind()?;
         Ok(copy)
     }
@@ -235,11 +225,12 @@ impl Search {
         self.left.spend(outer.file.metadata()?.len())?;
         for stray in strays(&outer.file)? {
             let stray = stray?;
-            let seen = Seen::in_bytes(|| Lenient(self.left.scanned(open_stray(&outer.file, &stray))))?;
+            let seen = Seen::in_bytes(|| Lenient(self.left.count(SCANNED, open_stray(&outer.file, &stray))))?;
+            let is_unlisted = seen.imports_something();
             let pickles = seen.into_pickles(outer.names(&stray.name));
             let is_same =
                 |one: &Pickles| one.entry == pickles.entry && one.scan.findings == pickles.scan.findings;
-            if imports_something(&pickles.scan) && !self.found.iter().any(is_same) {
+            if is_unlisted && !self.found.iter().any(is_same) {
                 self.add(pickles)?;
             }
             self.left.check()?;
@@ -248,13 +239,12 @@ impl Search {
     }
 
     fn add(&mut self, mut pickles: Pickles) -> io::Result<()> {
-        pickles.scan.findings.shrink_to_fit();
-        let names = pickles.entry.iter().map(String::len).sum::<usize>();
-        let findings = pickles.scan.findings.iter();
+        let Pickles { entry, scan, .. } = &mut pickles;
+        scan.findings.shrink_to_fit();
         let of_name = |name: &Name| name.module.len() + name.name.len();
-        let findings = findings.map(|one| EACH + one.name.as_deref().map_or(0, of_name)).sum::<usize>();
-        let sentence = pickles.scan.problem.as_ref().map_or(0, |problem| problem.sentence.len());
-        self.memory += EACH + names + findings + sentence;
+        let findings = scan.findings.iter().map(|one| EACH + one.name.as_deref().map_or(0, of_name));
+        let sentence = scan.problem.as_ref().map_or(0, |problem| problem.sentence.len());
+        self.memory += EACH + entry.iter().map(String::len).chain(findings).sum::<usize>() + sentence;
         if self.memory > MEMORY {
             return Err(beyond_limit("too many different names are imported or called in the whole file"));
         }
@@ -277,59 +267,59 @@ fn storages(entries: &[Entry]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pickles, Search};
-    use crate::scan::unpacked::Left;
+    use super::{MOST, Pickles, Search};
     use safetensors_convert::zip::Archive;
-    use std::fs::File;
     use std::io::{self, Write};
 
-    fn file(bytes: &[u8]) -> File {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(bytes).expect("disk space");
-        file
-    }
+    const EVIL: &[u8] = b"cos\nsystem\n(U\x02idtR.";
 
-    fn zip(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
+    fn zip(entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
         let mut archive = Archive::new(Vec::new(), true);
         for (name, bytes) in entries {
-            archive.add::<io::Error>(name, |out| out.write_all(bytes)).expect("memory");
+            archive.add::<io::Error>(&name, |out| out.write_all(&bytes)).expect("memory");
         }
         archive.finish().expect("memory")
     }
 
     fn searched(bytes: &[u8], left: u64) -> io::Result<Vec<Pickles>> {
-        Search::new(Left::new(left), false).through(file(bytes))
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes).expect("disk space");
+        Search::new(left, false).through(file)
     }
 
     /// Whether a limit is exceeded, before or after something is found. Everything else must be sound.
     fn is_limit(found: io::Result<Vec<Pickles>>) -> bool {
         match found {
-            Err(error) => {
-                assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded, "{error}");
-                true
-            }
             Ok(found) => {
                 let mut problems = found.iter().filter_map(|pickles| pickles.scan.problem.as_ref());
                 problems.any(|problem| problem.is_limit)
             }
+            Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => true,
+            Err(error) => panic!("{error}"),
         }
     }
 
-    /// All that is unpacked counts, wherever it is.
+    /// Every unpacked byte counts, wherever it is; so do waiting archives and findings.
     #[test]
-    fn what_archives_unpack_to_is_limited() {
-        let pickle = [b"N".repeat(1 << 16), b"cos\nsystem\n.".to_vec()].concat();
-        // Nothing in the inner archives is unpacked, but they are.
-        let inner = zip(&(0..100).map(|at| (at.to_string(), Vec::new())).collect::<Vec<_>>());
-        let nested: Vec<_> = (0..8).map(|at| (format!("n{at}"), inner.clone())).collect();
-        for (bytes, least, most) in [
-            (zip(&[("a.pkl".to_owned(), pickle.clone())]), 1 << 19, 1 << 20),
-            // Damaged ones.
-            ([b"x", &zip(&[("a.pkl".to_owned(), pickle)])[..]].concat(), 1 << 19, 1 << 20),
-            (zip(&nested), 8 * 5000, 1 << 21),
+    fn what_is_unpacked_waits_or_is_found_is_limited() {
+        let pickle = [&b"N".repeat(1 << 16), &b"cos\nsystem\n."[..]].concat();
+        let long = zip([("a.pkl".to_owned(), pickle)]);
+        let empty = |count: usize| zip((0..count).map(|at| (at.to_string(), Vec::new())));
+        let archives = |count, one: Vec<u8>| zip((0..count).map(|at| (at.to_string(), one.clone())));
+        let names = |from| (from..from + 10_000).map(|number| format!("cm\n{number}\n0")).collect::<String>();
+        let entry = |at: u32| (format!("{at}.pkl"), [names(at * 10_000).as_bytes(), b"N."].concat());
+        let all = 1 << 30;
+        for (limited, least, sound, most) in [
+            (&long, 1 << 19, &long, 1 << 20),
+            // A damaged archive.
+            (&[b"x", &long[..]].concat(), 1 << 19, &[b"x", &long[..]].concat(), 1 << 20),
+            // Nothing in the inner archives is unpacked, but they are.
+            (&archives(8, empty(100)), 8 * 5000, &archives(8, empty(100)), 1 << 21),
+            (&archives(MOST + 1, empty(1)), all, &archives(MOST, empty(1)), all),
+            (&zip((0..20).map(entry)), all, &zip((0..2).map(entry)), all),
         ] {
-            assert!(is_limit(searched(&bytes, least)));
-            assert!(!is_limit(searched(&bytes, most)));
+            assert!(is_limit(searched(limited, least)));
+            assert!(!is_limit(searched(sound, most)));
         }
     }
 
@@ -337,15 +327,14 @@ mod tests {
     #[test]
     fn the_outer_archive_is_searched_once() {
         let broken = |at: usize| (at.to_string(), [&b"PK\x05\x06"[..], &[0; 5000]].concat());
-        let begin = ("a.pkl".to_owned(), b"N.".to_vec());
         let mut state = 1_u32;
         let random = || {
             state = state.wrapping_mul(0x0019_660D).wrapping_add(0x3C6E_F35F);
             state.to_be_bytes()[0]
         };
-        let random = std::iter::repeat_with(random).take(1 << 18).collect();
-        let rest = (0..40).map(broken).chain([("pad".to_owned(), random)]);
-        let outer = zip(&[begin].into_iter().chain(rest).collect::<Vec<_>>());
+        let pad = ("pad".to_owned(), std::iter::repeat_with(random).take(1 << 18).collect());
+        let begin = ("a.pkl".to_owned(), b"N.".to_vec());
+        let outer = zip([begin].into_iter().chain((0..40).map(broken)).chain([pad]));
         let found = searched(&outer, 6 << 20).expect("no limit");
         assert_eq!(found.len(), 41);
         assert!(!is_limit(Ok(found)));
@@ -354,33 +343,15 @@ mod tests {
     /// What precedes a limit is found, in an archive and in an entry.
     #[test]
     fn a_limit_keeps_what_was_found() {
-        let evil = b"cos\nsystem\n(U\x02idtR.".to_vec();
         let many = (0..5000).map(|at| (format!("m/data/{at}"), vec![0; 4]));
-        let damaged = ("m/data.pkl".to_owned(), [&evil[..], b"\xFF"].concat());
-        let hidden = zip(&[damaged].into_iter().chain(many).collect::<Vec<_>>());
-        let bomb = zip(&[("a.pkl".to_owned(), [&evil[..], &b"N0".repeat(1 << 16)].concat())]);
+        let damaged = ("m/data.pkl".to_owned(), [EVIL, b"\xFF"].concat());
+        let hidden = zip([damaged].into_iter().chain(many));
+        let bomb = zip([("a.pkl".to_owned(), [EVIL, &b"N0".repeat(1 << 16)].concat())]);
         for (bytes, left) in [(hidden, 1 << 30), (bomb, 1 << 17)] {
             let found = searched(&bytes, left).expect("findings");
             let name = found[0].scan.findings[0].name.as_ref().expect("a name");
             assert_eq!((name.module.as_str(), name.name.as_str()), ("os", "system"));
             assert!(is_limit(Ok(found)));
         }
-    }
-
-    #[test]
-    fn archives_that_wait_are_limited() {
-        let inner = zip(&[("a".to_owned(), Vec::new())]);
-        let all = |count: usize| (0..count).map(|at| (at.to_string(), inner.clone())).collect::<Vec<_>>();
-        assert!(!is_limit(searched(&zip(&all(super::MOST)), 1 << 30)));
-        assert!(is_limit(searched(&zip(&all(super::MOST + 1)), 1 << 30)));
-    }
-
-    #[test]
-    fn what_is_found_is_limited_in_total() {
-        let names =
-            |from: u32| (from..from + 10_000).map(|number| format!("cm\n{number}\n0")).collect::<String>();
-        let entry = |at: u32| (format!("{at}.pkl"), [names(at * 10_000).as_bytes(), b"N."].concat());
-        assert!(!is_limit(searched(&zip(&(0..2).map(entry).collect::<Vec<_>>()), 1 << 30)));
-        assert!(is_limit(searched(&zip(&(0..20).map(entry).collect::<Vec<_>>()), 1 << 30)));
     }
 }

@@ -3,34 +3,43 @@
 use super::find::Pickles;
 use crate::input::foreign::is_model;
 use safetensors_convert::numpy::Header;
-use safetensors_convert::pickle::{Finding, Scan, Use, scan};
+use safetensors_convert::pickle::{Argument, Finding, Opcode, Opcodes, Scan, Use, scan};
 use safetensors_convert::zip::read_full;
 use std::collections::HashSet;
 use std::io::{self, Read};
 
-/// The pickle that begins an old file of PyTorch, without its protocol, and that of protocols 0 and 1.
-const OLD_TORCH: &[u8] = b"\x8A\nl\xFC\x9CF\xF9 j\xA8P\x19.";
-const OLDEST_TORCH: &[u8] = b"L119547037146038801333356L\n.";
+/// The number that begins an old file of PyTorch, as a pickle.
+const OLD_TORCH: Argument = Argument::Int(0x1950_a86a_20f9_469c_fc6c);
 /// The pickles that precede the elements in such a file.
 const OF_OLD_TORCH: u64 = 5;
 const NUMPY: &[u8] = b"\x93NUMPY";
+/// The bytes of a beginning.
+const FIRST: usize = 1 << 12;
 
 /// What bytes have that may be pickles.
 pub struct Seen {
     pub first: Vec<u8>,
     /// The offset of what was scanned: the end of the header of an array whose elements may be objects.
     begin: u64,
-    pub scan: Scan,
+    scan: Scan,
 }
 
 impl Seen {
     /// Scans the bytes that `open` opens.
     pub fn in_bytes<R: Read>(open: impl Fn() -> R) -> io::Result<Self> {
-        let mut contents = open();
-        Self::after(beginning(&mut contents)?, contents, open)
+        let (first, rest) = Self::beginning(open())?;
+        Self::after(first, rest, open)
     }
 
-    /// Scans bytes whose beginning was read. Most of those that are no pickle show that there.
+    /// Reads the beginning of bytes. Most of those that are no pickle show that there.
+    pub fn beginning<R: Read>(mut source: R) -> io::Result<(Vec<u8>, R)> {
+        let mut first = vec![0; FIRST];
+        let len = read_full(&mut source, &mut first)?;
+        first.truncate(len);
+        Ok((first, source))
+    }
+
+    /// Scans bytes whose beginning was read.
     pub fn after<R: Read>(first: Vec<u8>, rest: R, open: impl Fn() -> R) -> io::Result<Self> {
         let begin = end_of_header(&first, &open)?;
         let scan = if begin == 0 {
@@ -43,32 +52,83 @@ impl Seen {
         Ok(Self { first, begin, scan })
     }
 
-    /// Whether these bytes count as pickles; `is_expected` if their place or name is that of one.
-    pub fn is_pickle(&self, is_expected: bool) -> bool {
-        let scan = &self.scan;
-        let may_be_objects = self.begin > 0
-            && (scan.problem.is_none()
-                || says_objects(self.header())
-                || scan.findings.iter().any(|finding| is_meant(finding, scan)));
-        is_expected || may_be_objects || imports_something(scan)
-    }
-
-    /// The part of an array's header that is in `first`.
-    fn header(&self) -> &[u8] {
-        let len = usize::try_from(self.begin).unwrap_or(usize::MAX).min(self.first.len());
-        self.first.get(..len).unwrap_or_default()
-    }
-
     pub fn into_pickles(self, entry: Vec<String>) -> Pickles {
         Pickles { entry, begin: self.begin, scan: self.scan }
     }
+
+    /// Whether these bytes count as pickles; `is_expected` if their place or name is that of one.
+    pub fn is_pickle(&self, is_expected: bool) -> bool {
+        let header = usize::try_from(self.begin).unwrap_or(usize::MAX).min(self.first.len());
+        let may_be_objects = || {
+            self.scan.problem.is_none()
+                || says_objects(&self.first[..header])
+                || self.scan.findings.iter().any(|finding| self.is_meant(finding))
+        };
+        is_expected || (self.begin > 0 && may_be_objects()) || self.imports_something()
+    }
+
+    /// Whether they begin with a version, and are a pickle or would do something, even if their end is
+    /// damaged.
+    pub fn begins_like_pickle(&self) -> bool {
+        let Scan { pickles, findings, .. } = &self.scan;
+        matches!(self.first[..], [0x80, ..=5, ..])
+            && (*pickles > 0 || findings.iter().any(|finding| finding.used != Use::PersistentId))
+    }
+
+    /// Whether a file of this beginning is of another format: numpy, safetensors or GGUF.
+    pub fn has_other_format(&self) -> bool {
+        is_model(&self.first) || self.first.starts_with(b"GGUF") || self.first.starts_with(NUMPY)
+    }
+
+    /// Whether bytes that need not be a pickle would import or call what is not on the list. A limit counts,
+    /// too: bytes that are no pickle end sooner, at one that is not an opcode.
+    pub fn imports_something(&self) -> bool {
+        let Scan { problem, findings, may_hide, .. } = &self.scan;
+        let exceeds_limit = problem.as_ref().is_some_and(|problem| problem.is_limit);
+        let is_bad = |finding: &Finding| !finding.is_listed && self.is_meant(finding);
+        exceeds_limit || *may_hide || findings.iter().any(is_bad)
+    }
+
+    /// Whether elements are a pickle: a complete one with the name of an import, and not only names on the
+    /// list.
+    pub fn surely_imports(&self) -> bool {
+        let Scan { findings, pickles, .. } = &self.scan;
+        let named = findings.iter().filter(|one| has_name(one) && one.pickle < *pickles);
+        let named: HashSet<_> = named.map(|one| one.pickle).collect();
+        findings.iter().any(|one| !one.is_listed && named.contains(&one.pickle))
+    }
+
+    /// Whether a use in bytes that need not be a pickle is unlikely to be there by chance. A name can be one,
+    /// or was too long to be kept; or it is computed in a complete pickle, or in one with such a name.
+    fn is_meant(&self, finding: &Finding) -> bool {
+        if finding.name.is_some() {
+            return has_name(finding);
+        }
+        let Scan { findings, pickles, may_hide, .. } = &self.scan;
+        let is_near = |other: &Finding| other.pickle == finding.pickle && has_name(other);
+        let is_sure = finding.pickle < *pickles || *may_hide;
+        matches!(finding.used, Use::Import | Use::Call) && (is_sure || findings.iter().any(is_near))
+    }
+
+    /// The elements of an old file of PyTorch follow its pickles, and are not one.
+    pub fn drop_elements_of_torch(&mut self) {
+        if self.scan.pickles < OF_OLD_TORCH || !is_old_torch(&self.first) {
+            return;
+        }
+        let is_kept = |one: &&Finding| one.pickle < OF_OLD_TORCH || self.is_meant(one);
+        let kept = self.scan.findings.iter().filter(is_kept).cloned().collect();
+        let may_hide = self.scan.may_hide;
+        self.scan.problem.take_if(|problem| !problem.is_limit && !may_hide);
+        self.scan.findings = kept;
+    }
 }
 
-pub fn beginning(source: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut first = vec![0; 1 << 12];
-    let len = read_full(source, &mut first)?;
-    first.truncate(len);
-    Ok(first)
+/// Whether the first pickle is the number by which PyTorch knows its old files; of any protocol.
+fn is_old_torch(first: &[u8]) -> bool {
+    let ops = Opcodes::new(first).map_while(Result::ok);
+    let mut ops = ops.filter(|op| !matches!(op.code, Opcode::Proto | Opcode::Frame));
+    ops.next().is_some_and(|op| op.argument == OLD_TORCH)
+        && ops.next().is_some_and(|op| op.code == Opcode::Stop)
 }
 
 pub fn is_zip(first: &[u8]) -> bool {
@@ -102,46 +162,7 @@ fn says_objects(header: &[u8]) -> bool {
         let rest = text.strip_prefix(b"O").unwrap_or_default();
         rest.iter().find(|byte| !byte.is_ascii_digit()) == Some(quote)
     };
-    (0..header.len()).any(|at| header.get(at..).is_some_and(is_type))
-}
-
-/// Whether a file of this beginning is of another format: numpy, safetensors or GGUF.
-pub fn has_other_format(first: &[u8]) -> bool {
-    is_model(first) || first.starts_with(b"GGUF") || first.starts_with(NUMPY)
-}
-
-/// Whether a pickle would import or call something, even if its end is damaged.
-pub fn does_something(scan: &Scan) -> bool {
-    scan.findings.iter().any(|finding| finding.used != Use::PersistentId)
-}
-
-/// Whether bytes that need not be a pickle would import or call what is not on the list. A limit counts, too:
-/// bytes that are no pickle end sooner, at one that is not an opcode.
-pub fn imports_something(scan: &Scan) -> bool {
-    let exceeds_limit = scan.problem.as_ref().is_some_and(|problem| problem.is_limit);
-    exceeds_limit
-        || scan.may_hide
-        || scan.findings.iter().any(|finding| !finding.is_listed && is_meant(finding, scan))
-}
-
-/// Whether a use in bytes that need not be a pickle is unlikely to be there by chance. A name can be one, or
-/// was too long to be kept; or it is computed in a complete pickle, or in one with such a name.
-fn is_meant(finding: &Finding, scan: &Scan) -> bool {
-    match &finding.name {
-        Some(_) => has_name(finding),
-        None => {
-            let is_near = |other: &Finding| other.pickle == finding.pickle && has_name(other);
-            let is_sure = finding.pickle < scan.pickles || scan.may_hide;
-            matches!(finding.used, Use::Import | Use::Call) && (is_sure || scan.findings.iter().any(is_near))
-        }
-    }
-}
-
-/// Whether elements are a pickle: a complete one with the name of an import, and not only names on the list.
-pub fn surely_imports(scan: &Scan) -> bool {
-    let named = scan.findings.iter().filter(|one| has_name(one)).map(|one| one.pickle);
-    let named: HashSet<_> = named.filter(|pickle| *pickle < scan.pickles).collect();
-    scan.findings.iter().any(|one| !one.is_listed && named.contains(&one.pickle))
+    (0..header.len()).any(|at| is_type(&header[at..]))
 }
 
 /// Whether the outermost module can be one. It is imported first, even if the rest cannot be found.
@@ -150,45 +171,17 @@ fn has_name(finding: &Finding) -> bool {
     outermost.is_some_and(|text| !text.is_empty() && !text.contains(char::is_control))
 }
 
-/// The elements of an old file of PyTorch follow its pickles, and are not one.
-pub fn drop_elements_of_torch(first: &[u8], scan: &mut Scan) {
-    if is_old_torch(first) && scan.pickles >= OF_OLD_TORCH {
-        let may_hide = scan.may_hide;
-        scan.problem.take_if(|problem| !problem.is_limit && !may_hide);
-        let is_kept = |one: &&Finding| one.pickle < OF_OLD_TORCH || is_meant(one, scan);
-        scan.findings = scan.findings.iter().filter(is_kept).cloned().collect();
-    }
-}
-
-/// Whether it begins with the pickle of the number by which PyTorch knows its old files; of any protocol.
-fn is_old_torch(first: &[u8]) -> bool {
-    let number = match first {
-        [0x80, 2..=3, number @ ..] => number,
-        // In a frame.
-        [0x80, 4..=5, 0x95, _, _, _, _, _, _, _, _, number @ ..] => number,
-        _ => return first.starts_with(OLDEST_TORCH),
-    };
-    number.starts_with(OLD_TORCH)
-}
-
 #[cfg(test)]
 mod tests {
     use super::says_objects;
 
     #[test]
     fn types_of_objects_are_whole_texts() {
-        for (header, is_object) in [
-            ("'O'", true),
-            ("\"|O\"", true),
-            ("'>O8'", true),
-            ("[('a','=O')]", true),
-            ("('Open','<f8')", false),
-            ("'O\"", false),
-            ("'OO'", false),
-            ("'|'", false),
-            ("'", false),
-        ] {
-            assert_eq!(says_objects(header.as_bytes()), is_object, "{header}");
+        for header in ["'O'", "\"|O\"", "'>O8'", "[('a','=O')]"] {
+            assert!(says_objects(header.as_bytes()), "{header}");
+        }
+        for header in ["('Open','<f8')", "'O\"", "'OO'", "'|'", "'"] {
+            assert!(!says_objects(header.as_bytes()), "{header}");
         }
     }
 }

@@ -1,12 +1,11 @@
-//! Bytes that are unpacked from a file: a limit, and what ends where it is damaged.
+//! Bytes that are unpacked from a file: a limit, and a source that ends where it is damaged.
 
 use safetensors_convert::error::beyond_limit;
-use safetensors_convert::zip::most_unpacked;
 use std::cell::Cell;
 use std::io::{self, Read};
 
 /// What a byte of a pickle counts: an opcode takes as long as unpacking some bytes.
-const SCANNED: u64 = 8;
+pub const SCANNED: u64 = 8;
 
 /// The number of bytes that may still be unpacked from a file, in all its entries and in all archives
 /// within it; less, if they are scanned as pickles.
@@ -16,23 +15,13 @@ pub struct Left {
 }
 
 impl Left {
-    /// For a file of this length.
-    pub fn of(len: u64) -> Self {
-        Self::new(most_unpacked(len))
-    }
-
     pub fn new(most: u64) -> Self {
         Self { most, left: Cell::new(most) }
     }
 
-    /// Counts what is read from this source, which is not scanned.
-    pub fn unpacked<R>(&self, source: R) -> Counted<'_, R> {
-        Counted { source, left: self, each: 1 }
-    }
-
-    /// Counts what is read from this source, which is scanned.
-    pub fn scanned<R>(&self, source: R) -> Counted<'_, R> {
-        Counted { source, left: self, each: SCANNED }
+    /// Counts what is read from a source, each byte so many times.
+    pub fn count<R>(&self, each: u64, source: R) -> Counted<'_, R> {
+        Counted { source, left: self, each }
     }
 
     /// Counts this many bytes that are read from the file itself.
@@ -49,16 +38,14 @@ impl Left {
     /// # Errors
     /// Nothing is left.
     pub fn check(&self) -> io::Result<()> {
-        match self.left.get() {
-            0 => {
-                let most = self.most;
-                Err(beyond_limit(format!(
-                    "the archives unpack to {most} bytes or more, beyond the limit; a byte that is scanned \
-                    counts {SCANNED} times"
-                )))
-            }
-            _ => Ok(()),
+        if self.left.get() > 0 {
+            return Ok(());
         }
+        Err(beyond_limit(format!(
+            "the archives unpack to {} bytes or more, beyond the limit; a byte that is scanned counts {SCANNED} \
+             times",
+            self.most
+        )))
     }
 }
 
@@ -93,8 +80,8 @@ impl<R: Read> Read for Lenient<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Left, Lenient};
-    use std::io::{self, Read};
+    use super::{Left, Lenient, SCANNED};
+    use std::io::{self, ErrorKind, Read};
 
     struct Fails(fn() -> io::Error);
 
@@ -106,20 +93,19 @@ mod tests {
 
     #[test]
     fn only_damage_is_the_end() {
-        let read = |error| Lenient(Fails(error)).read(&mut [0]).map_err(|error| error.kind());
-        assert_eq!(read(|| io::ErrorKind::InvalidInput.into()).expect("the end"), 0);
-        assert_eq!(read(|| io::ErrorKind::UnexpectedEof.into()).expect("the end"), 0);
-        assert!(read(|| io::ErrorKind::PermissionDenied.into()).is_err());
-        assert!(read(|| io::Error::from_raw_os_error(22)).is_err());
-        let left = Left::new(3);
-        assert_eq!(left.unpacked(&[1, 2][..]).read(&mut [0; 4]).expect("few"), 2);
-        assert!(Lenient(left.unpacked(&[1, 2][..])).read(&mut [0; 4]).is_err());
-        assert!(left.check().is_err());
+        let is_end = |error| Lenient(Fails(error)).read(&mut [0]).is_ok_and(|len| len == 0);
+        assert!(is_end(|| ErrorKind::InvalidInput.into()) && is_end(|| ErrorKind::UnexpectedEof.into()));
+        assert!(
+            !is_end(|| ErrorKind::PermissionDenied.into()) && !is_end(|| io::Error::from_raw_os_error(22))
+        );
+        assert!(!is_end(|| Left::new(0).check().unwrap_err()));
     }
 
     #[test]
-    fn what_is_scanned_counts_more() {
-        let read = |most| Left::new(most).scanned(&[1, 2, 3][..]).read(&mut [0; 3]).is_ok();
-        assert_eq!((read(24), read(25)), (false, true));
+    fn every_byte_counts() {
+        let left = Left::new(3);
+        assert_eq!(left.count(1, &[1, 2][..]).read(&mut [0; 4]).expect("few"), 2);
+        assert!(left.count(1, &[1, 2][..]).read(&mut [0; 4]).is_err() && left.check().is_err());
+        assert!(Left::new(24).count(SCANNED, &[1, 2, 3][..]).read(&mut [0; 3]).is_err());
     }
 }
