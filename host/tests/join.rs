@@ -33,7 +33,13 @@ fn join_reverses_split() {
 fn a_single_shard_is_rejected() {
     let place = place();
     let named = format!("{ONE}: is shard 1 of 2 of {INDEX}; give the index");
-    for words in ["join ONE -o new", "split ONE -o new", "pack ONE -o new", "convert ONE new.safetensors", "checkpoint new ONE"] {
+    for words in [
+        "join ONE -o new",
+        "split ONE -o new",
+        "pack ONE -o new",
+        "convert ONE new.safetensors",
+        "checkpoint new ONE",
+    ] {
         place.refuses(&words.replace("ONE", ONE), 2, &named);
     }
     place.refuses(&format!("checkpoint new {ONE}"), 2, &named);
@@ -59,13 +65,11 @@ fn a_single_shard_is_rejected() {
     let index = String::from_utf8(place.read(INDEX)).expect("text");
     place.put(INDEX, index.replace("model-00001-of-00002", "first").as_bytes());
     fs::rename(place.path(ONE), place.path("s/first.safetensors")).expect("existing file");
-    let renamed =
-        format!("s/first.safetensors: is one of several shards of {INDEX}; give the index");
+    let renamed = format!("s/first.safetensors: is one of several shards of {INDEX}; give the index");
     place.refuses("join s/first.safetensors -o new", 2, &renamed);
     fs::rename(place.path("s/first.safetensors"), place.path(ONE)).expect("existing file");
     fs::remove_file(place.path(INDEX)).expect("existing file");
-    let alone =
-        "give the index \"model.safetensors.index.json\", which is missing here, or join all shards";
+    let alone = "give the index \"model.safetensors.index.json\", which is missing here, or join all shards";
     place.refuses(&format!("join {ONE} -o new"), 2, &format!("{ONE}: is shard 1 of 2; {alone}"));
     assert!(!place.path("new").exists());
 }

@@ -40,38 +40,9 @@ fn loaded<H: FileHeader<Endian = Endianness>>(
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::segments;
     use std::io::{Seek, Write};
-    use std::ops::Range;
-
-    /// A 32-bit ELF file with these segments.
-    pub fn elf(segments: &[(u32, u32)]) -> Vec<u8> {
-        let mut elf = vec![0; 52];
-        elf[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 1, 1, 1]);
-        elf[28..32].copy_from_slice(&52_u32.to_le_bytes());
-        elf[42..44].copy_from_slice(&32_u16.to_le_bytes());
-        elf[44..46].copy_from_slice(&u16::try_from(segments.len()).expect("few").to_le_bytes());
-        for (start, end) in segments {
-            for word in [1, 0, *start, *start, end - start, 0, 5, 4] {
-                elf.extend(word.to_le_bytes());
-            }
-        }
-        elf
-    }
-
-    fn read(bytes: &[u8]) -> Result<Vec<Range<u64>>, &'static str> {
-        let mut file = tempfile::tempfile().expect("temporary file");
-        file.write_all(bytes).expect("file is written");
-        file.rewind().expect("seek");
-        segments(file)
-    }
-
-    #[test]
-    fn segments_with_contents_are_found() {
-        let bytes = elf(&[(0x800_0000, 0x800_1234), (0x2000_0000, 0x2000_0000)]);
-        assert_eq!(read(&bytes).expect("ELF"), [0x800_0000..0x800_1234]);
-    }
 
     #[test]
     fn the_other_class_and_order_are_read() {
@@ -83,21 +54,14 @@ pub mod tests {
         for word in [1 << 32, 0, 7, 0x8000_0000, 0x100, 0x100, 8_u64] {
             elf.extend(word.to_be_bytes());
         }
+        let read = |elf: &[u8]| {
+            let mut file = tempfile::tempfile().expect("temporary file");
+            file.write_all(elf).expect("file is written");
+            file.rewind().expect("seek");
+            segments(file)
+        };
         assert_eq!(read(&elf).expect("ELF"), [0x8000_0000..0x8000_0100]);
-    }
-
-    #[test]
-    fn what_is_no_firmware_is_told() {
-        let sound = elf(&[(0, 16)]);
-        let mut short_entries = sound.clone();
-        short_entries[42] = 8;
-        for (bytes, sentence) in [
-            (&b"no"[..], "not an ELF file"),
-            (&sound[..20], "truncated ELF file"),
-            (&sound[..60], "truncated ELF file"),
-            (&short_entries, "not firmware: its program headers are invalid"),
-        ] {
-            assert_eq!(read(bytes), Err(sentence));
-        }
+        elf[55] = 8;
+        assert_eq!(read(&elf), Err("not firmware: its program headers are invalid"));
     }
 }

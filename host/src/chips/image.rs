@@ -4,7 +4,8 @@ use crate::chips::place::Place;
 use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::text::number::digits;
-use embedded_safetensors::{FileModel, ReadAt};
+use embedded_safetensors::FileModel;
+use safetensors_convert::zip::{Part, read_full};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
@@ -14,20 +15,15 @@ const PIECE: u64 = 1 << 16;
 /// A model in complete write units, padded with the value of erased flash.
 pub struct Image<'m> {
     model: &'m FileModel,
-    model_bytes: u64,
+    pub place: &'m Place<'m>,
     /// Its addresses.
     pub range: Range<u64>,
-    pub erased: u8,
-    /// The write unit.
-    pub unit: u64,
 }
 
 impl<'m> Image<'m> {
-    pub fn new(model: &'m FileModel, model_bytes: u64, place: &Place<'_>) -> Self {
-        let unit = place.area.unit;
-        let start = place.range.start;
-        let range = start..start + model_bytes.next_multiple_of(unit);
-        Self { model, model_bytes, range, erased: place.area.erased, unit }
+    pub fn new(model: &'m FileModel, place: &'m Place<'m>) -> Self {
+        let Range { start, end } = place.range;
+        Self { model, place, range: start..start + (end - start).next_multiple_of(place.area.unit) }
     }
 
     pub fn len(&self) -> u64 {
@@ -36,7 +32,20 @@ impl<'m> Image<'m> {
 
     /// The number of padding bytes.
     pub fn fill(&self) -> u64 {
-        self.len() - self.model_bytes
+        self.range.end - self.place.range.end
+    }
+
+    /// The parts of complete pages that have at least so many bytes; the last one ends where the image does.
+    pub fn parts(&self, least: u64) -> Vec<Range<u64>> {
+        let mut parts: Vec<Range<u64>> = Vec::new();
+        for page in self.place.touched().each() {
+            let end = page.end.min(self.range.end);
+            match parts.last_mut() {
+                Some(part) if part.end - part.start < least => part.end = end,
+                _ => parts.push(page.start..end),
+            }
+        }
+        parts
     }
 
     /// The bytes for these addresses.
@@ -44,33 +53,19 @@ impl<'m> Image<'m> {
     /// # Errors
     /// The model cannot be read, or has changed.
     pub fn read(&self, part: &Range<u64>) -> Result<Vec<u8>, Error> {
-        let length = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
-        let mut bytes = vec![self.erased; length];
-        let offset = part.start - self.range.start;
-        let of_model = self.model_bytes.saturating_sub(offset).min(part.end - part.start);
-        let of_model = usize::try_from(of_model).unwrap_or(usize::MAX);
-        self.fill_from_model(offset, bytes.get_mut(..of_model).unwrap_or_default())?;
-        Ok(bytes)
-    }
-
-    fn fill_from_model(&self, mut offset: u64, mut rest: &mut [u8]) -> Result<(), Error> {
         let not_read = |reason: NotRead| Error::not_read(self.model.path(), reason);
-        while !rest.is_empty() {
-            let mut source = self.model;
-            let count = source.read_at(offset, rest).map_err(|error| not_read(error.into()))?;
-            if count == 0 {
-                return Err(not_read(NotRead::changed()));
-            }
-            rest = rest.get_mut(count..).unwrap_or_default();
-            offset += count as u64;
+        let length = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let mut bytes = vec![self.place.area.erased; length(part.end - part.start)];
+        let of_model = self.place.range.end.min(part.end).saturating_sub(part.start);
+        let into = bytes.get_mut(..length(of_model)).unwrap_or_default();
+        let mut source = Part::new(self.model.file(), part.start - self.range.start, of_model);
+        match read_full(&mut source, into).map_err(|error| not_read(error.into()))? {
+            read if read == into.len() => Ok(bytes),
+            _ => Err(not_read(NotRead::changed())),
         }
-        Ok(())
     }
 
-    /// Passes the image to `take`, piece by piece.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), and those of `take`.
+    /// Passes the image to `take`, piece by piece. Fails as [`read`](Self::read) and `take` do.
     pub fn each(&self, mut take: impl FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let mut start = self.range.start;
         while start < self.range.end {
@@ -81,10 +76,7 @@ impl<'m> Image<'m> {
         Ok(())
     }
 
-    /// The sum in hexadecimal.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
+    /// The sum in hexadecimal. Fails as [`read`](Self::read) does.
     pub fn sha256(&self) -> Result<String, Error> {
         let mut hash = Sha256::new();
         self.each(|_, piece| {

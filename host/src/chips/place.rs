@@ -1,9 +1,13 @@
 //! Finds free flash for a model.
 
 use crate::chips::chip::{Area, Chip};
-use crate::chips::size::{grouped, span};
+use crate::chips::pages::Pages;
+use crate::chips::size::span;
+use crate::error::Error;
+use crate::text::grouped;
 use crate::text::number::hex;
 use std::ops::Range;
+use std::path::Path;
 
 /// The place of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,23 +28,27 @@ pub enum PlacementError {
     Address(String),
 }
 
+impl PlacementError {
+    /// An invalid address is bad usage; too little space is a negative answer.
+    pub fn about(self, model: &Path) -> Error {
+        match self {
+            Self::Address(sentence) => Error::usage(sentence),
+            Self::NoRoom { sentence, .. } => {
+                Error::bad(model, "no_room", format!("does not fit: {sentence}"))
+            }
+        }
+    }
+}
+
 impl<'c> Place<'c> {
     fn new(area: &'c Area, start: u64, bytes: u64) -> Self {
         let range = start..start.saturating_add(bytes);
         Self { area, pages: area.pages.around(&range), range }
     }
 
-    /// The number of pages of each size that it touches.
-    pub fn touched(&self) -> Vec<(u64, u64)> {
-        self.area.pages.touched(&self.pages)
-    }
-
-    /// The free flash below it.
-    pub fn free_below(&self, used: &[Range<u64>]) -> u64 {
-        let free = free(self.area, used);
-        let below =
-            free.iter().find(|range| range.contains(&self.pages.start) || range.end == self.pages.start);
-        below.map_or(0, |range| self.pages.start - range.start)
+    /// The pages that it touches.
+    pub fn touched(&self) -> Pages {
+        self.area.pages.within(&self.pages)
     }
 
     /// The unused bytes of its last page.
@@ -49,45 +57,103 @@ impl<'c> Place<'c> {
     }
 }
 
-/// The free flash of an area in complete pages.
-pub fn free(area: &Area, used: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut taken: Vec<Range<u64>> = used.iter().map(|range| area.pages.around(range)).collect();
-    taken.retain(|range| !range.is_empty());
-    taken.sort_by_key(|range| range.start);
-    let Range { start: mut from, end } = area.pages.range();
-    let mut free = Vec::new();
-    for range in taken.into_iter().chain(std::iter::once(end..end)) {
-        if from < range.start {
-            free.push(from..range.start);
-        }
-        from = from.max(range.end);
+impl Chip {
+    /// The highest free place of this size, so that the firmware below can grow.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn highest(&self, bytes: u64, align: u64) -> Result<Place<'_>, PlacementError> {
+        let place = self.usual().find_map(|area| {
+            let gaps = self.free(area);
+            gaps.iter().rev().find_map(|gap| Some(Place::new(area, start(area, gap, bytes, align)?, bytes)))
+        });
+        place.ok_or_else(|| self.no_room(bytes))
     }
-    free
-}
 
-/// The highest free place of this size, so that the firmware below can grow.
-///
-/// # Errors
-/// There is none.
-pub fn highest<'c>(
-    chip: &'c Chip,
-    used: &[Range<u64>],
-    bytes: u64,
-    align: u64,
-) -> Result<Place<'c>, PlacementError> {
-    let mut areas: Vec<&Area> = chip.usual().collect();
-    // Boot areas first; the end of any of them will do.
-    areas.sort_by_key(|area| !area.boot);
-    let place = areas.iter().find_map(|area| {
-        let gaps = free(area, used);
-        gaps.iter().rev().find_map(|gap| Some(Place::new(area, start(area, gap, bytes, align)?, bytes)))
-    });
-    place.ok_or_else(|| no_room(chip, used, bytes))
+    /// The place at an address.
+    ///
+    /// # Errors
+    /// The address is not the start of a flash page, or the flash there is in use.
+    pub fn at(&self, at: u64, bytes: u64) -> Result<Place<'_>, PlacementError> {
+        let area = self.area_at(at).ok_or_else(|| self.outside(at))?;
+        let page = area.pages.page_at(at).unwrap_or(at..at);
+        if page.start != at {
+            let [at, start, end] = [at, page.start, page.end].map(hex);
+            let sentence = format!("{at} is not the start of a page; {start} and {end} are");
+            return Err(PlacementError::Address(sentence));
+        }
+        let place = Place::new(area, at, bytes);
+        let end = area.pages.range().end;
+        let missing = place.range.end.saturating_sub(end);
+        if missing > 0 {
+            let (need, past) = (grouped(bytes), grouped(missing));
+            let (at, end) = (hex(at), hex(end));
+            let sentence = format!("{need} bytes at {at} end {past} bytes past the end of flash at {end}");
+            return Err(PlacementError::NoRoom { missing, sentence });
+        }
+        let is_over = |used: &&Range<u64>| used.start < place.pages.end && place.pages.start < used.end;
+        match self.used.iter().find(is_over) {
+            Some(used) => Err(overlap_error(&place, used)),
+            None => Ok(place),
+        }
+    }
+
+    /// The free flash below a place.
+    pub fn free_below(&self, place: &Place<'_>) -> u64 {
+        let start = place.pages.start;
+        let gaps = self.free(place.area);
+        let below = gaps.iter().find(|gap| gap.contains(&start) || gap.end == start);
+        below.map_or(0, |gap| start - gap.start)
+    }
+
+    /// The free flash of an area in complete pages.
+    fn free(&self, area: &Area) -> Vec<Range<u64>> {
+        let mut used: Vec<Range<u64>> = self.used.iter().map(|range| area.pages.around(range)).collect();
+        used.retain(|range| !range.is_empty());
+        used.sort_by_key(|range| range.start);
+        let Range { start: mut from, end } = area.pages.range();
+        let mut free = Vec::new();
+        for range in used.into_iter().chain([end..end]) {
+            if from < range.start {
+                free.push(from..range.start);
+            }
+            from = from.max(range.end);
+        }
+        free
+    }
+
+    fn no_room(&self, bytes: u64) -> PlacementError {
+        let gaps = self.usual().flat_map(|area| self.free(area));
+        let largest = gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0);
+        let room = largest.end - largest.start;
+        let missing = bytes.saturating_sub(room);
+        let (need, range) = (grouped(bytes), span(&largest));
+        let sentence = match (room, missing) {
+            (0, _) => format!("{need} bytes needed, no page of flash is free"),
+            (_, 0) => format!("{need} bytes fit into {range}, but not at the required alignment"),
+            _ => format!(
+                "{need} bytes needed, {} more than the largest free range: {} bytes at {range}",
+                grouped(missing),
+                grouped(room)
+            ),
+        };
+        PlacementError::NoRoom { missing, sentence }
+    }
+
+    fn outside(&self, at: u64) -> PlacementError {
+        let (address, name, flash) = (hex(at), &self.name, self.ranges());
+        PlacementError::Address(match self.others.iter().any(|other| other.contains(&at)) {
+            true => {
+                format!("{address} is in a memory region of {name} that is not for data; flash is at {flash}")
+            }
+            false => format!("{address} is outside of the flash of {name} at {flash}"),
+        })
+    }
 }
 
 /// The highest page start in a range where this many bytes fit.
 fn start(area: &Area, gap: &Range<u64>, bytes: u64, align: u64) -> Option<u64> {
-    let mut highest = gap.end.checked_sub(bytes.max(1))?;
+    let mut highest = gap.end.checked_sub(bytes)?;
     loop {
         let page = area.pages.page_at(highest)?.start;
         if page < gap.start {
@@ -100,194 +166,65 @@ fn start(area: &Area, gap: &Range<u64>, bytes: u64, align: u64) -> Option<u64> {
     }
 }
 
-fn no_room(chip: &Chip, used: &[Range<u64>], bytes: u64) -> PlacementError {
-    let gaps = chip.usual().flat_map(|area| free(area, used));
-    let largest = gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0);
-    let room = largest.end - largest.start;
-    let missing = bytes.saturating_sub(room);
-    let need = grouped(bytes);
-    let sentence = match (room, missing) {
-        (0, _) => format!("{need} bytes needed, no page of flash is free"),
-        (_, 0) => format!("{need} bytes fit into {}, but not at the required alignment", span(&largest)),
-        _ => format!(
-            "{need} bytes needed, {} more than the largest free range: {} bytes at {}",
-            grouped(missing),
-            grouped(room),
-            span(&largest)
-        ),
-    };
-    PlacementError::NoRoom { missing, sentence }
-}
-
-/// The place at an address.
-///
-/// # Errors
-/// The address is not the start of a flash page, or the flash there is in use.
-pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Result<Place<'c>, PlacementError> {
-    let area = chip.area_at(at).ok_or_else(|| PlacementError::Address(outside(chip, at)))?;
-    let page = area.pages.page_at(at).unwrap_or(at..at);
-    if page.start != at {
-        return Err(PlacementError::Address(format!(
-            "{} is not the start of a page; {} and {} are",
-            hex(at),
-            hex(page.start),
-            hex(page.end)
-        )));
-    }
-    let place = Place::new(area, at, bytes.max(1));
-    let end = area.pages.range().end;
-    if let Some(missing) = place.range.end.checked_sub(end).filter(|&missing| missing > 0) {
-        let (need, missing_text, end) = (grouped(bytes), grouped(missing), hex(end));
-        let sentence =
-            format!("{need} bytes at {} end {missing_text} bytes past the end of flash at {end}", hex(at));
-        return Err(PlacementError::NoRoom { missing, sentence });
-    }
-    match used.iter().find(|used| used.start < place.pages.end && place.pages.start < used.end) {
-        Some(used) => Err(overlap_error(&place, used)),
-        None => Ok(Place::new(area, at, bytes)),
-    }
-}
-
-fn outside(chip: &Chip, at: u64) -> String {
-    let flash: Vec<String> = chip.areas.iter().map(|area| span(&area.pages.range())).collect();
-    let flash = flash.join(", ");
-    let (at_text, name) = (hex(at), &chip.name);
-    if chip.others.iter().any(|other| other.contains(&at)) {
-        return format!(
-            "{at_text} is in a memory region of {name} that is not for data; flash is at {flash}"
-        );
-    }
-    format!("{at_text} is outside of the flash of {name} at {flash}")
-}
-
 fn overlap_error(place: &Place<'_>, used: &Range<u64>) -> PlacementError {
-    let overlap = used.start.max(place.pages.start)..used.end.min(place.pages.end);
+    let missing = used.end.min(place.pages.end) - used.start.max(place.pages.start);
     let sentence = format!(
         "its pages {} overlap {} bytes of the firmware at {}",
         span(&place.pages),
-        grouped(overlap.end - overlap.start),
+        grouped(missing),
         span(used)
     );
-    PlacementError::NoRoom { missing: overlap.end - overlap.start, sentence }
+    PlacementError::NoRoom { missing, sentence }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PlacementError, at, free, highest};
-    use crate::chips::chip::{Area, Chip};
-    use crate::chips::pages::{Pages, Run};
+    use crate::chips::chip::Chip;
     use std::ops::Range;
 
     const KIB: u64 = 1024;
 
-    fn area(runs: &[(Range<u64>, u64)], boot: bool) -> Area {
-        let mut pages = Pages::default();
-        for (range, page) in runs {
-            let range = range.start * KIB..range.end * KIB;
-            pages.append(Run { range, page: page * KIB }).expect("adjacent pages");
-        }
-        Area { pages, boot, unit: 1024, erased: 0xff, uneven: false }
+    fn chip(used: &[Range<u64>]) -> Chip {
+        Chip { used: used.to_vec(), ..Chip::stm32f411(0) }
     }
 
-    fn chip(areas: Vec<Area>) -> Chip {
-        Chip { name: "chip".into(), areas, others: vec![1 << 30..(1 << 30) + 528], ram: 0 }
-    }
-
-    /// An STM32F411 with 512 KiB, at address 0.
-    fn unequal() -> Chip {
-        chip(vec![area(&[(0..64, 16), (64..128, 64), (128..512, 128)], true)])
-    }
-
-    fn start(chip: &Chip, used: &[Range<u64>], bytes: u64, align: u64) -> Option<u64> {
-        let place = highest(chip, used, bytes, align).ok()?;
+    fn highest(chip: &Chip, bytes: u64, align: u64) -> Option<u64> {
+        let place = chip.highest(bytes, align).ok()?;
         assert!(place.range.end <= place.pages.end && place.range.start == place.pages.start);
         Some(place.range.start / KIB)
     }
 
     #[test]
     fn the_highest_page_from_which_it_fits_is_proposed() {
-        let chip = unequal();
-        for (bytes, place) in [(0, 384), (1, 384), (128 * KIB, 384), (128 * KIB + 1, 256), (449 * KIB, 48)] {
-            assert_eq!(start(&chip, &[], bytes, 1), Some(place), "{bytes}");
-        }
-        assert_eq!(start(&chip, &[], 512 * KIB, 1), Some(0));
-        assert_eq!(start(&chip, &[], 512 * KIB + 1, 1), None);
-    }
-
-    #[test]
-    fn pages_with_firmware_in_them_are_not_touched() {
-        let chip = unequal();
         let firmware = [0..100 * KIB, 511 * KIB..512 * KIB];
-        assert_eq!(free(&chip.areas[0], &firmware), [128 * KIB..384 * KIB]);
-        assert_eq!(start(&chip, &firmware, 128 * KIB, 1), Some(256));
-        assert_eq!(start(&chip, &firmware, 256 * KIB, 1), Some(128));
-        assert_eq!(start(&chip, &firmware, 256 * KIB + 1, 1), None);
-        let place = highest(&chip, &firmware, 1, 1).expect("room");
-        assert_eq!((place.free_below(&firmware), place.rest()), (128 * KIB, 128 * KIB - 1));
-    }
-
-    #[test]
-    fn a_multiple_may_be_asked_for() {
-        let chip = unequal();
-        assert_eq!(start(&chip, &[], KIB, 256 * KIB), Some(256));
-        assert_eq!(start(&chip, &[0..KIB], 300 * KIB, 256 * KIB), None);
+        for (used, bytes, align, place) in [
+            (&[][..], 1, 1, Some(384)),
+            (&[], 128 * KIB, 1, Some(384)),
+            (&[], 128 * KIB + 1, 1, Some(256)),
+            (&[], 449 * KIB, 1, Some(48)),
+            (&[], 512 * KIB, 1, Some(0)),
+            (&[], 512 * KIB + 1, 1, None),
+            (&[], KIB, 256 * KIB, Some(256)),
+            (&[0..KIB], 300 * KIB, 256 * KIB, None),
+            // Pages with firmware in them are not touched.
+            (&firmware, 128 * KIB, 1, Some(256)),
+            (&firmware, 256 * KIB, 1, Some(128)),
+            (&firmware, 256 * KIB + 1, 1, None),
+        ] {
+            assert_eq!(highest(&chip(used), bytes, align), place, "{bytes} beside {used:?}");
+        }
+        let chip = chip(&firmware);
+        let place = chip.highest(1, 1).expect("room");
+        assert_eq!((chip.free_below(&place), place.rest()), (128 * KIB, 128 * KIB - 1));
     }
 
     #[test]
     fn data_flash_is_used_only_where_the_chip_does_not_start_from_any() {
-        let (boot, data) = (area(&[(0..16, 4)], true), area(&[(1024..1056, 4)], false));
-        assert_eq!(start(&chip(vec![boot, data.clone()]), &[], 20 * KIB, 1), None);
-        assert_eq!(start(&chip(vec![data]), &[], 20 * KIB, 1), Some(1036));
-    }
-
-    #[test]
-    fn what_is_missing_is_told() {
-        let chip = unequal();
-        let Err(PlacementError::NoRoom { missing, sentence }) = highest(&chip, &[0..KIB], 500 * KIB, 1)
-        else {
-            panic!("fits")
-        };
-        assert_eq!(missing, 4 * KIB);
-        assert_eq!(
-            sentence,
-            "512,000 bytes needed, 4,096 more than the largest free range: 507,904 bytes at \
-             0x00004000..0x00080000"
-        );
-    }
-
-    #[test]
-    fn an_address_is_judged() {
-        let chip = unequal();
-        let used = [0..20 * KIB];
-        let said = |address, bytes| match at(&chip, &used, address, bytes) {
-            Ok(place) => format!("{}", place.pages.end - place.pages.start),
-            Err(PlacementError::Address(sentence)) => format!("2: {sentence}"),
-            Err(PlacementError::NoRoom { sentence, .. }) => format!("1: {sentence}"),
-        };
-        assert_eq!(said(64 * KIB, 70 * KIB), (192 * KIB).to_string());
-        assert_eq!(said(64 * KIB, 0), "0");
-        for (address, bytes, sentence) in [
-            (1 << 20, 1, "2: 0x00100000 is outside of the flash of chip at 0x00000000..0x00080000"),
-            (
-                1 << 30,
-                1,
-                "2: 0x40000000 is in a memory region of chip that is not for data; flash is at 0x00000000..0x00080000",
-            ),
-            (65 * KIB, 1, "2: 0x00010400 is not the start of a page; 0x00010000 and 0x00020000 are"),
-            (
-                384 * KIB,
-                129 * KIB,
-                "1: 132,096 bytes at 0x00060000 end 1,024 bytes past the end of flash at 0x00080000",
-            ),
-            (
-                16 * KIB,
-                1,
-                "1: its pages 0x00004000..0x00008000 overlap 4,096 bytes of the firmware at \
-                 0x00000000..0x00005000",
-            ),
-        ] {
-            assert_eq!(said(address, bytes), sentence);
-        }
-        assert!(said(u64::MAX - 5, 100).starts_with("2: "));
+        let (mut chip, mut data) = (chip(&[]), Chip::stm32f411(1 << 20).areas);
+        data[0].boot = false;
+        chip.areas.append(&mut data);
+        assert_eq!(highest(&chip, KIB, 1), Some(384));
+        chip.areas.remove(0);
+        assert_eq!(highest(&chip, KIB, 1), Some(1024 + 384));
     }
 }

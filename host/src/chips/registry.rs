@@ -2,22 +2,13 @@
 
 use crate::chips::chip::{Area, Chip};
 use crate::chips::pages::{Pages, Run};
+use crate::text::quoted;
 use probe_rs::Target;
 use probe_rs::config::{FlashProperties, MemoryRange, MemoryRegion, NvmRegion, RawFlashAlgorithm, Registry};
 use std::ops::Range;
 
 /// The maximum number of suggested names.
 const CHOICES: usize = 12;
-
-/// The reason why a name does not identify a chip.
-#[derive(Debug)]
-pub enum Unknown {
-    /// There is no such chip; these names are similar.
-    None(Vec<String>),
-    /// Several chips with different memory have names that begin with this: their number, and the first
-    /// names.
-    Several(usize, Vec<String>),
-}
 
 /// All names in alphabetical order.
 pub fn names(registry: &Registry) -> Vec<String> {
@@ -32,22 +23,27 @@ pub fn names(registry: &Registry) -> Vec<String> {
 /// character, and case is ignored.
 ///
 /// # Errors
-/// There is none, or there are several.
-pub fn find(registry: &Registry, name: &str) -> Result<Target, Unknown> {
-    let names = names(registry);
-    let alike: Vec<&String> = names.iter().filter(|candidate| begins_with(candidate, name)).collect();
+/// There is none, or there are several, as a sentence.
+pub fn find(registry: &Registry, name: &str) -> Result<Target, String> {
+    let (names, asked) = (names(registry), quoted(name));
+    let alike: Vec<&str> =
+        names.iter().map(String::as_str).filter(|known| begins_with(known, name)).collect();
     // Matches by an `x` are all equally good.
-    let whole: Vec<&&String> = alike.iter().filter(|candidate| candidate.len() == name.len()).collect();
-    let same = whole.iter().find(|candidate| candidate.eq_ignore_ascii_case(name)).copied();
-    let exact = same.or(if let [only] = whole[..] { Some(only) } else { None });
-    match (exact, alike.as_slice()) {
-        (Some(exact), _) | (None, [exact]) => {
-            registry.get_target_by_name(exact).map_err(|_| Unknown::None(Vec::new()))
+    let whole: Vec<&str> = alike.iter().filter(|known| known.len() == name.len()).copied().collect();
+    let same = whole.iter().find(|known| known.eq_ignore_ascii_case(name));
+    let unknown = || format!("unknown chip {asked}; `safetensors fit --list` lists all");
+    match (same, whole.as_slice(), alike.as_slice()) {
+        (Some(only), ..) | (_, [only], _) | (_, _, [only]) => {
+            registry.get_target_by_name(only).map_err(|_| unknown())
         }
-        (None, []) => Err(Unknown::None(nearest(&names, name))),
-        (None, several) => {
-            let first = several.iter().take(CHOICES).map(|&name| name.clone());
-            Err(Unknown::Several(several.len(), first.collect()))
+        (_, _, []) => Err(match nearest(&names, name).as_slice() {
+            [] => unknown(),
+            near => format!("unknown chip {asked}; did you mean {}?", near.join(" or ")),
+        }),
+        (_, _, several) => {
+            let (count, first) = (several.len(), several[..several.len().min(CHOICES)].join(", "));
+            let more = if count > CHOICES { ", …" } else { "" };
+            Err(format!("chip name {asked} is ambiguous, {count} match: {first}{more}"))
         }
     }
 }
@@ -59,25 +55,21 @@ fn begins_with(candidate: &str, name: &str) -> bool {
     !name.is_empty() && name.len() <= candidate.len() && candidate.chars().zip(name.chars()).all(equal)
 }
 
-fn nearest(names: &[String], name: &str) -> Vec<String> {
+fn nearest<'n>(names: &'n [String], name: &str) -> Vec<&'n str> {
     let lower = name.to_ascii_lowercase();
-    let alike = |candidate: &String| strsim::jaro_winkler(&lower, &candidate.to_ascii_lowercase());
-    let mut rated: Vec<(f64, &String)> = names.iter().map(|name| (alike(name), name)).collect();
+    let alike = |known: &str| strsim::jaro_winkler(&lower, &known.to_ascii_lowercase());
+    let rated = names.iter().map(|known| (alike(known), known.as_str()));
+    let mut rated: Vec<(f64, &str)> = rated.filter(|(rate, _)| *rate > 0.85).collect();
     rated.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    rated.iter().take_while(|(rate, _)| *rate > 0.85).take(3).map(|(_, name)| (*name).clone()).collect()
+    rated.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
 /// The memory of a target.
 pub fn chip(target: &Target) -> Chip {
-    let mut flash: Vec<&NvmRegion> =
-        target.memory_map.iter().filter_map(MemoryRegion::as_nvm_region).collect();
+    let flash = target.memory_map.iter().filter_map(MemoryRegion::as_nvm_region);
+    let mut flash: Vec<&NvmRegion> = flash.collect();
     flash.sort_by_key(|region| region.range.start);
-    let mut chip = Chip {
-        name: target.name.clone(),
-        areas: Vec::new(),
-        others: Vec::new(),
-        ram: ram(&target.memory_map),
-    };
+    let mut chip = Chip { name: target.name.clone(), ram: ram(&target.memory_map), ..Chip::default() };
     for region in flash {
         match area(target, region) {
             Some(area) => join(&mut chip.areas, area),
@@ -89,29 +81,22 @@ pub fn chip(target: &Target) -> Chip {
 
 /// The longest range. The sum would count aliased memory twice.
 fn ram(map: &[MemoryRegion]) -> u64 {
-    let regions = map.iter().filter_map(MemoryRegion::as_ram_region).cloned();
-    let mut ranges: Vec<Range<u64>> = regions.map(|region| region.range).collect();
+    let regions = map.iter().filter_map(MemoryRegion::as_ram_region);
+    let mut ranges: Vec<Range<u64>> = regions.map(|region| region.range.clone()).collect();
     ranges.sort_by_key(|range| range.start);
-    let erase_ranges = ranges.chunk_by(|a, b| a.end == b.start);
-    let lengths = erase_ranges.filter_map(|stretch| Some(stretch.last()?.end - stretch.first()?.start));
+    let adjacent = ranges.chunk_by(|a, b| a.end == b.start);
+    let lengths = adjacent.filter_map(|ranges| Some(ranges.last()?.end - ranges.first()?.start));
     lengths.max().unwrap_or(0)
 }
 
 /// Flash that can hold a model: memory-mapped, programmed by one algorithm, and longer than a page. Option
 /// bytes and one-time-programmable memory are not.
 fn area(target: &Target, region: &NvmRegion) -> Option<Area> {
-    let algorithm = algorithm(target, region)?;
-    let properties = &algorithm.flash_properties;
-    let runs = runs(properties, &region.range);
-    let boot = region.is_boot_memory();
-    let mut pages = Pages::default();
-    for run in runs {
-        pages.append(run).ok()?;
-    }
-    let range = pages.range();
-    let usable = !region.is_alias && region.is_readable() && !range.is_empty();
-    let single = pages.page_at(range.start).is_some_and(|page| page == range);
-    (usable && (boot || !single)).then(|| Area {
+    let properties = &algorithm(target, region)?.flash_properties;
+    let (pages, boot) = (pages(properties, &region.range)?, region.is_boot_memory());
+    let is_single = pages.page_at(pages.range().start)? == pages.range();
+    let is_usable = !region.is_alias && region.is_readable() && (boot || !is_single);
+    is_usable.then(|| Area {
         pages,
         boot,
         unit: u64::from(properties.page_size).max(1),
@@ -136,25 +121,19 @@ fn algorithm<'t>(target: &'t Target, region: &NvmRegion) -> Option<&'t RawFlashA
     }
 }
 
-/// The pages of a region. If a write is larger than a page, it counts as the page.
-fn runs(properties: &FlashProperties, region: &Range<u64>) -> Vec<Run> {
-    let start = properties.address_range.start;
-    let sectors = &properties.sectors;
-    let begins = sectors.iter().map(|sector| start + sector.address);
+/// The pages of a region; none if they are not adjacent. If a write is larger than a page, it counts as the
+/// page.
+fn pages(properties: &FlashProperties, region: &Range<u64>) -> Option<Pages> {
+    let (start, unit) = (properties.address_range.start, u64::from(properties.page_size));
+    let begins = properties.sectors.iter().map(|sector| start + sector.address);
     let ends = begins.clone().skip(1).chain([properties.address_range.end]);
-    let runs = sectors.iter().zip(begins.zip(ends)).filter_map(|(sector, (begin, end))| {
-        let page = common_multiple(sector.size, u64::from(properties.page_size))?;
-        Run::new(begin, page, &(region.start.max(begin)..region.end.min(end)))
-    });
-    runs.collect()
-}
-
-fn common_multiple(a: u64, b: u64) -> Option<u64> {
-    let (mut high, mut low) = (a, b);
-    while low != 0 {
-        (high, low) = (low, high % low);
+    let mut pages = Pages::default();
+    for (sector, (begin, end)) in properties.sectors.iter().zip(begins.zip(ends)) {
+        let page = (1..=unit).map(|count| count * sector.size).find(|size| size.is_multiple_of(unit));
+        let run = page.and_then(|page| Run { range: begin..end, page }.within(region));
+        run.map_or(Some(()), |run| pages.append(run))?;
     }
-    a.checked_div(high)?.checked_mul(b)
+    Some(pages)
 }
 
 /// Whether probe-rs aligns erased and programmed units differently, and so erases flash that it does not
@@ -167,99 +146,54 @@ fn is_uneven(properties: &FlashProperties) -> bool {
 
 /// Merges adjacent areas with the same properties.
 fn join(areas: &mut Vec<Area>, area: Area) {
-    if let Some(last) = areas.last_mut()
-        && (last.boot, last.unit, last.erased, last.uneven)
-            == (area.boot, area.unit, area.erased, area.uneven)
-        && last.pages.range().end == area.pages.range().start
-    {
-        return last.pages.extend(area.pages);
+    let properties = |area: &Area| (area.boot, area.unit, area.erased, area.uneven);
+    let last = areas.last_mut().filter(|last| properties(last) == properties(&area));
+    let mut runs = area.pages.0.iter().cloned();
+    if last.and_then(|last| runs.try_for_each(|run| last.pages.append(run))).is_none() {
+        areas.push(area);
     }
-    areas.push(area);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Unknown, chip, find, names};
-    use crate::chips::chip::Chip;
-    use crate::chips::pages::counted;
+    use super::{chip, find, names};
+    use crate::chips::pages::in_words;
     use probe_rs::config::Registry;
-
-    fn chip_of(name: &str) -> Chip {
-        chip(&find(&Registry::from_builtin_families(), name).expect("known chip"))
-    }
-
-    /// The range of each area for models, its pages, the write unit, and the chip's RAM.
-    fn told(name: &str) -> (Vec<String>, u64, u64) {
-        let chip = chip_of(name);
-        let areas = chip.usual().map(|area| {
-            let range = area.pages.range();
-            format!("{:x}..{:x}: {}", range.start, range.end, counted(&area.pages.touched(&range)))
-        });
-        (areas.collect(), chip.areas[0].unit, chip.ram >> 10)
-    }
 
     #[test]
     fn chips_are_as_their_manuals_have_them() {
-        let stm32 = "8000000..8080000: 4 pages of 16 KiB and 1 page of 64 KiB and 3 pages of 128 KiB";
-        assert_eq!(told("STM32F411RETx"), (vec![stm32.to_owned()], 1024, 128));
-        assert_eq!(told("nRF52840_xxAA"), (vec!["0..100000: 256 pages of 4 KiB".to_owned()], 4096, 256));
-        assert_eq!(told("RP2040").0, ["10000000..18000000: 32768 pages of 4 KiB"]);
-        assert_eq!(told("RP2040").2, 264);
-    }
-
-    #[test]
-    fn banks_one_behind_the_other_are_one_area() {
-        assert_eq!(told("STM32H743ZITx").0, ["8000000..8200000: 16 pages of 128 KiB"]);
-    }
-
-    #[test]
-    fn memory_that_is_written_once_is_no_flash() {
-        for (name, other) in [("STM32F411RETx", 0x1fff_7800), ("nRF52840_xxAA", 0x1000_1000)] {
-            let chip = chip_of(name);
-            assert!(chip.others.iter().any(|range| range.start == other), "{name}");
-            assert!(chip.area_at(other).is_none(), "{name}");
+        let registry = Registry::from_builtin_families();
+        let stm32 = "0x8000000..0x8080000: 4 pages of 16 KiB and 1 page of 64 KiB and 3 pages of 128 KiB";
+        // Names need be no longer than they are clear.
+        for (name, areas, unit, ram) in [
+            ("STM32F411RET6", stm32, 1024, 128),
+            ("nRF52840", "0x0..0x100000: 256 pages of 4 KiB", 4096, 256),
+            ("rp2040", "0x10000000..0x18000000: 32768 pages of 4 KiB", 4096, 264),
+            // Two banks, one after the other.
+            ("STM32H743ZITx", "0x8000000..0x8200000: 16 pages of 128 KiB", 1024, 512),
+            // The unit of writing is larger than a page.
+            ("STM32L010C6", "0x8000000..0x8008000: 32 pages of 1 KiB", 1024, 8),
+        ] {
+            let chip = chip(&find(&registry, name).expect("known chip"));
+            let told = chip.usual().map(|area| {
+                let words = in_words(&area.pages.0);
+                format!("{:#x?}: {words}", area.pages.range())
+            });
+            assert_eq!(told.collect::<Vec<_>>(), [areas]);
+            assert_eq!((chip.areas[0].unit, chip.ram >> 10), (unit, ram), "{name}");
         }
-    }
-
-    #[test]
-    fn a_page_is_what_is_written_where_that_is_more_than_what_is_erased() {
-        let (areas, unit, _) = told("STM32L010C6");
-        assert_eq!(
-            (areas.as_slice(), unit),
-            (["8000000..8008000: 32 pages of 1 KiB".to_owned()].as_slice(), 1024)
-        );
+        assert!(find(&registry, "").is_err());
     }
 
     #[test]
     fn no_chip_is_too_odd() {
         let registry = Registry::from_builtin_families();
-        let mut with_flash = 0;
-        for name in names(&registry).into_iter().step_by(89) {
-            let Ok(target) = find(&registry, &name) else { panic!("{name}") };
-            let chip = chip(&target);
-            for area in &chip.areas {
-                let range = area.pages.range();
-                assert!(
-                    area.pages.page_at(range.end - 1).is_some_and(|page| page.end == range.end),
-                    "{name}"
-                );
-            }
-            with_flash += u32::from(!chip.areas.is_empty());
+        let names = names(&registry).into_iter().step_by(89);
+        let chips: Vec<_> = names.map(|name| chip(&find(&registry, &name).expect("its name"))).collect();
+        for area in chips.iter().flat_map(|chip| &chip.areas) {
+            let end = area.pages.range().end;
+            assert!(area.pages.page_at(end - 1).is_some_and(|page| page.end == end), "{area:?}");
         }
-        assert!(with_flash > 70, "{with_flash}");
-    }
-
-    #[test]
-    fn names_need_be_no_longer_than_they_are_clear() {
-        let registry = Registry::from_builtin_families();
-        assert_eq!(find(&registry, "stm32f411retx").expect("case").name, "STM32F411RETx");
-        assert_eq!(find(&registry, "STM32F411RET6").expect("known package").name, "STM32F411RETx");
-        assert_eq!(find(&registry, "nRF52840").expect("known prefix").name, "nRF52840_xxAA");
-        let Err(Unknown::Several(count, first)) = find(&registry, "STM32F411") else { panic!("one") };
-        assert!(count == 16 && first.len() == 12, "{count} {first:?}");
-        let Err(Unknown::None(near)) = find(&registry, "nRF52480_xxAA") else { panic!("known") };
-        assert!(near.contains(&"nRF52840_xxAA".to_owned()), "{near:?}");
-        assert!(matches!(find(&registry, ""), Err(Unknown::None(_))));
-        assert!(matches!(find(&registry, "zzzzzz"), Err(Unknown::None(near)) if near.is_empty()));
+        assert!(chips.iter().filter(|chip| !chip.areas.is_empty()).count() > 70);
     }
 }

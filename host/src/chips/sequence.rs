@@ -3,18 +3,16 @@
 //! The user may stop it after each part. After every error it is known which part of the flash is correct.
 
 use crate::chips::image::Image;
-use crate::chips::place::Place;
-use crate::chips::size::grouped;
-use crate::context::Context;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::text::grouped;
 use crate::text::number::hex;
 use std::ops::Range;
 
 /// Bytes programmed at a time, in complete pages; the probe starts a new session for each part.
 const PART: u64 = 1 << 16;
 /// Bytes read back at a time.
-const READ: u64 = 1 << 12;
+const READ: usize = 1 << 12;
 
 /// A chip behind a probe. Errors are sentences.
 pub trait Board {
@@ -25,80 +23,56 @@ pub trait Board {
     fn program(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
 
     /// Reads memory.
-    ///
-    /// # Errors
-    /// The memory cannot be read.
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), String>;
 
     /// Starts the firmware.
-    ///
-    /// # Errors
-    /// The chip does not start.
     fn restart(&mut self) -> Result<(), String>;
 }
 
-/// The parts of an image in complete pages; the last one ends where the image does.
-pub fn parts(place: &Place<'_>, image: &Range<u64>) -> Vec<Range<u64>> {
-    let mut parts: Vec<Range<u64>> = Vec::new();
-    for page in place.area.pages.each(&place.pages) {
-        let end = page.end.min(image.end);
-        match parts.last_mut() {
-            Some(part) if part.end - part.start < PART => part.end = end,
-            _ => parts.push(page.start..end),
-        }
-    }
-    parts
-}
-
-/// Programs an image, reads it back, and starts the firmware.
+/// Programs an image, reads it back, and starts the firmware. Before each part, `advance` gets the bytes that
+/// are done since the last call; all have twice the length of the image.
 ///
 /// # Errors
-/// The model cannot be read, or has changed; the connection is lost; the bytes read back differ; the user
-/// has stopped it. The sentence describes the contents of flash.
+/// The model cannot be read, or has changed; the connection is lost; the bytes read back differ; `advance`
+/// fails because the user has stopped it. The sentence describes the contents of flash.
 pub fn flash(
-    context: &Context,
     board: &mut impl Board,
     image: &Image<'_>,
-    parts: &[Range<u64>],
-    stopped: impl Fn() -> bool,
+    advance: impl Fn(u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let work = context.work("flash", 2 * image.len());
-    for part in parts {
-        program(board, image, part, &stopped)?;
-        // Interruption is checked before each part.
-        let _ = work.advance(part.end - part.start);
-    }
-    for part in parts {
-        if stopped() {
-            let sentence = "interrupted: everything is programmed, but not everything was read back";
-            return Err(Error::ended(Exit::Interrupted, "interrupted", sentence));
+    let (parts, mut done) = (image.parts(PART), 0);
+    let mut is_stopped =
+        |part: &Range<u64>| advance(std::mem::replace(&mut done, part.end - part.start)).is_err();
+    for part in &parts {
+        let written = written(image, part);
+        if is_stopped(part) {
+            return Err(interrupted(&written));
         }
-        verify(board, image, part)?;
-        let _ = work.advance(part.end - part.start);
+        let bytes = image.read(part)?;
+        board.program(part.start, &bytes).map_err(|reason| {
+            let is_first = part.start == image.range.start;
+            let gone = if is_first { ", and the previous contents of its pages may be lost" } else { "" };
+            failed(format!("programming failed at {}: {reason}; {written}{gone}", hex(part.start)))
+        })?;
+    }
+    for part in &parts {
+        if is_stopped(part) {
+            return Err(interrupted("everything is programmed, but not everything was read back"));
+        }
+        verify(board, part.start, &image.read(part)?)?;
     }
     board.restart().map_err(|reason| {
-        let sentence = format!("the model is in flash and verified, but the chip does not start: {reason}");
-        Error::ended(Exit::Failed, "probe", sentence)
+        failed(format!("the model is in flash and verified, but the chip does not start: {reason}"))
     })
 }
 
-fn program(
-    board: &mut impl Board,
-    image: &Image<'_>,
-    part: &Range<u64>,
-    stopped: &impl Fn() -> bool,
-) -> Result<(), Error> {
-    let written = written(image, part);
-    let is_first = part.start == image.range.start;
-    if stopped() {
-        return Err(Error::ended(Exit::Interrupted, "interrupted", format!("interrupted: {written}")));
-    }
-    let bytes = image.read(part)?;
-    board.program(part.start, &bytes).map_err(|reason| {
-        let gone = if is_first { ", and the previous contents of its pages may be lost" } else { "" };
-        let sentence = format!("programming failed at {}: {reason}; {written}{gone}", hex(part.start));
-        Error::ended(Exit::Failed, "probe", sentence)
-    })
+/// An error of the connection.
+pub fn failed(sentence: String) -> Error {
+    Error::ended(Exit::Failed, "probe", sentence)
+}
+
+fn interrupted(state: &str) -> Error {
+    Error::ended(Exit::Interrupted, "interrupted", format!("interrupted: {state}"))
 }
 
 /// The bytes programmed before a part.
@@ -113,44 +87,31 @@ fn written(image: &Image<'_>, part: &Range<u64>) -> String {
     }
 }
 
-fn verify(board: &mut impl Board, image: &Image<'_>, part: &Range<u64>) -> Result<(), Error> {
-    let expected = image.read(part)?;
-    for (index, expected) in (0..).zip(expected.chunks(usize::try_from(READ).unwrap_or(usize::MAX))) {
-        let address = part.start + index * READ;
+fn verify(board: &mut impl Board, start: u64, expected: &[u8]) -> Result<(), Error> {
+    for (address, expected) in (start..).step_by(READ).zip(expected.chunks(READ)) {
         let mut found = vec![0; expected.len()];
         board.read(address, &mut found).map_err(|reason| {
             let at = hex(address);
-            let sentence =
-                format!("everything is programmed, but cannot be read back from {at} on: {reason}");
-            Error::ended(Exit::Failed, "probe", sentence)
+            failed(format!("everything is programmed, but cannot be read back from {at} on: {reason}"))
         })?;
-        compare(address, expected, &found)?;
+        let mut pairs = (address..).zip(expected.iter().zip(&found));
+        if let Some((at, (expected, found))) = pairs.find(|(_, (expected, found))| expected != found) {
+            let sentence = format!("read back {found:#04x} at {}, {expected:#04x} expected", hex(at));
+            return Err(Error::ended(Exit::Bad, "verify", sentence));
+        }
     }
     Ok(())
 }
 
-fn compare(address: u64, expected: &[u8], found: &[u8]) -> Result<(), Error> {
-    let mut pairs = (address..).zip(expected.iter().zip(found));
-    match pairs.find(|(_, (expected, found))| expected != found) {
-        None => Ok(()),
-        Some((at, (expected, found))) => {
-            let sentence = format!("read back {found:#04x} at {}, {expected:#04x} expected", hex(at));
-            Err(Error::ended(Exit::Bad, "verify", sentence))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Board, flash, parts};
-    use crate::chips::chip::{Area, Chip};
+    use super::{Board, flash};
+    use crate::chips::chip::Chip;
     use crate::chips::image::Image;
-    use crate::chips::pages::{Pages, Run};
-    use crate::chips::place;
-    use crate::context::Context;
+    use crate::error::Error;
     use embedded_safetensors::FileModel;
     use std::cell::Cell;
-    use std::io::Write;
+    use std::fs;
 
     const BASE: u64 = 0x0800_0000;
 
@@ -203,123 +164,93 @@ mod tests {
         }
     }
 
-    /// An STM32F411.
-    fn chip() -> Chip {
-        let mut pages = Pages::default();
-        for (start, end, page) in [(0, 64, 16), (64, 128, 64), (128, 512, 128)] {
-            let range = BASE + (start << 10)..BASE + (end << 10);
-            pages.append(Run { range, page: page << 10 }).expect("adjacent pages");
-        }
-        let area = Area { pages, boot: true, unit: 1024, erased: 0xff, uneven: false };
-        Chip { name: "chip".into(), areas: vec![area], others: Vec::new(), ram: 0 }
+    /// The bytes of a model.
+    fn model(len: usize) -> Vec<u8> {
+        let header = format!("{{\"a\":{{\"dtype\":\"U8\",\"shape\":[{len}],\"data_offsets\":[0,{len}]}}}}");
+        let data = (0..=250).cycle().take(len).collect();
+        [(header.len() as u64).to_le_bytes().to_vec(), header.into_bytes(), data].concat()
     }
 
-    fn model(bytes: usize) -> (tempfile::NamedTempFile, FileModel) {
-        let header =
-            format!("{{\"a\":{{\"dtype\":\"U8\",\"shape\":[{bytes}],\"data_offsets\":[0,{bytes}]}}}}");
-        let mut file = tempfile::NamedTempFile::new().expect("temporary file");
-        file.write_all(&(header.len() as u64).to_le_bytes()).expect("written");
-        file.write_all(header.as_bytes()).expect("written");
-        let data: Vec<u8> = (0..bytes).map(|index| u8::try_from(index % 251).expect("small")).collect();
-        file.write_all(&data).expect("written");
+    /// Flashes a model and stops before a part. Returns the kind of error and its sentence, and the board.
+    fn run(mut board: Mock, stop_before: usize) -> (Result<(), (String, String)>, Mock) {
+        let (chip, bytes, file) =
+            (Chip::stm32f411(BASE), model(150_000), tempfile::NamedTempFile::new().expect("a file"));
+        fs::write(file.path(), &bytes).expect("written");
         let model = FileModel::open(file.path()).expect("sound");
-        (file, model)
-    }
-
-    /// The sentence at the end, and the board.
-    fn run(mut board: Mock, stop_after: Option<usize>) -> (Result<(), String>, Mock, Vec<u8>) {
-        let chip = chip();
-        let (file, model) = model(150_000);
-        let bytes = std::fs::read(file.path()).expect("readable file");
-        let place = place::at(&chip, &[], BASE + 0xc000, bytes.len() as u64).expect("room");
-        let image = Image::new(&model, bytes.len() as u64, &place);
-        let asked = Cell::new(0);
-        let stopped = || {
-            asked.set(asked.get() + 1);
-            stop_after.is_some_and(|parts| asked.get() > parts)
+        let place = chip.at(BASE + 0xc000, bytes.len() as u64).expect("room");
+        let left = Cell::new(stop_before);
+        let advance = |_| {
+            left.set(left.get().checked_sub(1).ok_or_else(Error::interrupted)?);
+            Ok(())
         };
-        let outcome = flash(&Context::default(), &mut board, &image, &parts(&place, &image.range), stopped);
-        (outcome.map_err(|error| serde_json::to_string(&error).expect("JSON")), board, bytes)
-    }
-
-    fn message(json: &str) -> (String, String) {
-        let complaint: serde_json::Value = serde_json::from_str(json).expect("JSON");
-        let text = |key: &str| complaint[key].as_str().expect("a string").to_owned();
-        (text("error"), text("message"))
+        let outcome = flash(&mut board, &Image::new(&model, &place), advance);
+        let said = |error| {
+            let error = serde_json::to_value(error).expect("JSON");
+            let text = |key: &str| error[key].as_str().expect("a string").to_owned();
+            (text("error"), text("message"))
+        };
+        (outcome.map_err(said), board)
     }
 
     #[test]
     fn a_model_is_programmed_in_whole_pages_and_read_back() {
-        let (outcome, board, bytes) = run(Mock::new(), None);
+        let (outcome, board) = run(Mock::new(), usize::MAX);
         assert_eq!(outcome, Ok(()));
         // 16 and 64 KiB, then the rest in the page of 128 KiB, in complete units.
         assert_eq!(board.calls[..2], ["program c000 81920", "program 20000 68608"]);
         assert_eq!(board.calls.iter().filter(|call| *call == "read").count(), 20 + 17);
         assert_eq!(board.calls.last().map(String::as_str), Some("restart"));
-        let start = 0xc000;
-        assert_eq!(board.flash[start..start + bytes.len()], bytes);
-        let end = start + bytes.len().next_multiple_of(1024);
-        assert!(board.flash[start + bytes.len()..end].iter().all(|&byte| byte == 0xff));
-        assert!(board.flash[..start].iter().chain(&board.flash[end..]).all(|&byte| byte == 0));
+        let (start, mut image) = (0xc000, model(150_000));
+        image.resize(image.len().next_multiple_of(1024), 0xff);
+        assert_eq!(board.flash[start..start + image.len()], image);
+        assert!(
+            board.flash[..start].iter().chain(&board.flash[start + image.len()..]).all(|byte| *byte == 0)
+        );
     }
 
     #[test]
     fn a_bit_that_did_not_take_is_found() {
         for weak in [0xc000, 0xc000 + 81_920, 0xc000 + 150_000] {
-            let board = Mock { weak: Some(weak), ..Mock::new() };
-            let (outcome, ..) = run(board, None);
-            let (kind, sentence) = message(&outcome.expect_err("verification fails"));
-            assert_eq!(kind, "verify");
+            let (outcome, _) = run(Mock { weak: Some(weak), ..Mock::new() }, usize::MAX);
+            let (kind, sentence) = outcome.expect_err("verification fails");
             let at = format!("at {:#010x}, ", BASE + weak as u64);
-            assert!(sentence.contains(&at), "{sentence}");
+            assert!(kind == "verify" && sentence.contains(&at), "{kind}: {sentence}");
         }
     }
 
     #[test]
     fn a_connection_that_is_lost_leaves_a_half_written_flash_that_is_told() {
-        let told = |lasts| {
-            let (outcome, ..) = run(Mock { lasts, ..Mock::new() }, None);
-            message(&outcome.expect_err("connection lost")).1
-        };
-        assert_eq!(
-            told(0),
-            "programming failed at 0x0800c000: the cable was pulled; nothing of the model is in flash, and \
-             the previous contents of its pages may be lost"
-        );
-        assert_eq!(
-            told(1),
-            "programming failed at 0x08020000: the cable was pulled; the flash is partly written: 81,920 of \
-             150,528 bytes are programmed, the bytes after them are undefined"
-        );
-        assert_eq!(
-            told(3),
-            "everything is programmed, but cannot be read back from 0x0800d000 on: the cable was pulled"
-        );
-        assert_eq!(
-            told(39),
-            "the model is in flash and verified, but the chip does not start: the cable was pulled"
-        );
+        for (lasts, sentence) in [
+            (
+                0,
+                "programming failed at 0x0800c000: the cable was pulled; nothing of the model is in flash, \
+                 and the previous contents of its pages may be lost",
+            ),
+            (
+                1,
+                "programming failed at 0x08020000: the cable was pulled; the flash is partly written: 81,920 \
+                 of 150,528 bytes are programmed, the bytes after them are undefined",
+            ),
+            (3, "everything is programmed, but cannot be read back from 0x0800d000 on: the cable was pulled"),
+            (39, "the model is in flash and verified, but the chip does not start: the cable was pulled"),
+        ] {
+            let (outcome, _) = run(Mock { lasts, ..Mock::new() }, usize::MAX);
+            assert_eq!(outcome, Err(("probe".to_owned(), sentence.to_owned())));
+        }
     }
 
     #[test]
     fn whoever_stops_it_hears_what_is_in_flash() {
-        let (outcome, board, _) = run(Mock::new(), Some(0));
-        let json = outcome.expect_err("stopped");
-        assert_eq!(
-            message(&json),
-            ("interrupted".into(), "interrupted: nothing of the model is in flash".into())
-        );
-        assert!(board.calls.is_empty());
-        let (outcome, board, _) = run(Mock::new(), Some(1));
-        let (_, sentence) = message(&outcome.expect_err("stopped"));
-        assert!(
-            sentence.starts_with("interrupted: the flash is partly written: 81,920 of 150,528"),
-            "{sentence}"
-        );
-        assert_eq!(board.calls.len(), 1);
-        let (outcome, board, _) = run(Mock::new(), Some(2));
-        let (_, sentence) = message(&outcome.expect_err("stopped"));
-        assert_eq!(sentence, "interrupted: everything is programmed, but not everything was read back");
-        assert_eq!(board.calls.len(), 2);
+        for (part, calls, state) in [
+            (0, 0, "nothing of the model is in flash"),
+            (1, 1, "the flash is partly written: 81,920 of 150,528 bytes are programmed, "),
+            (2, 2, "everything is programmed, but not everything was read back"),
+            (3, 22, "everything is programmed, but not everything was read back"),
+        ] {
+            let (outcome, board) = run(Mock::new(), part);
+            let (kind, sentence) = outcome.expect_err("stopped");
+            assert_eq!((kind.as_str(), board.calls.len()), ("interrupted", calls));
+            assert!(sentence.starts_with(&format!("interrupted: {state}")), "{sentence}");
+        }
     }
 }

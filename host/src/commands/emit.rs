@@ -75,7 +75,13 @@ impl Run for Emit {
         let model = Model::open_in_file(context, &self.model)?;
         let output = file.unwrap_or(Path::new("-"));
         check_not_in_model(&model, output)?;
-        let constants = self.constants(&model)?;
+        let mut constants = Constants::of(model.one_file()?)?;
+        if let Some(prefix) = &self.prefix {
+            constants = constants.prefix(prefix)?;
+        }
+        if let Some(address) = self.at {
+            constants = constants.address(address)?;
+        }
         let mut product = Product::create(context, output, self.force)?;
         let written = match language {
             _ if self.json => self.write_json(&constants, &mut product),
@@ -84,8 +90,14 @@ impl Run for Emit {
         };
         written.map_err(|error| product.cannot(error))?;
         product.finish()?;
-        if !self.json {
-            self.tell_left_out(constants.left_out(), language);
+        // The constants alone do not show that a declaration is incomplete.
+        let list = if let Language::C = language { "requests" } else { "queries" };
+        if constants.left_out() > 0 && !self.json {
+            let file = shown_text(&self.model.to_string_lossy());
+            let tensors = counted(constants.left_out(), "tensor");
+            complain(format_args!(
+                "{file}: left out of the {list}: {tensors} of more than {MAX_RANK} dimensions"
+            ));
         }
         Ok(Exit::Good)
     }
@@ -111,17 +123,6 @@ impl Emit {
         Err(Error::about(file, sentence))
     }
 
-    fn constants<'m>(&self, model: &'m Model) -> Result<Constants<'m>, Error> {
-        let mut constants = Constants::of(model.one_file()?)?;
-        if let Some(prefix) = &self.prefix {
-            constants = constants.prefix(prefix)?;
-        }
-        if let Some(address) = self.at {
-            constants = constants.address(address)?;
-        }
-        Ok(constants)
-    }
-
     fn write_json(&self, constants: &Constants<'_>, out: &mut Product) -> io::Result<()> {
         let more = Document {
             address: self.at,
@@ -134,20 +135,6 @@ impl Emit {
         let mut out = BufWriter::new(out);
         json::print(&mut out, &About { file: &self.model.to_string_lossy(), ok: true, more })?;
         out.flush()
-    }
-
-    /// The constants alone do not show that a declaration is incomplete.
-    fn tell_left_out(&self, count: u64, language: Language) {
-        let list = match language {
-            Language::C => "requests",
-            Language::Rust => "queries",
-        };
-        if count > 0 {
-            let (file, tensors) = (shown_text(&self.model.to_string_lossy()), counted(count, "tensor"));
-            complain(format_args!(
-                "{file}: left out of the {list}: {tensors} of more than {MAX_RANK} dimensions"
-            ));
-        }
     }
 }
 

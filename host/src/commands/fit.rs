@@ -1,23 +1,27 @@
 //! `safetensors fit`: shows whether and where a model fits into a chip's flash.
 
 use crate::chips::alignment::Alignment;
-use crate::chips::pages::counted;
-use crate::chips::place::{self, Place, PlacementError};
+use crate::chips::chip::Chip;
+use crate::chips::pages::{Run as Pages, in_words};
+use crate::chips::place::{Place, PlacementError};
 use crate::chips::registry;
-use crate::chips::site::{Site, UsedFlash};
-use crate::chips::size::{self, grouped, size, span};
-use crate::commands::Run;
+use crate::chips::site::UsedFlash;
+use crate::chips::size::{self, size, span};
+use crate::commands::{Run, check_stdin_once};
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{Object, array};
+use crate::json::{self, About, List, Map};
 use crate::print::diagnostic::say;
 use crate::text::number::{self, hex};
-use crate::text::{quoted, shown_text};
+use crate::text::{grouped, quoted, shown_text};
 use probe_rs::config::Registry;
 use safetensors_emit::plan::Plan;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Show whether and where models fit into a chip's flash, next to the firmware
@@ -76,212 +80,191 @@ impl Run for Fit {
 
 impl Fit {
     fn fit(&self, context: &Context) -> Outcome {
-        let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.used_flash)?;
-        if self.at.is_none() {
-            site.need_size()?;
+        let (_, mut chip) = self.used_flash.of(self.chip.as_deref().unwrap_or_default())?;
+        if let (Some(area), None) = (chip.window(), self.at) {
+            let (name, window) = (&chip.name, size(area.pages.len()));
+            return Err(Error::usage(format!(
+                "{name} has external flash in a window of {window}; give its size with --flash-size (such as \
+                 2M), or the address of the model with --at"
+            )));
         }
-        if self.models.iter().filter(|model| model.as_os_str() == "-").count() > 1 {
-            return Err(Error::usage("standard input can be read only once; `-` is given twice"));
-        }
-        let mut worst = Exit::Good;
-        let mut next = self.at;
+        check_stdin_once(&self.models)?;
+        let (mut worst, mut next) = (Exit::Good, self.at);
         for path in &self.models {
-            let exit = self
-                .place(context, &mut site, path, &mut next)
-                .unwrap_or_else(|error| say(&error, self.json));
+            let (exit, pages) =
+                self.place(context, &chip, path, next).unwrap_or_else(|error| (say(&error, self.json), None));
             worst = worst.max(exit);
+            if let Some(pages) = pages {
+                next = next.map(|_| pages.end);
+                chip.used.push(pages);
+            }
         }
         Ok(worst)
     }
 
-    /// Places one model and prints the answer. The next model begins after it.
-    fn place(&self, context: &Context, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
+    /// Places one model and prints the answer. Returns the exit code, and the pages of the model.
+    fn place(
+        &self,
+        context: &Context,
+        chip: &Chip,
+        path: &Path,
+        at: Option<u64>,
+    ) -> Result<(Exit, Option<Range<u64>>), Error> {
         let model = Model::open_in_file(context, path)?;
         let plan = Plan::of(model.one_file()?);
-        let found = match *next {
-            Some(at) if self.at != *next && site.chip.area_at(at).is_none() => {
-                Err(no_room_behind(plan.file_bytes))
+        let (bytes, align) = (plan.file_bytes, self.align.unwrap_or(1));
+        let found = match at {
+            Some(at) if self.at != Some(at) && chip.area_at(at).is_none() => {
+                let need = grouped(bytes);
+                let sentence = format!("{need} bytes needed, no flash left after the previous model");
+                Err(PlacementError::NoRoom { missing: bytes, sentence })
             }
-            Some(at) => place::at(&site.chip, &site.used, at, plan.file_bytes),
-            None => place::highest(&site.chip, &site.used, plan.file_bytes, self.align.unwrap_or(1)),
+            Some(at) => chip.at(at, bytes),
+            None => chip.highest(bytes, align),
         };
-        let answer = self.answer(site, &model, &plan, found)?;
-        model.check_unchanged()?;
-        answer.print(self.json, self.models.len() > 1)?;
-        let exit = answer.exit();
-        if let Some(pages) = answer.pages {
-            *next = next.map(|_| pages.end);
-            site.used.push(pages);
-        }
-        Ok(exit)
-    }
-
-    fn answer(
-        &self,
-        site: &Site,
-        model: &Model,
-        plan: &Plan,
-        found: Result<Place<'_>, PlacementError>,
-    ) -> Result<Answer, Error> {
-        let name = model.path().to_string_lossy().into_owned();
-        let head = Object::new().text("file", &name);
         match found {
-            Err(PlacementError::Address(sentence)) => Err(Error::usage(sentence)),
-            Err(PlacementError::NoRoom { missing, sentence }) => {
-                let json = head.flag("ok", true).flag("fits", false).text("chip", &site.chip.name);
-                let json = json.number("bytes", plan.file_bytes).number("missing", missing);
-                let json = json.text("message", &sentence).end();
-                Ok(Answer {
-                    name,
-                    lines: vec![format!("does not fit: {sentence}")],
-                    json,
-                    pages: None,
-                    good: false,
-                })
+            Ok(place) => {
+                let start = place.range.start;
+                let alignment = Alignment::of(&model, start, start + plan.data_start, align)?;
+                model.check_unchanged()?;
+                let fits = Fits { chip, plan: &plan, place: &place, alignment: &alignment };
+                self.print(path, &fits, &fits.lines().join("\n  "))?;
+                let is_bad = self.align.is_some() && alignment.misaligned > 0;
+                Ok((if is_bad { Exit::Bad } else { Exit::Good }, Some(place.pages)))
             }
-            Ok(place) => self.good(site, model, plan, &place),
+            Err(PlacementError::NoRoom { missing, sentence }) => {
+                model.check_unchanged()?;
+                let text = format!("does not fit: {sentence}");
+                let answer = NoRoom { fits: false, chip: &chip.name, bytes, missing, message: sentence };
+                self.print(path, answer, &text)?;
+                Ok((Exit::Bad, None))
+            }
+            Err(error) => Err(error.about(path)),
         }
     }
 
-    fn good(&self, site: &Site, model: &Model, plan: &Plan, place: &Place<'_>) -> Result<Answer, Error> {
-        let wanted = self.align.unwrap_or(1);
-        let alignment = Alignment::of(model, plan.data_start, place.range.start, wanted)?;
-        let name = model.path().to_string_lossy().into_owned();
-        let mut lines = vec![first_line(site, place, plan)];
-        lines.extend(rest_line(place));
-        lines.extend(size_line(site, place));
-        lines.push(alignment_line(&alignment));
-        lines.push(index_line(site, plan));
-        let json = json(&name, site, plan, place, &alignment);
-        let good = self.align.is_none() || alignment.misaligned == 0;
-        Ok(Answer { name, lines, json, pages: Some(place.pages.clone()), good })
-    }
-}
-
-/// The error for a model when the previous one ends at the end of flash.
-fn no_room_behind(bytes: u64) -> PlacementError {
-    let sentence = format!("{} bytes needed, no flash left after the previous model", grouped(bytes));
-    PlacementError::NoRoom { missing: bytes, sentence }
-}
-
-/// The answer for one model.
-struct Answer {
-    name: String,
-    lines: Vec<String>,
-    json: String,
-    pages: Option<std::ops::Range<u64>>,
-    good: bool,
-}
-
-impl Answer {
-    fn exit(&self) -> Exit {
-        if self.good { Exit::Good } else { Exit::Bad }
-    }
-
-    fn print(&self, json: bool, with_name: bool) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        if json {
-            return writeln!(out, "{}", self.json);
+    fn print(&self, path: &Path, more: impl Serialize, text: &str) -> io::Result<()> {
+        let (file, mut out) = (path.to_string_lossy(), BufWriter::new(io::stdout().lock()));
+        match self.models.len() {
+            _ if self.json => json::print(&mut out, &About { file: &file, ok: true, more })?,
+            1 => writeln!(out, "{text}")?,
+            _ => writeln!(out, "{}: {text}", shown_text(&file))?,
         }
-        let name = if with_name { format!("{}: ", shown_text(&self.name)) } else { String::new() };
-        writeln!(out, "{name}{}", self.lines.join("\n  "))
+        out.flush()
     }
 }
 
-fn first_line(site: &Site, place: &Place<'_>, plan: &Plan) -> String {
-    let free = place.free_below(&site.used);
-    let free = match (free, site.used.is_empty()) {
-        (0, _) => "no free flash below".to_owned(),
-        (free, true) => format!("{} of flash free below", size(free)),
-        (free, false) => format!("{} of flash free between it and used flash below", size(free)),
-    };
-    let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
-    format!("fits: {bytes} bytes at {range} ({}); {free}", counted(&place.touched()))
+#[derive(Serialize)]
+struct NoRoom<'c> {
+    fits: bool,
+    chip: &'c str,
+    bytes: u64,
+    missing: u64,
+    message: String,
 }
 
-fn rest_line(place: &Place<'_>) -> Option<String> {
-    let rest = place.rest();
-    (rest > 0).then(|| format!("{} bytes of its last page unused", grouped(rest)))
+/// The answer for a model that fits.
+struct Fits<'a> {
+    chip: &'a Chip,
+    plan: &'a Plan,
+    place: &'a Place<'a>,
+    alignment: &'a Alignment,
 }
 
-fn size_line(site: &Site, place: &Place<'_>) -> Option<String> {
-    let need = place.pages.end - place.area.pages.range().start;
-    let sentence = || format!("the external flash must have at least {}", size(need));
-    (!site.is_sized).then(sentence)
+impl Serialize for Fits<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self { chip, plan, place, alignment } = self;
+        let pages = place.touched();
+        let count = |run: &Pages| Map([("count", run.count()), ("bytes", run.page)].into_iter());
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("fits", &true)?;
+        map.serialize_entry("chip", &chip.name)?;
+        map.serialize_entry("bytes", &plan.file_bytes)?;
+        map.serialize_entry("address", &place.range.start)?;
+        map.serialize_entry("end", &place.range.end)?;
+        map.serialize_entry("pages_start", &place.pages.start)?;
+        map.serialize_entry("pages_end", &place.pages.end)?;
+        map.serialize_entry("pages", &List(pages.0.iter().map(count)))?;
+        map.serialize_entry("unused", &place.rest())?;
+        map.serialize_entry("free_below", &chip.free_below(place))?;
+        map.serialize_entry("tensors", &alignment.tensors)?;
+        map.serialize_entry("misaligned", &alignment.misaligned)?;
+        if let Some((name, ..)) = &alignment.first {
+            map.serialize_entry("first_misaligned", name)?;
+        }
+        if let Some(command) = &alignment.remedy {
+            map.serialize_entry("remedy", command)?;
+        }
+        map.serialize_entry("index_bytes", &plan.sizes.index_bytes())?;
+        map.serialize_entry("ram_bytes", &chip.ram)?;
+        map.end()
+    }
+}
+
+impl Fits<'_> {
+    fn lines(&self) -> Vec<String> {
+        let Self { chip, plan, place, alignment } = self;
+        let free = match (chip.free_below(place), chip.used.is_empty()) {
+            (0, _) => "no free flash below".to_owned(),
+            (free, true) => format!("{} of flash free below", size(free)),
+            (free, false) => format!("{} of flash free between it and used flash below", size(free)),
+        };
+        let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
+        let pages = in_words(&place.touched().0);
+        let mut lines = vec![format!("fits: {bytes} bytes at {range} ({pages}); {free}")];
+        if place.rest() > 0 {
+            lines.push(format!("{} bytes of its last page unused", grouped(place.rest())));
+        }
+        if chip.window().is_some() {
+            let need = place.pages.end - place.area.pages.range().start;
+            lines.push(format!("the external flash must have at least {}", size(need)));
+        }
+        lines.push(alignment_line(alignment));
+        let (index, ram) = (grouped(plan.sizes.index_bytes()), size(chip.ram));
+        lines.push(match plan.sizes.index_bytes() > chip.ram {
+            true => format!(
+                "index too large: {index} bytes needed, {ram} of RAM available; open the model without an index"
+            ),
+            false => format!("an index, if used, takes {index} bytes of {ram} of RAM"),
+        });
+        lines
+    }
 }
 
 fn alignment_line(alignment: &Alignment) -> String {
-    let Alignment { tensors, misaligned, .. } = alignment;
-    match (&alignment.first, alignment.remedy) {
-        (Some((name, address, of)), Some(remedy)) => format!(
-            "{misaligned} of {tensors} tensors misaligned: {} is at {}, not a multiple of {of}; \
-             `{}` aligns them all",
-            quoted(name),
-            hex(*address),
-            remedy.command()
-        ),
-        (Some((name, address, of)), None) => format!(
-            "{misaligned} of {tensors} tensors misaligned: {} is at {}, not a multiple of {of}; the model's \
-             own address is not a multiple of {of} either, so reordering its tensors does not help",
-            quoted(name),
-            hex(*address)
-        ),
-        _ => "all tensors aligned: a `View` gives their elements in place".to_owned(),
-    }
-}
-
-fn index_line(site: &Site, plan: &Plan) -> String {
-    let (index, ram) = (grouped(plan.sizes.index_bytes()), size(site.chip.ram));
-    if plan.sizes.index_bytes() > site.chip.ram {
-        return format!(
-            "index too large: {index} bytes needed, {ram} of RAM available; open the model without an index"
-        );
-    }
-    format!("an index, if used, takes {index} bytes of {ram} of RAM")
-}
-
-fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Alignment) -> String {
-    let page = |(count, bytes): (u64, u64)| Object::new().number("count", count).number("bytes", bytes).end();
-    let pages = array(place.touched().into_iter().map(page));
-    let object = Object::new()
-        .text("file", name)
-        .flag("ok", true)
-        .flag("fits", true)
-        .text("chip", &site.chip.name)
-        .number("bytes", plan.file_bytes)
-        .number("address", place.range.start)
-        .number("end", place.range.end)
-        .number("pages_start", place.pages.start)
-        .number("pages_end", place.pages.end)
-        .raw("pages", &pages)
-        .number("unused", place.rest())
-        .number("free_below", place.free_below(&site.used))
-        .number("tensors", alignment.tensors)
-        .number("misaligned", alignment.misaligned);
-    let object = match (&alignment.first, alignment.remedy) {
-        (Some((first, ..)), Some(remedy)) => {
-            object.text("first_misaligned", first).text("remedy", &remedy.command())
-        }
-        (Some((first, ..)), None) => object.text("first_misaligned", first),
-        _ => object,
+    let Alignment { tensors, misaligned, first, remedy } = alignment;
+    let Some((name, address, of)) = first else {
+        return "all tensors aligned: a `View` gives their elements in place".to_owned();
     };
-    object.number("index_bytes", plan.sizes.index_bytes()).number("ram_bytes", site.chip.ram).end()
+    let what = match remedy {
+        Some(command) => format!("`{command}` aligns them all"),
+        None => format!(
+            "the model's own address is not a multiple of {of} either, so reordering its tensors does not help"
+        ),
+    };
+    let (name, address) = (quoted(name), hex(*address));
+    format!(
+        "{misaligned} of {tensors} tensors misaligned: {name} is at {address}, not a multiple of {of}; {what}"
+    )
 }
 
 /// Lists all names that contain the pattern, ignoring case.
 fn list(pattern: &str, json: bool) -> Outcome {
+    #[derive(Serialize)]
+    struct Listed {
+        ok: bool,
+        chips: Vec<String>,
+    }
     let lower = pattern.to_ascii_lowercase();
-    let mut names = registry::names(&Registry::from_builtin_families());
-    names.retain(|name| name.to_ascii_lowercase().contains(&lower));
-    if names.is_empty() {
+    let mut chips = registry::names(&Registry::from_builtin_families());
+    chips.retain(|name| name.to_ascii_lowercase().contains(&lower));
+    if chips.is_empty() {
         return Err(Error::usage(format!("no chip name contains {}", quoted(pattern))));
     }
     let mut out = BufWriter::new(io::stdout().lock());
-    if json {
-        let chips = array(names.iter().map(|name| crate::json::quoted(name)));
-        writeln!(out, "{}", Object::new().flag("ok", true).raw("chips", &chips).end())?;
-    } else {
-        names.iter().try_for_each(|name| writeln!(out, "{name}"))?;
+    match json {
+        true => json::print(&mut out, &Listed { ok: true, chips })?,
+        false => chips.iter().try_for_each(|name| writeln!(out, "{name}"))?,
     }
     out.flush()?;
     Ok(Exit::Good)

@@ -1,27 +1,26 @@
 //! `safetensors flash`: writes a model into a chip's flash and verifies it.
 
+use crate::chips::chip::Chip;
 use crate::chips::formats::Format;
 use crate::chips::image::Image;
-use crate::chips::pages::counted;
-use crate::chips::place::{self, Place};
+use crate::chips::pages::{Run as Pages, in_words};
 use crate::chips::probe::Connection;
 use crate::chips::sequence;
-use crate::chips::site::{Site, UsedFlash, complaint};
-use crate::chips::size::{grouped, size, span};
+use crate::chips::site::UsedFlash;
+use crate::chips::size::{size, span};
 use crate::commands::Run;
 use crate::context::Context;
-use crate::error::{Error, Outcome};
+use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{Object, array};
+use crate::json::{self, About, List, Map};
 use crate::output::file::Product;
 use crate::output::overwrite::check_not_in_model;
-use crate::text::number;
-use crate::text::shown_text;
-use safetensors_emit::plan::Plan;
+use crate::text::{grouped, number, shown_text};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use std::io::{self, Write};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Write a model into a chip's flash through a debug probe, and verify it
 ///
@@ -75,171 +74,120 @@ impl Run for Flash {
 
     fn run(self, context: &Context) -> Outcome {
         let model = Model::open_in_file(context, &self.model)?;
-        let plan = Plan::of(model.one_file()?);
-        let site = Site::new(&self.chip, &self.used_flash)?;
-        let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
-            .map_err(|refusal| complaint(&self.model, refusal))?;
-        let image = Image::new(model.one_file()?, plan.file_bytes, &place);
-        let task = Task { site: &site, place: &place, image: &image, sha256: image.sha256()? };
+        let file = model.one_file()?;
+        let (target, chip) = self.used_flash.of(&self.chip)?;
+        let place = chip.at(self.at, file.index().summary().file_len());
+        let place = place.map_err(|error| error.about(&self.model))?;
+        let image = Image::new(file, &place);
+        let sha256 = image.sha256()?;
         let done = match &self.output {
-            Some(output) => self.write(context, &model, &task, output)?,
-            None if place.area.uneven => return Err(no_probe(uneven(&task))),
+            Some(output) => {
+                check_not_in_model(&model, output)?;
+                let format = Format::of(output, &chip.name, image.range.end)?;
+                let mut product = Product::create(context, output, self.force)?;
+                format.write(&image, &mut product)?;
+                model.check_unchanged()?;
+                product.finish()?;
+                "written"
+            }
+            None if place.area.uneven => return Err(sequence::failed(uneven(&chip, place.area.unit))),
             None if self.dry_run => "dry_run",
-            None => self.program(context, &task)?,
+            None => {
+                let mut board = self.connection.open(&target, self.keep).map_err(sequence::failed)?;
+                let work = context.work("flash", 2 * image.len());
+                sequence::flash(&mut board, &image, |bytes| work.advance(bytes))?;
+                "flashed"
+            }
         };
         model.check_unchanged()?;
-        self.say(&task, done)?;
+        let output = self.output.as_ref().map(|output| output.to_string_lossy());
+        let output = output.as_deref();
+        // If the image goes to standard output, nothing else does.
+        if output != Some("-") {
+            self.say(&Done { output, done, chip: &chip, image: &image, sha256 })?;
+        }
         Ok(Exit::Good)
     }
 }
 
-/// The work to do.
-struct Task<'t> {
-    site: &'t Site,
-    place: &'t Place<'t>,
-    image: &'t Image<'t>,
+/// What was done.
+struct Done<'a> {
+    output: Option<&'a str>,
+    /// Its name in JSON.
+    done: &'static str,
+    chip: &'a Chip,
+    image: &'a Image<'a>,
     sha256: String,
 }
 
-impl Flash {
-    fn write(
-        &self,
-        context: &Context,
-        model: &Model,
-        task: &Task<'_>,
-        output: &Path,
-    ) -> Result<&'static str, Error> {
-        check_not_in_model(model, output)?;
-        let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
-        let mut product = Product::create(context, output, self.force)?;
-        format.write(task.image, &mut product)?;
-        model.check_unchanged()?;
-        product.finish()?;
-        Ok("written")
-    }
-
-    fn program(&self, context: &Context, task: &Task<'_>) -> Result<&'static str, Error> {
-        let mut board = self.connection.open(&task.site.target, self.keep).map_err(no_probe)?;
-        let parts = sequence::parts(task.place, &task.image.range);
-        sequence::flash(context, &mut board, task.image, &parts, || context.check().is_err())?;
-        Ok("flashed")
-    }
-
-    fn say(&self, task: &Task<'_>, done: &str) -> io::Result<()> {
-        // If the image goes to standard output, nothing else does.
-        if self.output.as_ref().is_some_and(|output| output.as_os_str() == "-") {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        if self.json {
-            return writeln!(out, "{}", self.object(task, done));
-        }
-        match done {
-            "flashed" => writeln!(out, "{}", flashed(task)),
-            "written" => writeln!(out, "{}", self.written(task)),
-            _ => writeln!(out, "{}", self.planned(task)),
-        }
-    }
-
-    fn object(&self, task: &Task<'_>, done: &str) -> String {
-        let Task { site, place, image, sha256 } = task;
-        let mut start = place.pages.start;
-        let erased = place.touched().into_iter().map(|(count, page)| {
-            let object = Object::new().number("address", start).number("count", count).number("bytes", page);
-            start += count * page;
-            object.end()
-        });
-        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let output = self.output.as_ref().filter(|_| done == "written");
-        let object = match output {
-            Some(output) => object.text("output", &output.to_string_lossy()),
-            None => object,
+impl Serialize for Done<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (image, erased) = (self.image, self.image.place.touched());
+        let erase = |run: &Pages| {
+            let pairs = [("address", run.range.start), ("count", run.count()), ("bytes", run.page)];
+            Map(pairs.into_iter())
         };
-        let object = object.text("done", done);
-        object
-            .text("chip", &site.chip.name)
-            .number("address", image.range.start)
-            .number("bytes", image.len() - image.fill())
-            .raw("erase", &array(erased))
-            .number("program_bytes", image.len())
-            .number("write_bytes", image.unit)
-            .text("sha256", sha256)
-            .end()
+        let mut map = to.serialize_map(None)?;
+        if let Some(output) = self.output {
+            map.serialize_entry("output", output)?;
+        }
+        map.serialize_entry("done", self.done)?;
+        map.serialize_entry("chip", &self.chip.name)?;
+        map.serialize_entry("address", &image.range.start)?;
+        map.serialize_entry("bytes", &(image.len() - image.fill()))?;
+        map.serialize_entry("erase", &List(erased.0.iter().map(erase)))?;
+        map.serialize_entry("program_bytes", &image.len())?;
+        map.serialize_entry("write_bytes", &image.place.area.unit)?;
+        map.serialize_entry("sha256", &self.sha256)?;
+        map.end()
     }
+}
 
-    fn written(&self, task: &Task<'_>) -> String {
-        let output = self.output.as_deref().unwrap_or(&self.model);
-        let (bytes, range) = (grouped(task.image.len()), span(&task.image.range));
-        format!(
-            "{}: {bytes} bytes for {range}, sha256 {}",
-            shown_text(&output.to_string_lossy()),
-            task.sha256
-        )
-    }
-
-    fn planned(&self, task: &Task<'_>) -> String {
-        let Task { place, image, .. } = task;
-        let mut lines: Vec<String> = erase_ranges(place)
-            .iter()
-            .map(|(range, pages)| format!("erase {pages} at {}", span(range)))
-            .collect();
-        let writes = image.len() / image.unit;
-        let unit = size(image.unit);
+impl Flash {
+    fn say(&self, done: &Done<'_>) -> io::Result<()> {
+        let (mut out, file) = (io::stdout().lock(), self.model.to_string_lossy());
+        let Done { output, chip, image, sha256, .. } = done;
         let (bytes, range) = (grouped(image.len()), span(&image.range));
-        lines.push(format!("program {bytes} bytes at {range}, in {writes} writes of {unit}"));
-        let fill = (grouped(image.fill()), image.erased);
+        match output {
+            _ if self.json => json::print(&mut out, &About { file: &file, ok: true, more: done }),
+            Some(output) => {
+                writeln!(out, "{}: {bytes} bytes for {range}, sha256 {sha256}", shown_text(output))
+            }
+            None if self.dry_run => self.print_plan(done, &mut out),
+            None => {
+                writeln!(out, "flashed: {bytes} bytes at {range} of {}, verified; sha256 {sha256}", chip.name)
+            }
+        }
+    }
+
+    fn print_plan(&self, Done { image, sha256, .. }: &Done<'_>, out: &mut impl Write) -> io::Result<()> {
+        let place = image.place;
+        for run in &place.touched().0 {
+            writeln!(out, "erase {} at {}", in_words(std::slice::from_ref(run)), span(&run.range))?;
+        }
+        let (unit, writes) = (size(place.area.unit), image.len() / place.area.unit);
+        let (bytes, range) = (grouped(image.len()), span(&image.range));
+        writeln!(out, "program {bytes} bytes at {range}, in {writes} writes of {unit}")?;
         if image.fill() > 0 {
-            lines.push(format!(
-                "  the last {} of these are {:#04x}, the value of erased flash",
-                fill.0, fill.1
-            ));
+            let (fill, erased) = (grouped(image.fill()), place.area.erased);
+            writeln!(out, "  the last {fill} of these are {erased:#04x}, the value of erased flash")?;
         }
-        if let Some(unprogrammed) = unprogrammed(task) {
+        let after = image.range.end..place.pages.end;
+        if !after.is_empty() {
+            let (bytes, range) = (grouped(after.end - after.start), span(&after));
             let kept = if self.keep { "are kept" } else { "stay erased; use --keep to keep them" };
-            lines.push(format!(
-                "  {} bytes after them, at {}, {kept}",
-                grouped(unprogrammed.end - unprogrammed.start),
-                span(&unprogrammed)
-            ));
+            writeln!(out, "  {bytes} bytes after them, at {range}, {kept}")?;
         }
-        lines.push("read everything back, compare, and start the firmware".to_owned());
-        lines.push(format!("sha256 of the programmed bytes: {}", task.sha256));
-        lines.join("\n")
+        writeln!(out, "read everything back, compare, and start the firmware")?;
+        writeln!(out, "sha256 of the programmed bytes: {sha256}")
     }
 }
 
-fn no_probe(sentence: String) -> Error {
-    Error::ended(Exit::Failed, "probe", sentence)
-}
-
-fn uneven(task: &Task<'_>) -> String {
+fn uneven(chip: &Chip, unit: u64) -> String {
     format!(
         "probe-rs programs {} in units of {} that are not aligned to its pages, and could erase data beside \
          the model; write the image with --output, and program it with the vendor's tool",
-        task.site.chip.name,
-        size(task.place.area.unit)
+        chip.name,
+        size(unit)
     )
-}
-
-fn flashed(task: &Task<'_>) -> String {
-    let chip = &task.site.chip.name;
-    let (bytes, range) = (grouped(task.image.len()), span(&task.image.range));
-    format!("flashed: {bytes} bytes at {range} of {chip}, verified; sha256 {}", task.sha256)
-}
-
-/// The part of the last page that is not programmed.
-fn unprogrammed(task: &Task<'_>) -> Option<Range<u64>> {
-    let range = task.image.range.end..task.place.pages.end;
-    (!range.is_empty()).then_some(range)
-}
-
-/// The erased pages: ranges of pages of one size, with their description.
-fn erase_ranges(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
-    let mut start = place.pages.start;
-    let stretch = |(count, page): (u64, u64)| {
-        let range = start..start + count * page;
-        start = range.end;
-        (range, counted(&[(count, page)]))
-    };
-    place.touched().into_iter().map(stretch).collect()
 }
