@@ -72,7 +72,7 @@ impl Chip {
         let mut pages = Pages::default();
         for (begin, end, page) in [(0, 64, 16), (64, 128, 64), (128, 512, 128)] {
             let range = start + (begin << 10)..start + (end << 10);
-            pages.append(crate::chips::pages::Run { range, page: page << 10 }).expect("adjacent pages");
+            pages.append(crate::chips::pages::Stretch { range, page: page << 10 }).expect("adjacent pages");
         }
         let area = Area { pages, boot: true, unit: 1024, erased: 0xff, uneven: false };
         Self { areas: vec![area], ..Self::default() }

@@ -2,16 +2,17 @@
 //! sizes.
 
 use crate::chips::size::size;
+use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 /// Consecutive pages of one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct Stretch {
     pub range: Range<u64>,
     pub page: u64,
 }
 
-impl Run {
+impl Stretch {
     /// The pages that are completely in a range.
     pub fn within(&self, range: &Range<u64>) -> Option<Self> {
         let Self { range: Range { start, end }, page } = *self;
@@ -28,15 +29,15 @@ impl Run {
 
 /// Contiguous flash: pages in address order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pages(pub Vec<Run>);
+pub struct Pages(pub Vec<Stretch>);
 
 impl Pages {
     /// Appends pages; `None` if they are not adjacent.
-    pub fn append(&mut self, run: Run) -> Option<()> {
+    pub fn append(&mut self, stretch: Stretch) -> Option<()> {
         match self.0.last_mut() {
-            Some(last) if last.range.end != run.range.start => return None,
-            Some(last) if last.page == run.page => last.range.end = run.range.end,
-            _ => self.0.push(run),
+            Some(last) if last.range.end != stretch.range.start => return None,
+            Some(last) if last.page == stretch.page => last.range.end = stretch.range.end,
+            _ => self.0.push(stretch),
         }
         Some(())
     }
@@ -55,9 +56,9 @@ impl Pages {
 
     /// The page of an address.
     pub fn page_at(&self, address: u64) -> Option<Range<u64>> {
-        let run = self.0.iter().find(|run| run.range.contains(&address))?;
-        let start = address - (address - run.range.start) % run.page;
-        Some(start..start + run.page)
+        let stretch = self.0.iter().find(|stretch| stretch.range.contains(&address))?;
+        let start = address - (address - stretch.range.start) % stretch.page;
+        Some(start..start + stretch.page)
     }
 
     /// The range of the pages that a range touches. Parts outside are ignored.
@@ -73,31 +74,37 @@ impl Pages {
 
     /// The pages that are completely in a range.
     pub fn within(&self, range: &Range<u64>) -> Self {
-        Self(self.0.iter().filter_map(|run| run.within(range)).collect())
+        Self(self.0.iter().filter_map(|stretch| stretch.within(range)).collect())
     }
 
     /// All pages, one by one.
     pub fn each(&self) -> impl Iterator<Item = Range<u64>> {
-        let pages = |run: &Run| {
-            let (start, page) = (run.range.start, run.page);
-            (0..run.count()).map(move |index| start + index * page..start + (index + 1) * page)
+        let pages = |stretch: &Stretch| {
+            let (start, page) = (stretch.range.start, stretch.page);
+            (0..stretch.count()).map(move |index| start + index * page..start + (index + 1) * page)
         };
         self.0.iter().flat_map(pages)
     }
 }
 
+/// "2 pages of 16 KiB"
+impl Display for Stretch {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let pages = if self.count() == 1 { "page" } else { "pages" };
+        write!(out, "{} {pages} of {}", self.count(), size(self.page))
+    }
+}
+
 /// "2 pages of 16 KiB and 1 page of 64 KiB"
-pub fn in_words(runs: &[Run]) -> String {
-    let each = runs.iter().map(|run| {
-        let pages = if run.count() == 1 { "page" } else { "pages" };
-        format!("{} {pages} of {}", run.count(), size(run.page))
-    });
-    each.collect::<Vec<_>>().join(" and ")
+impl Display for Pages {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0.iter().map(Stretch::to_string).collect::<Vec<_>>().join(" and "))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Run;
+    use super::Stretch;
     use crate::chips::chip::Chip;
 
     #[test]
@@ -120,9 +127,9 @@ mod tests {
 
     #[test]
     fn only_whole_pages_count() {
-        let run = |range, page| Run { range, page };
-        assert_eq!(run(0..100, 16).within(&(8..72)), Some(run(16..64, 16)));
-        assert_eq!(run(0..100, 16).within(&(8..31)), None);
-        assert_eq!(run(100..200, 16).within(&(8..31)), None);
+        let stretch = |range, page| Stretch { range, page };
+        assert_eq!(stretch(0..100, 16).within(&(8..72)), Some(stretch(16..64, 16)));
+        assert_eq!(stretch(0..100, 16).within(&(8..31)), None);
+        assert_eq!(stretch(100..200, 16).within(&(8..31)), None);
     }
 }

@@ -101,25 +101,16 @@ impl Chip {
     /// The free flash below a place.
     pub fn free_below(&self, place: &Place<'_>) -> u64 {
         let start = place.pages.start;
-        let gaps = self.free(place.area);
-        let below = gaps.iter().find(|gap| gap.contains(&start) || gap.end == start);
-        below.map_or(0, |gap| start - gap.start)
+        self.free(place.area).iter().find(|gap| gap.contains(&start)).map_or(0, |gap| start - gap.start)
     }
 
     /// The free flash of an area in complete pages.
     fn free(&self, area: &Area) -> Vec<Range<u64>> {
-        let mut used: Vec<Range<u64>> = self.used.iter().map(|range| area.pages.around(range)).collect();
-        used.retain(|range| !range.is_empty());
-        used.sort_by_key(|range| range.start);
-        let Range { start: mut from, end } = area.pages.range();
-        let mut free = Vec::new();
-        for range in used.into_iter().chain([end..end]) {
-            if from < range.start {
-                free.push(from..range.start);
-            }
-            from = from.max(range.end);
-        }
-        free
+        let is_free =
+            |page: &Range<u64>| self.used.iter().all(|used| used.end <= page.start || page.end <= used.start);
+        let pages: Vec<Range<u64>> = area.pages.each().filter(is_free).collect();
+        let gaps = pages.chunk_by(|one, next| one.end == next.start);
+        gaps.filter_map(|gap| Some(gap.first()?.start..gap.last()?.end)).collect()
     }
 
     fn no_room(&self, bytes: u64) -> PlacementError {

@@ -1,7 +1,7 @@
 //! The chips that probe-rs knows.
 
 use crate::chips::chip::{Area, Chip};
-use crate::chips::pages::{Pages, Run};
+use crate::chips::pages::{Pages, Stretch};
 use crate::text::quoted;
 use probe_rs::Target;
 use probe_rs::config::{FlashProperties, MemoryRange, MemoryRegion, NvmRegion, RawFlashAlgorithm, Registry};
@@ -130,8 +130,8 @@ fn pages(properties: &FlashProperties, region: &Range<u64>) -> Option<Pages> {
     let mut pages = Pages::default();
     for (sector, (begin, end)) in properties.sectors.iter().zip(begins.zip(ends)) {
         let page = (1..=unit).map(|count| count * sector.size).find(|size| size.is_multiple_of(unit));
-        let run = page.and_then(|page| Run { range: begin..end, page }.within(region));
-        run.map_or(Some(()), |run| pages.append(run))?;
+        let stretch = page.and_then(|page| Stretch { range: begin..end, page }.within(region));
+        stretch.map_or(Some(()), |stretch| pages.append(stretch))?;
     }
     Some(pages)
 }
@@ -148,8 +148,8 @@ fn is_uneven(properties: &FlashProperties) -> bool {
 fn join(areas: &mut Vec<Area>, area: Area) {
     let properties = |area: &Area| (area.boot, area.unit, area.erased, area.uneven);
     let last = areas.last_mut().filter(|last| properties(last) == properties(&area));
-    let mut runs = area.pages.0.iter().cloned();
-    if last.and_then(|last| runs.try_for_each(|run| last.pages.append(run))).is_none() {
+    let mut stretches = area.pages.0.iter().cloned();
+    if last.and_then(|last| stretches.try_for_each(|stretch| last.pages.append(stretch))).is_none() {
         areas.push(area);
     }
 }
@@ -157,7 +157,6 @@ fn join(areas: &mut Vec<Area>, area: Area) {
 #[cfg(test)]
 mod tests {
     use super::{chip, find, names};
-    use crate::chips::pages::in_words;
     use probe_rs::config::Registry;
 
     #[test]
@@ -175,10 +174,7 @@ mod tests {
             ("STM32L010C6", "0x8000000..0x8008000: 32 pages of 1 KiB", 1024, 8),
         ] {
             let chip = chip(&find(&registry, name).expect("known chip"));
-            let told = chip.usual().map(|area| {
-                let words = in_words(&area.pages.0);
-                format!("{:#x?}: {words}", area.pages.range())
-            });
+            let told = chip.usual().map(|area| format!("{:#x?}: {}", area.pages.range(), area.pages));
             assert_eq!(told.collect::<Vec<_>>(), [areas]);
             assert_eq!((chip.areas[0].unit, chip.ram >> 10), (unit, ram), "{name}");
         }

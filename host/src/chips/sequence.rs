@@ -176,7 +176,7 @@ mod tests {
         let (chip, bytes, file) =
             (Chip::stm32f411(BASE), model(150_000), tempfile::NamedTempFile::new().expect("a file"));
         fs::write(file.path(), &bytes).expect("written");
-        let model = FileModel::open(file.path()).expect("sound");
+        let model = FileModel::open(file.path()).expect("a valid model");
         let place = chip.at(BASE + 0xc000, bytes.len() as u64).expect("room");
         let left = Cell::new(stop_before);
         let advance = |_| {

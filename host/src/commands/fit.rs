@@ -2,7 +2,7 @@
 
 use crate::chips::alignment::Alignment;
 use crate::chips::chip::Chip;
-use crate::chips::pages::{Run as Pages, in_words};
+use crate::chips::pages::Stretch;
 use crate::chips::place::{Place, PlacementError};
 use crate::chips::registry;
 use crate::chips::site::UsedFlash;
@@ -175,7 +175,8 @@ impl Serialize for Fits<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Self { chip, plan, place, alignment } = self;
         let pages = place.touched();
-        let count = |run: &Pages| Map([("count", run.count()), ("bytes", run.page)].into_iter());
+        let count =
+            |stretch: &Stretch| Map([("count", stretch.count()), ("bytes", stretch.page)].into_iter());
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("fits", &true)?;
         map.serialize_entry("chip", &chip.name)?;
@@ -210,7 +211,7 @@ impl Fits<'_> {
             (free, false) => format!("{} of flash free between it and used flash below", size(free)),
         };
         let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
-        let pages = in_words(&place.touched().0);
+        let pages = place.touched();
         let mut lines = vec![format!("fits: {bytes} bytes at {range} ({pages}); {free}")];
         if place.rest() > 0 {
             lines.push(format!("{} bytes of its last page unused", grouped(place.rest())));

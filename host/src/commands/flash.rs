@@ -3,7 +3,7 @@
 use crate::chips::chip::Chip;
 use crate::chips::formats::Format;
 use crate::chips::image::Image;
-use crate::chips::pages::{Run as Pages, in_words};
+use crate::chips::pages::Stretch;
 use crate::chips::probe::Connection;
 use crate::chips::sequence;
 use crate::chips::site::UsedFlash;
@@ -123,8 +123,9 @@ struct Done<'a> {
 impl Serialize for Done<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let (image, erased) = (self.image, self.image.place.touched());
-        let erase = |run: &Pages| {
-            let pairs = [("address", run.range.start), ("count", run.count()), ("bytes", run.page)];
+        let erase = |stretch: &Stretch| {
+            let pairs =
+                [("address", stretch.range.start), ("count", stretch.count()), ("bytes", stretch.page)];
             Map(pairs.into_iter())
         };
         let mut map = to.serialize_map(None)?;
@@ -162,8 +163,8 @@ impl Flash {
 
     fn print_plan(&self, Done { image, sha256, .. }: &Done<'_>, out: &mut impl Write) -> io::Result<()> {
         let place = image.place;
-        for run in &place.touched().0 {
-            writeln!(out, "erase {} at {}", in_words(std::slice::from_ref(run)), span(&run.range))?;
+        for stretch in &place.touched().0 {
+            writeln!(out, "erase {stretch} at {}", span(&stretch.range))?;
         }
         let (unit, writes) = (size(place.area.unit), image.len() / place.area.unit);
         let (bytes, range) = (grouped(image.len()), span(&image.range));
