@@ -56,7 +56,7 @@ impl Seen {
         Pickles { entry, begin: self.begin, scan: self.scan }
     }
 
-    /// Whether these bytes count as pickles; `is_expected` if their place or name is that of one.
+    /// Whether these bytes count as pickles; `is_expected` if a pickle has such a place or name.
     pub fn is_pickle(&self, is_expected: bool) -> bool {
         let header = usize::try_from(self.begin).unwrap_or(usize::MAX).min(self.first.len());
         let may_be_objects = || {
