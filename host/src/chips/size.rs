@@ -54,11 +54,7 @@ pub fn used(text: &str) -> Result<Used, String> {
 
 #[cfg(test)]
 mod tests {
-<<<<<<< HEAD
-    use super::{Used, alignment, size, used};
-=======
-    use super::{alignment, bytes, size};
->>>>>>> 281d97f0 (chips: a chip knows its used flash and finds places; JSON by types)
+    use super::{alignment, size};
 
     #[test]
     fn sizes_have_the_largest_unit_that_divides_them() {

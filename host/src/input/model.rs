@@ -115,7 +115,7 @@ impl Model {
     pub fn one_file(&self) -> Result<&FileModel, Error> {
         match self.one_part()? {
             Part::File(part) => Ok(part),
-            Part::Remote(part) => Err(Error::about(part.path(), "is on a server, but a file is needed")),
+            part => Err(Error::about(part.path(), "is on a server, but a file is needed")),
         }
     }
 
