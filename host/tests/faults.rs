@@ -42,7 +42,7 @@ fn of_the_container_and_the_data() {
         ),
         (
             file(&header, b"12345"),
-            "data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file continues",
+            "data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file continues for 2 bytes",
         ),
     ] {
         says(&contents, &format!("error[{report}"));
@@ -177,7 +177,7 @@ fn excerpts_are_escaped() {
     );
     shows(
         b"{\"\xe5\xb1\xa4\":{\"dtype\":\"F32 \xe2\x80\xae\"}}",
-        r#"error[dtype.unknown] at byte 24: tensor "層": unknown dtype"#,
+        r#"error[dtype.unknown] at byte 24: tensor "層": unknown dtype; did you mean "F32"?"#,
         r#"{"層":{"dtype":"F32 \u{202e}"}}"#,
         "               ^^^^^^^^^^^^^^",
     );

@@ -35,8 +35,12 @@ fn all_inputs_give_the_same_answer() {
             let mut direct = place.run(through("m"));
             direct.out = direct.out.replacen("m: ", "-: ", 1).replacen("\"file\":\"m\"", "\"file\":\"-\"", 1);
             direct.err = direct.err.replacen("m: ", "-: ", 1);
-            assert_eq!(place.run_piped(through("-"), &contents), direct);
             assert_eq!(place.run_redirected(through("-"), opened()), direct);
+            // Of a pipe, not all bytes that are too many are read.
+            for text in [&mut direct.out, &mut direct.err] {
+                *text = text.replace("continues for 200,000 bytes", "continues");
+            }
+            assert_eq!(place.run_piped(through("-"), &contents), direct);
         }
     }
 }
