@@ -7,19 +7,20 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
-use crate::json::{Object, array, quoted as quoted_json};
+use crate::json::{self, About, List};
 use crate::print::diagnostic::say;
 use crate::tensor::sums::{
-    Embedded, Found, Single, Text, check_embedded, embed, has_control, line, no_room, sum_at, sum_of_text,
-    verify, write_text,
+    Found, Sum, check_embedded, embed, has_control, line, sum_at, sum_of_text, sums_of_part, verify,
+    write_text,
 };
-use crate::text::shown_text;
-use crate::threads::{cores, in_order};
+use crate::text::number::digits;
+use crate::text::{quoted, shown_text};
+use crate::threads::{cores, stream};
 use crate::work::Work;
-use safetensors_files::SaveMethod;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::iter;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +70,7 @@ impl Run for Hash {
 
     fn run(self, context: &Context) -> Outcome {
         match &self.verify {
-            Some(list) => self.print_found(list, &verify(context, list)?),
+            Some(list) => self.verify(context, list),
             None if self.textconv => self.each_text(context),
             None if self.embed => self.each(context, |path| self.embed_in(context, path)),
             None if self.check_embedded => self.each(context, |path| self.check_in(context, path)),
@@ -83,21 +84,86 @@ impl Hash {
     fn hash(&self, context: &Context) -> Outcome {
         check_stdin_once(&self.models)?;
         let models = each_of(&self.models);
-        let with_tensors = self.with_tensors();
-        let times = if with_tensors { 2 } else { 1 };
+        let times = if self.with_tensors() { 2 } else { 1 };
         let work = context.work("hashing", times * models.iter().map(|path| size(path)).sum::<u64>());
-        let (at_once, inside) = match with_tensors || models.len() == 1 {
+        let (at_once, inside) = match self.with_tensors() || models.len() == 1 {
             true => (NonZero::<usize>::MIN, cores()),
             false => (cores(), NonZero::<usize>::MIN),
         };
-        let mut worst = Exit::Good;
-        let text = |path: &PathBuf| self.text(context, path, inside, &work);
-        in_order(&models, at_once, text, |text| {
-            context.check()?;
-            worst = worst.max(self.print(text)?);
-            Ok::<_, Error>(())
-        })?;
+        let (mut worst, mut models) = (Exit::Good, models.into_iter());
+        let sums = |path: PathBuf| self.sums(context, path, inside, &work);
+        stream(
+            at_once.get(),
+            || Ok::<_, Error>(models.next()),
+            sums,
+            |hashed| {
+                context.check()?;
+                worst = worst.max(match hashed {
+                    Ok(hashed) => self.print(&hashed)?,
+                    Err(error) => say(&error, self.json),
+                });
+                Ok(())
+            },
+        )?;
         Ok(worst)
+    }
+
+    fn with_tensors(&self) -> bool {
+        self.tensors || self.json
+    }
+
+    fn sums(
+        &self,
+        context: &Context,
+        path: PathBuf,
+        threads: NonZero<usize>,
+        work: &Work,
+    ) -> Result<Hashed, Error> {
+        let file = file_of(&path)?;
+        self.must_have_line(&file)?;
+        let model = Model::open(context, &file)?;
+        let mut hashed = Hashed { path, file, model, index: None, sums: Vec::new() };
+        hashed.files().try_for_each(|file| self.must_have_line(file))?;
+        let Hashed { model, index, sums, .. } = &mut hashed;
+        if let Some(path) = model.index() {
+            *index = Some(match model.index_text() {
+                Some(text) => sum_of_text(text),
+                None => sum_at(context, path, work)?,
+            });
+        }
+        for part in model.parts() {
+            if is_remote(part.path()) {
+                // Its length is known only now.
+                work.expect(part.index().summary().file_len());
+            }
+            sums.push(sums_of_part(part, self.with_tensors(), threads, work)?);
+        }
+        model.check_unchanged()?;
+        Ok(hashed)
+    }
+
+    /// Also applies to files and pipes, whose contents may reach a terminal later.
+    ///
+    /// # Errors
+    /// The name has control characters that a line cannot escape in a form that `sha256sum` reads.
+    fn must_have_line(&self, path: &Path) -> Result<(), Error> {
+        match has_control(path) && !self.json && !io::stdout().is_terminal() {
+            true => Err(Error::about(
+                path,
+                "name has control characters, which a list of sums cannot escape; use --json",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn print(&self, hashed: &Hashed) -> Outcome {
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self.json {
+            true => hashed.print_json(&mut out)?,
+            false => hashed.print(&mut out)?,
+        }
+        out.flush()?;
+        Ok(Exit::Good)
     }
 
     /// Treats one model after another, each in one file. An error of one does not stop the others.
@@ -126,7 +192,7 @@ impl Hash {
         let found = check_embedded(context, path)?;
         let mut out = io::stdout().lock();
         match self.json {
-            true => writeln!(out, "{}", found.json())?,
+            true => json::print(&mut out, &found)?,
             false => found.print(&mut out)?,
         }
         Ok(found.exit())
@@ -137,159 +203,119 @@ impl Hash {
             return Err(Error::usage("--embed cannot change standard input; give a file"));
         }
         check_output(path)?;
-        let Embedded { sum, saved, left_out } = embed(context, path)?;
-        let is_in_place = saved == SaveMethod::InPlace;
+        let (file, embedded) = (path.to_string_lossy(), embed(context, path)?);
         let mut out = io::stdout().lock();
         if self.json {
-            let object = Object::new().text("file", &path.to_string_lossy()).flag("ok", true);
-            let object = object.text("sha256", &sum).flag("in_place", is_in_place);
-            writeln!(out, "{}", object.number("padding_left_out", left_out.tensors).end())?;
+            json::print(&mut out, &About { file: &file, ok: true, more: embedded })?;
         } else {
-            let how = if is_in_place { "in place" } else { "rewritten: no space in the header" };
-            writeln!(out, "{}: sum {sum}, {how}", shown_text(&path.to_string_lossy()))?;
-            left_out.print(&mut out)?;
+            let how = if embedded.in_place { "in place" } else { "rewritten: no space in the header" };
+            writeln!(out, "{}: sum {}, {how}", shown_text(&file), embedded.sha256)?;
+            embedded.padding_left_out.print(&mut out)?;
         }
         Ok(Exit::Good)
     }
 
-    fn with_tensors(&self) -> bool {
-        self.tensors || self.json
-    }
-
-    /// The complete output for one model.
-    fn text(
-        &self,
-        context: &Context,
-        path: &Path,
-        threads: NonZero<usize>,
-        work: &Work,
-    ) -> Result<Text, Error> {
-        let file = file_of(path)?;
-        match is_sharded(context, &file)? {
-            true => {
-                let model = Model::open(context, &file)?;
-                let mut files = model.parts().iter().map(Part::path).chain(model.index());
-                files.try_for_each(|file| self.must_have_line(file))?;
-                let parts = model.parts().iter().map(Single::of);
-                let index = Self::sum_of_index(context, &model, work)?;
-                let text = self.text_of(path, index, parts, threads, work)?;
-                model.check_unchanged()?;
-                Ok(text)
-            }
-            false => {
-                self.must_have_line(&file)?;
-                self.text_of(path, None, iter::once_with(|| Single::open(context, &file)), threads, work)
-            }
-        }
-    }
-
-    /// The length and the sum of an index.
-    fn sum_of_index<'m>(
-        context: &Context,
-        model: &'m Model,
-        work: &Work,
-    ) -> Result<Option<(&'m Path, u64, String)>, Error> {
-        let Some(index) = model.index() else { return Ok(None) };
-        let (len, sum) = match model.index_text() {
-            Some(text) => sum_of_text(text),
-            None => sum_at(context, index, work).map_err(|trouble| trouble.about(index))?,
-        };
-        Ok(Some((index, len, sum)))
-    }
-
-    /// The output for a model that was requested by this path and has these files.
-    fn text_of<'p>(
-        &self,
-        path: &Path,
-        index: Option<(&Path, u64, String)>,
-        parts: impl Iterator<Item = Result<Single<'p>, Error>>,
-        threads: NonZero<usize>,
-        work: &Work,
-    ) -> Result<Text, Error> {
-        let mut text = Text::new();
-        if self.json {
-            put(&mut text, format!(r#"{{"file":{},"ok":true,"files":["#, in_json(path)).as_bytes())?;
-        }
-        if let Some((index, len, sum)) = index {
-            self.put_sum(&mut text, index, len, &sum)?;
-            put(&mut text, if self.json { b"}," } else { b"" })?;
-        }
-        for (number, part) in parts.enumerate() {
-            put(&mut text, if self.json && number > 0 { b"," } else { b"" })?;
-            self.put_part(&mut text, part?, threads, work)?;
-        }
-        put(&mut text, if self.json { b"]}\n" } else { b"" })?;
-        Ok(text)
-    }
-
-    fn put_part(
-        &self,
-        text: &mut Text,
-        mut part: Single<'_>,
-        threads: NonZero<usize>,
-        work: &Work,
-    ) -> Result<(), Error> {
-        if is_remote(part.path()) {
-            // Its length is known only now.
-            work.expect(part.len());
-        }
-        let mut sums = part.sums(self.with_tensors(), threads, work)?;
-        self.put_sum(text, part.path(), part.len(), &sums.file)?;
-        if self.json {
-            put(text, b",")?;
-            part.print_member(&mut sums, text)?;
-            put(text, b"}")?;
-        } else if self.tensors {
-            part.print_lines(&mut sums, text)?;
-        }
-        part.check_unchanged()
-    }
-
-    /// Also applies to files and pipes, whose contents may reach a terminal later.
-    ///
-    /// # Errors
-    /// The name has control characters that a line cannot escape in a form that `sha256sum` reads.
-    fn must_have_line(&self, path: &Path) -> Result<(), Error> {
-        match has_control(path) && !self.json && !io::stdout().is_terminal() {
-            true => Err(Error::about(
-                path,
-                "name has control characters, which a list of sums cannot escape; use --json",
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Writes a line, or the beginning of an object.
-    fn put_sum(&self, text: &mut Text, file: &Path, len: u64, sum: &str) -> Result<(), Error> {
-        match self.json {
-            true => {
-                let file = in_json(file);
-                put(text, format!(r#"{{"file":{file},"bytes":{len},"sha256":"{sum}""#).as_bytes())
-            }
-            false => put(text, &file_line(sum, file)),
-        }
-    }
-
-    fn print(&self, text: Result<Text, Error>) -> Result<Exit, Error> {
-        match text {
-            Ok(text) => text.print().map(|()| Exit::Good),
-            Err(complaint) => Ok(say(&complaint, self.json)),
-        }
-    }
-
-    fn print_found(&self, list: &Path, found: &[Found]) -> Outcome {
+    fn verify(&self, context: &Context, list: &Path) -> Outcome {
+        let found = verify(context, list)?;
         let worst = found.iter().map(Found::exit).max().unwrap_or(Exit::Good);
         let mut out = BufWriter::new(io::stdout().lock());
         if self.json {
-            let files = array(found.iter().map(Found::json));
-            let object = Object::new().text("file", &list.to_string_lossy()).flag("ok", worst == Exit::Good);
-            writeln!(out, "{}", object.raw("files", &files).end())?;
+            let (file, ok) = (&list.to_string_lossy(), worst == Exit::Good);
+            json::print(&mut out, &About { file, ok, more: Files { files: found } })?;
         } else {
             found.iter().try_for_each(|found| found.print(&mut out))?;
         }
         out.flush()?;
         Ok(worst)
     }
+}
+
+/// A model and its sums.
+struct Hashed {
+    /// The requested path.
+    path: PathBuf,
+    /// The file that it means.
+    file: PathBuf,
+    model: Model,
+    /// The length and the sum of the index.
+    index: Option<(u64, String)>,
+    /// The sum of each file, and those of its tensors in header order.
+    sums: Vec<(Sum, Vec<Sum>)>,
+}
+
+impl Hashed {
+    /// The paths of the files, without the index. A single one keeps its name, which may be that of a model
+    /// in a cache.
+    fn files(&self) -> impl Iterator<Item = &Path> + Clone {
+        let is_single = self.model.index().is_none();
+        self.model.parts().iter().map(move |part| if is_single { &self.file } else { part.path() })
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        if let Some((path, (_, sum))) = self.model.index().zip(self.index.as_ref()) {
+            out.write_all(&file_line(sum, path))?;
+        }
+        for ((file, part), (sum, tensors)) in self.files().zip(self.model.parts()).zip(&self.sums) {
+            out.write_all(&file_line(&digits(sum), file))?;
+            for (tensor, sum) in part.index().in_header_order().zip(tensors) {
+                writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn print_json(&self, out: &mut impl Write) -> io::Result<()> {
+        let index = self.model.index().zip(self.index.as_ref()).map(|(path, (bytes, sum))| FileSums {
+            file: path.to_string_lossy(),
+            bytes: *bytes,
+            sha256: sum.clone(),
+            tensors: None,
+        });
+        let parts = self.files().zip(self.model.parts()).zip(&self.sums);
+        let parts = parts.map(|((file, part), (sum, tensors))| FileSums {
+            file: file.to_string_lossy(),
+            bytes: part.index().summary().file_len(),
+            sha256: digits(sum),
+            tensors: Some(TensorSums(part, tensors)),
+        });
+        let more = Files { files: List(index.into_iter().chain(parts)) };
+        json::print(out, &About { file: &self.path.to_string_lossy(), ok: true, more })
+    }
+}
+
+#[derive(Serialize)]
+struct Files<T> {
+    files: T,
+}
+
+#[derive(Clone, Serialize)]
+struct FileSums<'h> {
+    file: Cow<'h, str>,
+    bytes: u64,
+    sha256: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensors: Option<TensorSums<'h>>,
+}
+
+/// A file and the sums of its tensors.
+#[derive(Clone)]
+struct TensorSums<'h>(&'h Part, &'h [Sum]);
+
+impl Serialize for TensorSums<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.index().in_header_order().zip(self.1).map(|(tensor, sum)| {
+            let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
+            (tensor.name(), TensorSum { dtype, shape, bytes, sha256: digits(sum) })
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct TensorSum<'h> {
+    dtype: &'static str,
+    shape: &'h [u64],
+    bytes: u64,
+    sha256: String,
 }
 
 /// The only file of a model.
@@ -312,18 +338,10 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Error> {
-    text.write_all(bytes).map_err(|error| no_room(&error))
-}
-
 /// The line that `sha256sum` writes; on a terminal, control characters are escaped.
 fn file_line(sum: &str, path: &Path) -> Vec<u8> {
     match io::stdout().is_terminal() {
         true => format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes(),
         false => line(sum, path),
     }
-}
-
-fn in_json(path: &Path) -> String {
-    quoted_json(&path.to_string_lossy())
 }

@@ -6,7 +6,7 @@ use crate::input::foreign::Readable;
 use crate::input::remote::check_local;
 use crate::input::source::Stamp;
 use crate::output::overwrite::check_not_input;
-use crate::tensor::sums::{Trouble, hex_of_file};
+use crate::tensor::sums::sum_of_file;
 use crate::work::Work;
 use safetensors_convert::TensorSource;
 use safetensors_convert::error::within;
@@ -188,8 +188,7 @@ impl Foreign {
     /// A file cannot be read; interruption by the user.
     pub fn sums(&self, work: &Work) -> Result<Vec<(PathBuf, u64, String)>, Error> {
         let sum = |file: &Opened| {
-            let sum = hex_of_file(&file.file, file.stamp.len, work);
-            let sum = sum.map_err(|trouble: Trouble| trouble.about(&file.path))?;
+            let sum = sum_of_file(&file.path, &file.file, file.stamp.len, work)?;
             Ok((file.path.clone(), file.stamp.len, sum))
         };
         self.files.iter().map(sum).collect()

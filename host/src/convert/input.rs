@@ -12,7 +12,7 @@ use crate::input::model::{Model, Padding};
 use crate::input::remote::Reader;
 use crate::output::overwrite::check_not_in_model;
 use crate::pack::Renames;
-use crate::tensor::sums::{hex_of_part, sum_at};
+use crate::tensor::sums::{sum_at, sum_of_part};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, TensorReader};
@@ -508,7 +508,7 @@ impl InputFile {
             sums.push(sum_of(context, index, work)?);
         }
         for part in model.parts() {
-            let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
+            let sum = sum_of_part(part, work)?;
             sums.push((part.path().to_path_buf(), part.index().summary().file_len(), sum));
         }
         Ok(sums)
@@ -566,7 +566,7 @@ fn not_streamed(path: &Path, complaint: Error) -> Error {
 }
 
 fn sum_of(context: &Context, index: &Path, work: &Work) -> Result<Sum, Error> {
-    let (len, sum) = sum_at(context, index, work).map_err(|trouble| trouble.about(index))?;
+    let (len, sum) = sum_at(context, index, work)?;
     Ok((index.to_path_buf(), len, sum))
 }
 

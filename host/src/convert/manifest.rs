@@ -47,7 +47,7 @@ impl Manifest {
     /// It cannot be read; those of writing; interruption by the user.
     pub fn add(&mut self, context: &Context, made: &Made<'_>) -> Result<(), Error> {
         let work = context.work("summing", 0);
-        let (len, sum) = sum_at(context, made.output, &work).map_err(|trouble| trouble.about(made.output))?;
+        let (len, sum) = sum_at(context, made.output, &work)?;
         let inputs = made.files.iter().flatten().map(|(path, len, sum)| file(path, *len, sum).end());
         let object = file(made.output, len, &sum).raw("inputs", &array(inputs)).end();
         let separator = if self.outputs > 0 { ",\n" } else { "\n" };

@@ -1,6 +1,7 @@
 //! The reason why a file could not be read.
 
 use crate::text::shown_text;
+use embedded_safetensors::ReadError;
 use safetensors_remote::{RemoteError, RemoteErrorKind};
 use std::fmt;
 use std::io;
@@ -71,6 +72,17 @@ impl From<io::Error> for NotRead {
         match of_server(&error) {
             Some(error) => error.into(),
             None => Self::because(sentence(&error)),
+        }
+    }
+}
+
+/// Of a file that was valid a moment ago.
+impl From<ReadError<io::Error>> for NotRead {
+    fn from(error: ReadError<io::Error>) -> Self {
+        match error {
+            ReadError::Source(error) => error.into(),
+            ReadError::UnexpectedEof { .. } => Self::changed(),
+            ReadError::Format(error) => Self::because(error.kind.to_string()),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::threads::cores;
 use embedded_safetensors::{FileModel, header::MAX_HEADER_LEN, index::OwnedIndex, integrity::KEY};
 use safetensors_files::shards::{ShardErrorKind, ShardedModel};
 use safetensors_remote::{CANDIDATES, RemoteError, RemoteErrorKind, Url};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -256,6 +257,13 @@ fn in_order(file: &Part) -> Vec<Tensor<'_>> {
 pub struct Padding {
     pub tensors: u64,
     pub bytes: u64,
+}
+
+/// In JSON, the number of tensors.
+impl Serialize for Padding {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(self.tensors)
+    }
 }
 
 impl Padding {

@@ -206,10 +206,15 @@ impl<'m> Tensor<'m> {
         self.part
     }
 
+    /// Its bytes in the file.
+    pub fn in_file(&self) -> Range<u64> {
+        let start = self.part.index().summary().data_start;
+        start + self.tensor.begin()..start + self.tensor.end()
+    }
+
     /// Reads the tensor, on a server with one request.
     pub fn reader(&self) -> TensorReader<'m, Reader<'m>> {
-        let start = self.part.index().summary().data_start;
-        self.reader_of(self.part.reader().until(start + self.tensor.end()))
+        self.reader_of(self.part.reader().until(self.in_file().end))
     }
 
     /// Reads these bytes of the file, each run on a server with one request.

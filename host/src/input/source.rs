@@ -1,11 +1,13 @@
 //! A file that can be read repeatedly, one piece at a time, whatever its source.
 
+use crate::error::Error;
 use crate::error::not_read::NotRead;
 use crate::input::remote::{Handle, Remote};
 use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 use tempfile::{SpooledData, SpooledTempFile};
@@ -346,6 +348,27 @@ pub fn pieces<E: From<NotRead>>(
         range.start += read as u64;
     }
     Ok(())
+}
+
+/// The same with errors about the file of this path.
+///
+/// # Errors
+/// Those of the file, and those of `take`.
+pub fn each_piece(
+    path: &Path,
+    file: impl ReadAt<Error = io::Error>,
+    range: Range<u64>,
+    buffer: &mut [u8],
+    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut not_taken = None;
+    let read = pieces(file, range, buffer, |piece| {
+        take(piece).map_err(|error| {
+            not_taken = Some(error);
+            NotRead::interrupted()
+        })
+    });
+    read.map_err(|reason| not_taken.unwrap_or_else(|| Error::not_read(path, reason)))
 }
 
 fn read_some<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {

@@ -4,10 +4,9 @@ use super::contents::{Contents, Entry};
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Part};
-use crate::input::source::pieces;
+use crate::input::source::each_piece;
 use crate::output::file::Product;
 use crate::output::writer::{planned, put_header};
-use crate::tensor::sums::Trouble;
 use crate::work::Work;
 use embedded_safetensors::write::{FilePlan, FileSpec, Placement, PlannedContent, TensorSpec};
 use std::io::{self, Read};
@@ -140,9 +139,8 @@ fn copy_tensor(
         copied += piece;
         work.advance(piece)?;
     }
-    pieces(model.reader().until(begin + len), begin + copied..begin + len, buffer, |piece| {
-        let written = product.put(piece).and_then(|()| work.advance(piece.len() as u64));
-        written.map_err(Trouble::Other)
+    let rest = begin + copied..begin + len;
+    each_piece(entry.file(), model.reader().until(rest.end), rest, buffer, |piece| {
+        product.put(piece).and_then(|()| work.advance(piece.len() as u64))
     })
-    .map_err(|trouble| trouble.about(entry.file()))
 }

@@ -5,14 +5,14 @@
 use crate::error::not_read::NotRead;
 use crate::input::header::Failure;
 use crate::input::header::visit;
-use crate::input::source::Source;
+use crate::input::source::{BUFFER, Source, pieces};
 use crate::json::Pieces;
 use crate::print::facts::alignment;
-use crate::tensor::sums::sha256_of;
 use crate::text::Beginning;
 use crate::text::number::digits;
 use embedded_safestructures::SCHEMA;
 use embedded_safetensors::{Dtype, header::Event, validate::Summary};
+use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
 
@@ -57,19 +57,18 @@ pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Re
 }
 
 /// The members of a tensor besides its dtype and shape.
-pub enum Extra<'e> {
+#[derive(Clone, Copy)]
+pub enum Extra {
     /// Its offsets, and the SHA-256 of its bytes.
     Digest,
     /// Its offsets, and the alignment of its data in the file.
     Alignment,
-    /// Its length, and the SHA-256 of its bytes, which the function returns for one tensor after another.
-    Sum(&'e mut dyn FnMut() -> Result<String, NotRead>),
 }
 
 /// Prints the tensors as a member of an object.
 pub fn print_tensors(
     source: &mut Source,
-    extra: Extra<'_>,
+    extra: Extra,
     data_start: u64,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
@@ -88,9 +87,9 @@ struct Entry {
     offsets: Range<u64>,
 }
 
-struct Tensors<'o, 'e, W> {
+struct Tensors<'o, W> {
     out: &'o mut W,
-    extra: Extra<'e>,
+    extra: Extra,
     data_start: u64,
     name: Name,
     pieces: Pieces,
@@ -98,7 +97,7 @@ struct Tensors<'o, 'e, W> {
     any: bool,
 }
 
-impl<W: Write> Tensors<'_, '_, W> {
+impl<W: Write> Tensors<'_, W> {
     fn see(&mut self, event: &Event<'_>, source: &mut Source) -> Result<(), Trouble> {
         match event {
             Event::Name(piece) => self.print_name(piece.as_bytes())?,
@@ -148,14 +147,18 @@ impl<W: Write> Tensors<'_, '_, W> {
             write!(self.out, "{}{dim}", if index == 0 { "" } else { "," })?;
         }
         let offsets = format!("\"data_offsets\":[{start},{end}]");
-        let extra = match &mut self.extra {
+        let extra = match self.extra {
             Extra::Alignment => format!("{offsets},\"alignment\":{}", alignment(self.data_start, start)),
             Extra::Digest => {
                 let range = in_file(self.data_start, start..end)?;
-                let digest = sha256_of::<Trouble>(source, range, |_| Ok(()))?;
-                format!("{offsets},\"sha256\":\"{}\"", digits(&digest))
+                let len = usize::try_from(range.end - range.start).unwrap_or(BUFFER).min(BUFFER);
+                let mut hash = Sha256::new();
+                pieces::<Trouble>(source, range, &mut vec![0; len], |piece| {
+                    hash.update(piece);
+                    Ok(())
+                })?;
+                format!("{offsets},\"sha256\":\"{}\"", digits(&hash.finalize()))
             }
-            Extra::Sum(next) => format!("\"bytes\":{},\"sha256\":\"{}\"", end.saturating_sub(start), next()?),
         };
         Ok(write!(self.out, "],{extra}}}")?)
     }

@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::input::model::{Model, Tensor, threads_for};
+use crate::input::model::{Model, Tensor, bytes_of, threads_for};
 use crate::tensor::compare::distance::Tolerance;
 use crate::tensor::compare::pair::Likeness;
-use crate::tensor::sums::sum_of_tensor;
+use crate::tensor::sums::{Sum, sums_of};
 use crate::threads::in_order;
 use embedded_safetensors::Dtype;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -135,7 +135,7 @@ fn compare_pairs<'m>(
 }
 
 /// The properties of tensors that are likely the same: dtype, shape and sum.
-type Mark<'m> = (Dtype, &'m [u64], String);
+type Mark<'m> = (Dtype, &'m [u64], Sum);
 
 /// Finds renamed tensors, among those whose dtype and shape occur on both sides.
 fn renamed<'m>(
@@ -164,18 +164,11 @@ where
     'm: 't,
 {
     let tensors: Vec<Tensor<'m>> = tensors.filter(|tensor| tensor.byte_len() > 0).copied().collect();
-    let work =
-        context.work("looking for renamed tensors", tensors.iter().map(|tensor| tensor.byte_len()).sum());
-    let sum = |tensor: &Tensor<'m>| {
-        let sum = sum_of_tensor(tensor, &work);
-        sum.map(|sum| ((tensor.dtype(), tensor.dims(), sum), tensor.name()))
-    };
+    let work = context.work("looking for renamed tensors", bytes_of(&tensors));
     let mut marks: HashMap<Mark<'m>, Vec<&'m str>> = HashMap::new();
-    in_order(&tensors, threads_for(&tensors), sum, |mark| {
-        let (mark, name) = mark?;
-        marks.entry(mark).or_default().push(name);
-        Ok::<_, Error>(())
-    })?;
+    for (tensor, sum) in tensors.iter().zip(sums_of(&tensors, &work)?) {
+        marks.entry((tensor.dtype(), tensor.dims(), sum)).or_default().push(tensor.name());
+    }
     Ok(marks)
 }
 

@@ -5,7 +5,6 @@ use crate::input::model::Tensor;
 use crate::input::remote::Reader;
 use crate::tensor::compare::distance::{Distance, Tolerance};
 use crate::tensor::compare::value::Values;
-use crate::tensor::sums::Trouble;
 use crate::work::Work;
 use embedded_safetensors::{Dtype, ReadError, TensorReader};
 use std::io;
@@ -95,7 +94,7 @@ fn distance(
 }
 
 fn not_read(tensor: &Tensor<'_>, error: ReadError<io::Error>) -> Error {
-    Trouble::from(error).about(tensor.model().path())
+    Error::not_read(tensor.model().path(), error)
 }
 
 /// A C64 is two values.

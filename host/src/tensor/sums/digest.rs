@@ -1,42 +1,47 @@
 //! The SHA-256 sum of a file or a tensor.
 
 use crate::args::remote::is_remote;
-use crate::context::Context;
-use crate::context::Place;
+use crate::context::{Context, Place};
 use crate::error::Error;
-use crate::error::not_read::NotRead;
-use crate::input::header::Failure;
-use crate::input::model::{Part, Tensor};
+use crate::input::model::{Part, Tensor, is_sharded, threads_for};
 use crate::input::open::open_file;
 use crate::input::remote;
-use crate::input::source::pieces;
+use crate::input::source::each_piece;
 use crate::text::number::digits;
+use crate::threads::in_order;
 use crate::work::Work;
-use embedded_safetensors::{ReadAt, ReadError};
+use embedded_safetensors::ReadAt;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;
+use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
+
+/// The bytes of a sum.
+pub type Sum = [u8; 32];
 
 /// Bytes read at a time by each thread; more is not faster.
 const BUFFER: u64 = 32 * 1024;
 
 /// The length and the sum of any regular file.
-pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
-    if is_remote(path) && remote::is_sharded(context, path)? {
-        return Ok(sum_of_text(&remote::index_text(context, path)?));
+///
+/// # Errors
+/// It cannot be read; interruption by the user. This is the same for all functions here.
+pub fn sum_at(context: &Context, path: &Path, work: &Work) -> Result<(u64, String), Error> {
+    let not_read = |reason| Error::not_read(path, reason);
+    if is_remote(path) && is_sharded(context, path)? {
+        return Ok(sum_of_text(&remote::index_text(context, path).map_err(not_read)?));
     }
     if is_remote(path)
-        && let Place::Url(url) = remote::place(context, path)?
+        && let Place::Url(url) = remote::place(context, path).map_err(not_read)?
     {
-        let file = remote::open(context, path, &url)?;
-        let len = file.len_by_header();
-        let reader = remote::Reader::of_remote(&file).until(len);
-        return Ok((len, sum_of(reader, 0..len, work)?));
+        let file = remote::open(context, path, &url).map_err(not_read)?;
+        let (len, reader) = (file.len_by_header(), remote::Reader::of_remote(&file));
+        return Ok((len, digits(&sum_of(path, reader.until(len), 0..len, work)?)));
     }
-    let (file, len) = open_file(path).map_err(Trouble::Read)?;
-    Ok((len, sum_of(&file, 0..len, work)?))
+    let (file, len) = open_file(path).map_err(not_read)?;
+    Ok((len, digits(&sum_of(path, &file, 0..len, work)?)))
 }
 
 /// The length and the sum of a text.
@@ -45,91 +50,116 @@ pub fn sum_of_text(text: &[u8]) -> (u64, String) {
 }
 
 /// The sum of an open file of this length.
-pub fn hex_of_file(file: &File, len: u64, work: &Work) -> Result<String, Trouble> {
+pub fn sum_of_file(path: &Path, file: &File, len: u64, work: &Work) -> Result<String, Error> {
     work.expect(len);
-    sum_of(file, 0..len, work)
+    Ok(digits(&sum_of(path, file, 0..len, work)?))
 }
 
 /// The sum of a file of a model.
-pub fn hex_of_part(part: &Part, work: &Work) -> Result<String, Trouble> {
+pub fn sum_of_part(part: &Part, work: &Work) -> Result<String, Error> {
     let len = part.index().summary().file_len();
     work.expect(len);
-    sum_of(part.reader().until(len), 0..len, work)
+    Ok(digits(&sum_in(part, 0..len, work)?))
 }
 
-/// The reason why there is no sum.
-pub enum Trouble {
-    Read(NotRead),
-    /// A reason other than the file, such as interruption by the user.
-    Other(Error),
+/// The sums of all these tensors, on several threads if the files can be read so.
+pub fn sums_of(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Sum>, Error> {
+    let sum = |tensor: &Tensor<'_>| sum_in(tensor.model(), tensor.in_file(), work);
+    collect(tensors, threads_for(tensors), sum)
 }
 
-impl Trouble {
-    pub fn about(self, path: &Path) -> Error {
-        match self {
-            Self::Read(reason) => Error::not_read(path, reason),
-            Self::Other(complaint) => complaint,
+/// The sum of a file of a model and, if requested, those of its tensors in header order. A server sends the
+/// file once; a local file is read by several threads.
+pub fn sums_of_part(
+    part: &Part,
+    tensors: bool,
+    threads: NonZero<usize>,
+    work: &Work,
+) -> Result<(Sum, Vec<Sum>), Error> {
+    let summary = part.index().summary();
+    let (start, file) = (summary.data_start, 0..summary.file_len());
+    let all = part.index().in_header_order().filter(|_| tensors);
+    let ranges: Vec<_> = all.map(|tensor| start + tensor.begin()..start + tensor.end()).collect();
+    if matches!(part, Part::Remote(_)) {
+        return sums_in_one_pass(part, file, &ranges, work);
+    }
+    let all: Vec<_> = [file].into_iter().chain(ranges).collect();
+    let mut sums = collect(&all, threads, |range| sum_in(part, range.clone(), work))?;
+    Ok((sums.remove(0), sums))
+}
+
+/// The sums of a file, and of ranges of it, of which no two have a byte in common.
+fn sums_in_one_pass(
+    part: &Part,
+    file: Range<u64>,
+    ranges: &[Range<u64>],
+    work: &Work,
+) -> Result<(Sum, Vec<Sum>), Error> {
+    let mut order: Vec<usize> = (0..ranges.len()).filter(|&at| !ranges[at].is_empty()).collect();
+    order.sort_by_key(|&at| ranges[at].start);
+    let mut next = order.into_iter().peekable();
+    let mut sums = vec![Sum::from(Sha256::new().finalize()); ranges.len()];
+    let (mut whole, mut one, mut at) = (Sha256::new(), Sha256::new(), 0);
+    read(part.path(), part.reader().until(file.end), file, work, |piece| {
+        whole.update(piece);
+        let end = at + piece.len() as u64;
+        while let Some(&index) = next.peek()
+            && let range = &ranges[index]
+            && range.start < end
+        {
+            let within = |offset: u64| usize::try_from(offset.clamp(at, end) - at).unwrap_or(0);
+            one.update(&piece[within(range.start)..within(range.end)]);
+            if range.end > end {
+                break;
+            }
+            sums[index] = one.finalize_reset().into();
+            next.next();
         }
-    }
+        at = end;
+    })?;
+    Ok((whole.finalize().into(), sums))
 }
 
-impl From<NotRead> for Trouble {
-    fn from(reason: NotRead) -> Self {
-        Self::Read(reason)
-    }
+fn collect<T: Sync>(
+    items: &[T],
+    threads: NonZero<usize>,
+    sum: impl Fn(&T) -> Result<Sum, Error> + Sync,
+) -> Result<Vec<Sum>, Error> {
+    let mut sums = Vec::with_capacity(items.len());
+    in_order(items, threads, sum, |sum| {
+        sums.push(sum?);
+        Ok::<_, Error>(())
+    })?;
+    Ok(sums)
 }
 
-/// For a file that was valid a moment ago.
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Self {
-        Self::Read(match failure {
-            Failure::NotRead(reason) => reason,
-            Failure::Invalid(_) => NotRead::changed(),
-        })
-    }
+fn sum_in(part: &Part, range: Range<u64>, work: &Work) -> Result<Sum, Error> {
+    sum_of(part.path(), part.reader().until(range.end), range, work)
 }
 
-/// For a file that was validated.
-impl From<ReadError<io::Error>> for Trouble {
-    fn from(error: ReadError<io::Error>) -> Self {
-        Self::Read(match error {
-            ReadError::Source(error) => error.into(),
-            ReadError::UnexpectedEof { .. } => NotRead::changed(),
-            ReadError::Format(error) => NotRead::because(error.kind.to_string()),
-        })
-    }
-}
-
-/// The sum of a range of a file. Reports progress to `done`.
-pub fn sha256_of<E: From<NotRead>>(
+fn sum_of(
+    path: &Path,
     file: impl ReadAt<Error = io::Error>,
     range: Range<u64>,
-    mut done: impl FnMut(u64) -> Result<(), E>,
-) -> Result<[u8; 32], E> {
-    let (mut hash, mut buffer) = (Sha256::new(), buffer(range.end - range.start));
-    pieces(file, range, &mut buffer, |piece| {
-        hash.update(piece);
-        done(piece.len() as u64)
-    })?;
+    work: &Work,
+) -> Result<Sum, Error> {
+    let mut hash = Sha256::new();
+    read(path, file, range, work, |piece| hash.update(piece))?;
     Ok(hash.finalize().into())
 }
 
-/// The sum in hexadecimal, with progress and interruption.
-fn sum_of(file: impl ReadAt<Error = io::Error>, range: Range<u64>, work: &Work) -> Result<String, Trouble> {
-    let sum = sha256_of(file, range, |bytes| work.advance(bytes).map_err(Trouble::Other));
-    sum.map(|sum| digits(&sum))
-}
-
-/// The sum of a tensor's bytes.
-pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Error> {
-    let (file, start) = (tensor.model(), tensor.model().index().summary().data_start);
-    let reader = file.reader().until(start + tensor.end());
-    let sum = sum_of(reader, start + tensor.begin()..start + tensor.end(), work);
-    sum.map_err(|trouble| trouble.about(file.path()))
-}
-
-/// A buffer for chunks of data of this length.
-fn buffer(len: u64) -> Vec<u8> {
-    // A chunk must have space for an element, which takes at most 8 bytes.
-    vec![0; usize::try_from(len.clamp(64, BUFFER)).unwrap_or(64)]
+/// Passes a range of a file to `take`, with progress and interruption.
+pub fn read(
+    path: &Path,
+    file: impl ReadAt<Error = io::Error>,
+    range: Range<u64>,
+    work: &Work,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), Error> {
+    let len = (range.end - range.start).min(BUFFER);
+    let mut buffer = vec![0; usize::try_from(len).unwrap_or(0)];
+    each_piece(path, file, range, &mut buffer, |piece| {
+        take(piece);
+        work.advance(piece.len() as u64)
+    })
 }

@@ -1,42 +1,40 @@
 //! The sum that a model contains.
 
-use super::digest::Trouble;
-use super::finding::{Finding, Found};
-use super::single::Single;
+use super::digest::read;
+use super::finding::{Difference, Found};
 use crate::context::Context;
 use crate::error::Error;
-use crate::input::model::Padding;
+use crate::input::model::{Model, Padding};
+use crate::print::plan::one_part;
 use crate::text::number::digits;
 use embedded_safetensors::{
     ErrorKind,
     integrity::{EmbeddedSum, Sha256, Verifier},
 };
 use safetensors_files::{ModelEditor, SaveMethod};
+use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Verifies a model against the sum that it contains.
+/// Verifies a model in one file against the sum that it contains.
 ///
 /// # Errors
 /// The model is invalid or cannot be read; it contains no sum, or one that is misspelled.
 pub fn check_embedded(context: &Context, path: &Path) -> Result<Found, Error> {
     let EmbeddedSum { stored, computed, .. } = embedded_sum(context, path)?;
-    let finding = match stored == computed {
-        true => Finding::Same,
-        false => Finding::Changed { sum: digits(&computed), expected: digits(&stored), tensors: None },
-    };
-    Ok(Found { name: path.into(), finding })
+    let [sha256, expected] = [computed, stored].map(|sum| digits(&sum));
+    let changed = (sha256 != expected).then_some(Difference::Changed { sha256, expected, tensors: None });
+    Ok(Found { name: path.into(), difference: Ok(changed) })
 }
 
 fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
-    let single = Single::open(context, path)?;
-    let (work, mut verifier) = (context.work("hashing", single.len()), Verifier::new(Sha256::new()));
-    let read = single.each_piece(|piece| {
-        verifier.update(piece);
-        work.advance(piece.len() as u64).map_err(Trouble::Other)
-    });
-    read.map_err(|trouble| trouble.about(path))?;
-    single.check_unchanged()?;
+    let model = Model::open(context, path)?;
+    let part = one_part(&model)?;
+    let len = part.index().summary().file_len();
+    let mut verifier = Verifier::new(Sha256::new());
+    let work = context.work("hashing", len);
+    read(path, part.reader().until(len), 0..len, &work, |piece| verifier.update(piece))?;
+    model.check_unchanged()?;
     verifier.finish().map_err(|error| match error.kind {
         ErrorKind::SumMissing => {
             Error::bad(path, "no-sum", "contains no sum; `safetensors hash --embed` embeds one")
@@ -46,11 +44,13 @@ fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
 }
 
 /// How a sum was embedded.
+#[derive(Serialize)]
 pub struct Embedded {
-    pub sum: String,
-    pub saved: SaveMethod,
+    pub sha256: String,
+    /// Only the header was written.
+    pub in_place: bool,
     /// The padding that a copy does not have.
-    pub left_out: Padding,
+    pub padding_left_out: Padding,
 }
 
 /// Embeds the sum of a model in it, in place or by a new file that replaces it, and verifies the result.
@@ -59,12 +59,12 @@ pub struct Embedded {
 /// The model is invalid, or cannot be read or written; interruption by the user: the file is unchanged then.
 /// The new file cannot be read again, or has another sum.
 pub fn embed(context: &Context, path: &Path) -> Result<Embedded, Error> {
-    Single::open(context, path)?;
+    Model::open(context, path)?;
     let mut editor = ModelEditor::open(path)?;
-    let mut left_out = Padding::default();
-    editor
-        .padding()
-        .for_each(|tensor| left_out.add(Padding { tensors: 1, bytes: tensor.byte_len().unwrap_or(0) }));
+    let mut padding = Padding::default();
+    for tensor in editor.padding() {
+        padding.add(Padding { tensors: 1, bytes: tensor.byte_len().unwrap_or(0) });
+    }
     editor.embed_sum();
     let mut work = None;
     let saved = editor.save_watched(path, &mut |done, total| {
@@ -75,8 +75,7 @@ pub fn embed(context: &Context, path: &Path) -> Result<Embedded, Error> {
     if stored != computed {
         return Err(Error::bad(path, "changed", "was changed while its sum was embedded"));
     }
-    if saved == SaveMethod::InPlace {
-        left_out = Padding::default();
-    }
-    Ok(Embedded { sum: digits(&stored), saved, left_out })
+    let in_place = saved == SaveMethod::InPlace;
+    let padding_left_out = if in_place { Padding::default() } else { padding };
+    Ok(Embedded { sha256: digits(&stored), in_place, padding_left_out })
 }

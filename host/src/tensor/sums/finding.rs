@@ -1,130 +1,110 @@
 //! The result of verifying a file.
 
-use crate::error::not_read::NotRead;
+use crate::error::Error;
 use crate::exit::Exit;
-use crate::json::{self, Object};
+use crate::json::About;
 use crate::output::stdout::complain;
+use crate::print::diagnostic::text;
 use crate::text::{quoted, shown_text};
+use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// A file and its result.
+/// A file and its difference from the list, if any, or the reason why it cannot be read.
 pub struct Found {
     pub name: PathBuf,
-    pub finding: Finding,
+    pub difference: Result<Option<Difference>, Error>,
 }
 
-pub enum Finding {
-    /// The sum is unchanged.
-    Same,
+#[derive(Serialize)]
+#[serde(tag = "error", rename_all = "lowercase")]
+pub enum Difference {
     Changed {
-        sum: String,
+        sha256: String,
         expected: String,
-        /// The changed tensors, if the list has sums of tensors.
+        /// If the list has sums of tensors.
+        #[serde(flatten)]
         tensors: Option<Tensors>,
     },
     Missing,
     /// The file is not in the list.
     Added,
-    NotRead(NotRead),
 }
 
 /// The changes in the tensors of a changed file.
+#[derive(Serialize)]
+#[serde(untagged)]
 pub enum Tensors {
-    /// By name; if empty, only the header has changed.
-    Known(Vec<(String, TensorChange)>),
-    /// The file is no longer a valid model.
-    Invalid,
+    /// Only the header has changed if there are none.
+    Changed {
+        /// True: the file is still a valid model.
+        sound: bool,
+        tensors: Vec<Tensor>,
+    },
+    /// False: the file is no longer a valid model.
+    Invalid { sound: bool },
     /// The tensors cannot be read, for this reason.
-    NotRead(String),
+    NotRead { message: String },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TensorChange {
-    Changed,
-    Missing,
-    Added,
-}
-
-impl TensorChange {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Missing => "missing",
-            Self::Added => "added",
-        }
-    }
+/// A tensor that is `changed`, `missing` or `added`.
+#[derive(Serialize)]
+pub struct Tensor {
+    pub name: String,
+    pub error: &'static str,
 }
 
 impl Found {
     pub fn exit(&self) -> Exit {
-        match &self.finding {
-            Finding::Same => Exit::Good,
-            Finding::Changed { .. } | Finding::Missing | Finding::Added => Exit::Bad,
-            Finding::NotRead(_) => Exit::Failed,
+        match self.difference {
+            Ok(None) => Exit::Good,
+            Ok(Some(_)) => Exit::Bad,
+            Err(_) => Exit::Failed,
         }
     }
 
     /// Prints a line, and one for each tensor that differs.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let name = shown_text(&self.name.to_string_lossy());
-        match &self.finding {
-            Finding::Same => writeln!(out, "{name}: ok"),
-            Finding::Missing => writeln!(out, "{name}: missing"),
-            Finding::Added => writeln!(out, "{name}: added: not in the list"),
-            Finding::Changed { sum, expected, tensors } => {
-                writeln!(out, "{name}: changed: its sum is {sum}, and was {expected}")?;
+        match &self.difference {
+            Ok(None) => writeln!(out, "{name}: ok"),
+            Ok(Some(Difference::Missing)) => writeln!(out, "{name}: missing"),
+            Ok(Some(Difference::Added)) => writeln!(out, "{name}: added: not in the list"),
+            Ok(Some(Difference::Changed { sha256, expected, tensors })) => {
+                writeln!(out, "{name}: changed: its sum is {sha256}, and was {expected}")?;
                 tensors.as_ref().map_or(Ok(()), |tensors| tensors.print(out))
             }
-            Finding::NotRead(reason) => {
+            Err(error) => {
                 out.flush()?;
-                complain(format_args!("{name}: {}", reason.predicate()));
+                complain(text(error));
                 Ok(())
             }
         }
     }
+}
 
-    pub fn json(&self) -> String {
-        let object = Object::new().text("file", &self.name.to_string_lossy());
-        let object = object.flag("ok", self.exit() == Exit::Good);
-        let object = match &self.finding {
-            Finding::Same => object,
-            Finding::Missing => object.text("error", "missing"),
-            Finding::Added => object.text("error", "added"),
-            Finding::NotRead(reason) => object.text("error", "io").text("message", &reason.to_string()),
-            Finding::Changed { sum, expected, tensors } => {
-                let object = object.text("error", "changed").text("sha256", sum).text("expected", expected);
-                tensors.iter().fold(object, |object, tensors| tensors.members(object))
-            }
-        };
-        object.end()
+impl Serialize for Found {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.difference {
+            Ok(more) => About { file: &self.name.to_string_lossy(), ok: more.is_none(), more }.serialize(to),
+            Err(error) => error.serialize(to),
+        }
     }
 }
 
 impl Tensors {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::Invalid => writeln!(out, "    no longer a valid model; `safetensors check` shows why"),
-            Self::NotRead(reason) => writeln!(out, "    its tensors cannot be compared: {reason}"),
-            Self::Known(fates) if fates.is_empty() => {
+            Self::Invalid { .. } => {
+                writeln!(out, "    no longer a valid model; `safetensors check` shows why")
+            }
+            Self::NotRead { message } => writeln!(out, "    its tensors cannot be compared: {message}"),
+            Self::Changed { tensors, .. } if tensors.is_empty() => {
                 writeln!(out, "    only the header has changed")
             }
-            Self::Known(fates) => fates
-                .iter()
-                .try_for_each(|(name, fate)| writeln!(out, "    tensor {} is {}", quoted(name), fate.word())),
-        }
-    }
-
-    fn members(&self, object: Object) -> Object {
-        match self {
-            Self::Invalid => object.flag("sound", false),
-            Self::NotRead(reason) => object.text("message", reason),
-            Self::Known(fates) => {
-                let one = |(name, fate): &(String, TensorChange)| {
-                    Object::new().text("name", name).text("error", fate.word()).end()
-                };
-                object.flag("sound", true).raw("tensors", &json::array(fates.iter().map(one)))
-            }
+            Self::Changed { tensors, .. } => tensors.iter().try_for_each(|Tensor { name, error }| {
+                writeln!(out, "    tensor {} is {error}", quoted(name))
+            }),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The text of a model for programs that compare texts, such as `git diff`.
 
-use super::digest::{Trouble, sum_at, sum_of_tensor};
+use super::digest::{sum_at, sums_of};
 use crate::context::Context;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::input::model::{Model, bytes_of, threads_for};
+use crate::input::model::{Model, bytes_of};
 use crate::print::diagnostic::sentence;
+use crate::text::number::digits;
 use crate::text::{counted, quoted_whole};
-use crate::threads::in_order;
 use std::io::Write;
 use std::path::Path;
 
@@ -19,37 +19,27 @@ use std::path::Path;
 pub fn write_text(context: &Context, path: &Path, out: &mut impl Write) -> Result<(), Error> {
     let model = match Model::open(context, path) {
         Ok(model) => model,
-        Err(complaint) if complaint.exit() == Exit::Bad => {
-            return write_invalid(context, path, &complaint, out);
-        }
-        Err(complaint) => return Err(complaint),
+        Err(error) if error.exit() == Exit::Bad => return write_invalid(context, path, &error, out),
+        Err(error) => return Err(error),
     };
     for (key, value) in model.metadata().into_iter().flatten() {
         writeln!(out, "metadata {}: {}", quoted_whole(key), quoted_whole(value))?;
     }
     let (mut tensors, _) = model.without_padding()?;
     tensors.sort_by(|one, other| one.name().cmp(other.name()));
-    let work = context.work("hashing", bytes_of(&tensors));
-    let sum = |tensor| sum_of_tensor(tensor, &work).map(|sum| (tensor, sum));
-    in_order(&tensors, threads_for(&tensors), sum, |outcome| {
-        let (tensor, sum) = outcome?;
-        writeln!(out, "{} {} {:?} {sum}", quoted_whole(tensor.name()), tensor.dtype(), tensor.dims())?;
-        Ok::<_, Error>(())
-    })?;
+    let sums = sums_of(&tensors, &context.work("hashing", bytes_of(&tensors)))?;
+    for (tensor, sum) in tensors.iter().zip(&sums) {
+        let (name, sum) = (quoted_whole(tensor.name()), digits(sum));
+        writeln!(out, "{name} {} {:?} {sum}", tensor.dtype(), tensor.dims())?;
+    }
     model.check_unchanged()
 }
 
 /// Without the path: git converts files in temporary directories.
-fn write_invalid(
-    context: &Context,
-    path: &Path,
-    complaint: &Error,
-    out: &mut impl Write,
-) -> Result<(), Error> {
-    writeln!(out, "invalid: {}", sentence(&complaint, usize::MAX))?;
+fn write_invalid(context: &Context, path: &Path, error: &Error, out: &mut impl Write) -> Result<(), Error> {
+    writeln!(out, "invalid: {}", sentence(error, usize::MAX))?;
     if path.is_file() {
-        let sum = sum_at(context, path, &context.work("hashing", 0));
-        let (len, sum) = sum.map_err(|trouble: Trouble| trouble.about(path))?;
+        let (len, sum) = sum_at(context, path, &context.work("hashing", 0))?;
         writeln!(out, "{}, {sum}", counted(len, "byte"))?;
     }
     Ok(())

@@ -7,9 +7,10 @@ use crate::exit::Exit;
 use crate::input::model::Model;
 use crate::input::open::open_file;
 use crate::print::diagnostic::text;
-use crate::tensor::sums::digest::{Trouble, sum_at, sum_of_tensor};
-use crate::tensor::sums::finding::{Finding, Found, TensorChange, Tensors};
+use crate::tensor::sums::digest::{sum_at, sums_of};
+use crate::tensor::sums::finding::{Difference, Found, Tensor, Tensors};
 use crate::tensor::sums::list::{Expected, is_below, read};
+use crate::text::number::digits;
 use crate::text::quoted;
 use crate::threads::{cores, in_order};
 use crate::work::Work;
@@ -38,9 +39,11 @@ fn verify_folder(context: &Context, folder: &Path) -> Result<Vec<Found>, Error> 
     let added = unlisted(folder, &expected)?;
     let mut found = check(context, folder, &expected)?;
     for file in found.iter_mut().filter(|file| file.name.is_symlink()) {
-        file.finding = Finding::NotRead(NotRead::because("symbolic link, not a regular file"));
+        let reason = NotRead::because("symbolic link, not a regular file");
+        file.difference = Err(Error::not_read(&file.name, reason));
     }
-    found.extend(added.iter().map(|name| Found { name: folder.join(name), finding: Finding::Added }));
+    let added = added.iter().map(|name| folder.join(name));
+    found.extend(added.map(|name| Found { name, difference: Ok(Some(Difference::Added)) }));
     Ok(found)
 }
 
@@ -117,39 +120,42 @@ fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
 }
 
 fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Error> {
-    let paths: Vec<PathBuf> = expected.iter().map(|file| folder.join(&file.name)).collect();
-    let len = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let work = context.work("verifying", paths.iter().map(len).sum());
-    let files: Vec<(&Expected, &PathBuf)> = expected.iter().zip(&paths).collect();
-    let mut found = Vec::new();
+    let files: Vec<_> = expected.iter().map(|file| (file, folder.join(&file.name))).collect();
+    let lens = files.iter().map(|(_, path)| fs::metadata(path).map_or(0, |metadata| metadata.len()));
+    let work = context.work("verifying", lens.sum());
+    let mut all = Vec::new();
     in_order(
         &files,
         cores(),
-        |(file, path)| (*path, examine(context, file, path, &work)),
-        |(path, finding)| {
-            found.push(Found { name: path.clone(), finding: finding? });
+        |(file, path)| examine(context, file, path, &work),
+        |found| {
+            all.push(found?);
             Ok::<_, Error>(())
         },
     )?;
-    Ok(found)
+    Ok(all)
 }
 
 /// Only interruption ends the work: other files may be unchanged.
-fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Result<Finding, Error> {
-    match sum_at(context, path, work) {
-        Ok((_, sum)) if sum == file.sum => Ok(Finding::Same),
-        Ok((_, sum)) => {
-            let tensors =
-                file.tensors.as_ref().map(|expected| differing(context, expected, path, work)).transpose()?;
-            Ok(Finding::Changed { sum, expected: file.sum.clone(), tensors })
+fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Result<Found, Error> {
+    let difference = match sum_at(context, path, work) {
+        Ok((_, sum)) if sum == file.sum => Ok(None),
+        Ok((_, sha256)) => {
+            let tensors = file.tensors.as_ref().map(|expected| differing(context, expected, path, work));
+            Ok(Some(Difference::Changed {
+                sha256,
+                expected: file.sum.clone(),
+                tensors: tensors.transpose()?,
+            }))
         }
-        Err(Trouble::Other(complaint)) => Err(complaint),
-        Err(Trouble::Read(_)) if path.as_os_str() == "-" && is_missing(path) => {
-            Ok(Finding::NotRead(NotRead::because("it was standard input, which cannot be read again")))
+        Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+        Err(error) if !is_missing(path) => Err(error),
+        Err(_) if path.as_os_str() == "-" => {
+            Err(Error::not_read(path, NotRead::because("it was standard input, which cannot be read again")))
         }
-        Err(Trouble::Read(_)) if is_missing(path) => Ok(Finding::Missing),
-        Err(Trouble::Read(reason)) => Ok(Finding::NotRead(reason)),
-    }
+        Err(_) => Ok(Some(Difference::Missing)),
+    };
+    Ok(Found { name: path.into(), difference })
 }
 
 fn is_missing(path: &Path) -> bool {
@@ -163,31 +169,28 @@ fn differing(
     path: &Path,
     work: &Work,
 ) -> Result<Tensors, Error> {
-    let model = match Model::open(context, path) {
-        Ok(model) => model,
-        Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Invalid),
-        Err(complaint) => return Ok(Tensors::NotRead(text(&complaint))),
-    };
-    let sums = model.tensors().map(|tensor| Ok((tensor.name(), sum_of_tensor(&tensor, work)?)));
-    let sums: Result<BTreeMap<&str, String>, Error> = sums.collect();
-    let found = match sums.and_then(|sums| model.check_unchanged().map(|()| sums)) {
+    let sums = Model::open(context, path).and_then(|model| {
+        let tensors: Vec<_> = model.tensors().collect();
+        let sums = sums_of(&tensors, work)?;
+        let names = tensors.iter().map(|tensor| tensor.name().to_owned());
+        let sums: BTreeMap<_, _> = names.zip(sums.iter().map(|sum| digits(sum))).collect();
+        model.check_unchanged().map(|()| sums)
+    });
+    let found = match sums {
         Ok(found) => found,
-        Err(complaint) => {
-            context.check()?;
-            return Ok(Tensors::NotRead(text(&complaint)));
-        }
+        Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+        Err(error) if error.exit() == Exit::Bad => return Ok(Tensors::Invalid { sound: false }),
+        Err(error) => return Ok(Tensors::NotRead { message: text(&error) }),
     };
-    let mut fates = Vec::new();
+    let mut tensors = Vec::new();
+    let mut say = |name: &String, error| tensors.push(Tensor { name: name.clone(), error });
     for (name, sum) in expected {
-        match found.get(name.as_str()) {
-            None => fates.push((name.clone(), TensorChange::Missing)),
-            Some(now) if *now != sum.to_ascii_lowercase() => {
-                fates.push((name.clone(), TensorChange::Changed));
-            }
+        match found.get(name) {
+            None => say(name, "missing"),
+            Some(now) if *now != sum.to_ascii_lowercase() => say(name, "changed"),
             Some(_) => {}
         }
     }
-    let added = found.keys().filter(|name| !expected.contains_key(**name));
-    fates.extend(added.map(|name| ((*name).to_owned(), TensorChange::Added)));
-    Ok(Tensors::Known(fates))
+    found.keys().filter(|name| !expected.contains_key(*name)).for_each(|name| say(name, "added"));
+    Ok(Tensors::Changed { sound: true, tensors })
 }
