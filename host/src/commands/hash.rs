@@ -41,7 +41,7 @@ pub struct Hash {
 
     /// Verify files against a list of sums (of `sha256sum` or of this command) or against a checkpoint
     /// directory
-    #[arg(long, value_name = "LIST")]
+    #[arg(short = 'c', long, visible_alias = "check", value_name = "LIST")]
     verify: Option<PathBuf>,
 
     /// Embed the sum of each model in it, as the value of `safetensors.sha256` in its metadata; writes just
