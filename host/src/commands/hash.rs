@@ -10,15 +10,15 @@ use crate::input::remote::check_output;
 use crate::json::{self, About, List};
 use crate::print::diagnostic::say;
 use crate::tensor::sums::{
-    Found, Sum, check_embedded, embed, has_control, line, sum_at, sum_of_text, sums_of_part, verify,
+    Found, Sum, check_embedded, embed, has_control, line, print, sum_at, sum_of_text, sums_of_part, verify,
     write_text,
 };
 use crate::text::number::digits;
 use crate::text::{quoted, shown_text};
 use crate::threads::{cores, stream};
 use crate::work::Work;
+use embedded_safetensors::index::IndexedTensor;
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
@@ -91,20 +91,19 @@ impl Hash {
             false => (cores(), NonZero::<usize>::MIN),
         };
         let (mut worst, mut models) = (Exit::Good, models.into_iter());
-        let sums = |path: PathBuf| self.sums(context, path, inside, &work);
-        stream(
-            at_once.get(),
-            || Ok::<_, Error>(models.next()),
-            sums,
-            |hashed| {
-                context.check()?;
-                worst = worst.max(match hashed {
-                    Ok(hashed) => self.print(&hashed)?,
-                    Err(error) => say(&error, self.json),
-                });
-                Ok(())
-            },
-        )?;
+        let next = || Ok::<_, Error>(models.next());
+        let sums = |path| self.sums(context, path, inside, &work);
+        stream(at_once.get(), next, sums, |hashed| {
+            context.check()?;
+            worst = worst.max(match hashed {
+                Ok(hashed) => {
+                    let files = Files { files: List(hashed.files()) };
+                    self.show(&hashed.path, true, &files, |out| hashed.print(out))?
+                }
+                Err(error) => say(&error, self.json),
+            });
+            Ok(())
+        })?;
         Ok(worst)
     }
 
@@ -122,11 +121,11 @@ impl Hash {
         let file = file_of(&path)?;
         self.must_have_line(&file)?;
         let model = Model::open(context, &file)?;
-        let mut hashed = Hashed { path, file, model, index: None, sums: Vec::new() };
-        hashed.files().try_for_each(|file| self.must_have_line(file))?;
-        let Hashed { model, index, sums, .. } = &mut hashed;
+        let names = model.parts().iter().map(Part::path).chain(model.index());
+        names.filter(|_| model.index().is_some()).try_for_each(|file| self.must_have_line(file))?;
+        let (mut index, mut sums) = (None, Vec::new());
         if let Some(path) = model.index() {
-            *index = Some(match model.index_text() {
+            index = Some(match model.index_text() {
                 Some(text) => sum_of_text(text),
                 None => sum_at(context, path, work)?,
             });
@@ -139,7 +138,7 @@ impl Hash {
             sums.push(sums_of_part(part, self.with_tensors(), threads, work)?);
         }
         model.check_unchanged()?;
-        Ok(hashed)
+        Ok(Hashed { path, file, model, index, sums })
     }
 
     /// Also applies to files and pipes, whose contents may reach a terminal later.
@@ -156,14 +155,21 @@ impl Hash {
         }
     }
 
-    fn print(&self, hashed: &Hashed) -> Outcome {
+    /// Prints an object about a file, or text.
+    fn show(
+        &self,
+        file: &Path,
+        ok: bool,
+        more: &impl Serialize,
+        print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Outcome {
         let mut out = BufWriter::new(io::stdout().lock());
         match self.json {
-            true => hashed.print_json(&mut out)?,
-            false => hashed.print(&mut out)?,
+            true => json::print(&mut out, &About { file: &file.to_string_lossy(), ok, more })?,
+            false => print(&mut out)?,
         }
         out.flush()?;
-        Ok(Exit::Good)
+        Ok(if ok { Exit::Good } else { Exit::Bad })
     }
 
     /// Treats one model after another, each in one file. An error of one does not stop the others.
@@ -189,13 +195,8 @@ impl Hash {
     }
 
     fn check_in(&self, context: &Context, path: &Path) -> Outcome {
-        let found = check_embedded(context, path)?;
-        let mut out = io::stdout().lock();
-        match self.json {
-            true => json::print(&mut out, &found)?,
-            false => found.print(&mut out)?,
-        }
-        Ok(found.exit())
+        let changed = check_embedded(context, path)?;
+        self.show(path, changed.is_none(), &changed, |out| print(path, changed.as_ref(), out))
     }
 
     fn embed_in(&self, context: &Context, path: &Path) -> Outcome {
@@ -203,29 +204,20 @@ impl Hash {
             return Err(Error::usage("--embed cannot change standard input; give a file"));
         }
         check_output(path)?;
-        let (file, embedded) = (path.to_string_lossy(), embed(context, path)?);
-        let mut out = io::stdout().lock();
-        if self.json {
-            json::print(&mut out, &About { file: &file, ok: true, more: embedded })?;
-        } else {
+        let embedded = embed(context, path)?;
+        self.show(path, true, &embedded, |mut out| {
+            let (file, sum) = (shown_text(&path.to_string_lossy()), &embedded.sha256);
             let how = if embedded.in_place { "in place" } else { "rewritten: no space in the header" };
-            writeln!(out, "{}: sum {}, {how}", shown_text(&file), embedded.sha256)?;
-            embedded.padding_left_out.print(&mut out)?;
-        }
-        Ok(Exit::Good)
+            writeln!(out, "{file}: sum {sum}, {how}")?;
+            embedded.padding_left_out.print(&mut out)
+        })
     }
 
     fn verify(&self, context: &Context, list: &Path) -> Outcome {
         let found = verify(context, list)?;
         let worst = found.iter().map(Found::exit).max().unwrap_or(Exit::Good);
-        let mut out = BufWriter::new(io::stdout().lock());
-        if self.json {
-            let (file, ok) = (&list.to_string_lossy(), worst == Exit::Good);
-            json::print(&mut out, &About { file, ok, more: Files { files: found } })?;
-        } else {
-            found.iter().try_for_each(|found| found.print(&mut out))?;
-        }
-        out.flush()?;
+        let print = |out: &mut dyn Write| found.iter().try_for_each(|found| found.print(out));
+        self.show(list, worst == Exit::Good, &Files { files: &found }, print)?;
         Ok(worst)
     }
 }
@@ -244,42 +236,31 @@ struct Hashed {
 }
 
 impl Hashed {
-    /// The paths of the files, without the index. A single one keeps its name, which may be that of a model
-    /// in a cache.
-    fn files(&self) -> impl Iterator<Item = &Path> + Clone {
-        let is_single = self.model.index().is_none();
-        self.model.parts().iter().map(move |part| if is_single { &self.file } else { part.path() })
-    }
-
-    fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        if let Some((path, (_, sum))) = self.model.index().zip(self.index.as_ref()) {
-            out.write_all(&file_line(sum, path))?;
-        }
-        for ((file, part), (sum, tensors)) in self.files().zip(self.model.parts()).zip(&self.sums) {
-            out.write_all(&file_line(&digits(sum), file))?;
-            for (tensor, sum) in part.index().in_header_order().zip(tensors) {
-                writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn print_json(&self, out: &mut impl Write) -> io::Result<()> {
-        let index = self.model.index().zip(self.index.as_ref()).map(|(path, (bytes, sum))| FileSums {
-            file: path.to_string_lossy(),
+    fn files(&self) -> impl Iterator<Item = FileSums<'_>> + Clone {
+        let index = self.model.index().zip(self.index.as_ref()).map(|(file, (bytes, sha256))| FileSums {
+            file,
             bytes: *bytes,
-            sha256: sum.clone(),
+            sha256: sha256.clone(),
             tensors: None,
         });
-        let parts = self.files().zip(self.model.parts()).zip(&self.sums);
-        let parts = parts.map(|((file, part), (sum, tensors))| FileSums {
-            file: file.to_string_lossy(),
+        let parts = self.model.parts().iter().zip(&self.sums).map(|(part, (sum, tensors))| FileSums {
+            // A single file keeps its name, which may be that of a model in a cache.
+            file: if self.index.is_some() { part.path() } else { &self.file },
             bytes: part.index().summary().file_len(),
             sha256: digits(sum),
             tensors: Some(TensorSums(part, tensors)),
         });
-        let more = Files { files: List(index.into_iter().chain(parts)) };
-        json::print(out, &About { file: &self.path.to_string_lossy(), ok: true, more })
+        index.into_iter().chain(parts)
+    }
+
+    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        for FileSums { file, sha256, tensors, .. } in self.files() {
+            out.write_all(&file_line(&sha256, file))?;
+            for (tensor, sum) in tensors.iter().flat_map(TensorSums::each) {
+                writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -290,20 +271,31 @@ struct Files<T> {
 
 #[derive(Clone, Serialize)]
 struct FileSums<'h> {
-    file: Cow<'h, str>,
+    #[serde(serialize_with = "lossy")]
+    file: &'h Path,
     bytes: u64,
     sha256: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     tensors: Option<TensorSums<'h>>,
 }
 
-/// A file and the sums of its tensors.
+fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(to)
+}
+
+/// A file and the sums of its tensors, if they are to be printed.
 #[derive(Clone)]
 struct TensorSums<'h>(&'h Part, &'h [Sum]);
 
+impl<'h> TensorSums<'h> {
+    fn each(&self) -> impl Iterator<Item = (IndexedTensor<'h>, &'h Sum)> {
+        self.0.index().in_header_order().zip(self.1)
+    }
+}
+
 impl Serialize for TensorSums<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.index().in_header_order().zip(self.1).map(|(tensor, sum)| {
+        to.collect_map(self.each().map(|(tensor, sum)| {
             let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());
             (tensor.name(), TensorSum { dtype, shape, bytes, sha256: digits(sum) })
         }))

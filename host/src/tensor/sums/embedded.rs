@@ -1,7 +1,7 @@
 //! The sum that a model contains.
 
 use super::digest::read;
-use super::finding::{Difference, Found};
+use super::finding::Difference;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Padding};
@@ -20,11 +20,10 @@ use std::path::Path;
 ///
 /// # Errors
 /// The model is invalid or cannot be read; it contains no sum, or one that is misspelled.
-pub fn check_embedded(context: &Context, path: &Path) -> Result<Found, Error> {
+pub fn check_embedded(context: &Context, path: &Path) -> Result<Option<Difference>, Error> {
     let EmbeddedSum { stored, computed, .. } = embedded_sum(context, path)?;
     let [sha256, expected] = [computed, stored].map(|sum| digits(&sum));
-    let changed = (sha256 != expected).then_some(Difference::Changed { sha256, expected, tensors: None });
-    Ok(Found { name: path.into(), difference: Ok(changed) })
+    Ok((sha256 != expected).then_some(Difference::Changed { sha256, expected, tensors: None }))
 }
 
 fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {

@@ -8,7 +8,7 @@ use crate::print::diagnostic::text;
 use crate::text::{quoted, shown_text};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file and its difference from the list, if any, or the reason why it cannot be read.
 pub struct Found {
@@ -64,21 +64,28 @@ impl Found {
     }
 
     /// Prints a line, and one for each tensor that differs.
-    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let name = shown_text(&self.name.to_string_lossy());
+    pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.difference {
-            Ok(None) => writeln!(out, "{name}: ok"),
-            Ok(Some(Difference::Missing)) => writeln!(out, "{name}: missing"),
-            Ok(Some(Difference::Added)) => writeln!(out, "{name}: added: not in the list"),
-            Ok(Some(Difference::Changed { sha256, expected, tensors })) => {
-                writeln!(out, "{name}: changed: its sum is {sha256}, and was {expected}")?;
-                tensors.as_ref().map_or(Ok(()), |tensors| tensors.print(out))
-            }
+            Ok(difference) => print(&self.name, difference.as_ref(), out),
             Err(error) => {
                 out.flush()?;
                 complain(text(error));
                 Ok(())
             }
+        }
+    }
+}
+
+/// Prints a line about a file that was read, and one for each tensor that differs.
+pub fn print(file: &Path, difference: Option<&Difference>, out: &mut dyn Write) -> io::Result<()> {
+    let file = shown_text(&file.to_string_lossy());
+    match difference {
+        None => writeln!(out, "{file}: ok"),
+        Some(Difference::Missing) => writeln!(out, "{file}: missing"),
+        Some(Difference::Added) => writeln!(out, "{file}: added: not in the list"),
+        Some(Difference::Changed { sha256, expected, tensors }) => {
+            writeln!(out, "{file}: changed: its sum is {sha256}, and was {expected}")?;
+            tensors.as_ref().map_or(Ok(()), |tensors| tensors.print(out))
         }
     }
 }
@@ -93,7 +100,7 @@ impl Serialize for Found {
 }
 
 impl Tensors {
-    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Invalid { .. } => {
                 writeln!(out, "    no longer a valid model; `safetensors check` shows why")

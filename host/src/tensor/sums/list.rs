@@ -6,29 +6,24 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 /// The expected state of a file.
+#[derive(Deserialize)]
 pub struct Expected {
+    #[serde(rename = "file")]
     pub name: PathBuf,
-    pub sum: String,
+    pub sha256: String,
     /// The sums of its tensors, if known.
-    pub tensors: Option<BTreeMap<String, String>>,
+    pub tensors: Option<BTreeMap<String, Tensor>>,
+}
+
+#[derive(Deserialize)]
+pub struct Tensor {
+    pub sha256: String,
 }
 
 /// An object printed by `safetensors hash --json`.
 #[derive(Deserialize)]
 struct Object {
-    files: Vec<File>,
-}
-
-#[derive(Deserialize)]
-struct File {
-    file: String,
-    sha256: String,
-    tensors: Option<BTreeMap<String, Tensor>>,
-}
-
-#[derive(Deserialize)]
-struct Tensor {
-    sha256: String,
+    files: Vec<Expected>,
 }
 
 /// The files of a list, or the reason why the list is invalid, as a sentence.
@@ -42,18 +37,19 @@ pub fn read(text: &[u8]) -> Result<Vec<Expected>, String> {
 }
 
 fn read_lines(text: &[u8]) -> Result<Vec<Expected>, String> {
-    let lines = text.split_inclusive(|byte| *byte == b'\n').enumerate();
-    let lines = lines.map(|(index, line)| (index + 1, line.strip_suffix(b"\n").unwrap_or(line)));
-    let lines = lines.map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)));
-    // Skips comments, and allows spaces before a sum, as `sha256sum` does.
-    let lines = lines.filter(|(_, line)| !line.starts_with(b"#") && !is_of_tensor(line));
-    let lines = lines.map(|(number, line)| (number, line.trim_ascii_start()));
-    lines
-        .map(|(number, line)| {
-            let (sum, name) = parse(line).ok_or_else(|| format!("line {number} is not a sum and a name"))?;
-            Ok(Expected { name: name.into(), sum, tensors: None })
-        })
-        .collect()
+    let mut list = Vec::new();
+    for (number, line) in (1..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.starts_with(b"#") || is_of_tensor(line) {
+            continue;
+        }
+        // `sha256sum` allows spaces before a sum.
+        let parsed = parse(line.trim_ascii_start());
+        let (sha256, name) = parsed.ok_or_else(|| format!("line {number} is not a sum and a name"))?;
+        list.push(Expected { name: name.into(), sha256, tensors: None });
+    }
+    Ok(list)
 }
 
 /// Whether this is the informational line of a tensor: two spaces, the sum, two spaces, the name in quotes.
@@ -68,25 +64,14 @@ fn is_of_tensor(line: &[u8]) -> bool {
 fn read_json(text: &[u8]) -> Result<Vec<Expected>, String> {
     let mut list = Vec::new();
     for object in serde_json::Deserializer::from_slice(text).into_iter::<Object>() {
-        let object =
-            object.map_err(|error| format!("not the output of `safetensors hash --json`: {error}"))?;
-        for file in object.files {
-            list.push(file.expected()?);
-        }
+        let not_ours = |error| format!("not the output of `safetensors hash --json`: {error}");
+        list.append(&mut object.map_err(not_ours)?.files);
     }
-    Ok(list)
-}
-
-impl File {
-    fn expected(self) -> Result<Expected, String> {
-        let tensors =
-            self.tensors.map(|tensors| tensors.into_iter().map(|(name, tensor)| (name, tensor.sha256)));
-        let tensors: Option<BTreeMap<String, String>> = tensors.map(Iterator::collect);
-        let sums = tensors.iter().flat_map(BTreeMap::values).chain([&self.sha256]);
-        if let Some(wrong) = sums.into_iter().find(|sum| !is_sum(sum)) {
-            return Err(format!("{wrong:?} is not a sum of 64 hexadecimal digits"));
-        }
-        Ok(Expected { name: self.file.into(), sum: self.sha256.to_ascii_lowercase(), tensors })
+    let tensors = list.iter().flat_map(|file| file.tensors.iter().flat_map(BTreeMap::values));
+    let sums = list.iter().map(|file| &file.sha256).chain(tensors.map(|tensor| &tensor.sha256));
+    match sums.into_iter().find(|sum| !is_sum(sum)) {
+        Some(wrong) => Err(format!("{wrong:?} is not a sum of 64 hexadecimal digits")),
+        None => Ok(list),
     }
 }
 
@@ -122,7 +107,7 @@ mod tests {
     fn both_forms_are_read() {
         let sum = "ab".repeat(32);
         let lines = read(format!("# sums\n{sum}  a\r\n{sum} *b").as_bytes()).expect("valid list");
-        let names: Vec<_> = lines.iter().map(|file| (file.name.to_str(), file.sum.as_str())).collect();
+        let names: Vec<_> = lines.iter().map(|file| (file.name.to_str(), file.sha256.as_str())).collect();
         assert_eq!(names, [(Some("a"), sum.as_str()), (Some("b"), sum.as_str())]);
         let object = |name: &str| {
             let tensors = format!(r#"{{"t":{{"sha256":"{sum}"}}}}"#);
@@ -131,7 +116,7 @@ mod tests {
         };
         let objects = read(format!("{}\n{}\n", object("a"), object("b")).as_bytes()).expect("valid list");
         assert_eq!(objects.len(), 2);
-        assert_eq!(objects[1].tensors.as_ref().and_then(|tensors| tensors.get("t")), Some(&sum));
+        assert_eq!(objects[1].tensors.as_ref().map(|tensors| &tensors["t"].sha256), Some(&sum));
     }
 
     /// `sha256sum -c` accepts leading spaces: no line that it would check may be skipped.

@@ -9,7 +9,7 @@ use crate::input::open::open_file;
 use crate::print::diagnostic::text;
 use crate::tensor::sums::digest::{sum_at, sums_of};
 use crate::tensor::sums::finding::{Difference, Found, Tensor, Tensors};
-use crate::tensor::sums::list::{Expected, is_below, read};
+use crate::tensor::sums::list::{self, Expected, is_below, read};
 use crate::text::number::digits;
 use crate::text::quoted;
 use crate::threads::{cores, in_order};
@@ -139,14 +139,11 @@ fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<
 /// Only interruption ends the work: other files may be unchanged.
 fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Result<Found, Error> {
     let difference = match sum_at(context, path, work) {
-        Ok((_, sum)) if sum == file.sum => Ok(None),
+        Ok((_, sum)) if sum.eq_ignore_ascii_case(&file.sha256) => Ok(None),
         Ok((_, sha256)) => {
-            let tensors = file.tensors.as_ref().map(|expected| differing(context, expected, path, work));
-            Ok(Some(Difference::Changed {
-                sha256,
-                expected: file.sum.clone(),
-                tensors: tensors.transpose()?,
-            }))
+            let expected = file.sha256.to_ascii_lowercase();
+            let tensors = file.tensors.as_ref().map(|tensors| differing(context, tensors, path, work));
+            Ok(Some(Difference::Changed { sha256, expected, tensors: tensors.transpose()? }))
         }
         Err(error) if error.exit() == Exit::Interrupted => return Err(error),
         Err(error) if !is_missing(path) => Err(error),
@@ -165,7 +162,7 @@ fn is_missing(path: &Path) -> bool {
 /// The tensors whose sums differ.
 fn differing(
     context: &Context,
-    expected: &BTreeMap<String, String>,
+    expected: &BTreeMap<String, list::Tensor>,
     path: &Path,
     work: &Work,
 ) -> Result<Tensors, Error> {
@@ -184,10 +181,10 @@ fn differing(
     };
     let mut tensors = Vec::new();
     let mut say = |name: &String, error| tensors.push(Tensor { name: name.clone(), error });
-    for (name, sum) in expected {
+    for (name, list::Tensor { sha256 }) in expected {
         match found.get(name) {
             None => say(name, "missing"),
-            Some(now) if *now != sum.to_ascii_lowercase() => say(name, "changed"),
+            Some(now) if !now.eq_ignore_ascii_case(sha256) => say(name, "changed"),
             Some(_) => {}
         }
     }
