@@ -131,7 +131,8 @@ fn check_values(context: &Context, file: &Path) -> Result<Sound, Error> {
 }
 
 fn not_finite(model: &Model, found: &NotFinite<'_>) -> Error {
-    let (tensor, index) = (found.tensor.name(), index_of(found.index, &found.tensor));
+    let tensor = &found.tensor;
+    let (tensor, index) = (tensor.name(), index_of(found.index, tensor.dtype(), tensor.dims()));
     let file = found.tensor.model().file_name().to_string_lossy();
     let of = model.index().map_or(String::new(), |_| format!(" of {}", shown_text(&file)));
     let message = format!("tensor {}: {} at index {index:?}{of}", quoted(tensor), found.what);

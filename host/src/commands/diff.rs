@@ -2,11 +2,14 @@
 
 use crate::commands::{Run, check_stdin_once};
 use crate::context::Context;
-use crate::error::Outcome;
+use crate::error::{Error, Outcome};
 use crate::exit::Exit;
-use crate::input::model::Model;
-use crate::tensor::compare::{Policy, Tolerance, compare, json, print};
+use crate::input::model::{Model, Tensor};
+use crate::input::selection::{Choice, Selection};
+use crate::json;
+use crate::tensor::compare::{Policy, compare};
 use crate::text::shown_text;
+use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -36,9 +39,22 @@ pub struct Diff {
     #[arg(long, value_name = "REL", value_parser = measure, allow_negative_numbers = true)]
     relative: Option<f64>,
 
+    #[command(flatten)]
+    selection: Selection,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// The comparison as a JSON object.
+#[derive(Serialize)]
+struct Compared<'c, T> {
+    ok: bool,
+    a: &'c str,
+    b: &'c str,
+    #[serde(flatten)]
+    comparison: T,
 }
 
 fn measure(text: &str) -> Result<f64, String> {
@@ -64,23 +80,44 @@ impl Run for Diff {
             (Err(a), Err(b)) if b.exit() > a.exit() => return Err(b),
             (Err(error), _) | (_, Err(error)) => return Err(error),
         };
-        let comparison = compare(context, &a, &b, &policy)?;
-        let [a, b] = paths.map(|path| path.to_string_lossy().into_owned());
+        let [in_a, in_b] = self.chosen(&a, &b)?;
+        let comparison = compare(context, (&a, in_a), (&b, in_b), &policy)?;
+        let ok = comparison.is_same(&policy);
+        let [a, b] = &paths.map(|path| path.to_string_lossy().into_owned());
         let mut out = BufWriter::new(io::stdout().lock());
-        if self.json {
-            writeln!(out, "{}", json(&comparison, (&a, &b), &policy))?;
-        } else {
-            print(&comparison, (&shown_text(&a), &shown_text(&b)), &policy, &mut out)?;
+        match self.json {
+            true => json::print(&mut out, &Compared { ok, a, b, comparison })?,
+            false => comparison.print([&shown_text(a), &shown_text(b)], &policy, &mut out)?,
         }
         out.flush()?;
-        Ok(if comparison.is_same(&policy) { Exit::Good } else { Exit::Bad })
+        Ok(if ok { Exit::Good } else { Exit::Bad })
     }
 }
 
 impl Diff {
+    /// The chosen tensors of both models.
+    ///
+    /// # Errors
+    /// A pattern matches nothing in either model, or no tensor is left.
+    fn chosen<'m>(&self, a: &'m Model, b: &'m Model) -> Result<[Vec<Tensor<'m>>; 2], Error> {
+        let choice = Choice { only: &self.selection.only, except: &self.selection.except };
+        let names = || a.tensors().chain(b.tensors()).map(|tensor| tensor.name());
+        choice.check(names).map_err(|sentence| Error::about(a.path(), sentence))?;
+        let taken = |tensor: &Tensor<'_>| choice.takes(tensor.name());
+        let chosen = [a, b].map(|model| model.tensors().filter(taken).collect::<Vec<_>>());
+        match chosen.concat().is_empty() && !self.selection.is_empty() {
+            true => Err(Error::about(a.path(), "--only and --except leave no tensor")),
+            false => Ok(chosen),
+        }
+    }
+
     fn policy(&self) -> Policy {
         let about_values = self.values || self.tolerance.is_some() || self.relative.is_some();
-        let (absolute, relative) = (self.tolerance.unwrap_or(0.0), self.relative.unwrap_or(0.0));
-        Policy { tolerance: Tolerance { absolute, relative }, dtypes: !about_values, metadata: !self.values }
+        Policy {
+            absolute: self.tolerance.unwrap_or(0.0),
+            relative: self.relative.unwrap_or(0.0),
+            dtypes: !about_values,
+            metadata: !self.values,
+        }
     }
 }

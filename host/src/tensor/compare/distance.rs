@@ -1,99 +1,97 @@
 //! The distance between the values of two tensors.
 
-use crate::tensor::compare::value::Piece;
+use super::models::Policy;
+use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Mean, Number};
+use serde::{Serialize, Serializer};
 
-/// The tolerance.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tolerance {
-    /// The largest absolute difference that is ignored.
-    pub absolute: f64,
-    /// The largest difference that is ignored, relative to the larger value.
-    pub relative: f64,
-}
-
-impl Tolerance {
-    fn allows(&self, distance: f64, magnitude: f64) -> bool {
-        distance <= self.absolute || distance <= self.relative * magnitude
-    }
-}
-
-/// Two values and their position.
-#[derive(Clone, Copy, Debug)]
+/// Two different values.
+#[derive(Debug, Serialize)]
 pub struct Place {
-    /// The index among the tensor's values.
-    pub at: u64,
-    pub a: Number,
-    pub b: Number,
+    /// The position among the tensor's values, from which [`Distance::finish`] finds the index.
+    #[serde(skip)]
+    at: u64,
+    pub index: Vec<u64>,
+    #[serde(serialize_with = "both_shown")]
+    pub values: [Number; 2],
 }
 
 /// The summary of all pairs of values.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct Distance {
     pub values: u64,
     /// Pairs that are not equal.
     pub differing: u64,
     /// Pairs outside of the tolerance.
     pub beyond: u64,
-    /// Pairs of which exactly one is NaN, or one is infinite and the other is not the same infinity.
+    /// Pairs with exactly one NaN, or with an infinity and another value.
     pub not_finite: u64,
-    pub first_not_finite: Option<Place>,
     /// The largest difference of all other pairs.
-    pub largest: f64,
-    pub largest_at: Option<Place>,
-    /// The largest difference relative to the larger value.
-    pub relative: f64,
-    sum: Mean,
+    pub max_abs: f64,
+    /// Their mean difference, equal ones included. Known when [`finish`](Self::finish) is called.
+    pub mean_abs: f64,
+    /// Their largest difference relative to the larger value.
+    pub max_relative: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_abs_at: Option<Place>,
+    /// The first pair that is not finite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_finite_at: Option<Place>,
+    #[serde(skip)]
+    pub sum: Mean,
 }
 
 impl Distance {
-    /// The mean difference of finite pairs, equal ones included.
-    pub fn mean(&self) -> f64 {
-        self.sum.of(self.values - self.not_finite)
-    }
-
-    /// Adds values from this position on.
-    pub fn add(&mut self, at: u64, a: &Piece<'_>, b: &Piece<'_>, tolerance: &Tolerance) {
-        self.values += a.len().min(b.len()) as u64;
-        if let (Piece::Floats(a), Piece::Floats(b)) = (a, b) {
-            for (index, (a, b)) in a.iter().zip(*b).enumerate() {
-                if a != b && !(a.is_nan() && b.is_nan()) {
-                    let place = Place { at: at + index as u64, a: Number::Float(*a), b: Number::Float(*b) };
-                    self.add_pair(place, tolerance);
-                }
-            }
-            return;
-        }
-        for (index, (a, b)) in a.values().zip(b.values()).enumerate() {
+    /// Adds the next values.
+    pub fn add<A: Copy + Into<Number>, B: Copy + Into<Number>>(&mut self, a: &[A], b: &[B], policy: &Policy) {
+        for (at, (&a, &b)) in (self.values..).zip(a.iter().zip(b)) {
+            let (a, b) = (a.into(), b.into());
             if !are_equal(a, b) {
-                self.add_pair(Place { at: at + index as u64, a, b }, tolerance);
+                self.add_pair(Place { at, index: Vec::new(), values: [a, b] }, policy);
             }
         }
+        self.values += a.len() as u64;
     }
 
-    /// Adds equal pairs.
-    pub fn add_equal(&mut self, values: u64) {
-        self.values += values;
-    }
-
-    fn add_pair(&mut self, place: Place, tolerance: &Tolerance) {
+    fn add_pair(&mut self, place: Place, policy: &Policy) {
         self.differing += 1;
-        let (a, b) = (place.a.nearest(), place.b.nearest());
+        let [a, b] = place.values.map(Number::nearest);
         if !(a.is_finite() && b.is_finite()) {
             self.not_finite += 1;
             self.beyond += 1;
-            self.first_not_finite.get_or_insert(place);
+            self.not_finite_at.get_or_insert(place);
             return;
         }
-        let (distance, magnitude) = (distance(place.a, place.b), a.abs().max(b.abs()));
+        let (distance, magnitude) = (distance(place.values), a.abs().max(b.abs()));
         self.sum.add(distance);
-        self.beyond += u64::from(!tolerance.allows(distance, magnitude));
-        self.relative = self.relative.max(distance / magnitude);
-        if distance > self.largest || self.largest_at.is_none() {
-            self.largest = distance;
-            self.largest_at = Some(place);
+        self.beyond += u64::from(distance > policy.absolute && distance > policy.relative * magnitude);
+        self.max_relative = self.max_relative.max(distance / magnitude);
+        if distance > self.max_abs || self.max_abs_at.is_none() {
+            self.max_abs = distance;
+            self.max_abs_at = Some(place);
         }
     }
+
+    /// Computes what needs all values, of tensors of this dtype and shape.
+    pub fn finish(mut self, dtype: Dtype, dims: &[u64]) -> Self {
+        self.mean_abs = self.sum.of(self.values - self.not_finite);
+        for place in [&mut self.max_abs_at, &mut self.not_finite_at].into_iter().flatten() {
+            place.index = index_of(place.at, dtype, dims);
+        }
+        self
+    }
+}
+
+/// The index of a value in its tensor. A C64 has two values per index.
+pub fn index_of(value: u64, dtype: Dtype, dims: &[u64]) -> Vec<u64> {
+    let mut rest = if dtype == Dtype::C64 { value / 2 } else { value };
+    let mut index: Vec<u64> = Vec::with_capacity(dims.len());
+    for &dim in dims.iter().rev() {
+        index.push(rest % dim.max(1));
+        rest /= dim.max(1);
+    }
+    index.reverse();
+    index
 }
 
 fn are_equal(a: Number, b: Number) -> bool {
@@ -105,7 +103,7 @@ fn are_equal(a: Number, b: Number) -> bool {
 
 /// Exact if both are integers, even if one is stored as a float. Too large for a double counts as the
 /// largest double.
-fn distance(a: Number, b: Number) -> f64 {
+fn distance([a, b]: [Number; 2]) -> f64 {
     match (a, b) {
         (Number::Float(a), Number::Float(b)) => (a - b).abs().min(f64::MAX),
         _ => match (integer(a), integer(b)) {
@@ -115,85 +113,106 @@ fn distance(a: Number, b: Number) -> f64 {
     }
 }
 
+/// The value, if it is an integer of relevant size.
+#[expect(clippy::cast_possible_truncation, reason = "an integer that fits")]
 fn integer(number: Number) -> Option<i128> {
     match number {
-        Number::Float(float) => whole(float),
+        Number::Float(float) => (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128),
         Number::Signed(integer) => Some(integer.into()),
         Number::Unsigned(integer) => Some(integer.into()),
     }
 }
 
-/// The integer value of a float, if it is an integer of relevant size.
-#[expect(clippy::cast_possible_truncation, reason = "an integer that fits")]
-fn whole(float: f64) -> Option<i128> {
-    (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)
+fn both_shown<S: Serializer>(values: &[Number; 2], to: S) -> Result<S::Ok, S::Error> {
+    values.map(shown).serialize(to)
+}
+
+/// A number in readable form. One of single precision gets as few digits as that needs.
+#[expect(clippy::cast_possible_truncation, reason = "the comparison shows whether precision is lost")]
+pub fn shown(number: Number) -> String {
+    match number {
+        Number::Signed(integer) => integer.to_string(),
+        Number::Unsigned(integer) => integer.to_string(),
+        Number::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => float.to_string(),
+        Number::Float(float) if f64::from(float as f32) == float => format!("{:?}", float as f32),
+        Number::Float(float) => format!("{float:?}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Distance, Tolerance};
-    use crate::tensor::compare::value::Piece;
+    use super::{Distance, Number, shown};
+    use crate::tensor::compare::Policy;
+    use embedded_safetensors::Dtype;
 
-    fn measured(a: &Piece<'_>, b: &Piece<'_>, tolerance: Tolerance) -> Distance {
-        let mut distance = Distance::default();
-        distance.add(10, a, b, &tolerance);
-        distance
+    fn measured<A, B>(a: &[A], b: &[B], (absolute, relative): (f64, f64)) -> Distance
+    where
+        A: Copy + Into<Number>,
+        B: Copy + Into<Number>,
+    {
+        let mut distance = Distance { values: 10, ..Distance::default() };
+        distance.add(a, b, &Policy { absolute, relative, ..Policy::default() });
+        distance.values -= 10;
+        distance.finish(Dtype::F64, &[100])
     }
 
     #[test]
     fn the_largest_difference_and_its_place() {
-        let (a, b) = ([0.0, 1.0, 5.0, -8.0], [-0.0, 1.5, 4.0, -8.0]);
-        let distance = measured(&Piece::Floats(&a), &Piece::Floats(&b), Tolerance::default());
+        let distance = measured(&[0.0, 1.0, 5.0, -8.0], &[-0.0, 1.5, 4.0, -8.0], (0.0, 0.0));
         assert_eq!((distance.values, distance.differing, distance.beyond), (4, 2, 2));
-        assert_eq!((distance.largest, distance.largest_at.map(|place| place.at)), (1.0, Some(12)));
-        assert_eq!((distance.mean(), distance.relative), (0.375, 0.5 / 1.5));
+        assert_eq!((distance.max_abs, distance.max_abs_at.map(|place| place.index)), (1.0, Some(vec![12])));
+        assert_eq!((distance.mean_abs, distance.max_relative), (0.375, 0.5 / 1.5));
     }
 
     #[test]
     fn either_tolerance_is_enough() {
-        let (a, b) = ([100.0, 0.001], [101.0, 0.002]);
-        let beyond = |absolute, relative| {
-            measured(&Piece::Floats(&a), &Piece::Floats(&b), Tolerance { absolute, relative }).beyond
-        };
-        assert_eq!(
-            [beyond(0.0, 0.0), beyond(0.01, 0.0), beyond(0.0, 0.01), beyond(0.01, 0.01), beyond(1.0, 0.0)],
-            [2, 1, 1, 0, 0]
-        );
+        let beyond = |tolerance| measured(&[100.0, 0.001], &[101.0, 0.002], tolerance).beyond;
+        let tolerances = [(0.0, 0.0), (0.01, 0.0), (0.0, 0.01), (0.01, 0.01), (1.0, 0.0)];
+        assert_eq!(tolerances.map(beyond), [2, 1, 1, 0, 0]);
     }
 
     #[test]
     fn what_is_not_finite_is_equal_to_itself_and_never_near() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         let (a, b) = ([nan, inf, nan, inf, 1.0, inf], [-nan, inf, 1.0, 2.0, -inf, -inf]);
-        let huge = Tolerance { absolute: f64::MAX, relative: f64::MAX };
-        let distance = measured(&Piece::Floats(&a), &Piece::Floats(&b), huge);
+        let distance = measured(&a, &b, (f64::MAX, f64::MAX));
         assert_eq!((distance.differing, distance.not_finite, distance.beyond), (4, 4, 4));
-        assert_eq!(distance.first_not_finite.map(|place| place.at), Some(12));
-        assert_eq!((distance.largest, distance.mean()), (0.0, 0.0));
+        assert_eq!(distance.not_finite_at.map(|place| place.index), Some(vec![12]));
+        assert_eq!((distance.max_abs, distance.mean_abs), (0.0, 0.0));
     }
 
     #[test]
     fn integers_are_exact() {
         let (a, b) = ([i64::MAX, i64::MIN, -1], [u64::MAX >> 1, u64::MAX, u64::MAX]);
-        let distance = measured(&Piece::Signed(&a), &Piece::Unsigned(&b), Tolerance::default());
-        assert_eq!((distance.differing, distance.largest), (2, 27_670_116_110_564_327_423_f64));
-        let (large, float) = ([(1 << 53) + 1], [9_007_199_254_740_992.0]);
-        let distance = measured(&Piece::Signed(&large), &Piece::Floats(&float), Tolerance::default());
-        assert_eq!((distance.differing, distance.largest), (1, 1.0));
-        let same = measured(
-            &Piece::Signed(&[1 << 60]),
-            &Piece::Floats(&[1_152_921_504_606_846_976.0]),
-            Tolerance::default(),
-        );
+        let distance = measured(&a, &b, (0.0, 0.0));
+        assert_eq!((distance.differing, distance.max_abs), (2, 27_670_116_110_564_327_423_f64));
+        let distance = measured(&[(1_i64 << 53) + 1], &[9_007_199_254_740_992.0], (0.0, 0.0));
+        assert_eq!((distance.differing, distance.max_abs), (1, 1.0));
+        let same = measured(&[1_i64 << 60], &[1_152_921_504_606_846_976.0], (0.0, 0.0));
         assert_eq!((same.values, same.differing), (1, 0));
     }
 
     #[test]
     fn a_difference_too_large_for_a_double_is_the_largest_double() {
-        let distance =
-            measured(&Piece::Floats(&[f64::MAX]), &Piece::Floats(&[f64::MIN]), Tolerance::default());
-        assert_eq!((distance.largest, distance.relative), (f64::MAX, 1.0));
-        let distance = measured(&Piece::Floats(&[1e308; 3]), &Piece::Floats(&[0.0; 3]), Tolerance::default());
-        assert_eq!((distance.largest, distance.mean()), (1e308, 1e308));
+        let distance = measured(&[f64::MAX], &[f64::MIN], (0.0, 0.0));
+        assert_eq!((distance.max_abs, distance.max_relative), (f64::MAX, 1.0));
+        let distance = measured(&[1e308; 3], &[0.0; 3], (0.0, 0.0));
+        assert_eq!((distance.max_abs, distance.mean_abs), (1e308, 1e308));
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        for (number, text) in [
+            (Number::Float(f64::from(0.1_f32)), "0.1"),
+            (Number::Float(0.1), "0.1"),
+            (Number::Float(0.1 + 0.2), "0.30000000000000004"),
+            (Number::Float(-3.0), "-3"),
+            (Number::Float(1e30), "1e30"),
+            (Number::Float(f64::NAN), "NaN"),
+            (Number::Float(f64::NEG_INFINITY), "-inf"),
+            (Number::Unsigned(u64::MAX), "18446744073709551615"),
+        ] {
+            assert_eq!(shown(number), text);
+        }
     }
 }

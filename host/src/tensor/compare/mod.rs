@@ -4,9 +4,6 @@ mod distance;
 mod models;
 mod pair;
 mod print;
-mod value;
 
-pub use distance::Tolerance;
+pub use distance::{index_of, shown};
 pub use models::{Policy, compare};
-pub use print::{index_of, json, print};
-pub use value::shown;

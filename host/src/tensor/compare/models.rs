@@ -1,194 +1,169 @@
 //! Compares two models.
 
+use super::pair::Pair;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Tensor, bytes_of, threads_for};
-use crate::tensor::compare::distance::Tolerance;
-use crate::tensor::compare::pair::Likeness;
 use crate::tensor::sums::{Sum, sums_of};
 use crate::threads::in_order;
-use embedded_safetensors::Dtype;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The common and the different parts of two models.
+#[derive(Serialize)]
 pub struct Comparison<'m> {
     pub only_in_a: Vec<Only<'m>>,
     pub only_in_b: Vec<Only<'m>>,
-    /// In the order of the first model.
-    pub pairs: Vec<Pair<'m>>,
-    /// Metadata keys whose values differ or are missing on one side.
-    pub metadata: Vec<(String, Option<String>, Option<String>)>,
+    /// Those in both models, in the order of the first one.
+    pub tensors: Vec<Pair<'m>>,
+    pub metadata: Vec<Value<'m>>,
+}
+
+/// The dtype and the shape of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub struct Form<'m> {
+    pub dtype: &'static str,
+    pub shape: &'m [u64],
+}
+
+impl<'m> From<&Tensor<'m>> for Form<'m> {
+    fn from(tensor: &Tensor<'m>) -> Self {
+        Self { dtype: tensor.dtype().name(), shape: tensor.dims() }
+    }
 }
 
 /// A tensor that only one model has.
+#[derive(Serialize)]
 pub struct Only<'m> {
-    pub tensor: Tensor<'m>,
+    pub name: &'m str,
+    #[serde(flatten)]
+    pub form: Form<'m>,
     /// The tensor with the same bytes, dtype and shape that only the other model has: it may have been
     /// renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<&'m str>,
 }
 
-/// Tensors of the same name.
-pub struct Pair<'m> {
-    pub a: Tensor<'m>,
-    pub b: Tensor<'m>,
-    pub likeness: Likeness,
+/// A metadata key whose value differs or is missing on one side.
+#[derive(Serialize)]
+pub struct Value<'m> {
+    pub key: &'m str,
+    pub a: Option<&'m str>,
+    pub b: Option<&'m str>,
 }
 
 /// The differences that count.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Policy {
-    /// Of values.
-    pub tolerance: Tolerance,
+    /// The largest absolute difference of values that is ignored.
+    pub absolute: f64,
+    /// The largest difference that is ignored, relative to the larger value.
+    pub relative: f64,
     /// Dtypes count.
     pub dtypes: bool,
     /// Metadata counts.
     pub metadata: bool,
 }
 
-/// The result for a pair of tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Degree {
-    /// Bit for bit.
-    Identical,
-    /// Equal values, different bits.
-    Equal,
-    /// Within the tolerance.
-    Near,
-    Different,
-    /// Different shapes.
-    Shape,
-    /// One is complex.
-    Incomparable,
-}
-
-impl Pair<'_> {
-    pub fn degree(&self) -> Degree {
-        match &self.likeness {
-            Likeness::Identical => Degree::Identical,
-            Likeness::Shape => Degree::Shape,
-            Likeness::Incomparable => Degree::Incomparable,
-            Likeness::Values(distance) if distance.differing == 0 => Degree::Equal,
-            Likeness::Values(distance) if distance.beyond == 0 => Degree::Near,
-            Likeness::Values(_) => Degree::Different,
-        }
-    }
-
-    pub fn is_other_dtype(&self) -> bool {
-        self.a.dtype() != self.b.dtype()
-    }
-
-    /// Whether the pair counts as the same.
-    pub fn is_same(&self, policy: &Policy) -> bool {
-        matches!(self.degree(), Degree::Identical | Degree::Equal | Degree::Near)
-            && !(policy.dtypes && self.is_other_dtype())
-    }
-}
-
 impl Comparison<'_> {
     pub fn is_same(&self, policy: &Policy) -> bool {
         self.only_in_a.is_empty()
             && self.only_in_b.is_empty()
-            && self.pairs.iter().all(|pair| pair.is_same(policy))
+            && self.tensors.iter().all(|pair| pair.is_same(policy))
             && (self.metadata.is_empty() || !policy.metadata)
     }
 }
 
-/// Reads and compares both models.
+/// Reads and compares these tensors of both models, and their metadata.
+///
+/// # Errors
+/// One cannot be read, or has changed; interruption by the user.
 pub fn compare<'m>(
     context: &Context,
-    a: &'m Model,
-    b: &'m Model,
+    (a, in_a): (&'m Model, Vec<Tensor<'m>>),
+    (b, in_b): (&'m Model, Vec<Tensor<'m>>),
     policy: &Policy,
 ) -> Result<Comparison<'m>, Error> {
-    let only = |model: &'m Model, other: &Model| -> Vec<Tensor<'m>> {
-        model.tensors().filter(|tensor| other.find(tensor.name()).is_none()).collect()
-    };
-    let (only_in_a, only_in_b) = (only(a, b), only(b, a));
-    let both = a.tensors().filter_map(|tensor| Some((tensor, b.find(tensor.name())?)));
-    let both: Vec<(Tensor<'m>, Tensor<'m>)> = both.collect();
-    let pairs = compare_pairs(context, &both, &policy.tolerance)?;
-    let (only_in_a, only_in_b) = renamed(context, only_in_a, only_in_b)?;
+    let mut others: HashMap<&str, Tensor<'m>> = in_b.iter().map(|tensor| (tensor.name(), *tensor)).collect();
+    let (mut both, mut only_a) = (Vec::new(), Vec::new());
+    for tensor in in_a {
+        match others.remove(tensor.name()) {
+            Some(other) => both.push((tensor, other)),
+            None => only_a.push(tensor),
+        }
+    }
+    let only_b: Vec<_> = in_b.into_iter().filter(|tensor| others.contains_key(tensor.name())).collect();
+    let tensors = compare_pairs(context, &both, policy)?;
+    let (only_in_a, only_in_b) = renamed(context, &only_a, &only_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;
-    Ok(Comparison { only_in_a, only_in_b, pairs, metadata: metadata(a.metadata(), b.metadata()) })
+    Ok(Comparison { only_in_a, only_in_b, tensors, metadata: metadata(a.metadata(), b.metadata()) })
 }
 
 fn compare_pairs<'m>(
     context: &Context,
     both: &[(Tensor<'m>, Tensor<'m>)],
-    tolerance: &Tolerance,
+    policy: &Policy,
 ) -> Result<Vec<Pair<'m>>, Error> {
-    let work = context.work("comparing", both.iter().map(|(a, b)| a.byte_len() + b.byte_len()).sum());
-    let liken = |(in_a, in_b): &(Tensor<'m>, Tensor<'m>)| {
-        let likeness = Likeness::of(in_a, in_b, tolerance, &work);
-        likeness.map(|likeness| Pair { a: *in_a, b: *in_b, likeness })
-    };
+    let read: Vec<Tensor<'_>> = both.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let work = context.work("comparing", bytes_of(&read));
+    let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
     let mut pairs = Vec::new();
-    let read: Vec<Tensor<'_>> = both.iter().flat_map(|(in_a, in_b)| [*in_a, *in_b]).collect();
-    let threads = threads_for(&read);
-    in_order(both, threads, liken, |pair| {
+    in_order(both, threads_for(&read), pair, |pair| {
         pairs.push(pair?);
         Ok::<_, Error>(())
     })?;
     Ok(pairs)
 }
 
-/// The properties of tensors that are likely the same: dtype, shape and sum.
-type Mark<'m> = (Dtype, &'m [u64], Sum);
-
-/// Finds renamed tensors, among those whose dtype and shape occur on both sides.
+/// Finds renamed tensors, among those whose dtype and shape occur on both sides: the first of one model with
+/// some bytes becomes the first of the other, and so on.
 fn renamed<'m>(
     context: &Context,
-    in_a: Vec<Tensor<'m>>,
-    in_b: Vec<Tensor<'m>>,
+    in_a: &[Tensor<'m>],
+    in_b: &[Tensor<'m>],
 ) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Error> {
-    let forms =
-        |tensors: &[Tensor<'m>]| -> HashSet<(Dtype, &'m [u64])> { tensors.iter().map(form).collect() };
-    let (of_a, of_b) = (forms(&in_a), forms(&in_b));
-    let marks_a = marks(context, in_a.iter().filter(|tensor| of_b.contains(&form(tensor))))?;
-    let marks_b = marks(context, in_b.iter().filter(|tensor| of_a.contains(&form(tensor))))?;
-    Ok((paired(in_a, &marks_a, &marks_b), paired(in_b, &marks_b, &marks_a)))
+    let [of_a, of_b] = [marks(context, in_a, in_b)?, marks(context, in_b, in_a)?];
+    let (mut new, mut old) = (HashMap::new(), HashMap::new());
+    for (mark, names) in &of_a {
+        for (&a, &b) in names.iter().zip(of_b.get(mark).into_iter().flatten()) {
+            new.insert(a, b);
+            old.insert(b, a);
+        }
+    }
+    let only = |tensors: &[Tensor<'m>], same: &HashMap<&str, &'m str>| {
+        let only = |tensor: &Tensor<'m>| {
+            let (name, form) = (tensor.name(), tensor.into());
+            Only { name, form, same_as: same.get(name).copied() }
+        };
+        tensors.iter().map(only).collect()
+    };
+    Ok((only(in_a, &new), only(in_b, &old)))
 }
 
-fn form<'m>(tensor: &Tensor<'m>) -> (Dtype, &'m [u64]) {
-    (tensor.dtype(), tensor.dims())
-}
-
-/// The names of the tensors with each mark, in order. Empty tensors are left out: they are all alike.
-fn marks<'m, 't>(
+/// The names of the tensors with each dtype, shape and sum, in order, but only of those whose dtype and shape
+/// others have too. Empty tensors are left out: they are all alike.
+fn marks<'m>(
     context: &Context,
-    tensors: impl Iterator<Item = &'t Tensor<'m>>,
-) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Error>
-where
-    'm: 't,
-{
-    let tensors: Vec<Tensor<'m>> = tensors.filter(|tensor| tensor.byte_len() > 0).copied().collect();
+    tensors: &[Tensor<'m>],
+    others: &[Tensor<'m>],
+) -> Result<HashMap<(Form<'m>, Sum), Vec<&'m str>>, Error> {
+    let others: HashSet<Form<'_>> = others.iter().map(Form::from).collect();
+    let alike = |tensor: &&Tensor<'m>| tensor.byte_len() > 0 && others.contains(&Form::from(*tensor));
+    let tensors: Vec<Tensor<'m>> = tensors.iter().filter(alike).copied().collect();
     let work = context.work("looking for renamed tensors", bytes_of(&tensors));
-    let mut marks: HashMap<Mark<'m>, Vec<&'m str>> = HashMap::new();
+    let mut marks: HashMap<_, Vec<_>> = HashMap::new();
     for (tensor, sum) in tensors.iter().zip(sums_of(&tensors, &work)?) {
-        marks.entry((tensor.dtype(), tensor.dims(), sum)).or_default().push(tensor.name());
+        marks.entry((tensor.into(), sum)).or_default().push(tensor.name());
     }
     Ok(marks)
 }
 
-/// Pairs tensors with the same mark in order: the first of one model with the first of the other.
-fn paired<'m>(
-    tensors: Vec<Tensor<'m>>,
-    ours: &HashMap<Mark<'m>, Vec<&'m str>>,
-    theirs: &HashMap<Mark<'m>, Vec<&'m str>>,
-) -> Vec<Only<'m>> {
-    let pairs = ours.iter().filter_map(|(mark, names)| Some(names.iter().zip(theirs.get(mark)?)));
-    let pairs: HashMap<&str, &'m str> = pairs.flatten().map(|(ours, theirs)| (*ours, *theirs)).collect();
-    let only = |tensor: Tensor<'m>| Only { tensor, same_as: pairs.get(tensor.name()).copied() };
-    tensors.into_iter().map(only).collect()
-}
-
 type Strings = BTreeMap<String, String>;
 
-fn metadata(a: Option<&Strings>, b: Option<&Strings>) -> Vec<(String, Option<String>, Option<String>)> {
+fn metadata<'m>(a: Option<&'m Strings>, b: Option<&'m Strings>) -> Vec<Value<'m>> {
     let keys: BTreeSet<&String> = [a, b].into_iter().flatten().flat_map(BTreeMap::keys).collect();
-    let value = |pairs: Option<&Strings>, key: &String| pairs.and_then(|pairs| pairs.get(key)).cloned();
-    let all = keys.into_iter().map(|key| (key.clone(), value(a, key), value(b, key)));
-    all.filter(|(_, a, b)| a != b).collect()
+    let value = |pairs: Option<&'m Strings>, key| pairs?.get(key).map(String::as_str);
+    let all = keys.into_iter().map(|key| Value { key, a: value(a, key), b: value(b, key) });
+    all.filter(|value| value.a != value.b).collect()
 }

@@ -1,46 +1,89 @@
 //! Compares two tensors of one name.
 
+use super::distance::Distance;
+use super::models::{Form, Policy};
 use crate::error::Error;
 use crate::input::model::Tensor;
-use crate::input::remote::Reader;
-use crate::tensor::compare::distance::{Distance, Tolerance};
-use crate::tensor::compare::value::Values;
 use crate::work::Work;
-use embedded_safetensors::{Dtype, ReadError, TensorReader};
+use embedded_safetensors::values::Element;
+use embedded_safetensors::{Dtype, ReadError};
+use safetensors_convert::numbers::Number;
+use serde::Serialize;
 use std::io;
 
 /// Bytes compared at a time: complete elements of every dtype.
 const CHUNK: usize = 3 << 16;
+/// The number of values of each tensor in memory.
+const VALUES: usize = 16 * 1024;
 
-/// The result of a comparison.
-#[derive(Debug)]
-pub enum Likeness {
-    /// Identical in every respect.
+/// Tensors of the same name.
+#[derive(Serialize)]
+pub struct Pair<'m> {
+    pub name: &'m str,
+    pub result: Degree,
+    pub a: Form<'m>,
+    pub b: Form<'m>,
+    /// The distance of the values, if they were compared.
+    #[serde(flatten)]
+    pub distance: Option<Box<Distance>>,
+}
+
+/// The result for a pair of tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Degree {
+    /// Bit for bit.
     Identical,
+    /// Equal values, different bits.
+    Equal,
+    /// Within the tolerance.
+    Within,
+    Different,
     /// Different shapes.
     Shape,
     /// One is complex.
     Incomparable,
-    /// Same shape; the distance of the values.
-    Values(Box<Distance>),
 }
 
-impl Likeness {
+impl<'m> Pair<'m> {
     /// Compares the data of two tensors.
-    pub fn of(a: &Tensor<'_>, b: &Tensor<'_>, tolerance: &Tolerance, work: &Work) -> Result<Self, Error> {
-        if a.dims() != b.dims() {
-            return Ok(Self::Shape);
-        }
+    ///
+    /// # Errors
+    /// One cannot be read; interruption by the user.
+    pub fn of(a: &Tensor<'m>, b: &Tensor<'m>, policy: &Policy, work: &Work) -> Result<Self, Error> {
+        let pair = |result, distance| Self { name: a.name(), result, a: a.into(), b: b.into(), distance };
         let dtypes = [a.dtype(), b.dtype()];
-        if dtypes[0] != dtypes[1] {
-            let complex = dtypes.contains(&Dtype::C64);
-            return if complex { Ok(Self::Incomparable) } else { distance(a, b, 0, tolerance, work) };
+        let same = match () {
+            () if a.dims() != b.dims() => return Ok(pair(Degree::Shape, None)),
+            () if dtypes[0] == dtypes[1] => same_bytes(a, b, work)?,
+            () if dtypes.contains(&Dtype::C64) => return Ok(pair(Degree::Incomparable, None)),
+            () => 0,
+        };
+        if dtypes[0] == dtypes[1] && same == a.byte_len() {
+            return Ok(pair(Degree::Identical, None));
         }
-        let same = same_bytes(a, b, work)?;
-        if same == a.byte_len() {
-            return Ok(Self::Identical);
-        }
-        distance(a, b, same, tolerance, work)
+        let distance = match dtypes[0] {
+            Dtype::I64 => distance_from::<i64>(a, b, same, policy, work),
+            Dtype::U64 => distance_from::<u64>(a, b, same, policy, work),
+            _ => distance_from::<f64>(a, b, same, policy, work),
+        };
+        let distance = distance?.finish(a.dtype(), a.dims());
+        let result = match () {
+            () if distance.differing == 0 => Degree::Equal,
+            () if distance.beyond == 0 => Degree::Within,
+            () => Degree::Different,
+        };
+        Ok(pair(result, Some(Box::new(distance))))
+    }
+
+    pub fn is_other_dtype(&self) -> bool {
+        self.a.dtype != self.b.dtype
+    }
+
+    /// Whether the pair counts as the same.
+    pub fn is_same(&self, policy: &Policy) -> bool {
+        matches!(self.result, Degree::Identical | Degree::Equal | Degree::Within)
+            && !(policy.dtypes && self.is_other_dtype())
     }
 }
 
@@ -51,46 +94,52 @@ fn same_bytes(a: &Tensor<'_>, b: &Tensor<'_>, work: &Work) -> Result<u64, Error>
     let mut at = 0;
     while at < a.byte_len() {
         let [first, second] = &mut buffers;
-        let first = read_chunk(&mut ours, first).map_err(|error| not_read(a, error))?;
-        let second = read_chunk(&mut theirs, second).map_err(|error| not_read(b, error))?;
-        if first != second {
-            return Ok(at);
+        let first = ours.next_chunk(first).map_err(|error| not_read(a, error))?;
+        if first != theirs.next_chunk(second).map_err(|error| not_read(b, error))? {
+            break;
         }
-        at += first.len() as u64;
-        work.advance(2 * first.len() as u64)?;
+        let len = first.map_or(0, <[u8]>::len) as u64;
+        at += len;
+        work.advance(2 * len)?;
     }
     Ok(at)
 }
 
-fn read_chunk<'b>(
-    reader: &mut TensorReader<'_, Reader<'_>>,
-    buffer: &'b mut [u8],
-) -> Result<&'b [u8], ReadError<io::Error>> {
-    Ok(reader.next_chunk(buffer)?.unwrap_or(&[]))
-}
-
-/// The distance of the values after this many identical bytes.
-fn distance(
+fn distance_from<A: Element + Into<Number>>(
     a: &Tensor<'_>,
     b: &Tensor<'_>,
     same: u64,
-    tolerance: &Tolerance,
+    policy: &Policy,
     work: &Work,
-) -> Result<Likeness, Error> {
-    let (mut ours, mut theirs) = (Values::new(a.reader()), Values::new(b.reader()));
-    let bits = [a, b].map(|tensor| bits_of_value(tensor.dtype()));
-    let mut at = same * 8 / bits[0];
-    let mut distance = Distance::default();
-    distance.add_equal(at);
-    while at < ours.len() {
-        let first = ours.at(at).map_err(|error| not_read(a, error))?;
-        let second = theirs.at(at).map_err(|error| not_read(b, error))?;
-        distance.add(at, &first, &second, tolerance);
-        let len = first.len().min(second.len()).max(1) as u64;
-        at += len;
-        work.advance(len * (bits[0] + bits[1]) / 8)?;
+) -> Result<Distance, Error> {
+    match b.dtype() {
+        Dtype::I64 => distance::<A, i64>(a, b, same, policy, work),
+        Dtype::U64 => distance::<A, u64>(a, b, same, policy, work),
+        _ => distance::<A, f64>(a, b, same, policy, work),
     }
-    Ok(Likeness::Values(Box::new(distance)))
+}
+
+/// The distance of the values after this many identical bytes.
+fn distance<A: Element + Into<Number>, B: Element + Into<Number>>(
+    a: &Tensor<'_>,
+    b: &Tensor<'_>,
+    same: u64,
+    policy: &Policy,
+    work: &Work,
+) -> Result<Distance, Error> {
+    let (mut ours, mut theirs) = (a.reader().values(), b.reader().values());
+    let mut buffers = (vec![A::ZERO; VALUES], vec![B::ZERO; VALUES]);
+    let bits = [a, b].map(|tensor| bits_of_value(tensor.dtype()));
+    let mut distance = Distance { values: same * 8 / bits[0], ..Distance::default() };
+    ours.seek(distance.values).map_err(|error| not_read(a, ReadError::Format(error)))?;
+    theirs.seek(distance.values).map_err(|error| not_read(b, ReadError::Format(error)))?;
+    while ours.remaining() > 0 {
+        let first = ours.read(&mut buffers.0).map_err(|error| not_read(a, error))?;
+        let second = theirs.read(&mut buffers.1).map_err(|error| not_read(b, error))?;
+        distance.add(first, second, policy);
+        work.advance(first.len() as u64 * (bits[0] + bits[1]) / 8)?;
+    }
+    Ok(distance)
 }
 
 fn not_read(tensor: &Tensor<'_>, error: ReadError<io::Error>) -> Error {
