@@ -5,11 +5,11 @@ use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{Object, array};
+use crate::json::{self, About};
 use crate::lint::{Code, Finding, Level, lint};
 use crate::print::diagnostic::say;
 use crate::text::{counted, grouped, shown_text};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -23,15 +23,8 @@ pub struct Lint {
     files: Files,
 
     /// Leave out findings of this code, such as `name.slash` (repeatable)
-    #[arg(long, value_name = "CODE", value_parser = codes(), hide_possible_values = true)]
+    #[arg(long, value_name = "CODE", hide_possible_values = true)]
     allow: Vec<Code>,
-}
-
-/// Takes the names of all codes, which shells complete.
-fn codes() -> impl TypedValueParser<Value = Code> {
-    let names = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.name()));
-    let code = |text: String| Code::ALL.iter().copied().find(|code| code.name() == text);
-    names.try_map(move |text| code(text).ok_or("no such code"))
 }
 
 impl Run for Lint {
@@ -46,6 +39,11 @@ impl Run for Lint {
     }
 }
 
+#[derive(Serialize)]
+struct Findings<'f> {
+    findings: &'f [Finding],
+}
+
 /// Lines of one code; the rest is counted.
 const SHOWN: usize = 20;
 
@@ -56,9 +54,8 @@ impl Lint {
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
         let mut out = BufWriter::new(io::stdout().lock());
         if json {
-            let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", warnings == 0);
-            let findings = array(found.iter().map(Finding::json));
-            writeln!(out, "{}", object.raw("findings", &findings).end())?;
+            let more = Findings { findings: &found };
+            json::print(&mut out, &About { file: &file.to_string_lossy(), ok: warnings == 0, more })?;
         } else {
             print(file, &found, warnings, &mut out)?;
         }

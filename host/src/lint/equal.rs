@@ -77,5 +77,5 @@ fn finding(group: &[Tensor<'_>]) -> Finding {
         human(wasted),
         names.join(", ")
     );
-    Finding::of(Code::Duplicate, second.in_file().start, second.name(), message)
+    Finding::new(Code::Duplicate, second.in_file().start, Some(second.name()), message)
 }

@@ -1,7 +1,8 @@
 //! The findings, and what each code means.
 
-use crate::json::Object;
 use crate::text::quoted_whole;
+use clap::ValueEnum;
+use serde::{Serialize, Serializer};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,33 +24,17 @@ impl Level {
 
 /// Declares [`Code`]: a line for each code, with its level and what to do.
 macro_rules! codes {
-    ($($name:ident, $text:literal, $level:ident, $advice:literal;)+) => {
+    ($($variant:ident, $name:literal, $level:ident, $advice:literal;)+) => {
         /// What a finding is about.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
         pub enum Code {
-            $($name,)+
+            $(#[value(name = $name)] $variant,)+
         }
 
         impl Code {
-            pub const ALL: &'static [Self] = &[$(Self::$name),+];
-
-            /// The stable name.
-            pub const fn name(self) -> &'static str {
+            const fn facts(self) -> (&'static str, Level, &'static str) {
                 match self {
-                    $(Self::$name => $text,)+
-                }
-            }
-
-            pub const fn level(self) -> Level {
-                match self {
-                    $(Self::$name => Level::$level,)+
-                }
-            }
-
-            /// What to do, as a sentence without its end.
-            pub const fn advice(self) -> &'static str {
-                match self {
-                    $(Self::$name => $advice,)+
+                    $(Self::$variant => ($name, Level::$level, $advice),)+
                 }
             }
         }
@@ -83,6 +68,22 @@ codes! {
     Duplicate, "data.duplicate", Warning, "store one of them, and tie the others to it in the program";
 }
 
+impl Code {
+    /// The stable name.
+    pub const fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    pub const fn level(self) -> Level {
+        self.facts().1
+    }
+
+    /// What to do, as a sentence without its end.
+    pub const fn advice(self) -> &'static str {
+        self.facts().2
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -97,13 +98,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub fn new(code: Code, at: u64, message: impl Into<String>) -> Self {
-        Self { code, at, tensor: None, message: message.into(), file: None }
-    }
-
-    /// Of a tensor.
-    pub fn of(code: Code, at: u64, tensor: &str, message: impl Into<String>) -> Self {
-        Self { tensor: Some(tensor.to_owned()), ..Self::new(code, at, message) }
+    pub fn new(code: Code, at: u64, tensor: Option<&str>, message: impl Into<String>) -> Self {
+        Self { code, at, tensor: tensor.map(str::to_owned), message: message.into(), file: None }
     }
 
     /// The sentence, with the names.
@@ -112,12 +108,24 @@ impl Finding {
             self.tensor.as_ref().map_or(String::new(), |name| format!("tensor {}: ", quoted_whole(name)));
         format!("{tensor}{}", self.message)
     }
+}
 
-    pub fn json(&self) -> String {
-        let object = Object::new().text("code", self.code.name()).text("level", self.code.level().name());
-        let object = self.file.iter().fold(object, |object, file| object.text("file", file));
-        let object = object.number("at", self.at).text("message", &self.message);
-        let object = self.tensor.iter().fold(object, |object, tensor| object.text("tensor", tensor));
-        object.text("advice", self.code.advice()).end()
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Members<'f> {
+            code: &'static str,
+            level: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            file: Option<&'f str>,
+            at: u64,
+            message: &'f str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            tensor: Option<&'f str>,
+            advice: &'static str,
+        }
+        let (code, level, advice) = (self.code.name(), self.code.level().name(), self.code.advice());
+        let (file, tensor) = (self.file.as_deref(), self.tensor.as_deref());
+        Members { code, level, file, at: self.at, message: &self.message, tensor, advice }.serialize(to)
     }
 }

@@ -10,7 +10,7 @@ use crate::context::Context;
 pub use finding::{Code, Finding, Level};
 
 use crate::error::Error;
-use crate::input::model::{Model, Part, Tensor};
+use crate::input::model::{Model, Part};
 
 /// All findings about a model, but those that are allowed: warnings first, in the order of the codes, and of
 /// each code file by file.
@@ -18,15 +18,12 @@ use crate::input::model::{Model, Part, Tensor};
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn lint(context: &Context, model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Error> {
-    let tensors: Vec<Tensor<'_>> = model.without_padding()?.0;
+    let tensors = model.without_padding()?.0;
     let (groups, mut found) = (groups::of(&tensors), Vec::new());
     for part in model.parts() {
         let file = file_of(model, part);
-        found.extend(
-            rules::findings(part, &groups)?
-                .into_iter()
-                .map(|finding| Finding { file: file.clone(), ..finding }),
-        );
+        let of_part = rules::findings(part, &groups)?;
+        found.extend(of_part.into_iter().map(|finding| Finding { file: file.clone(), ..finding }));
     }
     if !allowed.contains(&Code::Duplicate) {
         for (tensor, finding) in equal::findings(context, &tensors)? {

@@ -1,15 +1,16 @@
 //! The rules for one file.
 
+use super::finding::{Code, Finding};
+use super::groups::Groups;
+use super::scan::{Entry, HeaderText, TEXT};
 use crate::error::Error;
-use crate::input::model::{Part, Tensor};
-use crate::input::source::pieces;
-use crate::lint::finding::{Code, Finding};
-use crate::lint::groups::Groups;
-use crate::lint::scan::{Entry, HeaderText, TEXT};
+use crate::input::model::Part;
+use crate::input::source::{BUFFER, each_piece};
 use crate::print::facts::{alignment, element_width};
 use crate::text::{counted, grouped, is_plain, quoted};
 use embedded_safetensors::Dtype;
-use std::collections::{HashMap, HashSet};
+use embedded_safetensors::index::IndexedTensor;
+use std::cmp::Reverse;
 use unicode_normalization::{char::is_combining_mark, is_nfc};
 
 /// What the reference pads headers to.
@@ -18,8 +19,6 @@ const UNIT: u64 = 8;
 const MUCH: u64 = 64 << 10;
 /// Longer names do not fit into many tools and file systems.
 const LONG: usize = 255;
-/// Bytes read at a time.
-const BUFFER: usize = 64 << 10;
 
 /// The formats that transformers accepts: `mlx` since 4.39.
 const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
@@ -29,36 +28,33 @@ const FORMATS: [&str; 4] = ["pt", "tf", "flax", "mlx"];
 /// # Errors
 /// The file cannot be read.
 pub fn findings(file: &Part, groups: &Groups<'_>) -> Result<Vec<Finding>, Error> {
-    let data_start = file.index().summary().data_start;
-    let (mut text, mut buffer) = (Vec::new(), vec![0; BUFFER]);
-    let read = pieces::<crate::error::not_read::NotRead>(file, TEXT..data_start, &mut buffer, |piece| {
+    let (data_start, mut text) = (file.index().summary().data_start, Vec::new());
+    each_piece(file.path(), file, TEXT..data_start, &mut vec![0; BUFFER], |piece| {
         text.extend_from_slice(piece);
         Ok(())
-    });
-    read.map_err(|reason| Error::not_read(file.path(), reason))?;
+    })?;
     let header = HeaderText::of(&text);
     drop(text);
-    let mut found = Vec::new();
-    header_text(&header, data_start, &mut found);
     let padding = file.padding()?;
-    let by_name: HashMap<&str, Tensor<'_>> = file.tensors().map(|tensor| (tensor.name(), tensor)).collect();
-    for entry in &header.entries {
-        if let Some(tensor) = by_name.get(entry.name.as_str()) {
-            member(entry, &mut found);
-            if !padding.contains(&entry.name) {
-                name(entry, groups, &mut found);
-                dtype(entry, tensor.dtype(), &mut found);
-            }
-            align(entry, tensor, data_start, &mut found);
+    let is_padding = |tensor: &IndexedTensor<'_>| padding.contains(tensor.name());
+    let tensors: Vec<_> = header.entries.iter().zip(file.index().in_header_order()).collect();
+    let mut found = Vec::new();
+    about_text(&header, data_start, &mut found);
+    for (entry, tensor) in &tensors {
+        about_entry(entry, tensor, data_start, &mut found);
+        if !is_padding(tensor) {
+            about_name(entry, tensor.name(), groups, &mut found);
+            about_dtype(entry, tensor, &mut found);
         }
     }
-    order(&header, &by_name, &padding, &mut found);
-    format(file, &mut found);
+    let tensors: Vec<_> = tensors.into_iter().filter(|(_, tensor)| !is_padding(tensor)).collect();
+    about_order(&tensors, &mut found);
+    about_format(file, &mut found);
     Ok(found)
 }
 
-fn header_text(header: &HeaderText, data_start: u64, found: &mut Vec<Finding>) {
-    let mut say = |code, at, message: String| found.push(Finding::new(code, at, message));
+fn about_text(header: &HeaderText, data_start: u64, found: &mut Vec<Finding>) {
+    let mut say = |code, at, message: String| found.push(Finding::new(code, at, None, message));
     if header.before > 0 {
         let bytes = counted(header.before, "byte");
         let rule = "the header begins with whitespace, but the format says that its first byte is `{`";
@@ -72,13 +68,12 @@ fn header_text(header: &HeaderText, data_start: u64, found: &mut Vec<Finding>) {
         let strings = counted(count, "string");
         say(Code::Escape, at, format!("{strings} with escapes that the reference does not write"));
     }
-    let end = data_start - header.room;
     if let Some(at) = header.other_padding {
         say(Code::PaddingOther, at, "the header is padded with something other than spaces".to_owned());
-    } else if header.room > MUCH {
-        say(Code::PaddingLarge, end, format!("the header ends with {} spaces", grouped(header.room)));
     } else if header.room >= UNIT {
-        say(Code::PaddingRoom, end, format!("the header ends with {} spaces", grouped(header.room)));
+        let code = if header.room > MUCH { Code::PaddingLarge } else { Code::PaddingRoom };
+        let message = format!("the header ends with {} spaces", grouped(header.room));
+        say(code, data_start - header.room, message);
     }
     if !data_start.is_multiple_of(UNIT) {
         let message = format!("the data begins at byte {data_start}, which is no multiple of {UNIT}");
@@ -86,123 +81,106 @@ fn header_text(header: &HeaderText, data_start: u64, found: &mut Vec<Finding>) {
     }
 }
 
-fn member(entry: &Entry, found: &mut Vec<Finding>) {
+fn about_entry(entry: &Entry, tensor: &IndexedTensor<'_>, data_start: u64, found: &mut Vec<Finding>) {
+    let mut say =
+        |code, at, message: String| found.push(Finding::new(code, at, Some(tensor.name()), message));
     if let Some((at, unknown)) = &entry.unknown {
-        let message = format!("unknown member {}", quoted(unknown));
-        found.push(Finding::of(Code::UnknownMember, *at, &entry.name, message));
+        say(Code::UnknownMember, *at, format!("unknown member {}", quoted(unknown)));
     }
     if !entry.is_ordered {
         let message = "its members are not in the order dtype, shape, data_offsets";
-        found.push(Finding::of(Code::MemberOrder, entry.at, &entry.name, message));
+        say(Code::MemberOrder, entry.at, message.to_owned());
     }
-}
-
-fn name(entry: &Entry, groups: &Groups<'_>, found: &mut Vec<Finding>) {
-    let name = entry.name.as_str();
-    let mut say = |code, message: &str| found.push(Finding::of(code, entry.at, name, message));
-    if name.is_empty() {
-        say(Code::NameEmpty, "the name is empty");
-    }
-    if name.contains('/') {
-        say(Code::NameSlash, "the name contains a slash");
-    }
-    if name.trim() != name {
-        say(Code::NameSpace, "the name begins or ends with whitespace");
-    }
-    // A combining mark has no width, but it is seen.
-    if name.chars().any(|character| !is_plain(character) && !is_combining_mark(character)) {
-        say(Code::NameControl, "the name has control or invisible characters");
-    }
-    if !is_nfc(name) {
-        say(Code::NameNormal, "the name is not in the normal form NFC, so another one may look the same");
-    }
-    if name.len() > LONG {
-        say(Code::NameLong, &format!("the name has {} bytes, more than {LONG}", grouped(name.len() as u64)));
-    }
-    if !name.is_empty() && name.split('.').any(str::is_empty) {
-        say(Code::NamePart, "the name has an empty part, before, between or after dots");
-    }
-    if let Some(other) = groups.get(name).filter(|_| !name.is_empty()) {
-        say(Code::NameGroup, &format!("the name is that of a group, too, which has {}", quoted(other)));
-    }
-}
-
-/// The first release of the reference that reads a dtype; None if all known ones do.
-fn first_release(dtype: Dtype) -> Option<&'static str> {
-    match dtype {
-        Dtype::F4 | Dtype::F6_E2M3 | Dtype::F6_E3M2 | Dtype::F8_E8M0 => Some("0.6"),
-        Dtype::C64 => Some("0.7"),
-        Dtype::F8_E4M3FNUZ | Dtype::F8_E5M2FNUZ => Some("0.8"),
-        _ => None,
-    }
-}
-
-fn dtype(entry: &Entry, dtype: Dtype, found: &mut Vec<Finding>) {
-    if let Some(release) = first_release(dtype) {
-        let message = format!("releases of safetensors before {release} reject {dtype}");
-        found.push(Finding::of(Code::DtypeNew, entry.at, &entry.name, message));
-    }
-}
-
-fn align(entry: &Entry, tensor: &Tensor<'_>, data_start: u64, found: &mut Vec<Finding>) {
     let (width, at) = (element_width(tensor.dtype()), data_start + tensor.begin());
     if tensor.byte_len() > 0 && alignment(data_start, tensor.begin()) < width {
+        let begin = grouped(at);
         let message =
-            format!("it begins at byte {}, which is no multiple of its element width, {width}", grouped(at));
-        found.push(Finding::of(Code::Tensor, at, &entry.name, message));
+            format!("it begins at byte {begin}, which is no multiple of its element width, {width}");
+        say(Code::Tensor, at, message);
     }
 }
 
-/// The first tensor that is not where the reference writes it. Not sorted by offset is worse than sorted in
-/// another order.
-fn order(
-    header: &HeaderText,
-    by_name: &HashMap<&str, Tensor<'_>>,
-    padding: &HashSet<String>,
-    found: &mut Vec<Finding>,
-) {
-    let listed = header.entries.iter().filter(|entry| !padding.contains(&entry.name));
-    let tensors: Vec<_> =
-        listed.filter_map(|entry| Some((entry, by_name.get(entry.name.as_str())?))).collect();
-    let mut pairs = tensors.windows(2);
-    let range = |tensor: &Tensor<'_>| (tensor.begin(), tensor.end());
-    if let Some([(before, _), (entry, _)]) = pairs.find(|pair| range(pair[1].1) < range(pair[0].1)) {
-        let message = format!("listed after {}, but its data comes first", quoted(&before.name));
-        return found.push(Finding::of(Code::OffsetOrder, entry.at, &entry.name, message));
+fn about_name(entry: &Entry, name: &str, groups: &Groups<'_>, found: &mut Vec<Finding>) {
+    // A combining mark has no width, but it is seen.
+    let is_seen = |character| is_plain(character) || is_combining_mark(character);
+    let long = format!("the name has {} bytes, more than {LONG}", grouped(name.len() as u64));
+    let group = groups.get(name).filter(|_| !name.is_empty());
+    let member = group.map_or(String::new(), |other| quoted(other));
+    for (is_found, code, message) in [
+        (name.is_empty(), Code::NameEmpty, "the name is empty"),
+        (name.contains('/'), Code::NameSlash, "the name contains a slash"),
+        (name.trim() != name, Code::NameSpace, "the name begins or ends with whitespace"),
+        (!name.chars().all(is_seen), Code::NameControl, "the name has control or invisible characters"),
+        (
+            !is_nfc(name),
+            Code::NameNormal,
+            "the name is not in the normal form NFC, so another one may look the same",
+        ),
+        (name.len() > LONG, Code::NameLong, &long),
+        (
+            !name.is_empty() && name.split('.').any(str::is_empty),
+            Code::NamePart,
+            "the name has an empty part, before, between or after dots",
+        ),
+        (group.is_some(), Code::NameGroup, &format!("the name is that of a group, too, which has {member}")),
+    ] {
+        if is_found {
+            found.push(Finding::new(code, entry.at, Some(name), message));
+        }
+    }
+}
+
+fn about_dtype(entry: &Entry, tensor: &IndexedTensor<'_>, found: &mut Vec<Finding>) {
+    // The first release of the reference that reads it.
+    let release = match tensor.dtype() {
+        Dtype::F4 | Dtype::F6_E2M3 | Dtype::F6_E3M2 | Dtype::F8_E8M0 => "0.6",
+        Dtype::C64 => "0.7",
+        Dtype::F8_E4M3FNUZ | Dtype::F8_E5M2FNUZ => "0.8",
+        _ => return,
+    };
+    let message = format!("releases of safetensors before {release} reject {}", tensor.dtype());
+    found.push(Finding::new(Code::DtypeNew, entry.at, Some(tensor.name()), message));
+}
+
+/// Finds the first tensor that is not where the reference writes it. Not sorted by offset is worse than
+/// sorted in another order.
+fn about_order(tensors: &[(&Entry, IndexedTensor<'_>)], found: &mut Vec<Finding>) {
+    let mut pairs = tensors.windows(2).map(|pair| (&pair[0].1, &pair[1]));
+    let range = |tensor: &IndexedTensor<'_>| (tensor.begin(), tensor.end());
+    if let Some((before, (entry, tensor))) = pairs.find(|(before, (_, tensor))| range(tensor) < range(before))
+    {
+        let message = format!("listed after {}, but its data comes first", quoted(before.name()));
+        return found.push(Finding::new(Code::OffsetOrder, entry.at, Some(tensor.name()), message));
     }
     // Another order is what misaligns them.
     if found.iter().any(|finding| finding.code == Code::Tensor) {
         return;
     }
-    let rank =
-        |(entry, tensor): &(&Entry, &Tensor<'_>)| (std::cmp::Reverse(tensor.dtype()), entry.name.clone());
-    if let Some(pair) = tensors.windows(2).find(|pair| rank(&pair[1]) < rank(&pair[0])) {
-        let [(before, _), (entry, _)] = [pair[0], pair[1]];
-        let message = format!(
-            "the reference, which sorts by dtype and name, writes it before {}",
-            quoted(&before.name)
-        );
-        found.push(Finding::of(Code::WriterOrder, entry.at, &entry.name, message));
+    let mut pairs = tensors.windows(2).map(|pair| (&pair[0].1, &pair[1]));
+    let rank = |tensor: &IndexedTensor<'_>| (Reverse(tensor.dtype()), tensor.name().to_owned());
+    if let Some((before, (entry, tensor))) = pairs.find(|(before, (_, tensor))| rank(tensor) < rank(before)) {
+        let before = quoted(before.name());
+        let message = format!("the reference, which sorts by dtype and name, writes it before {before}");
+        found.push(Finding::new(Code::WriterOrder, entry.at, Some(tensor.name()), message));
     }
 }
 
-fn format(file: &Part, found: &mut Vec<Finding>) {
-    let mut say = |code, message: &str| found.push(Finding::new(code, TEXT, message));
-    let missing = "transformers 4.26 to 4.47 rejects the file";
-    match file.metadata().map(|pairs| pairs.get("format")) {
-        None => {
-            say(Code::MetadataFormat, &format!("there is no metadata with the key \"format\": {missing}"));
-        }
-        Some(None) => {
-            say(
-                Code::MetadataFormat,
-                "the metadata has no key \"format\": transformers 4.26 to 4.57 rejects the file",
-            );
-        }
-        Some(Some(value)) if FORMATS.contains(&value.as_str()) => {}
+fn about_format(file: &Part, found: &mut Vec<Finding>) {
+    let (code, message) = match file.metadata().map(|pairs| pairs.get("format")) {
+        None => (
+            Code::MetadataFormat,
+            "there is no metadata with the key \"format\": transformers 4.26 to 4.47 rejects the file"
+                .to_owned(),
+        ),
+        Some(None) => (
+            Code::MetadataFormat,
+            "the metadata has no key \"format\": transformers 4.26 to 4.57 rejects the file".to_owned(),
+        ),
+        Some(Some(value)) if FORMATS.contains(&value.as_str()) => return,
         Some(Some(value)) => {
             let known = "transformers 4.26 to 4.57 accepts only pt, tf, flax and mlx";
-            say(Code::MetadataValue, &format!("the metadata has the format {}, but {known}", quoted(value)));
+            (Code::MetadataValue, format!("the metadata has the format {}, but {known}", quoted(value)))
         }
-    }
+    };
+    found.push(Finding::new(code, TEXT, None, message));
 }
