@@ -195,15 +195,6 @@ fn large_layers_are_rewritten_in_bands() {
 }
 
 #[test]
-fn models_without_layers_are_copied() {
-    let place = Place::new();
-    put(&place, &[("a", "U8", vec![2], vec![1, 2])]);
-    let run = place.run(["quant", "m", "--from", "awq", "-o", "out"]);
-    assert!(run.out.ends_with("  no tensor is named *.qweight: nothing was rewritten\n"), "{run:?}");
-    assert_eq!(bytes(&place, "a"), [1, 2]);
-}
-
-#[test]
 fn what_cannot_be_rewritten_is_one_sentence() {
     let with = |change: fn(&mut Vec<Tensor>)| {
         let mut tensors = gptq(1);

@@ -6,7 +6,7 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
-use crate::json::{self, Object};
+use crate::json::{self, About};
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
 use crate::output::stdout::complain;
@@ -16,6 +16,7 @@ use crate::tensor::slice::Sliced;
 use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
+use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 ///
 /// No number changes. All other tensors and the metadata are copied, except `g_idx`, padding and an embedded
 /// sum. If all zero points suggest the other format of GPTQ, a warning names it. Exit code: 0 if the file is
-/// written, 1 if the model is invalid, 2 for all other errors, 130 if interrupted.
+/// written, 1 if the model is invalid or has no such weights, 2 for all other errors, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Quant {
     /// Model: a file, a shard index or directory, or `-` for standard input
@@ -49,16 +50,27 @@ struct Planned<'m> {
 enum Source<'m> {
     /// Unchanged.
     Copy(Tensor<'m>),
-    /// A part of the layer at this index.
-    Layer(usize, Part),
+    Layer(&'m Layer<'m>, Part),
 }
 
-/// What was written, for the summary.
-struct Written<'l> {
-    layers: &'l [Layer<'l>],
-    tensors: u64,
+/// The members of the JSON object after `ok`.
+#[derive(Serialize)]
+struct Written<'w> {
+    output: &'w str,
     bytes: u64,
-    padding: Padding,
+    tensors: usize,
+    padding_left_out: Padding,
+    rewritten: Vec<Rewritten>,
+}
+
+/// A matrix of the output.
+#[derive(Serialize)]
+struct Rewritten {
+    name: String,
+    rows: u64,
+    columns: u64,
+    group: u64,
+    zero_points: bool,
 }
 
 impl Run for Quant {
@@ -72,22 +84,30 @@ impl Run for Quant {
         let model = Model::open(context, &self.model)?;
         check_not_in_model(&model, &self.new.output)?;
         let layers = Layer::all(&model, self.from)?;
+        if layers.is_empty() {
+            let sentence = "no tensor is named *.qweight: nothing to rewrite";
+            return Err(Error::bad(&self.model, "no-layers", sentence));
+        }
         self.warn(&layers);
-        let (tensors, padding) = plan(&model, &layers)?;
-        let bytes = self.write(context, &model, &layers, &tensors)?;
-        let written = Written { layers: &layers, tensors: tensors.len() as u64, bytes, padding };
-        match self.new.is_file() {
-            // The file went to standard output.
-            false => {}
-            true if self.new.json => self.print_json(written)?,
-            true => self.print(written)?,
+        let (tensors, padding_left_out) = plan(&model, &layers)?;
+        let bytes = self.write(context, &model, &tensors)?;
+        if self.new.is_file() {
+            let (output, tensors) = (&self.new.output.to_string_lossy(), tensors.len());
+            let rewritten = layers.iter().filter_map(rewritten).collect();
+            self.print(&Written { output, bytes, tensors, padding_left_out, rewritten })?;
         }
         Ok(Exit::Good)
     }
 }
 
+fn rewritten(layer: &Layer<'_>) -> Option<Rewritten> {
+    let (_, name, ..) = layer.parts().next()?;
+    let (rows, columns, group) = (layer.outputs, layer.inputs, layer.group);
+    Some(Rewritten { name, rows, columns, group, zero_points: layer.has_zeros() })
+}
+
 /// The tensors of the output, and the padding that is left out.
-fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>, Padding), Error> {
+fn plan<'m>(model: &'m Model, layers: &'m [Layer<'m>]) -> Result<(Vec<Planned<'m>>, Padding), Error> {
     let (tensors, padding) = model.without_padding()?;
     let others = tensors.into_iter().filter(|tensor| !layers.iter().any(|layer| layer.has(tensor.name())));
     let mut planned: Vec<_> = others
@@ -98,15 +118,14 @@ fn plan<'m>(model: &'m Model, layers: &[Layer<'m>]) -> Result<(Vec<Planned<'m>>,
             from: Source::Copy(tensor),
         })
         .collect();
-    for (index, layer) in layers.iter().enumerate() {
-        for part in layer.parts() {
-            let (name, dtype, dims) = layer.describe(part);
+    for layer in layers {
+        for (part, name, dtype, dims) in layer.parts() {
             if planned.iter().any(|other| other.name == name) {
                 let sentence =
                     format!("has a tensor {} beside {}", quoted(&name), quoted(layer.weights.name()));
                 return Err(Error::about(model.path(), sentence));
             }
-            planned.push(Planned { name, dtype, dims: dims.to_vec(), from: Source::Layer(index, part) });
+            planned.push(Planned { name, dtype, dims: dims.to_vec(), from: Source::Layer(layer, part) });
         }
     }
     Ok((planned, padding))
@@ -125,70 +144,40 @@ impl Quant {
     }
 
     /// Writes the file and returns its length.
-    fn write(
-        &self,
-        context: &Context,
-        model: &Model,
-        layers: &[Layer<'_>],
-        tensors: &[Planned<'_>],
-    ) -> Result<u64, Error> {
+    fn write(&self, context: &Context, model: &Model, tensors: &[Planned<'_>]) -> Result<u64, Error> {
         let specs: Vec<_> =
             tensors.iter().map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype, &tensor.dims)).collect();
         let work = context.work("writing", model.tensors().map(|tensor| tensor.byte_len()).sum());
-        self.new.write(context, model, &specs, |index, take| {
-            match tensors.get(index).map(|planned| &planned.from) {
-                Some(Source::Copy(tensor)) => Sliced::whole(model, *tensor).bytes(&work, take),
-                Some(Source::Layer(layer, part)) => match layers.get(*layer) {
-                    Some(layer) => layer.make(*part, &work, take),
-                    None => Ok(()),
-                },
-                None => Ok(()),
-            }
+        self.new.write(context, model, &specs, |index, take| match &tensors[index].from {
+            Source::Copy(tensor) => Sliced::whole(model, *tensor).bytes(&work, take),
+            Source::Layer(layer, part) => layer.make(*part, &work, take),
         })
     }
 
-    fn print(&self, written: Written<'_>) -> Result<(), Error> {
-        let Written { layers, tensors, bytes, padding } = written;
+    fn print(&self, written: &Written<'_>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let count = counted(tensors, "tensor");
-        writeln!(
-            out,
-            "{}: {count}, {}",
-            shown_text(&self.new.output.to_string_lossy()),
-            counted(bytes, "byte")
-        )?;
-        let mut table = Table::new([
-            ("rewritten", Side::Left),
-            ("rows", Side::Right),
-            ("columns", Side::Right),
-            ("group", Side::Right),
-            ("zero points", Side::Left),
-        ]);
-        for layer in layers {
-            let [rows, columns, group] = [layer.outputs, layer.inputs, layer.group].map(|it| it.to_string());
-            let zeros = if layer.has_zeros() { "stored" } else { "all 8" };
-            table.push([quoted(&layer.describe(Part::Weights).0), rows, columns, group, zeros.to_owned()]);
+        if self.new.json {
+            let about = About { file: &self.model.to_string_lossy(), ok: true, more: written };
+            json::print(&mut out, &about)?;
+        } else {
+            let (tensors, bytes) = (written.tensors as u64, written.bytes);
+            let counts = (counted(tensors, "tensor"), counted(bytes, "byte"));
+            writeln!(out, "{}: {}, {}", shown_text(written.output), counts.0, counts.1)?;
+            let mut table = Table::new([
+                ("rewritten", Side::Left),
+                ("rows", Side::Right),
+                ("columns", Side::Right),
+                ("group", Side::Right),
+                ("zero points", Side::Left),
+            ]);
+            for matrix in &written.rewritten {
+                let numbers = [matrix.rows, matrix.columns, matrix.group].map(|number| number.to_string());
+                let zeros = if matrix.zero_points { "stored" } else { "all 8" }.to_owned();
+                table.push([quoted(&matrix.name)].into_iter().chain(numbers).chain([zeros]));
+            }
+            table.print(&mut out)?;
+            written.padding_left_out.print(&mut out)?;
         }
-        match layers.is_empty() {
-            true => writeln!(out, "  no tensor is named *.qweight: nothing was rewritten")?,
-            false => table.print(&mut out)?,
-        }
-        padding.print(&mut out)?;
         Ok(out.flush()?)
-    }
-
-    fn print_json(&self, written: Written<'_>) -> Result<(), Error> {
-        let Written { layers, tensors, bytes, padding } = written;
-        let rewritten = layers.iter().map(|layer| {
-            let object = Object::new().text("name", &layer.describe(Part::Weights).0);
-            let object = object.number("rows", layer.outputs).number("columns", layer.inputs);
-            object.number("group", layer.group).flag("zero_points", layer.has_zeros()).end()
-        });
-        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
-        let object = object.text("output", &self.new.output.to_string_lossy()).number("bytes", bytes);
-        let object = object.number("tensors", tensors);
-        let object = object.number("padding_left_out", padding.tensors);
-        writeln!(io::stdout(), "{}", object.raw("rewritten", &json::array(rewritten)).end())?;
-        Ok(())
     }
 }

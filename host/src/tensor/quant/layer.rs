@@ -1,6 +1,6 @@
 //! The tensors of a layer, and whether they can be rewritten.
 
-use super::packing::{IN_INTEGER, MIDDLE, Packing, is_scale};
+use super::packing::{IN_INTEGER, MIDDLE, Packing};
 use super::rewrite::{integers, zero_points};
 use crate::error::Error;
 use crate::input::model::{Model, Tensor};
@@ -33,7 +33,7 @@ pub struct Layer<'m> {
 }
 
 /// A new tensor of a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Part {
     Weights,
     Scales,
@@ -67,20 +67,13 @@ impl<'m> Layer<'m> {
         self.zero_point != Some(MIDDLE)
     }
 
-    /// The new tensors.
-    pub fn parts(&self) -> impl Iterator<Item = Part> {
-        let zeros = self.has_zeros().then_some(Part::ZeroPoints);
-        [Part::Weights, Part::Scales].into_iter().chain(zeros)
-    }
-
-    /// The name, dtype and shape of a new tensor.
-    pub fn describe(&self, part: Part) -> (String, Dtype, [u64; 2]) {
-        let (name, groups) = (self.name, self.inputs / self.group);
-        match part {
-            Part::Weights => (format!("{name}.weight"), Dtype::U8, [self.outputs, self.inputs / 2]),
-            Part::Scales => (format!("{name}.weight.scale"), self.scales.dtype(), [self.outputs, groups]),
-            Part::ZeroPoints => (format!("{name}.weight.zero_point"), Dtype::U8, [self.outputs, groups]),
-        }
+    /// The new tensors, with their names, dtypes and shapes.
+    pub fn parts(&self) -> impl Iterator<Item = (Part, String, Dtype, [u64; 2])> {
+        let (name, rows, groups) = (self.name, self.outputs, self.inputs / self.group);
+        let weights = (Part::Weights, format!("{name}.weight"), Dtype::U8, [rows, self.inputs / 2]);
+        let scales = (Part::Scales, format!("{name}.weight.scale"), self.scales.dtype(), [rows, groups]);
+        let zeros = (Part::ZeroPoints, format!("{name}.weight.zero_point"), Dtype::U8, [rows, groups]);
+        [weights, scales].into_iter().chain(self.has_zeros().then_some(zeros))
     }
 
     fn of(model: &'m Model, name: &'m str, packing: Packing) -> Result<Self, Error> {
@@ -88,11 +81,11 @@ impl<'m> Layer<'m> {
         let [weights, scales, zeros] =
             [model.tensor(&weights)?, model.tensor(&scales)?, model.tensor(&zeros)?];
         let path = model.path();
-        let [outputs, inputs] = packing.of_dims(matrix(path, &weights, |dtype| dtype == Dtype::I32, "I32")?);
-        let [groups, _] = matrix(path, &scales, is_scale, "F16, BF16 or F32")?;
+        let [outputs, inputs] = packing.of_dims(matrix(path, &weights, "I32")?);
+        let [groups, _] = matrix(path, &scales, "F16, BF16 or F32")?;
         let group = inputs.checked_div(groups).unwrap_or(0);
         must_have_dims(path, &scales, [groups, outputs])?;
-        matrix(path, &zeros, |dtype| dtype == Dtype::I32, "I32")?;
+        matrix(path, &zeros, "I32")?;
         must_have_dims(path, &zeros, [groups, outputs / IN_INTEGER])?;
         must_have_dims(path, &weights, packing.dims(outputs / IN_INTEGER * IN_INTEGER, inputs))?;
         if !GROUPS.contains(&group) || group * groups != inputs {
@@ -123,12 +116,10 @@ impl<'m> Layer<'m> {
             return Err(about(self.path, order, &sentence));
         }
         let groups = integers(self.path, order)?;
-        let expected = (0..self.inputs).map(|input| input / self.group);
-        let mut wrong =
-            expected.zip(&groups).enumerate().filter(|(_, (due, group))| *due != u64::from(**group));
-        match wrong.next() {
+        let due = (0..self.inputs).map(|input| input / self.group);
+        match due.zip(groups).zip(0..).find(|((due, group), _)| *due != u64::from(*group)) {
             None => Ok(()),
-            Some((input, (due, group))) => {
+            Some(((due, group), input)) => {
                 let sentence = format!(
                     "input {input} is in group {}, not {due}: weights in the order of activations (desc_act) \
                      cannot be rewritten in groups of neighbours",
@@ -140,19 +131,13 @@ impl<'m> Layer<'m> {
     }
 }
 
-/// The dimensions of a matrix with a dtype that is allowed.
-fn matrix(
-    path: &Path,
-    tensor: &Tensor<'_>,
-    is_allowed: impl Fn(Dtype) -> bool,
-    needed: &str,
-) -> Result<[u64; 2], Error> {
-    let dims = tensor.dims().try_into();
-    match dims {
-        Ok(dims) if is_allowed(tensor.dtype()) => Ok(dims),
+/// The dimensions of a matrix with one of these dtypes.
+fn matrix(path: &Path, tensor: &Tensor<'_>, dtypes: &str) -> Result<[u64; 2], Error> {
+    let (dtype, is_allowed) = (tensor.dtype(), |name| name == tensor.dtype().name());
+    match tensor.dims().try_into() {
+        Ok(dims) if dtypes.split([',', ' ']).any(is_allowed) => Ok(dims),
         _ => {
-            let sentence =
-                format!("is {} {:?}, but needs {needed} and two axes", tensor.dtype(), tensor.dims());
+            let sentence = format!("is {dtype} {:?}, but needs {dtypes} and two axes", tensor.dims());
             Err(about(path, tensor, &sentence))
         }
     }

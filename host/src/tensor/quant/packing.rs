@@ -1,7 +1,5 @@
 //! How GPTQ and AWQ pack eight values of 4 bits into an integer.
 
-use embedded_safetensors::Dtype;
-
 /// The layout of the weights in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Packing {
@@ -68,11 +66,6 @@ impl Packing {
             (Self::GptqV2 | Self::Awq, stored) => Some(stored),
         }
     }
-}
-
-/// Whether scales may have this dtype.
-pub const fn is_scale(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::F16 | Dtype::BF16 | Dtype::F32)
 }
 
 #[cfg(test)]

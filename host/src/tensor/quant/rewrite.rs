@@ -4,15 +4,12 @@ use super::layer::{Layer, Part, about};
 use super::packing::{INTEGER, Packing};
 use crate::error::Error;
 use crate::input::model::Tensor;
-use crate::input::remote::Reader;
+use crate::output::model::Take;
 use crate::work::Work;
-use embedded_safetensors::TensorReader;
 use std::path::Path;
 
 /// Bytes of a matrix in memory.
 const BAND: usize = 4 << 20;
-
-type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
 
 impl Layer<'_> {
     /// Passes the bytes of a new tensor to `take`.
@@ -21,10 +18,12 @@ impl Layer<'_> {
     /// Those of `take` and of reading; interruption by the user.
     pub fn make(&self, part: Part, work: &Work, take: Take<'_>) -> Result<(), Error> {
         match part {
-            Part::Weights if self.packing == Packing::Awq => self.unpack(work, take),
+            Part::Weights if self.packing == Packing::Awq => {
+                each_column(self.path, &self.weights, work, &mut |column| self.unpack(column, take))
+            }
             // Eight inputs of an output are four bytes of its row already.
-            Part::Weights => transpose(self.path, &self.weights, work, take),
-            Part::Scales => transpose(self.path, &self.scales, work, take),
+            Part::Weights => each_column(self.path, &self.weights, work, take),
+            Part::Scales => each_column(self.path, &self.scales, work, take),
             Part::ZeroPoints => {
                 let zeros = zero_points(self)?;
                 let outputs = usize::try_from(self.outputs).unwrap_or(usize::MAX);
@@ -37,42 +36,23 @@ impl Layer<'_> {
         }
     }
 
-    /// Rewrites weights of which an integer has eight outputs of one input.
-    fn unpack(&self, work: &Work, take: Take<'_>) -> Result<(), Error> {
-        let mut bands = Bands::new(self.path, &self.weights);
-        while let Some(band) = bands.next(work)? {
-            for column in 0..band.columns {
-                let mut rows = vec![Vec::new(); 8];
-                for input in 0..band.rows {
-                    let values = self.packing.values(integer(band.element(input, column)));
-                    for (row, value) in rows.iter_mut().zip(values) {
-                        match row.last_mut() {
-                            Some(byte) if input % 2 == 1 => *byte |= value << 4,
-                            _ => row.push(value),
-                        }
-                    }
+    /// Rewrites a column of integers with eight outputs of one input each.
+    fn unpack(&self, column: &[u8], take: Take<'_>) -> Result<(), Error> {
+        let mut rows = [const { Vec::new() }; 8];
+        for (input, bytes) in column.chunks_exact(INTEGER).enumerate() {
+            for (row, value) in rows.iter_mut().zip(self.packing.values(integer(bytes))) {
+                match row.last_mut() {
+                    Some(byte) if input % 2 == 1 => *byte |= value << 4,
+                    _ => row.push(value),
                 }
-                rows.iter().try_for_each(|row| take(row))?;
             }
         }
-        Ok(())
+        rows.iter().try_for_each(|row| take(row))
     }
 }
 
 fn integer(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
-}
-
-/// Passes the transposed matrix to `take`.
-fn transpose(path: &Path, matrix: &Tensor<'_>, work: &Work, take: Take<'_>) -> Result<(), Error> {
-    let mut bands = Bands::new(path, matrix);
-    while let Some(band) = bands.next(work)? {
-        for column in 0..band.columns {
-            let row: Vec<u8> = (0..band.rows).flat_map(|row| band.element(row, column)).copied().collect();
-            take(&row)?;
-        }
-    }
-    Ok(())
 }
 
 /// The zero points of a layer, group by group.
@@ -96,70 +76,29 @@ pub fn zero_points(layer: &Layer<'_>) -> Result<Vec<u8>, Error> {
 /// It cannot be read.
 pub fn integers(path: &Path, tensor: &Tensor<'_>) -> Result<Vec<u32>, Error> {
     let mut bytes = vec![0; usize::try_from(tensor.byte_len()).unwrap_or(usize::MAX)];
-    read(path, &mut tensor.reader(), 0, &mut bytes)?;
+    tensor.reader().read_at(0, &mut bytes).map_err(|error| Error::not_read(path, error))?;
     Ok(bytes.chunks_exact(INTEGER).map(integer).collect())
 }
 
-fn read(
-    path: &Path,
-    reader: &mut TensorReader<'_, Reader<'_>>,
-    at: u64,
-    bytes: &mut [u8],
-) -> Result<(), Error> {
-    match reader.read_at(at, bytes) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::not_read(path, std::io::Error::from(error))),
-    }
-}
-
-/// Some columns of a matrix, row by row.
-struct Band<'b> {
-    bytes: &'b [u8],
-    rows: usize,
-    columns: usize,
-    width: usize,
-}
-
-impl<'b> Band<'b> {
-    fn element(&self, row: usize, column: usize) -> &'b [u8] {
-        let at = (row * self.columns + column) * self.width;
-        self.bytes.get(at..at + self.width).unwrap_or_default()
-    }
-}
-
-/// Reads a matrix in bands of columns that fit into memory.
-struct Bands<'m> {
-    path: &'m Path,
-    reader: TensorReader<'m, Reader<'m>>,
-    bytes: Vec<u8>,
-    dims: [usize; 2],
-    width: usize,
-    /// The first column of the next band.
-    next: usize,
-}
-
-impl<'m> Bands<'m> {
-    fn new(path: &'m Path, matrix: &Tensor<'m>) -> Self {
-        let dims = [0, 1].map(|axis| matrix.dims().get(axis).copied().unwrap_or(0));
-        let dims = dims.map(|dim| usize::try_from(dim).unwrap_or(usize::MAX));
-        let width = usize::from(matrix.dtype().bits() / 8);
-        Self { path, reader: matrix.reader(), bytes: Vec::new(), dims, width, next: 0 }
-    }
-
-    /// The next band, at least one column.
-    fn next(&mut self, work: &Work) -> Result<Option<Band<'_>>, Error> {
-        let Self { dims: [rows, all], width, next: first, .. } = *self;
-        let most = (BAND / width / rows.max(1)).max(1);
-        let columns = most.min(all - first);
-        if columns == 0 {
-            return Ok(None);
+/// Passes the columns of a matrix to `take`. Reads bands of columns that fit into memory, at least one.
+fn each_column(path: &Path, matrix: &Tensor<'_>, work: &Work, take: Take<'_>) -> Result<(), Error> {
+    let dim = |axis| matrix.dims().get(axis).map_or(0, |&dim| usize::try_from(dim).unwrap_or(usize::MAX));
+    let (rows, columns, width) = (dim(0), dim(1), usize::from(matrix.dtype().bits() / 8));
+    let most = (BAND / width / rows.max(1)).max(1);
+    let (mut reader, mut band, mut column) = (matrix.reader(), Vec::new(), Vec::new());
+    for first in (0..columns).step_by(most) {
+        let len = most.min(columns - first) * width;
+        band.resize(rows * len, 0);
+        for (row, bytes) in band.chunks_exact_mut(len).enumerate() {
+            let read = reader.read_at(((row * columns + first) * width) as u64, bytes);
+            read.map_err(|error| Error::not_read(path, error))?;
+            work.advance(len as u64)?;
         }
-        self.bytes.resize(rows * columns * width, 0);
-        for (row, bytes) in self.bytes.chunks_exact_mut(columns * width).enumerate() {
-            read(self.path, &mut self.reader, ((row * all + first) * width) as u64, bytes)?;
-            work.advance(bytes.len() as u64)?;
+        for at in (0..len).step_by(width) {
+            column.clear();
+            band.chunks_exact(len).for_each(|row| column.extend_from_slice(&row[at..at + width]));
+            take(&column)?;
         }
-        self.next += columns;
-        Ok(Some(Band { bytes: &self.bytes, rows, columns, width }))
     }
+    Ok(())
 }
