@@ -6,11 +6,10 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor};
 use crate::input::selection::{Choice, Selection};
-use crate::json;
+use crate::output::stdout::show;
 use crate::tensor::compare::{Policy, compare};
 use crate::text::shown_text;
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 /// Compare two models: names, dtypes, shapes, metadata and every value
@@ -84,12 +83,9 @@ impl Run for Diff {
         let comparison = compare(context, (&a, in_a), (&b, in_b), &policy)?;
         let ok = comparison.is_same(&policy);
         let [a, b] = &paths.map(|path| path.to_string_lossy().into_owned());
-        let mut out = BufWriter::new(io::stdout().lock());
-        match self.json {
-            true => json::print(&mut out, &Compared { ok, a, b, comparison })?,
-            false => comparison.print([&shown_text(a), &shown_text(b)], &policy, &mut out)?,
-        }
-        out.flush()?;
+        show(self.json, &Compared { ok, a, b, comparison: &comparison }, |out| {
+            comparison.print([&shown_text(a), &shown_text(b)], &policy, out)
+        })?;
         Ok(if ok { Exit::Good } else { Exit::Bad })
     }
 }

@@ -7,15 +7,16 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Part, file_of, is_sharded};
 use crate::input::remote::check_output;
-use crate::json::{self, About, List};
+use crate::json::{About, Map};
+use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::tensor::sums::{
-    Found, Sum, check_embedded, embed, has_control, line, print, sum_at, sum_of_text, sums_of_part, verify,
-    write_text,
+    Found, Sum, check_embedded, embed, has_control, line, print_difference, sum_at, sum_of_text,
+    sums_of_part, verify, write_text,
 };
 use crate::text::number::digits;
 use crate::text::{quoted, shown_text};
-use crate::threads::{cores, stream};
+use crate::threads::{cores, in_order};
 use crate::work::Work;
 use embedded_safetensors::index::IndexedTensor;
 use serde::{Serialize, Serializer};
@@ -72,8 +73,8 @@ impl Run for Hash {
         match &self.verify {
             Some(list) => self.verify(context, list),
             None if self.textconv => self.each_text(context),
-            None if self.embed => self.each(context, |path| self.embed_in(context, path)),
-            None if self.check_embedded => self.each(context, |path| self.check_in(context, path)),
+            None if self.embed => self.embed(context),
+            None if self.check_embedded => self.check_embedded(context),
             None => self.hash(context),
         }
     }
@@ -82,7 +83,6 @@ impl Run for Hash {
 impl Hash {
     /// Hashes several models at once; with tensors, one model at a time and several tensors at once.
     fn hash(&self, context: &Context) -> Outcome {
-        check_stdin_once(&self.models)?;
         let models = each_of(&self.models);
         let times = if self.with_tensors() { 2 } else { 1 };
         let work = context.work("hashing", times * models.iter().map(|path| size(path)).sum::<u64>());
@@ -90,19 +90,32 @@ impl Hash {
             true => (NonZero::<usize>::MIN, cores()),
             false => (cores(), NonZero::<usize>::MIN),
         };
-        let (mut worst, mut models) = (Exit::Good, models.into_iter());
-        let next = || Ok::<_, Error>(models.next());
-        let sums = |path| self.sums(context, path, inside, &work);
-        stream(at_once.get(), next, sums, |hashed| {
+        let sums = |path: &Path| self.sums(context, path, inside, &work);
+        self.each(context, at_once, sums, |path, files| {
+            let more = Map([("files", &files)].into_iter());
+            self.show(path, true, &more, |out| print(&files, out))
+        })
+    }
+
+    /// Treats so many models at once, and prints the results in order. An error of one does not stop the
+    /// others.
+    fn each<T: Send>(
+        &self,
+        context: &Context,
+        at_once: NonZero<usize>,
+        treat: impl Fn(&Path) -> Result<T, Error> + Sync,
+        mut print: impl FnMut(&Path, T) -> Outcome,
+    ) -> Outcome {
+        check_stdin_once(&self.models)?;
+        let (models, mut worst) = (each_of(&self.models), Exit::Good);
+        let treat = |path| (path, treat(PathBuf::as_path(path)));
+        in_order(&models, at_once, treat, |(path, treated)| {
             context.check()?;
-            worst = worst.max(match hashed {
-                Ok(hashed) => {
-                    let files = Files { files: List(hashed.files()) };
-                    self.show(&hashed.path, true, &files, |out| hashed.print(out))?
-                }
+            worst = worst.max(match treated {
+                Ok(treated) => print(path, treated)?,
                 Err(error) => say(&error, self.json),
             });
-            Ok(())
+            Ok::<_, Error>(())
         })?;
         Ok(worst)
     }
@@ -111,48 +124,52 @@ impl Hash {
         self.tensors || self.json
     }
 
+    /// The sums of an index, if there is one, and of the files of a model.
+    ///
+    /// # Errors
+    /// A name has control characters that a line cannot escape in a form that `sha256sum` reads; those of the
+    /// model.
     fn sums(
         &self,
         context: &Context,
-        path: PathBuf,
+        path: &Path,
         threads: NonZero<usize>,
         work: &Work,
-    ) -> Result<Hashed, Error> {
-        let file = file_of(&path)?;
-        self.must_have_line(&file)?;
+    ) -> Result<Vec<FileSums>, Error> {
+        let file = file_of(path)?;
         let model = Model::open(context, &file)?;
-        let names = model.parts().iter().map(Part::path).chain(model.index());
-        names.filter(|_| model.index().is_some()).try_for_each(|file| self.must_have_line(file))?;
-        let (mut index, mut sums) = (None, Vec::new());
-        if let Some(path) = model.index() {
-            index = Some(match model.index_text() {
-                Some(text) => sum_of_text(text),
-                None => sum_at(context, path, work)?,
-            });
+        let mut names = model.parts().iter().map(Part::path).chain(model.index());
+        // Also in files and pipes, whose contents may reach a terminal later.
+        let are_lines = !self.json && !io::stdout().is_terminal();
+        if let Some(name) = names.find(|name| are_lines && has_control(name)) {
+            let sentence = "name has control characters, which a list of sums cannot escape; use --json";
+            return Err(Error::about(name, sentence));
         }
-        for part in model.parts() {
+        let mut files = Vec::new();
+        if let Some(index) = model.index() {
+            let (bytes, sha256) = match model.index_text() {
+                Some(text) => sum_of_text(text),
+                None => sum_at(context, index, work)?,
+            };
+            files.push(FileSums { file: index.into(), bytes, sha256, tensors: None });
+        }
+        let sums = model.parts().iter().map(|part| {
             if is_remote(part.path()) {
                 // Its length is known only now.
                 work.expect(part.index().summary().file_len());
             }
-            sums.push(sums_of_part(part, self.with_tensors(), threads, work)?);
-        }
+            sums_of_part(part, self.with_tensors(), threads, work)
+        });
+        let (sums, is_single) = (sums.collect::<Result<Vec<_>, _>>()?, model.index().is_none());
         model.check_unchanged()?;
-        Ok(Hashed { path, file, model, index, sums })
-    }
-
-    /// Also applies to files and pipes, whose contents may reach a terminal later.
-    ///
-    /// # Errors
-    /// The name has control characters that a line cannot escape in a form that `sha256sum` reads.
-    fn must_have_line(&self, path: &Path) -> Result<(), Error> {
-        match has_control(path) && !self.json && !io::stdout().is_terminal() {
-            true => Err(Error::about(
-                path,
-                "name has control characters, which a list of sums cannot escape; use --json",
-            )),
-            false => Ok(()),
-        }
+        files.extend(model.into_parts().into_iter().zip(sums).map(|(part, (sum, tensors))| FileSums {
+            // A single file keeps its name, which may be that of a model in a cache.
+            file: if is_single { file.clone() } else { part.path().into() },
+            bytes: part.index().summary().file_len(),
+            sha256: digits(&sum),
+            tensors: self.with_tensors().then_some(TensorSums(part, tensors)),
+        }));
+        Ok(files)
     }
 
     /// Prints an object about a file, or text.
@@ -163,27 +180,8 @@ impl Hash {
         more: &impl Serialize,
         print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Outcome {
-        let mut out = BufWriter::new(io::stdout().lock());
-        match self.json {
-            true => json::print(&mut out, &About { file: &file.to_string_lossy(), ok, more })?,
-            false => print(&mut out)?,
-        }
-        out.flush()?;
+        show(self.json, &About { file: &file.to_string_lossy(), ok, more }, print)?;
         Ok(if ok { Exit::Good } else { Exit::Bad })
-    }
-
-    /// Treats one model after another, each in one file. An error of one does not stop the others.
-    fn each(&self, context: &Context, treat: impl Fn(&Path) -> Outcome) -> Outcome {
-        check_stdin_once(&self.models)?;
-        let mut worst = Exit::Good;
-        for path in &each_of(&self.models) {
-            let exit = only_file_of(context, path)
-                .and_then(|file| treat(&file))
-                .unwrap_or_else(|error| say(&error, self.json));
-            worst = worst.max(exit);
-            context.check()?;
-        }
-        Ok(worst)
     }
 
     fn each_text(&self, context: &Context) -> Outcome {
@@ -194,22 +192,34 @@ impl Hash {
         Ok(Exit::Good)
     }
 
-    fn check_in(&self, context: &Context, path: &Path) -> Outcome {
-        let changed = check_embedded(context, path)?;
-        self.show(path, changed.is_none(), &changed, |out| print(path, changed.as_ref(), out))
+    fn check_embedded(&self, context: &Context) -> Outcome {
+        let check = |path: &Path| {
+            let file = only_file_of(context, path)?;
+            Ok((check_embedded(context, &file)?, file))
+        };
+        self.each(context, NonZero::<usize>::MIN, check, |_, (changed, file)| {
+            self.show(&file, changed.is_none(), &changed, |out| {
+                print_difference(&file, changed.as_ref(), out)
+            })
+        })
     }
 
-    fn embed_in(&self, context: &Context, path: &Path) -> Outcome {
-        if path.as_os_str() == "-" {
-            return Err(Error::usage("--embed cannot change standard input; give a file"));
-        }
-        check_output(path)?;
-        let embedded = embed(context, path)?;
-        self.show(path, true, &embedded, |mut out| {
-            let (file, sum) = (shown_text(&path.to_string_lossy()), &embedded.sha256);
-            let how = if embedded.in_place { "in place" } else { "rewritten: no space in the header" };
-            writeln!(out, "{file}: sum {sum}, {how}")?;
-            embedded.padding_left_out.print(&mut out)
+    fn embed(&self, context: &Context) -> Outcome {
+        let embed = |path: &Path| {
+            let file = only_file_of(context, path)?;
+            if file.as_os_str() == "-" {
+                return Err(Error::usage("--embed cannot change standard input; give a file"));
+            }
+            check_output(&file)?;
+            Ok((embed(context, &file)?, file))
+        };
+        self.each(context, NonZero::<usize>::MIN, embed, |_, (embedded, file)| {
+            self.show(&file, true, &embedded, |mut out| {
+                let (file, sum) = (shown_text(&file.to_string_lossy()), &embedded.sha256);
+                let how = if embedded.in_place { "in place" } else { "rewritten: no space in the header" };
+                writeln!(out, "{file}: sum {sum}, {how}")?;
+                embedded.padding_left_out.print(&mut out)
+            })
         })
     }
 
@@ -217,83 +227,46 @@ impl Hash {
         let found = verify(context, list)?;
         let worst = found.iter().map(Found::exit).max().unwrap_or(Exit::Good);
         let print = |out: &mut dyn Write| found.iter().try_for_each(|found| found.print(out));
-        self.show(list, worst == Exit::Good, &Files { files: &found }, print)?;
+        self.show(list, worst == Exit::Good, &Map([("files", &found)].into_iter()), print)?;
         Ok(worst)
     }
 }
 
-/// A model and its sums.
-struct Hashed {
-    /// The requested path.
-    path: PathBuf,
-    /// The file that it means.
-    file: PathBuf,
-    model: Model,
-    /// The length and the sum of the index.
-    index: Option<(u64, String)>,
-    /// The sum of each file, and those of its tensors in header order.
-    sums: Vec<(Sum, Vec<Sum>)>,
-}
-
-impl Hashed {
-    fn files(&self) -> impl Iterator<Item = FileSums<'_>> + Clone {
-        let index = self.model.index().zip(self.index.as_ref()).map(|(file, (bytes, sha256))| FileSums {
-            file,
-            bytes: *bytes,
-            sha256: sha256.clone(),
-            tensors: None,
-        });
-        let parts = self.model.parts().iter().zip(&self.sums).map(|(part, (sum, tensors))| FileSums {
-            // A single file keeps its name, which may be that of a model in a cache.
-            file: if self.index.is_some() { part.path() } else { &self.file },
-            bytes: part.index().summary().file_len(),
-            sha256: digits(sum),
-            tensors: Some(TensorSums(part, tensors)),
-        });
-        index.into_iter().chain(parts)
-    }
-
-    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        for FileSums { file, sha256, tensors, .. } in self.files() {
-            out.write_all(&file_line(&sha256, file))?;
-            for (tensor, sum) in tensors.iter().flat_map(TensorSums::each) {
-                writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
-            }
-        }
-        Ok(())
-    }
-}
-
 #[derive(Serialize)]
-struct Files<T> {
-    files: T,
-}
-
-#[derive(Clone, Serialize)]
-struct FileSums<'h> {
+struct FileSums {
     #[serde(serialize_with = "lossy")]
-    file: &'h Path,
+    file: PathBuf,
     bytes: u64,
     sha256: String,
+    /// None for an index.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tensors: Option<TensorSums<'h>>,
+    tensors: Option<TensorSums>,
 }
 
 fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     path.to_string_lossy().serialize(to)
 }
 
-/// A file and the sums of its tensors, if they are to be printed.
-#[derive(Clone)]
-struct TensorSums<'h>(&'h Part, &'h [Sum]);
+fn print(files: &[FileSums], out: &mut dyn Write) -> io::Result<()> {
+    for FileSums { file, sha256, tensors, .. } in files {
+        out.write_all(&file_line(sha256, file))?;
+        for (tensor, sum) in tensors.iter().flat_map(TensorSums::each) {
+            writeln!(out, "  {}  {}", digits(sum), quoted(tensor.name()))?;
+        }
+    }
+    Ok(())
+}
 
-impl<'h> TensorSums<'h> {
-    fn each(&self) -> impl Iterator<Item = (IndexedTensor<'h>, &'h Sum)> {
-        self.0.index().in_header_order().zip(self.1)
+/// A file and the sums of its tensors in header order.
+struct TensorSums(Part, Vec<Sum>);
+
+impl TensorSums {
+    fn each(&self) -> impl Iterator<Item = (IndexedTensor<'_>, &Sum)> {
+        self.0.index().in_header_order().zip(&self.1)
     }
 }
 
-impl Serialize for TensorSums<'_> {
+impl Serialize for TensorSums {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(self.each().map(|(tensor, sum)| {
             let (dtype, shape, bytes) = (tensor.dtype().name(), tensor.dims(), tensor.byte_len());

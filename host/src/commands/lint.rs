@@ -5,12 +5,12 @@ use crate::context::Context;
 use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::Model;
-use crate::json::{self, About};
+use crate::json::{About, Map};
 use crate::lint::{Code, Finding, Level, lint};
+use crate::output::stdout::show;
 use crate::print::diagnostic::say;
 use crate::text::{counted, grouped, shown_text};
-use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Find what is valid, but makes trouble for devices, frameworks or people
@@ -39,11 +39,6 @@ impl Run for Lint {
     }
 }
 
-#[derive(Serialize)]
-struct Findings<'f> {
-    findings: &'f [Finding],
-}
-
 /// Lines of one code; the rest is counted.
 const SHOWN: usize = 20;
 
@@ -52,19 +47,14 @@ impl Lint {
         let model = Model::open(context, file)?;
         let found = lint(context, &model, &self.allow)?;
         let warnings = found.iter().filter(|finding| finding.code.level() == Level::Warning).count();
-        let mut out = BufWriter::new(io::stdout().lock());
-        if json {
-            let more = Findings { findings: &found };
-            json::print(&mut out, &About { file: &file.to_string_lossy(), ok: warnings == 0, more })?;
-        } else {
-            print(file, &found, warnings, &mut out)?;
-        }
-        out.flush()?;
+        let more = Map([("findings", &found)].into_iter());
+        let about = About { file: &file.to_string_lossy(), ok: warnings == 0, more };
+        show(json, &about, |out| print(file, &found, warnings, out))?;
         Ok(if warnings > 0 { Exit::Bad } else { Exit::Good })
     }
 }
 
-fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut impl Write) -> io::Result<()> {
+fn print(file: &Path, found: &[Finding], warnings: usize, out: &mut dyn Write) -> io::Result<()> {
     let file = shown_text(&file.to_string_lossy());
     for group in found.chunk_by(|one, other| one.code == other.code) {
         let (code, more) = (group[0].code, group.len().saturating_sub(SHOWN) as u64);

@@ -6,10 +6,10 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::discover::reject_partial_models;
 use crate::input::model::{Model, Padding, Tensor};
-use crate::json::{self, About};
+use crate::json::About;
 use crate::output::model::NewModel;
 use crate::output::overwrite::check_not_in_model;
-use crate::output::stdout::complain;
+use crate::output::stdout::{complain, show};
 use crate::table::{Side, Table};
 use crate::tensor::quant::{Layer, Packing, Part};
 use crate::tensor::slice::Sliced;
@@ -17,7 +17,6 @@ use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::TensorSpec;
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 /// Rewrite 4-bit weights of GPTQ or AWQ as matrices with groups along the row
@@ -155,11 +154,8 @@ impl Quant {
     }
 
     fn print(&self, written: &Written<'_>) -> Result<(), Error> {
-        let mut out = BufWriter::new(io::stdout().lock());
-        if self.new.json {
-            let about = About { file: &self.model.to_string_lossy(), ok: true, more: written };
-            json::print(&mut out, &about)?;
-        } else {
+        let about = About { file: &self.model.to_string_lossy(), ok: true, more: written };
+        Ok(show(self.new.json, &about, |mut out| {
             let (tensors, bytes) = (written.tensors as u64, written.bytes);
             let counts = (counted(tensors, "tensor"), counted(bytes, "byte"));
             writeln!(out, "{}: {}, {}", shown_text(written.output), counts.0, counts.1)?;
@@ -176,8 +172,7 @@ impl Quant {
                 table.push([quoted(&matrix.name)].into_iter().chain(numbers).chain([zeros]));
             }
             table.print(&mut out)?;
-            written.padding_left_out.print(&mut out)?;
-        }
-        Ok(out.flush()?)
+            written.padding_left_out.print(&mut out)
+        })?)
     }
 }

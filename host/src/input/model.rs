@@ -140,6 +140,10 @@ impl Model {
         &self.parts
     }
 
+    pub fn into_parts(self) -> Vec<Part> {
+        self.parts
+    }
+
     /// The index of the file that contains a tensor.
     pub fn part_of(&self, tensor: &Tensor<'_>) -> usize {
         self.parts.iter().position(|part| std::ptr::eq(part, tensor.model())).unwrap_or(0)

@@ -2,10 +2,11 @@
 
 use crate::text::quoted_whole;
 use clap::ValueEnum;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Something stumbles over it: the exit code is 1.
     Warning,
@@ -26,9 +27,9 @@ impl Level {
 macro_rules! codes {
     ($($variant:ident, $name:literal, $level:ident, $advice:literal;)+) => {
         /// What a finding is about.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
         pub enum Code {
-            $(#[value(name = $name)] $variant,)+
+            $(#[serde(rename = $name)] #[value(name = $name)] $variant,)+
         }
 
         impl Code {
@@ -85,21 +86,27 @@ impl Code {
 }
 
 /// One finding.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     pub code: Code,
+    pub level: Level,
+    /// The file of a model that has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The offset in the file.
     pub at: u64,
-    pub tensor: Option<String>,
     /// What is wrong, as a sentence without its end.
     pub message: String,
-    /// The file of a model that has several.
-    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<String>,
+    /// What to do.
+    pub advice: &'static str,
 }
 
 impl Finding {
     pub fn new(code: Code, at: u64, tensor: Option<&str>, message: impl Into<String>) -> Self {
-        Self { code, at, tensor: tensor.map(str::to_owned), message: message.into(), file: None }
+        let (level, advice, tensor) = (code.level(), code.advice(), tensor.map(str::to_owned));
+        Self { code, level, file: None, at, message: message.into(), tensor, advice }
     }
 
     /// The sentence, with the names.
@@ -107,25 +114,5 @@ impl Finding {
         let tensor =
             self.tensor.as_ref().map_or(String::new(), |name| format!("tensor {}: ", quoted_whole(name)));
         format!("{tensor}{}", self.message)
-    }
-}
-
-impl Serialize for Finding {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Members<'f> {
-            code: &'static str,
-            level: &'static str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            file: Option<&'f str>,
-            at: u64,
-            message: &'f str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            tensor: Option<&'f str>,
-            advice: &'static str,
-        }
-        let (code, level, advice) = (self.code.name(), self.code.level().name(), self.code.advice());
-        let (file, tensor) = (self.file.as_deref(), self.tensor.as_deref());
-        Members { code, level, file, at: self.at, message: &self.message, tensor, advice }.serialize(to)
     }
 }

@@ -20,24 +20,18 @@ use crate::input::model::{Model, Part};
 pub fn lint(context: &Context, model: &Model, allowed: &[Code]) -> Result<Vec<Finding>, Error> {
     let tensors = model.without_padding()?.0;
     let (groups, mut found) = (groups::of(&tensors), Vec::new());
+    // The name of the file, if the model has several.
+    let name = |part: &Part| part.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let in_part = |part, finding| Finding { file: model.index().map(|_| name(part)), ..finding };
     for part in model.parts() {
-        let file = file_of(model, part);
-        let of_part = rules::findings(part, &groups)?;
-        found.extend(of_part.into_iter().map(|finding| Finding { file: file.clone(), ..finding }));
+        found.extend(rules::findings(part, &groups)?.into_iter().map(|finding| in_part(part, finding)));
     }
     if !allowed.contains(&Code::Duplicate) {
-        for (tensor, finding) in equal::findings(context, &tensors)? {
-            found.push(Finding { file: file_of(model, tensor.model()), ..finding });
-        }
+        let equal = equal::findings(context, &tensors)?.into_iter();
+        found.extend(equal.map(|(tensor, finding)| in_part(tensor.model(), finding)));
     }
     model.check_unchanged()?;
     found.retain(|finding| !allowed.contains(&finding.code));
     found.sort_by_key(|finding| (finding.code.level(), finding.code));
     Ok(found)
-}
-
-/// The name of a file, if the model has several.
-fn file_of(model: &Model, part: &Part) -> Option<String> {
-    model.index()?;
-    Some(part.path().file_name().unwrap_or_default().to_string_lossy().into_owned())
 }

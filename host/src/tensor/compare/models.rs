@@ -93,27 +93,18 @@ pub fn compare<'m>(
         }
     }
     let only_b: Vec<_> = in_b.into_iter().filter(|tensor| others.contains_key(tensor.name())).collect();
-    let tensors = compare_pairs(context, &both, policy)?;
+    let read: Vec<Tensor<'_>> = both.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let work = context.work("comparing", bytes_of(&read));
+    let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
+    let mut tensors = Vec::new();
+    in_order(&both, threads_for(&read), pair, |pair| {
+        tensors.push(pair?);
+        Ok::<_, Error>(())
+    })?;
     let (only_in_a, only_in_b) = renamed(context, &only_a, &only_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;
     Ok(Comparison { only_in_a, only_in_b, tensors, metadata: metadata(a.metadata(), b.metadata()) })
-}
-
-fn compare_pairs<'m>(
-    context: &Context,
-    both: &[(Tensor<'m>, Tensor<'m>)],
-    policy: &Policy,
-) -> Result<Vec<Pair<'m>>, Error> {
-    let read: Vec<Tensor<'_>> = both.iter().flat_map(|(a, b)| [*a, *b]).collect();
-    let work = context.work("comparing", bytes_of(&read));
-    let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
-    let mut pairs = Vec::new();
-    in_order(both, threads_for(&read), pair, |pair| {
-        pairs.push(pair?);
-        Ok::<_, Error>(())
-    })?;
-    Ok(pairs)
 }
 
 /// Finds renamed tensors, among those whose dtype and shape occur on both sides: the first of one model with
@@ -132,11 +123,9 @@ fn renamed<'m>(
         }
     }
     let only = |tensors: &[Tensor<'m>], same: &HashMap<&str, &'m str>| {
-        let only = |tensor: &Tensor<'m>| {
-            let (name, form) = (tensor.name(), tensor.into());
-            Only { name, form, same_as: same.get(name).copied() }
-        };
-        tensors.iter().map(only).collect()
+        let same = |tensor: &Tensor<'m>| same.get(tensor.name()).copied();
+        let all = tensors.iter().map(|tensor| (tensor.name(), tensor.into(), same(tensor)));
+        all.map(|(name, form, same_as)| Only { name, form, same_as }).collect()
     };
     Ok((only(in_a, &new), only(in_b, &old)))
 }

@@ -62,12 +62,18 @@ impl<'m> Pair<'m> {
         if dtypes[0] == dtypes[1] && same == a.byte_len() {
             return Ok(pair(Degree::Identical, None));
         }
-        let distance = match dtypes[0] {
-            Dtype::I64 => distance_from::<i64>(a, b, same, policy, work),
-            Dtype::U64 => distance_from::<u64>(a, b, same, policy, work),
-            _ => distance_from::<f64>(a, b, same, policy, work),
+        let distance = match dtypes {
+            [Dtype::I64, Dtype::I64] => distance::<i64, i64>,
+            [Dtype::I64, Dtype::U64] => distance::<i64, u64>,
+            [Dtype::U64, Dtype::I64] => distance::<u64, i64>,
+            [Dtype::U64, Dtype::U64] => distance::<u64, u64>,
+            [Dtype::I64, _] => distance::<i64, f64>,
+            [Dtype::U64, _] => distance::<u64, f64>,
+            [_, Dtype::I64] => distance::<f64, i64>,
+            [_, Dtype::U64] => distance::<f64, u64>,
+            _ => distance::<f64, f64>,
         };
-        let distance = distance?.finish(a.dtype(), a.dims());
+        let distance = distance(a, b, same, policy, work)?.finish(a.dtype(), a.dims());
         let result = match () {
             () if distance.differing == 0 => Degree::Equal,
             () if distance.beyond == 0 => Degree::Within,
@@ -103,20 +109,6 @@ fn same_bytes(a: &Tensor<'_>, b: &Tensor<'_>, work: &Work) -> Result<u64, Error>
         work.advance(2 * len)?;
     }
     Ok(at)
-}
-
-fn distance_from<A: Element + Into<Number>>(
-    a: &Tensor<'_>,
-    b: &Tensor<'_>,
-    same: u64,
-    policy: &Policy,
-    work: &Work,
-) -> Result<Distance, Error> {
-    match b.dtype() {
-        Dtype::I64 => distance::<A, i64>(a, b, same, policy, work),
-        Dtype::U64 => distance::<A, u64>(a, b, same, policy, work),
-        _ => distance::<A, f64>(a, b, same, policy, work),
-    }
 }
 
 /// The distance of the values after this many identical bytes.

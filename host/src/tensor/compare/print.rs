@@ -12,7 +12,7 @@ impl Comparison<'_> {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn print(&self, [a, b]: [&str; 2], policy: &Policy, out: &mut impl Write) -> io::Result<()> {
+    pub fn print(&self, [a, b]: [&str; 2], policy: &Policy, out: &mut dyn Write) -> io::Result<()> {
         for (only, here, there) in [(&self.only_in_a, a, b), (&self.only_in_b, b, a)] {
             for Only { name, form: Form { dtype, shape }, same_as } in only {
                 let hint = same_as.map(|name| format!(", same bytes as {} in {there}", quoted(name)));

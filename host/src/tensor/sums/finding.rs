@@ -66,7 +66,7 @@ impl Found {
     /// Prints a line, and one for each tensor that differs.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.difference {
-            Ok(difference) => print(&self.name, difference.as_ref(), out),
+            Ok(difference) => print_difference(&self.name, difference.as_ref(), out),
             Err(error) => {
                 out.flush()?;
                 complain(text(error));
@@ -77,7 +77,7 @@ impl Found {
 }
 
 /// Prints a line about a file that was read, and one for each tensor that differs.
-pub fn print(file: &Path, difference: Option<&Difference>, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_difference(file: &Path, difference: Option<&Difference>, out: &mut dyn Write) -> io::Result<()> {
     let file = shown_text(&file.to_string_lossy());
     match difference {
         None => writeln!(out, "{file}: ok"),

@@ -77,15 +77,9 @@ fn read_json(text: &[u8]) -> Result<Vec<Expected>, String> {
 
 /// Whether a name is a plain relative path below the directory, with `/` as separator.
 pub fn is_below(name: &Path) -> bool {
-    let parts: Option<Vec<&str>> = name.components().map(plain).collect();
-    parts.is_some_and(|parts| !parts.is_empty() && Some(parts.join("/").as_str()) == name.to_str())
-}
-
-fn plain(part: Component<'_>) -> Option<&str> {
-    match part {
-        Component::Normal(part) => part.to_str().filter(|part| !part.contains(char::is_control)),
-        _ => None,
-    }
+    let (mut parts, count) = (name.components(), name.components().count());
+    let is_plain = |text: &str| !text.contains(char::is_control) && text.split('/').count() == count;
+    parts.all(|part| matches!(part, Component::Normal(_))) && name.to_str().is_some_and(is_plain)
 }
 
 #[cfg(test)]

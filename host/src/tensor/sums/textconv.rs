@@ -18,9 +18,16 @@ use std::path::Path;
 /// The file cannot be read; those of `out`; interruption by the user.
 pub fn write_text(context: &Context, path: &Path, out: &mut impl Write) -> Result<(), Error> {
     let model = match Model::open(context, path) {
-        Ok(model) => model,
-        Err(error) if error.exit() == Exit::Bad => return write_invalid(context, path, &error, out),
-        Err(error) => return Err(error),
+        Err(error) if error.exit() == Exit::Bad => {
+            // Without the path: git converts files in temporary directories.
+            writeln!(out, "invalid: {}", sentence(&error, usize::MAX))?;
+            if path.is_file() {
+                let (len, sum) = sum_at(context, path, &context.work("hashing", 0))?;
+                writeln!(out, "{}, {sum}", counted(len, "byte"))?;
+            }
+            return Ok(());
+        }
+        model => model?,
     };
     for (key, value) in model.metadata().into_iter().flatten() {
         writeln!(out, "metadata {}: {}", quoted_whole(key), quoted_whole(value))?;
@@ -33,14 +40,4 @@ pub fn write_text(context: &Context, path: &Path, out: &mut impl Write) -> Resul
         writeln!(out, "{name} {} {:?} {sum}", tensor.dtype(), tensor.dims())?;
     }
     model.check_unchanged()
-}
-
-/// Without the path: git converts files in temporary directories.
-fn write_invalid(context: &Context, path: &Path, error: &Error, out: &mut impl Write) -> Result<(), Error> {
-    writeln!(out, "invalid: {}", sentence(error, usize::MAX))?;
-    if path.is_file() {
-        let (len, sum) = sum_at(context, path, &context.work("hashing", 0))?;
-        writeln!(out, "{}, {sum}", counted(len, "byte"))?;
-    }
-    Ok(())
 }

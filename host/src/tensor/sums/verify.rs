@@ -60,15 +60,17 @@ fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Error> {
     let list = folder.join(SUMS);
     let expected = read_list(&list)?;
     let mut names = BTreeSet::new();
-    for file in &expected {
-        if !is_below(&file.name) || file.name == Path::new(SUMS) {
-            return Err(unsafe_name(&list, file, "is not a path inside the checkpoint"));
+    let wrong = expected.iter().find_map(|file| match &file.name {
+        name if !is_below(name) || name == Path::new(SUMS) => {
+            Some((name, "is not a path inside the checkpoint"))
         }
-        if !names.insert(file.name.as_path()) {
-            return Err(unsafe_name(&list, file, "is listed more than once"));
-        }
+        name if !names.insert(name) => Some((name, "is listed more than once")),
+        _ => None,
+    });
+    match wrong.map(|(name, why)| format!("the name {} {why}", quoted(&name.to_string_lossy()))) {
+        Some(sentence) => Err(Error::about(&list, sentence)),
+        None => Ok(expected),
     }
-    Ok(expected)
 }
 
 fn unlisted(folder: &Path, expected: &[Expected]) -> Result<BTreeSet<PathBuf>, Error> {
@@ -97,22 +99,15 @@ fn below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
     Ok(names)
 }
 
-fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Error {
-    Error::about(list, format!("the name {} {why}", quoted(&file.name.to_string_lossy())))
-}
-
 fn read_list(path: &Path) -> Result<Vec<Expected>, Error> {
     let text = read_text(path).map_err(|reason| Error::not_read(path, reason))?;
     read(&text).map_err(|why| Error::about(path, format!("not a list of sums: {why}")))
 }
 
 fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
-    let mut text = Vec::new();
-    let read = if path.as_os_str() == "-" {
-        io::stdin().lock().take(LONGEST + 1).read_to_end(&mut text)?
-    } else {
-        open_file(path)?.0.take(LONGEST + 1).read_to_end(&mut text)?
-    };
+    let (is_stdin, mut text) = (path.as_os_str() == "-", Vec::new());
+    let list: Box<dyn Read> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open_file(path)?.0) };
+    let read = list.take(LONGEST + 1).read_to_end(&mut text)?;
     if read as u64 > LONGEST {
         return Err(NotRead::because(format!("too long for a list of sums: more than {LONGEST} bytes")));
     }
@@ -123,16 +118,12 @@ fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<
     let files: Vec<_> = expected.iter().map(|file| (file, folder.join(&file.name))).collect();
     let lens = files.iter().map(|(_, path)| fs::metadata(path).map_or(0, |metadata| metadata.len()));
     let work = context.work("verifying", lens.sum());
+    let found = |(file, path): &(&Expected, PathBuf)| examine(context, file, path, &work);
     let mut all = Vec::new();
-    in_order(
-        &files,
-        cores(),
-        |(file, path)| examine(context, file, path, &work),
-        |found| {
-            all.push(found?);
-            Ok::<_, Error>(())
-        },
-    )?;
+    in_order(&files, cores(), found, |found| {
+        all.push(found?);
+        Ok::<_, Error>(())
+    })?;
     Ok(all)
 }
 
