@@ -127,8 +127,7 @@ impl Hash {
     /// The sums of an index, if there is one, and of the files of a model.
     ///
     /// # Errors
-    /// A name has control characters that a line cannot escape in a form that `sha256sum` reads; those of the
-    /// model.
+    /// A name has control characters, which `sha256sum` cannot read from a line; those of the model.
     fn sums(
         &self,
         context: &Context,

@@ -93,10 +93,8 @@ fn about_entry(entry: &Entry, tensor: &IndexedTensor<'_>, data_start: u64, found
     }
     let (width, at) = (element_width(tensor.dtype()), data_start + tensor.begin());
     if tensor.byte_len() > 0 && alignment(data_start, tensor.begin()) < width {
-        let begin = grouped(at);
-        let message =
-            format!("it begins at byte {begin}, which is no multiple of its element width, {width}");
-        say(Code::Tensor, at, message);
+        let rule = "which is no multiple of its element width";
+        say(Code::Tensor, at, format!("it begins at byte {}, {rule}, {width}", grouped(at)));
     }
 }
 

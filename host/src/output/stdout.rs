@@ -22,10 +22,9 @@ pub fn show(
     text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    if json {
-        json::print(&mut out, value)?
-    } else {
-        text(&mut out)?
+    match json {
+        true => json::print(&mut out, value)?,
+        false => text(&mut out)?,
     }
     out.flush()
 }

@@ -77,9 +77,8 @@ impl<'m> Layer<'m> {
     }
 
     fn of(model: &'m Model, name: &'m str, packing: Packing) -> Result<Self, Error> {
-        let [weights, scales, zeros] = [WEIGHTS, ".scales", ".qzeros"].map(|end| format!("{name}{end}"));
-        let [weights, scales, zeros] =
-            [model.tensor(&weights)?, model.tensor(&scales)?, model.tensor(&zeros)?];
+        let tensor = |end| model.tensor(&format!("{name}{end}"));
+        let (weights, scales, zeros) = (tensor(WEIGHTS)?, tensor(".scales")?, tensor(".qzeros")?);
         let path = model.path();
         let [outputs, inputs] = packing.of_dims(matrix(path, &weights, "I32")?);
         let [groups, _] = matrix(path, &scales, "F16, BF16 or F32")?;

@@ -129,6 +129,7 @@ fn check(context: &Context, folder: &Path, expected: &[Expected]) -> Result<Vec<
 
 /// Only interruption ends the work: other files may be unchanged.
 fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Result<Found, Error> {
+    let is_missing = || fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
     let difference = match sum_at(context, path, work) {
         Ok((_, sum)) if sum.eq_ignore_ascii_case(&file.sha256) => Ok(None),
         Ok((_, sha256)) => {
@@ -137,17 +138,13 @@ fn examine(context: &Context, file: &Expected, path: &Path, work: &Work) -> Resu
             Ok(Some(Difference::Changed { sha256, expected, tensors: tensors.transpose()? }))
         }
         Err(error) if error.exit() == Exit::Interrupted => return Err(error),
-        Err(error) if !is_missing(path) => Err(error),
+        Err(error) if !is_missing() => Err(error),
         Err(_) if path.as_os_str() == "-" => {
             Err(Error::not_read(path, NotRead::because("it was standard input, which cannot be read again")))
         }
         Err(_) => Ok(Some(Difference::Missing)),
     };
     Ok(Found { name: path.into(), difference })
-}
-
-fn is_missing(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The tensors whose sums differ.
