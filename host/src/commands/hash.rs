@@ -162,7 +162,7 @@ impl Hash {
         let (sums, is_single) = (sums.collect::<Result<Vec<_>, _>>()?, model.index().is_none());
         model.check_unchanged()?;
         files.extend(model.into_parts().into_iter().zip(sums).map(|(part, (sum, tensors))| FileSums {
-            // A single file keeps its name, which may be that of a model in a cache.
+            // A single file keeps its requested name: the model may be in a cache.
             file: if is_single { file.clone() } else { part.path().into() },
             bytes: part.index().summary().file_len(),
             sha256: digits(&sum),

@@ -16,9 +16,8 @@ const NAMED: usize = 4;
 /// Bytes read at a time: complete elements of every dtype.
 const BUFFER: usize = 3 << 13;
 
-/// A finding about the second tensor of each group of equal ones of the same dtype and shape, but constant
-/// ones, which are equal by chance: those of a new model's biases, for example. Reads those of which there
-/// are several.
+/// A finding about the second tensor of each group of equal ones of the same dtype and shape. Constant ones
+/// are equal by chance, such as the biases of a new model. Reads tensors whose dtype and shape others have.
 ///
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.

@@ -26,7 +26,7 @@ impl Level {
 /// Declares [`Code`]: a line for each code, with its level and what to do.
 macro_rules! codes {
     ($($variant:ident, $name:literal, $level:ident, $advice:literal;)+) => {
-        /// What a finding is about.
+        /// The subject of a finding.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
         pub enum Code {
             $(#[serde(rename = $name)] #[value(name = $name)] $variant,)+
@@ -95,7 +95,7 @@ pub struct Finding {
     pub file: Option<String>,
     /// The offset in the file.
     pub at: u64,
-    /// What is wrong, as a sentence without its end.
+    /// The problem, as a sentence without its end.
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensor: Option<String>,

@@ -1,4 +1,4 @@
-//! Tensors whose name is also that of a group of other tensors, such as `a` beside `a.b`.
+//! Tensors whose name also begins the names of a group of others, such as `a` beside `a.b`.
 
 use crate::input::model::Tensor;
 use std::collections::HashMap;

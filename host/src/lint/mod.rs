@@ -1,4 +1,4 @@
-//! What is valid in a file, but makes trouble somewhere.
+//! Finds problems of valid files.
 
 mod equal;
 mod finding;

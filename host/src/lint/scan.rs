@@ -3,7 +3,7 @@
 /// The offset of the header's text in the file.
 pub const TEXT: u64 = 8;
 
-/// What is known about the text of a header. All offsets are those in the file.
+/// Facts about the text of a header. All offsets count from the beginning of the file.
 #[derive(Debug, Default, PartialEq)]
 pub struct HeaderText {
     /// The bytes before the opening brace.

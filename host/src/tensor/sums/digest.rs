@@ -68,8 +68,8 @@ pub fn sums_of(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Sum>, Error> {
     collect(tensors, threads_for(tensors), sum)
 }
 
-/// The sum of a file of a model and, if requested, those of its tensors in header order. A server sends the
-/// file once; a local file is read by several threads.
+/// The sum of a file of a model and, if requested, the sums of its tensors in header order. A server sends
+/// the file once; a local file is read by several threads.
 pub fn sums_of_part(
     part: &Part,
     tensors: bool,
@@ -88,7 +88,7 @@ pub fn sums_of_part(
     Ok((sums.remove(0), sums))
 }
 
-/// The sums of a file, and of ranges of it, of which no two have a byte in common.
+/// The sums of a file, and of ranges of it that have no byte in common.
 fn sums_in_one_pass(
     part: &Part,
     file: Range<u64>,

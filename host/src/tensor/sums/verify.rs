@@ -55,7 +55,7 @@ pub fn first_unlisted(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(unlisted(folder, &read_list_of(folder)?)?.pop_first())
 }
 
-/// The list of a checkpoint. Each name must be that of a file in it.
+/// The list of a checkpoint. Each name must be a path inside of it.
 fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Error> {
     let list = folder.join(SUMS);
     let expected = read_list(&list)?;
