@@ -6,8 +6,8 @@ use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of, file_of, is_sharded};
 use crate::json::{self, Map};
-use crate::tensor::sums::sum_of_tensor;
-use crate::work::Work;
+use crate::tensor::sums::sums_of;
+use crate::text::number::digits;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -39,10 +39,9 @@ struct Entry<'m> {
 }
 
 impl<'m> Entry<'m> {
-    fn of(tensor: &'m Tensor<'_>, work: &Work) -> Result<Self, Error> {
-        let (dtype, shape) = (tensor.dtype().name(), tensor.dims());
-        let (data_offsets, sha256) = ([tensor.begin(), tensor.end()], sum_of_tensor(tensor, work)?);
-        Ok(Self { dtype, shape, data_offsets, sha256 })
+    fn of(tensor: &'m Tensor<'_>, sum: &[u8]) -> Self {
+        let (dtype, data_offsets) = (tensor.dtype().name(), [tensor.begin(), tensor.end()]);
+        Self { dtype, shape: tensor.dims(), data_offsets, sha256: digits(sum) }
     }
 }
 
@@ -55,10 +54,10 @@ impl Run for Decode {
         let model = Model::open(context, &file)?;
         let tensors: Vec<Tensor<'_>> = model.in_header_order().collect();
         let work = context.work("hashing", bytes_of(&tensors));
-        let entries = tensors.iter().map(|tensor| Ok((tensor.name(), Entry::of(tensor, &work)?)));
-        let entries = entries.collect::<Result<Vec<_>, Error>>()?;
+        let sums = sums_of(&tensors, &work)?;
         model.check_unchanged()?;
-        let tensors = Map(entries.iter().map(|(name, entry)| (name, entry)));
+        let tensors = tensors.iter().zip(&sums);
+        let tensors = Map(tensors.map(|(tensor, sum)| (tensor.name(), Entry::of(tensor, sum))));
         let mut out = BufWriter::new(io::stdout().lock());
         json::print(&mut out, &Decoded { tensors, metadata: model.metadata() })?;
         out.flush()?;

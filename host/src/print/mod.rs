@@ -1,6 +1,5 @@
 //! Shows models, and what is wrong with them.
 
-pub mod decoding;
 pub mod diagnostic;
 pub mod excerpt;
 pub mod facts;
@@ -8,7 +7,6 @@ pub mod listing;
 pub mod nested;
 pub mod parameters;
 pub mod picture;
-pub mod rows;
 pub mod structure;
 pub mod tree;
 pub mod verdict;

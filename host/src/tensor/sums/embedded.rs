@@ -5,7 +5,6 @@ use super::finding::Difference;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Padding};
-use crate::print::plan::one_part;
 use crate::text::number::digits;
 use embedded_safetensors::{
     ErrorKind,
@@ -28,7 +27,7 @@ pub fn check_embedded(context: &Context, path: &Path) -> Result<Option<Differenc
 
 fn embedded_sum(context: &Context, path: &Path) -> Result<EmbeddedSum, Error> {
     let model = Model::open(context, path)?;
-    let part = one_part(&model)?;
+    let part = model.one_part()?;
     let len = part.index().summary().file_len();
     let mut verifier = Verifier::new(Sha256::new());
     let work = context.work("hashing", len);
