@@ -168,7 +168,39 @@ fn a_tensor_is_one_request() {
     assert!(server.sent() - sent < 170_000, "{}", server.sent() - sent);
 }
 
-/// Tensors in another order than their data, and an empty one. The data is one request.
+/// The header has more than 100,000 bytes, and so two requests.
+#[test]
+fn many_small_tensors_are_one_request() {
+    let of =
+        |number: u64| tensor(&format!("model.layers.{number:05}.weight"), number * 400, (number + 1) * 400);
+    let header = format!("{{{}}}", (0..1500).map(of).collect::<Vec<_>>().join(",")).replace("U8", "F32");
+    let header = header.replace("[400]", "[100]");
+    let data: Vec<u8> = (0..150_000_u32).flat_map(|at| (at as f32).to_le_bytes()).collect();
+    let other: Vec<u8> = (0..150_000_u32).flat_map(|at| (at as f32 + 1.0).to_le_bytes()).collect();
+    let model = file(&header, &data);
+    let (server, place) = (serve([("/m.safetensors", model.clone())]), Place::new());
+    place.put("m.safetensors", &model).put("other.safetensors", &file(&header, &other));
+    let url = server.url("/m.safetensors");
+    for args in [
+        &["convert", &url, "half.safetensors", "--to", "F16", "--saturate"][..],
+        &["pack", &url, "-o", "out.safetensors"],
+        &["diff", &url, "m.safetensors"],
+        &["diff", &url, "other.safetensors"],
+        &["stats", &url],
+        &["check", "--finite", &url],
+    ] {
+        let (requests, sent) = (server.requests().len(), server.sent());
+        let run = run(&place, args, &[]);
+        assert!(run.code < Some(2), "{args:?}: {run:?}");
+        let (requests, sent) = (server.requests().len() - requests, server.sent() - sent);
+        assert!(
+            requests <= 3 && sent <= model.len() as u64 + 2000,
+            "{args:?}: {requests} requests, {sent} bytes"
+        );
+    }
+    assert!(fs::read(place.path("out.safetensors")).expect("an output").ends_with(&data));
+}
+
 #[test]
 fn threads_share_a_file() {
     let mut tensors: Vec<String> =

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::error::not_read::NotRead;
-use crate::input::remote::{Handle, Remote};
+use crate::input::remote::Remote;
 use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -185,17 +185,7 @@ impl Source {
         matches!(self.store, Store::File { .. })
     }
 
-    /// The source, and a second handle for positioned reads that threads can share. A stream becomes an
-    /// unnamed file.
-    pub fn share(self) -> Result<(Self, Handle), NotRead> {
-        if let Store::Remote(file) = &self.store {
-            let handle = Handle::Remote(file.clone());
-            return Ok((self, handle));
-        }
-        self.share_file().map(|(source, file)| (source, Handle::File(file)))
-    }
-
-    /// The same for a source that is not on a server.
+    /// The source, and a second handle of its file. A stream becomes an unnamed file; a server has none.
     pub fn share_file(self) -> Result<(Self, File), NotRead> {
         if let Store::File { file, .. } = &self.store {
             let handle = file.try_clone()?;

@@ -4,6 +4,7 @@ use super::contents::{Contents, Entry};
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Part};
+use crate::input::remote;
 use crate::input::source::each_piece;
 use crate::output::file::Product;
 use crate::output::writer::{planned, put_header};
@@ -101,6 +102,7 @@ pub fn write(
 ) -> Result<u64, Error> {
     with_plan(contents, layout, path, |plan, lines| {
         put_header(plan, product)?;
+        remote::expect(contents.entries.iter().map(|entry| entry.tensor));
         let mut buffer = vec![0; PIECE];
         for (entry, begin, end) in lines {
             match entry {

@@ -7,7 +7,6 @@ use safetensors_remote::{RemoteFile, SharedFile};
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
 
 /// A file on a server, whose header is in memory.
 pub struct Remote(SharedFile);
@@ -48,7 +47,6 @@ impl Remote {
 
 /// Announces that these tensors are read next, in any order, and each of them entirely. Small ones that
 /// follow each other in a file on a server come from one reply. The next call about their file replaces it.
-#[expect(dead_code, reason = "the engines call it next")]
 pub fn expect<'m>(tensors: impl IntoIterator<Item = Tensor<'m>>) {
     let mut files: Vec<(&RemotePart, Vec<Range<u64>>)> = Vec::new();
     for tensor in tensors {
@@ -70,12 +68,6 @@ impl Deref for Remote {
     fn deref(&self) -> &SharedFile {
         &self.0
     }
-}
-
-/// A file that threads share, on a disk or on a server.
-pub enum Handle {
-    File(File),
-    Remote(Arc<Remote>),
 }
 
 /// Reads a shared file at any offset.
@@ -143,16 +135,6 @@ impl<'f> Reader<'f> {
         'f: 'r,
     {
         Reader { from: self.from, ahead: Ahead::Within(runs) }
-    }
-}
-
-impl Handle {
-    /// Reads a range in order.
-    pub fn reader(&self, range: &Range<u64>) -> Reader<'_> {
-        match self {
-            Self::File(file) => Reader::of_file(file, u64::MAX),
-            Self::Remote(remote) => Reader::of_remote(remote).until(range.end),
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 mod file;
 mod find;
 
-pub use file::{GAP, Handle, Reader, Remote};
+pub use file::{GAP, Reader, Remote, expect};
 pub use find::{index_text, is_sharded, of_file, open, open_shards, place};
 
 use crate::args::remote::is_remote;

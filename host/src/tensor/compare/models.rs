@@ -4,6 +4,7 @@ use super::pair::Pair;
 use crate::context::Context;
 use crate::error::Error;
 use crate::input::model::{Model, Tensor, bytes_of, threads_for};
+use crate::input::remote;
 use crate::tensor::sums::{Sum, sums_of};
 use crate::threads::in_order;
 use serde::Serialize;
@@ -97,6 +98,7 @@ pub fn compare<'m>(
     let work = context.work("comparing", bytes_of(&read));
     let pair = |(a, b): &(Tensor<'m>, Tensor<'m>)| Pair::of(a, b, policy, &work);
     let mut tensors = Vec::new();
+    remote::expect(both.iter().filter(|(a, b)| a.dims() == b.dims()).flat_map(|(a, b)| [*a, *b]));
     in_order(&both, threads_for(&read), pair, |pair| {
         tensors.push(pair?);
         Ok::<_, Error>(())

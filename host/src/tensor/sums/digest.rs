@@ -64,6 +64,7 @@ pub fn sum_of_part(part: &Part, work: &Work) -> Result<String, Error> {
 
 /// The sums of all these tensors, on several threads if the files can be read so.
 pub fn sums_of(tensors: &[Tensor<'_>], work: &Work) -> Result<Vec<Sum>, Error> {
+    remote::expect(tensors.iter().copied());
     let sum = |tensor: &Tensor<'_>| sum_in(tensor.model(), tensor.in_file(), work);
     collect(tensors, threads_for(tensors), sum)
 }
