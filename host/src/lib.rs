@@ -22,13 +22,13 @@ mod stop;
 mod table;
 mod tensor;
 mod text;
-mod threads;
 mod work;
 
 use args::remote::{Secrets, hide_in_paths};
 use clap::FromArgMatches;
 use commands::{CommandLine, command_line};
 use context::Context;
+use safetensors_files::threads;
 use std::ffi::OsString;
 use std::sync::Arc;
 

@@ -21,6 +21,8 @@ mod save;
 pub mod shards;
 mod sum;
 mod system;
+#[doc(hidden)]
+pub mod threads;
 mod undo;
 mod writer;
 

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
 use crate::text::quoted;
-use crate::threads::{cores, stream};
+use crate::threads::{cores, in_order_within};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::iter;
 
 /// Threads are not worth it for a tensor of up to this many bytes.
 const SHORT: u64 = 1 << 20;
@@ -274,20 +275,21 @@ impl<'i> Changer<'i> {
         let mut chunks = self.input.read(planned.source())?;
         let threads = if bytes_of(self.input, planned) > SHORT { cores().get().min(THREADS) } else { 1 };
         let unused = RefCell::new(Vec::new());
-        let next = || {
+        let mut next = || {
             let mut piece = unused.borrow_mut().pop().unwrap_or_else(|| Piece::new(tool.clone()));
             let is_full = chunks.fill(&mut piece.bytes, &self.work)?;
             prepare(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
             Ok(is_full.then_some(piece))
         };
-        let done = |mut piece: Piece<T>| (work(&mut piece), piece);
-        let taken = |(result, piece): (io::Result<R>, Piece<T>)| {
+        let done = |piece: Result<Piece<T>, Error>| piece.map(|mut piece| (work(&mut piece), piece));
+        let taken = |done: Result<(io::Result<R>, Piece<T>), Error>| {
+            let (result, piece) = done?;
             let result = result.map_err(|error| self.about(planned, &error.to_string()))?;
             take(result, &piece.out)?;
             unused.borrow_mut().push(piece);
             Ok(())
         };
-        stream(if threads > 1 { threads } else { 0 }, next, done, taken)
+        in_order_within(2 * threads, iter::from_fn(|| next().transpose()), threads, done, taken)
     }
 
     fn about(&self, planned: &Planned, sentence: &str) -> Error {

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::input::model::{Tensor, threads_for};
 use crate::tensor::stats::scan::{PIECE, read_piece, spans};
-use crate::threads::stream;
+use crate::threads::in_order;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use std::ops::Range;
@@ -26,12 +26,12 @@ pub struct NotFinite<'m> {
 /// A file cannot be read; the user has interrupted the work.
 pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Option<NotFinite<'m>>, Error> {
     let floats = tensors.iter().filter_map(|tensor| Some((*tensor, Pattern::of(tensor.dtype())?)));
-    let mut parts = floats
+    let parts = floats
         .flat_map(|(tensor, pattern)| spans(tensor.byte_len()).map(move |span| (tensor, pattern, span)));
     let mut found = None;
-    let outcome = stream(
-        threads_for(tensors).get(),
-        || Ok(parts.next()),
+    let outcome = in_order(
+        parts,
+        threads_for(tensors),
         |(tensor, pattern, span)| search(tensor, pattern, span, work),
         |part| match part {
             Err(complaint) => Err(Some(complaint)),

@@ -8,7 +8,7 @@ use crate::tensor::stats::buckets::Buckets;
 use crate::tensor::stats::codes::{Codes, Counters, WIDEST};
 use crate::tensor::stats::spread::{Cell, Spread};
 use crate::tensor::stats::wide::{self, BLOCK};
-use crate::threads::{in_order, stream};
+use crate::threads::in_order;
 use crate::work::Work;
 use embedded_safetensors::{Dtype, ReadAt};
 use safetensors_convert::numbers::{Number, is_float};
@@ -103,10 +103,10 @@ fn whole(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statisti
 
 /// A large tensor, by all threads. Its spans are merged in the order of the data.
 fn in_spans(tensor: &Tensor<'_>, workers: &Workers, work: &Work) -> Result<Statistics, Error> {
-    let (mut spans, mut part) = (spans(tensor.byte_len()), Aggregate::default());
-    stream(
-        workers.threads.get(),
-        || Ok(spans.next()),
+    let mut part = Aggregate::default();
+    in_order(
+        spans(tensor.byte_len()),
+        workers.threads,
         |span: Range<u64>| {
             let mut worker = workers.take();
             let part = worker.read(tensor, span, work);
