@@ -7,11 +7,10 @@ use crate::error::Outcome;
 use crate::exit::Exit;
 use crate::input::model::{Model, bytes_of};
 use crate::input::selection::Selection;
-use crate::json::Object;
+use crate::json::{self, About};
 use crate::print::diagnostic::say;
 use crate::print::verdict::Sound;
-use crate::tensor::stats::{Aggregate, Row, json, measure, sum, table, total};
-use std::cmp::Ordering;
+use crate::tensor::stats::{Edge, Listing, Part, Row, measure, table, total};
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
 use std::path::Path;
@@ -73,11 +72,19 @@ impl Stats {
         let tensors = self.selection.tensors_of(&model)?;
         let mut rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
         model.check_unchanged()?;
-        let (count, all) = (rows.len(), sum(&rows));
-        self.arrange(&mut rows);
+        let (count, mut all) = (rows.len(), Part::default());
+        rows.iter().for_each(|row| all.merge(&row.part));
+        match self.sort {
+            Some(Key::Name) => rows.sort_by_key(|row| row.tensor.name()),
+            // The largest number first; tensors without one last.
+            Some(key) => rows.sort_by(|one, other| key.number(other).total_cmp(&key.number(one))),
+            None => {}
+        }
+        rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
         let mut out = BufWriter::new(io::stdout().lock());
         if json {
-            self.print_json(&model, &rows, &all, &mut out)?;
+            let more = Listing::new(model.file_lens(), &rows, &all);
+            json::print(&mut out, &About { file: &model.path().to_string_lossy(), ok: true, more })?;
         } else {
             Sound::of(&model).write(file, &mut out)?;
             if count > 0 {
@@ -88,51 +95,21 @@ impl Stats {
         out.flush()?;
         Ok(Exit::Good)
     }
-
-    fn arrange(&self, rows: &mut Vec<Row<'_>>) {
-        if let Some(key) = self.sort {
-            rows.sort_by(|one, other| key.compare(one, other));
-        }
-        rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
-    }
-
-    fn print_json(
-        &self,
-        model: &Model,
-        rows: &[Row<'_>],
-        all: &Aggregate,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
-        writeln!(out, "{}", json(object.number("bytes", model.file_lens()), rows, all))
-    }
 }
 
 impl Key {
-    /// The largest number first; tensors without one last.
-    fn compare(self, one: &Row<'_>, other: &Row<'_>) -> Ordering {
-        match self {
-            Self::Name => one.tensor.name().cmp(other.tensor.name()),
-            _ => self.number(other).total_cmp(&self.number(one)),
-        }
-    }
-
-    fn number(self, row: &Row<'_>) -> f64 {
-        let part = &row.statistics.part;
-        if part.finite() == 0 && !matches!(self, Self::Values | Self::Zeros | Self::NotFinite) {
-            return f64::NEG_INFINITY;
-        }
-        let [least, largest] = [part.least, part.largest].map(|edge| edge.map_or(0.0, |edge| edge.nearest()));
-        match self {
-            Self::Name => 0.0,
-            Self::Values => part.values as f64,
-            Self::Min => least,
-            Self::Max => largest,
-            Self::Abs => least.abs().max(largest.abs()),
-            Self::Mean => part.moments.mean(),
-            Self::Std => part.moments.deviation(),
-            Self::Zeros => part.zeros as f64 / (part.values.max(1) as f64),
-            Self::NotFinite => (part.nan + part.infinities()) as f64,
+    fn number(self, Row { part, .. }: &Row<'_>) -> f64 {
+        let edges = part.min.map(Edge::nearest).zip(part.max.map(Edge::nearest));
+        match (self, edges) {
+            (Self::Values, _) => part.values as f64,
+            (Self::Zeros, _) => part.zeros as f64 / (part.values.max(1) as f64),
+            (Self::NotFinite, _) => (part.nan + part.infinities()) as f64,
+            (Self::Name, _) | (_, None) => f64::NEG_INFINITY,
+            (Self::Min, Some((min, _))) => min,
+            (Self::Max, Some((_, max))) => max,
+            (Self::Abs, Some((min, max))) => min.abs().max(max.abs()),
+            (Self::Mean, _) => part.moments.mean(),
+            (Self::Std, _) => part.moments.deviation(),
         }
     }
 }

@@ -95,7 +95,7 @@ fn page(name: &str, body: &str) -> String {
 
 fn cards(model: &Model, rows: &[Row<'_>], facts: &Facts) -> String {
     let header: u64 = model.parts().iter().map(|part| part.index().summary().data_start).sum();
-    let odd: u64 = rows.iter().map(|row| row.statistics.part.nan + row.statistics.part.infinities()).sum();
+    let odd: u64 = rows.iter().map(|row| row.part.nan + row.part.infinities()).sum();
     let cards = [
         (grouped(rows.len() as u64), "tensors"),
         (grouped(facts.parameters()), "parameters"),

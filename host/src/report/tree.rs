@@ -3,7 +3,7 @@
 use crate::print::tree::{Branch, Tree};
 use crate::report::Palette;
 use crate::report::escape::{escaped, label};
-use crate::tensor::stats::{Row, Spread, brief};
+use crate::tensor::stats::{Row, Spread};
 use crate::text::share_of;
 use crate::text::{counted, grouped, human, short};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub fn tree(rows: &[Row<'_>], palette: &Palette) -> String {
 }
 
 fn leaf(html: &mut String, branch: &Branch<'_, '_>, row: &Row<'_>, palette: &Palette) {
-    let (tensor, part) = (&row.tensor, &row.statistics.part);
+    let (tensor, part) = (&row.tensor, &row.part);
     let (title, name, dtype) = (escaped(tensor.name()), label(&branch.name), tensor.dtype());
     let shape: Vec<String> = tensor.dims().iter().take(DIMS).map(|dim| grouped(*dim)).collect();
     let more = if tensor.dims().len() > DIMS { " × …" } else { "" };
@@ -55,11 +55,11 @@ fn leaf(html: &mut String, branch: &Branch<'_, '_>, row: &Row<'_>, palette: &Pal
         human(branch.bytes)
     );
     *html +=
-        &row.statistics.spread.as_ref().map_or("<svg></svg>".into(), |spread| bars(spread, palette, row));
+        &row.spread.as_ref().map_or("<svg></svg>".into(), |spread| bars(spread, palette, row));
     *html += "<div class=v>";
-    if let (Some(least), Some(largest)) = (part.least, part.largest) {
+    if let (Some(least), Some(largest)) = (part.min, part.max) {
         let (mean, deviation) = (short(part.moments.mean()), short(part.moments.deviation()));
-        let range = format!("{} to {}", brief(least), brief(largest));
+        let range = format!("{least} to {largest}");
         let _ = write!(
             html,
             "{range}, mean {mean}, std {deviation}, zeros {}",

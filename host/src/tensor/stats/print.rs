@@ -1,34 +1,32 @@
 //! Prints the statistics of tensors.
 
-use crate::json::{Object, array};
+use crate::json::Map;
 use crate::table::{Side, Table, number, wrapped};
-use crate::tensor::compare::shown;
-use crate::tensor::stats::aggregate::Aggregate;
 use crate::tensor::stats::buckets::ERROR;
-use crate::tensor::stats::scan::{Row, Statistics};
+use crate::tensor::stats::part::Part;
+use crate::tensor::stats::scan::Row;
 use crate::tensor::stats::spread::{QUANTILES, Spread};
-use crate::text::share_of;
 use crate::text::terminal::{is_ascii, terminal_width};
-use crate::text::{counted, grouped, quoted_whole, short};
+use crate::text::{counted, grouped, quoted_whole, share_of, short};
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::Number;
+use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
-const TITLES: [(&str, Side); 14] = [
-    ("tensor", Side::Left),
-    ("dtype", Side::Left),
-    ("values", Side::Right),
-    ("min", Side::Right),
-    ("1 %", Side::Right),
-    ("median", Side::Right),
-    ("99 %", Side::Right),
-    ("max", Side::Right),
-    ("mean", Side::Right),
-    ("std", Side::Right),
-    ("zeros", Side::Right),
-    ("NaN", Side::Right),
-    ("inf", Side::Right),
-    ("histogram", Side::Left),
+const TITLES: [&str; 14] = [
+    "tensor",
+    "dtype",
+    "values",
+    "min",
+    "1 %",
+    "median",
+    "99 %",
+    "max",
+    "mean",
+    "std",
+    "zeros",
+    "NaN",
+    "inf",
+    "histogram",
 ];
 /// What a narrow terminal does without, in this order.
 const OPTIONAL: [&str; 9] = ["1 %", "99 %", "values", "median", "dtype", "mean", "histogram", "zeros", "inf"];
@@ -38,8 +36,9 @@ const OPTIONAL: [&str; 9] = ["1 %", "99 %", "values", "median", "dtype", "mean",
 /// # Errors
 /// Those of `out`.
 pub fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
-    let ascii = is_ascii();
-    let mut table = Table::new(TITLES);
+    let (ascii, is_text) = (is_ascii(), |title| ["tensor", "dtype", "histogram"].contains(&title));
+    let side = |title| (title, if is_text(title) { Side::Left } else { Side::Right });
+    let mut table = Table::new(TITLES.map(side));
     rows.iter().for_each(|row| table.push(cells(row, ascii)));
     if let Some(width) = terminal_width() {
         table.fit(width, &OPTIONAL);
@@ -47,71 +46,55 @@ pub fn table(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     table.print(out)
 }
 
-fn cells(Row { tensor, statistics }: &Row<'_>, ascii: bool) -> Vec<String> {
-    let Statistics { part, spread, exact } = statistics;
-    let edge = |number: Option<Number>| number.map_or("-".to_owned(), brief);
-    let quantile = |index: usize| match spread {
-        Some(spread) => format!("{}{}", if *exact { "" } else { "~" }, short(spread.quantiles[index])),
-        None => "-".to_owned(),
-    };
-    let moment = |value: f64| if part.finite() > 0 { short(value) } else { "-".to_owned() };
-    let histogram = spread.as_ref().map_or(String::new(), |spread| sparkline(spread, ascii));
-    vec![
+fn cells(Row { tensor, part, spread, exact }: &Row<'_>, ascii: bool) -> [String; TITLES.len()] {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let about = if *exact { "" } else { "~" };
+    let quantile = |spread: &Spread, index: usize| format!("{about}{}", short(spread.quantiles[index]));
+    let quantiles = [1, 4, 7].map(|index| or_none(spread.as_ref().map(|spread| quantile(spread, index))));
+    let [low, median, high] = quantiles;
+    let moments = [part.moments.mean(), part.moments.deviation()];
+    let [mean, deviation] = moments.map(|moment| or_none(part.min.map(|_| short(moment))));
+    let [min, max] = [part.min, part.max].map(|edge| or_none(edge.map(|edge| edge.to_string())));
+    [
         quoted_whole(tensor.name()),
         tensor.dtype().to_string(),
         number(part.values),
-        edge(part.least),
-        quantile(1),
-        quantile(4),
-        quantile(7),
-        edge(part.largest),
-        moment(part.moments.mean()),
-        moment(part.moments.deviation()),
+        min,
+        low,
+        median,
+        high,
+        max,
+        mean,
+        deviation,
         share_of(part.zeros, part.values),
         number(part.nan),
         number(part.infinities()),
-        histogram,
+        spread.as_ref().map_or(String::new(), |spread| sparkline(spread, ascii)),
     ]
 }
 
-/// Integers are exact.
-pub fn brief(number: Number) -> String {
-    match number {
-        Number::Float(float) => short(float),
-        integer => shown(integer),
-    }
-}
-
 /// A bar for each part of the histogram, as high as its share of the highest one. No values have no bar.
-pub fn sparkline(spread: &Spread, ascii: bool) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    const MARKS: [char; 8] = ['.', ':', '-', '=', '+', 'o', '*', '#'];
-    let (bars, most) = (if ascii { MARKS } else { BARS }, spread.bars.iter().max().copied().unwrap_or(0));
-    let bar = |count: &u64| {
-        let height = (u128::from(*count) * 8).div_ceil(u128::from(most.max(1)));
-        usize::try_from(height)
-            .ok()
-            .and_then(|height| bars.get(height.checked_sub(1)?))
-            .copied()
-            .unwrap_or(' ')
-    };
-    spread.bars.iter().map(bar).collect()
+fn sparkline(spread: &Spread, ascii: bool) -> String {
+    let bars = if ascii { " .:-=+o*#" } else { " ▁▂▃▄▅▆▇█" };
+    let most = u128::from(spread.bars.iter().max().copied().unwrap_or(0).max(1));
+    let bar = |count: &u64| bars.chars().nth((u128::from(*count) * 8).div_ceil(most) as usize);
+    spread.bars.iter().filter_map(bar).collect()
 }
 
 /// Prints what is known about all of so many tensors together, and what the table does not say.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn total(rows: &[Row<'_>], count: usize, all: &Aggregate, out: &mut impl Write) -> io::Result<()> {
+pub fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -> io::Result<()> {
     let mut line = format!("  total: {}, {}", counted(count as u64, "tensor"), counted(all.values, "value"));
-    if let (Some(least), Some(largest)) = (all.least, all.largest) {
+    if let (Some(min), Some(max)) = (all.min, all.max) {
         let (mean, deviation) = (short(all.moments.mean()), short(all.moments.deviation()));
-        line += &format!(" from {} to {}, mean {mean}, std {deviation}", brief(least), brief(largest));
+        line += &format!(" from {min} to {max}, mean {mean}, std {deviation}");
     }
     let zeros = share_of(all.zeros, all.values);
     line += &format!(", {zeros} zeros, {} NaN, {} infinite", grouped(all.nan), grouped(all.infinities()));
     writeln!(out, "{}", wrapped(&line, terminal_width()))?;
-    if rows.iter().any(|row| !row.statistics.exact) {
+    if rows.iter().any(|row| !row.exact) {
         let line = format!(
             "  ~: a quantile of buckets, at most {ERROR} of it away, all counts and extremes are exact"
         );
@@ -123,75 +106,54 @@ pub fn total(rows: &[Row<'_>], count: usize, all: &Aggregate, out: &mut impl Wri
     Ok(())
 }
 
-/// All parts, in the order of the rows.
-pub fn sum(rows: &[Row<'_>]) -> Aggregate {
-    let mut all = Aggregate::default();
-    rows.iter().for_each(|row| all.merge(&row.statistics.part));
-    all
+/// A file as JSON.
+#[derive(Serialize)]
+pub struct Listing<'r> {
+    bytes: u64,
+    tensors: &'r [Row<'r>],
+    /// All tensors together, also those that are left out.
+    total: &'r Part,
+    quantile_error: f64,
 }
 
-/// The statistics as an object; `total` is that of all tensors, also of those that are left out.
-pub fn json(object: Object, rows: &[Row<'_>], total: &Aggregate) -> String {
-    let tensors = array(rows.iter().map(row_json));
-    let total = part_json(Object::new(), total).end();
-    let object = object.raw("tensors", &tensors).raw("total", &total);
-    object.float("quantile_error", ERROR).end()
-}
-
-fn row_json(Row { tensor, statistics }: &Row<'_>) -> String {
-    let Statistics { part, spread, exact } = statistics;
-    let object = Object::new().text("name", tensor.name()).text("dtype", tensor.dtype().name());
-    let object = object.raw("shape", &array(tensor.dims().iter().map(u64::to_string)));
-    let object = part_json(object, part);
-    match spread {
-        None => object.raw("quantiles", "null").raw("histogram", "null").end(),
-        Some(spread) => {
-            let quantiles = QUANTILES.iter().zip(spread.quantiles);
-            let quantiles = quantiles
-                .fold(Object::new(), |object, (share, value)| object.float(&share.to_string(), value));
-            let bars = array(spread.bars.iter().map(u64::to_string));
-            let bars = Object::new().float("from", spread.from).float("to", spread.to).raw("counts", &bars);
-            let bars = bars.number("outside", part.finite() - spread.counted());
-            let object = object.raw("quantiles", &quantiles.end()).flag("quantiles_exact", *exact);
-            object.raw("histogram", &bars.end()).end()
-        }
+impl<'r> Listing<'r> {
+    pub fn new(bytes: u64, tensors: &'r [Row<'r>], total: &'r Part) -> Self {
+        Self { bytes, tensors, total, quantile_error: ERROR }
     }
 }
 
-fn part_json(object: Object, part: &Aggregate) -> Object {
-    let object = object.number("values", part.values).number("zeros", part.zeros).number("nan", part.nan);
-    let object = object.number("inf", part.positive).number("negative_inf", part.negative);
-    let edge = |object: Object, key: &str, number: Option<Number>| match number {
-        None => object.raw(key, "null"),
-        Some(Number::Float(float)) => object.float(key, float),
-        Some(integer) => object.raw(key, &shown(integer)),
-    };
-    let object = edge(edge(object, "min", part.least), "max", part.largest);
-    match part.finite() {
-        0 => object.raw("mean", "null").raw("std", "null"),
-        _ => object.float("mean", part.moments.mean()).float("std", part.moments.deviation()),
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Entry<'r, Q> {
+            name: &'r str,
+            dtype: &'r str,
+            shape: &'r [u64],
+            #[serde(flatten)]
+            part: &'r Part,
+            quantiles: Option<Q>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            quantiles_exact: Option<bool>,
+            histogram: Option<&'r Spread>,
+        }
+        let shares = || QUANTILES.iter().map(f64::to_string);
+        let (name, dtype, shape) = (self.tensor.name(), self.tensor.dtype().name(), self.tensor.dims());
+        let (part, histogram) = (&self.part, self.spread.as_ref());
+        let quantiles = histogram.map(|spread| Map(shares().zip(spread.quantiles)));
+        let quantiles_exact = histogram.map(|_| self.exact);
+        Entry { name, dtype, shape, part, quantiles, quantiles_exact, histogram }.serialize(to)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::sparkline;
-    use crate::tensor::stats::spread::{BARS, Spread};
-    use crate::text::share_of;
-
-    #[test]
-    fn only_nothing_is_no_percent_and_only_all_is_a_hundred() {
-        let shares =
-            [(0_u64, 9_u64), (1, 1_000_000), (1, 8), (999_999, 1_000_000), (7, 7), (0, 0), (1, 6), (5, 6)];
-        let texts = ["0 %", "<0.01 %", "12.50 %", "99.99 %", "100 %", "0 %", "16.67 %", "83.33 %"];
-        assert_eq!(shares.map(|(part, all)| share_of(part, all)), texts);
-    }
+    use crate::tensor::stats::spread::Spread;
 
     #[test]
     fn bars_are_as_high_as_their_counts() {
-        let mut bars = [0; BARS];
-        bars[..5].copy_from_slice(&[1, 0, 400, 800, 401]);
-        let spread = Spread { bars, ..Spread::default() };
+        let mut spread = Spread::default();
+        spread.bars[..5].copy_from_slice(&[1, 0, 400, 800, 401]);
         assert_eq!(sparkline(&spread, false).trim_end(), "▁ ▄█▅");
         assert_eq!(sparkline(&spread, true).trim_end(), ". =#+");
     }

@@ -1,0 +1,158 @@
+//! What is known about the values of a part of a tensor.
+
+use crate::tensor::stats::moments::Moments;
+use crate::text::short;
+use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::{Decoder, is_float};
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::fmt;
+
+/// Counts, extremes and moments. All but the first and the counts of NaN and infinities are of finite values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Part {
+    /// All values: two for an element of C64.
+    pub values: u64,
+    pub zeros: u64,
+    pub nan: u64,
+    pub inf: u64,
+    pub negative_inf: u64,
+    pub min: Option<Edge>,
+    pub max: Option<Edge>,
+    #[serde(flatten)]
+    pub moments: Moments,
+}
+
+/// A smallest or largest value. Those of integers are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Edge {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Edge {
+    /// Of a double that is a value of this dtype; without the sign of a zero.
+    #[expect(clippy::cast_possible_truncation, reason = "an integer has no fraction")]
+    fn of(dtype: Dtype, value: f64) -> Self {
+        match is_float(dtype) || dtype == Dtype::C64 {
+            true => Self::Float(value + 0.0),
+            false => Self::Integer(value as i128),
+        }
+    }
+
+    pub fn nearest(self) -> f64 {
+        match self {
+            Self::Integer(integer) => integer as f64,
+            Self::Float(float) => float,
+        }
+    }
+
+    /// Exact for integers.
+    fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(one), Self::Integer(other)) => one.cmp(other),
+            _ => self.nearest().total_cmp(&other.nearest()),
+        }
+    }
+}
+
+impl fmt::Display for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => integer.fmt(f),
+            Self::Float(float) => f.write_str(&short(*float)),
+        }
+    }
+}
+
+impl Part {
+    /// Of a block of elements. Leaves its finite values in `values`.
+    pub fn of(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) -> Self {
+        decode(dtype, bytes, values);
+        let mut part = Self { values: values.len() as u64, ..Self::default() };
+        if !values.iter().fold(true, |finite, value| finite & value.is_finite()) {
+            values.retain(|value| part.is_finite(*value, 1));
+        }
+        part.zeros = values.iter().map(|value| u64::from(*value == 0.0)).sum();
+        let edges = edges_of(values);
+        part.set_edges(dtype, edges);
+        // Integers of 64 bits may be no doubles.
+        let eights = bytes.as_chunks::<8>().0.iter();
+        match dtype {
+            Dtype::I64 => part.set_exact(eights.map(|bytes| i64::from_le_bytes(*bytes))),
+            Dtype::U64 => part.set_exact(eights.map(|bytes| u64::from_le_bytes(*bytes))),
+            _ => {}
+        }
+        let largest = edges.map_or(0.0, |[least, largest]| least.abs().max(largest.abs()));
+        part.moments = Moments::of(values, largest);
+        part
+    }
+
+    /// Sets the smallest and the largest value, which are doubles.
+    pub fn set_edges(&mut self, dtype: Dtype, edges: Option<[f64; 2]>) {
+        [self.min, self.max] = edges.map_or([None; 2], |edges| edges.map(|edge| Some(Edge::of(dtype, edge))));
+    }
+
+    fn set_exact<T: Ord + Into<i128>>(&mut self, values: impl Iterator<Item = T> + Clone) {
+        let edge = |value: T| Edge::Integer(value.into());
+        (self.min, self.max) = (values.clone().min().map(edge), values.max().map(edge));
+    }
+
+    /// Whether a value is finite; otherwise it is counted so many times.
+    pub fn is_finite(&mut self, value: f64, count: u64) -> bool {
+        match value {
+            value if value.is_nan() => self.nan += count,
+            f64::INFINITY => self.inf += count,
+            f64::NEG_INFINITY => self.negative_inf += count,
+            _ => return true,
+        }
+        false
+    }
+
+    /// Adds the part that follows.
+    pub fn merge(&mut self, other: &Self) {
+        self.values += other.values;
+        self.zeros += other.zeros;
+        self.nan += other.nan;
+        self.inf += other.inf;
+        self.negative_inf += other.negative_inf;
+        self.min = self.min.into_iter().chain(other.min).min_by(Edge::order);
+        self.max = self.max.into_iter().chain(other.max).max_by(Edge::order);
+        self.moments.merge(&other.moments);
+    }
+
+    pub fn infinities(&self) -> u64 {
+        self.inf + self.negative_inf
+    }
+}
+
+/// The values of whole elements. 64-bit integers are rounded to the nearest double.
+pub fn decode(dtype: Dtype, bytes: &[u8], values: &mut Vec<f64>) {
+    values.clear();
+    let (fours, eights) = (bytes.as_chunks::<4>().0.iter(), bytes.as_chunks::<8>().0.iter());
+    match dtype {
+        Dtype::F64 => values.extend(eights.map(|bytes| f64::from_le_bytes(*bytes))),
+        Dtype::I64 => values.extend(eights.map(|bytes| i64::from_le_bytes(*bytes) as f64)),
+        Dtype::U64 => values.extend(eights.map(|bytes| u64::from_le_bytes(*bytes) as f64)),
+        Dtype::I32 => values.extend(fours.map(|bytes| f64::from(i32::from_le_bytes(*bytes)))),
+        Dtype::U32 => values.extend(fours.map(|bytes| f64::from(u32::from_le_bytes(*bytes)))),
+        // C64 has two values.
+        Dtype::F32 | Dtype::C64 => values.extend(fours.map(|bytes| f64::from(f32::from_le_bytes(*bytes)))),
+        narrow => Decoder::new(narrow).decode(bytes, values).expect("whole elements"),
+    }
+}
+
+/// The smallest and the largest value, in eight parts that the processor compares side by side.
+fn edges_of(values: &[f64]) -> Option<[f64; 2]> {
+    let (mut least, mut largest) = ([*values.first()?; 8], [*values.first()?; 8]);
+    let (whole, rest) = values.as_chunks::<8>();
+    for chunk in whole {
+        for ((least, largest), value) in least.iter_mut().zip(&mut largest).zip(chunk) {
+            *least = if value < least { *value } else { *least };
+            *largest = if value > largest { *value } else { *largest };
+        }
+    }
+    let all = |part: [f64; 8]| part.into_iter().chain(rest.iter().copied());
+    Some([all(least).fold(f64::INFINITY, f64::min), all(largest).fold(f64::NEG_INFINITY, f64::max)])
+}
