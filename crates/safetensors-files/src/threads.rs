@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism, scope};
 
@@ -43,7 +43,7 @@ pub fn in_order_within<T: Send, R: Send, E>(
     let queue = Mutex::new(queue);
     scope(|scope| {
         // At the end of this closure they are dropped, and then the threads end.
-        let (give, results): (Sender<(usize, T)>, Receiver<(usize, Result<R, _>)>) = (give, results);
+        let (give, results) = (give, results);
         let run = || {
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
             while let Ok((index, item)) = next() {

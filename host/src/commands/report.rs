@@ -1,12 +1,13 @@
 //! `safetensors report`: one HTML page about a model.
 
 use crate::args::kind::Kind;
+use crate::args::remote::is_remote;
 use crate::commands::Run;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::model::{Model, Tensor, bytes_of};
-use crate::json::Object;
+use crate::json::{self, About};
 use crate::lint::lint;
 use crate::output::file::{Product, check_output_path, check_stdout_use};
 use crate::output::overwrite::{check_not_in_model, check_not_input};
@@ -14,6 +15,8 @@ use crate::print::diagnostic::line;
 use crate::report;
 use crate::tensor::stats::measure;
 use crate::text::{grouped, shown_text};
+use serde::Serialize;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,9 +27,9 @@ use std::path::{Path, PathBuf};
 /// written.
 #[derive(clap::Args)]
 pub struct Report {
-    /// Page to write; `-` is standard output
+    /// Page to write; `-` is standard output [default: the model's name with .html]
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Option<PathBuf>,
 
     /// Overwrite an existing file
     #[arg(long)]
@@ -47,65 +50,70 @@ impl Run for Report {
     }
 
     fn run(self, context: &Context) -> Outcome {
-        check_stdout_use(self.json, Some(&self.output))?;
-        if self.output.as_os_str() != "-" {
-            check_output_path(&self.output, self.force)?;
-            Kind::must_be_page(&self.output)?;
+        let output = self.output.clone().map_or_else(|| page_of(&self.model), Ok)?;
+        check_stdout_use(self.json, Some(&output))?;
+        if output.as_os_str() != "-" {
+            check_output_path(&output, self.force)?;
+            Kind::must_be_page(&output)?;
         }
+        // The last part of the path.
+        let name = self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy();
         match Model::open(context, &self.model) {
             Ok(model) => {
-                check_not_in_model(&model, &self.output)?;
-                let len = self.write(context, &self.page(context, &model)?)?;
-                self.tell(len)?;
+                check_not_in_model(&model, &output)?;
+                let tensors: Vec<Tensor<'_>> = model.tensors().collect();
+                let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
+                let page = report::valid(&name, &model, &rows, &lint(context, &model, &[])?);
+                self.write(context, &output, &page)?;
+                self.tell(&output, page.len() as u64)?;
                 Ok(Exit::Good)
             }
-            Err(complaint) if complaint.exit() == Exit::Bad => {
-                check_not_input(&self.model, &self.output)?;
-                self.write(context, &report::invalid(&self.name(), &line(&complaint, usize::MAX)))?;
-                Err(complaint)
+            Err(error) if error.exit() == Exit::Bad => {
+                check_not_input(&self.model, &output)?;
+                self.write(context, &output, &report::invalid(&name, &line(&error, usize::MAX)))?;
+                Err(error)
             }
-            Err(complaint) => Err(complaint),
+            Err(error) => Err(error),
         }
     }
 }
 
 impl Report {
-    fn page(&self, context: &Context, model: &Model) -> Result<String, Error> {
-        let tensors: Vec<Tensor<'_>> = model.tensors().collect();
-        let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
-        let findings = lint(context, model, &[])?;
-        Ok(report::valid(&self.name(), model, &rows, &findings))
-    }
-
-    /// The last part of the path.
-    fn name(&self) -> String {
-        self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy().into_owned()
-    }
-
-    fn write(&self, context: &Context, page: &str) -> Result<u64, Error> {
-        let mut product = Product::create(context, &self.output, self.force)?;
+    fn write(&self, context: &Context, output: &Path, page: &str) -> Result<(), Error> {
+        let mut product = Product::create(context, output, self.force)?;
         product.expect(page.len() as u64);
         product.put(page.as_bytes())?;
-        product.finish()?;
-        Ok(page.len() as u64)
+        product.finish()
     }
 
-    fn tell(&self, len: u64) -> io::Result<()> {
-        let name = |path: &Path| path.to_string_lossy().into_owned();
-        let (model, output) = (name(&self.model), name(&self.output));
+    fn tell(&self, output: &Path, bytes: u64) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Page<'p> {
+            output: &'p str,
+            bytes: u64,
+        }
+        let (file, output) = (&*self.model.to_string_lossy(), &*output.to_string_lossy());
+        let mut out = io::stdout().lock();
         if self.json {
-            let object = Object::new().text("file", &model).flag("ok", true).text("output", &output);
-            writeln!(io::stdout(), "{}", object.number("bytes", len).end())
+            json::print(&mut out, &About { file, ok: true, more: Page { output, bytes } })
         } else if output == "-" {
             Ok(())
         } else {
-            writeln!(
-                io::stdout(),
-                "{}: the report on {}, {} bytes",
-                shown_text(&output),
-                shown_text(&model),
-                grouped(len)
-            )
+            let (file, output) = (shown_text(file), shown_text(output));
+            writeln!(out, "{output}: the report on {file}, {} bytes", grouped(bytes))
         }
     }
+}
+
+/// The page of a model for which none is named: in the current directory.
+///
+/// # Errors
+/// The path has no name.
+fn page_of(model: &Path) -> Result<PathBuf, Error> {
+    let path = model.to_string_lossy();
+    let path = path.split_once(['?', '#']).filter(|_| is_remote(model)).map_or(&*path, |(path, _)| path);
+    let name = Path::new(path).file_name().map(OsStr::to_string_lossy).filter(|name| *name != "-");
+    let name = name.ok_or_else(|| Error::about(model, "it has no name for the page; give one with -o"))?;
+    let name = name.strip_suffix(".index.json").unwrap_or(&name);
+    Ok(format!("{}.html", name.strip_suffix(".safetensors").unwrap_or(name)).into())
 }

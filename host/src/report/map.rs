@@ -2,10 +2,8 @@
 
 use crate::input::model::{Model, Part, Tensor};
 use crate::report::Palette;
-use crate::report::escape::escaped;
+use crate::report::template::fill;
 use crate::text::{counted, grouped, human};
-use embedded_safetensors::Dtype;
-use std::fmt::Write;
 
 /// The width of a file, in units of the drawing.
 const WIDTH: f64 = 1000.0;
@@ -14,103 +12,70 @@ const HEIGHT: f64 = 56.0;
 /// The most parts of all drawings together.
 const MOST: f64 = 2000.0;
 
-/// Neighbours that are drawn as one, because each is too narrow to be seen.
-struct Segment<'m> {
-    begin: u64,
-    end: u64,
-    tensors: u64,
-    /// The one with most bytes.
-    widest: Tensor<'m>,
-    /// The bytes of each dtype, which have this share of the height.
-    dtypes: Vec<(Dtype, u64)>,
-}
-
-impl<'m> Segment<'m> {
-    fn of(tensor: Tensor<'m>) -> Self {
-        let (begin, end) = (tensor.begin(), tensor.end());
-        Self { begin, end, tensors: 1, widest: tensor, dtypes: vec![(tensor.dtype(), tensor.byte_len())] }
-    }
-
-    fn add(&mut self, tensor: Tensor<'m>) {
-        (self.end, self.tensors) = (tensor.end(), self.tensors + 1);
-        match self.dtypes.iter_mut().find(|(dtype, _)| *dtype == tensor.dtype()) {
-            Some((_, bytes)) => *bytes += tensor.byte_len(),
-            None => self.dtypes.push((tensor.dtype(), tensor.byte_len())),
-        }
-        if tensor.byte_len() > self.widest.byte_len() {
-            self.widest = tensor;
-        }
-    }
-}
-
 /// The maps of all files, and the legend.
 pub fn maps(model: &Model, palette: &Palette) -> String {
-    let mut html = String::new();
-    let parts = model.parts();
+    let (mut html, parts) = (String::new(), model.parts());
     for part in parts {
-        let name = part.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if parts.len() > 1 {
-            let _ = write!(html, "<div class=n>{}</div>", escaped(&name));
-        }
-        html += &map(part, palette, WIDTH * parts.len() as f64 / MOST);
-        let len = part.index().summary().file_len();
-        let _ = write!(html, "<div class=scale><span>0</span><span>{} bytes</span></div>", grouped(len));
+        let name = part.path().file_name().unwrap_or_default().to_string_lossy();
+        html += &if parts.len() > 1 { fill("file", &[&name]) } else { String::new() };
+        let columns = columns(part, palette, WIDTH * parts.len() as f64 / MOST);
+        html += &fill("map", &[&columns, &grouped(part.index().summary().file_len())]);
     }
-    html += "<div class=key><span><i class=k></i>header</span>";
-    for (dtype, class) in palette.entries() {
-        let _ = write!(html, "<span><i class={class}></i>{dtype}</span>");
-    }
-    html + "</div>"
+    let colours: String = palette.0.iter().map(|dtype| palette.colour(*dtype)).collect();
+    html + &fill("key", &[&colours])
 }
 
-fn map(part: &Part, palette: &Palette, least: f64) -> String {
-    let (summary, mut html) = (part.index().summary(), String::new());
+/// The header and all tensors. Those of less than this width are one column with their neighbours, where each
+/// dtype has its share of the height.
+fn columns(part: &Part, palette: &Palette, least: f64) -> String {
+    let summary = part.index().summary();
     let scale = WIDTH / (summary.file_len().max(1) as f64);
-    html += "<svg class=map viewBox=\"0 0 1000 56\" preserveAspectRatio=none role=img aria-label=\"layout of the file\">";
-    let header = format!("header, {} bytes", grouped(summary.data_start));
-    column(&mut html, &[("k".to_owned(), 1)], 0.0, summary.data_start as f64 * scale, &header);
-    for segment in segments(part, |bytes| bytes as f64 * scale < least) {
-        let Segment { begin, end, tensors, widest, mut dtypes } = segment;
-        dtypes.sort_unstable_by_key(|(dtype, _)| palette.place(*dtype));
-        let shape = widest.dims();
-        let parts: Vec<_> = dtypes.into_iter().map(|(dtype, bytes)| (palette.class(dtype), bytes)).collect();
-        let title = format!("{}, {} {:?}", widest.name(), widest.dtype(), &shape[..shape.len().min(16)]);
-        let more = if tensors > 1 {
-            format!(" and {}", counted(tensors - 1, "small tensor"))
-        } else {
-            String::new()
-        };
-        let title = format!("{title}{more}");
-        let (from, to) = (summary.data_start + begin, summary.data_start + end);
-        let title = format!("{title}, bytes {} to {}, {}", grouped(from), grouped(to), human(to - from));
-        column(&mut html, &parts, from as f64 * scale, (to - from) as f64 * scale, &title);
+    let title = format!("header, {} bytes", grouped(summary.data_start));
+    let mut html = column(&[("k".to_owned(), 1)], 0.0, summary.data_start as f64 * scale, &title);
+    let tensors: Vec<Tensor<'_>> = part.tensors().filter(|tensor| tensor.byte_len() > 0).collect();
+    let mut rest = &tensors[..];
+    while let Some(first) = rest.first() {
+        let is_wide = |tensor: &Tensor<'_>| (tensor.end() - first.begin()) as f64 * scale >= least;
+        let end = rest.iter().position(is_wide).unwrap_or(rest.len() - 1);
+        let (together, others) = rest.split_at(end + 1);
+        let (from, to) = (summary.data_start + first.begin(), summary.data_start + rest[end].end());
+        let parts = palette.0.iter().map(|dtype| {
+            let of_dtype = together.iter().filter(|tensor| tensor.dtype() == *dtype);
+            (palette.class(*dtype), of_dtype.map(|tensor| tensor.byte_len()).sum())
+        });
+        let parts: Vec<_> = parts.filter(|(_, bytes)| *bytes > 0).collect();
+        let title =
+            format!("{}, bytes {} to {}, {}", named(together), grouped(from), grouped(to), human(to - from));
+        html += &column(&parts, from as f64 * scale, (to - from) as f64 * scale, &title);
+        rest = others;
     }
-    html + "</svg>"
+    html
 }
 
-fn segments(part: &Part, is_narrow: impl Fn(u64) -> bool) -> Vec<Segment<'_>> {
-    let mut list: Vec<Segment<'_>> = Vec::new();
-    for tensor in part.tensors().filter(|tensor| tensor.byte_len() > 0) {
-        match list.last_mut() {
-            Some(last) if is_narrow(last.end - last.begin) => last.add(tensor),
-            _ => list.push(Segment::of(tensor)),
-        }
+/// The tensor with most bytes, and the number of the others.
+fn named(tensors: &[Tensor<'_>]) -> String {
+    let widest = tensors.iter().rev().max_by_key(|tensor| tensor.byte_len());
+    let named = widest.map_or(String::new(), |tensor| {
+        let dims = tensor.dims();
+        format!("{}, {} {:?}", tensor.name(), tensor.dtype(), &dims[..dims.len().min(16)])
+    });
+    match tensors.len() as u64 {
+        ..=1 => named,
+        all => format!("{named} and {}", counted(all - 1, "small tensor")),
     }
-    list
 }
 
-/// A column with a part for each of these classes, of which each has a share of the height.
-fn column(html: &mut String, parts: &[(String, u64)], x: f64, width: f64, title: &str) {
+/// A column with a part for each of these classes, which have these shares of the height.
+fn column(parts: &[(String, u64)], x: f64, width: f64, title: &str) -> String {
     // Gaps between neighbours, which leave most of a narrow one.
-    let (title, width) = (escaped(title), width - (width / 8.0).min(0.8));
+    let width = format!("{:.2}", width - (width / 8.0).min(0.8));
     let (all, mut sum) = (parts.iter().map(|(_, share)| share).sum::<u64>().max(1) as f64, 0);
     let y = |sum: u64| (sum as f64 / all * HEIGHT * 10.0).round() / 10.0;
-    let _ = write!(html, "<g><title>{title}</title>");
+    let mut drawn = String::new();
     for (class, share) in parts {
         let (top, bottom) = (y(sum), y(sum + share));
         sum += share;
-        let height = bottom - top;
-        let _ = write!(html, "<rect class={class} x={x:.2} y={top} width={width:.2} height={height:.1} />");
+        drawn += &fill("part", &[class, &format!("{x:.2}"), &top, &width, &format!("{:.1}", bottom - top)]);
     }
-    html.push_str("</g>");
+    fill("column", &[&title, &drawn])
 }
