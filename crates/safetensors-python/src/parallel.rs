@@ -2,10 +2,8 @@
 
 use crate::error::Failure;
 use pyo3::prelude::*;
+use safetensors_files::threads::{cores, in_order};
 use std::cell::Cell;
-use std::num::NonZero;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// More threads do not read faster: memory is the limit.
@@ -18,7 +16,7 @@ const LEAST: usize = 1 << 25;
 pub const PIECE: usize = 1 << 22;
 
 /// Calls `work` with each task, in several threads if the tasks have many bytes. After an error no new task
-/// is begun. `check` is called in this thread before each of its tasks.
+/// is begun. `check` is called in this thread at the beginning and after each task.
 pub fn in_parallel<T: Send, E: Send>(
     bytes: usize,
     tasks: Vec<T>,
@@ -26,30 +24,9 @@ pub fn in_parallel<T: Send, E: Send>(
     work: impl Fn(T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     // The number of processors takes longer to find out than a small tensor to read.
-    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = if bytes < LEAST { 1 } else { processors().min(MOST_THREADS).min(tasks.len()) };
-    if threads < 2 {
-        return tasks.into_iter().try_for_each(|task| check().and_then(|()| work(task)));
-    }
-    let (tasks, error) = (Mutex::new(tasks.into_iter()), Mutex::new(None));
-    let lock = || tasks.lock().unwrap_or_else(PoisonError::into_inner);
-    let run = |check: &dyn Fn() -> Result<(), E>| {
-        // The lock is released before the work begins.
-        while let Some(task) = { lock().next() } {
-            if let Err(reason) = check().and_then(|()| work(task)) {
-                lock().by_ref().for_each(drop);
-                error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            // If the system has no more threads, this one does the work.
-            let _ = thread::Builder::new().spawn_scoped(scope, || run(&|| Ok(())));
-        }
-        run(&check);
-    });
-    error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    let threads = if bytes < LEAST { 1 } else { cores().get().min(MOST_THREADS) };
+    check()?;
+    in_order(tasks, threads, work, |done| done.and_then(|()| check()))
 }
 
 /// How often a long call asks for signals: another thread of Python may make it wait.
