@@ -58,34 +58,28 @@ impl Run for Report {
         }
         // The last part of the path.
         let name = self.model.file_name().unwrap_or(self.model.as_os_str()).to_string_lossy();
-        match Model::open(context, &self.model) {
+        let (page, verdict) = match Model::open(context, &self.model) {
             Ok(model) => {
                 check_not_in_model(&model, &output)?;
                 let tensors: Vec<Tensor<'_>> = model.tensors().collect();
                 let rows = measure(&tensors, &context.work("reading", bytes_of(&tensors)))?;
-                let page = report::valid(&name, &model, &rows, &lint(context, &model, &[])?);
-                self.write(context, &output, &page)?;
-                self.tell(&output, page.len() as u64)?;
-                Ok(Exit::Good)
+                (report::valid(&name, &model, &rows, &lint(context, &model, &[])?), Ok(Exit::Good))
             }
             Err(error) if error.exit() == Exit::Bad => {
                 check_not_input(&self.model, &output)?;
-                self.write(context, &output, &report::invalid(&name, &line(&error, usize::MAX)))?;
-                Err(error)
+                (report::invalid(&name, &line(&error, usize::MAX)), Err(error))
             }
-            Err(error) => Err(error),
-        }
+            Err(error) => return Err(error),
+        };
+        let mut product = Product::create(context, &output, self.force)?;
+        product.expect(page.len() as u64);
+        product.put(page.as_bytes())?;
+        product.finish()?;
+        verdict.and_then(|exit| Ok(self.tell(&output, page.len() as u64).map(|()| exit)?))
     }
 }
 
 impl Report {
-    fn write(&self, context: &Context, output: &Path, page: &str) -> Result<(), Error> {
-        let mut product = Product::create(context, output, self.force)?;
-        product.expect(page.len() as u64);
-        product.put(page.as_bytes())?;
-        product.finish()
-    }
-
     fn tell(&self, output: &Path, bytes: u64) -> io::Result<()> {
         #[derive(Serialize)]
         struct Page<'p> {

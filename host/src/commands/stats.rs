@@ -10,7 +10,7 @@ use crate::input::selection::Selection;
 use crate::json::{self, About};
 use crate::print::diagnostic::say;
 use crate::print::verdict::Sound;
-use crate::tensor::stats::{Edge, Listing, Part, Row, measure, table, total};
+use crate::tensor::stats::{ERROR, Edge, Listing, Part, Row, measure, table, total};
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
 use std::path::Path;
@@ -83,7 +83,8 @@ impl Stats {
         rows.truncate(self.top.map_or(usize::MAX, NonZero::get));
         let mut out = BufWriter::new(io::stdout().lock());
         if json {
-            let more = Listing::new(model.file_lens(), &rows, &all);
+            let bytes = model.file_lens();
+            let more = Listing { bytes, tensors: &rows, total: &all, quantile_error: ERROR };
             json::print(&mut out, &About { file: &model.path().to_string_lossy(), ok: true, more })?;
         } else {
             Sound::of(&model).write(file, &mut out)?;

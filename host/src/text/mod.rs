@@ -138,7 +138,7 @@ pub fn human(bytes: impl Into<u128>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, fitted, grouped, human, short};
+    use super::{columns, fitted, grouped, human, share_of, short};
 
     #[test]
     fn texts_are_cut_in_the_middle_to_fit() {
@@ -147,6 +147,14 @@ mod tests {
             assert_eq!(fitted("abcdefg", width), text);
         }
         assert_eq!(fitted("層層層層", 6), "層…層");
+    }
+
+    #[test]
+    fn only_nothing_is_no_percent_and_only_all_is_a_hundred() {
+        let shares =
+            [(0_u64, 9_u64), (1, 1_000_000), (1, 8), (999_999, 1_000_000), (7, 7), (0, 0), (1, 6), (5, 6)];
+        let texts = ["0 %", "<0.01 %", "12.50 %", "99.99 %", "100 %", "0 %", "16.67 %", "83.33 %"];
+        assert_eq!(shares.map(|(part, all)| share_of(part, all)), texts);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod print;
 mod scan;
 mod spread;
 
+pub use buckets::ERROR;
 pub use finite::{NotFinite, first_not_finite};
 pub use part::{Edge, Part};
 pub use print::{Listing, table, total};

@@ -85,18 +85,15 @@ impl Moments {
         [mean, (-mean).mul_add(count, high) + low]
     }
 
-    fn scale(&self) -> f64 {
-        if self.is_scaled { UP } else { 1.0 }
-    }
-
     /// The mean; 0 of no values.
     pub fn mean(&self) -> f64 {
-        self.rounded_mean()[0] * self.scale()
+        self.rounded_mean()[0] * if self.is_scaled { UP } else { 1.0 }
     }
 
     /// The standard deviation of these values, not an estimate for a population that they are a sample of.
     pub fn deviation(&self) -> f64 {
-        (self.squares / (self.count.max(1) as f64)).sqrt() * self.scale()
+        let variance = self.squares / self.count.max(1) as f64;
+        variance.sqrt() * if self.is_scaled { UP } else { 1.0 }
     }
 }
 

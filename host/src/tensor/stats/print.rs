@@ -109,17 +109,12 @@ pub fn total(rows: &[Row<'_>], count: usize, all: &Part, out: &mut impl Write) -
 /// A file as JSON.
 #[derive(Serialize)]
 pub struct Listing<'r> {
-    bytes: u64,
-    tensors: &'r [Row<'r>],
+    pub bytes: u64,
+    pub tensors: &'r [Row<'r>],
     /// All tensors together, also those that are left out.
-    total: &'r Part,
-    quantile_error: f64,
-}
-
-impl<'r> Listing<'r> {
-    pub fn new(bytes: u64, tensors: &'r [Row<'r>], total: &'r Part) -> Self {
-        Self { bytes, tensors, total, quantile_error: ERROR }
-    }
+    pub total: &'r Part,
+    /// The largest share of a quantile that it is away.
+    pub quantile_error: f64,
 }
 
 impl Serialize for Row<'_> {
