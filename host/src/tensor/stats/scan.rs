@@ -69,8 +69,8 @@ pub fn spans(len: u64) -> impl Iterator<Item = Range<u64>> {
     (0..len.div_ceil(SPAN)).map(move |number| number * SPAN..(number + 1).saturating_mul(SPAN).min(len))
 }
 
-/// Reads a span of a tensor's bytes through a buffer, until `take` returns something. It gets the offset of each
-/// piece.
+/// Reads a span of a tensor's bytes through a buffer, until `take` returns something. It gets each piece and
+/// its offset.
 ///
 /// # Errors
 /// The file cannot be read, or has changed; the user has interrupted the work.
