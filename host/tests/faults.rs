@@ -8,9 +8,11 @@ fn says(contents: &[u8], report: &str) {
     let place = Place::new();
     place.put("m", contents);
     place.run(["check", "m"]).is(1, &format!("m: {report}\n"), "");
-    place.run_piped(["check", "-"], contents).is(1, &format!("-: {report}\n"), "");
     place.run(["decode", "m"]).is(1, "", &format!("m: {report}\n"));
-    place.run_piped(["decode"], contents).is(1, "", &format!("-: {report}\n"));
+    // Of a pipe, not all bytes that are too many are read.
+    let piped = report.replace("continues for 2 bytes", "continues");
+    place.run_piped(["check", "-"], contents).is(1, &format!("-: {piped}\n"), "");
+    place.run_piped(["decode"], contents).is(1, "", &format!("-: {piped}\n"));
 }
 
 /// An error in the text of a header without data: first line, excerpt, carets.

@@ -5,5 +5,5 @@ mod models;
 mod pair;
 mod print;
 
-pub use distance::{index_of, shown};
+pub use distance::index_of;
 pub use models::{Policy, compare};

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::input::model::{Tensor, threads_for};
+use crate::input::remote;
 use crate::tensor::stats::scan::{each_piece, spans};
 use crate::threads::in_order;
 use crate::work::Work;
@@ -24,6 +25,7 @@ pub struct NotFinite<'m> {
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn first_not_finite<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Option<NotFinite<'m>>, Error> {
+    remote::expect(tensors.iter().copied().filter(|tensor| Pattern::of(tensor.dtype()).is_some()));
     let floats = tensors.iter().filter_map(|tensor| Some((*tensor, Pattern::of(tensor.dtype())?)));
     let parts = floats
         .flat_map(|(tensor, pattern)| spans(tensor.byte_len()).map(move |span| (tensor, pattern, span)));

@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::input::model::{Tensor, in_sequence, threads_for};
+use crate::input::remote;
 use crate::tensor::stats::buckets::Buckets;
 use crate::tensor::stats::moments::Moments;
 use crate::tensor::stats::part::Part;
 use crate::tensor::stats::patterns::Patterns;
 use crate::tensor::stats::spread::Spread;
-use crate::tensor::sums::Trouble;
 use crate::threads::in_order;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
@@ -41,6 +41,7 @@ pub struct Row<'m> {
 /// # Errors
 /// A file cannot be read; the user has interrupted the work.
 pub fn measure<'m>(tensors: &[Tensor<'m>], work: &Work) -> Result<Vec<Row<'m>>, Error> {
+    remote::expect(tensors.iter().copied());
     let dtypes: BTreeSet<Dtype> = tensors.iter().map(|tensor| tensor.dtype()).collect();
     let scales: BTreeMap<Dtype, _> = dtypes.into_iter().map(|dtype| (dtype, scale_of(dtype))).collect();
     if in_sequence(tensors) {
@@ -87,7 +88,7 @@ pub fn each_piece<R>(
     for at in span.clone().step_by(PIECE) {
         let len = usize::try_from(span.end - at).unwrap_or(PIECE).min(PIECE);
         buffer.resize(len, 0);
-        reader.read_at(at, buffer).map_err(|error| Trouble::from(error).about(tensor.model().path()))?;
+        reader.read_at(at, buffer).map_err(|error| Error::not_read(tensor.model().path(), error))?;
         if let Some(found) = take(at, buffer) {
             return Ok(Some(found));
         }
