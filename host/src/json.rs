@@ -17,23 +17,14 @@ pub fn print(out: &mut (impl Write + ?Sized), value: &(impl Serialize + ?Sized))
     out.write_all(b"\n")
 }
 
-/// Writes an object whose last member is written by `write`, because it may be too long for memory.
+/// Writes a value with each item of the arrays of these names on a line of its own.
 ///
 /// # Errors
-/// Those of `out` and of `write`; the line is ended then, too.
-pub fn print_with<W: Write, E: From<io::Error>>(
-    out: &mut W,
-    value: &impl Serialize,
-    (key, write): (&str, impl FnOnce(&mut W) -> Result<(), E>),
-) -> Result<(), E> {
-    let mut begun = Vec::new();
-    print(&mut begun, value)?;
-    let members = begun.strip_suffix(b"}\n").unwrap_or(&begun);
-    out.write_all(members)?;
-    write!(out, ",\"{key}\":")?;
-    let written = write(out);
-    out.write_all(b"}\n")?;
-    written
+/// Those of `out`.
+pub fn print_lines(out: &mut impl Write, value: &impl Serialize, names: &[&str]) -> io::Result<()> {
+    let lines = Lines { names, name: String::new(), is_name: false, arrays: Vec::new() };
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, lines))?;
+    out.write_all(b"\n")
 }
 
 /// An object about a file: its name, whether it is good, and further members.
@@ -94,6 +85,54 @@ impl Formatter for Escaped {
             CharEscape::AsciiControl(control) => control,
         };
         write!(out, "\\u{control:04x}")
+    }
+}
+
+/// Begins a line for each item of some arrays.
+struct Lines<'n> {
+    names: &'n [&'n str],
+    /// The last name of a member, and whether it is being written.
+    name: String,
+    is_name: bool,
+    /// Whether the items of each open array have lines.
+    arrays: Vec<bool>,
+}
+
+impl Formatter for Lines<'_> {
+    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        (self.name, self.is_name) = (String::new(), true);
+        if first { Ok(()) } else { out.write_all(b",") }
+    }
+
+    fn end_object_key<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
+        self.is_name = false;
+        Ok(())
+    }
+
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        if self.is_name {
+            self.name.push_str(fragment);
+        }
+        Escaped.write_string_fragment(out, fragment)
+    }
+
+    fn write_char_escape<W: Write + ?Sized>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
+        Escaped.write_char_escape(out, escape)
+    }
+
+    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.arrays.push(self.names.contains(&&*self.name));
+        out.write_all(b"[")
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b"," })?;
+        out.write_all(if self.arrays.last() == Some(&true) { b"\n" } else { b"" })
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.arrays.pop();
+        out.write_all(b"]")
     }
 }
 

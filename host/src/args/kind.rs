@@ -38,6 +38,10 @@ impl Kind {
         }
     }
 
+    pub fn is_numpy(self) -> bool {
+        matches!(self, Self::Array | Self::Archive)
+    }
+
     /// Rejects output names whose suffix belongs to another format.
     ///
     /// # Errors

@@ -1,16 +1,16 @@
 //! Converts one tensor, chunk by chunk.
 
-use super::input::{Array, Input};
-use super::plan::{Change, Planned, Rows, Scale, row_of};
+use super::input::Tensor;
+use super::plan::{Change, Plan, Planned, row_of, rows_of};
 use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
+use crate::output::model::Take;
 use crate::text::quoted;
 use crate::threads::{cores, in_order_within};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
-use safetensors_convert::zip::read_full;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
@@ -26,47 +26,28 @@ const THREADS: usize = 4;
 /// The bytes of scales read at a time: complete elements.
 const SCALES: usize = 1 << 13;
 
-/// Receives the bytes of an output.
-pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Error>;
-
 /// Converts one tensor after another.
 pub struct Changer<'i> {
-    input: &'i Input,
-    saturates: bool,
+    plan: &'i Plan<'i>,
     work: Work,
     /// The scales of the last quantised tensor, in row order.
-    scales: Option<(usize, File)>,
-    /// The SHA-256 of the bytes of each tensor that was made, if they are wanted.
-    sums: Option<Vec<[u8; 32]>>,
+    scales: Option<(&'i Tensor, File)>,
+    /// The SHA-256 of the bytes of each tensor that was made, in this order, if they are wanted.
+    pub sums: Option<Vec<[u8; 32]>>,
 }
 
 impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
-    pub fn new(
-        context: &Context,
-        input: &'i Input,
-        saturates: bool,
-        tensors: &[Planned],
-        sums: bool,
-    ) -> Self {
-        let work = context.work("converting", tensors.iter().map(|tensor| bytes_read(input, tensor)).sum());
-        Self { input, saturates, work, scales: None, sums: sums.then(Vec::new) }
-    }
-
-    pub fn input(&self) -> &'i Input {
-        self.input
-    }
-
-    /// The SHA-256 of each tensor, in the order in which they were made; none if they are not wanted.
-    pub fn into_sums(self) -> Vec<[u8; 32]> {
-        self.sums.unwrap_or_default()
+    pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
+        let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
+        Self { plan, work, scales: None, sums: sums.then(Vec::new) }
     }
 
     /// Passes the converted bytes of a tensor to `take`, and reports the changes in its numbers.
     ///
     /// # Errors
     /// Those of `take` and of the input; a number does not fit the dtype; interruption by the user.
-    pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Error> {
+    pub fn make(&mut self, planned: &'i Planned<'i>, take: Take<'_>) -> Result<Option<Report>, Error> {
         let mut made = 0;
         let mut sum = self.sums.is_some().then(Sha256::new);
         let counted: Take<'_> = &mut |bytes| {
@@ -74,69 +55,58 @@ impl<'i> Changer<'i> {
             sum.iter_mut().for_each(|sum| sum.update(bytes));
             take(bytes)
         };
+        let tensor = planned.tensor;
         let report = match planned.change {
-            Change::Keep => self.keep(planned, counted).map(|()| None),
-            Change::Cast(to) => self.cast(planned, to, counted).map(Some),
-            Change::Quantize(scale) => self.quantize(planned, self.rows(planned, scale), counted).map(Some),
-            Change::Scales(scale) => {
-                self.give_scales(planned, self.rows(planned, scale), counted).map(|()| None)
-            }
-            Change::Unscale { to, scales } => self.unscale(planned, to, scales as usize, counted).map(Some),
+            Change::Keep => self.keep(tensor, counted).map(|()| None),
+            Change::Cast(to) => self.cast(tensor, to, counted).map(Some),
+            Change::Quantize(scale) => self.quantize(tensor, rows_of(tensor, scale), counted).map(Some),
+            Change::Scales(scale) => self.give_scales(tensor, rows_of(tensor, scale), counted).map(|()| None),
+            Change::Unscale { to, scales } => self.unscale(tensor, to, scales, counted).map(Some),
         }?;
         if let (Some(sums), Some(sum)) = (&mut self.sums, sum) {
             sums.push(sum.finalize().into());
         }
         // The header is already written: fewer bytes would make the output invalid.
-        let due = planned.array(self.input).byte_len();
+        let due = planned.byte_len();
         match made == due {
             true => Ok(report),
-            false => Err(self.about(planned, &format!("internal error: {made} of {due} bytes produced"))),
+            false => Err(self.about(tensor, &format!("internal error: {made} of {due} bytes produced"))),
         }
     }
 
-    fn keep(&self, planned: &Planned, take: Take<'_>) -> Result<(), Error> {
-        let (mut chunks, mut bytes) = (self.input.read(planned.source())?, Vec::new());
+    fn keep(&self, tensor: &Tensor, take: Take<'_>) -> Result<(), Error> {
+        let (mut chunks, mut bytes) = (self.plan.input.file_of(tensor).read(tensor)?, Vec::new());
         while chunks.fill(&mut bytes, &self.work)? {
             take(&bytes)?;
         }
         Ok(())
     }
 
-    fn cast(&self, planned: &Planned, to: Dtype, take: Take<'_>) -> Result<Report, Error> {
-        let caster = self.caster(planned, to)?;
+    fn cast(&self, tensor: &Tensor, to: Dtype, take: Take<'_>) -> Result<Report, Error> {
         let cast = |piece: &mut Piece<Caster>| piece.tool.cast(&piece.bytes, &mut piece.out);
-        self.report_chunks(planned, &caster, None, cast, take)
+        self.report_chunks(tensor, &self.caster(tensor, to)?, None, cast, take)
     }
 
-    fn caster(&self, planned: &Planned, to: Dtype) -> Result<Caster, Error> {
-        let caster = Caster::new(self.dtype(planned), to, self.saturates);
-        caster.ok_or_else(|| self.about(planned, "this cast is not supported"))
+    fn caster(&self, tensor: &Tensor, to: Dtype) -> Result<Caster, Error> {
+        let caster = Caster::new(tensor.dtype, to, self.plan.casts.saturate);
+        caster.ok_or_else(|| self.about(tensor, "this cast is not supported"))
     }
 
-    /// The tensor that an output is made of.
-    fn array(&self, planned: &Planned) -> Array<'i> {
-        self.input.array(planned.source())
-    }
-
-    fn dtype(&self, planned: &Planned) -> Dtype {
-        self.array(planned).dtype
-    }
-
-    fn rows(&self, planned: &Planned, scale: Scale) -> Rows {
-        Rows::of(&self.array(planned), scale)
-    }
-
-    fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Error> {
-        let mut scales = BufReader::new(self.scales_of(planned, rows)?);
-        let mut next = || next_scale(&mut scales).map_err(|error| spool(&error));
-        let rows = RowScales { len: rows.len, left: 0, scale: 1.0, next: &mut next };
+    fn quantize(&mut self, tensor: &'i Tensor, rows: (u64, u64), take: Take<'_>) -> Result<Report, Error> {
+        let mut scales = BufReader::new(self.scales_of(tensor, rows)?);
+        let mut next = || {
+            let mut bytes = [0; 4];
+            scales.read_exact(&mut bytes).map_err(|error| spool(&error))?;
+            Ok(f32::from_le_bytes(bytes))
+        };
+        let rows = RowScales { len: rows.0, left: 0, scale: 1.0, next: &mut next };
         let quantize =
             |piece: &mut Piece<Quantizer>| piece.tool.quantize(&piece.bytes, &piece.scales, &mut piece.out);
-        self.report_chunks(planned, &Quantizer::new(self.dtype(planned)), Some(rows), quantize, take)
+        self.report_chunks(tensor, &Quantizer::new(tensor.dtype), Some(rows), quantize, take)
     }
 
-    fn give_scales(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<(), Error> {
-        let mut scales = self.scales_of(planned, rows)?;
+    fn give_scales(&mut self, tensor: &'i Tensor, rows: (u64, u64), take: Take<'_>) -> Result<(), Error> {
+        let mut scales = self.scales_of(tensor, rows)?;
         let mut buffer = vec![0; 1 << 16];
         loop {
             match scales.read(&mut buffer).map_err(|error| spool(&error))? {
@@ -147,94 +117,89 @@ impl<'i> Changer<'i> {
     }
 
     /// Rewinds the unnamed file with the scales.
-    fn scales_of(&mut self, planned: &Planned, rows: Rows) -> Result<File, Error> {
-        let (of, file) = match self.scales.take() {
-            Some((of, file)) if of == planned.source() => (of, file),
-            _ => (planned.source(), self.find_scales(planned, rows)?),
+    fn scales_of(&mut self, tensor: &'i Tensor, rows: (u64, u64)) -> Result<File, Error> {
+        let file = match self.scales.take() {
+            Some((of, file)) if std::ptr::eq(of, tensor) => file,
+            _ => self.find_scales(tensor, rows)?,
         };
         let mut reader = file.try_clone().map_err(|error| spool(&error))?;
         reader.seek(SeekFrom::Start(0)).map_err(|error| spool(&error))?;
-        self.scales = Some((of, file));
+        self.scales = Some((tensor, file));
         Ok(reader)
     }
 
-    /// A tensor without elements has a scale too.
-    fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Error> {
+    /// A tensor without elements has a scale as well.
+    fn find_scales(&self, tensor: &Tensor, (len, mut missing): (u64, u64)) -> Result<File, Error> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
-        let (mut largest, mut left, mut missing) = (Largest::default(), rows.len, rows.count);
-        let mut ahead = rows.len;
+        let (mut largest, mut left, mut ahead) = (Largest::default(), len, len);
         let prepare = |scales: &mut Scales, elements: u64| {
-            (scales.first, scales.each) = (ahead, rows.len);
-            ahead = rows.len - (elements + rows.len - ahead) % rows.len;
+            (scales.first, scales.each) = (ahead, len);
+            ahead = len - (elements + len - ahead) % len;
             Ok(())
         };
         let work = |piece: &mut Piece<Quantizer>| piece.tool.largest(&piece.bytes, &piece.scales);
-        self.chunks(planned, &Quantizer::new(self.dtype(planned)), prepare, work, |parts, _| {
+        self.chunks(tensor, &Quantizer::new(tensor.dtype), prepare, work, |parts, _| {
             for (count, part) in parts {
                 if !part.is_finite() {
                     let sentence = "has a NaN or an infinity, which cannot be scaled to I8";
-                    return Err(self.about(planned, sentence));
+                    return Err(self.about(tensor, sentence));
                 }
                 largest.add(part);
                 left -= count;
                 if left == 0 {
-                    self.put_scale(planned, largest, &mut out)?;
-                    (largest, left, missing) = (Largest::default(), rows.len, missing - 1);
+                    self.put_scale(tensor, largest, &mut out)?;
+                    (largest, left, missing) = (Largest::default(), len, missing - 1);
                 }
             }
             Ok(())
         })?;
         for _ in 0..missing {
             self.work.advance(0)?;
-            self.put_scale(planned, Largest::default(), &mut out)?;
+            self.put_scale(tensor, Largest::default(), &mut out)?;
         }
         out.into_inner().map_err(|error| spool(error.error()))
     }
 
-    fn put_scale(&self, planned: &Planned, largest: Largest, out: &mut impl Write) -> Result<(), Error> {
-        let scale = largest.scale().or(self.saturates.then_some(f32::MAX)).ok_or_else(|| {
+    fn put_scale(&self, tensor: &Tensor, largest: Largest, out: &mut impl Write) -> Result<(), Error> {
+        let clamped = self.plan.casts.saturate.then_some(f32::MAX);
+        let scale = largest.scale().or(clamped).ok_or_else(|| {
             let (largest, most) = (largest.value(), f64::from(f32::MAX) * 127.0);
             let sentence = format!(
                 "{largest:e} is too large for I8 with an F32 scale, which goes to {most:.6e}; exclude it \
                  with --except, or clamp with --saturate"
             );
-            self.about(planned, &sentence)
+            self.about(tensor, &sentence)
         })?;
         out.write_all(&scale.to_le_bytes()).map_err(|error| spool(&error))
     }
 
-    fn unscale(&self, planned: &Planned, to: Dtype, scales: usize, take: Take<'_>) -> Result<Report, Error> {
-        let len = row_of(&self.array(planned), &self.input.array(scales)).unwrap_or(1);
+    fn unscale(&self, tensor: &Tensor, to: Dtype, scales: &Tensor, take: Take<'_>) -> Result<Report, Error> {
+        let len = row_of(tensor, scales).unwrap_or(1);
         let mut next = self.read_scales(scales)?;
         let rows = RowScales { len, left: 0, scale: 1.0, next: &mut next };
-        let caster = self.caster(planned, to)?;
         let unscale =
             |piece: &mut Piece<Caster>| piece.tool.unscale(&piece.bytes, &piece.scales, &mut piece.out);
-        self.report_chunks(planned, &caster, Some(rows), unscale, take)
+        self.report_chunks(tensor, &self.caster(tensor, to)?, Some(rows), unscale, take)
     }
 
-    /// Reads the scales of this index, one after another.
-    fn read_scales(&self, index: usize) -> Result<impl FnMut() -> Result<f32, Error>, Error> {
-        let (array, file) = (self.input.array(index), self.input.file_of(index));
-        let (mut decoder, mut source) = (Decoder::new(array.dtype), self.input.bytes(index)?);
+    /// Reads the scales in a tensor, one after another.
+    fn read_scales(&self, scales: &Tensor) -> Result<impl FnMut() -> Result<f32, Error>, Error> {
+        let file = self.plan.input.file_of(scales);
+        let (mut decoder, mut chunks) = (Decoder::new(scales.dtype), file.read(scales)?);
         let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
-        let mut next = move || {
+        Ok(move || {
             if at == values.len() {
-                bytes.resize(SCALES, 0);
-                let len = read_full(&mut *source, &mut bytes)?;
-                bytes.truncate(len);
-                decoder.decode_doubles(&bytes, &mut values)?;
+                chunks.fill_up_to(SCALES, &mut bytes)?;
+                decoder.decode_doubles(&bytes, &mut values).map_err(|error| file.failed(error))?;
                 at = 0;
             }
             at += 1;
-            values.get(at - 1).copied().ok_or(io::ErrorKind::UnexpectedEof.into())
-        };
-        Ok(move || {
-            let scale = next().map_err(|error| file.complaint(error))?;
+            let scale = values.get(at - 1).copied();
+            let scale = scale.ok_or_else(|| file.failed(io::ErrorKind::UnexpectedEof.into()))?;
             single(scale).ok_or_else(|| {
-                let name = quoted(array.name);
+                let name = quoted(&scales.name);
                 let sentence = format!("the scale {scale:?} is not an F32; first use --to F32 --only {name}");
-                self.input.about_tensor(index, &sentence)
+                self.about(scales, &sentence)
             })
         })
     }
@@ -242,7 +207,7 @@ impl<'i> Changer<'i> {
     /// Does `work` with all chunks of a tensor, which makes their output, and passes that to `take`.
     fn report_chunks<T: Clone + Send>(
         &self,
-        planned: &Planned,
+        tensor: &Tensor,
         tool: &T,
         mut rows: Option<RowScales<'_>>,
         work: impl Fn(&mut Piece<T>) -> io::Result<Report> + Sync,
@@ -253,7 +218,7 @@ impl<'i> Changer<'i> {
             Some(rows) => rows.fill(scales, elements),
             None => Ok(()),
         };
-        self.chunks(planned, tool, prepare, work, |report, out| {
+        self.chunks(tensor, tool, prepare, work, |report, out| {
             sum.add(&report);
             take(out)
         })?;
@@ -265,15 +230,15 @@ impl<'i> Changer<'i> {
     /// elements.
     fn chunks<T: Clone + Send, R: Send>(
         &self,
-        planned: &Planned,
+        tensor: &Tensor,
         tool: &T,
         mut prepare: impl FnMut(&mut Scales, u64) -> Result<(), Error>,
         work: impl Fn(&mut Piece<T>) -> io::Result<R> + Sync,
         mut take: impl FnMut(R, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let bits = u64::from(self.dtype(planned).bits());
-        let mut chunks = self.input.read(planned.source())?;
-        let threads = if bytes_of(self.input, planned) > SHORT { cores().get().min(THREADS) } else { 1 };
+        let bits = u64::from(tensor.dtype.bits());
+        let mut chunks = self.plan.input.file_of(tensor).read(tensor)?;
+        let threads = if tensor.byte_len() > SHORT { cores().get().min(THREADS) } else { 1 };
         let unused = RefCell::new(Vec::new());
         let mut next = || {
             let mut piece = unused.borrow_mut().pop().unwrap_or_else(|| Piece::new(tool.clone()));
@@ -281,19 +246,18 @@ impl<'i> Changer<'i> {
             prepare(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
             Ok(is_full.then_some(piece))
         };
-        let done = |piece: Result<Piece<T>, Error>| piece.map(|mut piece| (work(&mut piece), piece));
-        let taken = |done: Result<(io::Result<R>, Piece<T>), Error>| {
-            let (result, piece) = done?;
-            let result = result.map_err(|error| self.about(planned, &error.to_string()))?;
+        let done = |mut piece: Piece<T>| (work(&mut piece), piece);
+        let taken = |(result, piece): (io::Result<R>, Piece<T>)| {
+            let result = result.map_err(|error| self.about(tensor, &error.to_string()))?;
             take(result, &piece.out)?;
             unused.borrow_mut().push(piece);
             Ok(())
         };
-        in_order_within(2 * threads, iter::from_fn(|| next().transpose()), threads, done, taken)
+        stream(threads, next, done, taken)
     }
 
-    fn about(&self, planned: &Planned, sentence: &str) -> Error {
-        self.input.about_tensor(planned.source(), sentence)
+    fn about(&self, tensor: &Tensor, sentence: &str) -> Error {
+        self.plan.input.about_tensor(tensor, sentence)
     }
 }
 
@@ -344,26 +308,16 @@ fn single(value: f64) -> Option<f32> {
     (value.is_nan() || f64::from(single) == value).then_some(single)
 }
 
-fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
-    let mut bytes = [0; 4];
-    scales.read_exact(&mut bytes)?;
-    Ok(f32::from_le_bytes(bytes))
-}
-
 fn spool(error: &io::Error) -> Error {
     Error::usage(format!("the scales cannot be buffered in {}", temporary(error)))
 }
 
 /// The number of bytes read for this output.
-fn bytes_read(input: &Input, planned: &Planned) -> u64 {
-    let len = bytes_of(input, planned);
+fn bytes_read(planned: &Planned<'_>) -> u64 {
+    let len = planned.tensor.byte_len();
     match planned.change {
         Change::Quantize(_) => 2 * len,
         Change::Scales(_) => 0,
         _ => len,
     }
-}
-
-fn bytes_of(input: &Input, planned: &Planned) -> u64 {
-    input.array(planned.source()).byte_len()
 }

@@ -1,181 +1,262 @@
 //! Prints what a conversion has done, or would do.
 
-use super::input::{Array, Input};
+use super::input::Tie;
 use super::plan::{Change, Plan, Planned, Reason};
 use super::reports::Reports;
 use crate::args::kind::Kind;
 use crate::error::Error;
-use crate::json::{self, Object};
-use crate::pack::Renames;
+use crate::json::{self, List};
 use crate::table::{Side, Table, print_long};
 use crate::text::{counted, grouped, quoted, short, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The results to print.
-pub struct Done<'d> {
-    /// The inputs as given.
-    pub paths: &'d [PathBuf],
-    pub output: &'d Path,
-    pub input: &'d Input,
-    pub plan: &'d Plan,
-    pub renames: &'d Renames,
-    /// None for a dry run.
-    pub reports: Option<Reports>,
-    /// The length of the output, if it is known.
-    pub bytes: Option<u64>,
-    /// The number of metadata keys that the output cannot hold.
-    pub lost: usize,
+/// The result in JSON. The lists of tensors may be too long for memory.
+#[derive(Serialize)]
+struct Done<'d, I, T> {
+    #[serde(flatten)]
+    inputs: Names<'d>,
+    ok: bool,
+    output: Cow<'d, str>,
+    written: bool,
+    bytes: Option<u64>,
+    metadata_left_out: usize,
+    padding_left_out: u64,
+    read_from_bits: usize,
+    not_cast: usize,
+    left_out: u64,
+    values_left_out: Vec<Value<'d>>,
+    tied: I,
+    tensors: T,
 }
 
-impl Done<'_> {
-    fn report(&self, index: usize) -> Option<&Report> {
-        self.reports.as_ref()?.get(index)
+/// The inputs as given.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Names<'d> {
+    File(Cow<'d, str>),
+    Files(Vec<Cow<'d, str>>),
+}
+
+/// A value that is left out.
+#[derive(Serialize)]
+struct Value<'d> {
+    file: Cow<'d, str>,
+    path: &'d str,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Row<'d> {
+    name: &'d str,
+    from: &'static str,
+    to: &'static str,
+    shape: &'d [u64],
+    file: Cow<'d, str>,
+    was: &'d str,
+    #[serde(flatten)]
+    losses: Option<Losses>,
+}
+
+#[derive(Serialize)]
+struct Losses {
+    max_error: f64,
+    mean_error: f64,
+    values: u64,
+    inexact: u64,
+    overflowed: u64,
+    clamped: u64,
+    zeroed: u64,
+    nan: u64,
+}
+
+impl Losses {
+    fn of(report: &Report) -> Self {
+        let &Report { max_error, values, inexact, overflowed, clamped, zeroed, nans: nan, .. } = report;
+        let mean_error = report.mean_error();
+        Self { max_error, mean_error, values, inexact, overflowed, clamped, zeroed, nan }
+    }
+}
+
+impl Plan<'_> {
+    /// The type of a tensor in its input.
+    fn from(&self, planned: &Planned<'_>) -> &'static str {
+        self.input.file_of(planned.tensor).own_type(planned.tensor)
     }
 
-    /// The type in the input.
-    fn from(&self, planned: &Planned) -> &'static str {
-        self.input.own_type(planned.source())
+    /// The tied tensors, as the output has them.
+    pub fn ties(&self) -> impl Iterator<Item = Tie> + Clone {
+        self.input.ties(self.renames)
     }
 
+    /// Prints the result in JSON: of these inputs, without reports if nothing was written, with the length of
+    /// the output if it is known.
+    ///
     /// # Errors
     /// Those of standard output.
-    pub fn print(mut self) -> Result<(), Error> {
+    pub fn print_json(
+        &self,
+        paths: &[PathBuf],
+        reports: Option<&Reports>,
+        bytes: Option<u64>,
+    ) -> Result<(), Error> {
+        let names = || paths.iter().map(|path| path.to_string_lossy());
+        let files = || self.input.files.iter();
+        let values = files().flat_map(|file| {
+            let name = file.path.to_string_lossy();
+            file.left_out.values.iter().map(move |(path, kind)| Value { file: name.clone(), path, kind })
+        });
+        let tensors = self.tensors.iter().enumerate().map(|(index, planned)| {
+            let losses = reports.and_then(|reports| reports.get(index)).map(Losses::of);
+            let (tensor, file) = (planned.tensor, self.input.file_of(planned.tensor));
+            Row {
+                name: &planned.name,
+                from: self.from(planned),
+                to: planned.dtype.name(),
+                shape: &planned.dims,
+                file: file.path.to_string_lossy(),
+                was: file.own_name(tensor),
+                losses,
+            }
+        });
+        let done = Done {
+            inputs: if let [only] = paths {
+                Names::File(only.to_string_lossy())
+            } else {
+                Names::Files(names().collect())
+            },
+            ok: true,
+            output: self.output.to_string_lossy(),
+            written: reports.is_some(),
+            bytes,
+            metadata_left_out: self.lost(),
+            padding_left_out: self.input.padding.tensors,
+            read_from_bits: self.input.tensors.iter().filter(|tensor| tensor.from_bits).count(),
+            not_cast: self.left.len(),
+            left_out: files().map(|file| file.left_out.count).sum(),
+            values_left_out: values.collect(),
+            tied: List(self.ties()),
+            tensors: List(tensors),
+        };
+        let mut out = BufWriter::new(io::stdout().lock());
+        json::print(&mut out, &done)?;
+        Ok(out.flush()?)
+    }
+
+    /// As [`print_json`](Self::print_json), for people.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, reports: Option<&mut Reports>, bytes: Option<u64>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let output = shown_text(&self.output.to_string_lossy());
-        write!(out, "{output}: {}", counted(self.plan.tensors.len() as u64, "tensor"))?;
-        if let Some(bytes) = self.bytes {
+        write!(out, "{output}: {}", counted(self.tensors.len() as u64, "tensor"))?;
+        if let Some(bytes) = bytes {
             write!(out, ", {}", counted(bytes, "byte"))?;
         }
-        match self.reports.take() {
+        match reports {
             None => {
                 writeln!(out, ", nothing written")?;
                 self.print_planned(&mut out)?;
             }
-            Some(mut reports) => {
+            Some(reports) => {
                 writeln!(out)?;
-                let table = self.table(&mut reports);
+                let table = self.table(reports);
                 if !table.is_empty() {
                     table.print(&mut out)?;
                 }
             }
         }
-        self.print_left(&mut out)?;
-        self.print_ties(&mut out)?;
-        self.print_unloadable(&mut out)?;
+        self.print_notes(&mut out)?;
         self.input.padding.print(&mut out)?;
-        if self.lost > 0 {
-            let keys = counted(self.lost as u64, "key");
-            let format = Kind::of_output(self.output)?.name();
+        if self.lost() > 0 {
+            let (keys, format) = (counted(self.lost() as u64, "key"), self.kind.name());
             writeln!(out, "  left out: {keys} of metadata, which {format} cannot store")?;
         }
-        for (file, left) in self.input.left_out() {
-            let of = if self.input.files().len() > 1 {
-                format!(" of {}", shown_text(&file.path().to_string_lossy()))
-            } else {
-                String::new()
-            };
-            let names = left.values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
-            let (values, names) = (counted(left.count, "value"), listed(names, left.count));
+        let files = &self.input.files;
+        for file in files.iter().filter(|file| file.left_out.count > 0) {
+            let name = format!(" of {}", shown_text(&file.path.to_string_lossy()));
+            let of = if files.len() > 1 { &*name } else { "" };
+            let count = file.left_out.count;
+            let names = file.left_out.values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
+            let (values, names) = (counted(count, "value"), listed(names, count));
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
         Ok(out.flush()?)
     }
 
-    /// Prints which tensors are tied, and what becomes of them.
-    fn print_ties(&self, out: &mut impl Write) -> io::Result<()> {
-        let ties = || self.input.ties(self.renames);
-        let Some((file, _)) = ties().next() else { return Ok(()) };
-        let fate = if file.has_copies() { "stored as copies" } else { "noted in the metadata" };
-        let names = ties().map(|(_, [name, other])| format!("{} (as {})", quoted(&name), quoted(&other)));
-        let count = ties().count() as u64;
-        writeln!(out, "  tied: {}, {fate}: {}", counted(count, "tensor"), listed(names, count))
-    }
-
-    /// Prints how many tensors of a GGUF are beyond the limits of llama.cpp, which the format does not have.
-    fn print_unloadable(&self, out: &mut impl Write) -> io::Result<()> {
-        if !matches!(Kind::of_output(self.output), Ok(Kind::Gguf)) {
-            return Ok(());
-        }
-        let arrays = self.plan.tensors.iter().map(|planned| planned.array(self.input));
-        let is_beyond =
-            |array: &Array<'_>| array.dims.len() > 4 || array.name.len() > 63 || array.name.contains('\0');
-        match arrays.filter(is_beyond).count() as u64 {
-            0 => Ok(()),
-            count => {
-                let tensors = counted(count, "tensor");
-                let why = "more than 4 axes, or names of more than 63 bytes or with a NUL";
-                writeln!(out, "  llama.cpp cannot load: {tensors} with {why}")
+    /// Prints notes on what the table does not show.
+    fn print_notes(&self, out: &mut impl Write) -> io::Result<()> {
+        let read = || self.input.tensors.iter().filter(|tensor| tensor.from_bits);
+        let mut dtypes: Vec<Dtype> = Vec::new();
+        for tensor in read() {
+            if !dtypes.contains(&tensor.dtype) {
+                dtypes.push(tensor.dtype);
             }
         }
-    }
-
-    /// Prints notes on what the table does not show.
-    fn print_left(&self, out: &mut impl Write) -> io::Result<()> {
-        for wish in self.kinds_of_bits() {
-            let read = self.input.names().zip(self.input.read_as_bits());
-            let read = read.filter(|(_, of)| **of == Some(wish));
-            let names = read.map(|(name, _)| quoted(name));
+        for dtype in dtypes {
+            let names = read().filter(|tensor| tensor.dtype == dtype).map(|tensor| quoted(&tensor.name));
             let count = names.clone().count() as u64;
-            writeln!(out, "  read as {wish}: {}", listed(names, count))?;
+            writeln!(out, "  read as {dtype}: {}", listed(names, count))?;
         }
         for reason in Reason::ALL {
-            let count = self.plan.left.iter().filter(|left| **left == reason).count();
+            let count = self.left.iter().filter(|left| **left == reason).count() as u64;
             if count > 0 {
-                writeln!(out, "  not cast: {}, {}", counted(count as u64, "tensor"), reason.text())?;
+                writeln!(out, "  not cast: {}, {}", counted(count, "tensor"), reason.texts()[0])?;
             }
+        }
+        if let Some(tie) = self.ties().next() {
+            let fate = if tie.stored { "stored as copies" } else { "noted in the metadata" };
+            let names = self.ties().map(|tie| format!("{} (as {})", quoted(&tie.name), quoted(&tie.same_as)));
+            let count = self.ties().count() as u64;
+            writeln!(out, "  tied: {}, {fate}: {}", counted(count, "tensor"), listed(names, count))?;
+        }
+        // The format does not have the limits of llama.cpp.
+        let is_beyond = |planned: &&Planned<'_>| {
+            planned.dims.len() > 4 || planned.name.len() > 63 || planned.name.contains('\0')
+        };
+        let count = self.tensors.iter().filter(is_beyond).count() as u64;
+        if self.kind == Kind::Gguf && count > 0 {
+            let tensors = counted(count, "tensor");
+            let why = "more than 4 axes, or names of more than 63 bytes or with a NUL";
+            writeln!(out, "  llama.cpp cannot load: {tensors} with {why}")?;
         }
         Ok(())
-    }
-
-    /// The distinct dtypes that integers are read as.
-    fn kinds_of_bits(&self) -> Vec<Dtype> {
-        let mut dtypes = Vec::new();
-        for dtype in self.input.read_as_bits().iter().flatten() {
-            if !dtypes.contains(dtype) {
-                dtypes.push(*dtype);
-            }
-        }
-        dtypes
     }
 
     /// Prints the table of all tensors that would be written.
     fn print_planned(&self, out: &mut impl Write) -> io::Result<()> {
         let titles = ["tensor", "from", "to", "shape", "source"].map(|title| (title, Side::Left));
-        let row = |planned: &Planned| {
-            let array = planned.array(self.input);
-            let source = planned.source();
-            let file = shown_text(&self.input.file_of(source).path().to_string_lossy());
-            let is_same = self.input.own_name(source) == array.name;
-            let origin = if is_same { file } else { self.input.origin(source) };
-            let (from, to) = (self.from(planned).to_owned(), array.dtype.to_string());
-            [quoted(array.name), from, to, format!("{:?}", array.dims), origin]
+        let row = |planned: &Planned<'_>| {
+            let file = self.input.file_of(planned.tensor);
+            let origin = match *file.own_name(planned.tensor) == *planned.name {
+                true => shown_text(&file.path.to_string_lossy()),
+                false => self.input.origin(planned.tensor),
+            };
+            let (from, to) = (self.from(planned).to_owned(), planned.dtype.to_string());
+            [quoted(&planned.name), from, to, format!("{:?}", planned.dims), origin]
         };
-        print_long(&titles, || self.plan.tensors.iter().map(row), out)
+        print_long(&titles, || self.tensors.iter().map(row), out)
     }
 
     /// The table of the cast tensors with the largest losses.
     fn table(&self, reports: &mut Reports) -> Table {
-        let mut table = Table::new([
-            ("tensor", Side::Left),
-            ("from", Side::Left),
-            ("to", Side::Left),
-            ("max error", Side::Right),
-            ("mean error", Side::Right),
-            ("inexact", Side::Right),
-            ("", Side::Left),
-        ]);
+        let left = ["tensor", "from", "to"].map(|title| (title, Side::Left));
+        let right = ["max error", "mean error", "inexact"].map(|title| (title, Side::Right));
+        let [[name, from, to], [most, mean, inexact]] = [left, right];
+        let mut table = Table::new([name, from, to, most, mean, inexact, ("", Side::Left)]);
         let (shown, others) = reports.shown();
         for (index, report) in shown {
-            let Some(planned) = self.plan.tensors.get(*index as usize) else { continue };
+            let Some(planned) = self.tensors.get(*index as usize) else { continue };
             let to = match planned.change {
                 Change::Cast(to) | Change::Unscale { to, .. } => to,
                 _ => planned.dtype,
             };
-            let name = quoted(planned.array(self.input).name);
-            let names = [name, self.from(planned).to_owned(), to.to_string()];
+            let names = [quoted(&planned.name), self.from(planned).to_owned(), to.to_string()];
             table.push(names.into_iter().chain(cells(report)));
         }
         if let Some((count, report)) = others {
@@ -184,74 +265,6 @@ impl Done<'_> {
         }
         table
     }
-
-    /// # Errors
-    /// Those of standard output.
-    pub fn print_json(&self) -> Result<(), Error> {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let head = self.head();
-        // The lists of tensors are the last members, so that they can be printed piece by piece.
-        write!(out, "{},\"tied\":[", head.strip_suffix('}').unwrap_or(&head))?;
-        for (index, tie) in tied(self.input, self.renames).enumerate() {
-            let separator = if index > 0 { "," } else { "" };
-            write!(out, "{separator}{tie}")?;
-        }
-        write!(out, "],\"tensors\":[")?;
-        for (index, planned) in self.plan.tensors.iter().enumerate() {
-            let separator = if index > 0 { "," } else { "" };
-            write!(out, "{separator}{}", self.tensor(planned, self.report(index)))?;
-        }
-        writeln!(out, "]}}")?;
-        Ok(out.flush()?)
-    }
-
-    /// The object without its tensors.
-    fn head(&self) -> String {
-        let mut names = self.paths.iter().map(|path| path.to_string_lossy());
-        let object = match (names.next(), names.len()) {
-            (Some(only), 0) => Object::new().text("file", &only),
-            (first, _) => {
-                let names = first.into_iter().chain(names).map(|name| json::quoted(&name));
-                Object::new().raw("files", &json::array(names))
-            }
-        };
-        let object = object.flag("ok", true).text("output", &self.output.to_string_lossy());
-        let object = object.flag("written", self.reports.is_some());
-        let bytes = self.bytes.map_or_else(|| "null".to_owned(), |bytes| bytes.to_string());
-        let object = object.raw("bytes", &bytes).number("metadata_left_out", self.lost as u64);
-        let object = object.number("padding_left_out", self.input.padding.tensors);
-        let read_as_bits = self.input.read_as_bits().iter().flatten().count();
-        let object = object.number("read_from_bits", read_as_bits as u64);
-        let object = object.number("not_cast", self.plan.left.len() as u64);
-        let count: u64 = self.input.left_out().map(|(_, left)| left.count).sum();
-        let values = self.input.left_out().flat_map(|(file, left)| {
-            let file = file.path().to_string_lossy();
-            let value = move |(path, kind): &(String, &str)| {
-                Object::new().text("file", &file).text("path", path).text("kind", kind).end()
-            };
-            left.values.iter().map(value)
-        });
-        object.number("left_out", count).raw("values_left_out", &json::array(values)).end()
-    }
-
-    fn tensor(&self, planned: &Planned, report: Option<&Report>) -> String {
-        let (array, source) = (planned.array(self.input), planned.source());
-        let object = Object::new().text("name", array.name).text("from", self.from(planned));
-        let object = object.text("to", array.dtype.name()).raw("shape", &super::shape(array.dims));
-        let file = self.input.file_of(source).path().to_string_lossy();
-        let object = object.text("file", &file).text("was", self.input.own_name(source));
-        match report {
-            Some(report) => members(object, report).end(),
-            None => object.end(),
-        }
-    }
-}
-
-/// Each tied tensor in JSON.
-pub fn tied<'i>(input: &'i Input, renames: &'i Renames) -> impl Iterator<Item = String> + 'i {
-    input.ties(renames).map(|(file, [name, other])| {
-        Object::new().text("name", &name).text("same_as", &other).flag("stored", file.has_copies()).end()
-    })
 }
 
 /// The first names, and the number of others.
@@ -283,11 +296,4 @@ fn notes(report: &Report) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", grouped(*count)));
     noted.collect::<Vec<_>>().join(", ")
-}
-
-fn members(object: Object, report: &Report) -> Object {
-    let object = object.float("max_error", report.max_error).float("mean_error", report.mean_error());
-    let object = object.number("values", report.values).number("inexact", report.inexact);
-    let object = object.number("overflowed", report.overflowed).number("clamped", report.clamped);
-    object.number("zeroed", report.zeroed).number("nan", report.nans)
 }

@@ -1,11 +1,10 @@
 //! Finds the files that an input consists of, and their formats.
 
 use crate::args::remote::is_remote;
-use crate::context::Context;
 use crate::error::Error;
 use crate::input::discover::{INDEX_END, models_in};
 use crate::input::foreign::{Readable, readable_format};
-use crate::input::model::{is_index, is_sharded};
+use crate::input::model::is_index;
 use crate::input::walk::NO_MODEL;
 use crate::text::quoted;
 use safetensors_convert::tensorflow::index_of;
@@ -36,13 +35,9 @@ pub struct Group {
 }
 
 impl Group {
-    fn of(files: Vec<Found>) -> Self {
-        Self { files, index: None }
-    }
-
-    /// A model in safetensors, whose files are found when it is opened.
-    fn model(path: &Path) -> Self {
-        Self::of(vec![Found { path: path.into(), format: None }])
+    /// A file or directory of this format; without one a model, whose files are found when it is opened.
+    fn of(path: &Path, format: Option<Readable>) -> Self {
+        Self { files: vec![Found { path: path.into(), format }], index: None }
     }
 }
 
@@ -50,23 +45,19 @@ impl Group {
 ///
 /// # Errors
 /// A directory has files of several formats, or several indexes; those of the system.
-pub fn find(context: &Context, path: &Path) -> Result<Group, Error> {
-    if path.as_os_str() == "-" || is_remote(path) {
-        return Ok(Group::of(vec![found(path)]));
+pub fn find(path: &Path) -> Result<Group, Error> {
+    let is_local = path.as_os_str() != "-" && !is_remote(path);
+    match is_local {
+        true if path.is_dir() => in_directory(path),
+        true if ends_with(path, ANY_INDEX) && !ends_with(path, INDEX_END) => indexed(path),
+        _ => Ok(Group::of(path, format_of(path))),
     }
-    if path.is_dir() {
-        return in_directory(path);
-    }
-    if is_sharded(context, path)? && !ends_with(path, INDEX_END) {
-        return indexed(path);
-    }
-    Ok(Group::of(vec![found(path)]))
 }
 
-/// A file of the format that it shows. Only regular files are looked into. A path without a file can be the
-/// prefix of a checkpoint of TensorFlow.
-fn found(path: &Path) -> Found {
-    let format = match fs::metadata(path) {
+/// The format that a file shows. Only regular files are looked into. A path without a file can be the prefix
+/// of a checkpoint of TensorFlow.
+fn format_of(path: &Path) -> Option<Readable> {
+    match fs::metadata(path) {
         _ if is_remote(path) => {
             Readable::by_name(Path::new(path.to_string_lossy().split('?').next().unwrap_or_default()))
         }
@@ -75,32 +66,35 @@ fn found(path: &Path) -> Found {
         }
         Err(_) if index_of(path).is_ok() => Some(Readable::TensorFlow),
         _ => Readable::by_name(path),
-    };
-    Found { path: path.into(), format }
+    }
+}
+
+fn found(path: PathBuf) -> Found {
+    Found { format: format_of(&path), path }
 }
 
 /// The shards of an index, unless all are in safetensors: those are one model.
 fn indexed(path: &Path) -> Result<Group, Error> {
-    let Ok(index) = ShardIndex::open(path, &ShardLimits::USUAL) else { return Ok(Group::model(path)) };
+    let Ok(index) = ShardIndex::open(path, &ShardLimits::USUAL) else { return Ok(Group::of(path, None)) };
     let folder = path.parent().unwrap_or(Path::new(""));
     if index.shards().any(|shard| ends_with(Path::new(shard), ANY_INDEX)) {
         return Err(Error::bad(path, "shards", "names an index, such as itself, among its shards"));
     }
-    let files: Vec<Found> = index.shards().map(|shard| found(&folder.join(shard))).collect();
+    let files: Vec<Found> = index.shards().map(|shard| found(folder.join(shard))).collect();
     match files.iter().any(|file| file.format.is_some()) {
         true => Ok(Group { files, index: Some((path.into(), index)) }),
-        false => Ok(Group::model(path)),
+        false => Ok(Group::of(path, None)),
     }
 }
 
 fn in_directory(path: &Path) -> Result<Group, Error> {
     let not_read = |error| Error::not_read(path, error);
     if path.join(SAVED_MODEL).is_file() {
-        return Ok(Group::of(vec![Found { path: path.into(), format: Some(Readable::TensorFlow) }]));
+        return Ok(Group::of(path, Some(Readable::TensorFlow)));
     }
     let models = models_in(path).unwrap_or_default();
     if models.iter().any(|model| is_index(model) || CANDIDATES.iter().any(|name| model.ends_with(name))) {
-        return Ok(Group::model(path));
+        return Ok(Group::of(path, None));
     }
     let entries = fs::read_dir(path).map_err(not_read)?;
     let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
@@ -117,10 +111,10 @@ fn in_directory(path: &Path) -> Result<Group, Error> {
     }
     let whole = path.join(OF_PYTORCH);
     if whole.is_file() {
-        return Ok(Group::of(vec![found(&whole)]));
+        return Ok(Group::of(&whole, format_of(&whole)));
     }
     let model = models.into_iter().next().map(|path| Found { path, format: None });
-    let others = paths.into_iter().filter(|path| is_candidate(path)).map(|path| found(&path));
+    let others = paths.into_iter().filter(|path| is_candidate(path)).map(found);
     one_format(path, model.into_iter().chain(others).collect())
 }
 
@@ -135,29 +129,29 @@ fn one_format(path: &Path, files: Vec<Found>) -> Result<Group, Error> {
         return Err(Error::about(path, sentence));
     }
     let Some(first) = files.first() else { return without_files(path) };
+    let name_of = |file: &Found| file.format.map(Readable::name);
     match files.iter().find(|file| name_of(file) != name_of(first)) {
-        Some(other) => Err(Error::about(
-            path,
-            format!(
-                "has files of several formats, such as {} and {}; give the files that belong together",
-                named(&first.path),
-                named(&other.path)
-            ),
-        )),
-        None if first.format.is_none() => Ok(Group::model(path)),
-        None => Ok(Group::of(files)),
+        Some(other) => {
+            let (one, other) = (named(&first.path), named(&other.path));
+            let sentence = format!(
+                "has files of several formats, such as {one} and {other}; give the files that belong together"
+            );
+            Err(Error::about(path, sentence))
+        }
+        None if first.format.is_none() => Ok(Group::of(path, None)),
+        None => Ok(Group { files, index: None }),
     }
 }
 
 /// # Errors
-/// A directory has no file to convert. If its directories have models, that of the model names them.
+/// A directory has no file to convert. If its directories have models, opening it names them.
 fn without_files(path: &Path) -> Result<Group, Error> {
     match models_in(path) {
-        Err(complaint) if complaint.sentence() == NO_MODEL => {
+        Err(error) if error.sentence() == NO_MODEL => {
             let others = ", and none with a suffix of PyTorch, GGUF, TensorFlow or numpy";
             Err(Error::about(path, format!("{NO_MODEL}{others}")))
         }
-        _ => Ok(Group::model(path)),
+        _ => Ok(Group::of(path, None)),
     }
 }
 
@@ -165,10 +159,6 @@ fn without_files(path: &Path) -> Result<Group, Error> {
 fn is_candidate(path: &Path) -> bool {
     let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     !is_hidden && Readable::has_suffix(path) && path.is_file()
-}
-
-fn name_of(file: &Found) -> Option<&'static str> {
-    file.format.map(Readable::name)
 }
 
 fn named(path: &Path) -> String {

@@ -4,7 +4,6 @@ mod bits;
 mod change;
 mod done;
 mod find;
-mod foreign;
 mod input;
 mod manifest;
 mod names;
@@ -12,18 +11,12 @@ mod output;
 mod parts;
 mod plan;
 mod reports;
+mod source;
 
-pub use bits::{FromBits, read_bits};
+pub use bits::read_bits;
 pub use change::Changer;
-pub use done::Done;
-pub use foreign::Reading;
-pub use input::{Input, Opening, stem_of};
-pub use manifest::{Made, Manifest, Sums};
-pub use names::NameOf;
-pub use output::{Output, write};
-pub use plan::{Options, Plan, Scale};
-
-/// A shape in JSON.
-pub fn shape(dims: &[u64]) -> String {
-    crate::json::array(dims.iter().map(u64::to_string))
-}
+pub use input::{Input, Reading};
+pub use manifest::Manifest;
+pub use plan::{Casts, Plan};
+pub use reports::Reports;
+pub use source::stem_of;

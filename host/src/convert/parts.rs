@@ -1,7 +1,8 @@
 //! Parts of models of other formats: one of them would look like a complete model.
 
 use super::find::{Found, Group};
-use super::input::{Input, InputFile};
+use super::input::Input;
+use super::source::Source;
 use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::input::discover::ShardName;
@@ -12,15 +13,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Rejects shards of PyTorch and GGUF, by their names, unless all of their model are inputs. The files of an
-/// index are complete. One shard is also allowed if the output has the name of the same shard, or is a numpy
-/// file.
+/// index are complete. One shard is also allowed if the output has the name of the same shard.
 ///
 /// # Errors
 /// A shard is missing among the inputs.
 pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
-    if is_numpy(output) {
-        return Ok(());
-    }
     let files = || groups.iter().flat_map(|group| &group.files);
     let given: HashSet<PathBuf> = files().filter_map(|file| file.path.canonicalize().ok()).collect();
     let mut complete = HashSet::new();
@@ -52,27 +49,27 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// A part is missing or a duplicate, or the parts do not have as many tensors as they say.
-pub fn check_splits(input: &Input, output: &Path) -> Result<(), Error> {
-    let parts = input.files().iter().filter_map(|file| Some((file, file.split()?)));
-    let parts = parts.filter(|(file, _)| !is_same_shard(file.path(), output));
-    let mut by_number: BTreeMap<u64, &InputFile> = BTreeMap::new();
-    let mut first: Option<(&InputFile, Split)> = None;
+pub fn check_splits(input: &Input, (output, kind): (&Path, Kind)) -> Result<(), Error> {
+    let parts = input.files.iter().filter_map(|file| Some((file, file.split?)));
+    let parts = parts.filter(|(file, _)| !is_same_shard(&file.path, output));
+    let mut by_number: BTreeMap<u64, &Source> = BTreeMap::new();
+    let mut first: Option<(&Source, Split)> = None;
     for (file, split) in parts {
         let Split { number, count, .. } = split;
-        let about = |sentence: String| Err(Error::about(file.path(), sentence));
+        let about = |sentence: String| Err(Error::about(&file.path, sentence));
         if let Some((other, first)) = first
             && first.count != count
         {
-            let other = shown_text(&other.path().to_string_lossy());
+            let other = shown_text(&other.path.to_string_lossy());
             return about(format!("is one of {count} parts, and {other} one of {}", first.count));
         }
         first = first.or(Some((file, split)));
         if let Some(other) = by_number.insert(number, file) {
-            let other = shown_text(&other.path().to_string_lossy());
+            let other = shown_text(&other.path.to_string_lossy());
             return about(format!("is part {} of {count}, as {other} is", number + 1));
         }
     }
-    let Some((file, Split { number, count, tensors })) = first.filter(|_| !is_numpy(output)) else {
+    let Some((file, Split { number, count, tensors })) = first.filter(|_| !kind.is_numpy()) else {
         return Ok(());
     };
     if by_number.len() as u64 != count {
@@ -82,23 +79,19 @@ pub fn check_splits(input: &Input, output: &Path) -> Result<(), Error> {
             number + 1,
             missing + 1
         );
-        return Err(Error::about(file.path(), sentence));
+        return Err(Error::about(&file.path, sentence));
     }
-    let found: u64 = by_number.values().map(|file| file.len() as u64).sum();
+    let found: u64 = by_number.values().map(|file| file.tensors.len() as u64).sum();
     match tensors.filter(|tensors| *tensors != found) {
         Some(tensors) => {
             let sentence = format!("GGUF: all parts together have {tensors} tensors, but {found} were found");
-            Err(Error::bad(file.path(), Readable::Gguf.code(), sentence))
+            Err(Error::bad(&file.path, Readable::Gguf.code(), sentence))
         }
         None => Ok(()),
     }
 }
 
-fn is_numpy(output: &Path) -> bool {
-    matches!(Kind::of_output(output), Ok(Kind::Array | Kind::Archive))
-}
-
-/// The files of formats of which shards are known by their names.
+/// The files of formats whose shards are known by their names.
 fn shards(group: &Group) -> impl Iterator<Item = &Found> {
     group.files.iter().filter(|file| matches!(file.format, Some(Readable::PyTorch | Readable::Gguf)))
 }

@@ -1,6 +1,8 @@
 //! The planned conversion of each tensor.
 
-use super::input::{Array, Input};
+use super::bits::FromBits;
+use super::input::{Input, Reading, Tensor};
+use super::names::NameOf;
 use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::input::selection::Choice;
@@ -8,24 +10,59 @@ use crate::pack::Renames;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use safetensors_convert::gguf::{RawTypes, TYPES};
-use safetensors_convert::numbers::{bits_of, is_float};
+use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
 use safetensors_convert::numpy::Header;
 use safetensors_convert::zip::is_unsafe;
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// The requested conversion.
-pub struct Options<'w> {
-    pub to: Option<Dtype>,
-    /// Also cast tensors that are not floating-point.
-    pub all: bool,
-    pub only: &'w [String],
-    pub except: &'w [String],
-    pub scale: Option<Scale>,
-    pub unscale: bool,
+/// How numbers are cast.
+#[derive(clap::Args)]
+pub struct Casts {
+    /// Cast floating-point tensors to F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer dtype such as U8;
+    /// names such as float16, half and torch.bfloat16 are known, too
+    #[arg(
+        long,
+        visible_alias = "dtype",
+        value_name = "DTYPE",
+        value_parser = NameOf(can_be_target),
+        hide_possible_values = true
+    )]
+    to: Option<Dtype>,
+
+    /// Cast integers and BOOL too
+    #[arg(long)]
+    all: bool,
+
+    /// Cast only tensors that match this glob, of any dtype (repeatable)
+    #[arg(long, visible_alias = "filter", value_name = "GLOB")]
+    only: Vec<String>,
+
+    /// Do not cast tensors that match this glob (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    except: Vec<String>,
+
+    /// Clamp out-of-range values; NaN becomes 0 in integers
+    #[arg(long)]
+    pub saturate: bool,
+
+    /// With --to I8, scale the largest magnitude to 127 first; the F32 divisors are stored as NAME.scale
+    #[arg(long, value_name = "SCOPE")]
+    scale: Option<Scale>,
+
+    /// Multiply I8 tensors by their NAME.scale, and drop the scales
+    #[arg(long, conflicts_with = "scale")]
+    unscale: bool,
+
+    /// Write BF16 as U16 bits and F8 as U8 bits; numpy has neither
+    #[arg(long)]
     pub bits: bool,
-    pub no_metadata: bool,
-    pub renames: &'w Renames,
+
+    /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; GLOB selects tensors
+    /// (repeatable)
+    #[arg(long, value_name = "DTYPE[=GLOB]")]
+    pub from_bits: Vec<FromBits>,
 }
 
 /// The elements that share a scale.
@@ -37,27 +74,33 @@ pub enum Scale {
     PerRow,
 }
 
-/// One tensor of the output.
-pub struct Planned {
-    /// Its index in the input.
-    pub source: u32,
-    /// With `--bits`, the integer that holds the bits.
-    pub dtype: Dtype,
-    pub change: Change,
-    /// What differs from the input, which is rare.
-    own: Option<Box<Own>>,
+/// A planned output.
+pub struct Plan<'i> {
+    pub input: &'i Input,
+    pub casts: &'i Casts,
+    pub renames: &'i Renames,
+    pub output: &'i Path,
+    pub kind: Kind,
+    pub tensors: Vec<Planned<'i>>,
+    /// The reasons for which `--to` leaves selected tensors unchanged, one per tensor.
+    pub left: Vec<Reason>,
+    pub metadata: Option<Vec<(String, String)>>,
 }
 
-/// What an output tensor has of its own. None: as in the input.
-#[derive(Default)]
-struct Own {
-    name: Option<String>,
-    dims: Option<Vec<u64>>,
+/// One tensor of the output.
+pub struct Planned<'i> {
+    /// The tensor that it is made of.
+    pub tensor: &'i Tensor,
+    pub name: Cow<'i, str>,
+    /// With `--bits`, the integer that holds the bits.
+    pub dtype: Dtype,
+    pub dims: Cow<'i, [u64]>,
+    pub change: Change<'i>,
 }
 
 /// The conversion of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+#[derive(Clone, Copy)]
+pub enum Change<'i> {
     Keep,
     /// Rounds each number to this dtype.
     Cast(Dtype),
@@ -65,68 +108,38 @@ pub enum Change {
     Quantize(Scale),
     /// Computes the scales.
     Scales(Scale),
-    /// Multiplies each number by its scale, which is in the tensor at this index, and casts it.
+    /// Multiplies each number by its scale, and casts it.
     Unscale {
         to: Dtype,
-        scales: u32,
+        scales: &'i Tensor,
     },
 }
 
-/// The rows that have scales of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
-    /// The elements of one; 1 if there are none.
-    pub len: u64,
-    pub count: u64,
-}
-
-impl Rows {
-    /// The rows of a tensor that share a scale each.
-    pub fn of(array: &Array<'_>, scale: Scale) -> Self {
-        match scale {
-            Scale::PerTensor => Self { len: array.elements().max(1), count: 1 },
-            Scale::PerRow => Self { len: row_len(array), count: array.dims.first().copied().unwrap_or(1) },
-        }
-    }
-}
-
-impl Planned {
-    fn new(source: usize, dtype: Dtype, change: Change) -> Self {
-        // No input has more tensors than that.
-        Self { source: u32::try_from(source).unwrap_or(u32::MAX), dtype, change, own: None }
+impl<'i> Planned<'i> {
+    fn new(tensor: &'i Tensor, dtype: Dtype, change: Change<'i>) -> Self {
+        Self { tensor, name: (&*tensor.name).into(), dtype, dims: (&*tensor.dims).into(), change }
     }
 
-    /// The index of the tensor that it is made of.
-    pub fn source(&self) -> usize {
-        self.source as usize
+    /// The plan for the scales of a tensor.
+    fn scales(tensor: &'i Tensor, scale: Scale) -> Self {
+        let dims = match scale {
+            Scale::PerTensor => &[][..],
+            Scale::PerRow => tensor.dims.get(..1).unwrap_or_default(),
+        };
+        let name = format!("{}.scale", tensor.name).into();
+        Self { name, dims: dims.into(), ..Self::new(tensor, Dtype::F32, Change::Scales(scale)) }
     }
 
-    /// The output tensor.
-    pub fn array<'p>(&'p self, input: &'p Input) -> Array<'p> {
-        let array = input.array(self.source());
-        let name = self.own.as_ref().and_then(|own| own.name.as_deref()).unwrap_or(array.name);
-        let dims = self.own.as_ref().and_then(|own| own.dims.as_deref()).unwrap_or(array.dims);
-        Array { name, dtype: self.dtype, dims, is_raw: false, ..array }
-    }
-
-    fn name<'p>(&'p self, input: &'p Input) -> &'p str {
-        self.array(input).name
+    pub fn byte_len(&self) -> u64 {
+        self.dims.iter().product::<u64>() * u64::from(self.dtype.bits()) / 8
     }
 
     /// Gives it the new name of the tensor that it is made of; scales have that of their tensor.
-    fn rename(&mut self, input: &Input, renames: &Renames) -> Result<(), String> {
-        let new = renames.checked(input.array(self.source()).name)?;
-        let Some(new) = new else { return Ok(()) };
-        let name = if let Change::Scales(_) = self.change { format!("{new}.scale") } else { new };
-        self.own.get_or_insert_default().name = Some(name);
+    fn rename(&mut self, renames: &Renames) -> Result<(), String> {
+        let Some(new) = renames.checked(&self.tensor.name)? else { return Ok(()) };
+        self.name = if let Change::Scales(_) = self.change { format!("{new}.scale") } else { new }.into();
         Ok(())
     }
-}
-
-pub struct Plan {
-    pub tensors: Vec<Planned>,
-    /// The reasons for which `--to` leaves selected tensors unchanged, one per tensor.
-    pub left: Vec<Reason>,
 }
 
 /// The reason why a selected tensor is not cast.
@@ -148,92 +161,98 @@ impl Reason {
     pub const ALL: [Self; 6] =
         [Self::Scale, Self::NoRows, Self::NotFloat, Self::Complex, Self::Blocks, Self::NotI8];
 
-    /// Describes such tensors.
-    pub fn text(self) -> &'static str {
+    /// Describes such tensors, and the error if nothing is cast for this reason.
+    pub fn texts(self) -> [&'static str; 2] {
         match self {
-            Self::Scale => "scales of I8 tensors (--only NAME casts one)",
-            Self::NoRows => "without rows of several numbers",
-            Self::NotFloat => "not floating-point (--all casts integers and BOOL)",
-            Self::Complex => "complex",
-            Self::Blocks => "blocks of GGUF",
-            Self::NotI8 => "not I8",
-        }
-    }
-
-    /// The error if nothing is cast for this reason.
-    fn nothing(self) -> &'static str {
-        match self {
-            Self::Scale => {
-                "nothing to cast: the floating-point tensors are scales of I8 tensors, by which \
-                            --unscale multiplies"
-            }
-            Self::NoRows => "nothing to cast: no selected tensor has rows of several numbers",
-            Self::NotFloat => {
-                "nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL"
-            }
-            Self::Complex => "nothing to cast: complex numbers cannot be cast",
-            Self::Blocks => "nothing to cast: blocks of GGUF are not numbers",
-            Self::NotI8 => "nothing to unscale: no selected tensor is I8",
+            Self::Scale => [
+                "scales of I8 tensors (--only NAME casts one)",
+                "nothing to cast: the floating-point tensors are scales of I8 tensors, by which --unscale \
+                 multiplies",
+            ],
+            Self::NoRows => [
+                "without rows of several numbers",
+                "nothing to cast: no selected tensor has rows of several numbers",
+            ],
+            Self::NotFloat => [
+                "not floating-point (--all casts integers and BOOL)",
+                "nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL",
+            ],
+            Self::Complex => ["complex", "nothing to cast: complex numbers cannot be cast"],
+            Self::Blocks => ["blocks of GGUF", "nothing to cast: blocks of GGUF are not numbers"],
+            Self::NotI8 => ["not I8", "nothing to unscale: no selected tensor is I8"],
         }
     }
 }
 
-impl Plan {
+impl<'i> Plan<'i> {
     /// # Errors
     /// The conversion is impossible for this input or this output.
-    pub fn new(input: &Input, options: &Options<'_>, output: &Path) -> Result<Self, Error> {
-        let about = |sentence: String| input.about(sentence);
-        options.check(input).map_err(about)?;
-        let mut plan = Self { tensors: Vec::new(), left: Vec::new() };
-        let mut casts = false;
-        for (source, array) in input.arrays().enumerate() {
-            let of_tensor = |error: String| input.about_tensor(source, &error);
-            let decide = options.decide(input, &array).map_err(of_tensor)?;
-            casts |= matches!(decide, Decision::Cast(_));
-            match decide {
-                Decision::Keep => plan.tensors.push(kept(source, &array)),
+    pub fn new(
+        input: &'i Input,
+        casts: &'i Casts,
+        reading: &'i Reading,
+        (output, kind): (&'i Path, Kind),
+    ) -> Result<Self, Error> {
+        let (renames, about) = (&reading.renames, |sentence: String| input.about(sentence));
+        renames
+            .check(|| input.names())
+            .and_then(|()| casts.choice().check(|| input.names()))
+            .map_err(about)?;
+        let (tensors, left) = (Vec::with_capacity(input.tensors.len()), Vec::new());
+        let mut plan = Self { input, casts, renames, output, kind, tensors, left, metadata: None };
+        plan.add_tensors()?;
+        if casts.bits {
+            plan.tensors.iter_mut().for_each(|tensor| tensor.dtype = bits_of(tensor.dtype));
+        }
+        if !renames.is_empty() {
+            plan.tensors.iter_mut().try_for_each(|tensor| tensor.rename(renames)).map_err(about)?;
+        }
+        plan.check_names(reading.has_notes(kind))?;
+        plan.check_arrays()?;
+        if !reading.no_metadata {
+            plan.metadata = plan.metadata()?;
+        }
+        Ok(plan)
+    }
+
+    /// # Errors
+    /// A tensor cannot be cast, or nothing is cast.
+    fn add_tensors(&mut self) -> Result<(), Error> {
+        let (input, casts, scaled) = (self.input, self.casts, Scaled::of(self.input, self.casts));
+        let mut has_casts = false;
+        for tensor in &input.tensors {
+            let of_tensor = |error: String| input.about_tensor(tensor, &error);
+            let kept = || Planned::new(tensor, tensor.dtype, Change::Keep);
+            match casts.decide(&scaled, tensor).map_err(of_tensor)? {
+                Decision::Keep => self.tensors.push(kept()),
                 Decision::Left(reason) => {
-                    plan.left.push(reason);
-                    plan.tensors.push(kept(source, &array));
+                    self.left.push(reason);
+                    self.tensors.push(kept());
                 }
                 Decision::Cast(to) => {
-                    plan.tensors.extend(options.cast(input, source, &array, to).map_err(of_tensor)?);
+                    has_casts = true;
+                    let change = casts.change(&scaled, tensor, to).map_err(of_tensor)?;
+                    self.tensors.push(Planned::new(tensor, to, change));
+                    self.tensors.extend(casts.scale.map(|scale| Planned::scales(tensor, scale)));
                 }
-                Decision::Scales => {}
+                Decision::Drop => {}
             }
         }
         // A cast without effect is a mistake.
-        if let Some(reason) = Reason::ALL.into_iter().find(|reason| !casts && plan.left.contains(reason)) {
-            return Err(about(reason.nothing().into()));
+        if casts.to.is_none() || has_casts || input.tensors.is_empty() {
+            return Ok(());
         }
-        if options.to.is_some() && !casts && plan.left.is_empty() && input.len() > 0 {
-            return Err(about("nothing to cast: no tensor is selected".into()));
-        }
-        if options.bits {
-            plan.tensors.iter_mut().for_each(|tensor| tensor.dtype = bits_of(tensor.dtype));
-        }
-        if !options.renames.is_empty() {
-            plan.tensors
-                .iter_mut()
-                .try_for_each(|tensor| tensor.rename(input, options.renames))
-                .map_err(about)?;
-        }
-        let kind = Kind::of_output(output)?;
-        plan.validate_names(input, options, kind)?;
-        plan.check_output(input, kind)?;
-        Ok(plan)
+        let reason = Reason::ALL.into_iter().find(|reason| self.left.contains(reason));
+        Err(input.about(reason.map_or("nothing to cast: no tensor is selected", |reason| reason.texts()[1])))
     }
 
     /// The metadata of the output: that of the inputs, and the types of its tensors with blocks.
     ///
     /// # Errors
     /// Those of [`Input::metadata`].
-    pub fn metadata(&self, input: &Input, renames: &Renames) -> Result<Option<Vec<(String, String)>>, Error> {
-        let mut pairs = input.metadata(renames)?;
-        let blocks = self.tensors.iter().filter_map(|planned| {
-            let array = planned.array(input);
-            Some((array.name, array.blocks?))
-        });
+    fn metadata(&self) -> Result<Option<Vec<(String, String)>>, Error> {
+        let mut pairs = self.input.metadata(self.renames)?;
+        let blocks = self.tensors.iter().filter_map(|planned| Some((&*planned.name, planned.tensor.blocks?)));
         if let Some(types) = RawTypes::list(blocks) {
             let pairs = pairs.get_or_insert_default();
             let at = pairs.partition_point(|(key, _)| key.as_str() < TYPES);
@@ -242,171 +261,148 @@ impl Plan {
         Ok(pairs)
     }
 
-    fn validate_names(&self, input: &Input, options: &Options<'_>, kind: Kind) -> Result<(), Error> {
-        let mut sorted: Vec<&Planned> = self.tensors.iter().collect();
-        sorted.sort_unstable_by(|one, other| {
-            (one.name(input), one.source).cmp(&(other.name(input), other.source))
-        });
-        let duplicate = sorted.windows(2).find(|pair| pair[0].name(input) == pair[1].name(input));
+    /// # Errors
+    /// Two tensors have the same name.
+    fn check_names(&self, has_notes: bool) -> Result<(), Error> {
+        let (input, mut sorted) = (self.input, self.tensors.iter().collect::<Vec<_>>());
+        // Those with the same name stay in order.
+        sorted.sort_by(|one, other| one.name.cmp(&other.name));
+        let duplicate = sorted.windows(2).find(|pair| pair[0].name == pair[1].name);
         let Some([one, other]) = duplicate else {
-            // Other outputs have no notes.
-            return match kind == Kind::Model && !options.no_metadata {
-                true => validate_tied_names(input, options.renames, &sorted),
-                false => Ok(()),
-            };
+            return if has_notes { self.check_tied_names(&sorted) } else { Ok(()) };
         };
-        let (one_of, other_of) = (one.source(), other.source());
-        let name = quoted(one.name(input));
-        if input.number_of_file(one_of) == input.number_of_file(other_of) {
+        let name = quoted(&one.name);
+        if one.tensor.file == other.tensor.file {
             return Err(input.about(format!("duplicate tensor name {name} in the output")));
         }
-        let (first, second) = (input.origin(one_of), input.origin(other_of));
+        let (first, second) = (input.origin(one.tensor), input.origin(other.tensor));
         let sentence = format!(
             "duplicate tensor name {name}: {first}, and {second}; use --file-prefix, or rename one of them"
         );
-        Err(Error::about(input.file_of(other_of).path(), sentence))
+        Err(Error::about(&input.file_of(other.tensor).path, sentence))
     }
 
-    fn check_output(&self, input: &Input, kind: Kind) -> Result<(), Error> {
-        match (kind, self.tensors.len()) {
-            // Its writer checks dtypes and names.
-            (Kind::Model | Kind::Gguf, _) => return Ok(()),
-            (Kind::Array, count) if count != 1 => {
-                return Err(input.about(format!(
-                    "a .npy holds one array, {count} given; write a .npz, or one of them with `cat TENSOR -o`"
-                )));
+    /// Checks the names that the metadata notes for tensors that are left out because they are tied to
+    /// others. `sorted` has the output's tensors by name.
+    fn check_tied_names(&self, sorted: &[&Planned<'_>]) -> Result<(), Error> {
+        let mut seen = HashSet::new();
+        for file in &self.input.files {
+            for own in file.tied_names() {
+                let name = file.new_name(own, self.renames);
+                let found = sorted.binary_search_by(|planned| (*planned.name).cmp(&name));
+                let found = found.ok().and_then(|at| sorted.get(at));
+                let shown = quoted(&name);
+                if found.is_none() && seen.insert(name) {
+                    continue;
+                }
+                let is_model = file.format().is_none();
+                let advice = if is_model { "--no-metadata" } else { "--ties copy and rename one of them" };
+                let other =
+                    found.map_or("another tied one".into(), |planned| self.input.origin(planned.tensor));
+                let sentence = format!(
+                    "duplicate tensor name {shown}: {} of this file, which is tied to another tensor, and \
+                     {other}; use --file-prefix, or {advice}",
+                    quoted(own)
+                );
+                return Err(Error::about(&file.path, sentence));
             }
-            _ => {}
         }
-        self.tensors.iter().try_for_each(|planned| {
-            let array = planned.array(input);
-            let name = quoted(array.name);
-            if Header::spelled(array.dtype, array.dims).is_none() {
-                let bits =
-                    if bits_of(array.dtype) == array.dtype { "" } else { ", or write its bits with --bits" };
-                return Err(input.about(format!(
-                    "tensor {name}: numpy has no {}; cast it with --to F32{bits}",
-                    array.dtype
-                )));
+        Ok(())
+    }
+
+    /// Checks what numpy can store. The writers of other outputs check dtypes and names themselves.
+    fn check_arrays(&self) -> Result<(), Error> {
+        if !self.kind.is_numpy() {
+            return Ok(());
+        }
+        let (input, count) = (self.input, self.tensors.len());
+        if self.kind == Kind::Array && count != 1 {
+            return Err(input.about(format!(
+                "a .npy holds one array, {count} given; write a .npz, or one of them with `cat TENSOR -o`"
+            )));
+        }
+        self.tensors.iter().try_for_each(|Planned { name, dtype, dims, .. }| {
+            if Header::spelled(*dtype, dims).is_none() {
+                let has_bits = bits_of(*dtype) != *dtype;
+                let bits = if has_bits { ", or write its bits with --bits" } else { "" };
+                let name = quoted(name);
+                let sentence = format!("tensor {name}: numpy has no {dtype}; cast it with --to F32{bits}");
+                return Err(input.about(sentence));
             }
-            match kind == Kind::Archive && is_unsafe(array.name) {
-                true => Err(input.about(format!("tensor {name}: this name is unsafe in an archive"))),
+            match self.kind == Kind::Archive && is_unsafe(name) {
+                true => {
+                    Err(input.about(format!("tensor {}: this name is unsafe in an archive", quoted(name))))
+                }
                 false => Ok(()),
             }
         })
     }
 }
 
-/// Checks the names that the metadata notes for tensors that are left out because they are tied to others.
-/// `sorted` has the output's tensors by name.
-fn validate_tied_names(input: &Input, renames: &Renames, sorted: &[&Planned]) -> Result<(), Error> {
-    let mut seen = HashSet::new();
-    for file in input.files() {
-        for own in file.tied_names() {
-            let name = file.new_name(own, renames);
-            let found = sorted.binary_search_by(|planned| planned.name(input).cmp(&name));
-            let found = found.ok().and_then(|at| sorted.get(at));
-            let shown = quoted(&name);
-            if found.is_none() && seen.insert(name) {
-                continue;
-            }
-            let advice = if file.is_model() { "--no-metadata" } else { "--ties copy and rename one of them" };
-            let (own, file) = (quoted(own), file.path());
-            let other = found.map_or("another tied one".into(), |planned| input.origin(planned.source()));
-            let sentence = format!(
-                "duplicate tensor name {shown}: {own} of this file, which is tied to another tensor, and {other}; \
-                 use --file-prefix, or {advice}"
-            );
-            return Err(Error::about(file, sentence));
+impl Casts {
+    /// # Errors
+    /// An option needs another one.
+    pub fn check(&self) -> Result<(), &'static str> {
+        match self.to {
+            None if !(self.only.is_empty() && self.except.is_empty()) => Err("--only and --except need --to"),
+            None if self.all => Err("--all needs --to"),
+            to if self.scale.is_some() && to != Some(Dtype::I8) => Err("--scale needs --to I8"),
+            Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16) => Ok(()),
+            _ if self.unscale => Err("--unscale needs --to F32, F64, F16 or BF16"),
+            _ => Ok(()),
         }
     }
-    Ok(())
-}
 
-impl Options<'_> {
-    fn check(&self, input: &Input) -> Result<(), String> {
-        self.renames.check(|| input.names())?;
-        self.choice().check(|| input.names())
-    }
-
+    /// The tensors that `--only` and `--except` select.
     fn choice(&self) -> Choice<'_> {
-        Choice { only: self.only, except: self.except }
-    }
-
-    /// Whether `--only` and `--except` select this name.
-    fn chooses(&self, name: &str) -> bool {
-        self.choice().takes(name)
-    }
-
-    /// Whether this is the scale of a tensor that is multiplied by it.
-    fn is_used_scale(&self, input: &Input, name: &str) -> bool {
-        self.unscale && owner(input, name).is_some_and(|owner| self.chooses(owner.name))
+        Choice { only: &self.only, except: &self.except }
     }
 
     /// Whether a tensor is cast.
     ///
     /// # Errors
     /// It is complex, or has blocks of GGUF, and is selected by `--only`.
-    fn decide(&self, input: &Input, array: &Array<'_>) -> Result<Decision, String> {
-        if self.is_used_scale(input, array.name) {
-            return Ok(Decision::Scales);
+    fn decide(&self, scaled: &Scaled<'_>, tensor: &Tensor) -> Result<Decision, String> {
+        let owner = scaled.owner(&tensor.name);
+        if self.unscale && owner.is_some_and(|owner| self.choice().takes(&owner.name)) {
+            return Ok(Decision::Drop);
         }
-        let Some(to) = self.to.filter(|_| self.chooses(array.name)) else { return Ok(Decision::Keep) };
+        let Some(to) = self.to.filter(|_| self.choice().takes(&tensor.name)) else {
+            return Ok(Decision::Keep);
+        };
         let is_named = !self.only.is_empty();
-        match array.dtype {
-            Dtype::I8 if self.unscale => Ok(Decision::Cast(to)),
-            _ if self.unscale => Ok(Decision::Left(Reason::NotI8)),
-            _ if array.blocks.is_some() && is_named => {
-                Err("blocks of GGUF are not numbers, and cannot be cast".into())
+        Ok(match tensor.dtype {
+            Dtype::I8 if self.unscale => Decision::Cast(to),
+            _ if self.unscale => Decision::Left(Reason::NotI8),
+            _ if tensor.blocks.is_some() && is_named => {
+                return Err("blocks of GGUF are not numbers, and cannot be cast".into());
             }
-            _ if array.blocks.is_some() => Ok(Decision::Left(Reason::Blocks)),
-            Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
-            Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
-            _ if !is_named
-                && owner(input, array.name).is_some_and(|owner| row_of(&owner, array).is_some()) =>
-            {
-                Ok(Decision::Left(Reason::Scale))
+            _ if tensor.blocks.is_some() => Decision::Left(Reason::Blocks),
+            Dtype::C64 if is_named => return Err("complex numbers cannot be cast".into()),
+            Dtype::C64 => Decision::Left(Reason::Complex),
+            _ if !is_named && owner.is_some_and(|owner| row_of(owner, tensor).is_some()) => {
+                Decision::Left(Reason::Scale)
             }
             dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => {
-                Ok(Decision::Left(Reason::NotFloat))
+                Decision::Left(Reason::NotFloat)
             }
-            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Decision::Left(Reason::NoRows)),
-            _ => Ok(Decision::Cast(to)),
-        }
+            _ if self.scale == Some(Scale::PerRow) && !has_rows(tensor) => Decision::Left(Reason::NoRows),
+            _ => Decision::Cast(to),
+        })
     }
 
-    fn cast(
-        &self,
-        input: &Input,
-        source: usize,
-        array: &Array<'_>,
-        to: Dtype,
-    ) -> Result<Vec<Planned>, String> {
+    /// What a cast does with a tensor.
+    ///
+    /// # Errors
+    /// Its scales are missing, or do not fit it.
+    fn change<'i>(&self, scaled: &Scaled<'i>, tensor: &Tensor, to: Dtype) -> Result<Change<'i>, String> {
         match self.scale {
-            _ if self.unscale => Ok(vec![unscaled(input, source, array, to)?]),
-            Some(scale) => Ok(quantized(source, array, scale)),
-            None => {
-                let change = if to == array.dtype { Change::Keep } else { Change::Cast(to) };
-                Ok(vec![Planned::new(source, to, change)])
-            }
+            _ if self.unscale => Ok(Change::Unscale { to, scales: scaled.scales(tensor)? }),
+            Some(scale) => Ok(Change::Quantize(scale)),
+            None if to == tensor.dtype => Ok(Change::Keep),
+            None => Ok(Change::Cast(to)),
         }
     }
-}
-
-fn kept(source: usize, array: &Array<'_>) -> Planned {
-    Planned::new(source, array.dtype, Change::Keep)
-}
-
-/// Plans the multiplication by the scales.
-fn unscaled(input: &Input, source: usize, array: &Array<'_>, to: Dtype) -> Result<Planned, String> {
-    let name = format!("{}.scale", array.name);
-    let scales = input.find(&name).ok_or_else(|| format!("its scales {} are missing", quoted(&name)))?;
-    if row_of(array, &input.array(scales)).is_none() {
-        let name = quoted(&name);
-        return Err(format!("its scales {name} must be one F32, or one per row (or F16, BF16 or F64)"));
-    }
-    let scales = u32::try_from(scales).unwrap_or(u32::MAX);
-    Ok(Planned::new(source, to, Change::Unscale { to, scales }))
 }
 
 /// What `--to` does with a tensor.
@@ -416,53 +412,64 @@ enum Decision {
     /// It is selected, but left unchanged.
     Left(Reason),
     Cast(Dtype),
-    /// It is dropped: the tensor that it belongs to is multiplied by it.
-    Scales,
+    /// It has the scales of a tensor that is multiplied by them.
+    Drop,
 }
 
-/// The I8 tensor that is divided by the scales of this name, if there is one.
-fn owner<'i>(input: &'i Input, scales: &str) -> Option<Array<'i>> {
-    let owner = input.array(input.find(scales.strip_suffix(".scale")?)?);
-    Some(owner).filter(|owner| owner.dtype == Dtype::I8)
+/// The tensors of I8 and all scales, by name, if something is cast.
+struct Scaled<'i>(HashMap<&'i str, &'i Tensor>);
+
+impl<'i> Scaled<'i> {
+    fn of(input: &'i Input, casts: &Casts) -> Self {
+        let is_one = |tensor: &&Tensor| tensor.dtype == Dtype::I8 || tensor.name.ends_with(".scale");
+        let all = input.tensors.iter().filter(|_| casts.to.is_some()).filter(is_one);
+        Self(all.map(|tensor| (&*tensor.name, tensor)).collect())
+    }
+
+    /// The I8 tensor that is divided by the scales of this name, if there is one.
+    fn owner(&self, scales: &str) -> Option<&'i Tensor> {
+        let owner = *self.0.get(scales.strip_suffix(".scale")?)?;
+        Some(owner).filter(|owner| owner.dtype == Dtype::I8)
+    }
+
+    fn scales(&self, tensor: &Tensor) -> Result<&'i Tensor, String> {
+        let name = format!("{}.scale", tensor.name);
+        match self.0.get(&*name) {
+            None => Err(format!("its scales {} are missing", quoted(&name))),
+            Some(scales) if row_of(tensor, scales).is_some() => Ok(scales),
+            Some(_) => {
+                let name = quoted(&name);
+                Err(format!("its scales {name} must be one F32, or one per row (or F16, BF16 or F64)"))
+            }
+        }
+    }
 }
 
 /// The number of elements per scale. The scales are of a dtype that other casts may have made of F32.
-pub fn row_of(array: &Array<'_>, scales: &Array<'_>) -> Option<u64> {
+pub fn row_of(tensor: &Tensor, scales: &Tensor) -> Option<u64> {
     if !matches!(scales.dtype, Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
         return None;
     }
-    match scales.dims {
-        [] | [1] => Some(array.elements().max(1)),
-        [rows] if array.dims.first() == Some(rows) => Some(row_len(array)),
+    match *scales.dims {
+        [] | [1] => Some(tensor.elements().max(1)),
+        [rows] if tensor.dims.first() == Some(&rows) => Some(rows_of(tensor, Scale::PerRow).0),
         _ => None,
     }
 }
 
-/// The number of elements per index of the first axis; 1 without axes.
-fn row_len(array: &Array<'_>) -> u64 {
-    let rows = array.dims.first().copied().unwrap_or(1).max(1);
-    (array.elements() / rows).max(1)
+/// The elements of the rows of a tensor that share a scale each, at least 1, and the number of rows.
+pub fn rows_of(tensor: &Tensor, scale: Scale) -> (u64, u64) {
+    let count = match scale {
+        Scale::PerTensor => 1,
+        Scale::PerRow => tensor.dims.first().copied().unwrap_or(1),
+    };
+    ((tensor.elements() / count.max(1)).max(1), count)
 }
 
 /// Whether several numbers share each scale of a row; otherwise the scales take more than they save.
-fn has_rows(array: &Array<'_>) -> bool {
-    match array.dims.split_first() {
-        Some((_, axes @ [_, ..])) => {
-            axes.iter().fold(1, |product: u64, &axis| product.saturating_mul(axis)) > 1
-        }
-        _ => false,
+fn has_rows(tensor: &Tensor) -> bool {
+    match tensor.dims.split_first() {
+        Some((_, axes)) => axes.iter().fold(1, |product: u64, &axis| product.saturating_mul(axis)) > 1,
+        None => false,
     }
-}
-
-fn quantized(source: usize, array: &Array<'_>, scale: Scale) -> Vec<Planned> {
-    let dims = match scale {
-        Scale::PerTensor => Vec::new(),
-        Scale::PerRow => array.dims.iter().take(1).copied().collect(),
-    };
-    let own = Own { name: Some(format!("{}.scale", array.name)), dims: Some(dims) };
-    let scales = Planned::new(source, Dtype::F32, Change::Scales(scale));
-    vec![
-        Planned::new(source, Dtype::I8, Change::Quantize(scale)),
-        Planned { own: Some(Box::new(own)), ..scales },
-    ]
 }

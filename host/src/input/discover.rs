@@ -1,6 +1,5 @@
 //! Finds models in directories, and shards by their names and by the indexes beside them.
 
-use crate::args::kind::Kind;
 use crate::args::remote::is_remote;
 use crate::error::Error;
 use crate::input::foreign::Readable;
@@ -64,16 +63,12 @@ fn number_of(digits: &str) -> Option<u64> {
 
 /// Checks that the inputs are complete models: the result of a partial one would look complete. Shards are
 /// allowed if all shards of their model are inputs. One shard is also allowed if the output has the name of
-/// the same shard, or is a numpy file.
+/// the same shard.
 ///
 /// # Errors
 /// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the
 /// index. Or an index cannot be read.
 pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Error> {
-    let kind = output.and_then(|output| Kind::of_output(output).ok());
-    if matches!(kind, Some(Kind::Array | Kind::Archive)) {
-        return Ok(());
-    }
     let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| identity(path)).collect();
     let (mut folders, mut whole) = (Folders::default(), HashSet::new());
     for path in inputs.iter().flat_map(|path| ends_of(path)) {

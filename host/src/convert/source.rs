@@ -1,0 +1,487 @@
+//! An open input: a model in safetensors, or a file of another format.
+
+use super::find::Found;
+use super::input::Tensor;
+use crate::args::remote::is_remote;
+use crate::context::Context;
+use crate::error::Error;
+use crate::error::not_read::NotRead;
+use crate::input::foreign::Readable;
+use crate::input::model::{Model, Padding};
+use crate::input::remote::{Reader, check_local};
+use crate::input::source::Stamp;
+use crate::output::overwrite::{check_not_in_model, check_not_input};
+use crate::pack::Renames;
+use crate::tensor::sums::{hex_of_file, hex_of_part, sum_at};
+use crate::text::quoted;
+use crate::work::Work;
+use embedded_safetensors::TensorReader;
+use safetensors_convert::error::within;
+use safetensors_convert::gguf::{self, Gguf, Quantised, Split};
+use safetensors_convert::numpy::Arrays;
+use safetensors_convert::torch::{self, Ties};
+use safetensors_convert::zip::read_full;
+use safetensors_convert::{TensorSource, tensorflow};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Bytes read at a time: complete elements of every dtype.
+const CHUNK: usize = 3 << 15;
+
+/// An open file, or a model of several.
+pub struct Source {
+    pub path: PathBuf,
+    /// The indexes of its tensors.
+    pub tensors: Range<usize>,
+    /// Its part of a model in GGUF, if it is one of several.
+    pub split: Option<Split>,
+    pub left_out: LeftOut,
+    /// The names of its tensors begin with it.
+    prefix: String,
+    contents: Contents,
+}
+
+enum Contents {
+    Model(Model),
+    Foreign(Foreign),
+}
+
+/// An open input of another format.
+struct Foreign {
+    format: Readable,
+    /// All files that are read.
+    files: Vec<Opened>,
+    source: Box<dyn TensorSource>,
+    /// The indexes of tied tensors that are kept, and those of the tensors that they are tied to.
+    copies: Vec<(u32, u32)>,
+}
+
+/// Values of an input that safetensors cannot hold.
+#[derive(Default)]
+pub struct LeftOut {
+    /// All, or the first of them: the keys on the way, and the type.
+    pub values: Vec<(String, &'static str)>,
+    pub count: u64,
+}
+
+/// A file that was read, for a manifest.
+#[derive(Serialize)]
+pub struct Sum {
+    pub file: String,
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+impl Sum {
+    fn new(file: &Path, bytes: u64, sha256: String) -> Self {
+        Self { file: file.to_string_lossy().into_owned(), bytes, sha256 }
+    }
+
+    /// Sums the file at a path.
+    ///
+    /// # Errors
+    /// The file cannot be read; interruption by the user.
+    pub fn at(context: &Context, path: &Path, work: &Work) -> Result<Self, Error> {
+        let (len, sum) = sum_at(context, path, work).map_err(|trouble| trouble.about(path))?;
+        Ok(Self::new(path, len, sum))
+    }
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy)]
+pub struct Opening<'o> {
+    /// The name of the array of a `.npy`, if it is not that of the file.
+    pub name: Option<&'o str>,
+    pub prefix: &'o str,
+    pub ties: Ties,
+    /// Whether quantised tensors of GGUF stay as they are.
+    pub keeps_blocks: bool,
+    pub without_metadata: bool,
+}
+
+impl Source {
+    /// Opens a file, and adds its tensors, which have this number as their file.
+    ///
+    /// # Errors
+    /// It cannot be read, is invalid or not allowed, or has contents that safetensors cannot hold.
+    pub fn open(
+        context: &Context,
+        found: &Found,
+        opening: Opening<'_>,
+        (file, tensors): (u32, &mut Vec<Tensor>),
+    ) -> Result<(Self, Padding), Error> {
+        let (path, first, mut padding) = (&found.path, tensors.len(), Padding::default());
+        let (mut split, mut left_out) = Default::default();
+        let name = |own: &str| format!("{}{own}", opening.prefix).into_boxed_str();
+        let new = |own: &str, dtype, dims: &[u64], at: usize| {
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            let (is_raw, from_bits, blocks, dims) = (false, false, None, dims.into());
+            Tensor { name: name(own), dtype, dims, is_raw, from_bits, blocks, file, at }
+        };
+        let contents = match found.format {
+            None => {
+                let model = Model::open(context, path).map_err(|error| not_streamed(path, error))?;
+                let (unpadded, left) = model.without_padding()?;
+                let part = |tensor| model.part_of(tensor);
+                let all = unpadded.iter().map(|one| new(one.name(), one.dtype(), one.dims(), part(one)));
+                tensors.extend(all);
+                padding = left;
+                Contents::Model(model)
+            }
+            Some(format) => {
+                let foreign = Foreign::open(path, format, opening, &mut split, &mut left_out)?;
+                let all = foreign.source.tensors().iter().enumerate();
+                let all = all.map(|(at, one)| (at, new(&one.name, one.dtype, &one.dims, at)));
+                tensors.extend(all.map(|(at, one)| Tensor { is_raw: foreign.source.is_raw(at), ..one }));
+                Contents::Foreign(foreign)
+            }
+        };
+        let (path, prefix) = (path.clone(), opening.prefix.to_owned());
+        let source = Self { path, tensors: first..tensors.len(), split, left_out, prefix, contents };
+        source.set_blocks(&mut tensors[first..])?;
+        Ok((source, padding))
+    }
+
+    /// Sets the types of the blocks of GGUF that tensors have.
+    ///
+    /// # Errors
+    /// The list of such tensors in the metadata is invalid.
+    fn set_blocks(&self, tensors: &mut [Tensor]) -> Result<(), Error> {
+        let types = match &self.contents {
+            Contents::Model(model) => model.metadata().and_then(|all| all.get(gguf::TYPES)),
+            Contents::Foreign(foreign) if foreign.format == Readable::PyTorch => None,
+            Contents::Foreign(foreign) => {
+                let mut pairs = foreign.source.metadata().iter();
+                pairs.find(|(key, _)| key == gguf::TYPES).map(|(_, types)| types)
+            }
+        };
+        let Some(types) = types else { return Ok(()) };
+        // Names of tensors that are no longer in the model do no harm.
+        let read = gguf::RawTypes::read(types, tensors.len(), |index| self.own_name(&tensors[index]));
+        let read = read.map_err(|reason| {
+            Error::about(&self.path, format!("metadata value {}: {reason}", quoted(gguf::TYPES)))
+        })?;
+        tensors.iter_mut().zip(read.kinds).for_each(|(tensor, kind)| tensor.blocks = kind);
+        Ok(())
+    }
+
+    /// The format, unless it is a model in safetensors.
+    pub fn format(&self) -> Option<Readable> {
+        self.foreign().map(|foreign| foreign.format)
+    }
+
+    fn foreign(&self) -> Option<&Foreign> {
+        if let Contents::Foreign(foreign) = &self.contents { Some(foreign) } else { None }
+    }
+
+    /// The name of a tensor in this file.
+    pub fn own_name<'t>(&self, tensor: &'t Tensor) -> &'t str {
+        &tensor.name[self.prefix.len()..]
+    }
+
+    /// The type of a tensor in this file: its dtype, or the type of its blocks.
+    pub fn own_type(&self, tensor: &Tensor) -> &'static str {
+        let stored = self.foreign().and_then(|foreign| foreign.source.stored_type(tensor.at as usize));
+        stored.unwrap_or_else(|| tensor.dtype.name())
+    }
+
+    /// The name in the output of a tensor with this name in this file.
+    pub fn new_name(&self, own: &str, renames: &Renames) -> String {
+        renames.new_name(&format!("{}{own}", self.prefix))
+    }
+
+    /// The metadata, if there is some, but not the types of blocks.
+    fn pairs(&self) -> Option<Vec<(&str, &str)>> {
+        match &self.contents {
+            Contents::Model(model) => {
+                Some(model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES).collect())
+            }
+            Contents::Foreign(foreign) => {
+                let pairs = foreign.source.metadata().iter().map(|(key, value)| (&**key, &**value));
+                let has_names = foreign.format == Readable::PyTorch;
+                let pairs: Vec<_> = pairs.filter(|(key, _)| has_names || *key != gguf::TYPES).collect();
+                (!pairs.is_empty()).then_some(pairs)
+            }
+        }
+    }
+
+    /// Whether a pair of the metadata says that one tensor is left out because it is tied to another one, as
+    /// `safetensors.torch.save_model` notes it. `format` is the key of the framework.
+    fn is_note(&self, key: &str, value: &str) -> bool {
+        match &self.contents {
+            Contents::Model(model) => {
+                key != "format" && model.find(value).is_some() && model.find(key).is_none()
+            }
+            Contents::Foreign(foreign) => foreign.format == Readable::PyTorch,
+        }
+    }
+
+    /// The metadata, if there is some, with the new names of tensors.
+    pub fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
+        let new = |(key, value): (&str, &str)| match self.is_note(key, value) {
+            true => (self.new_name(key, renames), self.new_name(value, renames)),
+            false => (key.to_owned(), value.to_owned()),
+        };
+        Some(self.pairs()?.into_iter().map(new).collect())
+    }
+
+    /// The names that the metadata notes for tensors that are left out because they are tied to others.
+    pub fn tied_names(&self) -> impl Iterator<Item = &str> {
+        let notes = self.pairs().into_iter().flatten().filter(|(key, value)| self.is_note(key, value));
+        notes.map(|(name, _)| name)
+    }
+
+    /// The names of tied tensors of PyTorch, and those of the tensors that they are tied to.
+    pub fn ties(&self) -> Vec<(&str, &str)> {
+        let Some(foreign) = self.foreign().filter(|foreign| foreign.format == Readable::PyTorch) else {
+            return Vec::new();
+        };
+        let name = |index: u32| Some(&*foreign.source.tensors().get(index as usize)?.name);
+        let copies = foreign.copies.iter().filter_map(|(one, other)| Some((name(*one)?, name(*other)?)));
+        self.pairs().into_iter().flatten().chain(copies).collect()
+    }
+
+    /// Whether tied tensors are kept.
+    pub fn has_copies(&self) -> bool {
+        self.foreign().is_some_and(|foreign| !foreign.copies.is_empty())
+    }
+
+    /// Reads a tensor from front to end.
+    ///
+    /// # Errors
+    /// It cannot be read or is invalid.
+    pub fn read(&self, tensor: &Tensor) -> Result<Chunks<'_>, Error> {
+        let at = tensor.at as usize;
+        let bytes: Box<dyn Read + '_> = match &self.contents {
+            Contents::Foreign(foreign) => foreign.source.read(at).map_err(|error| self.failed(error))?,
+            Contents::Model(model) => {
+                match model.parts().get(at).and_then(|part| part.find(self.own_name(tensor))) {
+                    Some(tensor) => Box::new(Bytes { reader: tensor.reader(), at: 0 }),
+                    None => Box::new(io::empty()),
+                }
+            }
+        };
+        Ok(Chunks { source: self, bytes })
+    }
+
+    /// The error for a failed read.
+    pub fn failed(&self, error: io::Error) -> Error {
+        match &self.contents {
+            Contents::Model(_) => Error::not_read(&self.path, error),
+            Contents::Foreign(foreign) => foreign_error(&self.path, foreign.format, error),
+        }
+    }
+
+    /// # Errors
+    /// The file has changed since it was opened.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        match &self.contents {
+            Contents::Model(model) => model.check_unchanged(),
+            Contents::Foreign(foreign) => foreign.files.iter().try_for_each(Opened::check_unchanged),
+        }
+    }
+
+    /// # Errors
+    /// The output is one of its files.
+    pub fn must_not_be(&self, output: &Path) -> Result<(), Error> {
+        match &self.contents {
+            Contents::Model(model) => check_not_in_model(model, output),
+            Contents::Foreign(foreign) => {
+                foreign.files.iter().try_for_each(|file| check_not_input(&file.path, output))
+            }
+        }
+    }
+
+    /// Sums each of its files.
+    ///
+    /// # Errors
+    /// A file cannot be read; interruption by the user.
+    pub fn sums(&self, context: &Context, work: &Work) -> Result<Vec<Sum>, Error> {
+        let model = match &self.contents {
+            Contents::Foreign(foreign) => {
+                return foreign.files.iter().map(|file| file.sum(work)).collect();
+            }
+            Contents::Model(model) => model,
+        };
+        let index = model.index().map(|index| Sum::at(context, index, work));
+        let parts = model.parts().iter().map(|part| {
+            let sum = hex_of_part(part, work).map_err(|trouble| trouble.about(part.path()))?;
+            Ok(Sum::new(part.path(), part.index().summary().file_len(), sum))
+        });
+        index.into_iter().chain(parts).collect()
+    }
+
+    /// The index of the file that has a tensor among those of [`Source::sums`].
+    pub fn number_of(&self, tensor: &Tensor) -> usize {
+        match &self.contents {
+            Contents::Model(model) => tensor.at as usize + usize::from(model.index().is_some()),
+            Contents::Foreign(_) => 0,
+        }
+    }
+}
+
+impl Foreign {
+    fn open(
+        path: &Path,
+        format: Readable,
+        opening: Opening<'_>,
+        split: &mut Option<Split>,
+        left_out: &mut LeftOut,
+    ) -> Result<Self, Error> {
+        check_local(path).map_err(|reason| Error::not_read(path, reason))?;
+        let name = match opening.name {
+            Some(name) => name.to_owned(),
+            None if format == Readable::Array => stem_of(path)?,
+            None => String::new(),
+        };
+        let (mut files, mut copies) = (Vec::new(), Vec::new());
+        let mut open = |path: &Path| {
+            let opened = Opened::open(path)?;
+            let file = opened.file.try_clone();
+            files.push(opened);
+            file
+        };
+        let mut source = || -> io::Result<Box<dyn TensorSource>> {
+            Ok(match format {
+                Readable::Array => Box::new(Arrays::open_one(open(path)?, &name)?),
+                Readable::Archive => Box::new(Arrays::open_many(open(path)?)?),
+                Readable::PyTorch => {
+                    let checkpoint = torch::Checkpoint::open_with(open(path)?, opening.ties)?;
+                    let values = checkpoint.left_out().iter().map(|value| (value.path.clone(), value.kind));
+                    *left_out = LeftOut { values: values.collect(), count: checkpoint.left_out_count() };
+                    copies = checkpoint.copies().to_vec();
+                    Box::new(checkpoint)
+                }
+                Readable::Gguf => {
+                    let quantised = if opening.keeps_blocks { Quantised::Raw } else { Quantised::F32 };
+                    let options = gguf::Options { quantised, without_metadata: opening.without_metadata };
+                    let gguf = Gguf::open(open(path)?, &options)?;
+                    *split = gguf.split();
+                    Box::new(gguf)
+                }
+                Readable::TensorFlow => {
+                    let names = tensorflow::Names::default();
+                    let checkpoint = tensorflow::Checkpoint::open(path, names, &mut open)?;
+                    let values = checkpoint.strings().iter().map(|name| (name.clone(), "string"));
+                    let count = checkpoint.strings().len() as u64;
+                    *left_out = LeftOut { values: values.collect(), count };
+                    Box::new(checkpoint)
+                }
+            })
+        };
+        let source = source().map_err(|error| foreign_error(path, format, error))?;
+        Ok(Self { format, files, source, copies })
+    }
+}
+
+/// A file as it was when it was opened.
+struct Opened {
+    path: PathBuf,
+    file: File,
+    stamp: Stamp,
+}
+
+impl Opened {
+    fn open(path: &Path) -> io::Result<Self> {
+        // Opening a pipe without a writer would block.
+        let metadata = std::fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if !metadata.is_file() {
+            return Err(io::Error::other("not a regular file; this format needs random access"));
+        }
+        let file = File::open(path)?;
+        let stamp = Stamp::of(&file.metadata()?);
+        Ok(Self { path: path.to_path_buf(), file, stamp })
+    }
+
+    fn check_unchanged(&self) -> Result<(), Error> {
+        let now = self.file.metadata().map_err(|error| Error::not_read(&self.path, error))?;
+        match Stamp::of(&now) == self.stamp {
+            true => Ok(()),
+            false => Err(Error::not_read(&self.path, NotRead::changed())),
+        }
+    }
+
+    fn sum(&self, work: &Work) -> Result<Sum, Error> {
+        let sum = hex_of_file(&self.file, self.stamp.len, work);
+        Ok(Sum::new(&self.path, self.stamp.len, sum.map_err(|trouble| trouble.about(&self.path))?))
+    }
+}
+
+/// The error of a reader, with the name of the format.
+fn foreign_error(path: &Path, format: Readable, error: io::Error) -> Error {
+    Error::of_contents(path, format.code(), within(format.name(), error))
+}
+
+/// The error of a model; for a file of another format that is not a regular one, what it needs.
+fn not_streamed(path: &Path, error: Error) -> Error {
+    match error.seen_format() {
+        Some(name) if !is_remote(path) && !path.is_file() => {
+            let sentence = format!(
+                "files of {name} are not read from a pipe or standard input, because they need random \
+                 access; give a file"
+            );
+            Error::about(path, sentence)
+        }
+        _ => error,
+    }
+}
+
+/// The name of an input without its suffix.
+///
+/// # Errors
+/// It is not UTF-8, so that no name can be made of it.
+pub fn stem_of(path: &Path) -> Result<String, Error> {
+    let name = path.file_name().unwrap_or_default().to_str();
+    let name = name.ok_or_else(|| Error::about(path, "the name of the file is not UTF-8; rename it"))?;
+    let name = name.strip_suffix(".index.json").unwrap_or(name);
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    Ok(if path.is_dir() { name.to_owned() } else { stem.to_string_lossy().into_owned() })
+}
+
+/// The bytes of a tensor, chunk by chunk.
+pub struct Chunks<'i> {
+    source: &'i Source,
+    bytes: Box<dyn Read + 'i>,
+}
+
+impl Chunks<'_> {
+    /// Makes `bytes` the next bytes, complete elements. Returns false at the end.
+    ///
+    /// # Errors
+    /// The bytes cannot be read or are invalid; interruption by the user.
+    pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Error> {
+        let len = self.fill_up_to(CHUNK, bytes)?;
+        work.advance(len)?;
+        Ok(len > 0)
+    }
+
+    /// Makes `bytes` at most so many of the next bytes, and returns their number.
+    ///
+    /// # Errors
+    /// The bytes cannot be read or are invalid.
+    pub fn fill_up_to(&mut self, most: usize, bytes: &mut Vec<u8>) -> Result<u64, Error> {
+        bytes.resize(most, 0);
+        let len = read_full(&mut *self.bytes, bytes).map_err(|error| self.source.failed(error))?;
+        bytes.truncate(len);
+        Ok(len as u64)
+    }
+}
+
+struct Bytes<'m> {
+    reader: TensorReader<'m, Reader<'m>>,
+    at: u64,
+}
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.reader.read_at(self.at, buffer)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
