@@ -182,37 +182,33 @@ impl Convert {
         self.manifest.iter().try_for_each(|manifest| input.must_not_be(manifest))?;
         read_bits(&mut input, &self.casts.from_bits)?;
         let plan = Plan::new(&input, &self.casts, &self.reading, output)?;
-        let (mut reports, bytes) = match self.dry_run {
-            true => (None, plan.len()?),
-            false => self.write(context, &plan, manifest)?,
-        };
+        let reports = if self.dry_run { None } else { Some(self.write(context, &plan, manifest)?) };
+        let written = || std::fs::metadata(path).map_err(|error| Error::not_read(path, error));
+        let bytes = if self.dry_run { plan.len()? } else { Some(written()?.len()) };
         match self.json {
-            true => plan.print_json(inputs, reports.as_ref(), bytes),
-            false => plan.print(reports.as_mut(), bytes),
+            true => plan.print_json(inputs, reports.as_deref(), bytes),
+            false => plan.print(reports.as_deref(), bytes),
         }
     }
 
-    /// Writes the output and adds it to the manifest. Returns the changes in the numbers and the length.
+    /// Writes the output and adds it to the manifest. Returns the changes in the numbers.
     fn write(
         &self,
         context: &Context,
         plan: &Plan<'_>,
         manifest: Option<&mut Manifest>,
-    ) -> Result<(Option<Reports>, Option<u64>), Error> {
-        let (path, input) = (plan.output, plan.input);
-        let mut reports = Reports::new(self.json);
+    ) -> Result<Reports, Error> {
         let mut changer = Changer::new(context, plan, manifest.is_some());
-        let product = Product::create(context, path, self.force)?;
-        let product = plan.write(product, self.compress, &mut changer, &mut reports)?;
-        let files = if manifest.is_some() { input.sums(context)? } else { Vec::new() };
-        input.check_unchanged()?;
+        let product = Product::create(context, plan.output, self.force)?;
+        let product = plan.write(product, self.compress, &mut changer)?;
+        let files = if manifest.is_some() { plan.input.sums(context)? } else { Vec::new() };
+        plan.input.check_unchanged()?;
         product.finish()?;
         if let Some(manifest) = manifest {
-            let added = manifest.add(context, plan, files, &changer.sums.unwrap_or_default());
+            let added = manifest.add(context, plan, files, changer.sums.as_deref().unwrap_or_default());
             added.map_err(|error| error.and(WRITTEN))?;
         }
-        let written = std::fs::metadata(path).map_err(|error| Error::not_read(path, error))?;
-        Ok((Some(reports), Some(written.len())))
+        Ok(changer.reports)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::input::Tensor;
 use super::plan::{Change, Plan, Planned, row_of, rows_of};
+use super::reports::Reports;
 use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
@@ -32,7 +33,8 @@ pub struct Changer<'i> {
     work: Work,
     /// The scales of the last quantised tensor, in row order.
     scales: Option<(&'i Tensor, File)>,
-    /// The SHA-256 of the bytes of each tensor that was made, in this order, if they are wanted.
+    pub reports: Reports,
+    /// The SHA-256 of the bytes of each tensor that was made, if they are wanted.
     pub sums: Option<Vec<[u8; 32]>>,
 }
 
@@ -40,14 +42,14 @@ impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
     pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
         let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
-        Self { plan, work, scales: None, sums: sums.then(Vec::new) }
+        Self { plan, work, scales: None, reports: Reports::new(), sums: sums.then(Vec::new) }
     }
 
-    /// Passes the converted bytes of a tensor to `take`, and reports the changes in its numbers.
+    /// Passes the converted bytes of a tensor to `take`.
     ///
     /// # Errors
     /// Those of `take` and of the input; a number does not fit the dtype; interruption by the user.
-    pub fn make(&mut self, planned: &'i Planned<'i>, take: Take<'_>) -> Result<Option<Report>, Error> {
+    pub fn make(&mut self, planned: &'i Planned<'i>, take: Take<'_>) -> Result<(), Error> {
         let mut made = 0;
         let mut sum = self.sums.is_some().then(Sha256::new);
         let counted: Take<'_> = &mut |bytes| {
@@ -63,13 +65,14 @@ impl<'i> Changer<'i> {
             Change::Scales(scale) => self.give_scales(tensor, rows_of(tensor, scale), counted).map(|()| None),
             Change::Unscale { to, scales } => self.unscale(tensor, to, scales, counted).map(Some),
         }?;
+        self.reports.push(report);
         if let (Some(sums), Some(sum)) = (&mut self.sums, sum) {
             sums.push(sum.finalize().into());
         }
         // The header is already written: fewer bytes would make the output invalid.
         let due = planned.byte_len();
         match made == due {
-            true => Ok(report),
+            true => Ok(()),
             false => Err(self.about(tensor, &format!("internal error: {made} of {due} bytes produced"))),
         }
     }

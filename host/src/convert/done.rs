@@ -2,7 +2,7 @@
 
 use super::input::Tie;
 use super::plan::{Change, Plan, Planned, Reason};
-use super::reports::Reports;
+use super::reports::worst;
 use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::json::{self, List};
@@ -101,7 +101,7 @@ impl Plan<'_> {
     pub fn print_json(
         &self,
         paths: &[PathBuf],
-        reports: Option<&Reports>,
+        reports: Option<&[Option<Report>]>,
         bytes: Option<u64>,
     ) -> Result<(), Error> {
         let names = || paths.iter().map(|path| path.to_string_lossy());
@@ -111,13 +111,13 @@ impl Plan<'_> {
             file.left_out.values.iter().map(move |(path, kind)| Value { file: name.clone(), path, kind })
         });
         let tensors = self.tensors.iter().enumerate().map(|(index, planned)| {
-            let losses = reports.and_then(|reports| reports.get(index)).map(Losses::of);
+            let losses = reports.and_then(|reports| reports.get(index)?.as_ref()).map(Losses::of);
             let (tensor, file) = (planned.tensor, self.input.file_of(planned.tensor));
             Row {
                 name: &planned.name,
                 from: self.from(planned),
                 to: planned.dtype.name(),
-                shape: &planned.dims,
+                shape: planned.dims,
                 file: file.path.to_string_lossy(),
                 was: file.own_name(tensor),
                 losses,
@@ -151,7 +151,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// Those of standard output.
-    pub fn print(&self, reports: Option<&mut Reports>, bytes: Option<u64>) -> Result<(), Error> {
+    pub fn print(&self, reports: Option<&[Option<Report>]>, bytes: Option<u64>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let output = shown_text(&self.output.to_string_lossy());
         write!(out, "{output}: {}", counted(self.tensors.len() as u64, "tensor"))?;
@@ -244,14 +244,14 @@ impl Plan<'_> {
     }
 
     /// The table of the cast tensors with the largest losses.
-    fn table(&self, reports: &mut Reports) -> Table {
+    fn table(&self, reports: &[Option<Report>]) -> Table {
         let left = ["tensor", "from", "to"].map(|title| (title, Side::Left));
         let right = ["max error", "mean error", "inexact"].map(|title| (title, Side::Right));
         let [[name, from, to], [most, mean, inexact]] = [left, right];
         let mut table = Table::new([name, from, to, most, mean, inexact, ("", Side::Left)]);
-        let (shown, others) = reports.shown();
+        let (shown, others) = worst(reports);
         for (index, report) in shown {
-            let Some(planned) = self.tensors.get(*index as usize) else { continue };
+            let Some(planned) = self.tensors.get(index) else { continue };
             let to = match planned.change {
                 Change::Cast(to) | Change::Unscale { to, .. } => to,
                 _ => planned.dtype,
@@ -260,8 +260,8 @@ impl Plan<'_> {
             table.push(names.into_iter().chain(cells(report)));
         }
         if let Some((count, report)) = others {
-            let names = [counted(*count, "other"), String::new(), String::new()];
-            table.push(names.into_iter().chain(cells(report)));
+            let names = [counted(count, "other"), String::new(), String::new()];
+            table.push(names.into_iter().chain(cells(&report)));
         }
         table
     }

@@ -1,7 +1,7 @@
 //! `--manifest`: what came from where, with sums.
 
 use super::input::Tie;
-use super::plan::Plan;
+use super::plan::{Plan, Planned};
 use super::source::Sum;
 use crate::context::Context;
 use crate::error::Error;
@@ -62,7 +62,7 @@ impl Manifest {
         files: Vec<Vec<Sum>>,
         tensors: &[[u8; 32]],
     ) -> Result<(), Error> {
-        let row = |(planned, sum): (&super::plan::Planned<'_>, &[u8; 32])| {
+        let row = |(planned, sum): (&Planned<'_>, &[u8; 32])| {
             let (tensor, file) = (planned.tensor, plan.input.file_of(planned.tensor));
             let before: usize = files.iter().take(tensor.file as usize).map(Vec::len).sum();
             Row {

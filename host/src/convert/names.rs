@@ -122,7 +122,9 @@ mod tests {
     #[test]
     fn every_name_means_one_dtype_in_any_spelling() {
         assert!(Dtype::ALL.iter().all(|dtype| NAMES.iter().filter(|(of, _)| of == dtype).count() == 1));
-        for (dtype, name) in Dtype::ALL.iter().flat_map(|dtype| names_of(*dtype).map(move |name| (dtype, name))) {
+        for (dtype, name) in
+            Dtype::ALL.iter().flat_map(|dtype| names_of(*dtype).map(move |name| (dtype, name)))
+        {
             assert!(AMBIGUOUS.iter().all(|(other, _)| *other != name), "{name}");
             let spelled = format!("np.{}", name.to_uppercase().replace("E4", "_E4"));
             assert_eq!(dtype_named(&spelled, |_| true), Ok(*dtype), "{spelled}");

@@ -2,11 +2,9 @@
 
 use super::change::Changer;
 use super::plan::{Plan, Planned};
-use super::reports::Reports;
 use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::output::file::Product;
-use crate::output::model::Take;
 use crate::output::writer::{Fresh, planned_len};
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use safetensors_convert::gguf;
@@ -52,12 +50,7 @@ impl Plan<'_> {
         mut product: Product,
         is_compressed: bool,
         changer: &mut Changer<'i>,
-        reports: &mut Reports,
     ) -> Result<Product, Error> {
-        let mut make = |planned: &'i Planned<'i>, take: Take<'_>| {
-            reports.push(changer.make(planned, take)?);
-            Ok(())
-        };
         match self.kind {
             Kind::Model => {
                 let (specs, pairs) = (self.specs(), self.pairs());
@@ -67,43 +60,43 @@ impl Plan<'_> {
                 places.sort_unstable_by_key(|(index, _)| *index);
                 // In plan order, so that the scales of a tensor follow it.
                 for (planned, (_, place)) in self.tensors.iter().zip(places) {
-                    file.tensor(&place, |take| make(planned, take))?;
+                    file.tensor(&place, |take| changer.make(planned, take))?;
                 }
                 Ok(product)
             }
             Kind::Array => {
                 for planned in &self.tensors {
                     product.put(&header(planned))?;
-                    make(planned, &mut |bytes| product.put(bytes))?;
+                    changer.make(planned, &mut |bytes| product.put(bytes))?;
                 }
                 Ok(product)
             }
-            Kind::Archive => self.write_archive(Archive::new(product, is_compressed), &mut make),
-            Kind::Gguf => self.write_gguf(product, &mut make),
+            Kind::Archive => self.write_archive(Archive::new(product, is_compressed), changer),
+            Kind::Gguf => self.write_gguf(product, changer),
         }
     }
 
     fn write_archive<'i>(
         &'i self,
         mut archive: Archive<Product>,
-        make: Make<'_, 'i>,
+        changer: &mut Changer<'i>,
     ) -> Result<Product, Error> {
         for planned in &self.tensors {
             let fill = |out: &mut dyn Write| {
                 out.write_all(&header(planned))?;
-                self.fill(planned, make, out)
+                self.fill(planned, changer, out)
             };
             archive.add(&format!("{}.npy", planned.name), fill).map_err(|trouble| self.error(trouble))?;
         }
         archive.finish().map_err(|error| self.error(Trouble::Write(error)))
     }
 
-    fn write_gguf<'i>(&'i self, mut product: Product, make: Make<'_, 'i>) -> Result<Product, Error> {
+    fn write_gguf<'i>(&'i self, mut product: Product, changer: &mut Changer<'i>) -> Result<Product, Error> {
         let layout = self.gguf()?;
         product.expect(layout.file_len());
         let mut writer = layout.begin(product).map_err(|error| self.error(Trouble::Write(error)))?;
         for planned in &self.tensors {
-            let fill = |out: &mut dyn Write| self.fill(planned, make, out);
+            let fill = |out: &mut dyn Write| self.fill(planned, changer, out);
             writer.write_with(fill).map_err(|trouble| self.error(trouble))?;
         }
         writer.finish().map_err(|error| self.error(Trouble::Write(error)))
@@ -112,12 +105,12 @@ impl Plan<'_> {
     fn fill<'i>(
         &self,
         planned: &'i Planned<'i>,
-        make: Make<'_, 'i>,
+        changer: &mut Changer<'i>,
         out: &mut dyn Write,
     ) -> Result<(), Trouble> {
         let mut put =
             |bytes: &[u8]| out.write_all(bytes).map_err(|error| Error::cannot_write(self.output, &error));
-        make(planned, &mut put).map_err(Trouble::Said)
+        changer.make(planned, &mut put).map_err(Trouble::Said)
     }
 
     fn error(&self, trouble: Trouble) -> Error {
@@ -129,7 +122,7 @@ impl Plan<'_> {
 
     /// The tensors, as a writer of models needs them.
     fn specs(&self) -> Vec<TensorSpec<'_>> {
-        self.tensors.iter().map(|one| TensorSpec::new(&one.name, one.dtype, &one.dims)).collect()
+        self.tensors.iter().map(|one| TensorSpec::new(&one.name, one.dtype, one.dims)).collect()
     }
 
     fn pairs(&self) -> Option<Vec<(&str, &str)>> {
@@ -142,9 +135,6 @@ impl Plan<'_> {
         gguf::Plan::of(self.specs(), pairs).map_err(|error| self.input.about(error.to_string()))
     }
 }
-
-/// Makes the bytes of a tensor.
-type Make<'m, 'i> = &'m mut dyn FnMut(&'i Planned<'i>, Take<'_>) -> Result<(), Error>;
 
 /// An error of this command or of the output.
 enum Trouble {
@@ -165,5 +155,5 @@ fn spec<'s>(tensors: &'s [TensorSpec<'s>], pairs: Option<&'s [(&'s str, &'s str)
 
 /// The plan has only dtypes that numpy has.
 fn header(planned: &Planned<'_>) -> Vec<u8> {
-    Header::spelled(planned.dtype, &planned.dims).unwrap_or_default()
+    Header::spelled(planned.dtype, planned.dims).unwrap_or_default()
 }

@@ -94,7 +94,7 @@ pub struct Planned<'i> {
     pub name: Cow<'i, str>,
     /// With `--bits`, the integer that holds the bits.
     pub dtype: Dtype,
-    pub dims: Cow<'i, [u64]>,
+    pub dims: &'i [u64],
     pub change: Change<'i>,
 }
 
@@ -117,7 +117,7 @@ pub enum Change<'i> {
 
 impl<'i> Planned<'i> {
     fn new(tensor: &'i Tensor, dtype: Dtype, change: Change<'i>) -> Self {
-        Self { tensor, name: (&*tensor.name).into(), dtype, dims: (&*tensor.dims).into(), change }
+        Self { tensor, name: (&*tensor.name).into(), dtype, dims: &tensor.dims, change }
     }
 
     /// The plan for the scales of a tensor.
@@ -127,7 +127,7 @@ impl<'i> Planned<'i> {
             Scale::PerRow => tensor.dims.get(..1).unwrap_or_default(),
         };
         let name = format!("{}.scale", tensor.name).into();
-        Self { name, dims: dims.into(), ..Self::new(tensor, Dtype::F32, Change::Scales(scale)) }
+        Self { name, dims, ..Self::new(tensor, Dtype::F32, Change::Scales(scale)) }
     }
 
     pub fn byte_len(&self) -> u64 {
