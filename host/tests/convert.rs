@@ -190,7 +190,7 @@ fn integers_are_cast_only_on_request() {
         (&["--to", "BF16"][..], ["I64", "BOOL", "C64", "BF16"]),
         // 511 does not fit these dtypes and would be an error.
         (&["--to", "F8_E4M3"], ["I64", "BOOL", "C64", "F8_E4M3"]),
-        (&["--to", "I8"], ["I64", "BOOL", "C64", "I8"]),
+        (&["--to", "I8", "--allow-zeros"], ["I64", "BOOL", "C64", "I8"]),
         (&["--to", "I8", "--scale", "per-row"], ["I64", "BOOL", "C64", "I8"]),
         (&["--to", "BF16", "--all"], ["BF16", "BF16", "C64", "BF16"]),
         (&["--to", "BF16", "--all", "--except", "c"], ["BF16", "BF16", "C64", "BF16"]),

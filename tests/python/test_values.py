@@ -125,7 +125,7 @@ def test_casts(name, place, dice):
         if to != name:
             array = wide_enough(name, to, values)
             write(name, array)
-            options = ["--all"] + (["--saturate"] if to in INTEGERS else [])
+            options = ["--all"] + (["--saturate", "--allow-zeros"] if to in INTEGERS else [])
             ours, theirs = converted(SOURCE, "--to", to, *options), expected_cast(array, to)
             assert same_bits(ours, theirs), f"{name} to {to}: {differing(array, ours, theirs)}"
 

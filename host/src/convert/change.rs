@@ -7,11 +7,11 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
 use crate::output::model::Take;
-use crate::text::quoted;
-use crate::threads::{cores, in_order_within};
+use crate::text::{grouped, quoted};
+use crate::threads::{cores, stream};
 use crate::work::Work;
 use embedded_safetensors::Dtype;
-use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales};
+use safetensors_convert::numbers::{Caster, Decoder, Largest, Quantizer, Report, Scales, is_float};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
@@ -42,13 +42,15 @@ impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
     pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
         let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
-        Self { plan, work, scales: None, reports: Reports::new(), sums: sums.then(Vec::new) }
+        let reports = Reports::with_capacity(plan.tensors.len());
+        Self { plan, work, scales: None, reports, sums: sums.then(Vec::new) }
     }
 
     /// Passes the converted bytes of a tensor to `take`.
     ///
     /// # Errors
-    /// Those of `take` and of the input; a number does not fit the dtype; interruption by the user.
+    /// Those of `take` and of the input; a number does not fit the dtype, or becomes 0; interruption by the
+    /// user.
     pub fn make(&mut self, planned: &'i Planned<'i>, take: Take<'_>) -> Result<(), Error> {
         let mut made = 0;
         let mut sum = self.sums.is_some().then(Sha256::new);
@@ -87,7 +89,18 @@ impl<'i> Changer<'i> {
 
     fn cast(&self, tensor: &Tensor, to: Dtype, take: Take<'_>) -> Result<Report, Error> {
         let cast = |piece: &mut Piece<Caster>| piece.tool.cast(&piece.bytes, &mut piece.out);
-        self.report_chunks(tensor, &self.caster(tensor, to)?, None, cast, take)
+        let report = self.report_chunks(tensor, &self.caster(tensor, to)?, None, cast, take)?;
+        if report.zeroed == 0 || is_float(to) || self.plan.casts.allow_zeros {
+            return Ok(report);
+        }
+        let sentence = format!(
+            "tensor {}: {} of {} numbers would become 0 in {to}; scale them with --to I8 --scale per-row, or \
+             allow it with --allow-zeros",
+            quoted(&tensor.name),
+            grouped(report.zeroed),
+            grouped(report.values)
+        );
+        Err(Error::bad(&self.plan.input.file_of(tensor).path, "zeroed", sentence))
     }
 
     fn caster(&self, tensor: &Tensor, to: Dtype) -> Result<Caster, Error> {

@@ -47,6 +47,10 @@ pub struct Casts {
     #[arg(long)]
     pub saturate: bool,
 
+    /// Allow that numbers become 0 in an integer dtype, which is an error without --scale
+    #[arg(long)]
+    pub allow_zeros: bool,
+
     /// With --to I8, scale the largest magnitude to 127 first; the F32 divisors are stored as NAME.scale
     #[arg(long, value_name = "SCOPE")]
     scale: Option<Scale>,
@@ -346,6 +350,9 @@ impl Casts {
         match self.to {
             None if !(self.only.is_empty() && self.except.is_empty()) => Err("--only and --except need --to"),
             None if self.all => Err("--all needs --to"),
+            to if self.allow_zeros && to.is_none_or(is_float) => {
+                Err("--allow-zeros needs --to with an integer dtype")
+            }
             to if self.scale.is_some() && to != Some(Dtype::I8) => Err("--scale needs --to I8"),
             Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16) => Ok(()),
             _ if self.unscale => Err("--unscale needs --to F32, F64, F16 or BF16"),
