@@ -63,8 +63,8 @@ mod measured {
     const CONVERTED: u32 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
     /// The promise of `convert`: in total, ...
     const OF_CONVERSION: u64 = 64 * MIB;
-    /// ... and for each tensor, with a name of at most 7 bytes.
-    const OF_TENSOR: u64 = 512 + 2 * 7;
+    /// ... and twice that for each tensor, with a name of at most 7 bytes.
+    const OF_TENSOR: u64 = 256 + 7;
     /// The promise of a scan.
     const OF_SCAN: u64 = 64 * MIB;
     /// Above a program that does nothing, for streamed data of any length; without optimisation as above.
@@ -318,7 +318,7 @@ mod measured {
             let arg = |arg: &&str| if arg.contains('.') { path(arg) } else { (*arg).to_owned() };
             let args: Vec<String> = args.iter().map(arg).collect();
             let args: Vec<&str> = ["convert"].into_iter().chain(args.iter().map(String::as_str)).collect();
-            let limit = OF_CONVERSION + u64::from(CONVERTED) * OF_TENSOR;
+            let limit = OF_CONVERSION + u64::from(CONVERTED) * 2 * OF_TENSOR;
             let measured = Measured::of(&args, None, 0);
             // Twenty seconds on an idle machine.
             measured.report_within(&format!("{CONVERTED} tensors, {name}"), limit, 5 * PATIENCE);
