@@ -8,8 +8,6 @@
 //! are its name, separated by dots. Other values are left out, and listed by
 //! [`left_out`](Checkpoint::left_out). A tensor without a dictionary or list around it is named `tensor`.
 
-mod archive;
-mod fetched;
 mod flatten;
 mod legacy;
 mod machine;
@@ -19,7 +17,6 @@ mod rebuild;
 mod spool;
 mod store;
 mod strided;
-mod ties;
 mod values;
 
 #[cfg(test)]
@@ -30,15 +27,13 @@ use crate::pickle::Opcodes;
 use crate::source::{InTensor, Tensor, TensorSource, no_tensor};
 use crate::text::quoted;
 use crate::zip::{Part, open_contents, read_full};
-use fetched::Indices;
-use flatten::Flat;
-use machine::{Machine, View};
+use flatten::{Flat, Kept};
+use machine::{Indices, Machine, View};
 use read::Bytes;
 use spool::Spool;
 use std::fs::File;
 use std::io::{self, Read};
 use store::Store;
-use ties::Kept;
 
 /// Views of storages may together have this many bytes more than the storages; in a longer file, as many as
 /// the file.
@@ -113,7 +108,7 @@ impl Checkpoint {
     fn new(bytes: Bytes, flat: Flat, mut views: Vec<View>, ties: Ties, len: u64) -> io::Result<Self> {
         let Flat { tensors: mut named, left_out, count, .. } = flat;
         check_names(&named)?;
-        let Kept { is_kept, notes: metadata, copies } = ties::tied(&named, &views, ties)?;
+        let Kept { is_kept, notes: metadata, copies } = flatten::tied(&named, &views, ties)?;
         let mut is_kept = is_kept.into_iter();
         named.retain(|_| is_kept.next().unwrap_or(true));
         check_expansion(&named, &views, &bytes, len)?;
@@ -175,7 +170,7 @@ impl TensorSource for Checkpoint {
 type Parsed = (Bytes, Flat, Vec<View>);
 
 fn read_archive(file: File) -> io::Result<Parsed> {
-    let archive::Layout { mut store, pickle_name, pickle, prefix, is_big } = archive::layout(&file)?;
+    let store::Layout { mut store, pickle_name, pickle, prefix, is_big } = store::layout(&file)?;
     let open = || Opcodes::new(open_contents(&file, pickle_name.clone(), pickle));
     let parsed = (|| {
         let mut opcodes = open();
