@@ -47,17 +47,14 @@ impl Kind {
     /// # Errors
     /// The name ends with .npy, .npz, .gguf or .json, which indexes have.
     pub fn must_be_model(path: &Path) -> Result<(), Error> {
-        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
-        match Self::of_name(path) {
-            Some(Self::Array | Self::Archive | Self::Gguf) => Err(Error::about(
-                path,
-                "wrong suffix for a safetensors file; use `safetensors convert` to make .npy, .npz and .gguf",
-            )),
-            _ if is_json => {
-                Err(Error::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
+        let needed = match Self::of_name(path) {
+            Some(Self::Array | Self::Archive | Self::Gguf) => {
+                "; use `safetensors convert` to make .npy, .npz and .gguf"
             }
-            _ => Ok(()),
-        }
+            _ if is_json(path) => ": .json is for indexes",
+            _ => return Ok(()),
+        };
+        Err(Error::about(path, format!("wrong suffix for a safetensors file{needed}")))
     }
 
     /// Rejects names of HTML pages whose suffix belongs to another format.
@@ -65,8 +62,7 @@ impl Kind {
     /// # Errors
     /// The name ends with .json or the suffix of a model or an array.
     pub fn must_be_page(path: &Path) -> Result<(), Error> {
-        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
-        match is_json || Self::of_output(path).is_ok() {
+        match is_json(path) || Self::of_output(path).is_ok() {
             true => Err(Error::about(path, "wrong suffix for an HTML page; use .html")),
             false => Ok(()),
         }
@@ -82,4 +78,8 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"))
 }

@@ -3,7 +3,7 @@
 use crate::args::kind::Kind;
 use crate::commands::{Run, check_stdin_once};
 use crate::context::Context;
-use crate::convert::{Casts, Changer, Input, Manifest, Plan, Reading, Reports, read_bits, stem_of};
+use crate::convert::{Casts, Changer, Input, Manifest, Plan, Reading, read_bits, stem_of};
 use crate::error::{Error, Outcome};
 use crate::exit::Exit;
 use crate::input::remote::check_output_directory;
@@ -12,6 +12,7 @@ use crate::output::file::{Product, check_output_path};
 use crate::output::overwrite::{check_not_input, is_same_place};
 use crate::print::diagnostic::say;
 use crate::text::shown_text;
+use safetensors_convert::numbers::Report;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -197,7 +198,7 @@ impl Convert {
         context: &Context,
         plan: &Plan<'_>,
         manifest: Option<&mut Manifest>,
-    ) -> Result<Reports, Error> {
+    ) -> Result<Vec<Option<Report>>, Error> {
         let mut changer = Changer::new(context, plan, manifest.is_some());
         let product = Product::create(context, plan.output, self.force)?;
         let product = plan.write(product, self.compress, &mut changer)?;

@@ -77,8 +77,8 @@ pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<(), Error> {
     }
     for index in 0..input.tensors.len() {
         let tensor = &input.tensors[index];
-        let dtype = dtype_of(tensor, options, any_is_raw);
-        if let Some(dtype) = dtype.map_err(|error| input.about_tensor(tensor, &error))? {
+        let found = dtype_of(tensor, options, any_is_raw);
+        if let Some(dtype) = found.map_err(|error| input.about_tensor(tensor, &error))? {
             let tensor = &mut input.tensors[index];
             (tensor.dtype, tensor.is_raw, tensor.from_bits) = (dtype, false, true);
         }

@@ -2,7 +2,6 @@
 
 use super::input::Tensor;
 use super::plan::{Change, Plan, Planned, row_of, rows_of};
-use super::reports::Reports;
 use crate::context::Context;
 use crate::error::Error;
 use crate::error::not_read::temporary;
@@ -24,16 +23,14 @@ const SHORT: u64 = 1 << 20;
 /// More would not be faster, because one thread writes the output, and each takes up to 9 MiB for its chunks.
 const THREADS: usize = 4;
 
-/// The bytes of scales read at a time: complete elements.
-const SCALES: usize = 1 << 13;
-
 /// Converts one tensor after another.
 pub struct Changer<'i> {
     plan: &'i Plan<'i>,
     work: Work,
     /// The scales of the last quantised tensor, in row order.
     scales: Option<(&'i Tensor, File)>,
-    pub reports: Reports,
+    /// The changes in the numbers of each tensor that was made, if it was cast.
+    pub reports: Vec<Option<Report>>,
     /// The SHA-256 of the bytes of each tensor that was made, if they are wanted.
     pub sums: Option<Vec<[u8; 32]>>,
 }
@@ -42,7 +39,7 @@ impl<'i> Changer<'i> {
     /// `sums`: whether the bytes of each tensor are summed.
     pub fn new(context: &Context, plan: &'i Plan<'i>, sums: bool) -> Self {
         let work = context.work("converting", plan.tensors.iter().map(bytes_read).sum());
-        let reports = Reports::with_capacity(plan.tensors.len());
+        let reports = Vec::with_capacity(plan.tensors.len());
         Self { plan, work, scales: None, reports, sums: sums.then(Vec::new) }
     }
 
@@ -147,14 +144,11 @@ impl<'i> Changer<'i> {
     /// A tensor without elements has a scale as well.
     fn find_scales(&self, tensor: &Tensor, (len, mut missing): (u64, u64)) -> Result<File, Error> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
-        let (mut largest, mut left, mut ahead) = (Largest::default(), len, len);
-        let prepare = |scales: &mut Scales, elements: u64| {
-            (scales.first, scales.each) = (ahead, len);
-            ahead = len - (elements + len - ahead) % len;
-            Ok(())
-        };
+        let (mut largest, mut left) = (Largest::default(), len);
+        // Only the lengths of rows are needed.
+        let rows = RowScales { len, left: 0, scale: 1.0, next: &mut || Ok(1.0) };
         let work = |piece: &mut Piece<Quantizer>| piece.tool.largest(&piece.bytes, &piece.scales);
-        self.chunks(tensor, &Quantizer::new(tensor.dtype), prepare, work, |parts, _| {
+        self.chunks(tensor, &Quantizer::new(tensor.dtype), Some(rows), work, |parts, _| {
             for (count, part) in parts {
                 if !part.is_finite() {
                     let sentence = "has a NaN or an infinity, which cannot be scaled to I8";
@@ -205,7 +199,7 @@ impl<'i> Changer<'i> {
         let (mut bytes, mut values, mut at) = (Vec::new(), Vec::new(), 0);
         Ok(move || {
             if at == values.len() {
-                chunks.fill_up_to(SCALES, &mut bytes)?;
+                chunks.fill(&mut bytes, &self.work)?;
                 decoder.decode_doubles(&bytes, &mut values).map_err(|error| file.failed(error))?;
                 at = 0;
             }
@@ -225,16 +219,12 @@ impl<'i> Changer<'i> {
         &self,
         tensor: &Tensor,
         tool: &T,
-        mut rows: Option<RowScales<'_>>,
+        rows: Option<RowScales<'_>>,
         work: impl Fn(&mut Piece<T>) -> io::Result<Report> + Sync,
         take: Take<'_>,
     ) -> Result<Report, Error> {
         let mut sum = Report::default();
-        let prepare = |scales: &mut Scales, elements| match &mut rows {
-            Some(rows) => rows.fill(scales, elements),
-            None => Ok(()),
-        };
-        self.chunks(tensor, tool, prepare, work, |report, out| {
+        self.chunks(tensor, tool, rows, work, |report, out| {
             sum.add(&report);
             take(out)
         })?;
@@ -242,13 +232,12 @@ impl<'i> Changer<'i> {
     }
 
     /// Reads all chunks of a tensor, does `work` with several at a time, and passes the results and the
-    /// output to `take` in order. `prepare` is called for each chunk in order, with the number of its
-    /// elements.
+    /// output to `take` in order.
     fn chunks<T: Clone + Send, R: Send>(
         &self,
         tensor: &Tensor,
         tool: &T,
-        mut prepare: impl FnMut(&mut Scales, u64) -> Result<(), Error>,
+        mut rows: Option<RowScales<'_>>,
         work: impl Fn(&mut Piece<T>) -> io::Result<R> + Sync,
         mut take: impl FnMut(R, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -256,10 +245,13 @@ impl<'i> Changer<'i> {
         let mut chunks = self.plan.input.file_of(tensor).read(tensor)?;
         let threads = if tensor.byte_len() > SHORT { cores().get().min(THREADS) } else { 1 };
         let unused = RefCell::new(Vec::new());
-        let mut next = || {
-            let mut piece = unused.borrow_mut().pop().unwrap_or_else(|| Piece::new(tool.clone()));
+        let new = || Piece { tool: tool.clone(), bytes: vec![], scales: Scales::default(), out: vec![] };
+        let next = || {
+            let mut piece = unused.borrow_mut().pop().unwrap_or_else(new);
             let is_full = chunks.fill(&mut piece.bytes, &self.work)?;
-            prepare(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
+            if let Some(rows) = &mut rows {
+                rows.fill(&mut piece.scales, piece.bytes.len() as u64 * 8 / bits)?;
+            }
             Ok(is_full.then_some(piece))
         };
         let done = |mut piece: Piece<T>| (work(&mut piece), piece);
@@ -283,12 +275,6 @@ struct Piece<T> {
     bytes: Vec<u8>,
     scales: Scales,
     out: Vec<u8>,
-}
-
-impl<T> Piece<T> {
-    fn new(tool: T) -> Self {
-        Self { tool, bytes: Vec::new(), scales: Scales::default(), out: Vec::new() }
-    }
 }
 
 /// The scales of rows of this length, read in order.
@@ -334,6 +320,7 @@ fn bytes_read(planned: &Planned<'_>) -> u64 {
     match planned.change {
         Change::Quantize(_) => 2 * len,
         Change::Scales(_) => 0,
+        Change::Unscale { scales, .. } => len + scales.byte_len(),
         _ => len,
     }
 }

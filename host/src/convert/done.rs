@@ -1,8 +1,7 @@
 //! Prints what a conversion has done, or would do.
 
-use super::input::Tie;
 use super::plan::{Change, Plan, Planned, Reason};
-use super::reports::worst;
+use super::source::{LeftOut, Source};
 use crate::args::kind::Kind;
 use crate::error::Error;
 use crate::json::{self, List};
@@ -14,6 +13,15 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+
+/// The most tensors of a table: thousands of lines hide those that matter.
+const SHOWN: usize = 50;
+
+/// The changes in the numbers of each tensor of an output, if it was cast.
+pub type Reports = [Option<Report>];
+
+/// The changes of some tensors, by index, and the number of all others, with their changes together.
+type Shown<'r> = (Vec<(usize, &'r Report)>, Option<(u64, Report)>);
 
 /// The result in JSON. The lists of tensors may be too long for memory.
 #[derive(Serialize)]
@@ -48,6 +56,14 @@ struct Value<'d> {
     file: Cow<'d, str>,
     path: &'d str,
     kind: &'static str,
+}
+
+/// A tied tensor of PyTorch, as the output has it.
+#[derive(Serialize)]
+pub struct Tie {
+    name: String,
+    same_as: String,
+    stored: bool,
 }
 
 #[derive(Serialize)]
@@ -88,9 +104,22 @@ impl Plan<'_> {
         self.input.file_of(planned.tensor).own_type(planned.tensor)
     }
 
+    /// The values that are left out, for each input that has some.
+    fn left_out(&self) -> impl Iterator<Item = (&Source, &LeftOut)> {
+        let files = self.input.files.iter().filter_map(|file| Some((file, &file.foreign()?.left_out)));
+        files.filter(|(_, left_out)| left_out.count > 0)
+    }
+
     /// The tied tensors, as the output has them.
     pub fn ties(&self) -> impl Iterator<Item = Tie> + Clone {
-        self.input.ties(self.renames)
+        let files = self.input.files.iter().filter_map(|file| Some((file, file.foreign()?)));
+        files.flat_map(|(file, foreign)| {
+            foreign.ties.iter().map(|(name, other)| Tie {
+                name: file.new_name(name, self.renames),
+                same_as: file.new_name(other, self.renames),
+                stored: foreign.has_copies,
+            })
+        })
     }
 
     /// Prints the result in JSON: of these inputs, without reports if nothing was written, with the length of
@@ -101,14 +130,13 @@ impl Plan<'_> {
     pub fn print_json(
         &self,
         paths: &[PathBuf],
-        reports: Option<&[Option<Report>]>,
+        reports: Option<&Reports>,
         bytes: Option<u64>,
     ) -> Result<(), Error> {
-        let names = || paths.iter().map(|path| path.to_string_lossy());
-        let files = || self.input.files.iter();
-        let values = files().flat_map(|file| {
+        let mut names = paths.iter().map(|path| path.to_string_lossy());
+        let values = self.left_out().flat_map(|(file, left_out)| {
             let name = file.path.to_string_lossy();
-            file.left_out.values.iter().map(move |(path, kind)| Value { file: name.clone(), path, kind })
+            left_out.values.iter().map(move |(path, kind)| Value { file: name.clone(), path, kind })
         });
         let tensors = self.tensors.iter().enumerate().map(|(index, planned)| {
             let losses = reports.and_then(|reports| reports.get(index)?.as_ref()).map(Losses::of);
@@ -124,10 +152,9 @@ impl Plan<'_> {
             }
         });
         let done = Done {
-            inputs: if let [only] = paths {
-                Names::File(only.to_string_lossy())
-            } else {
-                Names::Files(names().collect())
+            inputs: match (names.next(), paths.len()) {
+                (Some(only), 1) => Names::File(only),
+                (first, _) => Names::Files(first.into_iter().chain(names).collect()),
             },
             ok: true,
             output: self.output.to_string_lossy(),
@@ -137,7 +164,7 @@ impl Plan<'_> {
             padding_left_out: self.input.padding.tensors,
             read_from_bits: self.input.tensors.iter().filter(|tensor| tensor.from_bits).count(),
             not_cast: self.left.len(),
-            left_out: files().map(|file| file.left_out.count).sum(),
+            left_out: self.left_out().map(|(_, left_out)| left_out.count).sum(),
             values_left_out: values.collect(),
             tied: List(self.ties()),
             tensors: List(tensors),
@@ -151,7 +178,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// Those of standard output.
-    pub fn print(&self, reports: Option<&[Option<Report>]>, bytes: Option<u64>) -> Result<(), Error> {
+    pub fn print(&self, reports: Option<&Reports>, bytes: Option<u64>) -> Result<(), Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         let output = shown_text(&self.output.to_string_lossy());
         write!(out, "{output}: {}", counted(self.tensors.len() as u64, "tensor"))?;
@@ -177,13 +204,11 @@ impl Plan<'_> {
             let (keys, format) = (counted(self.lost() as u64, "key"), self.kind.name());
             writeln!(out, "  left out: {keys} of metadata, which {format} cannot store")?;
         }
-        let files = &self.input.files;
-        for file in files.iter().filter(|file| file.left_out.count > 0) {
+        for (file, LeftOut { values, count }) in self.left_out() {
             let name = format!(" of {}", shown_text(&file.path.to_string_lossy()));
-            let of = if files.len() > 1 { &*name } else { "" };
-            let count = file.left_out.count;
-            let names = file.left_out.values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
-            let (values, names) = (counted(count, "value"), listed(names, count));
+            let of = if self.input.files.len() > 1 { &*name } else { "" };
+            let names = values.iter().map(|(path, kind)| format!("{} ({kind})", quoted(path)));
+            let (values, names) = (counted(*count, "value"), listed(names, *count));
             writeln!(out, "  left out: {values}{of} that safetensors cannot store: {names}")?;
         }
         Ok(out.flush()?)
@@ -244,7 +269,7 @@ impl Plan<'_> {
     }
 
     /// The table of the cast tensors with the largest losses.
-    fn table(&self, reports: &[Option<Report>]) -> Table {
+    fn table(&self, reports: &Reports) -> Table {
         let left = ["tensor", "from", "to"].map(|title| (title, Side::Left));
         let right = ["max error", "mean error", "inexact"].map(|title| (title, Side::Right));
         let [[name, from, to], [most, mean, inexact]] = [left, right];
@@ -265,6 +290,22 @@ impl Plan<'_> {
         }
         table
     }
+}
+
+/// Chooses the worst: those with numbers that were clamped, became infinite or are NaN, then those with the
+/// largest errors.
+fn worst(reports: &Reports) -> Shown<'_> {
+    let all = reports.iter().enumerate().filter_map(|(index, report)| Some((index, report.as_ref()?)));
+    let (mut shown, mut sum) = (all.collect::<Vec<_>>(), Report::default());
+    let is_special = |report: &Report| report.overflowed + report.clamped + report.nans > 0;
+    // Those that are equally bad stay in order.
+    shown.sort_by(|(_, one), (_, other)| {
+        is_special(other).cmp(&is_special(one)).then(other.max_error.total_cmp(&one.max_error))
+    });
+    let others = shown.split_off(SHOWN.min(shown.len()));
+    others.iter().for_each(|(_, report)| sum.add(report));
+    shown.sort_by_key(|(index, _)| *index);
+    (shown, (!others.is_empty()).then_some((others.len() as u64, sum)))
 }
 
 /// The first names, and the number of others.

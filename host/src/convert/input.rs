@@ -1,8 +1,8 @@
 //! The inputs of a conversion: models in safetensors, and files of other formats.
 
-use super::find::{Found, Group, find};
+use super::find::{Found, find};
 use super::parts::{check_splits, reject_parts};
-use super::source::{Opening, Source, Sum, stem_of};
+use super::source::{Source, Sum, stem_of};
 use crate::args::kind::Kind;
 use crate::context::Context;
 use crate::error::Error;
@@ -15,7 +15,6 @@ use embedded_safetensors::Dtype;
 use safetensors_convert::gguf;
 use safetensors_convert::torch::Ties;
 use safetensors_files::shards::ShardIndex;
-use serde::Serialize;
 use std::collections::{BTreeMap, HashSet, btree_map};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +39,7 @@ pub struct Reading {
 
     /// GGUF: keep the blocks of quantised tensors as U8, instead of their numbers as F32
     #[arg(long)]
-    keep_blocks: bool,
+    pub keep_blocks: bool,
 
     /// Leave out the metadata of all inputs
     #[arg(long)]
@@ -82,15 +81,17 @@ impl Reading {
 
     /// # Errors
     /// `--name` is given, but not for one `.npy`.
-    fn check_name(&self, groups: &[Group]) -> Result<(), Error> {
-        let files = || groups.iter().flat_map(|group| &group.files).filter(|_| self.name.is_some());
-        if let Some(file) = files().find(|file| file.format != Some(Readable::Array)) {
-            let sentence = "--name works with .npy only: all other inputs have tensor names";
-            return Err(Error::about(&file.path, sentence));
-        }
-        match files().count() {
-            0 | 1 => Ok(()),
-            _ => Err(Error::usage("--name works with one input only; use --rename")),
+    fn check_name(&self, files: &[&Found]) -> Result<(), Error> {
+        let other = files.iter().find(|file| file.format != Some(Readable::Array));
+        match (&self.name, other) {
+            (Some(_), Some(file)) => {
+                let sentence = "--name works with .npy only: all other inputs have tensor names";
+                Err(Error::about(&file.path, sentence))
+            }
+            (Some(_), None) if files.len() > 1 => {
+                Err(Error::usage("--name works with one input only; use --rename"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -101,7 +102,7 @@ impl Reading {
             (self.ties.is_some(), "--ties", Readable::PyTorch),
             (self.keep_blocks, "--keep-blocks", Readable::Gguf),
         ];
-        let has = |format| input.files.iter().any(|file| file.format() == Some(format));
+        let has = |format| input.files.iter().filter_map(Source::foreign).any(|file| file.format == format);
         match options.iter().find(|(is_given, _, format)| *is_given && !has(*format)) {
             Some((_, option, format)) => {
                 let name = format.name();
@@ -155,14 +156,6 @@ pub struct Input {
     path: Option<PathBuf>,
 }
 
-/// A tied tensor, as the output has it.
-#[derive(Serialize)]
-pub struct Tie {
-    pub name: String,
-    pub same_as: String,
-    pub stored: bool,
-}
-
 impl Input {
     /// Opens all inputs.
     ///
@@ -177,25 +170,27 @@ impl Input {
         raise_open_files();
         let ties = reading.ties(kind)?;
         let groups = paths.iter().map(|path| find(path)).collect::<Result<Vec<_>, _>>()?;
+        let files: Vec<&Found> = groups.iter().flat_map(|group| &group.files).collect();
         // A numpy file does not look like a complete model.
         if !kind.is_numpy() {
-            reject_partial_models(&models(&groups), Some(output))?;
+            let models = files.iter().filter(|file| file.format.is_none());
+            let models: Vec<PathBuf> = models.map(|file| file.path.clone()).collect();
+            reject_partial_models(&models, Some(output))?;
             reject_parts(&groups, output)?;
         }
-        reading.check_name(&groups)?;
+        reading.check_name(&files)?;
         let path = if let [only] = paths { Some(only.clone()) } else { None };
         let mut input = Self { path, ..Self::default() };
         for (path, group) in paths.iter().zip(&groups) {
             let begin = input.files.len();
             let prefix = if reading.file_prefix { format!("{}.", stem_of(path)?) } else { String::new() };
-            let opening = Opening {
-                name: reading.name.as_deref(),
-                prefix: &prefix,
-                ties,
-                keeps_blocks: reading.keep_blocks,
-                without_metadata: reading.no_metadata,
-            };
-            group.files.iter().try_for_each(|file| input.push(context, file, opening))?;
+            for file in &group.files {
+                let number = u32::try_from(input.files.len()).unwrap_or(u32::MAX);
+                let target = (number, &mut input.tensors);
+                let (file, padding) = Source::open(context, (file, &prefix), (reading, ties), target)?;
+                input.padding.add(padding);
+                input.files.push(file);
+            }
             if let Some((path, index)) = &group.index {
                 input.check_index(path, index, begin)?;
                 input.indexes.push(path.clone());
@@ -203,14 +198,6 @@ impl Input {
         }
         check_splits(&input, (output, kind))?;
         Ok(input)
-    }
-
-    fn push(&mut self, context: &Context, found: &Found, opening: Opening<'_>) -> Result<(), Error> {
-        let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        let (file, padding) = Source::open(context, found, opening, (number, &mut self.tensors))?;
-        self.padding.add(padding);
-        self.files.push(file);
-        Ok(())
     }
 
     /// # Errors
@@ -222,7 +209,9 @@ impl Input {
             let listed: HashSet<&str> = listed.map(|(name, _)| name).collect();
             // The index also lists tied tensors that are left out.
             let own = self.tensors[file.tensors.clone()].iter().map(|tensor| file.own_name(tensor));
-            let names: HashSet<&str> = own.chain(file.ties().into_iter().map(|(name, _)| name)).collect();
+            let names: HashSet<&str> = own
+                .chain(file.foreign().into_iter().flat_map(|file| &file.ties).map(|(name, _)| &**name))
+                .collect();
             let shard = quoted(shard);
             if let Some(missing) = listed.difference(&names).min() {
                 return bad(format!("tensor {} is not in {shard}", quoted(missing)));
@@ -292,17 +281,6 @@ impl Input {
         Ok(has_any.then(|| all.into_iter().collect()))
     }
 
-    /// The tied tensors of PyTorch.
-    pub fn ties<'i>(&'i self, renames: &'i Renames) -> impl Iterator<Item = Tie> + Clone + 'i {
-        self.files.iter().flat_map(move |file| {
-            file.ties().into_iter().map(move |(name, other)| Tie {
-                name: file.new_name(name, renames),
-                same_as: file.new_name(other, renames),
-                stored: file.has_copies(),
-            })
-        })
-    }
-
     /// # Errors
     /// The output is a file of an input.
     pub fn must_not_be(&self, output: &Path) -> Result<(), Error> {
@@ -325,12 +303,6 @@ impl Input {
         let indexes = || self.indexes.iter().map(|index| Sum::at(context, index, &work)).collect();
         files.chain(std::iter::once_with(indexes)).collect()
     }
-}
-
-/// The models in safetensors.
-fn models(groups: &[Group]) -> Vec<PathBuf> {
-    let files = groups.iter().flat_map(|group| &group.files);
-    files.filter(|file| file.format.is_none()).map(|file| file.path.clone()).collect()
 }
 
 /// Allows as many open files as the system does: all inputs are open at once.

@@ -1,6 +1,6 @@
 //! `--manifest`: what came from where, with sums.
 
-use super::input::Tie;
+use super::done::Tie;
 use super::plan::{Plan, Planned};
 use super::source::Sum;
 use crate::context::Context;

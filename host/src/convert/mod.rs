@@ -10,7 +10,6 @@ mod names;
 mod output;
 mod parts;
 mod plan;
-mod reports;
 mod source;
 
 pub use bits::read_bits;
@@ -18,5 +17,4 @@ pub use change::Changer;
 pub use input::{Input, Reading};
 pub use manifest::Manifest;
 pub use plan::{Casts, Plan};
-pub use reports::Reports;
 pub use source::stem_of;

@@ -50,7 +50,7 @@ pub fn reject_parts(groups: &[Group], output: &Path) -> Result<(), Error> {
 /// # Errors
 /// A part is missing or a duplicate, or the parts do not have as many tensors as they say.
 pub fn check_splits(input: &Input, (output, kind): (&Path, Kind)) -> Result<(), Error> {
-    let parts = input.files.iter().filter_map(|file| Some((file, file.split?)));
+    let parts = input.files.iter().filter_map(|file| Some((file, file.foreign()?.split?)));
     let parts = parts.filter(|(file, _)| !is_same_shard(&file.path, output));
     let mut by_number: BTreeMap<u64, &Source> = BTreeMap::new();
     let mut first: Option<(&Source, Split)> = None;

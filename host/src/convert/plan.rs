@@ -299,7 +299,7 @@ impl<'i> Plan<'i> {
                 if found.is_none() && seen.insert(name) {
                     continue;
                 }
-                let is_model = file.format().is_none();
+                let is_model = file.foreign().is_none();
                 let advice = if is_model { "--no-metadata" } else { "--ties copy and rename one of them" };
                 let other =
                     found.map_or("another tied one".into(), |planned| self.input.origin(planned.tensor));
@@ -325,21 +325,18 @@ impl<'i> Plan<'i> {
                 "a .npy holds one array, {count} given; write a .npz, or one of them with `cat TENSOR -o`"
             )));
         }
-        self.tensors.iter().try_for_each(|Planned { name, dtype, dims, .. }| {
+        for Planned { name, dtype, dims, .. } in &self.tensors {
+            let about = |reason: String| Err(input.about(format!("tensor {}: {reason}", quoted(name))));
             if Header::spelled(*dtype, dims).is_none() {
                 let has_bits = bits_of(*dtype) != *dtype;
                 let bits = if has_bits { ", or write its bits with --bits" } else { "" };
-                let name = quoted(name);
-                let sentence = format!("tensor {name}: numpy has no {dtype}; cast it with --to F32{bits}");
-                return Err(input.about(sentence));
+                return about(format!("numpy has no {dtype}; cast it with --to F32{bits}"));
             }
-            match self.kind == Kind::Archive && is_unsafe(name) {
-                true => {
-                    Err(input.about(format!("tensor {}: this name is unsafe in an archive", quoted(name))))
-                }
-                false => Ok(()),
+            if self.kind == Kind::Archive && is_unsafe(name) {
+                return about("this name is unsafe in an archive".into());
             }
-        })
+        }
+        Ok(())
     }
 }
 
@@ -475,8 +472,5 @@ pub fn rows_of(tensor: &Tensor, scale: Scale) -> (u64, u64) {
 
 /// Whether several numbers share each scale of a row; otherwise the scales take more than they save.
 fn has_rows(tensor: &Tensor) -> bool {
-    match tensor.dims.split_first() {
-        Some((_, axes)) => axes.iter().fold(1, |product: u64, &axis| product.saturating_mul(axis)) > 1,
-        None => false,
-    }
+    tensor.dims.iter().skip(1).fold(1, |product: u64, &axis| product.saturating_mul(axis)) > 1
 }

@@ -1,7 +1,7 @@
 //! An open input: a model in safetensors, or a file of another format.
 
 use super::find::Found;
-use super::input::Tensor;
+use super::input::{Reading, Tensor};
 use crate::args::remote::is_remote;
 use crate::context::Context;
 use crate::error::Error;
@@ -36,12 +36,20 @@ pub struct Source {
     pub path: PathBuf,
     /// The indexes of its tensors.
     pub tensors: Range<usize>,
-    /// Its part of a model in GGUF, if it is one of several.
-    pub split: Option<Split>,
-    pub left_out: LeftOut,
     /// The names of its tensors begin with it.
     prefix: String,
+    /// The metadata, if there is some, but not the types of blocks.
+    pairs: Option<Vec<Pair>>,
     contents: Contents,
+}
+
+/// A pair of the metadata.
+struct Pair {
+    key: String,
+    value: String,
+    /// Whether it says that one tensor is left out because it is tied to another one, as
+    /// `safetensors.torch.save_model` notes it.
+    is_note: bool,
 }
 
 enum Contents {
@@ -50,13 +58,18 @@ enum Contents {
 }
 
 /// An open input of another format.
-struct Foreign {
-    format: Readable,
+pub struct Foreign {
+    pub format: Readable,
+    pub left_out: LeftOut,
+    /// Its part of a model in GGUF, if it is one of several.
+    pub split: Option<Split>,
+    /// Whether tied tensors are kept.
+    pub has_copies: bool,
+    /// The names of tied tensors of PyTorch, and the names of the tensors that they are tied to.
+    pub ties: Vec<(String, String)>,
     /// All files that are read.
     files: Vec<Opened>,
     source: Box<dyn TensorSource>,
-    /// The indexes of tied tensors that are kept, and those of the tensors that they are tied to.
-    copies: Vec<(u32, u32)>,
 }
 
 /// Values of an input that safetensors cannot hold.
@@ -90,90 +103,46 @@ impl Sum {
     }
 }
 
-/// How a file is opened.
-#[derive(Clone, Copy)]
-pub struct Opening<'o> {
-    /// The name of the array of a `.npy`, if it is not that of the file.
-    pub name: Option<&'o str>,
-    pub prefix: &'o str,
-    pub ties: Ties,
-    /// Whether quantised tensors of GGUF stay as they are.
-    pub keeps_blocks: bool,
-    pub without_metadata: bool,
-}
-
 impl Source {
-    /// Opens a file, and adds its tensors, which have this number as their file.
+    /// Opens a file, and adds its tensors, whose names begin with the prefix and which have this number as
+    /// their file.
     ///
     /// # Errors
     /// It cannot be read, is invalid or not allowed, or has contents that safetensors cannot hold.
     pub fn open(
         context: &Context,
-        found: &Found,
-        opening: Opening<'_>,
+        (Found { path, format }, prefix): (&Found, &str),
+        options: (&Reading, Ties),
         (file, tensors): (u32, &mut Vec<Tensor>),
     ) -> Result<(Self, Padding), Error> {
-        let (path, first, mut padding) = (&found.path, tensors.len(), Padding::default());
-        let (mut split, mut left_out) = Default::default();
-        let name = |own: &str| format!("{}{own}", opening.prefix).into_boxed_str();
-        let new = |own: &str, dtype, dims: &[u64], at: usize| {
+        let first = tensors.len();
+        let new = |name: &str, dtype, dims: &[u64], at: usize, is_raw| {
+            let (name, dims) = (format!("{prefix}{name}").into(), dims.into());
             let at = u32::try_from(at).unwrap_or(u32::MAX);
-            let (is_raw, from_bits, blocks, dims) = (false, false, None, dims.into());
-            Tensor { name: name(own), dtype, dims, is_raw, from_bits, blocks, file, at }
+            Tensor { name, dtype, dims, is_raw, from_bits: false, blocks: None, file, at }
         };
-        let contents = match found.format {
-            None => {
-                let model = Model::open(context, path).map_err(|error| not_streamed(path, error))?;
-                let (unpadded, left) = model.without_padding()?;
-                let part = |tensor| model.part_of(tensor);
-                let all = unpadded.iter().map(|one| new(one.name(), one.dtype(), one.dims(), part(one)));
-                tensors.extend(all);
-                padding = left;
-                Contents::Model(model)
-            }
-            Some(format) => {
-                let foreign = Foreign::open(path, format, opening, &mut split, &mut left_out)?;
-                let all = foreign.source.tensors().iter().enumerate();
-                let all = all.map(|(at, one)| (at, new(&one.name, one.dtype, &one.dims, at)));
-                tensors.extend(all.map(|(at, one)| Tensor { is_raw: foreign.source.is_raw(at), ..one }));
-                Contents::Foreign(foreign)
-            }
+        let (contents, padding) = if let Some(format) = *format {
+            let foreign = Foreign::open(path, format, options)?;
+            let (all, source) = (foreign.source.tensors().iter().enumerate(), &foreign.source);
+            tensors.extend(all.map(|(at, one)| new(&one.name, one.dtype, &one.dims, at, source.is_raw(at))));
+            (Contents::Foreign(foreign), Padding::default())
+        } else {
+            let model = Model::open(context, path).map_err(|error| not_streamed(path, error))?;
+            let (all, padding) = model.without_padding()?;
+            let part = |tensor| model.part_of(tensor);
+            tensors.extend(all.iter().map(|one| new(one.name(), one.dtype(), one.dims(), part(one), false)));
+            (Contents::Model(model), padding)
         };
-        let (path, prefix) = (path.clone(), opening.prefix.to_owned());
-        let source = Self { path, tensors: first..tensors.len(), split, left_out, prefix, contents };
-        source.set_blocks(&mut tensors[first..])?;
-        Ok((source, padding))
-    }
-
-    /// Sets the types of the blocks of GGUF that tensors have.
-    ///
-    /// # Errors
-    /// The list of such tensors in the metadata is invalid.
-    fn set_blocks(&self, tensors: &mut [Tensor]) -> Result<(), Error> {
-        let types = match &self.contents {
-            Contents::Model(model) => model.metadata().and_then(|all| all.get(gguf::TYPES)),
-            Contents::Foreign(foreign) if foreign.format == Readable::PyTorch => None,
-            Contents::Foreign(foreign) => {
-                let mut pairs = foreign.source.metadata().iter();
-                pairs.find(|(key, _)| key == gguf::TYPES).map(|(_, types)| types)
-            }
-        };
-        let Some(types) = types else { return Ok(()) };
-        // Names of tensors that are no longer in the model do no harm.
-        let read = gguf::RawTypes::read(types, tensors.len(), |index| self.own_name(&tensors[index]));
-        let read = read.map_err(|reason| {
-            Error::about(&self.path, format!("metadata value {}: {reason}", quoted(gguf::TYPES)))
+        let pairs = contents.pairs();
+        contents.set_blocks(prefix, &mut tensors[first..]).map_err(|reason| {
+            Error::about(path, format!("metadata value {}: {reason}", quoted(gguf::TYPES)))
         })?;
-        tensors.iter_mut().zip(read.kinds).for_each(|(tensor, kind)| tensor.blocks = kind);
-        Ok(())
+        let (path, prefix) = (path.clone(), prefix.to_owned());
+        Ok((Self { path, tensors: first..tensors.len(), prefix, pairs, contents }, padding))
     }
 
-    /// The format, unless it is a model in safetensors.
-    pub fn format(&self) -> Option<Readable> {
-        self.foreign().map(|foreign| foreign.format)
-    }
-
-    fn foreign(&self) -> Option<&Foreign> {
+    /// The input, unless it is a model in safetensors.
+    pub fn foreign(&self) -> Option<&Foreign> {
         if let Contents::Foreign(foreign) = &self.contents { Some(foreign) } else { None }
     }
 
@@ -193,60 +162,18 @@ impl Source {
         renames.new_name(&format!("{}{own}", self.prefix))
     }
 
-    /// The metadata, if there is some, but not the types of blocks.
-    fn pairs(&self) -> Option<Vec<(&str, &str)>> {
-        match &self.contents {
-            Contents::Model(model) => {
-                Some(model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES).collect())
-            }
-            Contents::Foreign(foreign) => {
-                let pairs = foreign.source.metadata().iter().map(|(key, value)| (&**key, &**value));
-                let has_names = foreign.format == Readable::PyTorch;
-                let pairs: Vec<_> = pairs.filter(|(key, _)| has_names || *key != gguf::TYPES).collect();
-                (!pairs.is_empty()).then_some(pairs)
-            }
-        }
-    }
-
-    /// Whether a pair of the metadata says that one tensor is left out because it is tied to another one, as
-    /// `safetensors.torch.save_model` notes it. `format` is the key of the framework.
-    fn is_note(&self, key: &str, value: &str) -> bool {
-        match &self.contents {
-            Contents::Model(model) => {
-                key != "format" && model.find(value).is_some() && model.find(key).is_none()
-            }
-            Contents::Foreign(foreign) => foreign.format == Readable::PyTorch,
-        }
-    }
-
     /// The metadata, if there is some, with the new names of tensors.
     pub fn metadata(&self, renames: &Renames) -> Option<Vec<(String, String)>> {
-        let new = |(key, value): (&str, &str)| match self.is_note(key, value) {
+        let new = |Pair { key, value, is_note }: &Pair| match is_note {
             true => (self.new_name(key, renames), self.new_name(value, renames)),
-            false => (key.to_owned(), value.to_owned()),
+            false => (key.clone(), value.clone()),
         };
-        Some(self.pairs()?.into_iter().map(new).collect())
+        Some(self.pairs.as_ref()?.iter().map(new).collect())
     }
 
     /// The names that the metadata notes for tensors that are left out because they are tied to others.
     pub fn tied_names(&self) -> impl Iterator<Item = &str> {
-        let notes = self.pairs().into_iter().flatten().filter(|(key, value)| self.is_note(key, value));
-        notes.map(|(name, _)| name)
-    }
-
-    /// The names of tied tensors of PyTorch, and those of the tensors that they are tied to.
-    pub fn ties(&self) -> Vec<(&str, &str)> {
-        let Some(foreign) = self.foreign().filter(|foreign| foreign.format == Readable::PyTorch) else {
-            return Vec::new();
-        };
-        let name = |index: u32| Some(&*foreign.source.tensors().get(index as usize)?.name);
-        let copies = foreign.copies.iter().filter_map(|(one, other)| Some((name(*one)?, name(*other)?)));
-        self.pairs().into_iter().flatten().chain(copies).collect()
-    }
-
-    /// Whether tied tensors are kept.
-    pub fn has_copies(&self) -> bool {
-        self.foreign().is_some_and(|foreign| !foreign.copies.is_empty())
+        self.pairs.iter().flatten().filter(|pair| pair.is_note).map(|pair| &*pair.key)
     }
 
     /// Reads a tensor from front to end.
@@ -323,21 +250,59 @@ impl Source {
     }
 }
 
+impl Contents {
+    /// The type of each tensor's blocks of GGUF, by name.
+    fn types(&self) -> Option<&str> {
+        match self {
+            Self::Model(model) => Some(model.metadata()?.get(gguf::TYPES)?),
+            Self::Foreign(foreign) if foreign.format == Readable::PyTorch => None,
+            Self::Foreign(foreign) => {
+                let mut pairs = foreign.source.metadata().iter();
+                pairs.find(|(key, _)| key == gguf::TYPES).map(|(_, types)| &**types)
+            }
+        }
+    }
+
+    /// Sets the types of the blocks that tensors with this prefix have.
+    fn set_blocks(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), String> {
+        let Some(types) = self.types() else { return Ok(()) };
+        // Names of tensors that are no longer in the model do no harm.
+        let name = |index: usize| &tensors[index].name[prefix.len()..];
+        let read = gguf::RawTypes::read(types, tensors.len(), name)?;
+        tensors.iter_mut().zip(read.kinds).for_each(|(tensor, kind)| tensor.blocks = kind);
+        Ok(())
+    }
+
+    /// The metadata, if there is some, but not the types of blocks.
+    fn pairs(&self) -> Option<Vec<Pair>> {
+        let pair = |key: &str, value: &str, is_note| Pair { key: key.into(), value: value.into(), is_note };
+        match self {
+            Self::Model(model) => {
+                let all = model.pairs()?.into_iter().filter(|(key, _)| *key != gguf::TYPES);
+                // `format` is the key of the framework.
+                let is_note =
+                    |key, value| key != "format" && model.find(value).is_some() && model.find(key).is_none();
+                Some(all.map(|(key, value)| pair(key, value, is_note(key, value))).collect())
+            }
+            Self::Foreign(foreign) => {
+                let has_names = foreign.format == Readable::PyTorch;
+                let all = foreign.source.metadata().iter();
+                let all = all.filter(|(key, _)| has_names || key != gguf::TYPES);
+                let all: Vec<_> = all.map(|(key, value)| pair(key, value, has_names)).collect();
+                (!all.is_empty()).then_some(all)
+            }
+        }
+    }
+}
+
 impl Foreign {
-    fn open(
-        path: &Path,
-        format: Readable,
-        opening: Opening<'_>,
-        split: &mut Option<Split>,
-        left_out: &mut LeftOut,
-    ) -> Result<Self, Error> {
+    fn open(path: &Path, format: Readable, (reading, ties): (&Reading, Ties)) -> Result<Self, Error> {
         check_local(path).map_err(|reason| Error::not_read(path, reason))?;
-        let name = match opening.name {
-            Some(name) => name.to_owned(),
+        let name = match &reading.name {
             None if format == Readable::Array => stem_of(path)?,
-            None => String::new(),
+            name => name.clone().unwrap_or_default(),
         };
-        let (mut files, mut copies) = (Vec::new(), Vec::new());
+        let (mut files, mut copies, mut split, mut left_out) = (vec![], vec![], None, LeftOut::default());
         let mut open = |path: &Path| {
             let opened = Opened::open(path)?;
             let file = opened.file.try_clone();
@@ -349,17 +314,17 @@ impl Foreign {
                 Readable::Array => Box::new(Arrays::open_one(open(path)?, &name)?),
                 Readable::Archive => Box::new(Arrays::open_many(open(path)?)?),
                 Readable::PyTorch => {
-                    let checkpoint = torch::Checkpoint::open_with(open(path)?, opening.ties)?;
+                    let checkpoint = torch::Checkpoint::open_with(open(path)?, ties)?;
                     let values = checkpoint.left_out().iter().map(|value| (value.path.clone(), value.kind));
-                    *left_out = LeftOut { values: values.collect(), count: checkpoint.left_out_count() };
+                    left_out = LeftOut { values: values.collect(), count: checkpoint.left_out_count() };
                     copies = checkpoint.copies().to_vec();
                     Box::new(checkpoint)
                 }
                 Readable::Gguf => {
-                    let quantised = if opening.keeps_blocks { Quantised::Raw } else { Quantised::F32 };
-                    let options = gguf::Options { quantised, without_metadata: opening.without_metadata };
+                    let quantised = if reading.keep_blocks { Quantised::Raw } else { Quantised::F32 };
+                    let options = gguf::Options { quantised, without_metadata: reading.no_metadata };
                     let gguf = Gguf::open(open(path)?, &options)?;
-                    *split = gguf.split();
+                    split = gguf.split();
                     Box::new(gguf)
                 }
                 Readable::TensorFlow => {
@@ -367,13 +332,17 @@ impl Foreign {
                     let checkpoint = tensorflow::Checkpoint::open(path, names, &mut open)?;
                     let values = checkpoint.strings().iter().map(|name| (name.clone(), "string"));
                     let count = checkpoint.strings().len() as u64;
-                    *left_out = LeftOut { values: values.collect(), count };
+                    left_out = LeftOut { values: values.collect(), count };
                     Box::new(checkpoint)
                 }
             })
         };
         let source = source().map_err(|error| foreign_error(path, format, error))?;
-        Ok(Self { format, files, source, copies })
+        let name = |index: u32| Some(source.tensors().get(index as usize)?.name.clone());
+        let ties = copies.iter().filter_map(|(one, other)| Some((name(*one)?, name(*other)?)));
+        let notes = source.metadata().iter().filter(|_| format == Readable::PyTorch).cloned();
+        let (ties, has_copies) = (notes.chain(ties).collect(), !copies.is_empty());
+        Ok(Self { format, left_out, split, has_copies, ties, files, source })
     }
 }
 
@@ -456,20 +425,11 @@ impl Chunks<'_> {
     /// # Errors
     /// The bytes cannot be read or are invalid; interruption by the user.
     pub fn fill(&mut self, bytes: &mut Vec<u8>, work: &Work) -> Result<bool, Error> {
-        let len = self.fill_up_to(CHUNK, bytes)?;
-        work.advance(len)?;
-        Ok(len > 0)
-    }
-
-    /// Makes `bytes` at most so many of the next bytes, and returns their number.
-    ///
-    /// # Errors
-    /// The bytes cannot be read or are invalid.
-    pub fn fill_up_to(&mut self, most: usize, bytes: &mut Vec<u8>) -> Result<u64, Error> {
-        bytes.resize(most, 0);
+        bytes.resize(CHUNK, 0);
         let len = read_full(&mut *self.bytes, bytes).map_err(|error| self.source.failed(error))?;
         bytes.truncate(len);
-        Ok(len as u64)
+        work.advance(len as u64)?;
+        Ok(len > 0)
     }
 }
 
